@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Outcome says what is known about a request that returned an error.
+type Outcome int
+
+const (
+	// Unknown: the request may have run on the server, or not.
+	Unknown Outcome = iota
+	// NotSent: the server did not run the request and never will.
+	NotSent
+	// Answered: the server ran the request and answered with an error.
+	Answered
+)
+
+func (o Outcome) String() string {
+	switch o {
+	case NotSent:
+		return "not sent"
+	case Answered:
+		return "answered"
+	default:
+		return "unknown"
+	}
+}
+
+// OutcomeOf reports what err, returned by a call, tells about the request. It
+// asks the outermost error in the chain that knows; an error that nobody can
+// classify is [Unknown]. The outcome of a nil error is Answered.
+func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return Answered
+	}
+	var knows interface{ Outcome() Outcome }
+	if errors.As(err, &knows) {
+		return knows.Outcome()
+	}
+	var answer *JSONRPCError
+	if errors.As(err, &answer) {
+		return Answered
+	}
+	return Unknown
+}
+
+// SafeToRetry reports whether the request behind err can be sent again without
+// the risk that it runs twice. As in pgx, it is true only if the server cannot
+// have seen the request.
+func SafeToRetry(err error) bool {
+	return err != nil && OutcomeOf(err) == NotSent
+}
+
+// WithOutcome returns an error that reads and unwraps as err and whose
+// [OutcomeOf] is o. Transports use it to say what became of a request.
+// It returns nil if err is nil.
+func WithOutcome(err error, o Outcome) error {
+	if err == nil {
+		return nil
+	}
+	return &outcomeError{err, o}
+}
+
+type outcomeError struct {
+	err     error
+	outcome Outcome
+}
+
+func (e *outcomeError) Error() string    { return e.err.Error() }
+func (e *outcomeError) Unwrap() error    { return e.err }
+func (e *outcomeError) Outcome() Outcome { return e.outcome }
+
+// ErrClosed is returned by the methods of a [Client] that was closed.
+var ErrClosed = errors.New("mcp: client closed")
+
+// ErrSessionLost is wrapped by the errors of a transport whose server no longer
+// knows the session. The request was not run; a new connection starts a new
+// session.
+var ErrSessionLost = errors.New("the server no longer knows the session")
+
+// An OutcomeUnknownError reports that a request was sent and that nothing tells
+// whether the server ran it: the connection broke, or time ran out. Repeating
+// it may repeat its side effects, so the Client does not.
+type OutcomeUnknownError struct {
+	Server string // name of the server, as configured
+	Method string // such as "tools/call"
+	Tool   string // name of the tool, if Method is tools/call
+	Err    error  // what happened
+}
+
+func (e *OutcomeUnknownError) Error() string {
+	what := e.Method
+	if e.Tool != "" {
+		what += " " + e.Tool
+	}
+	return fmt.Sprintf("mcp: server %q: %s: outcome unknown, it may have run: %v", e.Server, what, e.Err)
+}
+
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// Outcome returns [Unknown].
+func (e *OutcomeUnknownError) Outcome() Outcome { return Unknown }
+
+// An UnavailableError reports that there is no connection to the server. The
+// request was not sent.
+type UnavailableError struct {
+	Server  string    // name of the server, as configured
+	RetryAt time.Time // when the Client tries again by itself; zero if it does not
+	Err     error     // why the last connection or attempt ended
+}
+
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("mcp: server %q is unavailable: %v", e.Server, e.Err)
+}
+
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// Outcome returns [NotSent].
+func (e *UnavailableError) Outcome() Outcome { return NotSent }
+
+// A ServerError is an error with which the server answered a request, as
+// opposed to a tool's own failure, which is a [CallToolResult] with IsError set.
+type ServerError struct {
+	Server string        // name of the server, as configured
+	Method string        // such as "tools/call"
+	Err    *JSONRPCError // the server's code, message and data
+}
+
+func (e *ServerError) Error() string {
+	return fmt.Sprintf("mcp: server %q: %s: %s (code %d)", e.Server, e.Method, e.Err.Message, e.Err.Code)
+}
+
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// Outcome returns [Answered].
+func (e *ServerError) Outcome() Outcome { return Answered }
+
+// A ProtocolError reports an answer that the protocol does not allow. The
+// connection lives on. The server did answer, so the request has run.
+type ProtocolError struct {
+	Server string // name of the server, as configured
+	Method string // such as "tools/list"
+	Path   string // where in the answer, such as "tools[3].name"; may be empty
+	Err    error  // what is wrong there
+}
+
+func (e *ProtocolError) Error() string {
+	where := e.Method
+	if e.Path != "" {
+		where += " " + e.Path
+	}
+	return fmt.Sprintf("mcp: server %q sent an invalid answer: %s: %v", e.Server, where, e.Err)
+}
+
+func (e *ProtocolError) Unwrap() error { return e.Err }
+
+// Outcome returns [Answered].
+func (e *ProtocolError) Outcome() Outcome { return Answered }
+
+// A LimitError reports that a peer sent more than a limit allows.
+type LimitError struct {
+	Limit string // name of the limit, such as "message bytes"
+	Max   int64  // its value
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("limit exceeded: %s > %d", e.Limit, e.Max)
+}
+
+// A TimeoutError reports that a call ran into a time limit of the Client (not
+// of the caller's context, which returns the context's own error).
+type TimeoutError struct {
+	Limit string        // "idle" or "total"
+	After time.Duration // the limit's value
+}
+
+func (e *TimeoutError) Error() string {
+	if e.Limit == "idle" {
+		return fmt.Sprintf("no answer and no progress for %v", e.After)
+	}
+	return fmt.Sprintf("no answer within %v", e.After)
+}
+
+// Timeout reports true, as for a net.Error.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Is makes errors.Is(err, context.DeadlineExceeded) hold.
+func (e *TimeoutError) Is(target error) bool {
+	t, ok := target.(interface{ Timeout() bool })
+	return ok && t.Timeout()
+}

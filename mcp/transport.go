@@ -1,0 +1,50 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Transport is a recipe for connections to one server: Connect may be called
+// any number of times, and each [Conn] that it returns is one life.
+//
+// The context of Connect bounds the making of the connection only; a Conn ends
+// by its Close or by the server's end.
+//
+// It is the official SDK's interface. A transport of the SDK itself can be
+// used for one life, since those recipes serve once.
+type Transport = sdk.Transport
+
+// A Conn carries JSON-RPC messages to and from one server for as long as the
+// connection lives: the control plane, over which the handshake, the server's
+// requests and notifications pass. A Conn that also implements [Caller] carries
+// the client's requests on a data plane of its own.
+type Conn = sdk.Connection
+
+// A Caller is the second face of a [Conn]: the data plane. The Conn numbers
+// the request, sends it, and returns the result exactly as the server wrote it.
+//
+// A request that the server answered with an error returns a [*JSONRPCError].
+// Any other error tells by [OutcomeOf] whether the server can have seen the
+// request. Call returns when ctx ends, whatever the server does; it then tells
+// the server that the request is cancelled, without waiting.
+//
+// Call is safe for concurrent use.
+type Caller interface {
+	Call(ctx context.Context, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error)
+}
+
+// CallOptions are the options of one [Caller] call. Nil means none.
+type CallOptions struct {
+	// ProgressToken is the token that params carry in _meta.progressToken.
+	// Notifications with this token go to Progress and nowhere else.
+	ProgressToken int64
+	// Progress receives the params of each progress notification of this call,
+	// in order, on the goroutine that called Call and before Call returns.
+	Progress func(params json.RawMessage)
+	// Header holds further HTTP header fields of this request (Mcp-Param-*).
+	// Transports that are not HTTP ignore it.
+	Header map[string]string
+}
