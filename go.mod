@@ -2,6 +2,12 @@ module github.com/mcpbelt/mcpbelt
 
 go 1.25.0
 
+// Other people's packages, installed by the tests that need them.
+ignore (
+	./bin
+	node_modules
+)
+
 require (
 	github.com/google/jsonschema-go v0.4.3
 	github.com/modelcontextprotocol/go-sdk v1.8.0

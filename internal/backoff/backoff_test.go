@@ -1,0 +1,31 @@
+package backoff
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFullStaysInItsRange(t *testing.T) {
+	const floor, base, ceiling = 10 * time.Millisecond, 500 * time.Millisecond, 60 * time.Second
+	for attempt, top := range []time.Duration{500, 1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000} {
+		top *= time.Millisecond
+		longest := time.Duration(0)
+		for range 2000 {
+			d := Full(attempt, floor, base, ceiling)
+			if d < floor || d > top {
+				t.Fatalf("attempt %d: %v is not in [%v, %v]", attempt, d, floor, top)
+			}
+			longest = max(longest, d)
+		}
+		if longest < top/2 {
+			t.Errorf("attempt %d: the longest of 2000 waits is %v of at most %v", attempt, longest, top)
+		}
+	}
+	if d := Full(1_000_000, 0, base, ceiling); d > ceiling {
+		t.Errorf("after many attempts: %v", d)
+	}
+}

@@ -1,0 +1,166 @@
+package inflight
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func begin(t *testing.T, table *Table, token int64) *Call {
+	t.Helper()
+	c, err := table.Begin(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Drop)
+	return c
+}
+
+func TestProgressComesBeforeTheAnswer(t *testing.T) {
+	var table Table
+	c := begin(t, &table, 5)
+	for i := range 3 {
+		if !table.Progress(fmt.Appendf(nil, `{"progressToken":5,"progress":%d}`, i)) {
+			t.Fatal("nobody took the progress")
+		}
+	}
+	if table.Progress([]byte(`{"progressToken":6}`)) || table.Progress([]byte(`{"progressToken":"x"}`)) {
+		t.Error("progress for a foreign token was taken")
+	}
+	if !table.Answer(fmt.Appendf(nil, "%d", c.ID), Answer{Result: json.RawMessage(`1`)}) {
+		t.Fatal("answer not taken")
+	}
+	if table.Progress([]byte(`{"progressToken":5}`)) {
+		t.Error("progress after the answer was taken")
+	}
+	var seen []string
+	a, err := c.Wait(t.Context(), func(p json.RawMessage) { seen = append(seen, string(p)) })
+	if err != nil || string(a.Result) != "1" || len(seen) != 3 || !strings.Contains(seen[2], `"progress":2`) {
+		t.Errorf("got %v %q %q", err, a.Result, seen)
+	}
+}
+
+func TestAnswerKnowsItsIDs(t *testing.T) {
+	var table Table
+	c := begin(t, &table, 0)
+	for id, want := range map[string]bool{
+		"1": false, `"abc"`: false, "null": false, "1000000001": false,
+		fmt.Sprint(c.ID): true, fmt.Sprintf(`"%d"`, c.ID): true,
+	} {
+		if got := table.Answer([]byte(id), Answer{}); got != want {
+			t.Errorf("id %s: taken %v, want %v", id, got, want)
+		}
+	}
+	c.Drop()
+	if !table.Answer(fmt.Append(nil, c.ID), Answer{}) {
+		t.Error("a late answer must be taken, or the session sees it")
+	}
+}
+
+func TestFailEndsAllAndLaterOnes(t *testing.T) {
+	var table Table
+	a, b := begin(t, &table, 0), begin(t, &table, 0)
+	cause := errors.New("gone")
+	table.FailOne(a.ID, errors.New("first"))
+	read := errors.New("read")
+	b.SetEnd(100)
+	unread := begin(t, &table, 0)
+	unread.SetEnd(101)
+	table.Fail(cause, func(end int64) error {
+		if end <= 100 {
+			return read
+		}
+		return cause
+	})
+	table.Fail(errors.New("second"), nil)
+	if _, err := a.Wait(t.Context(), nil); err == nil || err.Error() != "first" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := unread.Wait(t.Context(), nil); err != cause {
+		t.Errorf("got %v", err)
+	}
+	if _, err := b.Wait(t.Context(), nil); err != read {
+		t.Errorf("got %v", err)
+	}
+	if _, err := table.Begin(0); err != cause {
+		t.Errorf("Begin after Fail: got %v", err)
+	}
+}
+
+func TestWaitEndsWithContext(t *testing.T) {
+	var table Table
+	c := begin(t, &table, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Wait(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {
+	var table Table
+	c := begin(t, &table, 1)
+	for i := range maxProgress + 10 {
+		table.Progress(fmt.Appendf(nil, `{"progressToken":1,"progress":%d}`, i))
+	}
+	table.Answer(fmt.Append(nil, c.ID), Answer{Result: []byte("1")})
+	n, last := 0, ""
+	_, _ = c.Wait(t.Context(), func(p json.RawMessage) { n++; last = string(p) })
+	if n != maxProgress || !strings.Contains(last, fmt.Sprint(maxProgress+9)) {
+		t.Errorf("%d notifications, last %s", n, last)
+	}
+}
+
+func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
+	var table Table
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			c, err := table.Begin(0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Drop()
+			go table.Answer(fmt.Append(nil, c.ID), Answer{Result: fmt.Append(nil, c.ID)})
+			a, err := c.Wait(t.Context(), nil)
+			if err != nil || string(a.Result) != fmt.Sprint(c.ID) {
+				t.Errorf("call %d got %s, %v", c.ID, a.Result, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(table.calls) != 0 {
+		t.Errorf("%d calls left in the table", len(table.calls))
+	}
+}
+
+func TestAnswerReadsIDs(t *testing.T) {
+	for id, ours := range map[string]bool{
+		"1000000000": true, `"1000000000"`: true, "1000000000.0": true, "1e9": true, "1E+9": true,
+		"1000000001": false, "999999999": false, "1000000000.5": false, "null": false, `"x"`: false, "1e400": false, "[]": false, "": false,
+	} {
+		var table Table
+		begin(t, &table, 0)
+		if got := table.Answer([]byte(id), Answer{Result: []byte("1")}); got != ours {
+			t.Errorf("%s: taken %v", id, got)
+		}
+	}
+}
+
+func TestIDs(t *testing.T) {
+	var table Table
+	a, b := begin(t, &table, 0), begin(t, &table, 0)
+	a.Drop()
+	if ids := table.IDs(); len(ids) != 1 || ids[0] != b.ID {
+		t.Errorf("got %d, want %d", ids, b.ID)
+	}
+}

@@ -1,0 +1,326 @@
+package jsonc
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Bounds of what [Parse] accepts.
+const (
+	MaxSize  = 16 << 20 // bytes
+	MaxDepth = 128      // objects and arrays inside each other
+	MaxNodes = 1 << 20  // values; keeps the tree of a hostile file under 200 MB
+)
+
+// A SyntaxError says what is wrong with a document and where.
+type SyntaxError struct {
+	Position
+	Path    Path   // of the innermost value that was being read
+	Message string // what is wrong and how to cure it
+}
+
+func (e *SyntaxError) Error() string {
+	where := fmt.Sprintf("%d:%d: ", e.Line, e.Column)
+	if e.Path != "" {
+		where += string(e.Path) + ": "
+	}
+	return where + e.Message
+}
+
+// Parse reads one JSON value with comments and trailing commas. The error, if
+// any, is a [*SyntaxError]. The document keeps data: the caller must not change
+// it afterwards.
+func Parse(data []byte) (*Document, error) {
+	p := &parser{data: data}
+	if len(data) > MaxSize {
+		return nil, p.fail(0, "the file has %d bytes, more than the limit of %d", len(data), MaxSize)
+	}
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return nil, p.fail(0, "the file is UTF-16: save it as UTF-8")
+	}
+	if i := invalidUTF8(data); i >= 0 {
+		return nil, p.fail(i, "invalid UTF-8: save the file as UTF-8")
+	}
+	if bytes.HasPrefix(data, bom()) {
+		p.pos = len(bom())
+	}
+	d := &Document{data: data}
+	if err := p.document(&d.Root); err != nil {
+		return nil, err
+	}
+	d.lines = lineStarts(data)
+	return d, nil
+}
+
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; ; {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+}
+
+type parser struct {
+	data  []byte
+	pos   int
+	nodes int
+	path  []step // of the value being read
+}
+
+// A step is a key of an object, or an index of an array if index >= 0.
+type step struct {
+	key   string
+	index int
+}
+
+func (p *parser) fail(offset int, format string, args ...any) error {
+	var path Path
+	for _, s := range p.path {
+		if s.index >= 0 {
+			path = path.Index(s.index)
+		} else {
+			path = path.Key(s.key)
+		}
+	}
+	return &SyntaxError{position(p.data, offset), path, fmt.Sprintf(format, args...)}
+}
+
+// found describes what stands at the parser's position.
+func (p *parser) found() string {
+	if p.pos >= len(p.data) {
+		return "the end of the file"
+	}
+	r, _ := utf8.DecodeRune(p.data[p.pos:])
+	return fmt.Sprintf("%q", r)
+}
+
+func (p *parser) document(root *Node) error {
+	if err := p.space(); err != nil {
+		return err
+	}
+	if p.pos >= len(p.data) {
+		return p.fail(p.pos, "the file is empty")
+	}
+	if err := p.value(root); err != nil {
+		return err
+	}
+	if err := p.space(); err != nil {
+		return err
+	}
+	if p.pos < len(p.data) {
+		return p.fail(p.pos, "unexpected %s after the end of the document: remove it", p.found())
+	}
+	return nil
+}
+
+// space skips white space and comments.
+func (p *parser) space() error {
+	for p.pos < len(p.data) {
+		switch p.data[p.pos] {
+		case ' ', '\t', '\n', '\r':
+			p.pos++
+		case '/':
+			if err := p.comment(); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (p *parser) comment() error {
+	start := p.pos
+	rest := p.data[start:]
+	var length int
+	switch {
+	case bytes.HasPrefix(rest, []byte("//")):
+		length = bytes.IndexByte(rest, '\n')
+		if length < 0 {
+			length = len(rest)
+		}
+	case bytes.HasPrefix(rest, []byte("/*")):
+		end := bytes.Index(rest[2:], []byte("*/"))
+		if end < 0 {
+			return p.fail(start, "the comment is not closed: add */")
+		}
+		length = end + 4
+	default:
+		return p.fail(start, "unexpected '/': a comment is // or /* */")
+	}
+	for i, c := range rest[:length] {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f {
+			return p.fail(start+i, "control character %#02x in a comment: remove it", c)
+		}
+	}
+	p.pos = start + length
+	return nil
+}
+
+// value reads the value at the parser's position into n.
+func (p *parser) value(n *Node) error {
+	if p.nodes++; p.nodes > MaxNodes {
+		return p.fail(p.pos, "the file has more than %d values", MaxNodes)
+	}
+	if p.pos >= len(p.data) {
+		return p.fail(p.pos, "expected a value, found the end of the file")
+	}
+	n.Offset = p.pos
+	var err error
+	switch c := p.data[p.pos]; {
+	case c == '{':
+		err = p.object(n)
+	case c == '[':
+		err = p.array(n)
+	case c == '"':
+		n.Kind = String
+		n.Text, err = p.string()
+	case c == '-' || '0' <= c && c <= '9':
+		err = p.number(n)
+	default:
+		err = p.word(n)
+	}
+	n.End = p.pos
+	return err
+}
+
+func (p *parser) object(n *Node) error {
+	n.Kind = Object
+	if len(p.path) >= MaxDepth {
+		return p.fail(p.pos, "nested deeper than %d levels", MaxDepth)
+	}
+	open := p.pos
+	p.pos++
+	var seen map[string]int // key to offset, once there are enough keys
+	for {
+		if err := p.space(); err != nil {
+			return err
+		}
+		if p.pos < len(p.data) && p.data[p.pos] == '}' {
+			p.pos++
+			return nil
+		}
+		if p.pos >= len(p.data) {
+			return p.fail(open, "the object is not closed: add }")
+		}
+		if p.data[p.pos] != '"' {
+			return p.fail(p.pos, "expected a key in double quotes, found %s", p.found())
+		}
+		n.Members = append(n.Members, Member{Offset: p.pos})
+		m := &n.Members[len(n.Members)-1]
+		var err error
+		if m.Key, err = p.string(); err != nil {
+			return err
+		}
+		p.path = append(p.path, step{m.Key, -1})
+		var first int
+		if first, seen = duplicate(n.Members, seen); first >= 0 {
+			return p.fail(m.Offset, "duplicate key, first on line %d: remove one", position(p.data, first).Line)
+		}
+		if err := p.space(); err != nil {
+			return err
+		}
+		if p.pos >= len(p.data) || p.data[p.pos] != ':' {
+			return p.fail(p.pos, "expected ':' after the key, found %s", p.found())
+		}
+		p.pos++
+		if err := p.space(); err != nil {
+			return err
+		}
+		if err := p.value(&m.Value); err != nil {
+			return err
+		}
+		p.path = p.path[:len(p.path)-1]
+		if done, err := p.next(open, '}'); done || err != nil {
+			return err
+		}
+	}
+}
+
+// duplicate returns the offset of an earlier member with the key of the last
+// one, or -1. It compares one by one while members are few.
+func duplicate(members []Member, seen map[string]int) (int, map[string]int) {
+	const few = 16
+	last := &members[len(members)-1]
+	before := members[:len(members)-1]
+	if len(before) < few {
+		for i := range before {
+			if before[i].Key == last.Key {
+				return before[i].Offset, seen
+			}
+		}
+		return -1, seen
+	}
+	if seen == nil {
+		seen = make(map[string]int, 2*few)
+		for i := range before {
+			seen[before[i].Key] = before[i].Offset
+		}
+	}
+	if first, ok := seen[last.Key]; ok {
+		return first, seen
+	}
+	seen[last.Key] = last.Offset
+	return -1, seen
+}
+
+func (p *parser) array(n *Node) error {
+	n.Kind = Array
+	if len(p.path) >= MaxDepth {
+		return p.fail(p.pos, "nested deeper than %d levels", MaxDepth)
+	}
+	open := p.pos
+	p.pos++
+	for {
+		if err := p.space(); err != nil {
+			return err
+		}
+		if p.pos < len(p.data) && p.data[p.pos] == ']' {
+			p.pos++
+			return nil
+		}
+		if p.pos >= len(p.data) {
+			return p.fail(open, "the array is not closed: add ]")
+		}
+		p.path = append(p.path, step{"", len(n.Elems)})
+		n.Elems = append(n.Elems, Node{})
+		if err := p.value(&n.Elems[len(n.Elems)-1]); err != nil {
+			return err
+		}
+		p.path = p.path[:len(p.path)-1]
+		if done, err := p.next(open, ']'); done || err != nil {
+			return err
+		}
+	}
+}
+
+// next reads the comma or the closing bracket after a member or element and
+// reports whether it was the bracket.
+func (p *parser) next(open int, closing byte) (done bool, err error) {
+	if err := p.space(); err != nil {
+		return false, err
+	}
+	switch {
+	case p.pos >= len(p.data):
+		what := "object"
+		if closing == ']' {
+			what = "array"
+		}
+		return false, p.fail(open, "the %s is not closed: add %c", what, closing)
+	case p.data[p.pos] == closing:
+		p.pos++
+		return true, nil
+	case p.data[p.pos] == ',':
+		p.pos++
+		return false, nil
+	default:
+		return false, p.fail(p.pos, "expected ',' or '%c', found %s", closing, p.found())
+	}
+}

@@ -1,0 +1,48 @@
+package jsonc
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// A Path names a value inside a document, such as mcpServers.github.args[2].
+// The empty path is the document's root.
+type Path string
+
+// Key returns the path of p's member key. A key that is not a plain word is
+// quoted; a very long one is cut.
+func (p Path) Key(key string) Path {
+	text := key
+	if !plain(key) {
+		const longest = 80
+		if len(key) > longest {
+			cut := longest
+			for !utf8.RuneStart(key[cut]) {
+				cut--
+			}
+			key = key[:cut] + "…"
+		}
+		text = strconv.Quote(key)
+	}
+	if p == "" {
+		return Path(text)
+	}
+	return p + "." + Path(text)
+}
+
+// Index returns the path of p's element i.
+func (p Path) Index(i int) Path { return p + Path("["+strconv.Itoa(i)+"]") }
+
+func plain(key string) bool {
+	if key == "" || len(key) > 80 {
+		return false
+	}
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,139 @@
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestScanFindsParts(t *testing.T) {
+	m, err := Scan([]byte(` {"jsonrpc":"2.0", "id" : 7, "result": {"a":[1,{"b":2}]}, "x":null} `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Version != "2.0" || string(m.ID) != "7" || string(m.Result) != `{"a":[1,{"b":2}]}` || m.Method != "" || !m.IsResponse() {
+		t.Errorf("got %q %q %q", m.ID, m.Result, m.Method)
+	}
+	m, err = Scan([]byte(`{"method":"tools\/list","params":{},"error":null}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Method != "tools/list" || string(m.Params) != "{}" || m.ID != nil || m.IsResponse() {
+		t.Errorf("got %+v", m)
+	}
+}
+
+func TestScanRefuses(t *testing.T) {
+	many := make([]string, 0, 40)
+	for i := range 40 {
+		many = append(many, fmt.Sprintf(`"k%d":1`, i))
+	}
+	for name, in := range map[string]string{
+		"empty":             ``,
+		"duplicate":         `{"id":1,"id":2}`,
+		"escaped duplicate": `{"id":1,"\u0069d":2}`,
+		"nested duplicate":  `{"result":{"a":{"x":1,"x":1}}}`,
+		"large duplicate":   `{` + strings.Join(many, ",") + `,"k3":0}`,
+		"trailing":          `{"id":1} {}`,
+		"bad UTF-8":         "{\"id\":\"\xff\"}",
+		"deep":              strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+		"array":             `[]`,
+		"leading zero":      `{"id":01}`,
+		"method number":     `{"method":5}`,
+		"control character": "{\"id\":\"\n\"}",
+		"cut":               `{"id":1,"result":{"a":`,
+		"comment":           `{"id":1 /* */}`,
+	} {
+		if _, err := Scan([]byte(in)); err == nil {
+			t.Errorf("%s: accepted %q", name, in)
+		}
+	}
+	if _, err := Scan([]byte(`[]`)); !errors.Is(err, ErrNotObject) {
+		t.Errorf("array: got %v", err)
+	}
+	var at *SyntaxError
+	if _, err := Scan([]byte(`{"a":1,}`)); !errors.As(err, &at) || at.Offset != 7 {
+		t.Errorf("trailing comma: got %v", err)
+	}
+}
+
+func TestSameKeyInSiblingsIsNoDuplicate(t *testing.T) {
+	if err := Valid([]byte(`[{"a":1},{"a":{"a":2}}]`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	var got []string
+	for k, v := range Fields([]byte(` { "a" : [1, "]"] , "b\n":{"c":"}"}, "d":-1.5e3 } `)) {
+		got = append(got, k+"="+string(v))
+	}
+	if want := "a=[1, \"]\"]|b\n={\"c\":\"}\"}|d=-1.5e3"; strings.Join(got, "|") != want {
+		t.Errorf("got %q", got)
+	}
+	got = nil
+	for v := range Elements([]byte(`[ {"a":[]} ,2, "x" ]`)) {
+		got = append(got, string(v))
+	}
+	if strings.Join(got, "|") != `{"a":[]}|2|"x"` {
+		t.Errorf("got %q", got)
+	}
+	for range Elements([]byte(`[]`)) {
+		t.Error("element of an empty array")
+	}
+	for range Fields([]byte(`5`)) {
+		t.Error("field of a number")
+	}
+}
+
+// FuzzScan holds the scanner against encoding/json: whatever it accepts is
+// valid there, and the parts it finds are the ones that decoding finds.
+func FuzzScan(f *testing.F) {
+	for _, s := range []string{`{"id":1,"result":{}}`, `{"id":"x","error":{"code":1}}`, `[1,2]`, `{"a":{"b":[{}]},"method":"m"}`, `"\ud800"`, `{"\u0061":1}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if Valid(data) == nil != (json.Valid(data) && Valid(data) == nil) {
+			t.Fatalf("accepted what encoding/json refuses: %q", data)
+		}
+		m, err := Scan(data)
+		if err != nil {
+			return
+		}
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(m.Result, want["result"]) || !bytes.Equal(m.Params, want["params"]) {
+			t.Fatalf("parts differ: %q", data)
+		}
+		n := 0
+		for k, v := range Fields(data) {
+			n++
+			if w, ok := want[k]; !ok || !bytes.Equal(v, w) {
+				t.Fatalf("field %q: %q != %q", k, v, w)
+			}
+		}
+		if n != len(want) {
+			t.Fatalf("%d fields, want %d", n, len(want))
+		}
+	})
+}
+
+func BenchmarkScan(b *testing.B) {
+	data := []byte(`{"jsonrpc":"2.0","id":1000000001,"result":{"content":[{"type":"text","text":"` + strings.Repeat("hello ", 40) + `"}],"isError":false}}`)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Scan(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
