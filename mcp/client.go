@@ -2,24 +2,275 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// STUB: signatures only, being replaced.
+// A Client is the connection to one server, renewed for as long as the client
+// is held. Its methods are safe for concurrent use.
+//
+// A client that was used owns one goroutine, which makes, watches and ends its
+// connections, and those of the current connection. Close ends them all.
+type Client struct {
+	name      string
+	transport Transport
+	opts      ClientOptions
 
-type Client struct{}
+	closing context.Context // ends with Close
+	close   context.CancelFunc
+	wg      sync.WaitGroup // the supervisor
 
-type CallToolOptions struct {
-	Progress    func(*ProgressParams)
-	IdleTimeout time.Duration
-	Timeout     time.Duration
-	Meta        Meta
+	mu       sync.Mutex // guards the following
+	started  bool
+	state    State
+	changed  chan struct{} // closed and replaced when state or current changes
+	current  *life         // while Ready
+	attempts int           // attempts to connect that have ended
+	draining bool          // Shutdown was called: no new requests
+	active   int           // uses that Shutdown waits for
+
+	wake     chan struct{} // capacity 1: a call needs the server, try again soon
+	renew    chan struct{} // capacity 1: Reconnect was called
+	announce chan struct{} // capacity 1: the server announced other tools
+
+	turns  chan struct{} // one token for each request in flight
+	asking chan struct{} // one token for each elicitation under way
+	tokens atomic.Int64  // progress tokens given out
+	tools  toolCache
 }
 
-func (c *Client) Tools(ctx context.Context) ([]*Tool, error) { return nil, errors.New("stub") }
+// NewClient returns a client for the server that t connects to. The name is
+// what errors and elicitations call the server; it is usually the name under
+// which it is configured. Nothing is started before the first use.
+func NewClient(name string, t Transport, opts *ClientOptions) *Client {
+	o := opts.withDefaults()
+	closing, cancel := context.WithCancel(context.Background())
+	return &Client{
+		name:      name,
+		transport: t,
+		opts:      o,
+		closing:   closing,
+		close:     cancel,
+		state:     State{Phase: Idle, Since: time.Now()},
+		changed:   make(chan struct{}),
+		wake:      make(chan struct{}, 1),
+		renew:     make(chan struct{}, 1),
+		announce:  make(chan struct{}, 1),
+		turns:     make(chan struct{}, o.MaxInFlight),
+		asking:    make(chan struct{}, maxQuestions),
+		tools:     newToolCache(),
+	}
+}
 
-func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage, opts *CallToolOptions) (*CallToolResult, error) {
-	return nil, errors.New("stub")
+// Name returns the name given to [NewClient].
+func (c *Client) Name() string { return c.name }
+
+// State returns where the client stands now.
+func (c *Client) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// Watch yields the present state and then each later one, until ctx ends or the
+// client is closed. A consumer that is slower than the changes sees the newest
+// state, not every one between.
+func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
+	return func(yield func(State) bool) {
+		for {
+			c.mu.Lock()
+			state, changed := c.state, c.changed
+			c.mu.Unlock()
+			if !yield(state) || state.Phase == Closed {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// Ready connects if necessary and returns when the server answers. It returns
+// an [*UnavailableError] when an attempt to connect that was made meanwhile has
+// failed, though the client goes on trying, and ctx's error when ctx ends.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := c.acquire(ctx, nil)
+	return err
+}
+
+// Connect begins to connect, unless that has begun already, and does not wait.
+func (c *Client) Connect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.startLocked()
+}
+
+// Reconnect ends the present connection, if there is one, makes a new one at
+// once, and returns as [Client.Ready] does.
+func (c *Client) Reconnect(ctx context.Context) error {
+	c.mu.Lock()
+	present, attempts := c.current, c.attempts
+	if c.started {
+		poke(c.renew)
+	}
+	c.startLocked()
+	c.mu.Unlock()
+	_, err := c.await(ctx, present, attempts)
+	return err
+}
+
+// Shutdown stops taking calls, waits for those under way until ctx ends, and
+// closes the client. It returns ctx's error if calls were cut off.
+func (c *Client) Shutdown(ctx context.Context) error {
+	c.mu.Lock()
+	c.draining = true
+	c.mu.Unlock()
+	err := c.drained(ctx)
+	if closeErr := c.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// enter begins a use of the client that Shutdown waits for. Without an error
+// leave must end it.
+func (c *Client) enter() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.draining || c.closing.Err() != nil {
+		return WithOutcome(ErrClosed, NotSent)
+	}
+	c.active++
+	return nil
+}
+
+func (c *Client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active--; c.active == 0 && c.draining {
+		c.broadcastLocked()
+	}
+}
+
+func (c *Client) drained(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		active, changed := c.active, c.changed
+		c.mu.Unlock()
+		if active == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Close ends the connection and every request under way, and returns when all
+// goroutines of the client have ended. The time it takes is bounded by the
+// transport's own time for closing and by CloseTimeout. Later calls do nothing.
+func (c *Client) Close() error {
+	c.close()
+	c.mu.Lock()
+	if !c.started {
+		c.started = true
+		c.setLocked(State{Phase: Closed}, nil)
+	}
+	c.mu.Unlock()
+	c.wg.Wait()
+	return nil
+}
+
+// acquire returns the present life, connecting if there is none, and waiting
+// while a connection is being made. A life equal to not is waited out.
+func (c *Client) acquire(ctx context.Context, not *life) (*life, error) {
+	return c.await(ctx, not, -1)
+}
+
+// await is acquire for a caller who has asked for a new attempt when the given
+// number of them had ended: only one that ended later can disappoint him.
+func (c *Client) await(ctx context.Context, not *life, before int) (*life, error) {
+	renewing := before >= 0
+	for {
+		c.mu.Lock()
+		c.startLocked()
+		state, current, changed, attempts := c.state, c.current, c.changed, c.attempts
+		c.mu.Unlock()
+		if before < 0 {
+			before = attempts
+		}
+		switch state.Phase {
+		case Ready:
+			if current != not {
+				return current, nil
+			}
+		case Closed:
+			return nil, WithOutcome(fmt.Errorf("server %q: %w", c.name, ErrClosed), NotSent)
+		case Authenticating:
+			if !renewing || attempts > before {
+				return nil, &UnavailableError{Server: c.name, Err: state.Err}
+			}
+		case Waiting:
+			if attempts > before {
+				return nil, &UnavailableError{Server: c.name, RetryAt: state.RetryAt, Err: state.Err}
+			}
+			poke(c.wake)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, c.gaveUpWaiting(ctx, state)
+		}
+	}
+}
+
+// gaveUpWaiting is the error of a caller whose context ended before there was a
+// connection. It tells what the client was waiting for.
+func (c *Client) gaveUpWaiting(ctx context.Context, state State) error {
+	err := fmt.Errorf("%w while %v", ctx.Err(), state.Phase)
+	if state.Err != nil {
+		err = fmt.Errorf("%w (before that: %w)", err, state.Err)
+	}
+	return &UnavailableError{Server: c.name, RetryAt: state.RetryAt, Err: err}
+}
+
+// startLocked starts the supervisor at the first use.
+func (c *Client) startLocked() {
+	if c.started {
+		return
+	}
+	c.started = true
+	c.setLocked(State{Phase: Connecting}, nil)
+	c.wg.Go(c.supervise)
+}
+
+// setLocked is the one place where the state changes.
+func (c *Client) setLocked(s State, current *life) {
+	s.Since = c.state.Since
+	if s.Phase != c.state.Phase || current != c.current {
+		s.Since = time.Now()
+	}
+	c.state, c.current = s, current
+	c.broadcastLocked()
+}
+
+func (c *Client) broadcastLocked() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// poke leaves a note for a loop that looks at ch, unless one lies there already.
+func poke(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
 }

@@ -170,6 +170,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit exceeded: %s > %d", e.Limit, e.Max)
 }
 
+// Outcome returns [Answered]: what was too large was an answer.
+func (e *LimitError) Outcome() Outcome { return Answered }
+
 // A TimeoutError reports that a call ran into a time limit of the Client (not
 // of the caller's context, which returns the context's own error).
 type TimeoutError struct {

@@ -47,6 +47,8 @@ type (
 	ElicitResult = sdk.ElicitResult
 	// Meta is the metadata that requests and results carry in "_meta".
 	Meta = sdk.Meta
+	// Annotations say for whom a piece of content is meant, and how important it is.
+	Annotations = sdk.Annotations
 	// A JSONRPCError is the error object with which a peer answered a request.
 	JSONRPCError = jsonrpc.Error
 )

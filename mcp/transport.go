@@ -44,7 +44,8 @@ type CallOptions struct {
 	// Progress receives the params of each progress notification of this call,
 	// in order, on the goroutine that called Call and before Call returns.
 	Progress func(params json.RawMessage)
-	// Header holds further HTTP header fields of this request (Mcp-Param-*).
-	// Transports that are not HTTP ignore it.
+	// Header holds further header fields of this request, such as
+	// Mcp-Param-*. Streamable HTTP sends them with a request of revision
+	// 2026-07-28, their values encoded as that wants; all else ignores them.
 	Header map[string]string
 }

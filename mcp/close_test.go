@@ -1,0 +1,305 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+func wantClosed(t testing.TB, c *mcp.Client) {
+	t.Helper()
+	if s := wantPhase(t, c, mcp.Closed); s.Err != nil {
+		t.Errorf("closed with error %v", s.Err)
+	}
+	_, tools := c.Tools(t.Context())
+	_, called := call(t, c, "x")
+	for what, err := range map[string]error{
+		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
+		"Tools": tools, "CallTool": called,
+	} {
+		if !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseUnused(t *testing.T) {
+	server := legacy(t)
+	c := newClient(t, server, nil)
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	wantClosed(t, c)
+	if server.Connections() != 0 {
+		t.Error("it connected")
+	}
+}
+
+// Close takes no time though the server hangs, and ends the calls.
+func TestCloseWithHungServer(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang})
+			c := newClient(t, p.to(server), nil)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := call(t, c, "x")
+				ended <- err
+			}()
+			server.Await("tools/call", 1)
+			start := time.Now()
+			_ = c.Close()
+			if !time.Now().Equal(start) {
+				t.Errorf("Close took %v", time.Since(start))
+			}
+			wantOutcome(t, <-ended, mcp.Unknown)
+			wantClosed(t, c)
+		})
+	})
+}
+
+func TestCloseWhileConnecting(t *testing.T) {
+	for name, test := range map[string]struct {
+		to   func(testing.TB) mcp.Transport
+		want time.Duration
+	}{
+		"probe hangs":     {func(t testing.TB) mcp.Transport { return legacy(t, mcptest.Script{"server/discover": mcptest.Hang}) }, 0},
+		"handshake hangs": {func(t testing.TB) mcp.Transport { return legacy(t, mcptest.Script{"initialize": mcptest.Hang}) }, 0},
+		"dialing hangs": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(ctx context.Context) (mcp.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })
+		}, 0},
+		// One that does not care for its context is left behind in time.
+		"dialing is deaf": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(context.Context) (mcp.Conn, error) {
+				time.Sleep(time.Minute) // sleep: on a fake clock
+				return nil, errDown
+			})
+		}, 5 * time.Second},
+		// One whose connection is not ended by its Close too.
+		"reading is deaf": {func(t testing.TB) mcp.Transport {
+			server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
+			return transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+				conn, err := server.Connect(ctx)
+				return deafConn{conn}, err
+			})
+		}, 5 * time.Second},
+		"waiting": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errDown })
+		}, 0},
+		"a login is missing": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(context.Context) (mcp.Conn, error) { return nil, loginError{} })
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, test.to(t), nil)
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				defer cancel()
+				_ = c.Ready(ctx)
+				synctest.Wait()
+				start := time.Now()
+				_ = c.Close()
+				if got := time.Since(start); got != test.want {
+					t.Errorf("Close took %v, want %v", got, test.want)
+				}
+				wantClosed(t, c)
+				time.Sleep(time.Minute) // for the deaf ones
+			})
+		})
+	}
+}
+
+// A connection that comes when nobody wants it any more is closed.
+func TestLateConnectionIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		made := make(chan mcp.Conn, 1)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			time.Sleep(time.Minute)
+			conn, err := server.Connect(ctx)
+			made <- conn
+			return conn, err
+		}), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = c.Ready(ctx)
+		_ = c.Close()
+		conn := <-made
+		synctest.Wait()
+		if _, err := conn.Read(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("reading from the connection: %v", err)
+		}
+	})
+}
+
+// A handshake that ends well after the time for it leaves nothing behind.
+func TestLateSessionIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := modern(t)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			return slowConn{conn}, err
+		}), nil)
+		start := time.Now()
+		if err := c.Ready(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %v: error %v", time.Since(start), err)
+		}
+		wantCount(t, server, "server/discover", 1)
+	})
+}
+
+// A request ends with its connection though its data plane does not end it.
+func TestCloseWithDeafCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			return deafCaller{conn}, err
+		}), nil)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := call(t, c, "x")
+			ended <- err
+		}()
+		synctest.Wait()
+		_ = c.Close()
+		err := <-ended
+		wantOutcome(t, err, mcp.Unknown)
+		if !errors.Is(err, mcp.ErrClosed) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// A deafConn reads on for a minute after it was closed.
+type deafConn struct{ mcp.Conn }
+
+func (c deafConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Conn.Read(context.WithoutCancel(ctx))
+	if err != nil {
+		time.Sleep(time.Minute) // sleep: on a fake clock
+	}
+	return m, err
+}
+
+// A slowConn takes longer than a handshake may to send its last message.
+type slowConn struct{ mcp.Conn }
+
+func (c slowConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "subscriptions/listen" {
+		time.Sleep(31 * time.Second) // sleep: on a fake clock
+		return nil
+	}
+	return c.Conn.Write(ctx, m)
+}
+
+// A deafCaller answers no request, and ends it only with its context.
+type deafCaller struct{ mcp.Conn }
+
+func (deafCaller) Call(ctx context.Context, _ string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestCloseWithHungHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, asked := make(chan struct{}), make(chan context.Context, 1)
+		server := legacy(t, mcptest.Script{"tools/call": asking(question)})
+		c := newClient(t, server, &mcp.ClientOptions{
+			CloseTimeout: 3 * time.Second,
+			Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked <- ctx
+				<-release
+				return nil, nil
+			},
+		})
+		go func() { _, _ = call(t, c, "x") }()
+		ctx := <-asked
+		start := time.Now()
+		_ = c.Close()
+		if got := time.Since(start); got != 3*time.Second {
+			t.Errorf("Close took %v, want 3 s", got)
+		}
+		if ctx.Err() == nil {
+			t.Error("the handler's context lives")
+		}
+		wantClosed(t, c)
+		close(release)
+	})
+}
+
+func TestShutdown(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+				"tools/call": func(c *mcptest.Call) {
+					time.Sleep(50 * time.Second)
+					c.Result(`{}`)
+				},
+			})
+			c := newClient(t, p.to(server), nil)
+			ended := make(chan error, 2)
+			for range 2 {
+				go func() {
+					_, err := call(t, c, "x")
+					ended <- err
+				}()
+			}
+			server.Await("tools/call", 2)
+			go func() {
+				time.Sleep(time.Second)
+				if _, err := call(t, c, "x"); !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) {
+					t.Errorf("a new call: error %v", err)
+				}
+				if _, err := c.Tools(t.Context()); !errors.Is(err, mcp.ErrClosed) {
+					t.Errorf("a new listing: error %v", err)
+				}
+			}()
+			start := time.Now()
+			if err := c.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := time.Since(start); got != 50*time.Second {
+				t.Errorf("Shutdown took %v", got)
+			}
+			for range 2 {
+				if err := <-ended; err != nil {
+					t.Errorf("a call was cut off: %v", err)
+				}
+			}
+			wantClosed(t, c)
+		})
+	})
+}
+
+func TestShutdownCutsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/call": mcptest.Hang})
+		c := newClient(t, server, nil)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := call(t, c, "x")
+			ended <- err
+		}()
+		server.Await("tools/call", 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		wantOutcome(t, <-ended, mcp.Unknown)
+		wantClosed(t, c)
+	})
+}

@@ -1,0 +1,46 @@
+// Package mcp speaks the Model Context Protocol with one server, for as long as
+// you hold the client.
+//
+// # One server, many lives
+//
+// A [Client] stands for one server and one identity. It connects on first use
+// (or on [Client.Ready]), notices the end of a connection as an event, connects
+// again with growing waits, and goes on until [Client.Close]. Each connection
+// is one life, made from the same [Transport]; what the caller holds stays.
+//
+//	c := mcp.NewClient("notes", &transport.Command{Path: "notes-server"}, nil)
+//	defer c.Close()
+//	res, err := c.CallTool(ctx, "create", json.RawMessage(`{"text":"hi"}`), nil)
+//
+// [Client.State] is a value that tells where the client stands, and
+// [Client.Watch] yields its changes.
+//
+// # What became of a call
+//
+// A call that returns an error may have run or not, and only sometimes can one
+// know. [OutcomeOf] says which: [NotSent], [Answered] or [Unknown]. The client
+// repeats a call by itself, once, if it was not sent; and if its outcome is
+// unknown only where repeating is harmless by the tool's annotations and
+// [ClientOptions].TrustAnnotations says that those can be believed. Every other
+// call with an unknown outcome returns an [*OutcomeUnknownError].
+//
+// # Deadlines
+//
+// A context bounds a call, not the client. Calls also end without an answer or
+// progress for a minute, and after ten minutes whatever happens; both are
+// options. No method waits longer than its context, whatever the server does.
+//
+// # Protocol revisions
+//
+// The client finds out what a server speaks: it probes for revision 2026-07-28
+// and falls back to the initialize handshake of the older ones, on a new
+// connection if the probe ended the first, and remembers the result. Callers
+// see no difference.
+//
+// # Two planes
+//
+// The handshake, the server's own requests and its notifications pass through a
+// session of the official SDK. The client's requests do not: a [Conn] that is
+// also a [Caller], as all those of package transport are, carries them, and
+// their results are decoded once, here, from the bytes that the server wrote.
+package mcp

@@ -1,0 +1,188 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+const methodNotFound = -32601
+
+// A legacy server that says so is asked once, and never again.
+func TestProbeRefused(t *testing.T) {
+	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		everyPlane(t, func(t *testing.T, p plane) {
+			synctest.Test(t, func(t *testing.T) {
+				server := mcptest.NewServer(t, mcptest.Handshake(revision, ""))
+				c := newClient(t, p.to(server), nil)
+				ready(t, c)
+				if s := c.State(); s.ProtocolVersion != revision {
+					t.Errorf("revision %s, want %s", s.ProtocolVersion, revision)
+				}
+				wantCount(t, server, "server/discover", 1)
+				server.Disconnect()
+				synctest.Wait()
+				wantPhase(t, c, mcp.Ready)
+				wantCount(t, server, "server/discover", 1)
+				wantCount(t, server, "initialize", 2)
+			})
+		})
+	}
+}
+
+// A modern server is probed on each connection, and never initialized.
+func TestProbeAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := modern(t)
+		c := newClient(t, server, nil)
+		ready(t, c)
+		server.Disconnect()
+		synctest.Wait()
+		wantPhase(t, c, mcp.Ready)
+		wantCount(t, server, "server/discover", 2)
+		wantCount(t, server, "initialize", 0)
+	})
+}
+
+// A server that does not answer the probe is initialized on the same connection.
+func TestProbeUnanswered(t *testing.T) {
+	for _, answer := range []mcptest.Handler{
+		mcptest.Hang,
+		func(c *mcptest.Call) {
+			time.Sleep(11 * time.Second) // sleep: on a fake clock
+			c.Error(methodNotFound, "late")
+		},
+	} {
+		everyPlane(t, func(t *testing.T, p plane) {
+			synctest.Test(t, func(t *testing.T) {
+				server := legacy(t, mcptest.Script{"server/discover": answer})
+				c := newClient(t, p.to(server), nil)
+				start := time.Now()
+				ready(t, c)
+				if got := time.Since(start); got != 10*time.Second {
+					t.Errorf("ready after %v, want a third of 30 s", got)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if s := wantPhase(t, c, mcp.Ready); s.Connections != 1 || s.ProtocolVersion != mcp.Revision20251125 {
+					t.Errorf("state %+v", s)
+				}
+				server.Disconnect()
+				synctest.Wait()
+				wantPhase(t, c, mcp.Ready)
+				wantCount(t, server, "server/discover", 1)
+			})
+		})
+	}
+}
+
+// A server that ends because of the probe is tried at once without it.
+func TestProbeKills(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := legacy(t, mcptest.Script{"server/discover": mcptest.Disconnect})
+			c := newClient(t, p.to(server), nil)
+			start := time.Now()
+			ready(t, c)
+			if server.Connections() != 2 || !time.Now().Equal(start) {
+				t.Errorf("%d connections in %v", server.Connections(), time.Since(start))
+			}
+			server.Disconnect()
+			synctest.Wait()
+			wantPhase(t, c, mcp.Ready)
+			wantCount(t, server, "server/discover", 1)
+		})
+	})
+}
+
+// A server that hangs for good because of the probe is tried without it, on a
+// new connection.
+func TestProbeStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stalls := func(c *mcptest.Call) {
+			if c.Connection == 1 {
+				mcptest.Hang(c)
+			} else {
+				mcptest.Handshake(mcp.Revision20251125, "")["initialize"](c)
+			}
+		}
+		server := legacy(t, mcptest.Script{"server/discover": mcptest.Hang, "initialize": stalls})
+		c := newClient(t, server, nil)
+		if err := c.Ready(t.Context()); err == nil {
+			t.Fatal("ready")
+		}
+		ready(t, c)
+		wantCount(t, server, "server/discover", 1)
+		if n := server.Connections(); n != 2 {
+			t.Errorf("%d connections, want 2", n)
+		}
+	})
+}
+
+// A modern server that is slow to start gets more time on later connections.
+func TestProbeAnsweredLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		discover := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
+		server := modern(t, mcptest.Script{
+			"server/discover": func(c *mcptest.Call) { time.Sleep(12 * time.Second); discover(c) },
+			"initialize":      func(c *mcptest.Call) { time.Sleep(5 * time.Second); c.Error(methodNotFound, "initialize") },
+		})
+		c := newClient(t, server, nil)
+		err := c.Ready(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "initialize") {
+			t.Fatalf("error %v", err)
+		}
+		for range 3 {
+			ready(t, c)
+			if s := c.State(); s.ProtocolVersion != mcp.Revision20260728 {
+				t.Errorf("revision %s", s.ProtocolVersion)
+			}
+			time.Sleep(time.Minute)
+			server.Disconnect()
+			synctest.Wait()
+		}
+		ready(t, c)
+		wantCount(t, server, "initialize", 1)
+	})
+}
+
+// What was learned is forgotten when a handshake fails, and kept when no
+// connection can be made.
+func TestEraForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		initialize := mcptest.Handshake(mcp.Revision20251125, "")["initialize"]
+		server := legacy(t, mcptest.Script{
+			"initialize": mcptest.Sequence(initialize, initialize, mcptest.Error(-32603, "not yet"), initialize),
+		})
+		c := newClient(t, server, nil)
+		ready(t, c)
+		server.Down(errDown)
+		server.Disconnect()
+		synctest.Wait()
+		wantPhase(t, c, mcp.Waiting)
+		server.Down(nil)
+		ready(t, c)
+		wantCount(t, server, "server/discover", 1)
+
+		server.Disconnect()
+		synctest.Wait()
+		if err := c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "not yet") {
+			t.Fatalf("error %v", err)
+		}
+		wantCount(t, server, "server/discover", 1)
+		ready(t, c)
+		wantCount(t, server, "server/discover", 2)
+	})
+}
+
+func TestUnknownRevision(t *testing.T) {
+	server := mcptest.NewServer(t, mcptest.Handshake("1999-12-31", ""))
+	c := newClient(t, server, nil)
+	if err := c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "1999-12-31") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,98 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+func TestOutcomeOf(t *testing.T) {
+	refused := &mcp.JSONRPCError{Code: -32000, Message: "no"}
+	for _, test := range []struct {
+		err  error
+		want mcp.Outcome
+	}{
+		{nil, mcp.Answered},
+		{io.EOF, mcp.Unknown},
+		{context.Canceled, mcp.Unknown},
+		{refused, mcp.Answered},
+		{fmt.Errorf("wrapped: %w", refused), mcp.Answered},
+		{&mcp.ServerError{Err: refused}, mcp.Answered},
+		{&mcp.ProtocolError{Err: io.EOF}, mcp.Answered},
+		{&mcp.LimitError{}, mcp.Answered},
+		{&mcp.TimeoutError{}, mcp.Unknown},
+		{&mcp.UnavailableError{Err: io.EOF}, mcp.NotSent},
+		{&mcp.OutcomeUnknownError{Err: mcp.WithOutcome(io.EOF, mcp.NotSent)}, mcp.Unknown},
+		{mcp.WithOutcome(io.EOF, mcp.NotSent), mcp.NotSent},
+		{mcp.WithOutcome(refused, mcp.Unknown), mcp.Unknown},
+		{mcp.WithOutcome(mcp.WithOutcome(io.EOF, mcp.NotSent), mcp.Answered), mcp.Answered},
+		{fmt.Errorf("wrapped: %w", mcp.WithOutcome(io.EOF, mcp.NotSent)), mcp.NotSent},
+		{errors.Join(io.EOF, mcp.WithOutcome(io.EOF, mcp.NotSent)), mcp.NotSent},
+	} {
+		if got := mcp.OutcomeOf(test.err); got != test.want {
+			t.Errorf("outcome of %v (%T) is %v, want %v", test.err, test.err, got, test.want)
+		}
+		if got, want := mcp.SafeToRetry(test.err), test.err != nil && test.want == mcp.NotSent; got != want {
+			t.Errorf("safe to retry %v: %v, want %v", test.err, got, want)
+		}
+	}
+}
+
+func TestWithOutcome(t *testing.T) {
+	if mcp.WithOutcome(nil, mcp.NotSent) != nil {
+		t.Error("nil became an error")
+	}
+	err := mcp.WithOutcome(io.EOF, mcp.NotSent)
+	if !errors.Is(err, io.EOF) || err.Error() != "EOF" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTimeoutErrorIsADeadline(t *testing.T) {
+	err := fmt.Errorf("call: %w", &mcp.TimeoutError{Limit: "idle", After: time.Minute})
+	if !errors.Is(err, context.DeadlineExceeded) || !os.IsTimeout(errors.Unwrap(err)) {
+		t.Error("not a deadline")
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+		t.Error("is everything")
+	}
+}
+
+func TestErrorTexts(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&mcp.OutcomeUnknownError{Server: "s", Method: "tools/call", Tool: "t", Err: io.EOF}, `"s": tools/call t: outcome unknown, it may have run: EOF`},
+		{&mcp.UnavailableError{Server: "s", Err: io.EOF}, `"s" is unavailable: EOF`},
+		{&mcp.ServerError{Server: "s", Method: "m", Err: &mcp.JSONRPCError{Code: 7, Message: "no"}}, `"s": m: no (code 7)`},
+		{&mcp.ProtocolError{Server: "s", Method: "m", Path: "a[1].b", Err: io.EOF}, `"s" sent an invalid answer: m a[1].b: EOF`},
+		{&mcp.LimitError{Limit: "bytes", Max: 7}, `bytes > 7`},
+		{&mcp.TimeoutError{Limit: "idle", After: time.Second}, `no progress for 1s`},
+		{&mcp.TimeoutError{Limit: "total", After: time.Second}, `no answer within 1s`},
+	} {
+		if !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("%q does not say %q", test.err, test.want)
+		}
+	}
+	for outcome, want := range map[mcp.Outcome]string{mcp.Unknown: "unknown", mcp.NotSent: "not sent", mcp.Answered: "answered"} {
+		if outcome.String() != want {
+			t.Errorf("outcome %d is %q", outcome, outcome)
+		}
+	}
+	for phase, want := range map[mcp.Phase]string{
+		mcp.Idle: "idle", mcp.Connecting: "connecting", mcp.Ready: "ready", mcp.Waiting: "waiting",
+		mcp.Authenticating: "authenticating", mcp.Closed: "closed", -1: "unknown",
+	} {
+		if phase.String() != want {
+			t.Errorf("phase %d is %q", phase, phase)
+		}
+	}
+}

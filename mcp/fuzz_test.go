@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// FuzzDecodeCallResult: no answer makes the decoder panic, and every error says
+// that the answer is invalid. What the reader accepts is JSON to others as well.
+func FuzzDecodeCallResult(f *testing.F) {
+	for _, seed := range []string{
+		``, `{`, `{}`, `null`, `7`, `[]`, `{"content":null}`, `{"content":[]}`, `{"content":[{}]}`,
+		`{"content":[{"type":"text","text":"a","annotations":{"priority":0.5}}],"isError":true}`,
+		`{"content":[{"type":"image","data":"AQI=","mimeType":"image/png"},{"type":"audio","data":"!"}]}`,
+		`{"content":[{"type":"resource","resource":{"uri":"u","blob":"AQI="}},{"type":"resource_link","size":1e99}]}`,
+		`{"content":[{"type":"hologram"}],"structuredContent":{"a":9007199254740993}}`,
+		`{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create"}},"requestState":"s"}`,
+		`{"resultType":"task","_meta":{"a":[1,2]}}`, `{"\ud800":"\udc00"}`, `{"content":[{"type":"text","text":"\ud83d\ude00"}]}`,
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, modern bool) {
+		res, need, err := decodeCallResult(data, modern)
+		var invalid *ProtocolError
+		if err != nil && !errors.As(err, &invalid) {
+			t.Errorf("error %T %v", err, err)
+		}
+		if err == nil && (res == nil) == (need == nil) {
+			t.Errorf("result %v, need %v", res, need)
+		}
+		if need != nil && !modern {
+			t.Error("an older revision needs input")
+		}
+		if err != nil || jsonscan.Valid(data) != nil {
+			return
+		}
+		if need != nil {
+			for _, raw := range []json.RawMessage{need.requests, need.state} {
+				if raw != nil && !json.Valid(raw) {
+					t.Errorf("%q is not JSON", raw)
+				}
+			}
+			return
+		}
+		if _, err := json.Marshal(res); err != nil {
+			t.Errorf("the result does not encode: %v", err)
+		}
+	})
+}
+
+// FuzzDecodeTool does the same for one tool of a list.
+func FuzzDecodeTool(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `7`, `"a"`, `{"name":""}`, `{"name":"a"}`, `{"name":"a","inputSchema":{"$ref":"#"},"outputSchema":true}`,
+		`{"name":"a","title":"A","description":"d","annotations":{"readOnlyHint":true},"icons":[{"src":"i"}],"_meta":{"x":1}}`,
+		`{"name":"a","inputSchema":null,"outputSchema":7}`, `{"name":null}`, `{"name":"a","annotations":[]}`,
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, modern bool) {
+		if len(data) == 0 {
+			return // an element of a list is not empty
+		}
+		tool, err := decodeTool(data, modern)
+		if (tool == nil) == (err == nil) {
+			t.Errorf("tool %v, error %v", tool, err)
+		}
+		if err != nil || jsonscan.Valid(data) != nil {
+			return
+		}
+		if tool.Name == "" {
+			t.Error("no name")
+		}
+		for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
+			if raw, ok := schema.(json.RawMessage); schema != nil && (!ok || !json.Valid(raw)) {
+				t.Errorf("schema %T %s", schema, raw)
+			}
+		}
+	})
+}
+
+// FuzzDecodeElicit does the same for a question that came with an answer, up to
+// its form.
+func FuzzDecodeElicit(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `7`, `{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"$ref":"#"}}}`,
+		`{"method":"elicitation/create","params":{"requestedSchema":{"properties":{"a":{"type":"string","default":{}}},"required":["a"]}}}`,
+		`{"method":"elicitation/create","params":{"requestedSchema":{"type":[],"properties":7}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		params, err := decodeElicit(data)
+		if err != nil {
+			return
+		}
+		form, err := newForm(params.RequestedSchema)
+		if err != nil {
+			return
+		}
+		if content, err := form.fill(nil); err == nil {
+			if _, err := json.Marshal(content); err != nil {
+				t.Errorf("the answer does not encode: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+const wish = `{"method":"elicitation/create","params":` + question + `}`
+
+// needs is a result that asks for input.
+func needs(requests, state string) mcptest.Handler {
+	result := `{"resultType":"input_required"`
+	if requests != "" {
+		result += `,"inputRequests":` + requests
+	}
+	if state != "" {
+		result += `,"requestState":` + state
+	}
+	return mcptest.Result(result + "}")
+}
+
+func everyPlane(t *testing.T, test func(t *testing.T, p plane)) {
+	for _, p := range planes() {
+		t.Run(p.name, func(t *testing.T) { test(t, p) })
+	}
+}
+
+func annAnswers(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return accept(map[string]any{"name": "Ann"}), nil
+}
+
+func TestInputRequired(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		const state = `"a\u0041 é\"x"`
+		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(
+			needs(`{"q 1":`+wish+`,"q\"2":`+wish+`}`, state),
+			needs(`{"q3":`+wish+`}`, ""),
+			text("done"),
+		)})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers})
+		res, err := c.CallTool(t.Context(), "x", json.RawMessage(`{"a":1}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := textOf(t, res); got != "done" {
+			t.Errorf("result %q", got)
+		}
+		const ann = `{"action":"accept","content":{"name":"Ann"}}`
+		for i, want := range []struct{ responses, state string }{
+			{"", ""},
+			{`{"q 1":` + ann + `,"q\"2":` + ann + `}`, state},
+			{`{"q3":` + ann + `}`, ""},
+		} {
+			var params struct {
+				Name           string          `json:"name"`
+				Arguments      json.RawMessage `json:"arguments"`
+				InputResponses json.RawMessage `json:"inputResponses"`
+				RequestState   json.RawMessage `json:"requestState"`
+			}
+			if err := json.Unmarshal(server.Received("tools/call")[i].Params, &params); err != nil {
+				t.Fatal(err)
+			}
+			if params.Name != "x" || string(params.Arguments) != `{"a":1}` ||
+				string(params.InputResponses) != want.responses || string(params.RequestState) != want.state {
+				t.Errorf("round %d: %s %s, responses %s, state %s", i+1, params.Name, params.Arguments, params.InputResponses, params.RequestState)
+			}
+		}
+	})
+}
+
+// A server that only wants to be asked again gets some time, and not for ever.
+func TestServerBusy(t *testing.T) {
+	for _, requests := range []string{"", "{}", "null"} {
+		synctest.Test(t, func(t *testing.T) {
+			busy := needs(requests, `"s"`)
+			server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(busy, busy, busy, text("done"), busy)})
+			c := newClient(t, server, nil)
+			ready(t, c)
+			start := time.Now()
+			if got := textOf(t, mustCall(t, c, "x")); got != "done" {
+				t.Errorf("result %q", got)
+			}
+			if got := time.Since(start); got != 1400*time.Millisecond {
+				t.Errorf("it took %v, want 200, 400 and 800 ms", got)
+			}
+			_, err := call(t, c, "x")
+			var invalid *mcp.ProtocolError
+			if !errors.As(err, &invalid) || invalid.Path != "inputRequests" {
+				t.Errorf("error %v", err)
+			}
+			wantCount(t, server, "tools/call", 8)
+
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err = c.CallTool(ctx, "x", nil, nil)
+			wantOutcome(t, err, mcp.Answered)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestInputThatCannotBeGiven(t *testing.T) {
+	errHandler := errors.New("nobody at home")
+	many := make([]string, 17)
+	for i := range many {
+		many[i] = fmt.Sprintf(`"%d":%s`, i, wish)
+	}
+	for _, test := range []struct {
+		name     string
+		requests string
+		elicit   func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error)
+		path     string // of a *ProtocolError
+		says     string
+		calls    int
+	}{
+		{"method", `{"a":{"method":"sampling/createMessage","params":{}}}`, annAnswers, `inputRequests["a"].method`, "sampling/createMessage", 1},
+		{"no method", `{"a":7}`, annAnswers, `inputRequests["a"].method`, "", 1},
+		{"method of wrong type", `{"a":{"method":7}}`, annAnswers, `inputRequests["a"].method`, "", 1},
+		{"params of wrong type", `{"a":{"method":"elicitation/create","params":7}}`, annAnswers, `inputRequests["a"].params`, "", 1},
+		{"no object", `[` + wish + `]`, annAnswers, "inputRequests", "", 1},
+		{"again and again", `{"a":` + wish + `}`, annAnswers, "inputRequests", "10 times", 10},
+		{"too many", `{` + strings.Join(many, ",") + `}`, annAnswers, "inputRequests", "more than 16", 1},
+		{"nobody to ask", `{"a":` + wish + `}`, nil, "", `inputRequests["a"]: this client cannot be asked`, 1},
+		{"handler fails", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return nil, errHandler
+		}, "", "nobody at home", 1},
+		{"handler panics", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			panic("oops")
+		}, "", "oops", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := modern(t, mcptest.Script{"tools/call": needs(test.requests, "")})
+			c := newClient(t, server, &mcp.ClientOptions{Elicit: test.elicit})
+			_, err := call(t, c, "x")
+			wantOutcome(t, err, mcp.Answered)
+			if !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), `"scripted"`) {
+				t.Errorf("error %v", err)
+			}
+			var invalid *mcp.ProtocolError
+			if errors.As(err, &invalid) != (test.path != "") || invalid != nil && invalid.Path != test.path {
+				t.Errorf("error %v, want one at %q", err, test.path)
+			}
+			if test.name == "handler fails" && !errors.Is(err, errHandler) {
+				t.Errorf("error %v does not wrap the handler's", err)
+			}
+			wantCount(t, server, "tools/call", test.calls)
+		})
+	}
+}
+
+// What the server has begun and not finished is not "not sent".
+func TestSecondRoundNotSent(t *testing.T) {
+	server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+wish+`}`, "")})
+	c := newClient(t, server, &mcp.ClientOptions{
+		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			server.Down(errDown)
+			server.Disconnect()
+			return annAnswers(ctx, r)
+		},
+	})
+	_, err := call(t, c, "x")
+	if err == nil || mcp.SafeToRetry(err) {
+		t.Errorf("error %v would be repeated", err)
+	}
+}
+
+// A handler that waits in the middle of a call ends with the call's time, with
+// the client, and not with the beginning of Shutdown.
+func TestInputEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+wish+`}`, "")})
+		c := newClient(t, server, &mcp.ClientOptions{Elicit: waits, CallTimeout: time.Minute})
+		ready(t, c)
+		start := time.Now()
+		if _, err := call(t, c, "x"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("after %v: error %v", time.Since(start), err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := call(t, c, "x")
+			ended <- err
+		}()
+		synctest.Wait()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestShutdownWaitsForInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(needs(`{"a":`+wish+`}`, ""), text("done"))})
+		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			time.Sleep(time.Minute)
+			return annAnswers(ctx, r)
+		}})
+		ended := make(chan error, 1)
+		go func() {
+			_, err := call(t, c, "x")
+			ended <- err
+		}()
+		synctest.Wait()
+		if err := c.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("the call failed: %v", err)
+		}
+	})
+}

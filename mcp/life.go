@@ -1,0 +1,236 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A life is one connection, from its handshake to its end. Besides those of the
+// connection it owns one goroutine, which waits for the session to end.
+type life struct {
+	ctx     context.Context // ends with the life; every request is bound to it
+	end     context.CancelCauseFunc
+	tap     *tap
+	caller  Caller
+	session *sdk.ClientSession
+	info    *sdk.InitializeResult
+	ended   chan struct{} // closed when the session has ended
+	meta    []byte        // members of _meta in every request, each followed by a comma
+}
+
+func (l *life) modern() bool { return l.info.ProtocolVersion >= Revision20260728 }
+
+// cause returns why an ended life ended.
+func (l *life) cause() error {
+	select {
+	case <-l.tap.ended:
+		return l.tap.err
+	default:
+		return errEnded
+	}
+}
+
+// errEnded ends a life for want of a better reason.
+var errEnded = errors.New("the connection ended")
+
+// close ends a life. It waits for the connection to close, as long as that
+// takes, and at most grace for handlers that still run.
+func (l *life) close(cause error, grace time.Duration) {
+	l.end(cause)
+	l.tap.finish()
+	within(grace, func() {
+		_ = l.session.Close()
+		<-l.ended
+		l.tap.wait()
+	})
+}
+
+// within runs f and waits for it, but not longer than d.
+func within(d time.Duration, f func()) {
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		f()
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-finished:
+	case <-timer.C:
+	}
+}
+
+// connect makes a connection: with the probe for the newest revision, or
+// without it if the era says so, and a second time without it if the probe
+// seems to have ended the first.
+func (c *Client) connect(era *era) (*life, error) {
+	ctx, stop := context.WithTimeout(c.closing, c.opts.ConnectTimeout)
+	defer stop()
+	for {
+		version := era.version()
+		l, t, err := c.attempt(ctx, version, era.patient)
+		if err == nil {
+			era.succeeded(l.info.ProtocolVersion)
+			return l, nil
+		}
+		if ctx.Err() != nil && c.closing.Err() == nil {
+			err = fmt.Errorf("no connection within %v: %w", c.opts.ConnectTimeout, err)
+		}
+		if t == nil || !era.failed(version, t) || ctx.Err() != nil {
+			return nil, err
+		}
+		if SafeToRetry(t.died()) {
+			era.suspect = false // the probe never reached the server
+			return nil, err
+		}
+	}
+}
+
+// attempt makes one connection within ctx. The tap is nil if there was none.
+func (c *Client) attempt(ctx context.Context, version string, patient bool) (*life, *tap, error) {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	patience := c.opts.ProbeTimeout
+	if patient {
+		patience = c.opts.ConnectTimeout
+	}
+	t := newTap(conn, patience)
+	lifeCtx, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	type shaken struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	done := make(chan shaken, 1)
+	// The SDK's handshake does not always return when its context ends, so it
+	// runs beside, and closing the connection ends it.
+	go func() {
+		session, err := c.sdkClient().Connect(ctx, once{t}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		done <- shaken{session, err}
+	}()
+	var s shaken
+	select {
+	case s = <-done:
+		if s.err != nil {
+			s.err = t.blame(s.err)
+		}
+	case <-ctx.Done():
+		s.err = ctx.Err()
+		end(s.err)
+		t.finish()
+		within(c.opts.CloseTimeout, func() {
+			if late := <-done; late.err == nil {
+				_ = late.session.Close()
+			}
+		})
+	}
+	if s.err != nil {
+		end(s.err)
+		t.finish()
+		within(c.opts.CloseTimeout, t.wait)
+		return nil, t, s.err
+	}
+	l := &life{
+		ctx:     lifeCtx,
+		end:     end,
+		tap:     t,
+		caller:  t.caller(),
+		session: s.session,
+		info:    s.session.InitializeResult(),
+		ended:   make(chan struct{}),
+	}
+	if l.modern() {
+		l.meta = c.requestMeta(l.info.ProtocolVersion)
+	}
+	go func() {
+		_ = l.session.Wait()
+		close(l.ended)
+	}()
+	return l, t, nil
+}
+
+// dial makes the transport's connection, giving up on one that outlasts ctx.
+func (c *Client) dial(ctx context.Context) (Conn, error) {
+	type dialed struct {
+		conn Conn
+		err  error
+	}
+	done := make(chan dialed, 1)
+	go func() {
+		conn, err := c.transport.Connect(ctx)
+		done <- dialed{conn, err}
+	}()
+	select {
+	case d := <-done:
+		return d.conn, d.err
+	case <-ctx.Done():
+		within(c.opts.CloseTimeout, func() {
+			if d := <-done; d.err == nil {
+				_ = d.conn.Close()
+			}
+		})
+		return nil, ctx.Err()
+	}
+}
+
+// once is a transport of the SDK for a connection that exists already.
+type once struct{ conn Conn }
+
+func (o once) Connect(context.Context) (sdk.Connection, error) { return o.conn, nil }
+
+// sdkClient returns the SDK's client for one life.
+func (c *Client) sdkClient() *sdk.Client {
+	client := sdk.NewClient(c.opts.Implementation, &sdk.ClientOptions{
+		Capabilities: c.capabilities(),
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			poke(c.announce)
+		},
+	})
+	client.AddReceivingMiddleware(c.serveElicitations())
+	return client
+}
+
+func (c *Client) capabilities() *sdk.ClientCapabilities {
+	caps := &sdk.ClientCapabilities{}
+	if c.opts.Elicit != nil {
+		caps.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}
+	}
+	return caps
+}
+
+// isRequestMeta reports whether requestMeta writes the key.
+func isRequestMeta(key string) bool {
+	return key == sdk.MetaKeyProtocolVersion || key == sdk.MetaKeyClientInfo || key == sdk.MetaKeyClientCapabilities
+}
+
+// requestMeta returns what revision 2026-07-28 wants in _meta of every request.
+func (c *Client) requestMeta(version string) []byte {
+	// The SDK's own form of the capabilities has members that this revision
+	// does not know, so only what is offered is written.
+	caps := map[string]any{}
+	if c.opts.Elicit != nil {
+		caps["elicitation"] = map[string]any{"form": struct{}{}}
+	}
+	meta := []byte{}
+	for _, member := range []struct {
+		key   string
+		value any
+	}{
+		{sdk.MetaKeyProtocolVersion, version},
+		{sdk.MetaKeyClientInfo, c.opts.Implementation},
+		{sdk.MetaKeyClientCapabilities, caps},
+	} {
+		value, err := json.Marshal(member.value)
+		if err != nil {
+			continue // a plain struct of strings always encodes
+		}
+		meta = fmt.Appendf(meta, "%q:%s,", member.key, value)
+	}
+	return meta
+}

@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// ClientOptions configure a [Client]. The zero value, and nil, mean the
+// defaults named here.
+type ClientOptions struct {
+	// Implementation names this program to the server.
+	// Default: mcpbelt, version 0.
+	Implementation *Implementation
+	// Logger receives what a server does against the protocol, and the
+	// comings and goings of connections. Default: nothing is logged.
+	Logger *slog.Logger
+	// Elicit answers when the server asks the user for something. If it is
+	// nil the server is told that this client cannot be asked.
+	//
+	// It may be called several times at once, on goroutines of the connection
+	// or on that of a CallTool, and must return when its context ends. An error
+	// that is no [*JSONRPCError] is not shown to the server.
+	Elicit func(context.Context, *ElicitRequest) (*ElicitResult, error)
+
+	// ConnectTimeout bounds the making of a connection, handshake included.
+	// Default: 30 s.
+	ConnectTimeout time.Duration
+	// ProbeTimeout is how long the server may take to answer the probe for
+	// revision 2026-07-28 before the older handshake is tried.
+	// Default: a third of ConnectTimeout.
+	ProbeTimeout time.Duration
+	// IdleTimeout is how long a call may go without an answer or progress.
+	// Default: 60 s.
+	IdleTimeout time.Duration
+	// CallTimeout bounds a call as a whole, whatever its progress.
+	// Default: 10 min.
+	CallTimeout time.Duration
+	// CloseTimeout is how long Close waits for handlers, such as Elicit, that
+	// do not return when their context ends. Default: 5 s.
+	CloseTimeout time.Duration
+
+	// MaxInFlight bounds the requests that wait for the server at one time;
+	// further ones wait for their turn. Default: 64.
+	MaxInFlight int
+	// MaxTools and MaxPages bound the server's list of tools, in tools and in
+	// pages. Defaults: 5,000 and 1,000.
+	MaxTools, MaxPages int
+	// MaxCatalog bounds the list in bytes. Default: 32 MiB.
+	MaxCatalog int64
+	// TrustAnnotations lets the client repeat a call of unknown outcome if the
+	// server annotates the tool as read-only or idempotent. Set it only for a
+	// server whose claims can be believed.
+	TrustAnnotations bool
+}
+
+const (
+	defaultConnectTimeout = 30 * time.Second
+	defaultIdleTimeout    = 60 * time.Second
+	defaultCallTimeout    = 10 * time.Minute
+	defaultCloseTimeout   = 5 * time.Second
+	defaultMaxInFlight    = 64
+	defaultMaxTools       = 5_000
+	defaultMaxPages       = 1_000
+	defaultMaxCatalog     = 32 << 20
+)
+
+// withDefaults returns a copy of o in which every limit is set.
+func (o *ClientOptions) withDefaults() ClientOptions {
+	var c ClientOptions
+	if o != nil {
+		c = *o
+	}
+	if c.Implementation == nil {
+		c.Implementation = &Implementation{Name: "mcpbelt", Version: "0"}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	orDefault(&c.ConnectTimeout, defaultConnectTimeout)
+	orDefault(&c.ProbeTimeout, c.ConnectTimeout/3)
+	orDefault(&c.IdleTimeout, defaultIdleTimeout)
+	orDefault(&c.CallTimeout, defaultCallTimeout)
+	orDefault(&c.CloseTimeout, defaultCloseTimeout)
+	orDefault(&c.MaxInFlight, defaultMaxInFlight)
+	orDefault(&c.MaxTools, defaultMaxTools)
+	orDefault(&c.MaxPages, defaultMaxPages)
+	orDefault(&c.MaxCatalog, defaultMaxCatalog)
+	return c
+}
+
+func orDefault[N ~int | ~int64](field *N, value N) {
+	if *field <= 0 {
+		*field = value
+	}
+}

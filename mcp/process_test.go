@@ -1,0 +1,63 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// childEnv makes this test binary a server on its standard input and output.
+const childEnv = "MCPBELT_TEST_CHILD"
+
+func serveChild() {
+	if err := echoServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		os.Exit(1)
+	}
+}
+
+// A real process that is killed is noticed and replaced without anybody calling.
+func TestProcessKilled(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, &transport.Command{Path: program, Env: []string{childEnv + "=1"}}, nil)
+	ready(t, c)
+	first := c.State()
+	if first.PID <= 0 || first.Server == nil || first.Server.Name != "echo" {
+		t.Fatalf("state %+v", first)
+	}
+	child, err := os.FindProcess(first.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := child.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	second := mcp.State{}
+	for s := range c.Watch(ctx) {
+		if s.Phase == mcp.Ready && s.Connections == 2 {
+			second = s
+			break
+		}
+	}
+	if second.PID <= 0 || second.PID == first.PID {
+		t.Errorf("after the kill: %+v", second)
+	}
+	res, err := c.CallTool(ctx, "echo", json.RawMessage(`{"text":"again"}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := textOf(t, res); got != "again" {
+		t.Errorf("result %q", got)
+	}
+}

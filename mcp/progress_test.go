@@ -1,0 +1,124 @@
+package mcp_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// All progress arrives in order and before the call returns.
+func TestProgress(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/call": func(c *mcptest.Call) {
+				for i := range 100 {
+					c.Progress(float64(i))
+				}
+				c.Notify("notifications/progress", `{"progressToken":"of nobody","progress":7}`)
+				c.Notify("notifications/progress", `[]`)
+				c.Result(`{}`)
+			},
+		})
+		c := newClient(t, p.to(server), nil)
+		var got, want []float64
+		for i := range 100 {
+			want = append(want, float64(i))
+		}
+		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
+			Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("progress %v", got)
+		}
+	})
+}
+
+// Of two calls at one time each gets its own.
+func TestProgressOfEach(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		meet := make(chan struct{})
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/call": func(c *mcptest.Call) {
+				select {
+				case meet <- struct{}{}:
+				case <-meet:
+				}
+				if strings.Contains(string(c.Params), `"name":"one"`) {
+					c.Progress(1)
+				} else {
+					c.Progress(2)
+				}
+				c.Result(`{}`)
+			},
+		})
+		c := newClient(t, p.to(server), nil)
+		var calls sync.WaitGroup
+		for want, tool := range map[float64]string{1: "one", 2: "two"} {
+			calls.Go(func() {
+				var got []float64
+				_, err := c.CallTool(t.Context(), tool, nil, &mcp.CallToolOptions{
+					Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
+				})
+				if err != nil || !slices.Equal(got, []float64{want}) {
+					t.Errorf("%s: progress %v, error %v", tool, got, err)
+				}
+			})
+		}
+		calls.Wait()
+	})
+}
+
+// The time that the caller spends on progress is not the server's.
+func TestSlowProgressCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{
+			"tools/call": func(c *mcptest.Call) {
+				c.Progress(1)
+				time.Sleep(time.Minute)
+				c.Result(`{}`)
+			},
+		})
+		c := newClient(t, server, nil)
+		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
+			IdleTimeout: time.Second,
+			Progress:    func(*mcp.ProgressParams) { time.Sleep(2 * time.Minute) },
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A callback that panics does so in its caller, and leaves the client sound.
+func TestProgressPanics(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/call": mcptest.Sequence(func(c *mcptest.Call) { c.Progress(1); c.Result(`{}`) }, text("next")),
+		})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{MaxInFlight: 1})
+		func() {
+			defer func() {
+				if r := recover(); r != "oops" {
+					t.Errorf("recovered %v", r)
+				}
+			}()
+			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
+			t.Errorf("returned %v", err)
+		}()
+		if got := textOf(t, mustCall(t, c, "x")); got != "next" {
+			t.Errorf("result %q", got)
+		}
+		if err := c.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package mcp
+
+import "time"
+
+// A Phase says what a [Client] is doing.
+type Phase int
+
+const (
+	// Idle: nobody has used the client yet.
+	Idle Phase = iota
+	// Connecting: a connection is being made.
+	Connecting
+	// Ready: the server answers.
+	Ready
+	// Waiting: the last connection or attempt failed; the next attempt is at
+	// State.RetryAt, or sooner if a call needs the server.
+	Waiting
+	// Authenticating: a human has to log in, at State.LoginURL.
+	Authenticating
+	// Closed: the client was closed, for good.
+	Closed
+)
+
+func (p Phase) String() string {
+	switch p {
+	case Idle:
+		return "idle"
+	case Connecting:
+		return "connecting"
+	case Ready:
+		return "ready"
+	case Waiting:
+		return "waiting"
+	case Authenticating:
+		return "authenticating"
+	case Closed:
+		return "closed"
+	}
+	return "unknown"
+}
+
+// A State is where a [Client] stood at one moment.
+type State struct {
+	// Phase is what the client is doing.
+	Phase Phase
+	// Since is when Phase began.
+	Since time.Time
+	// Err is why the last connection or attempt ended. It is nil while Ready
+	// and after a Close in good order.
+	Err error
+	// Failures counts the attempts and short connections that failed in a row.
+	Failures int
+	// RetryAt is when the next attempt begins, while Waiting.
+	RetryAt time.Time
+	// LoginURL is where the user can log in, while Authenticating.
+	LoginURL string
+	// Connections counts the connections made so far.
+	Connections int
+	// ToolsVersion grows whenever the server's tools may have changed: with
+	// every new connection and every announcement of the server.
+	ToolsVersion uint64
+
+	// The following describe the server while Ready, and are zero otherwise.
+
+	// Server names the server's program, as it claims. It may be nil.
+	Server *Implementation
+	// ProtocolVersion is the revision spoken with the server.
+	ProtocolVersion string
+	// Instructions are the server's advice for using it. They are text of an
+	// untrusted party.
+	Instructions string
+	// Capabilities are the features that the server offers. Do not change them.
+	Capabilities *ServerCapabilities
+	// PID is the process id of a server that runs as a child process.
+	PID int
+}

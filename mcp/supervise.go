@@ -1,0 +1,193 @@
+package mcp
+
+import (
+	"errors"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/backoff"
+)
+
+const (
+	retryBase    = 500 * time.Millisecond
+	retryCeiling = 60 * time.Second
+	// healthyAfter is how long a connection must last for the failures before
+	// it to be forgotten.
+	healthyAfter = 60 * time.Second
+	// A call that needs the server brings the next attempt forward, but not
+	// closer to the last one than this, doubled with each failure.
+	wakeBase    = 250 * time.Millisecond
+	wakeCeiling = 5 * time.Second
+	// announceEvery bounds how often announcements of other tools are passed on.
+	announceEvery = 250 * time.Millisecond
+)
+
+// errRenewed ends a life because of Reconnect.
+var errRenewed = errors.New("connection renewed on request")
+
+// supervise makes one connection after the other until Close. It alone writes
+// the state after the first.
+func (c *Client) supervise() {
+	era := &era{}
+	failures := 0
+	for {
+		l, err := c.connect(era)
+		c.attempted()
+		if err == nil {
+			born := time.Now()
+			c.began(l)
+			err = c.attend(l)
+			c.endLife(l, err)
+			if time.Since(born) >= healthyAfter || errors.Is(err, errRenewed) {
+				failures = 0
+			}
+			if failures == 0 {
+				// The first end of a sound connection is mended at once.
+				failures = 1
+				if c.closing.Err() == nil {
+					c.set(State{Phase: Connecting, Err: err})
+					continue
+				}
+			}
+		}
+		if c.closing.Err() != nil {
+			c.set(State{Phase: Closed})
+			return
+		}
+		failures++
+		c.opts.Logger.Info("mcp: no connection", "server", c.name, "failures", failures, "error", err)
+		c.rest(err, failures)
+	}
+}
+
+func (c *Client) attempted() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.attempts++
+}
+
+// began publishes a new life.
+func (c *Client) began(l *life) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.renew: // this life is the renewal
+	default:
+	}
+	c.setLocked(State{
+		Phase:           Ready,
+		Connections:     c.state.Connections + 1,
+		ToolsVersion:    c.state.ToolsVersion + 1,
+		Server:          l.info.ServerInfo,
+		ProtocolVersion: l.info.ProtocolVersion,
+		Instructions:    l.info.Instructions,
+		Capabilities:    l.info.Capabilities,
+		PID:             l.tap.pid(),
+	}, l)
+}
+
+// set publishes a state without a life, keeping what counts across lives.
+func (c *Client) set(s State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Connections, s.ToolsVersion = c.state.Connections, c.state.ToolsVersion
+	c.setLocked(s, nil)
+}
+
+// attend watches a life until it ends and returns why.
+func (c *Client) attend(l *life) error {
+	var due <-chan time.Time // when announcements may be passed on again
+	pending := false
+	timer := time.NewTimer(0)
+	timer.Stop()
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.closing.Done():
+			return ErrClosed
+		case <-c.renew:
+			return errRenewed
+		case <-l.tap.ended: // the session may outlast it, waiting for handlers
+			return l.cause()
+		case <-l.ended:
+			return l.cause()
+		case <-c.announce:
+			if due != nil {
+				pending = true
+				continue
+			}
+			c.toolsChanged()
+		case <-due:
+			due = nil
+			if !pending {
+				continue
+			}
+			pending = false
+			c.toolsChanged()
+		}
+		timer.Reset(announceEvery)
+		due = timer.C
+	}
+}
+
+func (c *Client) toolsChanged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.state
+	s.ToolsVersion++
+	c.setLocked(s, c.current)
+}
+
+// endLife takes a life out of use and closes it.
+func (c *Client) endLife(l *life, err error) {
+	if c.closing.Err() == nil {
+		c.set(State{Phase: Connecting, Err: err})
+	}
+	l.close(err, c.opts.CloseTimeout)
+}
+
+// rest waits for the time of the next attempt. A needed server is tried sooner;
+// a server that wants a login is not tried before Reconnect.
+func (c *Client) rest(err error, failures int) {
+	var login interface{ LoginURL() string }
+	if errors.As(err, &login) {
+		c.set(State{Phase: Authenticating, Err: err, Failures: failures, LoginURL: login.LoginURL()})
+		select {
+		case <-c.renew:
+		case <-c.closing.Done():
+		}
+	} else {
+		c.wait(err, failures)
+	}
+	if c.closing.Err() == nil {
+		c.set(State{Phase: Connecting, Err: err, Failures: failures})
+	}
+}
+
+func (c *Client) wait(err error, failures int) {
+	ended := time.Now()
+	until := ended.Add(backoff.Full(failures-1, retryBase/2, retryBase, retryCeiling))
+	soonest := ended.Add(min(wakeBase<<min(failures-1, 10), wakeCeiling))
+	wake := c.wake
+	select {
+	case <-wake: // left over from calls that saw an earlier attempt fail
+	default:
+	}
+	c.set(State{Phase: Waiting, Err: err, Failures: failures, RetryAt: until})
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return
+		case <-c.renew:
+			return
+		case <-c.closing.Done():
+			return
+		case <-wake:
+			wake = nil
+			if soonest.Before(until) {
+				timer.Reset(time.Until(soonest))
+			}
+		}
+	}
+}

@@ -1,0 +1,383 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// A tap sits between a transport's connection and the SDK's session. It answers
+// a probe that the server leaves unanswered, keeps the reason for which the
+// connection ended, and lends a data plane to connections without one.
+//
+// It owns one goroutine, which reads the connection until it ends, and the one
+// that closes the connection.
+type tap struct {
+	conn    Conn
+	patient time.Duration // for the answer to the probe
+
+	messages chan jsonrpc.Message // on their way to the session
+	closed   chan struct{}        // closed by Close
+	shut     chan struct{}        // closed when the connection's Close has returned
+	ended    chan struct{}        // closed when the connection cannot be read any more
+	err      error                // why; read after ended is closed
+	ours     bool                 // because of Close; read after ended is closed
+	reading  context.Context
+	stop     context.CancelFunc
+	once     sync.Once
+	wg       sync.WaitGroup // the reader, and what goes started
+	table    inflight.Table // requests of the lent data plane
+
+	mu      sync.Mutex // guards the following, and orders wg.Add before wg.Wait
+	waited  bool       // wait was called
+	probe   jsonrpc.ID
+	sent    bool // the probe was sent
+	timer   *time.Timer
+	overdue bool  // the probe was answered in the server's place
+	late    bool  // and the server answered it after all, with a result
+	settled bool  // the probe was answered in time
+	unsent  error // why the first message that was not sent was not
+}
+
+const methodDiscover = "server/discover"
+
+func newTap(conn Conn, patience time.Duration) *tap {
+	reading, stop := context.WithCancel(context.Background())
+	t := &tap{
+		conn:     conn,
+		patient:  patience,
+		messages: make(chan jsonrpc.Message),
+		closed:   make(chan struct{}),
+		shut:     make(chan struct{}),
+		ended:    make(chan struct{}),
+		reading:  reading,
+		stop:     stop,
+	}
+	t.wg.Go(t.readAll)
+	return t
+}
+
+func (t *tap) readAll() {
+	for {
+		m, err := t.conn.Read(t.reading)
+		if err != nil {
+			t.err = err
+			select {
+			case <-t.closed:
+				t.ours = true
+			default:
+			}
+			close(t.ended) // before callers are told, who look whether it is over
+			t.table.Fail(err, func(int64) error { return WithOutcome(err, Unknown) })
+			return
+		}
+		if t.takes(m) {
+			continue
+		}
+		select {
+		case t.messages <- m:
+		case <-t.closed:
+		}
+	}
+}
+
+// goes runs f on a goroutine that wait waits for. It does nothing, and reports
+// so, once wait was called.
+func (t *tap) goes(f func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waited {
+		return false
+	}
+	t.wg.Go(f)
+	return true
+}
+
+// wait waits for the goroutines of the tap, after Close.
+func (t *tap) wait() {
+	t.mu.Lock()
+	t.waited = true
+	t.mu.Unlock()
+	t.wg.Wait()
+}
+
+// takes reports whether m is not for the session.
+func (t *tap) takes(m jsonrpc.Message) bool {
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		return t.takesProbe(m) || t.takesAnswer(m)
+	case *jsonrpc.Request:
+		return m.Method == "notifications/progress" && t.table.Progress(m.Params)
+	}
+	return false
+}
+
+// takesProbe notes an answer to the probe and swallows one that comes late.
+func (t *tap) takesProbe(m *jsonrpc.Response) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.sent || m.ID != t.probe {
+		return false
+	}
+	t.timer.Stop()
+	if t.overdue {
+		t.late = m.Error == nil
+		return true
+	}
+	t.settled = true
+	return false
+}
+
+func (t *tap) takesAnswer(m *jsonrpc.Response) bool {
+	id, err := json.Marshal(m.ID.Raw())
+	if err != nil {
+		return false
+	}
+	if m.Error == nil {
+		return t.table.Answer(id, inflight.Answer{Result: m.Result})
+	}
+	answer, err := json.Marshal(m.Error)
+	if err != nil {
+		return false
+	}
+	return t.table.Answer(id, inflight.Answer{Error: answer})
+}
+
+// probed reports whether the probe was sent and never answered in time, and
+// whether the server answered it with a result later.
+func (t *tap) probed() (unanswered, late bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sent && !t.settled, t.late
+}
+
+// Read implements Conn for the session.
+func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case m := <-t.messages:
+		return m, nil
+	case <-t.ended:
+		return nil, t.err
+	case <-t.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements Conn for the session.
+func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
+	req, ok := m.(*jsonrpc.Request)
+	probing := ok && req.Method == methodDiscover
+	if probing {
+		t.watchProbe(req.ID)
+	}
+	err := t.conn.Write(ctx, m)
+	if err != nil {
+		t.failedToWrite(err, probing)
+	}
+	return err
+}
+
+func (t *tap) failedToWrite(err error, probing bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.closed: // no wonder
+	default:
+		if t.unsent == nil {
+			t.unsent = err
+		}
+	}
+	if probing && SafeToRetry(err) {
+		t.timer.Stop()
+		t.sent = false
+	}
+}
+
+// blame returns what is behind an error of the handshake: the session only
+// knows that the connection ended, and tells of it in words.
+func (t *tap) blame(err error) error {
+	if cause := t.died(); cause != nil {
+		return cause
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.unsent != nil {
+		return t.unsent
+	}
+	return err
+}
+
+// watchProbe answers the probe as a server of an older revision would, if the
+// server does not answer it in time, so that the session goes on to initialize.
+func (t *tap) watchProbe(id jsonrpc.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.probe, t.sent, t.settled, t.overdue = id, true, false, false
+	t.timer = time.AfterFunc(t.patient, func() { t.goes(func() { t.answerProbe(id) }) })
+}
+
+func (t *tap) answerProbe(id jsonrpc.ID) {
+	t.mu.Lock()
+	if t.settled || !t.sent || t.probe != id {
+		t.mu.Unlock()
+		return
+	}
+	t.overdue = true
+	t.mu.Unlock()
+	answer := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer in time"}}
+	select {
+	case t.messages <- answer:
+	case <-t.ended:
+	case <-t.closed:
+	}
+}
+
+// Close implements Conn for the session. It does not wait for the connection to
+// close, which may take seconds: the session holds a lock meanwhile.
+func (t *tap) Close() error {
+	t.once.Do(func() {
+		close(t.closed)
+		t.mu.Lock()
+		if t.timer != nil {
+			t.timer.Stop()
+		}
+		t.mu.Unlock()
+		go func() {
+			defer close(t.shut)
+			_ = t.conn.Close()
+			t.stop()
+		}()
+	})
+	return nil
+}
+
+// finish closes the connection, as long as that takes.
+func (t *tap) finish() {
+	_ = t.Close()
+	<-t.shut
+}
+
+// SessionID implements Conn.
+func (t *tap) SessionID() string { return t.conn.SessionID() }
+
+// died returns why the connection ended if that was not by Close, or nil.
+func (t *tap) died() error {
+	select {
+	case <-t.ended:
+		if !t.ours {
+			return t.err
+		}
+	default:
+	}
+	return nil
+}
+
+// over reports whether the connection has ended, even if the reader has not
+// seen it yet.
+func (t *tap) over() bool {
+	select {
+	case <-t.ended:
+		return true
+	default:
+	}
+	known, ok := t.conn.(interface{ Err() error })
+	return ok && known.Err() != nil
+}
+
+func (t *tap) pid() int {
+	if p, ok := t.conn.(interface{ PID() int }); ok {
+		return p.PID()
+	}
+	return 0
+}
+
+// caller returns the connection's data plane, or one on top of its messages.
+func (t *tap) caller() Caller {
+	if c, ok := t.conn.(Caller); ok {
+		return c
+	}
+	return (*lentCaller)(t)
+}
+
+// cancelTimeout bounds the telling of a server that a request is cancelled.
+const cancelTimeout = 5 * time.Second
+
+// A lentCaller is a data plane over the messages of a connection that has none.
+type lentCaller tap
+
+// Call implements Caller.
+func (l *lentCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error) {
+	if opts == nil {
+		opts = &CallOptions{}
+	}
+	call, err := l.table.Begin(opts.ProgressToken)
+	if err != nil {
+		return nil, WithOutcome(err, NotSent)
+	}
+	defer call.Drop()
+	id, err := jsonrpc.MakeID(float64(call.ID))
+	if err != nil {
+		return nil, WithOutcome(err, NotSent)
+	}
+	if err := l.write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
+		if ctx.Err() != nil && !SafeToRetry(err) {
+			l.cancel(call.ID)
+		}
+		return nil, err
+	}
+	answer, err := call.Wait(ctx, opts.Progress)
+	if err != nil {
+		if ctx.Err() != nil {
+			l.cancel(call.ID)
+		}
+		return nil, err
+	}
+	if answer.Error == nil {
+		// Nobody has looked at these bytes as closely as what decodes them
+		// expects, unlike on a data plane of the connection's own.
+		if err := jsonscan.Valid(answer.Result); err != nil {
+			return nil, &ProtocolError{Path: "result", Err: err}
+		}
+		return answer.Result, nil
+	}
+	var refused JSONRPCError
+	if err := json.Unmarshal(answer.Error, &refused); err != nil {
+		return nil, &ProtocolError{Path: "error", Err: err}
+	}
+	return nil, &refused
+}
+
+// write does not wait for a connection that goes on writing after ctx has ended.
+func (l *lentCaller) write(ctx context.Context, m *jsonrpc.Request) error {
+	written := make(chan error, 1)
+	if !(*tap)(l).goes(func() { written <- l.conn.Write(ctx, m) }) {
+		return WithOutcome(errEnded, NotSent)
+	}
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *lentCaller) cancel(id int64) {
+	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the caller gave up"})
+	(*tap)(l).goes(func() {
+		ctx, stop := context.WithTimeout(l.reading, cancelTimeout)
+		defer stop()
+		_ = l.conn.Write(ctx, &jsonrpc.Request{Method: "notifications/cancelled", Params: params})
+	})
+}

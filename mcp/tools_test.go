@@ -1,0 +1,305 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+func names(tools []*mcp.Tool) string {
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func wantTools(t testing.TB, c *mcp.Client, want string) {
+	t.Helper()
+	tools, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(tools); got != want {
+		t.Errorf("tools %q, want %q", got, want)
+	}
+}
+
+// page is a result of tools/list; a next that is empty is left out.
+func page(next string, tools ...string) string {
+	var list []string
+	for _, name := range tools {
+		list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+	}
+	if next != "" {
+		next = `,"nextCursor":` + next
+	}
+	return fmt.Sprintf(`{"tools":[%s]%s}`, strings.Join(list, ","), next)
+}
+
+func cursorOf(params json.RawMessage) string {
+	var p struct {
+		Cursor json.RawMessage `json:"cursor"`
+	}
+	_ = json.Unmarshal(params, &p)
+	return string(p.Cursor)
+}
+
+func TestToolsPaged(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": func(c *mcptest.Call) {
+				switch cursor := cursorOf(c.Params); cursor {
+				case "":
+					c.Result(page(`"p 1"`, "b", "a"))
+				case `"p 1"`:
+					c.Result(page(`"é\u0000\""`, "d"))
+				case `"é\u0000\""`:
+					c.Result(page(`null`, "c"))
+				default:
+					c.Error(-32602, "cursor "+cursor)
+				}
+			},
+		})
+		wantTools(t, newClient(t, p.to(server), nil), "b a d c")
+	})
+}
+
+// The empty cursor means the end to older revisions; to 2026-07-28 it is a
+// cursor like others.
+func TestToolsEmptyCursor(t *testing.T) {
+	for revision, want := range map[string]string{mcp.Revision20251125: "a", mcp.Revision20260728: "a b"} {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Sequence(mcptest.Result(page(`""`, "a")), mcptest.Result(page("", "b"))),
+		})
+		wantTools(t, newClient(t, server, nil), want)
+		if revision == mcp.Revision20260728 {
+			if got := cursorOf(server.Received("tools/list")[1].Params); got != `""` {
+				t.Errorf("cursor %s", got)
+			}
+		}
+	}
+}
+
+func TestToolsSchemasByteForByte(t *testing.T) {
+	const in = `{ "type":"object", "x":9007199254740993,"properties":{"a":{"default":1.0}} }`
+	const out = `{"$ref":"#","<":">"}`
+	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
+		`{"tools":[{"name":"a","title":"A","description":"d","NAME":"x","inputSchema":` + in + `,"outputSchema":` + out +
+			`,"annotations":{"readOnlyHint":true},"icons":[{"src":"i"}],"_meta":{"m":1}}]}`)})
+	tools, err := newClient(t, server, nil).Tools(t.Context())
+	if err != nil || len(tools) != 1 {
+		t.Fatal(tools, err)
+	}
+	tool := tools[0]
+	if raw, ok := tool.InputSchema.(json.RawMessage); !ok || string(raw) != in {
+		t.Errorf("input schema %T %s", tool.InputSchema, raw)
+	}
+	if raw, ok := tool.OutputSchema.(json.RawMessage); !ok || string(raw) != out {
+		t.Errorf("output schema %T %s", tool.OutputSchema, raw)
+	}
+	if tool.Name != "a" || tool.Title != "A" || tool.Description != "d" || !tool.Annotations.ReadOnlyHint || len(tool.Icons) != 1 || tool.Meta["m"] == nil {
+		t.Errorf("tool %+v", tool)
+	}
+}
+
+func TestToolsRefused(t *testing.T) {
+	circles := func(c *mcptest.Call) {
+		if cursorOf(c.Params) == `"1"` {
+			c.Result(page(`"2"`))
+		} else {
+			c.Result(page(`"1"`))
+		}
+	}
+	endless := func() mcptest.Handler {
+		n := make(chan int, 1)
+		n <- 0
+		return func(c *mcptest.Call) {
+			i := <-n + 1
+			n <- i
+			c.Result(page(fmt.Sprintf(`"%d"`, i), fmt.Sprintf("t%d", i)))
+		}
+	}
+	limit := func(name string) func(error) bool {
+		return func(err error) bool {
+			var limit *mcp.LimitError
+			return errors.As(err, &limit) && strings.Contains(limit.Limit, name)
+		}
+	}
+	at := func(path string) func(error) bool {
+		return func(err error) bool {
+			var invalid *mcp.ProtocolError
+			return errors.As(err, &invalid) && invalid.Path == path && invalid.Method == "tools/list" && invalid.Server == "scripted"
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		list  mcptest.Handler
+		opts  mcp.ClientOptions
+		right func(error) bool
+	}{
+		{"circles", circles, mcp.ClientOptions{}, at("nextCursor")},
+		{"too many pages", endless(), mcp.ClientOptions{MaxPages: 3}, limit("pages")},
+		{"too many tools", endless(), mcp.ClientOptions{MaxTools: 3}, limit("tools")},
+		{"too many bytes", endless(), mcp.ClientOptions{MaxCatalog: 200}, limit("bytes")},
+		{"no list", mcptest.Result(`{}`), mcp.ClientOptions{}, at("tools")},
+		{"no object", mcptest.Result(`[]`), mcp.ClientOptions{}, at("tools")},
+		{"list of wrong type", mcptest.Result(`{"tools":{}}`), mcp.ClientOptions{}, at("tools")},
+		{"cursor of wrong type", mcptest.Result(`{"tools":[],"nextCursor":1}`), mcp.ClientOptions{}, at("nextCursor")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := legacy(t, mcptest.Script{"tools/list": test.list})
+			c := newClient(t, server, &test.opts)
+			_, err := c.Tools(t.Context())
+			if err == nil || !test.right(err) {
+				t.Errorf("error %v", err)
+			}
+			wantOutcome(t, err, mcp.Answered)
+			wantPhase(t, c, mcp.Ready)
+		})
+	}
+}
+
+func TestToolsWithinLimits(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(
+		mcptest.Result(page(`"1"`, "a")), mcptest.Result(page(`"2"`, "b")), mcptest.Result(page("", "c")))})
+	wantTools(t, newClient(t, server, &mcp.ClientOptions{MaxPages: 3, MaxTools: 3}), "a b c")
+}
+
+func TestInvalidToolIsLeftOut(t *testing.T) {
+	var log bytes.Buffer
+	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
+		`{"tools":[{"name":"a"},7,{"name":1},{"description":"x"},{"name":"b","inputSchema":[]},{"name":"c","annotations":"x"},{"name":"z"}]}`)})
+	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	wantTools(t, c, "a z")
+	for i := 1; i < 6; i++ {
+		if !strings.Contains(log.String(), fmt.Sprintf("tools[%d]", i)) {
+			t.Errorf("the log does not name tools[%d]:\n%s", i, &log)
+		}
+	}
+}
+
+func TestToolsCached(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+				"tools/list": mcptest.Sequence(mcptest.Result(page("", "a")), mcptest.Result(page("", "b")), mcptest.Result(page("", "c"))),
+			})
+			c := newClient(t, p.to(server), nil)
+			wantTools(t, c, "a")
+			wantTools(t, c, "a")
+			wantCount(t, server, "tools/list", 1)
+
+			server.Disconnect() // a new connection may bring other tools
+			synctest.Wait()
+			wantTools(t, c, "b")
+
+			// Announcements are passed on at once, but only one in 250 ms.
+			start := c.State().ToolsVersion
+			for range 10 {
+				server.Notify("notifications/tools/list_changed", "")
+			}
+			synctest.Wait()
+			if got := c.State().ToolsVersion - start; got != 1 {
+				t.Errorf("%d changes at once, want 1", got)
+			}
+			time.Sleep(250*time.Millisecond - time.Nanosecond)
+			synctest.Wait()
+			if got := c.State().ToolsVersion - start; got != 1 {
+				t.Errorf("%d changes within the time, want 1", got)
+			}
+			time.Sleep(time.Nanosecond)
+			synctest.Wait()
+			if got := c.State().ToolsVersion - start; got != 2 {
+				t.Errorf("%d changes after the time, want 2", got)
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if got := c.State().ToolsVersion - start; got != 2 {
+				t.Errorf("%d changes in the end, want 2", got)
+			}
+			wantTools(t, c, "c")
+			wantCount(t, server, "tools/list", 3)
+		})
+	})
+}
+
+// A change that is announced between two pages makes the client begin again.
+func TestToolsChangeBetweenPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(
+			mcptest.Result(page(`"2"`, "old")),
+			func(c *mcptest.Call) {
+				c.Notify("notifications/tools/list_changed", "")
+				synctest.Wait()
+				c.Result(page("", "new"))
+			},
+			mcptest.Result(page(`"2"`, "new")),
+			mcptest.Result(page("", "newer")),
+		)})
+		c := newClient(t, server, nil)
+		wantTools(t, c, "new newer")
+		wantCount(t, server, "tools/list", 4)
+		wantTools(t, c, "new newer")
+		wantCount(t, server, "tools/list", 4)
+	})
+}
+
+// A server that announces a change during every listing gets no endless ones.
+func TestToolsChangeWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			time.Sleep(time.Second)
+			c.Notify("notifications/tools/list_changed", "")
+			synctest.Wait()
+			c.Result(page("", "a"))
+		}})
+		c := newClient(t, server, nil)
+		wantTools(t, c, "a")
+		wantCount(t, server, "tools/list", 3)
+	})
+}
+
+func TestToolsOfServerWithoutTools(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, `{"prompts":{}}`))
+		wantTools(t, newClient(t, p.to(server), nil), "")
+		wantCount(t, server, "tools/list", 0)
+	})
+}
+
+func TestToolsFailsAndRecovers(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(mcptest.Error(-32603, "busy"), mcptest.Result(page("", "a")))})
+	c := newClient(t, server, nil)
+	_, err := c.Tools(t.Context())
+	var refused *mcp.ServerError
+	if !errors.As(err, &refused) || refused.Err.Message != "busy" || refused.Method != "tools/list" {
+		t.Fatalf("error %v", err)
+	}
+	wantTools(t, c, "a")
+}
+
+// Many callers share one listing.
+func TestToolsListedOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			time.Sleep(time.Second)
+			c.Result(page("", "a"))
+		}})
+		c := newClient(t, server, nil)
+		for range 10 {
+			go func() { _, _ = c.Tools(t.Context()) }()
+		}
+		wantTools(t, c, "a")
+		wantCount(t, server, "tools/list", 1)
+	})
+}

@@ -1,0 +1,74 @@
+package mcp_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		c := newClient(t, server, nil)
+		var seen []mcp.Phase
+		next, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for s := range c.Watch(t.Context()) {
+				seen = append(seen, s.Phase)
+				<-next
+			}
+		}()
+		synctest.Wait()
+		step := func(do func(), want ...mcp.Phase) {
+			t.Helper()
+			do()
+			synctest.Wait()
+			next <- struct{}{}
+			synctest.Wait()
+			if !slices.Equal(seen, want) {
+				t.Fatalf("seen %v, want %v", seen, want)
+			}
+		}
+		// The consumer holds each state until the next step, and so does not
+		// see what lies between.
+		step(func() { ready(t, c) }, mcp.Idle, mcp.Ready)
+		step(func() { server.Down(errDown); server.Disconnect() }, mcp.Idle, mcp.Ready, mcp.Waiting)
+		step(func() { _ = c.Close() }, mcp.Idle, mcp.Ready, mcp.Waiting, mcp.Closed)
+		close(next)
+		<-ended
+	})
+}
+
+func TestWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, legacy(t), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		states := 0
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for range c.Watch(ctx) {
+				states++
+			}
+		}()
+		synctest.Wait()
+		cancel()
+		<-ended
+		if states != 1 {
+			t.Errorf("%d states, want 1", states)
+		}
+		_ = c.Close()
+		for s := range c.Watch(t.Context()) { // of a closed client
+			if s.Phase != mcp.Closed {
+				t.Errorf("phase %v", s.Phase)
+			}
+		}
+		for range c.Watch(t.Context()) {
+			break
+		}
+	})
+}

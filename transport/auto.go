@@ -1,0 +1,158 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An Auto speaks streamable HTTP or, if the server refuses that in the way of a
+// server which only knows HTTP+SSE, the latter: when initialize is answered
+// with status 400, 404 or 405 and no JSON-RPC error. A server that wants a
+// login, or that cannot be reached, is never tried the other way. What was
+// found is remembered, and found out again when it stops to work.
+type Auto struct {
+	// URL is the server's address, http or https.
+	URL string
+	// Header holds fields sent with every request, to the origin of URL only.
+	Header http.Header
+	// OAuth, if set, supplies the user's token, as for [HTTP].
+	OAuth auth.OAuthHandler
+	// RoundTripper replaces the HTTP transport, as for [HTTP].
+	RoundTripper http.RoundTripper
+	// MaxMessage limits a message of the server, in bytes after decompression.
+	// Default: 16 MiB.
+	MaxMessage int64
+
+	sse atomic.Bool // the server speaks HTTP+SSE
+}
+
+// Connect prepares a connection over streamable HTTP, or opens the event stream
+// of a server that is known to want that.
+func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
+	in := newInbox()
+	if a.sse.Load() {
+		c, err := a.recipeSSE().connect(ctx, in)
+		if err != nil {
+			var status *StatusError
+			if errors.As(err, &status) {
+				a.sse.Store(false)
+			}
+			return nil, err
+		}
+		return c, nil
+	}
+	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.MaxMessage}
+	h, err := recipe.connect(in)
+	if err != nil {
+		return nil, err
+	}
+	c := &autoConn{recipe: a, http: h}
+	h.refused = c.fallBack
+	return c, nil
+}
+
+func (a *Auto) recipeSSE() *SSE {
+	return &SSE{a.URL, a.Header, a.OAuth, a.RoundTripper, a.MaxMessage}
+}
+
+// An autoConn is a connection over streamable HTTP that becomes one over
+// HTTP+SSE if the handshake shows that it must. Both share one inbox, so that
+// the session does not notice.
+type autoConn struct {
+	recipe *Auto
+	http   *httpConn
+
+	mu     sync.Mutex
+	sse    *sseConn // after falling back
+	closed bool
+}
+
+// face is what both kinds of connections offer.
+type face interface {
+	mcp.Conn
+	mcp.Caller
+	Err() error
+}
+
+func (c *autoConn) present() face {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sse != nil {
+		return c.sse
+	}
+	return c.http
+}
+
+// fallBack takes a refused initialize over to HTTP+SSE, if that is what its
+// refusal means.
+func (c *autoConn) fallBack(ctx context.Context, initialize *jsonrpc.Request, err error) bool {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch status.Code {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+	default:
+		return false
+	}
+	sse, sseErr := c.recipe.recipeSSE().connect(ctx, c.http.inbox)
+	if sseErr != nil {
+		err = fmt.Errorf("%w; the older HTTP+SSE transport failed too: %w", err, sseErr)
+		c.http.toSession(&jsonrpc.Response{ID: initialize.ID, Error: err})
+		return true
+	}
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		_ = sse.Close()
+		return true
+	}
+	c.sse = sse
+	c.mu.Unlock()
+	c.recipe.sse.Store(true)
+	if err := sse.Write(ctx, initialize); err != nil {
+		c.http.toSession(&jsonrpc.Response{ID: initialize.ID, Error: err})
+	}
+	return true
+}
+
+// Read implements mcp.Conn.
+func (c *autoConn) Read(ctx context.Context) (jsonrpc.Message, error) { return c.http.inbox.read(ctx) }
+
+// Write implements mcp.Conn.
+func (c *autoConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	return c.present().Write(ctx, m)
+}
+
+// Call implements mcp.Caller.
+func (c *autoConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	return c.present().Call(ctx, method, params, opts)
+}
+
+// SessionID implements mcp.Conn.
+func (c *autoConn) SessionID() string { return c.present().SessionID() }
+
+// Err returns why the connection ended, or nil while it lives.
+func (c *autoConn) Err() error { return c.present().Err() }
+
+// Close implements mcp.Conn.
+func (c *autoConn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	sse := c.sse
+	c.mu.Unlock()
+	if sse != nil {
+		_ = sse.Close()
+	}
+	return c.http.Close()
+}

@@ -1,0 +1,75 @@
+package transport_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/mcpbelt/mcpbelt/transport/transporttest"
+)
+
+// benchmark measures calls to a server that answers with their own params.
+func benchmark(b *testing.B, tr mcp.Transport) {
+	conn, err := tr.Connect(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	params := json.RawMessage(`{"name":"echo","arguments":{"text":"hello"}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := conn.(link).Call(context.Background(), "tools/call", params, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCallPipe(b *testing.B) {
+	benchmark(b, &transport.Pipe{Serve: func(_ context.Context, t mcp.Transport) error {
+		pipe := t.(*sdk.IOTransport)
+		lines := bufio.NewReader(pipe.Reader)
+		for {
+			line, err := lines.ReadSlice('\n')
+			if err != nil {
+				return nil
+			}
+			if _, err := pipe.Writer.Write(append(echo(line), '\n')); err != nil {
+				return nil
+			}
+		}
+	}})
+}
+
+func echo(request []byte) []byte {
+	m, err := jsonscan.Scan(request)
+	if err != nil {
+		return nil
+	}
+	out := append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...)
+	out = append(append(out, `,"result":`...), m.Params...)
+	return append(out, '}')
+}
+
+func BenchmarkCallCommand(b *testing.B) { benchmark(b, transporttest.Child("serve")) }
+
+func BenchmarkCallHTTP(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(echo(body))
+	}))
+	defer server.Close()
+	benchmark(b, &transport.HTTP{URL: server.URL})
+}

@@ -1,0 +1,235 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	// DefaultCloseTimeout is how long a server may take to stop by itself when
+	// CloseTimeout is zero.
+	DefaultCloseTimeout = 5 * time.Second
+	// drainTimeout bounds the reading of what an ended process left in its
+	// pipes, which a process that it started may still hold open.
+	drainTimeout = 250 * time.Millisecond
+	// killTimeout bounds the wait for a killed process. Only one that hangs in
+	// the kernel takes longer.
+	killTimeout = 2 * time.Second
+	// stderrInError is how much of stderr an [ExitError] carries.
+	stderrInError = 4 << 10
+	stderrKept    = 64 << 10
+)
+
+// A Command starts a server as a child process and speaks with it over its
+// standard input and output, one JSON message per line. Every Connect starts a
+// process of its own.
+//
+// The process gets a process group of its own. Close closes its standard input,
+// waits, sends SIGTERM to the group, waits again, and kills the group; what the
+// server started itself ends with it. (A process that left the group, by
+// setsid, is not found.) On Windows the process and its descendants are in a
+// job object, and Close ends the job after the first wait.
+//
+// Lines on standard output that are not JSON-RPC are skipped; 100 of them in a
+// row end the connection. The last 64 KiB of standard error are kept for
+// [ExitError].
+type Command struct {
+	// Path is the program, looked up in PATH if it has no path separator.
+	Path string
+	// Args are its arguments, without the program's name.
+	Args []string
+	// Dir is its working directory; empty means this process's own.
+	Dir string
+	// Env holds further environment variables as "KEY=value". Of this
+	// process's environment the child gets only those that locate programs
+	// and the user's files, such as PATH and HOME; see [BaseEnv].
+	Env []string
+	// Stderr, if set, receives each line that the server writes to standard
+	// error, without the newline, cut at 4 KiB. It is called on one goroutine
+	// and must not block for long.
+	Stderr func(line string)
+	// CloseTimeout is how long the server may take to stop by itself before it
+	// is killed. Default: 5 s.
+	CloseTimeout time.Duration
+	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
+	MaxMessage int64
+}
+
+// Connect starts the process. It does not wait for the server to speak; ctx
+// bounds nothing, since starting a process does not block.
+func (c *Command) Connect(ctx context.Context) (mcp.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	if c.Path == "" {
+		return nil, &OptionError{"Command.Path", errors.New("empty: name the server's program")}
+	}
+	conn, err := c.start()
+	if err != nil {
+		return nil, &StartError{c.Path, err}
+	}
+	return conn, nil
+}
+
+func (c *Command) start() (*commandConn, error) {
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Dir = c.Dir
+	cmd.Env = append(BaseEnv(), c.Env...)
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	pipes, err := newPipes(cmd)
+	if err != nil {
+		return nil, err
+	}
+	group, err := startGroup(cmd)
+	pipes.closeTheirs()
+	if err != nil {
+		pipes.closeOurs()
+		return nil, err
+	}
+	closeTimeout := c.CloseTimeout
+	if closeTimeout <= 0 {
+		closeTimeout = DefaultCloseTimeout
+	}
+	conn := &commandConn{
+		path:         c.Path,
+		cmd:          cmd,
+		group:        group,
+		pipes:        pipes,
+		closeTimeout: closeTimeout,
+		stderr:       newRing(stderrKept, c.Stderr),
+		exited:       make(chan struct{}),
+	}
+	conn.wg.Go(conn.readStderr)
+	conn.wg.Go(conn.await)
+	conn.stream = newStream(pipes, c.MaxMessage, conn.cause, conn.doomed)
+	return conn, nil
+}
+
+// A commandConn is one process and the stream over its pipes. It owns three
+// goroutines: the stream's reader, the reader of stderr, and one that awaits
+// the process. All end with the process.
+type commandConn struct {
+	*stream
+	path         string
+	cmd          *exec.Cmd
+	group        *group
+	pipes        *pipes
+	closeTimeout time.Duration
+	stderr       *ring
+
+	exited    chan struct{} // closed when exit is set
+	exit      *ExitError
+	wg        sync.WaitGroup
+	closeOnce sync.Once
+}
+
+// PID returns the id of the server's process.
+func (c *commandConn) PID() int { return c.cmd.Process.Pid }
+
+// await waits for the process, and then ends whatever it left behind.
+func (c *commandConn) await() {
+	err := c.group.await(c.cmd)
+	// A process outside the group may hold the pipes open.
+	c.pipes.setReadDeadline(time.Now().Add(drainTimeout))
+	c.stderr.waitEOF()
+	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail(stderrInError))
+	close(c.exited)
+}
+
+func newExitError(path string, state *os.ProcessState, err error, stderr string) *ExitError {
+	e := &ExitError{Path: path, Code: -1, Stderr: stderr}
+	if state != nil {
+		e.Code = state.ExitCode()
+		e.Signal = signalName(state)
+	} else if err != nil {
+		e.Signal = err.Error()
+	}
+	return e
+}
+
+func (c *commandConn) readStderr() { c.stderr.readFrom(c.pipes.stderr) }
+
+// doomed reports whether the process has ended or been killed, even if that is
+// not known from its exit yet. What is written to such a process may still be
+// read by it, but is never answered.
+func (c *commandConn) doomed() bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+		return c.group.leaderKilled()
+	}
+}
+
+// cause explains the end of the output by the exit of the process, if that
+// follows at once.
+func (c *commandConn) cause(err error) error {
+	select {
+	case <-c.exited:
+		return c.exit
+	case <-time.After(2 * drainTimeout):
+	}
+	return err
+}
+
+// Close implements mcp.Conn. It returns when the process and its group are gone
+// and all goroutines of the connection have ended, at the latest shortly after
+// CloseTimeout.
+func (c *commandConn) Close() error {
+	c.closeOnce.Do(func() {
+		_ = c.pipes.CloseWrite()
+		if !c.exits(c.closeTimeout / 2) {
+			c.group.terminate()
+			if !c.exits(c.closeTimeout / 2) {
+				c.group.kill()
+				c.exits(killTimeout)
+			}
+		}
+		c.fail(errClosed)
+		c.pipes.closeOurs()
+		c.wait()
+		if c.exits(0) {
+			c.wg.Wait()
+		}
+		c.group.release()
+	})
+	return nil
+}
+
+func (c *commandConn) exits(within time.Duration) bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-c.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// BaseEnv returns the part of this process's environment that every [Command]
+// passes on: the names that the reference SDKs pass too, and nothing that could
+// hold a secret. Values that are shell functions are left out.
+func BaseEnv() []string {
+	var env []string
+	for _, name := range baseEnvNames() {
+		if value, ok := os.LookupEnv(name); ok && !strings.HasPrefix(value, "()") {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,194 @@
+//go:build linux
+
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/mcpbelt/mcpbelt/transport/transporttest"
+)
+
+func TestCommandExitDuringACall(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps  []string
+		code   int
+		signal string
+	}{
+		"code":   {[]string{"read", "stderr:out of tea", "exit:7"}, 7, ""},
+		"zero":   {[]string{"read", "stderr:out of tea"}, 0, ""},
+		"signal": {[]string{"read", "stderr:out of tea", "kill"}, -1, "killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := dial(t, transporttest.Child(c.steps...))
+			_, err := ask(t, l)
+			var exit *transport.ExitError
+			if !errors.As(err, &exit) {
+				t.Fatalf("got %v, want an ExitError", err)
+			}
+			if exit.Code != c.code || exit.Signal != c.signal || strings.TrimSpace(exit.Stderr) != "out of tea" {
+				t.Errorf("got %+v", exit)
+			}
+			wantOutcome(t, err, mcp.Unknown)
+			_, err = ask(t, l)
+			wantOutcome(t, err, mcp.NotSent)
+		})
+	}
+}
+
+func TestCommandExitIsAnEvent(t *testing.T) {
+	l := dial(t, transporttest.Child("stderr:bye", "exit:3"))
+	_, err := l.Read(bounded(t))
+	var exit *transport.ExitError
+	if !errors.As(err, &exit) || exit.Code != 3 {
+		t.Errorf("Read: got %v, want an ExitError with code 3", err)
+	}
+	if !errors.As(l.Err(), &exit) {
+		t.Errorf("Err: got %v", l.Err())
+	}
+}
+
+func TestExitErrorKeepsTheEndOfStderr(t *testing.T) {
+	l := dial(t, transporttest.Child("flood:300000", "stderr:the\x1b[31m reason", "exit:1"))
+	_, err := l.Read(bounded(t))
+	var exit *transport.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("got %v", err)
+	}
+	if !strings.HasSuffix(strings.TrimSpace(exit.Stderr), "reason") || len(exit.Stderr) > 4<<10 {
+		t.Errorf("%d bytes ending in %q", len(exit.Stderr), exit.Stderr[max(0, len(exit.Stderr)-40):])
+	}
+	if strings.Contains(err.Error(), "\x1b") {
+		t.Error("a control character is in the text of the error")
+	}
+}
+
+// What a server wrote before it exited counts.
+func TestCommandAnswerBeforeExit(t *testing.T) {
+	l := dial(t, transporttest.Child("read", "big:200000", "exit:1"))
+	if got, err := ask(t, l); err != nil || len(got) != 200002 {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+}
+
+// A killed server has not run what is written after, even if nobody has seen
+// its exit yet.
+func TestCommandCallAfterKillIsNotSent(t *testing.T) {
+	for range 20 {
+		l := dial(t, transporttest.Child("serve"))
+		if _, err := ask(t, l); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ask(t, l)
+		wantOutcome(t, err, mcp.NotSent)
+		_ = l.Close()
+	}
+}
+
+func pid(t *testing.T, l link) int {
+	t.Helper()
+	p, ok := l.(interface{ PID() int })
+	if !ok {
+		t.Fatalf("%T has no PID", l)
+	}
+	return p.PID()
+}
+
+// Calls that a stopped server has not read from its stdin are taken back.
+func TestCommandUnreadCallsAreNotSent(t *testing.T) {
+	l := dial(t, transporttest.Child("serve"))
+	if _, err := ask(t, l); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, pid(t, l))
+	const n = 5
+	failed := make(chan error, n)
+	for range n {
+		go func() {
+			_, err := l.Call(context.Background(), "tools/list", nil, nil)
+			failed <- err
+		}()
+	}
+	awaitUnread(t, pid(t, l), n*len(`{"jsonrpc":"2.0","id":1000000001,"method":"tools/list"}`+"\n"))
+	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		wantOutcome(t, <-failed, mcp.NotSent)
+	}
+}
+
+// A call that the server did read is unknown, next to one that it did not.
+func TestCommandReadCallIsUnknown(t *testing.T) {
+	recipe := transporttest.Child("read", "ready", "hang")
+	ready := make(chan struct{})
+	recipe.Stderr = func(string) { close(ready) }
+	l := dial(t, recipe)
+	read := make(chan error, 1)
+	go func() {
+		_, err := l.Call(context.Background(), "tools/list", nil, nil)
+		read <- err
+	}()
+	<-ready
+	unread := make(chan error, 1)
+	go func() {
+		// More than the child's reader can have taken ahead.
+		_, err := l.Call(context.Background(), "tools/call", []byte(`"`+strings.Repeat("x", 20_000)+`"`), nil)
+		unread <- err
+	}()
+	awaitUnread(t, pid(t, l), 20_000)
+	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wantOutcome(t, <-read, mcp.Unknown)
+	wantOutcome(t, <-unread, mcp.NotSent)
+}
+
+func TestStartError(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		recipe transport.Command
+		is     error
+	}{
+		"missing in PATH":   {transport.Command{Path: "no-such-program-here"}, exec.ErrNotFound},
+		"missing":           {transport.Command{Path: filepath.Join(dir, "none")}, fs.ErrNotExist},
+		"not executable":    {transport.Command{Path: plain}, fs.ErrPermission},
+		"folder":            {transport.Command{Path: dir}, fs.ErrPermission},
+		"missing directory": {transport.Command{Path: "/bin/sh", Dir: filepath.Join(dir, "none")}, fs.ErrNotExist},
+	} {
+		c.recipe.Args = []string{"--key=s3cret"}
+		c.recipe.Env = []string{"KEY=s3cret"}
+		_, err := c.recipe.Connect(t.Context())
+		var start *transport.StartError
+		if !errors.As(err, &start) || start.Path != c.recipe.Path || !errors.Is(err, c.is) {
+			t.Errorf("%s: got %v", name, err)
+			continue
+		}
+		wantOutcome(t, err, mcp.NotSent)
+		if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: the error shows arguments or environment: %v", name, err)
+		}
+	}
+	_, err := (&transport.Command{}).Connect(t.Context())
+	var option *transport.OptionError
+	if !errors.As(err, &option) || option.Field != "Command.Path" {
+		t.Errorf("empty path: got %v", err)
+	}
+}

@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A StartError reports that a server's process could not be started.
+type StartError struct {
+	Path string // the program, as configured
+	Err  error  // from the operating system; errors.Is works with fs.ErrNotExist, exec.ErrNotFound
+}
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("cannot start %q: %v", e.Path, e.Err)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Outcome returns mcp.NotSent.
+func (e *StartError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// An ExitError reports that a server's process ended.
+type ExitError struct {
+	Path   string // the program, as configured
+	Code   int    // exit code; -1 if a signal ended the process
+	Signal string // name of that signal, such as "killed"; empty otherwise
+	// Stderr holds the last lines that the process wrote to its standard
+	// error, at most 4 KiB. It is the server's text and may hold anything.
+	Stderr string
+}
+
+func (e *ExitError) Error() string {
+	how := fmt.Sprintf("exited with code %d", e.Code)
+	if e.Signal != "" {
+		how = "was ended by signal: " + e.Signal
+	}
+	if e.Stderr == "" {
+		return fmt.Sprintf("server process %q %s", e.Path, how)
+	}
+	return fmt.Sprintf("server process %q %s; its last lines on stderr:\n%s", e.Path, how, indent(e.Stderr))
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+}
+
+// A StatusError reports an HTTP status that is no answer to the request.
+type StatusError struct {
+	Method     string        // HTTP method
+	Code       int           // status code
+	RetryAfter time.Duration // from the Retry-After field; zero if there was none
+	// Challenge is the WWW-Authenticate field of a 401 or 403.
+	Challenge string
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("HTTP %s: status %d %s", e.Method, e.Code, http.StatusText(e.Code))
+	switch e.Code {
+	case http.StatusUnauthorized:
+		text += ": the server wants a login, or other credentials in the configured headers"
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if e.RetryAfter > 0 {
+			text += fmt.Sprintf(": retry after %v", e.RetryAfter)
+		}
+	}
+	return text
+}
+
+// Outcome returns mcp.NotSent for statuses by which a server refuses a request
+// without running it, and mcp.Unknown for all others.
+func (e *StatusError) Outcome() mcp.Outcome {
+	switch e.Code {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests:
+		return mcp.NotSent
+	}
+	return mcp.Unknown
+}
+
+// A RedirectError reports a redirect that was not followed, because it leads to
+// another origin or would turn the request into a different one. Nothing was
+// sent there.
+type RedirectError struct {
+	Code int    // status code
+	To   string // scheme and host it leads to
+}
+
+func (e *RedirectError) Error() string {
+	return fmt.Sprintf("HTTP redirect %d to %s refused: only redirects within the configured origin that keep the method are followed; configure the new URL if it is right", e.Code, e.To)
+}
+
+// Outcome returns mcp.NotSent, but mcp.Unknown for 303: by it a server that has
+// run a request says where the result is.
+func (e *RedirectError) Outcome() mcp.Outcome {
+	if e.Code == http.StatusSeeOther {
+		return mcp.Unknown
+	}
+	return mcp.NotSent
+}
+
+// An OptionError reports a field of a recipe that cannot be used.
+type OptionError struct {
+	Field string // such as "HTTP.URL"
+	Err   error  // what is wrong; never holds the value of a header
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("transport: %s: %v", e.Field, e.Err) }
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// Outcome returns mcp.NotSent.
+func (e *OptionError) Outcome() mcp.Outcome { return mcp.NotSent }

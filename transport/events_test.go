@@ -1,0 +1,106 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// readEvents writes down the events of r, one a line.
+func readEvents(r io.Reader, limit int64) (string, error) {
+	var out strings.Builder
+	for events := newEventReader(r, limit); ; {
+		ev, err := events.next()
+		if err != nil {
+			return out.String(), err
+		}
+		fmt.Fprintf(&out, "%q %q %q %v\n", ev.name, ev.data, ev.id, ev.retry)
+	}
+}
+
+func TestEventReader(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"one":               {"data: a\n\n", `"" "a" "" 0s`},
+		"two lines":         {"data: a\ndata: b\n\n", `"" "a\nb" "" 0s`},
+		"empty data":        {"data\n\n", `"" "" "" 0s`},
+		"all fields":        {"event: e\nid: 1\nretry: 5\ndata:x\n\n", `"e" "x" "1" 5ms`},
+		"one blank only":    {"data:  x \n\n", `"" " x " "" 0s`},
+		"CR":                {"data: a\r\rdata: b\r\r", "\"\" \"a\" \"\" 0s\n\"\" \"b\" \"\" 0s"},
+		"CR LF":             {"data: a\r\n\r\ndata: b\r\n\r\n", "\"\" \"a\" \"\" 0s\n\"\" \"b\" \"\" 0s"},
+		"CR LF in an event": {"event: e\r\ndata: a\r\ndata: b\r\n\r\n", `"e" "a\nb" "" 0s`},
+		"mark":              {"\xef\xbb\xbfdata: a\n\n", `"" "a" "" 0s`},
+		"mark inside":       {"data: a\n\n\xef\xbb\xbfdata: b\n\n", `"" "a" "" 0s`},
+		"comment":           {":x\n: y\ndata: a\n:\n\n", `"" "a" "" 0s`},
+		"unknown":           {"foo: x\ndata: a\nbar\n\n", `"" "a" "" 0s`},
+		"name only":         {"event: e\n\ndata: a\n\n", `"" "a" "" 0s`},
+		"id only":           {"id: 7\n\n", `"" "" "7" 0s`},
+		"id with NUL":       {"id: a\x00\ndata: a\n\n", `"" "a" "" 0s`},
+		"retry not number":  {"retry: 1x\ndata: a\n\n", `"" "a" "" 0s`},
+		"negative retry":    {"retry: -1\ndata: a\n\n", `"" "a" "" 0s`},
+		"unfinished":        {"data: a\n\ndata: b\n", `"" "a" "" 0s`},
+		"nothing":           {"\n\n\n", ""},
+	} {
+		for chunk, r := range map[string]io.Reader{
+			"whole": strings.NewReader(c.in), "bytes": iotest.OneByteReader(strings.NewReader(c.in)),
+			"halves": iotest.HalfReader(strings.NewReader(c.in)), "data with error": iotest.DataErrReader(strings.NewReader(c.in)),
+		} {
+			got, err := readEvents(r, 1000)
+			if err != io.EOF || strings.TrimSpace(got) != c.want {
+				t.Errorf("%s, %s: got %s, %v", name, chunk, got, err)
+			}
+		}
+	}
+}
+
+func TestEventReaderLimit(t *testing.T) {
+	for in, fits := range map[string]bool{
+		"data: " + strings.Repeat("x", 100) + "\n\n":               true,
+		"data:" + strings.Repeat("x", 101) + "\n\n":                false,
+		"data:" + strings.Repeat("x", 200) + "\n\n":                false,
+		strings.Repeat("data: xxxxxxxxx\n", 30) + "\n":             false,
+		": " + strings.Repeat("x", 200) + "\n\n":                   false,
+		strings.Repeat(": xxxxxxxxx\n", 30) + "data: x\n\n":        true,
+		strings.Repeat("data: "+strings.Repeat("x", 90)+"\n\n", 9): true,
+	} {
+		_, err := readEvents(strings.NewReader(in), 100)
+		var limit *mcp.LimitError
+		if fits != (err == io.EOF) || !fits && !errors.As(err, &limit) {
+			t.Errorf("%.30q: got %v", in, err)
+		}
+	}
+}
+
+// FuzzEventReader: how a stream is cut into reads must not change its events.
+func FuzzEventReader(f *testing.F) {
+	for _, s := range []string{"data: a\r\n\r\n", "\xef\xbb\xbfid:1\rdata\n\r\n", "event: x\n\n:\r\rdata: y\n\n", "retry: 9\ndata: a\n\r"} {
+		f.Add([]byte(s), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
+		whole, wholeErr := readEvents(bytes.NewReader(data), 64)
+		parts, partsErr := readEvents(&chunks{data, int(size)%7 + 1}, 64)
+		if whole != parts || fmt.Sprint(wholeErr) != fmt.Sprint(partsErr) {
+			t.Fatalf("whole: %s %v\nparts: %s %v", whole, wholeErr, parts, partsErr)
+		}
+	})
+}
+
+// chunks reads size bytes at a time.
+type chunks struct {
+	data []byte
+	size int
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if len(c.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.data[:min(c.size, len(c.data))])
+	c.data = c.data[n:]
+	return n, nil
+}

@@ -1,0 +1,174 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// DefaultMaxMessage is the size in bytes up to which a server's message is
+// accepted when MaxMessage is zero: 16 MiB.
+const DefaultMaxMessage = 16 << 20
+
+func maxMessage(configured int64) int64 {
+	if configured <= 0 {
+		return DefaultMaxMessage
+	}
+	return configured
+}
+
+func tooLarge(limit int64) error {
+	return &mcp.LimitError{Limit: "message bytes", Max: limit}
+}
+
+var errNotJSONRPC = errors.New("not a JSON-RPC message")
+
+// requestFrame writes a request of the data plane. Method names are constants
+// of the protocol, params is JSON already.
+func requestFrame(id int64, method string, params json.RawMessage) []byte {
+	frame := make([]byte, 0, len(params)+len(method)+64)
+	frame = append(frame, `{"jsonrpc":"2.0","id":`...)
+	frame = strconv.AppendInt(frame, id, 10)
+	frame = append(frame, `,"method":`...)
+	frame = strconv.AppendQuote(frame, method)
+	if len(params) > 0 {
+		frame = append(frame, `,"params":`...)
+		frame = append(frame, params...)
+	}
+	return append(frame, '}')
+}
+
+func cancelledFrame(id int64) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":"the caller gave up"}}`, id)
+}
+
+// A router sends each message that a server wrote to the request it answers, or
+// to the session.
+type router struct {
+	table inflight.Table
+	inbox *inbox
+}
+
+// route takes one message, or with a batch of revision 2025-03-26 several, and
+// hands them on. toSession is called for the messages of the control plane. It
+// returns an error if data is no JSON-RPC; what was well formed is handed on.
+func (r *router) route(data []byte, toSession func(jsonrpc.Message) bool) error {
+	m, err := jsonscan.Scan(data)
+	if errors.Is(err, jsonscan.ErrNotObject) {
+		return r.routeBatch(data, toSession)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Version != "2.0":
+		return errNotJSONRPC // such as a line of a log in JSON
+	case m.IsResponse():
+		if r.table.Answer(m.ID, inflight.Answer{Result: m.Result, Error: m.Error}) {
+			return nil
+		}
+	case m.Method == "":
+		return errNotJSONRPC
+	case m.Method == "notifications/progress":
+		if r.table.Progress(m.Params) {
+			return nil
+		}
+	}
+	message, err := jsonrpc.DecodeMessage(data)
+	if err != nil {
+		return err
+	}
+	toSession(message)
+	return nil
+}
+
+func (r *router) routeBatch(data []byte, toSession func(jsonrpc.Message) bool) error {
+	err := errNotJSONRPC
+	for element := range jsonscan.Elements(data) {
+		if len(element) == 0 || element[0] != '{' {
+			return errNotJSONRPC
+		}
+		if err = r.route(element, toSession); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// result turns an answer into what mcp.Caller returns.
+func result(a inflight.Answer) (json.RawMessage, error) {
+	if a.Error == nil {
+		return a.Result, nil
+	}
+	if a.Error[0] != '{' {
+		return nil, invalidAnswer("error", errors.New("not an object"))
+	}
+	var e mcp.JSONRPCError
+	for key, value := range jsonscan.Fields(a.Error) {
+		switch key {
+		case "code":
+			code, err := strconv.ParseInt(string(value), 10, 64)
+			if err != nil {
+				return nil, invalidAnswer("error.code", errors.New("not an integer"))
+			}
+			e.Code = code
+		case "message":
+			e.Message, _ = jsonscan.String(value)
+		case "data":
+			e.Data = value
+		}
+	}
+	return nil, &e
+}
+
+// answeredBy yields what may be the id of the request that text, a message that
+// is broken or of which only the ends are left, was meant to answer. It looks
+// near both ends, where all known servers write the id. A request that a server
+// repeats in its log is not taken for an answer.
+func answeredBy(text []byte) iter.Seq[int64] {
+	const near = 256
+	ends := [][]byte{text[:min(near, len(text))], text[max(0, len(text)-near):]}
+	has := func(member string) bool {
+		return bytes.Contains(ends[0], []byte(member)) || bytes.Contains(ends[1], []byte(member))
+	}
+	return func(yield func(int64) bool) {
+		answers := has(`"result"`) || has(`"error"`) || !has(`"method"`)
+		if !has(`"jsonrpc"`) || !answers {
+			return
+		}
+		for _, end := range ends {
+			for {
+				_, after, found := bytes.Cut(end, []byte(`"id"`))
+				if !found {
+					break
+				}
+				if id, ok := leadingNumber(bytes.TrimLeft(after, ` :"`)); ok && !yield(id) {
+					return
+				}
+				end = after
+			}
+		}
+	}
+}
+
+func leadingNumber(text []byte) (int64, bool) {
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.ParseInt(string(text[:digits]), 10, 64)
+	return n, err == nil
+}
+
+func invalidAnswer(path string, err error) error {
+	return &mcp.ProtocolError{Path: path, Err: err}
+}

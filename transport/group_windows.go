@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// A group is the job object that holds a child and all its descendants. The
+// job dies with its last handle, so that nothing outlives this process.
+type group struct {
+	process *os.Process
+	mu      sync.Mutex
+	job     windows.Handle
+}
+
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return nil, os.NewSyscallError("CreateJobObject", err)
+	}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
+		_ = windows.CloseHandle(job)
+		return nil, os.NewSyscallError("SetInformationJobObject", err)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+	if err := cmd.Start(); err != nil {
+		_ = windows.CloseHandle(job)
+		return nil, err
+	}
+	if err := assign(job, cmd.Process); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = windows.CloseHandle(job)
+		return nil, err
+	}
+	return &group{process: cmd.Process, job: job}, nil
+}
+
+func assign(job windows.Handle, p *os.Process) error {
+	const access = windows.PROCESS_SET_QUOTA | windows.PROCESS_TERMINATE
+	handle, err := windows.OpenProcess(access, false, uint32(p.Pid))
+	if err != nil {
+		return os.NewSyscallError("OpenProcess", err)
+	}
+	defer func() { _ = windows.CloseHandle(handle) }()
+	return os.NewSyscallError("AssignProcessToJobObject", windows.AssignProcessToJobObject(job, handle))
+}
+
+// terminate ends the job: Windows has no signal that asks a process to stop.
+func (g *group) terminate() { g.kill() }
+
+func (g *group) kill() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.job != 0 {
+		_ = windows.TerminateJobObject(g.job, 1)
+	}
+}
+
+func (g *group) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.job != 0 {
+		_ = windows.CloseHandle(g.job)
+		g.job = 0
+	}
+}
+
+// await returns when the child has ended and its descendants are killed.
+func (g *group) await(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	g.kill()
+	return err
+}
+
+func signalName(*os.ProcessState) string { return "" }
+
+func baseEnvNames() []string {
+	return []string{
+		"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
+		"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
+	}
+}
+
+// leaderKilled returns false: this system does not tell before the exit.
+func (g *group) leaderKilled() bool { return false }

@@ -1,0 +1,54 @@
+package transport
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+)
+
+func FuzzEncodeFieldValue(f *testing.F) {
+	for _, s := range []string{"", "plain", " blank ", "café", "a\r\nb", "=?base64?eA==?=", "=?base64?", "\t", "\x7f", "=?base64??="} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		encoded := encodeFieldValue(value)
+		if !httpfield.ValidValue(encoded) || encoded != strings.TrimSpace(encoded) {
+			t.Fatalf("%q cannot be sent", encoded)
+		}
+		decoded := encoded
+		if inner, ok := strings.CutPrefix(encoded, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
+			raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
+			if err != nil {
+				t.Fatal(err)
+			}
+			decoded = string(raw)
+		}
+		if decoded != value {
+			t.Fatalf("%q became %q", value, decoded)
+		}
+	})
+}
+
+func TestAnsweredBy(t *testing.T) {
+	far := strings.Repeat("x", 300)
+	for text, want := range map[string][]int64{
+		`{"jsonrpc":"2.0","id":5,"result":`:                            {5, 5}, // from either end
+		`{"jsonrpc":"2.0","id" : "5","error":`:                         {5, 5},
+		`{"jsonrpc":"2.0","id":5,"result":"` + far + `"`:               {5},
+		`{"result":"` + far + `","jsonrpc":"2.0","id":5}`:              {5},
+		`{"result":{"id":1,"t":"` + far + `"},"jsonrpc":"2.0","id":5}`: {1, 5},
+		`{"jsonrpc":"2.0","id":null,"result":`:                         nil,
+		`{"jsonrpc":"2.0","id":99999999999999999999,"result":`:         nil,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","par`:           nil,
+		`{"id":5,"result":`:                                            nil,
+		`{"jsonrpc":"2.0","result":`:                                   nil,
+		``:                                                             nil,
+	} {
+		if got := slices.Collect(answeredBy([]byte(text))); !slices.Equal(got, want) {
+			t.Errorf("%.60s: got %d, want %d", text, got, want)
+		}
+	}
+}

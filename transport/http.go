@@ -1,0 +1,329 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// maxRefusal is how much of the body of an error status is read, in search of a
+// JSON-RPC error.
+const maxRefusal = 64 << 10
+
+// An HTTP speaks streamable HTTP with a server: the revisions from 2025-03-26
+// with sessions and a listening stream, and 2026-07-28 without.
+//
+// Redirects are followed within the origin of URL, and only if they keep the
+// method (307 and 308). Proxies are taken from the environment.
+type HTTP struct {
+	// URL is the server's MCP endpoint, http or https.
+	URL string
+	// Header holds fields sent with every request, such as an API key. They
+	// are sent to the origin of URL and nowhere else.
+	Header http.Header
+	// OAuth, if set, supplies the user's token, and is asked to log in when
+	// the server answers 401, or 403 with a challenge.
+	OAuth auth.OAuthHandler
+	// RoundTripper replaces the HTTP transport. Default: one of its own for
+	// each connection, closed with it.
+	RoundTripper http.RoundTripper
+	// MaxMessage limits a message of the server, in bytes after decompression.
+	// Default: 16 MiB.
+	MaxMessage int64
+}
+
+// Connect prepares a connection. It sends nothing: the handshake is the
+// session's first message.
+func (h *HTTP) Connect(ctx context.Context) (mcp.Conn, error) {
+	return h.connect(newInbox())
+}
+
+func (h *HTTP) connect(in *inbox) (*httpConn, error) {
+	c, err := newWebConn(endpointOptions{"HTTP", h.URL, h.Header, h.OAuth, h.RoundTripper, h.MaxMessage}, in)
+	if err != nil {
+		return nil, err
+	}
+	return &httpConn{webConn: c, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
+}
+
+// An httpConn is one connection over streamable HTTP. It owns a goroutine for
+// each request of the control plane, one for the listening stream of a legacy
+// session, and short-lived ones that finish answered streams. Requests of the
+// data plane run on their callers' goroutines.
+type httpConn struct {
+	*webConn
+	// refused, if set, is asked before an error fails the initialize request;
+	// it reports whether it takes the request over.
+	refused func(context.Context, *jsonrpc.Request, error) bool
+
+	mu        sync.Mutex
+	session   string // session id of a legacy session
+	version   string // protocol version of a legacy session
+	modern    bool   // a request of revision 2026-07-28 was sent last
+	exchanges map[jsonrpc.ID]context.CancelFunc
+	running   int   // requests that have not been told that the session is lost
+	lost      error // the server does not know the session any more
+
+	closeOnce sync.Once
+}
+
+// errNoAnswer reports a stream that ended before the answer came.
+var errNoAnswer = errors.New("the server ended the stream without an answer")
+
+// Call implements mcp.Caller.
+func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	if opts == nil {
+		opts = &mcp.CallOptions{}
+	}
+	call, err := c.table.Begin(opts.ProgressToken)
+	if err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	defer call.Drop()
+	header := requestHeader(method, params)
+	if header != nil {
+		for name, value := range opts.Header {
+			if !httpfield.ValidName(name) {
+				return nil, mcp.WithOutcome(fmt.Errorf("%q is no header name", name), mcp.NotSent)
+			}
+			header.Set(name, encodeFieldValue(value))
+		}
+	}
+	done := func() bool {
+		_, ended, failed := call.Poll(opts.Progress)
+		return ended && failed == nil
+	}
+	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, c.toSession, done)
+	answer, ended, failed := call.Poll(opts.Progress)
+	switch {
+	case ended && failed == nil:
+		return result(answer)
+	case ctx.Err() == nil || mcp.OutcomeOf(err) == mcp.NotSent:
+		return nil, err
+	case header == nil:
+		c.notes.goes(func() { c.sendCancelled(call.ID) })
+	}
+	return nil, ctx.Err()
+}
+
+func (c *httpConn) sendCancelled(id int64) {
+	ctx, stop := context.WithTimeout(c.ended, cancelTimeout)
+	defer stop()
+	_ = c.send(ctx, cancelledFrame(id), nil)
+}
+
+// exchange posts one request and routes what the server answers until done
+// reports the answer, resuming a broken stream where the protocol allows it.
+// Messages of the control plane go to deliver.
+func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Header, deliver func(jsonrpc.Message) bool, done func() bool) error {
+	if err := ctx.Err(); err != nil {
+		return mcp.WithOutcome(err, mcp.NotSent)
+	}
+	c.enter()
+	defer c.leave()
+	// The request may outlive ctx by the moment in which its stream is finished.
+	reqCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stopCaller := context.AfterFunc(ctx, cancel)
+	stopConn := context.AfterFunc(c.ended, cancel)
+	release := func() { stopCaller(); stopConn(); cancel() }
+
+	resp, err := c.post(reqCtx, frame, header)
+	if err != nil {
+		release()
+		return c.because(ctx, err)
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case kind == "text/event-stream":
+		resp, err = c.follow(reqCtx, resp, header == nil, deliver, done)
+		if err == nil {
+			stopCaller()
+			if c.goes(func() { finish(resp, cancel); stopConn() }) {
+				return nil
+			}
+		}
+	case kind == "application/json":
+		var body []byte
+		if body, err = readBody(resp.Body, c.limit); err == nil {
+			if err = c.route(body, deliver); err != nil {
+				err = invalidAnswer("", err)
+			}
+		}
+	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
+		err = errNoAnswer
+	default:
+		err = invalidAnswer("", fmt.Errorf("content type %q is neither JSON nor an event stream", kind))
+	}
+	if resp != nil {
+		_ = resp.Body.Close()
+	}
+	release()
+	if err == nil && !done() {
+		err = errNoAnswer
+	}
+	return c.because(ctx, err)
+}
+
+// because replaces an error that only says that the request was cancelled by
+// the reason for it.
+func (c *httpConn) because(ctx context.Context, err error) error {
+	if err == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	outcome := mcp.OutcomeOf(err)
+	switch {
+	case ctx.Err() != nil:
+		return mcp.WithOutcome(ctx.Err(), outcome)
+	case c.ended.Err() != nil:
+		return mcp.WithOutcome(context.Cause(c.ended), outcome)
+	}
+	return err
+}
+
+// finish reads the end of an answered stream, so that its socket can be used
+// again, and gives up on a server that does not end it.
+func finish(resp *http.Response, cancel context.CancelFunc) {
+	const patience, rest = 100 * time.Millisecond, 4 << 10
+	timer := time.AfterFunc(patience, cancel)
+	defer timer.Stop()
+	_, _ = readBody(resp.Body, rest)
+	_ = resp.Body.Close()
+	cancel()
+}
+
+// post sends one message and returns a response that accepts it.
+func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header) (*http.Response, error) {
+	full, session := c.sessionHeader(header)
+	full.Set("Content-Type", "application/json")
+	full.Set("Accept", "application/json, text/event-stream")
+	resp, err := c.do(ctx, http.MethodPost, c.url, full, frame)
+	var unreachable *unreachableError
+	switch {
+	case errors.As(err, &unreachable):
+		c.fail(err)
+		return nil, err
+	case err != nil:
+		return nil, err
+	case resp.StatusCode >= 200 && resp.StatusCode < 300:
+		c.keepSession(resp)
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return nil, c.refusal(ctx, resp, session)
+}
+
+// keepSession notes the session id, which comes with the answer to initialize.
+func (c *httpConn) keepSession(resp *http.Response) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id := resp.Header.Get(headerSession); c.session == "" && !c.modern && httpfield.ValidValue(id) {
+		c.session = id
+	}
+}
+
+// sessionHeader adds the fields of a legacy session to header, and returns the
+// id of the session they belong to.
+func (c *httpConn) sessionHeader(header http.Header) (http.Header, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	full := make(http.Header, len(header)+4)
+	for name, values := range header {
+		full[name] = values
+	}
+	c.modern = header != nil
+	if header == nil {
+		if c.session != "" {
+			full.Set(headerSession, c.session)
+		}
+		if c.version != "" {
+			full.Set(headerVersion, c.version)
+		}
+	}
+	return full, full.Get(headerSession)
+}
+
+// refusal turns a response with an error status into an error. If it says that
+// the session is gone, the connection ends.
+func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session string) error {
+	body, _ := readBody(resp.Body, maxRefusal)
+	m, err := jsonscan.Scan(body)
+	isRPC := err == nil && m.Version == "2.0" && m.Error != nil
+	var answer error
+	if isRPC {
+		_, answer = result(inflight.Answer{Error: m.Error})
+	}
+	if session != "" && sessionGone(resp.StatusCode, isRPC, m.ID, answer) {
+		err := mcp.WithOutcome(fmt.Errorf("HTTP status %d: %w", resp.StatusCode, mcp.ErrSessionLost), mcp.NotSent)
+		c.lose(ctx, err)
+		return err
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return statusError(resp) // the header says more than an error in the body
+	}
+	if isRPC {
+		return answer
+	}
+	return statusError(resp)
+}
+
+// sessionGone reports whether a refusal of a request that named a session means
+// that the server does not know it. The protocol wants status 404, whatever the
+// body; some servers send 400, with an error that answers no request or has the
+// code -32000 that their SDK uses for it.
+func sessionGone(status int, isRPC bool, id []byte, answer error) bool {
+	if status == http.StatusNotFound {
+		return true
+	}
+	if status != http.StatusBadRequest {
+		return false
+	}
+	const serverError = -32000
+	var rpc *mcp.JSONRPCError
+	return !isRPC || id == nil || string(id) == "null" || errors.As(answer, &rpc) && rpc.Code == serverError
+}
+
+// SessionID implements mcp.Conn.
+func (c *httpConn) SessionID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// send posts a message that has no answer.
+func (c *httpConn) send(ctx context.Context, frame []byte, header http.Header) error {
+	c.enter()
+	defer c.leave()
+	resp, err := c.post(ctx, frame, header)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// Close implements mcp.Conn: it cancels the session's requests at the server and
+// ends it there, if there is one, waiting at most two seconds for that, and then
+// ends all requests here.
+func (c *httpConn) Close() error {
+	c.closeOnce.Do(func() {
+		c.deleteSession()
+		c.fail(errClosed)
+		c.notes.wait()
+		c.wait()
+		c.endpoint.close()
+	})
+	return nil
+}

@@ -1,0 +1,182 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	methodInitialize  = "initialize"
+	methodListen      = "subscriptions/listen"
+	noteInitialized   = "notifications/initialized"
+	noteCancelled     = "notifications/cancelled"
+	noteToolsChanged  = "notifications/tools/list_changed"
+	listenHeadersWait = time.Second
+)
+
+// Write implements mcp.Conn. Requests are posted in the background and fail
+// through Read, as an answer with an error would.
+func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	frame, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	if c.ended.Err() != nil {
+		return mcp.WithOutcome(context.Cause(c.ended), mcp.NotSent)
+	}
+	ctx, stop := context.WithTimeout(ctx, controlTimeout)
+	defer stop()
+	req, isRequest := m.(*jsonrpc.Request)
+	switch {
+	case !isRequest:
+		// The answer to a server's request. If it cannot be delivered the
+		// server has to live without it; the session is none the worse.
+		_ = c.send(ctx, frame, c.modernHeader())
+		return nil
+	case req.IsCall():
+		c.goes(func() { c.request(req, frame) })
+		return nil
+	case req.Method == noteCancelled:
+		c.cancelExchange(req)
+	}
+	header := c.modernHeader()
+	if header != nil && req.Method == noteCancelled {
+		return nil // ending the request's stream was the cancellation
+	}
+	err = c.send(ctx, frame, header)
+	if req.Method == noteInitialized {
+		if err != nil {
+			return err
+		}
+		c.listen()
+	}
+	return nil
+}
+
+// modernHeader returns non-nil fields if the session has no legacy handshake.
+func (c *httpConn) modernHeader() http.Header {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.modern {
+		return nil
+	}
+	return http.Header{headerVersion: {mcp.Revision20260728}}
+}
+
+func (c *httpConn) cancelExchange(note *jsonrpc.Request) {
+	var params struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(note.Params, &params) != nil {
+		return
+	}
+	id, err := jsonrpc.MakeID(params.RequestID)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	cancel := c.exchanges[id]
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// request runs one request of the control plane to its end.
+func (c *httpConn) request(req *jsonrpc.Request, frame []byte) {
+	ctx, cancel := context.WithCancel(c.ended)
+	c.mu.Lock()
+	c.exchanges[req.ID] = cancel
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.exchanges, req.ID)
+		c.mu.Unlock()
+		cancel()
+	}()
+	var err error
+	if req.Method == methodListen {
+		err = c.keepListening(ctx, req, frame)
+	} else {
+		err = c.control(ctx, req, frame)
+	}
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if req.Method == methodInitialize && c.refused != nil && c.refused(ctx, req, err) {
+		return
+	}
+	var status *StatusError
+	var login *authorizeError
+	if errors.As(err, &login) || errors.As(err, &status) && status.Code == http.StatusUnauthorized {
+		// Another handshake on this connection would only ask for the same login again.
+		c.fail(err)
+		return
+	}
+	c.toSession(&jsonrpc.Response{ID: req.ID, Error: err})
+}
+
+// control exchanges one request and takes note of what a handshake settles.
+func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
+	answered := false
+	deliver := func(m jsonrpc.Message) bool {
+		if resp, ok := m.(*jsonrpc.Response); ok && resp.ID == req.ID {
+			answered = true
+			if req.Method == methodInitialize && resp.Error == nil {
+				c.keepVersion(resp.Result)
+			}
+		}
+		return c.toSession(m)
+	}
+	return c.exchange(ctx, frame, requestHeader(req.Method, req.Params), deliver, func() bool { return answered })
+}
+
+func (c *httpConn) keepVersion(initialized json.RawMessage) {
+	for key, value := range jsonscan.Fields(initialized) {
+		if key == "protocolVersion" {
+			if version, ok := jsonscan.String(value); ok && httpfield.ValidValue(version) {
+				c.mu.Lock()
+				c.version = version
+				c.mu.Unlock()
+			}
+		}
+	}
+}
+
+// keepListening holds a subscriptions/listen stream open: a stream that breaks
+// is opened again, and the session told that its lists may have changed.
+func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
+	opened := false
+	for attempt := 0; ; attempt++ {
+		err := c.control(ctx, req, frame)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, errNoAnswer) && mcp.OutcomeOf(err) == mcp.Answered {
+			return err
+		}
+		var status *StatusError
+		if !opened && errors.As(err, &status) {
+			return err
+		}
+		if errors.Is(err, errNoAnswer) {
+			opened, attempt = true, 0
+		}
+		if !pause(ctx, reopenDelay(attempt)) {
+			return err
+		}
+		c.listChanged()
+	}
+}
+
+// listChanged makes the session read its tools again, since a change may have
+// been announced while nothing listened.
+func (c *httpConn) listChanged() {
+	c.toSession(&jsonrpc.Request{Method: noteToolsChanged})
+}

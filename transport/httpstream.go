@@ -1,0 +1,209 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	// maxResumes is how often in a row a stream is resumed that delivers
+	// nothing new in between.
+	maxResumes = 5
+	// defaultRetry is the wait before a stream is opened again when the server
+	// set none; longestRetry bounds the waits of repeated attempts.
+	defaultRetry = time.Second
+	longestRetry = 30 * time.Second
+	// shortestRetry bounds the wait that a server can wish for before the
+	// listening stream is opened again, of which there is no end.
+	shortestRetry = 100 * time.Millisecond
+)
+
+func reopenDelay(attempt int) time.Duration {
+	return backoff.Full(attempt, defaultRetry/2, defaultRetry, longestRetry)
+}
+
+// pause waits for d and reports whether ctx lasted that long.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// A cursor is a place in a server's event stream.
+type cursor struct {
+	lastID string
+	retry  time.Duration // as the server wished; zero if it did not
+}
+
+// follow routes the events of an answering stream until done reports that the
+// answer has come. A stream of a legacy session whose events have ids is
+// resumed when it breaks. It returns the response that it read last.
+func (c *httpConn) follow(ctx context.Context, resp *http.Response, legacy bool, deliver func(jsonrpc.Message) bool, done func() bool) (*http.Response, error) {
+	var at cursor
+	for attempt := 0; ; {
+		seen := at.lastID
+		err := c.events(resp, &at, deliver, done)
+		if err == nil {
+			return resp, nil
+		}
+		_ = resp.Body.Close()
+		if at.lastID != seen {
+			attempt = 0
+		}
+		var limit *mcp.LimitError
+		var invalid *mcp.ProtocolError
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.As(err, &limit), errors.As(err, &invalid):
+			return nil, err
+		case at.lastID == "" || !legacy || attempt == maxResumes:
+			return nil, errNoAnswer
+		}
+		if resp, err = c.resume(ctx, at, &attempt); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// events routes the events of one response until done, and returns nil then.
+func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.Message) bool, done func() bool) error {
+	events := newEventReader(resp.Body, c.limit)
+	for {
+		ev, err := events.next()
+		if err != nil {
+			return err
+		}
+		if ev.id != "" && httpfield.ValidValue(ev.id) {
+			at.lastID = ev.id
+		}
+		if ev.retry > 0 {
+			at.retry = ev.retry
+		}
+		if len(ev.data) == 0 || ev.name != "" && ev.name != "message" {
+			continue
+		}
+		if err := c.route(ev.data, deliver); err != nil {
+			return invalidAnswer("", fmt.Errorf("event: %w", err))
+		}
+		if done() {
+			return nil
+		}
+	}
+}
+
+// resume opens the stream again behind the last event, after the wait that the
+// server asked for. attempt counts the tries since the last progress.
+func (c *httpConn) resume(ctx context.Context, at cursor, attempt *int) (*http.Response, error) {
+	for {
+		wait := at.retry
+		if wait == 0 {
+			wait = reopenDelay(*attempt)
+		}
+		*attempt++
+		if !pause(ctx, wait) {
+			return nil, ctx.Err()
+		}
+		resp, err := c.get(ctx, at.lastID)
+		if err == nil {
+			return resp, nil
+		}
+		var status *StatusError
+		if ctx.Err() != nil || errors.As(err, &status) || errors.Is(err, mcp.ErrSessionLost) || *attempt >= maxResumes {
+			// The request itself was sent, whatever became of its stream.
+			return nil, mcp.WithOutcome(fmt.Errorf("resuming the answer's stream: %w", err), mcp.Unknown)
+		}
+	}
+}
+
+// get opens an event stream of the session.
+func (c *httpConn) get(ctx context.Context, lastID string) (*http.Response, error) {
+	header, session := c.sessionHeader(nil)
+	header.Set("Accept", "text/event-stream")
+	if lastID != "" {
+		header.Set(headerLastSeen, lastID)
+	}
+	resp, err := c.do(ctx, http.MethodGet, c.url, header, nil)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK && isEventStream(resp) {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusNotFound && lastID != "" {
+		return nil, c.refusal(ctx, resp, session)
+	}
+	return nil, statusError(resp)
+}
+
+// listen opens the stream on which a legacy session receives what the server
+// sends by itself, and waits a moment for it, so that a server which answers
+// the next request by asking back finds it open.
+func (c *httpConn) listen() {
+	opened := make(chan struct{})
+	if !c.goes(func() { c.keepStream(opened) }) {
+		return
+	}
+	timer := time.NewTimer(listenHeadersWait)
+	defer timer.Stop()
+	select {
+	case <-opened:
+	case <-timer.C:
+	case <-c.ended.Done():
+	}
+}
+
+// keepStream reads the listening stream, opening it again when it breaks, until
+// the connection ends. A server without one is fine. opened is closed after the
+// first attempt.
+func (c *httpConn) keepStream(opened chan struct{}) {
+	var at cursor
+	never := func() bool { return false }
+	for attempt := 0; ; attempt++ {
+		c.enter()
+		resp, err := c.get(c.ended, at.lastID)
+		c.leave()
+		if attempt == 0 {
+			close(opened)
+		}
+		var unreachable *unreachableError
+		var status *StatusError
+		switch {
+		case err == nil:
+			if attempt > 0 {
+				c.listChanged()
+			}
+			attempt = 0
+			// An event that is no JSON-RPC ends this stream, not the session.
+			_ = c.events(resp, &at, c.toSession, never)
+			_ = resp.Body.Close()
+		case errors.As(err, &unreachable):
+			c.fail(err)
+			return
+		case errors.As(err, &status) && status.Code < 500 && status.Code != http.StatusTooManyRequests && status.Code != http.StatusUnauthorized:
+			return
+		}
+		wait := at.retry
+		if wait == 0 || err != nil {
+			wait = reopenDelay(attempt)
+		}
+		if !pause(c.ended, max(wait, shortestRetry)) {
+			return
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A Pipe connects to a server that runs in this process. Every Connect makes a
+// new in-memory connection and calls Serve with its far end.
+type Pipe struct {
+	// Serve runs a server on the transport that it is given, which connects
+	// once, until the connection or ctx ends. The Run method of the official
+	// SDK's server fits. When Serve returns, the connection ends.
+	Serve func(ctx context.Context, t mcp.Transport) error
+	// CloseTimeout is how long Serve may take to return when the connection is
+	// closed. A Serve that takes longer is left running. Default: 5 s.
+	CloseTimeout time.Duration
+	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
+	MaxMessage int64
+}
+
+// Connect starts Serve on a goroutine of its own.
+func (p *Pipe) Connect(ctx context.Context) (mcp.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	if p.Serve == nil {
+		return nil, &OptionError{"Pipe.Serve", errors.New("nil: set the function that runs the server")}
+	}
+	ours, theirs := net.Pipe()
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c := &pipeConn{stop: stop, served: make(chan struct{}), closeTimeout: p.CloseTimeout}
+	if c.closeTimeout <= 0 {
+		c.closeTimeout = DefaultCloseTimeout
+	}
+	go func() {
+		defer func() { _ = theirs.Close() }() // after served, for cause to see
+		defer close(c.served)
+		c.err = p.Serve(serving, &sdk.IOTransport{Reader: theirs, Writer: theirs})
+	}()
+	c.stream = newStream(pipeEnd{ours}, p.MaxMessage, c.cause, nil)
+	return c, nil
+}
+
+// A pipeConn owns the goroutine of Serve and the stream's reader.
+type pipeConn struct {
+	*stream
+	stop         context.CancelFunc
+	served       chan struct{} // closed when Serve has returned
+	err          error         // what Serve returned
+	closeTimeout time.Duration
+	closeOnce    sync.Once
+}
+
+// cause explains the end of the connection by the error of Serve, if that
+// returns at once. The SDK's server closes its end before it returns.
+func (c *pipeConn) cause(err error) error {
+	timer := time.NewTimer(drainTimeout)
+	defer timer.Stop()
+	select {
+	case <-c.served:
+		if c.err != nil {
+			return c.err
+		}
+	case <-timer.C:
+	}
+	return err
+}
+
+// Close implements mcp.Conn.
+func (c *pipeConn) Close() error {
+	c.closeOnce.Do(func() {
+		c.fail(errClosed)
+		_ = c.duplex.CloseWrite()
+		c.stop()
+		c.wait()
+		timer := time.NewTimer(c.closeTimeout)
+		defer timer.Stop()
+		select {
+		case <-c.served:
+		case <-timer.C:
+		}
+	})
+	return nil
+}
+
+type pipeEnd struct{ net.Conn }
+
+// CloseWrite closes both directions: an in-memory pipe has no half-close.
+func (p pipeEnd) CloseWrite() error { return p.Close() }
+
+// TakeBack returns 0: what was written to an in-memory pipe has been read.
+func (p pipeEnd) TakeBack() int64 { return 0 }

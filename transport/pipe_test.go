@@ -1,0 +1,101 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+func TestPipeServeReturnsAnError(t *testing.T) {
+	broken := errors.New("no database")
+	l := dial(t, &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return broken }})
+	if _, err := l.Read(bounded(t)); !errors.Is(err, broken) {
+		t.Errorf("Read: got %v, want %v", err, broken)
+	}
+	_, err := ask(t, l)
+	if !errors.Is(err, broken) {
+		t.Errorf("Call: got %v, want %v", err, broken)
+	}
+	wantOutcome(t, err, mcp.NotSent)
+}
+
+// Serve takes the request and returns: nobody knows what it did.
+func TestPipeServeReturnsDuringACall(t *testing.T) {
+	broken := errors.New("no database")
+	l := dial(t, &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
+		conn, err := tr.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := conn.Read(ctx); err != nil {
+			return err
+		}
+		return broken
+	}})
+	_, err := ask(t, l)
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+	wantOutcome(t, err, mcp.Unknown)
+}
+
+// A Serve that ignores everything is left behind after CloseTimeout.
+func TestPipeCloseIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		tr := &transport.Pipe{
+			Serve:        func(context.Context, mcp.Transport) error { <-release; return nil },
+			CloseTimeout: 3 * time.Second,
+		}
+		conn, err := tr.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took != 3*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		close(release)
+	})
+}
+
+// A server that never reads: the call keeps its deadline, to the nanosecond.
+func TestPipeCallKeepsItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return nil }}
+		conn, err := tr.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		begin := time.Now()
+		_, err = conn.(link).Call(ctx, "tools/list", nil, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Errorf("got %v after %v", err, time.Since(begin))
+		}
+		wantOutcome(t, err, mcp.NotSent)
+	})
+}
+
+func TestPipeOptions(t *testing.T) {
+	_, err := (&transport.Pipe{}).Connect(t.Context())
+	var option *transport.OptionError
+	if !errors.As(err, &option) || option.Field != "Pipe.Serve" {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = (&transport.Pipe{Serve: servePipe}).Connect(ctx)
+	wantOutcome(t, err, mcp.NotSent)
+}

@@ -1,0 +1,78 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	// lostWait is how long requests in flight may take to be told for themselves
+	// that the session is lost.
+	lostWait = time.Second
+	// deleteTimeout bounds the requests by which Close ends a session.
+	deleteTimeout = 2 * time.Second
+)
+
+// enter and leave enclose what can find out that the session is lost.
+func (c *httpConn) enter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running++
+}
+
+func (c *httpConn) leave() {
+	c.mu.Lock()
+	c.running--
+	lost := c.lost
+	last := c.running == 0
+	c.mu.Unlock()
+	if lost != nil && last {
+		c.fail(lost)
+	}
+}
+
+// lose ends the connection because the server does not know its session, and
+// returns when it has ended. Other requests in flight get the time to be told
+// the same: cut off, they would count as possibly run. The caller has entered.
+func (c *httpConn) lose(ctx context.Context, err error) {
+	c.mu.Lock()
+	if c.lost == nil {
+		c.lost = err
+	}
+	c.mu.Unlock()
+	c.leave()
+	defer c.enter()
+	timer := time.NewTimer(lostWait)
+	defer timer.Stop()
+	select {
+	case <-c.ended.Done():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	c.fail(err)
+}
+
+// deleteSession ends a legacy session at the server. What still runs is
+// cancelled first: some servers let a session end only after its requests.
+func (c *httpConn) deleteSession() {
+	header, session := c.sessionHeader(nil)
+	c.mu.Lock()
+	lost := c.lost
+	c.mu.Unlock()
+	var unreachable *unreachableError
+	if session == "" || lost != nil || errors.As(context.Cause(c.ended), &unreachable) {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), deleteTimeout)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { c.fail(errClosed) })()
+	for _, id := range c.table.IDs() {
+		c.notes.goes(func() { c.sendCancelled(id) })
+	}
+	c.notes.wait()
+	if _, resp, err := c.once(ctx, http.MethodDelete, c.url, header, nil); err == nil {
+		_ = resp.Body.Close()
+	}
+}

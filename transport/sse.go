@@ -1,0 +1,229 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An SSE speaks the HTTP+SSE transport of revision 2024-11-05: the server's
+// messages come on one event stream, and the client's are posted to an address
+// that the stream names. It is deprecated; use it for old servers only.
+type SSE struct {
+	// URL is the address of the event stream, http or https.
+	URL string
+	// Header holds fields sent with every request, to the origin of URL only.
+	Header http.Header
+	// OAuth, if set, supplies the user's token, as for [HTTP].
+	OAuth auth.OAuthHandler
+	// RoundTripper replaces the HTTP transport, as for [HTTP].
+	RoundTripper http.RoundTripper
+	// MaxMessage limits a message of the server, in bytes after decompression.
+	// Default: 16 MiB.
+	MaxMessage int64
+}
+
+// Connect opens the event stream and waits until it has named the address for
+// messages, or ctx ends.
+func (s *SSE) Connect(ctx context.Context) (mcp.Conn, error) {
+	return s.connect(ctx, newInbox())
+}
+
+func (s *SSE) connect(ctx context.Context, in *inbox) (*sseConn, error) {
+	w, err := newWebConn(endpointOptions{"SSE", s.URL, s.Header, s.OAuth, s.RoundTripper, s.MaxMessage}, in)
+	if err != nil {
+		return nil, err
+	}
+	c := &sseConn{webConn: w}
+	if err := c.open(ctx); err != nil {
+		c.end(err)
+		c.wait()
+		c.endpoint.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// An sseConn is one event stream and the posts that belong to it. It owns one
+// goroutine, which reads the stream; the connection ends with the stream.
+type sseConn struct {
+	*webConn
+	messages  *url.URL // where messages are posted
+	closeOnce sync.Once
+}
+
+// open opens the stream, which ends if ctx does before it has named the address
+// for messages, and starts to read it.
+func (c *sseConn) open(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { c.end(ctx.Err()) })
+	resp, err := c.do(c.ended, http.MethodGet, c.url, http.Header{"Accept": {"text/event-stream"}}, nil)
+	var events *eventReader
+	if err == nil {
+		events = newEventReader(resp.Body, c.limit)
+		err = c.awaitAddress(resp, events)
+	}
+	if !stop() {
+		err = mcp.WithOutcome(ctx.Err(), mcp.NotSent)
+	}
+	if err != nil {
+		if resp != nil {
+			_ = resp.Body.Close()
+		}
+		return err
+	}
+	c.goes(func() {
+		defer func() { _ = resp.Body.Close() }()
+		c.fail(c.readStream(events))
+	})
+	return nil
+}
+
+// awaitAddress reads a new stream until it has named the address for messages.
+func (c *sseConn) awaitAddress(resp *http.Response, events *eventReader) error {
+	if resp.StatusCode != http.StatusOK {
+		return statusError(resp)
+	}
+	if !isEventStream(resp) {
+		return fmt.Errorf("the server at %s sends no event stream", c.url.Host)
+	}
+	for {
+		ev, err := events.next()
+		if err != nil {
+			return fmt.Errorf("event stream: %w", err)
+		}
+		if ev.name == "endpoint" {
+			c.messages, err = c.address(string(ev.data))
+			return err
+		}
+	}
+}
+
+// readStream routes the stream's messages until it ends.
+func (c *sseConn) readStream(events *eventReader) error {
+	for {
+		ev, err := events.next()
+		if err != nil {
+			return fmt.Errorf("event stream: %w", err)
+		}
+		if len(ev.data) == 0 || ev.name != "" && ev.name != "message" {
+			continue
+		}
+		if err := c.route(ev.data, c.toSession); err != nil {
+			return invalidAnswer("", fmt.Errorf("event: %w", err))
+		}
+	}
+}
+
+// address resolves the address that the server named, which must be on its own
+// origin: messages carry the user's credentials.
+func (c *sseConn) address(named string) (*url.URL, error) {
+	u, err := c.url.Parse(named)
+	if err != nil {
+		return nil, errors.New("the event stream names an address that is no URL")
+	}
+	if !sameOrigin(u, c.url) {
+		return nil, fmt.Errorf("the event stream of %s names an address on another origin, %s", c.url.Host, u.Host)
+	}
+	return u, nil
+}
+
+// send posts one message.
+func (c *sseConn) send(ctx context.Context, frame []byte) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ended, cancel)()
+	resp, err := c.do(ctx, http.MethodPost, c.messages, http.Header{"Content-Type": {"application/json"}}, frame)
+	if err != nil && errors.Is(err, context.Canceled) && c.ended.Err() != nil {
+		return mcp.WithOutcome(context.Cause(c.ended), mcp.OutcomeOf(err))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return statusError(resp)
+	}
+	return nil
+}
+
+// Call implements mcp.Caller.
+func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	if opts == nil {
+		opts = &mcp.CallOptions{}
+	}
+	call, err := c.table.Begin(opts.ProgressToken)
+	if err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	defer call.Drop()
+	if err := c.send(ctx, requestFrame(call.ID, method, params)); err != nil {
+		// The answer may have come all the same.
+		if _, ended, failed := call.Poll(opts.Progress); !ended || failed != nil {
+			return nil, err
+		}
+	}
+	answer, err := call.Wait(ctx, opts.Progress)
+	if err != nil {
+		if ctx.Err() != nil {
+			c.cancel(call.ID)
+		}
+		return nil, err
+	}
+	return result(answer)
+}
+
+// cancel tells the server, in the background, that nobody waits for id any more.
+func (c *sseConn) cancel(id int64) {
+	c.notes.goes(func() {
+		ctx, stop := context.WithTimeout(c.ended, cancelTimeout)
+		defer stop()
+		_ = c.send(ctx, cancelledFrame(id))
+	})
+}
+
+// Write implements mcp.Conn.
+func (c *sseConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	frame, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, controlTimeout)
+	defer stop()
+	err = c.send(ctx, frame)
+	if req, ok := m.(*jsonrpc.Request); err != nil && ok && req.IsCall() {
+		// A refused probe must not end the connection: initialize follows.
+		c.goes(func() { c.toSession(&jsonrpc.Response{ID: req.ID, Error: err}) })
+		return nil
+	}
+	return err
+}
+
+// SessionID implements mcp.Conn: the address for messages is the session.
+func (c *sseConn) SessionID() string { return "" }
+
+// Close implements mcp.Conn: it cancels the requests in flight at the server,
+// waiting at most two seconds for that, and then ends the stream.
+func (c *sseConn) Close() error {
+	c.closeOnce.Do(func() {
+		timer := time.AfterFunc(deleteTimeout, func() { c.fail(errClosed) })
+		defer timer.Stop()
+		for _, id := range c.table.IDs() {
+			c.cancel(id)
+		}
+		c.notes.wait()
+		c.fail(errClosed)
+		c.wait()
+		c.endpoint.close()
+	})
+	return nil
+}

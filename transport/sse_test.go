@@ -1,0 +1,151 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// An oldServer is a hand-written HTTP+SSE server: GET opens the stream and
+// names an address, POST is left to a function that may write events.
+type oldServer struct {
+	address string // what the stream names; default: /messages
+	post    func(p *post, events chan<- string)
+	events  chan string // to the stream; closing it ends the stream
+}
+
+func newOldServer(post func(*post, chan<- string)) *oldServer {
+	return &oldServer{address: "/messages", post: post, events: make(chan string, 16)}
+}
+
+func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := &post{ResponseWriter: w, r: r}
+	if r.Method == http.MethodPost {
+		if r.URL.Path != "/messages" {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		decode(p)
+		s.post(p, s.events)
+		return
+	}
+	p.stream(": hello\n\nevent: endpoint\ndata: " + s.address + "\n\n")
+	for {
+		select {
+		case data, ok := <-s.events:
+			if !ok {
+				return
+			}
+			p.stream(event(data))
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func accept(p *post, events chan<- string) {
+	events <- p.fill(answer)
+	p.WriteHeader(http.StatusAccepted)
+}
+
+func TestSSEAddress(t *testing.T) {
+	s := newOldServer(accept)
+	url := listen(t, s)
+	for name, address := range map[string]string{
+		"path":     "/messages?session=1",
+		"relative": "messages",
+		"URL":      url + "/messages",
+	} {
+		s.address = address
+		l := dial(t, &transport.SSE{URL: url + "/sse"})
+		if got, err := ask(t, l); err != nil || got != `{"ok":true}` {
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+		_ = l.Close()
+	}
+	var leaked atomic.Int32
+	other := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { leaked.Add(1) }))
+	for name, address := range map[string]string{
+		"other origin": other + "/messages?key=s3cret",
+		"other scheme": "https" + strings.TrimPrefix(url, "http") + "/messages",
+		"no network":   "file:///etc/passwd",
+		"broken":       "http://[s3cret",
+	} {
+		s.address = address
+		_, err := (&transport.SSE{URL: url + "/sse"}).Connect(bounded(t))
+		if err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if leaked.Load() != 0 {
+		t.Error("a request reached the other origin")
+	}
+}
+
+func TestSSEConnectFails(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"404":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
+		"HTML": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>s3cret") },
+		"ends": func(w http.ResponseWriter, _ *http.Request) { openStream(w) },
+		"oversize": func(w http.ResponseWriter, _ *http.Request) {
+			openStream(w)
+			_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 5000))
+		},
+	} {
+		_, err := (&transport.SSE{URL: listen(t, h), MaxMessage: 1000}).Connect(bounded(t))
+		if err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	hangs := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { openStream(w); <-r.Context().Done() }))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := (&transport.SSE{URL: hangs}).Connect(ctx)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended context: got %v", err)
+	}
+	wantOutcome(t, err, mcp.NotSent)
+}
+
+func TestSSEStreamEndIsTheEnd(t *testing.T) {
+	for name, end := range map[string]func(*oldServer){
+		"closed":       func(s *oldServer) { close(s.events) },
+		"broken event": func(s *oldServer) { s.events <- "{]" },
+		"oversize":     func(s *oldServer) { s.events <- strings.Repeat("x", 5000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s *oldServer
+			s = newOldServer(func(p *post, _ chan<- string) {
+				p.WriteHeader(http.StatusAccepted)
+				end(s)
+			})
+			l := dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: 1000})
+			_, err := ask(t, l)
+			wantOutcome(t, err, mcp.Unknown)
+			if _, err := l.Read(bounded(t)); err == nil || l.Err() == nil {
+				t.Errorf("the connection lives: %v", err)
+			}
+			_, err = ask(t, l)
+			wantOutcome(t, err, mcp.NotSent)
+		})
+	}
+}
+
+func TestSSEPostRefused(t *testing.T) {
+	for code, want := range map[int]mcp.Outcome{400: mcp.NotSent, 404: mcp.NotSent, 401: mcp.NotSent, 500: mcp.Unknown} {
+		l := dial(t, &transport.SSE{URL: listen(t, newOldServer(func(p *post, _ chan<- string) { p.WriteHeader(code) }))})
+		_, err := ask(t, l)
+		var status *transport.StatusError
+		if !errors.As(err, &status) || status.Code != code {
+			t.Errorf("%d: got %v", code, err)
+		}
+		wantOutcome(t, err, want)
+	}
+}

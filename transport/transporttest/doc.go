@@ -1,0 +1,20 @@
+// Package transporttest holds what tests of transports need.
+//
+// # Testing a transport of your own
+//
+// [TestTransport] checks that a recipe keeps the promises of mcp.Transport,
+// mcp.Conn and mcp.Caller. It needs a way to reach the server that [NewServer]
+// makes:
+//
+//	func TestMine(t *testing.T) {
+//		transporttest.TestTransport(t, func(t *testing.T) transporttest.Recipe {
+//			return transporttest.Recipe{Transport: &mine.Transport{...}}
+//		})
+//	}
+//
+// # Servers as child processes
+//
+// [Child] is a transport.Command that runs the test binary itself as a server
+// which follows a script: one that answers, crashes, floods, hangs or leaves
+// processes behind. TestMain must call [RunChild] first.
+package transporttest

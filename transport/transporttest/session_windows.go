@@ -1,0 +1,5 @@
+package transporttest
+
+import "syscall"
+
+func inSession(bool) *syscall.SysProcAttr { return nil }
