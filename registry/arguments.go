@@ -1,0 +1,216 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// objectArgs returns args if they are a JSON object, and {} for empty or null.
+func objectArgs(args json.RawMessage) (json.RawMessage, error) {
+	first := firstByte(args)
+	if first == 0 || first == 'n' && isNull(args) {
+		return json.RawMessage("{}"), nil
+	}
+	if !json.Valid(args) {
+		err := json.Unmarshal(args, new(json.RawMessage))
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			err = fmt.Errorf("%w (after byte %d)", err, syntax.Offset)
+		}
+		return nil, fmt.Errorf("must be a JSON object, but are not valid JSON: %w", err)
+	}
+	if first != '{' {
+		return nil, fmt.Errorf("must be a JSON object, not %s", kindByFirstByte(first))
+	}
+	return args, nil
+}
+
+func isNull(data json.RawMessage) bool {
+	return string(bytes.Trim(data, " \t\r\n")) == "null"
+}
+
+func kindByFirstByte(b byte) string {
+	switch b {
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	default:
+		return "number"
+	}
+}
+
+// unmarshalArgs decodes checked args. What still can fail is what a schema does
+// not say, such as the range of a Go type.
+func unmarshalArgs(args json.RawMessage, in any) error {
+	err := json.Unmarshal(args, in)
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		// Its own text holds the value.
+		if mismatch.Field == "" {
+			return fmt.Errorf("a value does not fit %v", mismatch.Type)
+		}
+		return fmt.Errorf("%s does not fit %v", quote(mismatch.Field), mismatch.Type)
+	}
+	return err
+}
+
+// checkArgs checks args, a valid JSON object, against a schema that was inferred
+// from a Go type. It knows the keywords that inference makes, except the ranges
+// of numbers: those are left to decoding, which is exact.
+//
+// A validator of all of JSON Schema would do, but its texts are made for people
+// who have the schema at hand, repeat values, and stop at the first mistake.
+func checkArgs(schema *jsonschema.Schema, args json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return err
+	}
+	var p problems
+	p.check(schema, value, "")
+	if len(p) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(p, "; "))
+}
+
+// maxProblems is how many mistakes one error names.
+const maxProblems = 8
+
+type problems []string
+
+func (p *problems) add(format string, args ...any) {
+	switch {
+	case len(*p) < maxProblems:
+		*p = append(*p, fmt.Sprintf(format, args...))
+	case len(*p) == maxProblems:
+		*p = append(*p, "and more")
+	}
+}
+
+// check adds what is wrong with value, which stands at path.
+func (p *problems) check(schema *jsonschema.Schema, value any, path string) {
+	if len(*p) > maxProblems {
+		return
+	}
+	if want := typesOf(schema); want != nil && !slices.ContainsFunc(want, func(t string) bool { return isType(value, t) }) {
+		got := kindOf(value)
+		if got == "number" && slices.Contains(want, "integer") {
+			got = "a number with a fraction or exponent"
+		}
+		p.add("%s must be %s, not %s", quote(path), strings.Join(want, " or "), got)
+		return
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		p.checkObject(schema, v, path)
+	case []any:
+		if n := schema.MinItems; n != nil && len(v) != *n { // inferred from [n]T, so it is the maximum too
+			p.add("%s must have %d items, not %d", quote(path), *n, len(v))
+		}
+		if schema.Items != nil {
+			for i, item := range v {
+				p.check(schema.Items, item, path+"["+strconv.Itoa(i)+"]")
+			}
+		}
+	}
+}
+
+func (p *problems) checkObject(schema *jsonschema.Schema, object map[string]any, path string) {
+	for _, name := range schema.Required {
+		if _, ok := object[name]; !ok {
+			p.add("%s is missing; it must be %s", quote(join(path, name)), describeTypes(schema.Properties[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		switch property, rest := schema.Properties[name], schema.AdditionalProperties; {
+		case property != nil:
+			p.check(property, object[name], join(path, name))
+		case rest == nil: // anything goes
+		case rest.Not != nil: // nothing more is allowed
+			p.add("%s is not known; known are %s", quote(join(path, name)), known(schema))
+		default:
+			p.check(rest, object[name], join(path, name))
+		}
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func known(schema *jsonschema.Schema) string {
+	if len(schema.Properties) == 0 {
+		return "none"
+	}
+	const most = 32
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		if len(names) == most {
+			names = append(names, "and more")
+			break
+		}
+		names = append(names, quote(name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// typesOf returns the types that schema allows, null last; nil means any.
+func typesOf(schema *jsonschema.Schema) []string {
+	if schema.Type != "" {
+		return []string{schema.Type}
+	}
+	if i := slices.Index(schema.Types, "null"); i >= 0 {
+		return append(slices.Delete(slices.Clone(schema.Types), i, i+1), "null")
+	}
+	return schema.Types
+}
+
+func describeTypes(schema *jsonschema.Schema) string {
+	if schema != nil {
+		if types := typesOf(schema); types != nil {
+			return strings.Join(types, " or ")
+		}
+	}
+	return "any value"
+}
+
+func isType(value any, name string) bool {
+	if n, ok := value.(json.Number); ok && name == "integer" {
+		return !strings.ContainsAny(string(n), ".eE")
+	}
+	return kindOf(value) == name
+}
+
+// kindOf names the JSON type of a value that was decoded into any.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case json.Number:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	default:
+		return "object"
+	}
+}

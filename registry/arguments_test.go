@@ -1,0 +1,160 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func TestFuncArguments(t *testing.T) {
+	type nested struct {
+		Rows  []point           `json:"rows,omitempty"`
+		Pair  [2]bool           `json:"pair,omitempty"`
+		Named map[string]int    `json:"named,omitempty"`
+		Big   int64             `json:"big,omitempty"`
+		Byte  uint8             `json:"byte,omitempty"`
+		Any   any               `json:"any,omitempty"`
+		Plain map[string]string `json:"plain,omitempty"`
+	}
+	for _, test := range []struct {
+		tool registry.Tool
+		args string
+		want string // text of the result, or of the error
+	}{
+		{echo[none](t), ``, `{}`},
+		{echo[none](t), " null\n", `{}`},
+		{echo[none](t), `{}`, `{}`},
+		{echo[none](t), `{"a":1}`, `arguments of tool "tool": "a" is not known; known are none`},
+		{echo[search](t), `{"query":"x","near":null,"tags":null}`, `{"query":"x"}`},
+		{echo[search](t), `{}`, `arguments of tool "tool": "query" is missing; it must be string`},
+		{echo[search](t), ``, `arguments of tool "tool": "query" is missing; it must be string`},
+		{echo[search](t), `{"query":null}`, `arguments of tool "tool": "query" must be string, not null`},
+		{echo[search](t), `{"Query":"x"}`, `arguments of tool "tool": "query" is missing; it must be string; ` +
+			`"Query" is not known; known are "limit", "near", "query", "tags"`},
+		{echo[search](t), `{"query":"x","limit":"5"}`, `arguments of tool "tool": "limit" must be integer, not string`},
+		{echo[search](t), `{"query":"x","limit":5.0}`, `arguments of tool "tool": "limit" must be integer, not a number with a fraction or exponent`},
+		{echo[search](t), `{"query":"x","limit":128}`, `arguments of tool "tool": "limit" does not fit int8`},
+		{echo[search](t), `{"query":"x","near":{"x":1,"z":2}}`, `arguments of tool "tool": "near.y" is missing; it must be number; "near.z" is not known; known are "x", "y"`},
+		{echo[search](t), `{"query":"x","near":{"x":1,"y":1e999}}`, `arguments of tool "tool": "near.y" does not fit float64`},
+		{echo[search](t), `{"query":"x","near":1}`, `arguments of tool "tool": "near" must be object or null, not number`},
+		{echo[nested](t), `{"rows":[{"x":1,"y":2},{"x":1,"y":"2"}]}`, `arguments of tool "tool": "rows[1].y" must be number, not string`},
+		{echo[nested](t), `{"pair":[true]}`, `arguments of tool "tool": "pair" must have 2 items, not 1`},
+		{echo[nested](t), `{"pair":[true,false,true]}`, `arguments of tool "tool": "pair" must have 2 items, not 3`},
+		{echo[nested](t), `{"named":{"a":1,"b":true}}`, `arguments of tool "tool": "named.b" must be integer, not boolean`},
+		{echo[nested](t), `{"byte":-1}`, `arguments of tool "tool": "byte" does not fit uint8`},
+		{echo[nested](t), `{"big":9223372036854775807}`, `{"pair":[false,false],"big":9223372036854775807}`},
+		{echo[nested](t), `{"big":9223372036854775808}`, `arguments of tool "tool": "big" does not fit int64`},
+		{echo[nested](t), `{"big":1e999999999}`, `arguments of tool "tool": "big" must be integer, not a number with a fraction or exponent`},
+		{echo[nested](t), `{"any":1e999999999}`, `arguments of tool "tool": "any" does not fit float64`},
+		{echo[nested](t), `{"big":NaN}`, `arguments of tool "tool": must be a JSON object, but are not valid JSON: invalid character 'N' looking for beginning of value (after byte 8)`},
+		{echo[nested](t), `{"big":1`, `arguments of tool "tool": must be a JSON object, but are not valid JSON: unexpected end of JSON input (after byte 8)`},
+		{echo[nested](t), `{} {}`, `arguments of tool "tool": must be a JSON object, but are not valid JSON: invalid character '{' after top-level value (after byte 4)`},
+		{echo[nested](t), `[1]`, `arguments of tool "tool": must be a JSON object, not array`},
+		{echo[nested](t), `"{\"big\":1}"`, `arguments of tool "tool": must be a JSON object, not string`},
+		{echo[nested](t), `true`, `arguments of tool "tool": must be a JSON object, not boolean`},
+		{echo[nested](t), `-1`, `arguments of tool "tool": must be a JSON object, not number`},
+		{echo[nested](t), "null\v", `arguments of tool "tool": must be a JSON object, but are not valid JSON: invalid character '\v' after top-level value (after byte 5)`},
+		{echo[struct {
+			V any `json:"v"`
+			P *int
+		}](t), `{}`, `arguments of tool "tool": "v" is missing; it must be any value; "P" is missing; it must be integer or null`},
+		{echo[map[string]int](t), `{"a":1,"b":2}`, `{"a":1,"b":2}`},
+		{echo[map[string]int](t), `{"a":1,"b":null}`, `arguments of tool "tool": "b" must be integer, not null`},
+		{echo[map[string]any](t), `{"a":[null,{"b":"<&>"}]}`, `{"a":[null,{"b":"<&>"}]}`},
+	} {
+		if got := outcome(t, test.tool, test.args); got != test.want {
+			t.Errorf("Call(%s)\n got %s\nwant %s", test.args, got, test.want)
+		}
+	}
+}
+
+// outcome calls tool and returns the text of its result, or of its error, which
+// must be an ArgumentsError.
+func outcome(t *testing.T, tool registry.Tool, args string) string {
+	t.Helper()
+	res, err := tool.Call(t.Context(), json.RawMessage(args))
+	if err == nil {
+		return textOf(t, res)
+	}
+	var wrong *registry.ArgumentsError
+	if !errors.As(err, &wrong) || wrong.Tool != "tool" || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Errorf("Call(%s): error %T %v, want an ArgumentsError of tool that was not sent", args, err, err)
+	}
+	return err.Error()
+}
+
+func TestFuncBoundsArgumentErrors(t *testing.T) {
+	var args strings.Builder
+	args.WriteString(`{"` + strings.Repeat("long", 1000) + `":1`)
+	for _, c := range "abcdefghijkl" {
+		args.WriteString(`,"` + string(c) + `":1`)
+	}
+	args.WriteString(`}`)
+	_, err := echo[none](t).Call(t.Context(), json.RawMessage(args.String()))
+	if err == nil || len(err.Error()) > 2000 || !strings.HasSuffix(err.Error(), `"h" is not known; known are none; and more`) {
+		t.Errorf("Call = %v", err)
+	}
+
+	type wide struct {
+		A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T, U, V, W, X, Y, Z, A1, B1, C1, D1, E1, F1, G1, H1 *int `json:",omitempty"`
+	}
+	_, err = echo[wide](t).Call(t.Context(), json.RawMessage(`{"x":1}`))
+	if err == nil || !strings.HasSuffix(err.Error(), `"X", and more`) {
+		t.Errorf("Call = %v, want a bounded list of properties", err)
+	}
+
+	const secret = "hunter2"
+	for _, args := range []string{`{"limit":"hunter2"}`, `{"query":["hunter2"]}`, `{"query":"hunter2","tags":"hunter2"}`} {
+		if _, err := echo[search](t).Call(t.Context(), json.RawMessage(args)); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("Call(%s) = %v, want an error without the value", args, err)
+		}
+	}
+}
+
+func FuzzFuncArguments(f *testing.F) {
+	type in struct {
+		S string         `json:"s"`
+		I int            `json:"i,omitempty"`
+		F float64        `json:"f,omitempty"`
+		B []byte         `json:"b,omitempty"`
+		P *point         `json:"p,omitempty"`
+		L []point        `json:"l,omitempty"`
+		M map[string]int `json:"m,omitempty"`
+		A [2]int         `json:"a,omitempty"`
+		R any            `json:"r,omitempty"`
+	}
+	for _, seed := range []string{
+		``, `null`, `{}`, `{"s":"x"}`, `{"s":"x","i":9007199254740993}`, `{"s":"x","f":1e308}`, `{"s":"x","b":"aGk="}`,
+		`{"s":"x","b":"*"}`, `{"s":"\ud800","m":{"\u0000":1}}`, `{"s":"x","p":{"x":1,"y":2},"l":[{"x":0,"y":0}]}`, `{"s":"x","a":[1,2]}`,
+		`{"s":"x","s":2}`, `{"s":"x","S":2}`, `{"s":"x","r":[[[[{}]]]]}`, `[`, `"`, `nul`, `n`, "\x00", `{"s":"x"}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	var got in
+	tool := makeFunc(f, func(_ context.Context, v in) (any, error) { got = v; return nil, nil })
+	f.Fuzz(func(t *testing.T, args []byte) {
+		got = in{}
+		_, err := tool.Call(t.Context(), args)
+		var want in
+		decodeErr := json.Unmarshal(args, &want)
+		if err != nil {
+			if !errors.As(err, new(*registry.ArgumentsError)) {
+				t.Fatalf("Call = %T %v, want an ArgumentsError", err, err)
+			}
+			return
+		}
+		// What is accepted is decoded as encoding/json decodes it.
+		if len(args) > 0 && decodeErr != nil && strings.TrimSpace(string(args)) != "" {
+			t.Fatalf("accepted %q, which does not decode: %v", args, decodeErr)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("decoded %+v, want %+v", got, want)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func thousandTools(b *testing.B) *registry.Registry {
+	r := registry.New(nil)
+	var tools []registry.Tool
+	for i := range 1000 {
+		tools = append(tools, serverTool("server", fmt.Sprintf("some_tool_%d", i), ""))
+	}
+	mustReplace(b, r, "server", tools...)
+	return r
+}
+
+// TestReadingDoesNotAllocate holds what the benchmarks only show.
+func TestReadingDoesNotAllocate(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, native("a"), native("b"))
+	args := json.RawMessage(`{"a":1}`)
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(100, func() {
+		s := r.Snapshot()
+		for _, tool := range s.Tools() {
+			_ = tool.Definition()
+		}
+		if _, ok := s.Lookup("b"); !ok {
+			t.Error("b is not listed")
+		}
+		if _, err := r.Call(ctx, "b", args); err != nil {
+			t.Error(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+func BenchmarkSnapshot(b *testing.B) {
+	r := thousandTools(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(r.Snapshot().Tools()) != 1000 {
+			b.Fatal("tools are missing")
+		}
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	r := thousandTools(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := r.Snapshot().Lookup("server__some_tool_500"); !ok {
+			b.Fatal("not found")
+		}
+	}
+}
+
+// BenchmarkCall is what the registry adds to a call.
+func BenchmarkCall(b *testing.B) {
+	args := json.RawMessage(`{"title":"Buy milk","tags":["home","shop"]}`)
+	call := func(b *testing.B, r *registry.Registry, name string, args json.RawMessage) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := r.Call(b.Context(), name, args); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("plain", func(b *testing.B) {
+		call(b, thousandTools(b), "server__some_tool_500", args)
+	})
+	b.Run("middleware", func(b *testing.B) {
+		r := thousandTools(b)
+		r.Use(func(next registry.Handler) registry.Handler {
+			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
+		})
+		call(b, r, "server__some_tool_500", args)
+	})
+	b.Run("func", func(b *testing.B) {
+		r := thousandTools(b)
+		type sum struct {
+			A, B int
+		}
+		mustAdd(b, r, registry.MustFunc("add", "", func(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }))
+		call(b, r, "add", json.RawMessage(`{"A":1,"B":2}`))
+	})
+}
+
+func BenchmarkUnknownTool(b *testing.B) {
+	r := thousandTools(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Call(b.Context(), "server__some_tol_5000", nil); err == nil {
+			b.Fatal("found")
+		}
+	}
+}
+
+func BenchmarkReplace(b *testing.B) {
+	r := thousandTools(b)
+	tools := r.Snapshot().Tools()
+	b.ReportAllocs()
+	for b.Loop() {
+		mustReplace(b, r, "server", tools...)
+	}
+}

@@ -1,0 +1,136 @@
+package registry
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An UnknownToolError reports a call to a name that is not in the catalogue.
+// Its text is made for the model that chose the name.
+type UnknownToolError struct {
+	Name        string   // the name that was called
+	Suggestions []string // up to three names of the catalogue, the nearest first
+}
+
+func (e *UnknownToolError) Error() string {
+	text := "unknown tool " + quote(e.Name)
+	for i, s := range e.Suggestions {
+		switch {
+		case i == 0:
+			text += "; did you mean "
+		case i == len(e.Suggestions)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += quote(s)
+	}
+	if len(e.Suggestions) > 0 {
+		text += "?"
+	}
+	return text
+}
+
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *UnknownToolError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// An ArgumentsError reports arguments that a tool does not accept. The tool did
+// not run. The text names each wrong property and what is expected there, but
+// no value; it is made for the model that wrote the arguments.
+type ArgumentsError struct {
+	Tool string // name of the tool
+	Err  error  // what is wrong and how to put it right
+}
+
+func (e *ArgumentsError) Error() string {
+	return fmt.Sprintf("arguments of tool %s: %v", quote(e.Tool), e.Err)
+}
+
+func (e *ArgumentsError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *ArgumentsError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// A DefinitionError reports a tool that cannot be listed as it is defined.
+type DefinitionError struct {
+	Tool  string // name of the tool; empty if it has none
+	Field string // what is wrong, such as "Name" or "InputSchema"; may be empty
+	Err   error  // what is wrong with it
+}
+
+func (e *DefinitionError) Error() string {
+	text := "registry: "
+	if e.Tool != "" {
+		text += "tool " + quote(e.Tool) + ": "
+	}
+	if e.Field != "" {
+		text += e.Field + " "
+	}
+	return text + e.Err.Error()
+}
+
+func (e *DefinitionError) Unwrap() error { return e.Err }
+
+// A DuplicateError reports a tool that was refused because its name is taken.
+// The holder keeps the name; give the other one a different name, with [With]
+// for instance.
+type DuplicateError struct {
+	Name    string // the name
+	Holder  Origin // whose it is
+	Refused Origin // who asked for it too
+}
+
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("registry: the name %s for %v is taken by %v; rename one of them", quote(e.Name), e.Refused, e.Holder)
+}
+
+// A ResultError reports a tool that ran but returned no usable result: nil, or
+// a value that JSON cannot hold. It is a defect of the tool.
+type ResultError struct {
+	Tool string // name of the tool
+	Err  error  // what is wrong with the result
+}
+
+func (e *ResultError) Error() string {
+	return fmt.Sprintf("result of tool %s: %v", quote(e.Tool), e.Err)
+}
+
+func (e *ResultError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.Answered]: the tool ran.
+func (e *ResultError) Outcome() mcp.Outcome { return mcp.Answered }
+
+// A PanicError reports a native tool that panicked. What it did before is not
+// known, so the outcome of the call is [mcp.Unknown].
+type PanicError struct {
+	Tool  string // name of the tool
+	Value any    // what the tool panicked with
+	Stack []byte // the stack of the panic; not part of the error's text
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("tool %s panicked: %v", quote(e.Tool), e.Value)
+}
+
+// Unwrap returns Value if it is an error, otherwise nil.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// quote quotes a name for an error text. Names come from models and servers, so
+// the length is bounded and nothing in them can forge a line of the text.
+func quote(name string) string {
+	if len(name) <= maxName {
+		return strconv.Quote(name)
+	}
+	cut := maxName
+	for cut > 0 && !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return strings.TrimSuffix(strconv.Quote(name[:cut]), `"`) + `…"`
+}

@@ -1,0 +1,214 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+type addInput struct {
+	A int `json:"a" jsonschema:"the first number"`
+	B int `json:"b" jsonschema:"the second number"`
+}
+
+func add(_ context.Context, in addInput) (int, error) { return in.A + in.B, nil }
+
+func ExampleFunc() {
+	tool, err := registry.Func("add", "Add two numbers", add)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(tool.Definition().InputSchema))
+
+	res, err := tool.Call(context.Background(), json.RawMessage(`{"a": 1, "b": 2}`))
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text, err)
+
+	_, err = tool.Call(context.Background(), json.RawMessage(`{"a": "1", "c": 2}`))
+	fmt.Println(err)
+	// Output:
+	// {"type":"object","properties":{"a":{"type":"integer","description":"the first number"},"b":{"type":"integer","description":"the second number"}},"required":["a","b"],"additionalProperties":false}
+	// 3 <nil>
+	// arguments of tool "add": "b" is missing; it must be integer; "a" must be integer, not string; "c" is not known; known are "a", "b"
+}
+
+func ExampleMustFunc() {
+	tool := registry.MustFunc("now", "Tell the time", func(context.Context, struct{}) (string, error) {
+		return "half past nine", nil
+	})
+	res, err := tool.Call(context.Background(), nil)
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text, err)
+	// Output: half past nine <nil>
+}
+
+func ExampleWith() {
+	tool, err := registry.With(registry.MustFunc("add", "Add two numbers", add), func(d *registry.Definition) {
+		d.Title = "Addition"
+		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d := tool.Definition()
+	fmt.Println(d.Name, d.Title, d.Annotations.ReadOnlyHint)
+	// Output: add Addition true
+}
+
+func ExampleNew() {
+	r := registry.New(nil)
+	fmt.Println(len(r.Snapshot().Tools()), "tools")
+	// Output: 0 tools
+}
+
+func ExampleRegistry_Add() {
+	r := registry.New(nil)
+	fmt.Println(r.Add(registry.MustFunc("add", "Add two numbers", add)))
+	fmt.Println(r.Add(registry.MustFunc("add", "Add to the list", add)))
+	// Output:
+	// <nil>
+	// registry: the name "add" for a native tool is taken by a native tool; rename one of them
+}
+
+func ExampleRemote() {
+	ctx := context.Background()
+	c := mcp.NewClient("notes", &transport.Pipe{Serve: notesServer("created ").Run}, nil)
+	defer func() { _ = c.Close() }()
+	listed, err := c.Tools(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote("notes", c, tool))
+	}
+	r := registry.New(nil)
+	diff, err := r.Replace("notes", tools)
+	fmt.Println(diff.Added, err)
+
+	res, err := r.Call(ctx, "notes__create", json.RawMessage(`{"title":"Buy milk"}`))
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text, err)
+	// Output:
+	// [notes__create notes__fail] <nil>
+	// created {"title":"Buy milk"} <nil>
+}
+
+func ExampleRegistry_Replace() {
+	r := registry.New(nil)
+	tools := []registry.Tool{
+		serverTool("notes", "create", "Make a note"),
+		serverTool("notes", "delete", "Delete a note"),
+	}
+	diff, err := r.Replace("notes", tools)
+	fmt.Println(diff.Added, diff.Removed, err)
+	diff, err = r.Replace("notes", tools[:1])
+	fmt.Println(diff.Added, diff.Removed, err)
+	// Output:
+	// [notes__create notes__delete] [] <nil>
+	// [] [notes__delete] <nil>
+}
+
+func ExampleRegistry_Remove() {
+	r := registry.New(nil)
+	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
+	r.Remove("add")
+	_, ok := r.Snapshot().Lookup("add")
+	fmt.Println(ok)
+	// Output: false
+}
+
+func ExampleRegistry_Snapshot() {
+	r := registry.New(nil)
+	_ = r.Add(
+		registry.MustFunc("sum", "Add two numbers", add),
+		registry.MustFunc("plus", "Add two numbers", add),
+	)
+	for _, tool := range r.Snapshot().Tools() {
+		fmt.Println(tool.Definition().Name)
+	}
+	// Output:
+	// plus
+	// sum
+}
+
+func ExampleRegistry_Watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r := registry.New(nil)
+	for s := range r.Watch(ctx) {
+		fmt.Println("version", s.Version(), "with", len(s.Tools()), "tools")
+		if len(s.Tools()) > 0 {
+			break
+		}
+		_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
+	}
+	// Output:
+	// version 1 with 0 tools
+	// version 2 with 1 tools
+}
+
+func ExampleRegistry_Call() {
+	ctx := context.Background()
+	r := registry.New(nil)
+	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
+
+	res, err := r.Call(ctx, "add", json.RawMessage(`{"a": 1, "b": 2}`))
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text, err)
+
+	_, err = r.Call(ctx, "addd", nil)
+	fmt.Println(err)
+	// Output:
+	// 3 <nil>
+	// unknown tool "addd"; did you mean "add"?
+}
+
+func ExampleRegistry_Use() {
+	r := registry.New(nil)
+	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			if call.Tool.Annotations == nil || !call.Tool.Annotations.ReadOnlyHint {
+				return nil, errors.New(call.Tool.Name + " may write; ask a person first")
+			}
+			return next(ctx, call)
+		}
+	})
+	_, err := r.Call(context.Background(), "add", json.RawMessage(`{"a": 1, "b": 2}`))
+	fmt.Println(err)
+	// Output: add may write; ask a person first
+}
+
+func ExampleWithProgress() {
+	tool := registry.MustFunc("count", "Count to three", func(ctx context.Context, _ struct{}) (string, error) {
+		for i := range 3 {
+			registry.ReportProgress(ctx, &mcp.ProgressParams{Progress: float64(i + 1), Total: 3})
+		}
+		return "done", nil
+	})
+	ctx := registry.WithProgress(context.Background(), func(p *mcp.ProgressParams) {
+		fmt.Println(p.Progress, "of", p.Total)
+	})
+	res, err := tool.Call(ctx, nil)
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text, err)
+	// Output:
+	// 1 of 3
+	// 2 of 3
+	// 3 of 3
+	// done <nil>
+}
+
+func ExampleReportProgress() {
+	registry.MustFunc("copy", "Copy all files", func(ctx context.Context, _ struct{}) (string, error) {
+		files := []string{"a", "b"}
+		for i, name := range files {
+			registry.ReportProgress(ctx, &mcp.ProgressParams{Message: name, Progress: float64(i), Total: float64(len(files))})
+		}
+		return "copied", nil
+	})
+}

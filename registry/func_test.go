@@ -1,0 +1,396 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"math/big"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+type none struct{}
+
+func makeFunc[In, Out any](t testing.TB, fn func(context.Context, In) (Out, error)) registry.Tool {
+	t.Helper()
+	tool, err := registry.Func("tool", "", fn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool
+}
+
+// echo returns a tool that answers with its input.
+func echo[T any](t testing.TB) registry.Tool {
+	return makeFunc(t, func(_ context.Context, in T) (any, error) { return in, nil })
+}
+
+func returns[Out any](t testing.TB, out Out) registry.Tool {
+	return makeFunc(t, func(context.Context, none) (Out, error) { return out, nil })
+}
+
+type search struct {
+	Query string   `json:"query" jsonschema:"what to look for"`
+	Limit int8     `json:"limit,omitempty"`
+	Tags  []string `json:"tags,omitempty"`
+	Near  *point   `json:"near,omitempty"`
+}
+
+type point struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+func TestFuncDefinition(t *testing.T) {
+	tool, err := registry.Func("find", "Find things", func(context.Context, search) (point, error) { return point{}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := tool.Definition()
+	if d.Name != "find" || d.Description != "Find things" || d.Origin != (registry.Origin{}) || d.Annotations != nil {
+		t.Errorf("definition = %+v", d)
+	}
+	const input = `{"type":"object","properties":{` +
+		`"query":{"type":"string","description":"what to look for"},` +
+		`"limit":{"type":"integer","minimum":-128,"maximum":127},` +
+		`"tags":{"type":["null","array"],"items":{"type":"string"}},` +
+		`"near":{"type":["null","object"],"properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false}` +
+		`},"required":["query"],"additionalProperties":false}`
+	if got := string(d.InputSchema); got != input {
+		t.Errorf("input schema\n got %s\nwant %s", got, input)
+	}
+	const output = `{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false}`
+	if got := string(d.OutputSchema); got != output {
+		t.Errorf("output schema\n got %s\nwant %s", got, output)
+	}
+	if tool.Definition() != d {
+		t.Error("Definition returned another value")
+	}
+}
+
+func TestFuncOutputSchemaOnlyForObjects(t *testing.T) {
+	if s := returns(t, map[string]int{}).Definition().OutputSchema; string(s) != `{"type":"object","additionalProperties":{"type":"integer"}}` {
+		t.Errorf("schema of a map = %s", s)
+	}
+	for what, tool := range map[string]registry.Tool{
+		"string":              returns(t, ""),
+		"any":                 returns[any](t, nil),
+		"slice":               returns(t, []int{}),
+		"pointer":             returns(t, &point{}),
+		"time":                returns(t, time.Time{}),
+		"result":              returns(t, &mcp.CallToolResult{}),
+		"result by value":     returns(t, mcp.CallToolResult{}),
+		"form of its own":     returns(t, custom{}),
+		"text form":           returns(t, netip.Addr{}),
+		"raw":                 returns(t, json.RawMessage("1")),
+		"implements no error": returns[error](t, nil),
+	} {
+		if s := tool.Definition().OutputSchema; s != nil {
+			t.Errorf("%s: output schema = %s, want none", what, s)
+		}
+	}
+}
+
+func TestFuncRefusesTypesAndNames(t *testing.T) {
+	type tree struct {
+		Children []tree `json:"children"`
+	}
+	type quoted struct {
+		N int `json:"n,string"`
+	}
+	type channel struct {
+		C chan int `json:"c"`
+	}
+	type byNumber struct {
+		M map[int]chan int `json:"m"`
+	}
+	ok := func(_ context.Context, in none) (none, error) { return in, nil }
+	for what, test := range map[string]struct {
+		make  func() (registry.Tool, error)
+		field string
+		says  string
+	}{
+		"string input":   {func() (registry.Tool, error) { return makeErr[string, none]() }, "InputSchema", "use a struct or a map"},
+		"pointer input":  {func() (registry.Tool, error) { return makeErr[*none, none]() }, "InputSchema", "use a struct or a map"},
+		"any input":      {func() (registry.Tool, error) { return makeErr[any, none]() }, "InputSchema", "use a struct or a map"},
+		"int keys":       {func() (registry.Tool, error) { return makeErr[map[int]string, none]() }, "InputSchema", "map[int]string"},
+		"time input":     {func() (registry.Tool, error) { return makeErr[time.Time, none]() }, "InputSchema", "time.Time"},
+		"recursive":      {func() (registry.Tool, error) { return makeErr[tree, none]() }, "InputSchema", "cycle"},
+		"string option":  {func() (registry.Tool, error) { return makeErr[quoted, none]() }, "InputSchema", "field N"},
+		"channel":        {func() (registry.Tool, error) { return makeErr[channel, none]() }, "InputSchema", "chan int"},
+		"nested channel": {func() (registry.Tool, error) { return makeErr[none, byNumber]() }, "OutputSchema", "chan int"},
+		"recursive out":  {func() (registry.Tool, error) { return makeErr[none, tree]() }, "OutputSchema", "return any instead"},
+		"nil function":   {func() (registry.Tool, error) { return registry.Func[none, none]("x", "", nil) }, "", "nil"},
+		"empty name":     {func() (registry.Tool, error) { return registry.Func("", "", ok) }, "Name", "1 to 128"},
+		"long name":      {func() (registry.Tool, error) { return registry.Func(strings.Repeat("x", 129), "", ok) }, "Name", "1 to 128"},
+		"space in name":  {func() (registry.Tool, error) { return registry.Func("a b", "", ok) }, "Name", "' '"},
+		"umlaut in name": {func() (registry.Tool, error) { return registry.Func("ä", "", ok) }, "Name", "'ä'"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			tool, err := test.make()
+			var bad *registry.DefinitionError
+			if !errors.As(err, &bad) || bad.Field != test.field || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("Func = %v, want a DefinitionError about %q that says %q", err, test.field, test.says)
+			}
+			if tool != nil {
+				t.Error("Func returned a tool and an error")
+			}
+		})
+	}
+	if _, err := registry.Func(strings.Repeat("x", 122)+"aZ0_-.", "", ok); err != nil {
+		t.Errorf("a name of 128 allowed characters: %v", err)
+	}
+	defer func() {
+		if err, _ := recover().(error); !errors.As(err, new(*registry.DefinitionError)) {
+			t.Errorf("MustFunc panicked with %v, want a DefinitionError", err)
+		}
+	}()
+	registry.MustFunc("", "", ok)
+}
+
+func makeErr[In, Out any]() (registry.Tool, error) {
+	return registry.Func("tool", "", func(context.Context, In) (out Out, err error) { return })
+}
+
+// A custom has a JSON form that its Go type does not show.
+type custom struct{ v string }
+
+func (c custom) MarshalJSON() ([]byte, error)  { return json.Marshal([]string{c.v}) }
+func (c *custom) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &[]*string{&c.v}) }
+
+func TestFuncTypesWithFormsOfTheirOwn(t *testing.T) {
+	type form struct {
+		At     time.Time       `json:"at"`
+		Addr   netip.Addr      `json:"addr"`
+		Level  slog.Level      `json:"level"`
+		Raw    json.RawMessage `json:"raw"`
+		RawPtr *custom         `json:"rawPtr"`
+		Data   []byte          `json:"data"`
+		Int    *big.Int        `json:"int"`
+		Number json.Number     `json:"number"`
+		Custom custom          `json:"custom"`
+		Keyed  map[netip.Addr][]custom
+		Ptrs   map[string]*custom
+	}
+	const args = `{"at":"2026-01-02T03:04:05Z","addr":"127.0.0.1","level":"WARN","raw":{"a":1},"rawPtr":["q"],` +
+		`"data":"aGk=","int":123456789012345678901234567890,"number":1.50,"custom":["p"],"Keyed":{"::1":[["k"]]},"Ptrs":{"p":["r"]}}`
+	tool := makeFunc(t, func(_ context.Context, in form) (form, error) { return in, nil })
+	if got := outcome(t, tool, args); got != args {
+		t.Errorf("Call\n got %s\nwant %s", got, args)
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(tool.Definition().InputSchema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"at":     `{"type":"string","format":"date-time"}`,
+		"addr":   `{"type":"string"}`,
+		"level":  `{"type":"string"}`,
+		"raw":    `true`,
+		"rawPtr": `true`,
+		"data":   `{"type":["null","string"],"contentEncoding":"base64"}`,
+		"int":    `{"type":["null","integer"]}`,
+		"number": `{"type":"number"}`,
+		"custom": `true`,
+		"Ptrs":   `{"type":"object","additionalProperties":true}`,
+		"Keyed":  `{"type":"object","additionalProperties":{"type":["null","array"],"items":true}}`,
+	} {
+		if got := string(schema.Properties[name]); got != want {
+			t.Errorf("schema of %s = %s, want %s", name, got, want)
+		}
+	}
+}
+
+// A page has a default for Size.
+type page struct {
+	Size int `json:"size,omitempty"`
+}
+
+func (p *page) UnmarshalJSON(b []byte) error {
+	type plain page
+	p.Size = 10
+	return json.Unmarshal(b, (*plain)(p))
+}
+
+func TestFuncDefaults(t *testing.T) {
+	tool := echo[page](t)
+	if !strings.Contains(string(tool.Definition().InputSchema), `"size":{"type":"integer"}`) {
+		t.Errorf("input schema = %s", tool.Definition().InputSchema)
+	}
+	for args, want := range map[string]string{
+		`{}`:           `{"size":10}`,
+		`{"size":3}`:   `{"size":3}`,
+		`{"size":"3"}`: `arguments of tool "tool": "size" must be integer, not string`,
+	} {
+		if got := outcome(t, tool, args); got != want {
+			t.Errorf("Call(%s) = %s, want %s", args, got, want)
+		}
+	}
+}
+
+func TestFuncResults(t *testing.T) {
+	whole := textResult("as is")
+	for what, test := range map[string]struct {
+		tool       registry.Tool
+		text       string
+		structured string // empty means none
+	}{
+		"string":        {returns(t, "a <b>"), "a <b>", ""},
+		"string in any": {returns[any](t, "s"), "s", ""},
+		"struct":        {returns(t, point{X: 1}), `{"x":1,"y":0}`, `{"x":1,"y":0}`},
+		"markup":        {returns(t, map[string]string{"a": "<&>"}), `{"a":"<&>"}`, `{"a":"<&>"}`},
+		"empty struct":  {returns(t, none{}), `{}`, `{}`},
+		"slice":         {returns(t, []int{1, 2}), `[1,2]`, `[1,2]`},
+		"number":        {returns(t, 7), `7`, `7`},
+		"big":           {returns(t, map[string]uint64{"n": math.MaxUint64}), `{"n":18446744073709551615}`, `{"n":18446744073709551615}`},
+		"raw":           {returns(t, json.RawMessage(`{"a":1}`)), `{"a":1}`, `{"a":1}`},
+		"nil":           {returns[any](t, nil), `null`, ""},
+		"nil pointer":   {returns[*point](t, nil), `null`, ""},
+		"nil map":       {returns[map[string]int](t, nil), `{}`, `{}`},
+		"result":        {returns(t, whole), "as is", ""},
+		"result value":  {returns(t, *whole), "as is", ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			res, err := test.tool.Call(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := textOf(t, res); got != test.text || res.IsError {
+				t.Errorf("text = %q (IsError %v), want %q", got, res.IsError, test.text)
+			}
+			structured, _ := res.StructuredContent.(json.RawMessage)
+			if string(structured) != test.structured || (test.structured == "") != (res.StructuredContent == nil) {
+				t.Errorf("structured content = %v, want %q", res.StructuredContent, test.structured)
+			}
+		})
+	}
+	if res, _ := returns(t, whole).Call(t.Context(), nil); res != whole {
+		t.Error("a CallToolResult was not returned as it is")
+	}
+}
+
+func TestFuncResultsThatAreNone(t *testing.T) {
+	for what, tool := range map[string]registry.Tool{
+		"NaN":           returns(t, map[string]float64{"n": math.NaN()}),
+		"infinity":      returns[any](t, math.Inf(1)),
+		"channel":       returns[any](t, make(chan int)),
+		"nil result":    returns[*mcp.CallToolResult](t, nil),
+		"broken raw":    returns(t, json.RawMessage("{")),
+		"nil in an any": returns[any](t, (*mcp.CallToolResult)(nil)),
+	} {
+		res, err := tool.Call(t.Context(), nil)
+		var bad *registry.ResultError
+		if !errors.As(err, &bad) || bad.Tool != "tool" || res != nil || mcp.OutcomeOf(err) != mcp.Answered {
+			t.Errorf("%s: Call = %v, %v; want a ResultError whose outcome is answered", what, res, err)
+		}
+	}
+}
+
+func TestFuncErrors(t *testing.T) {
+	failed := errors.New("disk full")
+	tool := makeFunc(t, func(context.Context, none) (string, error) { return "ignored", failed })
+	res, err := tool.Call(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := textOf(t, res); got != "disk full" || !res.IsError {
+		t.Errorf("result = %q, IsError %v", got, res.IsError)
+	}
+}
+
+func TestFuncContext(t *testing.T) {
+	stopped := errors.New("stopped by the user")
+	for what, test := range map[string]struct {
+		fn   func(context.Context, context.CancelCauseFunc) error
+		want error // nil if the error is the tool's own
+	}{
+		"cancelled": {func(ctx context.Context, cancel context.CancelCauseFunc) error { cancel(nil); return ctx.Err() }, context.Canceled},
+		"cause": {func(ctx context.Context, cancel context.CancelCauseFunc) error {
+			cancel(stopped)
+			return context.Cause(ctx)
+		}, stopped},
+		"own deadline": {func(context.Context, context.CancelCauseFunc) error { return context.DeadlineExceeded }, nil},
+		"failed and stopped": {func(_ context.Context, cancel context.CancelCauseFunc) error {
+			cancel(nil)
+			return errors.New("failed")
+		}, nil},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		tool := makeFunc(t, func(ctx context.Context, _ none) (none, error) { return none{}, test.fn(ctx, cancel) })
+		res, err := tool.Call(ctx, nil)
+		cancel(nil)
+		if test.want == nil {
+			if err != nil || !res.IsError {
+				t.Errorf("%s: Call = %v, %v; want an error result", what, res, err)
+			}
+		} else if res != nil || !errors.Is(err, test.want) || !strings.Contains(err.Error(), `"tool"`) {
+			t.Errorf("%s: Call = %v, %v; want an error about %v", what, res, err, test.want)
+		}
+	}
+}
+
+func TestFuncDoesNotRunAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ran := false
+	tool := makeFunc(t, func(context.Context, none) (none, error) { ran = true; return none{}, nil })
+	_, err := tool.Call(ctx, nil)
+	if ran || !errors.Is(err, context.Canceled) || !mcp.SafeToRetry(err) {
+		t.Errorf("ran = %v, error = %v", ran, err)
+	}
+}
+
+func TestFuncPanics(t *testing.T) {
+	boom := errors.New("boom")
+	tool := makeFunc(t, func(context.Context, none) (none, error) { panic(boom) })
+	res, err := tool.Call(t.Context(), nil)
+	var caught *registry.PanicError
+	if !errors.As(err, &caught) || res != nil {
+		t.Fatalf("Call = %v, %v; want a PanicError", res, err)
+	}
+	if caught.Tool != "tool" || caught.Value != boom || !errors.Is(err, boom) {
+		t.Errorf("error = %+v", caught)
+	}
+	if !strings.Contains(string(caught.Stack), "TestFuncPanics") || strings.Contains(err.Error(), "func_test.go") {
+		t.Errorf("the stack belongs in Stack and not in the text %q", err)
+	}
+	if mcp.OutcomeOf(err) != mcp.Unknown {
+		t.Errorf("outcome = %v, want unknown", mcp.OutcomeOf(err))
+	}
+
+	_, err = makeFunc(t, func(context.Context, none) (none, error) { panic("text") }).Call(t.Context(), nil)
+	if !errors.As(err, &caught) || caught.Unwrap() != nil || err.Error() != `tool "tool" panicked: text` {
+		t.Errorf("Call = %v", err)
+	}
+	if _, err = returns[any](t, bomb{}).Call(t.Context(), nil); !errors.As(err, &caught) {
+		t.Errorf("a panic while encoding: %v", err)
+	}
+}
+
+type bomb struct{}
+
+func (bomb) MarshalJSON() ([]byte, error) { panic("bomb") }
+
+func TestWithRenamesFunc(t *testing.T) {
+	tool, err := registry.With(echo[none](t), func(d *registry.Definition) { d.Name = "other" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = tool.Call(t.Context(), json.RawMessage(`[]`))
+	var wrong *registry.ArgumentsError
+	if !errors.As(err, &wrong) || wrong.Tool != "other" {
+		t.Errorf("Call = %v, want an ArgumentsError of the new name", err)
+	}
+	if res, err := tool.Call(t.Context(), nil); err != nil || textOf(t, res) != "{}" {
+		t.Errorf("Call = %v, %v", res, err)
+	}
+}

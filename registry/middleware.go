@@ -1,0 +1,68 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A Call is one call on its way to a tool.
+type Call struct {
+	// Tool describes the tool that is called. Do not change it.
+	Tool *Definition
+	// Args are the arguments, a JSON object. Middleware may replace them for
+	// the handlers after it, best in a copy of the Call; the bytes themselves
+	// belong to the caller and must not be written to.
+	Args json.RawMessage
+
+	tool  Tool
+	chain []Handler // the middleware of this call, outermost first
+}
+
+// A Handler carries out a call. It is safe for concurrent use.
+type Handler func(ctx context.Context, call *Call) (*mcp.CallToolResult, error)
+
+// A Middleware wraps the handler that comes after it. The handler that it
+// returns may answer by itself, or pass the call, or a copy of it, on to next:
+// not at all, once, or again.
+type Middleware func(next Handler) Handler
+
+// Use adds middleware to all later calls of [Registry.Call]. The first that was
+// added is the outermost. Each is applied once, here; nil is skipped. Use is
+// safe for concurrent use, and calls on their way keep the middleware that they
+// began with.
+func (r *Registry) Use(middleware ...Middleware) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range middleware {
+		if m == nil {
+			continue
+		}
+		old := *r.chain.Load()
+		position := len(old)
+		next := func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {
+			return call.run(ctx, position+1)
+		}
+		h := m(next)
+		if h == nil {
+			h = next
+		}
+		chain := append(old[:position:position], h)
+		r.chain.Store(&chain)
+	}
+}
+
+// run carries out the call from the given position of its chain on.
+func (c *Call) run(ctx context.Context, position int) (*mcp.CallToolResult, error) {
+	if c == nil || c.tool == nil {
+		return nil, errForeignCall
+	}
+	if position < len(c.chain) {
+		return c.chain[position](ctx, c)
+	}
+	return c.tool.Call(ctx, c.Args)
+}
+
+var errForeignCall = errors.New("registry: middleware passed on a Call of its own making; pass on the one that it got, or a copy")

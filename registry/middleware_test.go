@@ -1,0 +1,130 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func TestMiddlewareOrder(t *testing.T) {
+	var trace []string
+	applied := 0
+	named := func(name string) registry.Middleware {
+		return func(next registry.Handler) registry.Handler {
+			applied++
+			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+				trace = append(trace, name+" "+call.Tool.Name+" "+string(call.Args))
+				defer func() { trace = append(trace, "after "+name) }()
+				return next(ctx, call)
+			}
+		}
+	}
+	r := registry.New(&registry.Options{Middleware: []registry.Middleware{named("1")}})
+	r.Use(named("2"), nil, named("3"))
+	r.Use(func(registry.Handler) registry.Handler { return nil })
+	a := native("a")
+	mustAdd(t, r, a)
+	for range 2 {
+		trace = nil
+		res, err := r.Call(t.Context(), "a", nil)
+		if err != nil || res != a.answer {
+			t.Fatalf("Call = %v, %v", res, err)
+		}
+		if want := []string{"1 a {}", "2 a {}", "3 a {}", "after 3", "after 2", "after 1"}; !slices.Equal(trace, want) {
+			t.Errorf("trace = %q, want %q", trace, want)
+		}
+	}
+	if applied != 3 {
+		t.Errorf("middleware was applied %d times, want 3", applied)
+	}
+
+	trace = nil
+	_, _ = r.Call(t.Context(), "unknown", nil)
+	_, _ = r.Call(t.Context(), "a", json.RawMessage("[]"))
+	if trace != nil {
+		t.Errorf("middleware ran for refused calls: %q", trace)
+	}
+}
+
+func TestMiddlewareMayChangeArguments(t *testing.T) {
+	var got string
+	r := registry.New(nil)
+	mustAdd(t, r, &spyTool{echo[map[string]int](t), &got})
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			other := *call
+			other.Args = json.RawMessage(`{"a":2}`)
+			if _, err := next(ctx, &other); err != nil {
+				return nil, err
+			}
+			if got != `{"a":2}` {
+				t.Errorf("the tool got %s", got)
+			}
+			return next(ctx, call) // again, as it was
+		}
+	})
+	res, err := r.Call(t.Context(), "tool", json.RawMessage(`{"a":1}`))
+	if err != nil || textOf(t, res) != `{"a":1}` {
+		t.Errorf("Call = %v, %v", res, err)
+	}
+}
+
+func TestMiddlewareMayAnswer(t *testing.T) {
+	denied := errors.New("denied")
+	answer := textResult("cached")
+	for _, test := range []struct {
+		res *mcp.CallToolResult
+		err error
+	}{{answer, nil}, {nil, denied}} {
+		r := registry.New(nil)
+		mustAdd(t, r, native("a"))
+		r.Use(func(registry.Handler) registry.Handler {
+			return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { return test.res, test.err }
+		})
+		if res, err := r.Call(t.Context(), "a", nil); res != test.res || err != test.err {
+			t.Errorf("Call = %v, %v; want %v, %v", res, err, test.res, test.err)
+		}
+	}
+}
+
+func TestMiddlewareMustPassOnItsCall(t *testing.T) {
+	for what, call := range map[string]*registry.Call{"nil": nil, "new": {Args: json.RawMessage("{}")}} {
+		r := registry.New(nil)
+		mustAdd(t, r, native("a"))
+		r.Use(func(next registry.Handler) registry.Handler {
+			return func(ctx context.Context, _ *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
+		})
+		if res, err := r.Call(t.Context(), "a", nil); res != nil || err == nil {
+			t.Errorf("%s: Call = %v, %v; want an error", what, res, err)
+		}
+	}
+}
+
+// A call keeps the middleware that it began with.
+func TestUseDuringACall(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, native("a"))
+	ran := false
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			r.Use(func(next registry.Handler) registry.Handler {
+				return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+					ran = true
+					return next(ctx, call)
+				}
+			})
+			return next(ctx, call)
+		}
+	})
+	if _, err := r.Call(t.Context(), "a", nil); err != nil || ran {
+		t.Errorf("first call: error %v, later middleware ran: %v", err, ran)
+	}
+	if _, err := r.Call(t.Context(), "a", nil); err != nil || !ran {
+		t.Errorf("second call: error %v, later middleware ran: %v", err, ran)
+	}
+}

@@ -1,0 +1,76 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// Remote returns a tool of an MCP server. It is named server + "__" + t.Name; its
+// calls go through c, with the progress function of [WithProgress] if there is
+// one. A server's result is returned as it came.
+//
+// Remote copies what it needs of t. The schemas are kept byte for byte; a missing
+// input schema becomes {"type":"object"}. Remote returns nil if c or t is nil.
+func Remote(server string, c *mcp.Client, t *mcp.Tool) Tool {
+	if c == nil || t == nil {
+		return nil
+	}
+	input := schemaBytes(t.InputSchema, json.RawMessage(`{"type":"object"}`))
+	return &remote{c, t.Name, &Definition{
+		Name:         server + "__" + t.Name,
+		Title:        t.Title,
+		Description:  t.Description,
+		InputSchema:  input,
+		OutputSchema: schemaBytes(t.OutputSchema, nil),
+		Annotations:  cloneAnnotations(t.Annotations),
+		Origin:       Origin{Server: server, Tool: t.Name},
+	}}
+}
+
+type remote struct {
+	client *mcp.Client
+	name   string // at the server
+	def    *Definition
+}
+
+func (t *remote) Definition() *Definition { return t.def }
+
+func (t *remote) redefine(def *Definition) Tool { return &remote{t.client, t.name, def} }
+
+func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	if isNull(args) {
+		args = nil
+	}
+	var opts *mcp.CallToolOptions
+	if fn := progressOf(ctx); fn != nil {
+		opts = &mcp.CallToolOptions{Progress: fn}
+	}
+	return t.client.CallTool(ctx, t.name, args, opts)
+}
+
+// schemaBytes returns the JSON of a schema, or absent if there is none. A schema
+// that cannot be encoded comes back as JSON null, which no registry lists.
+func schemaBytes(schema any, absent json.RawMessage) json.RawMessage {
+	if schema == nil {
+		return absent
+	}
+	// A copy, so that the definition does not keep a whole page of the server's
+	// list alive.
+	if raw, ok := schema.(json.RawMessage); ok {
+		if len(raw) == 0 || isNull(raw) {
+			return absent
+		}
+		return bytes.Clone(raw)
+	}
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	if string(raw) == "null" { // a typed nil
+		return absent
+	}
+	return raw
+}

@@ -1,0 +1,130 @@
+package registry
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+const (
+	maxSuggestions = 3
+	maxEdits       = 6 // beyond this many mistakes a name is a different one
+)
+
+// suggest returns the names that whoever asked for name may have meant, nearest
+// first. Case and separators do not count, and a name may lack its server or have
+// a wrong one.
+func (s *Snapshot) suggest(name string) []string {
+	if name == "" || len(name) > maxName {
+		return nil
+	}
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var near []candidate
+	asked := splitName(name)
+	for have := range s.entries {
+		if d, ok := asked.distance(splitName(have)); ok {
+			near = append(near, candidate{have, d})
+		}
+	}
+	slices.SortFunc(near, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, c := range near[:min(len(near), maxSuggestions)] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// A comparableName is a name made comparable: lower case, one separator.
+type comparableName struct {
+	whole string // "notes_create_note"
+	bare  string // without the server, if there is one: "create_note"
+}
+
+func splitName(name string) comparableName {
+	name = strings.ToLower(name)
+	_, bare, ok := strings.Cut(name, "__")
+	if !ok {
+		bare = name
+	}
+	return comparableName{normalize(name), normalize(bare)}
+}
+
+func normalize(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_-./: ", r) })
+	return strings.Join(words, "_")
+}
+
+// distance returns how far the name have is from the asked one, and whether it
+// is near at all. An edit counts two; another server, or none, counts one,
+// whatever its name.
+func (asked comparableName) distance(have comparableName) (int, bool) {
+	best, found := 0, false
+	consider := func(distance int) {
+		if !found || distance < best {
+			best, found = distance, true
+		}
+	}
+	if edits, ok := edits(asked.whole, have.whole); ok {
+		consider(2 * edits)
+	}
+	if edits, ok := edits(asked.bare, have.bare); ok {
+		consider(2*edits + 1)
+	}
+	if endsWith(have.whole, asked.whole) || endsWith(asked.whole, have.whole) {
+		consider(3)
+	}
+	return best, found
+}
+
+// edits returns the edit distance of a and b if it is small for their length.
+func edits(a, b string) (int, bool) {
+	if a == "" || b == "" {
+		return 0, false
+	}
+	return editDistance(a, b, min(maxEdits, (max(len(a), len(b))+2)/4))
+}
+
+// endsWith reports whether the last words of name are tail.
+func endsWith(name, tail string) bool {
+	return tail != "" && strings.HasSuffix(name, "_"+tail)
+}
+
+// editDistance returns the Levenshtein distance of a and b in bytes, if it is at
+// most limit.
+func editDistance(a, b string, limit int) (int, bool) {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > limit {
+		return 0, false
+	}
+	// row[i] is the distance of a[:i] from the part of b seen so far. It starts
+	// on the stack: this runs for each tool of the catalogue.
+	row := make([]int, 0, maxName+1)
+	for i := range len(a) + 1 {
+		row = append(row, i)
+	}
+	for j := range len(b) {
+		diagonal := row[0]
+		row[0] = j + 1
+		least := row[0]
+		for i := range len(a) {
+			substitute := diagonal
+			if a[i] != b[j] {
+				substitute++
+			}
+			diagonal = row[i+1]
+			row[i+1] = min(substitute, row[i+1]+1, row[i]+1)
+			least = min(least, row[i+1])
+		}
+		if least > limit {
+			return 0, false
+		}
+	}
+	return row[len(a)], row[len(a)] <= limit
+}

@@ -1,0 +1,114 @@
+package registry_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func suggestions(t *testing.T, r *registry.Registry, name string) *registry.UnknownToolError {
+	t.Helper()
+	_, err := r.Call(t.Context(), name, nil)
+	var unknown *registry.UnknownToolError
+	if !errors.As(err, &unknown) || unknown.Name != name {
+		t.Fatalf("Call(%q) = %v, want an UnknownToolError", name, err)
+	}
+	return unknown
+}
+
+func TestSuggestions(t *testing.T) {
+	r := registry.New(nil)
+	for _, name := range []string{
+		"add", "notes_create", "list_all_things", "a",
+		"notes__create", "notes__delete", "github__create_issue", "github__close_issue", "git.hub-fetch", "x__",
+		"page_1", "page_2", "page_3", "page_4", strings.Repeat("x", 256),
+	} {
+		mustAdd(t, r, native(name))
+	}
+	for name, want := range map[string][]string{
+		"create":                 {"notes__create", "notes_create"},
+		"create_issue":           {"github__create_issue"},
+		"issue":                  {"github__close_issue", "github__create_issue"},
+		"creat":                  {"notes__create"},
+		"notes-create":           {"notes__create", "notes_create"},
+		"Notes__Create":          {"notes__create", "notes_create"},
+		"notes__crate":           {"notes__create", "notes_create"},
+		"gh__create_issue":       {"github__create_issue"},
+		"github__create_isues":   {"github__create_issue"},
+		"math__add":              {"add"},
+		"math_add":               {"add"},
+		"ad":                     {"a", "add"},
+		"ADD":                    {"add"},
+		"git_hub_fetch":          {"git.hub-fetch"},
+		"list_all_thing":         {"list_all_things"},
+		"y__":                    nil,
+		"page_5":                 {"page_1", "page_2", "page_3"},
+		strings.Repeat("x", 255): {strings.Repeat("x", 256)},
+		strings.Repeat("x", 257): nil, // longer than any name can be
+		"weather":                nil,
+		"":                       nil,
+		"__":                     nil,
+		"b":                      nil,
+		strings.Repeat("x", 1e6): nil,
+	} {
+		if got := suggestions(t, r, name).Suggestions; !slices.Equal(got, want) {
+			t.Errorf("%.40q: suggestions %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestUnknownToolErrorText(t *testing.T) {
+	for _, test := range []struct {
+		err  registry.UnknownToolError
+		want string
+	}{
+		{registry.UnknownToolError{Name: "x"}, `unknown tool "x"`},
+		{registry.UnknownToolError{Name: "x", Suggestions: []string{"y"}}, `unknown tool "x"; did you mean "y"?`},
+		{registry.UnknownToolError{Name: "x", Suggestions: []string{"y", "z"}}, `unknown tool "x"; did you mean "y" or "z"?`},
+		{registry.UnknownToolError{Name: "x", Suggestions: []string{"y", "z", "w"}}, `unknown tool "x"; did you mean "y", "z" or "w"?`},
+		{registry.UnknownToolError{Name: "a\nb"}, `unknown tool "a\nb"`},
+		{registry.UnknownToolError{Name: "x" + strings.Repeat("ä", 500)}, `unknown tool "x` + strings.Repeat("ä", 127) + `…"`},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("text %s, want %s", got, test.want)
+		}
+	}
+}
+
+func FuzzSuggestions(f *testing.F) {
+	f.Add("create", "notes__create", "notes_create", "delete", "x")
+	f.Add("", "a", "b", "c", "__")
+	f.Add("ÄÖ__ü", "äö_ü", "\u0130", "İİİ", "i")
+	f.Add("a\xffb", "ab", "a b", "a.b", "a/b")
+	f.Add(strings.Repeat("a", 256), strings.Repeat("a", 255), strings.Repeat("İ", 128), "a", "aa")
+	f.Fuzz(func(t *testing.T, name, a, b, c, d string) {
+		r := registry.New(nil)
+		for _, have := range []string{a, b, c, d} {
+			tool := native("x")
+			tool.def.Name = have
+			_ = r.Add(tool) // names that cannot be listed are refused
+		}
+		if _, listed := r.Snapshot().Lookup(name); listed {
+			t.Skip()
+		}
+		unknown := suggestions(t, r, name)
+		got := unknown.Suggestions
+		if len(got) > 3 {
+			t.Fatalf("%d suggestions", len(got))
+		}
+		for i, s := range got {
+			if _, listed := r.Snapshot().Lookup(s); !listed || slices.Contains(got[:i], s) {
+				t.Fatalf("suggestions %q, of which %q is not listed or comes twice", got, s)
+			}
+		}
+		if again := suggestions(t, r, name).Suggestions; !slices.Equal(got, again) {
+			t.Fatalf("suggestions %q and then %q", got, again)
+		}
+		if text := unknown.Error(); strings.ContainsAny(text, "\n\r") {
+			t.Fatalf("text of more than one line: %q", text)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A Tool is something that a model can call by name.
+//
+// Both methods are safe for concurrent use.
+type Tool interface {
+	// Definition describes the tool. It returns the same value each time, and
+	// that value never changes: share it, never mutate it.
+	Definition() *Definition
+
+	// Call runs the tool. Args is a JSON object; empty or null means {}.
+	//
+	// A failure of the tool itself, which the model should read, is a result
+	// with IsError set. An error means that there is no result, and
+	// [mcp.OutcomeOf] tells whether the tool may have run.
+	Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error)
+}
+
+// A Definition describes a tool to models, to people and to policies.
+type Definition struct {
+	// Name is what the tool is called by, unique in its registry.
+	Name string
+	// Title is a name for people; empty if there is none.
+	Title string
+	// Description tells the model what the tool does and when to use it.
+	Description string
+	// InputSchema is the JSON Schema of the arguments, always a JSON object.
+	// A server's schema is kept byte for byte.
+	InputSchema json.RawMessage
+	// OutputSchema is the JSON Schema of the structured content; nil if none.
+	OutputSchema json.RawMessage
+	// Annotations are hints about the tool; nil if there are none. Those of a
+	// server are claims of an untrusted party unless the server is trusted.
+	Annotations *mcp.ToolAnnotations
+	// Origin tells where the tool comes from.
+	Origin Origin
+}
+
+// An Origin is where a tool comes from.
+type Origin struct {
+	Server string // configured name of the server; empty for a native tool
+	Tool   string // name of the tool there; empty for a native tool
+}
+
+// String returns `tool "create" of server "notes"`, or "a native tool".
+func (o Origin) String() string {
+	if o.Server == "" {
+		return "a native tool"
+	}
+	return fmt.Sprintf("tool %q of server %q", o.Tool, o.Server)
+}
+
+// With returns a tool that calls t and is described by an edited copy of t's
+// definition. Edit may change any field, the name included.
+//
+// With changes what is listed, not what is enforced: a tool made by [Func] goes on
+// checking arguments against the schema of its Go type, and a tool made by
+// [Remote] goes on calling the server's tool of the original name.
+//
+// The error is a [*DefinitionError], also if t is nil.
+func With(t Tool, edit func(*Definition)) (Tool, error) {
+	e, err := describe(t)
+	if err != nil {
+		return nil, err
+	}
+	def := e.def.clone()
+	if edit != nil {
+		edit(def)
+	}
+	if err := def.validate(); err != nil {
+		return nil, err
+	}
+	if r, ok := t.(redefiner); ok {
+		return r.redefine(def), nil
+	}
+	return &redefined{t, def}, nil
+}
+
+// A redefiner is a tool that can be described anew without a wrapper, so that
+// its own errors carry the new name.
+type redefiner interface{ redefine(*Definition) Tool }
+
+type redefined struct {
+	Tool
+	def *Definition
+}
+
+func (t *redefined) Definition() *Definition { return t.def }
+
+func (t *redefined) redefine(def *Definition) Tool { return &redefined{t.Tool, def} }
+
+func (d *Definition) clone() *Definition {
+	c := *d
+	c.InputSchema = bytes.Clone(d.InputSchema)
+	c.OutputSchema = bytes.Clone(d.OutputSchema)
+	c.Annotations = cloneAnnotations(d.Annotations)
+	return &c
+}
+
+func cloneAnnotations(a *mcp.ToolAnnotations) *mcp.ToolAnnotations {
+	if a == nil {
+		return nil
+	}
+	c := *a
+	if a.DestructiveHint != nil {
+		c.DestructiveHint = new(bool)
+		*c.DestructiveHint = *a.DestructiveHint
+	}
+	if a.OpenWorldHint != nil {
+		c.OpenWorldHint = new(bool)
+		*c.OpenWorldHint = *a.OpenWorldHint
+	}
+	return &c
+}
+
+func (d *Definition) equal(o *Definition) bool {
+	return d.Name == o.Name &&
+		d.Title == o.Title &&
+		d.Description == o.Description &&
+		d.Origin == o.Origin &&
+		bytes.Equal(d.InputSchema, o.InputSchema) &&
+		bytes.Equal(d.OutputSchema, o.OutputSchema) &&
+		reflect.DeepEqual(d.Annotations, o.Annotations)
+}
+
+// maxName bounds names in the catalogue, in bytes. The protocol allows a tool's
+// name 128; as much again is left for the name of its server.
+const maxName = 256
+
+// validate refuses what would harm the other tools of a listing: one schema
+// that is no JSON makes the whole list impossible to encode.
+func (d *Definition) validate() error {
+	switch {
+	case d.Name == "":
+		return &DefinitionError{Field: "Name", Err: errors.New("is empty")}
+	case len(d.Name) > maxName:
+		return &DefinitionError{Tool: d.Name, Field: "Name", Err: fmt.Errorf("has %d bytes, at most %d are allowed", len(d.Name), maxName)}
+	case !utf8.ValidString(d.Name) || strings.ContainsFunc(d.Name, unicode.IsControl):
+		return &DefinitionError{Tool: d.Name, Field: "Name", Err: errors.New("contains control characters or invalid UTF-8")}
+	case !isObject(d.InputSchema):
+		return &DefinitionError{Tool: d.Name, Field: "InputSchema", Err: errors.New("is not a JSON object")}
+	case len(d.OutputSchema) > 0 && !isObject(d.OutputSchema):
+		return &DefinitionError{Tool: d.Name, Field: "OutputSchema", Err: errors.New("is not a JSON object")}
+	}
+	return nil
+}
+
+func isObject(data json.RawMessage) bool {
+	return firstByte(data) == '{' && json.Valid(data)
+}
+
+// firstByte returns the first byte of data that is not JSON white space, or 0.
+func firstByte(data []byte) byte {
+	i := slices.IndexFunc(data, func(b byte) bool { return b != ' ' && b != '\t' && b != '\r' && b != '\n' })
+	if i < 0 {
+		return 0
+	}
+	return data[i]
+}
+
+// An entry is a tool with its definition, which is asked for once.
+type entry struct {
+	tool Tool
+	def  *Definition
+}
+
+// describe asks t for its definition. It fails for tools that have none.
+func describe(t Tool) (entry, error) {
+	if v := reflect.ValueOf(t); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return entry{}, &DefinitionError{Err: errors.New("the tool is nil")}
+	}
+	def := t.Definition()
+	if def == nil {
+		return entry{}, &DefinitionError{Err: fmt.Errorf("a %T has no definition", t)}
+	}
+	return entry{t, def}, nil
+}
