@@ -1,0 +1,215 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A village makes servers in this process, by the command of their entry. A
+// server's only tool is named after the command, and waits while hold is open.
+type village struct {
+	mu      sync.Mutex
+	started []string
+	hold    chan struct{}
+	entered chan struct{}
+}
+
+func (v *village) transport(e *config.Server) (mcp.Transport, error) {
+	v.mu.Lock()
+	v.started = append(v.started, e.Name+"="+e.Command)
+	v.mu.Unlock()
+	if e.Command == "bad" {
+		return &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return fmt.Errorf("bad indeed") }}, nil
+	}
+	s := sdk.NewServer(&sdk.Implementation{Name: e.Name}, nil)
+	sdk.AddTool(s, &sdk.Tool{Name: e.Command}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		if v.hold != nil {
+			v.entered <- struct{}{}
+			<-v.hold
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: e.Command}}}, nil, nil
+	})
+	return &transport.Pipe{Serve: s.Run}, nil
+}
+
+func (v *village) open(t *testing.T, entries ...string) *host.Host {
+	t.Helper()
+	return open(t, write(t, commands(entries)...), &host.Options{Transport: v.transport})
+}
+
+// commands turns pairs of names and commands into pairs of names and entries.
+func commands(pairs []string) []string {
+	entries := slices.Clone(pairs)
+	for i := 1; i < len(entries); i += 2 {
+		if !strings.HasPrefix(entries[i], "{") {
+			entries[i] = fmt.Sprintf(`{"command": %q}`, entries[i])
+		}
+	}
+	return entries
+}
+
+func load(t *testing.T, pairs ...string) *config.Config {
+	t.Helper()
+	c, err := config.Load(write(t, commands(pairs)...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
+	v := &village{}
+	h := v.open(t, "kept", "k", "changed", "old", "gone", "g", "off", "o")
+	kept, err := h.Client("kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.started = nil
+	report, err := h.Apply(watchdog(t), load(t, "new", "n", "changed", "next", "kept", "k", "off", `{"command": "o", "disabled": true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(report), "{[new] [gone off] [changed] [kept] map[]}"; got != want {
+		t.Errorf("report %s, want %s", got, want)
+	}
+	slices.Sort(v.started)
+	if got := strings.Join(v.started, " "); got != "changed=next new=n" {
+		t.Errorf("started: %s", got)
+	}
+	if got := names(h); got != "changed__next kept__k new__n" {
+		t.Errorf("tools: %s", got)
+	}
+	if c, err := h.Client("kept"); err != nil || c != kept {
+		t.Errorf("the kept server has another client: %v", err)
+	}
+	if s := status(t, h, "kept"); s.Source.Line != 5 {
+		t.Errorf("the kept server is said to stand at line %d", s.Source.Line)
+	}
+}
+
+func TestFailedReplacementLeavesTheOldServer(t *testing.T) {
+	v := &village{}
+	h := v.open(t, "s", "works")
+	for _, entry := range []string{"bad", `{"command": 5}`} {
+		report, err := h.Apply(watchdog(t), load(t, "s", entry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Failed["s"] == nil || len(report.Replaced) > 0 {
+			t.Errorf("%s: report %+v", entry, report)
+		}
+		if text, err := call(t, h, "s__works", "{}"); err != nil || text != "works" {
+			t.Errorf("%s: the old server answers %q, %v", entry, text, err)
+		}
+	}
+}
+
+func TestBrokenServerIsReplacedAnyway(t *testing.T) {
+	v := &village{}
+	h := v.open(t, "s", "bad")
+	report, err := h.Apply(watchdog(t), load(t, "s", "works"))
+	if err != nil || len(report.Replaced) != 1 {
+		t.Fatalf("report %+v, %v", report, err)
+	}
+	if text, err := call(t, h, "s__works", "{}"); err != nil || text != "works" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+func TestReplacedServerFinishesItsCalls(t *testing.T) {
+	v := &village{hold: make(chan struct{}), entered: make(chan struct{})}
+	h := v.open(t, "s", "old")
+	answer := make(chan string, 1)
+	go func() {
+		res, err := h.Registry().Call(watchdog(t), "s__old", json.RawMessage("{}"))
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		answer <- res.Content[0].(*mcp.TextContent).Text
+	}()
+	<-v.entered
+	if _, err := h.Apply(watchdog(t), load(t, "s", "next")); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(h); got != "s__next" {
+		t.Errorf("tools: %s", got)
+	}
+	close(v.hold)
+	if got := <-answer; got != "old" {
+		t.Errorf("the call under way got %q", got)
+	}
+}
+
+func TestShutdownWaitsForCalls(t *testing.T) {
+	v := &village{hold: make(chan struct{}), entered: make(chan struct{})}
+	h := v.open(t, "s", "slow")
+	answer := make(chan error, 1)
+	go func() {
+		_, err := h.Registry().Call(watchdog(t), "s__slow", json.RawMessage("{}"))
+		answer <- err
+	}()
+	<-v.entered
+	down := make(chan error, 1)
+	go func() { down <- h.Shutdown(watchdog(t)) }()
+	for snapshot := range h.Registry().Watch(watchdog(t)) {
+		if len(snapshot.Tools()) == 0 {
+			break // the shutdown has begun
+		}
+	}
+	select {
+	case err := <-down:
+		t.Fatalf("Shutdown returned while a call was under way: %v", err)
+	default:
+	}
+	close(v.hold)
+	if err := <-answer; err != nil {
+		t.Errorf("the call under way: %v", err)
+	}
+	if err := <-down; err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+}
+
+func TestApplyAndCallAtTheSameTime(t *testing.T) {
+	v := &village{}
+	h := v.open(t, "s", "a")
+	ctx := watchdog(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				for _, tool := range h.Registry().Snapshot().Tools() {
+					// A tool may be gone by now; what is there must answer as itself.
+					res, err := h.Registry().Call(ctx, tool.Definition().Name, nil)
+					if err == nil && res.Content[0].(*mcp.TextContent).Text != tool.Definition().Origin.Tool {
+						t.Errorf("%s answered %+v", tool.Definition().Name, res.Content[0])
+					}
+				}
+				_ = h.Servers()
+			}
+		})
+	}
+	for i := range 10 {
+		name := string(rune('a' + i%2))
+		if _, err := h.Apply(ctx, load(t, "s", name, "t", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if got := names(h); got != "s__b t__b" {
+		t.Errorf("tools in the end: %s", got)
+	}
+}

@@ -1,0 +1,165 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// An entry reads one member of mcpServers.
+type entry struct {
+	*parser
+	at     jsonc.Path
+	node   *jsonc.Node
+	faults []*Error
+}
+
+// fail notes a fault of the entry at offset; at is the path it is about.
+func (e *entry) fail(offset int, at jsonc.Path, format string, args ...any) {
+	e.faults = append(e.faults, e.fault(offset, at, format, args...))
+}
+
+// warn notes a warning.
+func (e *entry) warn(offset int, at jsonc.Path, format string, args ...any) {
+	e.warnings = append(e.warnings, e.fault(offset, at, format, args...))
+}
+
+// read returns the server that m describes.
+func (e *entry) read(m *jsonc.Member, name claim) *Server {
+	s := &Server{
+		Name:    name.name,
+		Title:   m.Key,
+		Source:  Source{e.file, e.doc.Position(m.Offset).Line},
+		Enabled: true,
+	}
+	e.node = &m.Value
+	if name.fault != nil {
+		e.fail(m.Offset, e.at, "%w", name.fault)
+	}
+	if m.Value.Kind == jsonc.Object {
+		e.endpoint(s, m)
+		e.env(s)
+		e.headers(s)
+		e.switches(s)
+		e.timeouts(s)
+		e.tools(s)
+		e.extra(s)
+	} else {
+		e.fail(m.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", m.Value.Kind)
+	}
+	s.Err = e.err()
+	return s
+}
+
+// err joins the faults in file order.
+func (e *entry) err() error {
+	sortErrors(e.faults)
+	errs := make([]error, len(e.faults))
+	for i, fault := range e.faults {
+		errs[i] = fault
+	}
+	return errors.Join(errs...)
+}
+
+// member returns the member of the entry with that key; null is as good as
+// absent.
+func (e *entry) member(key string) *jsonc.Member {
+	if m := e.node.Member(key); m != nil && m.Value.Kind != jsonc.Null {
+		return m
+	}
+	return nil
+}
+
+// check reports whether n is of the kind that it must be, and notes a fault if
+// not.
+func (e *entry) check(n *jsonc.Node, at jsonc.Path, want jsonc.Kind) bool {
+	if n.Kind == want {
+		return true
+	}
+	cure := ""
+	switch {
+	case want == jsonc.String && (n.Kind == jsonc.Number || n.Kind == jsonc.Bool):
+		cure = ": put it in double quotes"
+	case want == jsonc.Number && n.Kind == jsonc.String, want == jsonc.Bool && n.Kind == jsonc.String:
+		cure = ": remove the quotes"
+	case want == jsonc.Array:
+		cure = ": put it in [ ]"
+	}
+	e.fail(n.Offset, at, "must be %s, not %s%s", want, n.Kind, cure)
+	return false
+}
+
+// boolean returns the value of a key that holds true or false.
+func (e *entry) boolean(key string, otherwise bool) bool {
+	m := e.member(key)
+	if m == nil || !e.check(&m.Value, e.at.Key(key), jsonc.Bool) {
+		return otherwise
+	}
+	return m.Value.Text == "true"
+}
+
+// expanded returns n, which must be a string, with its references replaced.
+func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
+	if !e.check(n, at, jsonc.String) {
+		return "", false
+	}
+	text, err := e.expand.expand(n.Text)
+	if err != nil {
+		e.fail(n.Offset, at, "%w", err)
+		return "", false
+	}
+	return text, true
+}
+
+// texts returns the strings of the array n as written.
+func (e *entry) texts(n *jsonc.Node, at jsonc.Path) []string {
+	if !e.check(n, at, jsonc.Array) {
+		return nil
+	}
+	list := make([]string, 0, len(n.Elems))
+	for i := range n.Elems {
+		if e.check(&n.Elems[i], at.Index(i), jsonc.String) {
+			list = append(list, n.Elems[i].Text)
+		}
+	}
+	return list
+}
+
+func (e *entry) switches(s *Server) {
+	enabled, disabled := e.boolean("enabled", true), e.boolean("disabled", false)
+	s.Enabled = enabled && !disabled
+	on, off := e.member("enabled"), e.member("disabled")
+	if on != nil && off != nil && on.Value.Kind == jsonc.Bool && off.Value.Kind == jsonc.Bool && enabled == disabled {
+		e.fail(off.Offset, e.at.Key("disabled"), "says the opposite of \"enabled\": remove one of them")
+	}
+	s.Trust = e.boolean("trust", false)
+	s.Lazy = e.boolean("lazy", false)
+	s.Required = e.boolean("required", false)
+	if m := e.member("description"); m != nil && e.check(&m.Value, e.at.Key(m.Key), jsonc.String) {
+		s.Description = m.Value.Text
+	}
+}
+
+// extra keeps the keys that nothing else reads and warns of likely mistakes.
+func (e *entry) extra(s *Server) {
+	known := entryKeys()
+	for i := range e.node.Members {
+		m := &e.node.Members[i]
+		isKnown := slices.Contains(known, m.Key)
+		if m.Value.Kind == jsonc.Null || isKnown && !extraKey(m.Key) {
+			continue
+		}
+		if s.Extra == nil {
+			s.Extra = make(map[string]json.RawMessage)
+		}
+		s.Extra[m.Key] = e.doc.JSON(&m.Value)
+		if isKnown {
+			continue
+		}
+		if text := hint(m.Key, known); text != "" {
+			e.warn(m.Offset, e.at.Key(m.Key), "%s", text)
+		}
+	}
+}

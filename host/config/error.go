@@ -1,0 +1,61 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Error is one thing wrong with a config file.
+type Error struct {
+	File string // as given to [Load] or [Parse]
+
+	// Line and Column count from 1, Column in bytes. Both are 0 if the file
+	// could not be read at all.
+	Line, Column int
+
+	// Key is the path of the value, such as mcpServers.github.env.TOKEN, or
+	// empty for the whole file.
+	Key string
+
+	// Err says what is wrong and how to cure it. It never holds a value from
+	// the file.
+	Err error
+}
+
+// Error returns "file:line:column: key: what is wrong".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	}
+	b.WriteString(": ")
+	if e.Key != "" {
+		b.WriteString(e.Key)
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// sortErrors puts errs, all of one file, in file order.
+func sortErrors(errs []*Error) {
+	slices.SortStableFunc(errs, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
+// An UnsetVariableError says that a value uses an environment variable that is
+// not set.
+type UnsetVariableError struct {
+	Name string // of the variable
+}
+
+func (e *UnsetVariableError) Error() string {
+	return fmt.Sprintf("the variable %s is not set: set it or write ${%[1]s:-default}", e.Name)
+}

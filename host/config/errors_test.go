@@ -1,0 +1,257 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// TestFileErrors has the faults that make a whole file useless.
+func TestFileErrors(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"", "f.json:1:1: the file is empty"},
+		{"[]", `f.json:1:1: the file must hold an object such as {"mcpServers": {}}, not an array`},
+		{"{}", `f.json:1:1: the file has no "mcpServers" object: put the servers in {"mcpServers": {}}`},
+		{`{"a": 1, "mcpServer": {}}`, `f.json:1:10: mcpServer: the file has no "mcpServers": rename this key to it`},
+		{`{"mcpservers": {}}`, `f.json:1:2: mcpservers: the file has no "mcpServers": rename this key to it`},
+		{`{"mcp_servers": {}}`, `f.json:1:2: mcp_servers: the file has no "mcpServers": rename this key to it`},
+		{`{"servers": {}}`, `f.json:1:2: servers: this is the format of another program, which is not read yet: put the servers under "mcpServers"`},
+		{`{"context_servers": {}}`, `f.json:1:2: context_servers: this is the format of another program, which is not read yet: put the servers under "mcpServers"`},
+		{`{"mcpServers": []}`, `f.json:1:16: mcpServers: must be an object with one member per server, such as {"files": {"command": "npx"}}, not an array`},
+		{`{"mcpServers": null}`, `f.json:1:16: mcpServers: must be an object with one member per server, such as {"files": {"command": "npx"}}, not null`},
+		{"{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"},\n  \"a\": {\"command\": \"y\"}\n}}", `f.json:3:3: mcpServers.a: duplicate key, first on line 2: remove one`},
+		{"{\"mcpServers\": {\n  \"a\": {\"env\": {\"T\": \"1\", \"T\": \"2\"}}}}", `f.json:2:27: mcpServers.a.env.T: duplicate key, first on line 2: remove one`},
+		{"{\"mcpServers\": {\n  \"a\": {\"command\" \"x\"}}}", `f.json:2:19: mcpServers.a.command: expected ':' after the key, found '"'`},
+		{"{\"mcpServers\": {", `f.json:1:16: mcpServers: the object is not closed: add }`},
+		{"{\"mcpServers\": {}}\n}", `f.json:2:1: unexpected '}' after the end of the document: remove it`},
+	} {
+		_, err := Parse("f.json", []byte(test.in), nil)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("Parse(%q):\n got %v\nwant %s", test.in, err, test.want)
+			continue
+		}
+		var typed *Error
+		if !errors.As(err, &typed) || typed.File != "f.json" || typed.Line == 0 {
+			t.Errorf("Parse(%q): %#v is no *Error with a place", test.in, err)
+		}
+	}
+}
+
+// TestEntryErrors has the faults that put one server out of use. Each entry
+// stands on line 2, behind `"s": `, that is from column 6 on.
+func TestEntryErrors(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for _, test := range []struct{ in, want string }{
+		{`"npx"`, `2:6: mcpServers.s: must be an object such as {"command": "npx", "args": []}, not a string`},
+		{`null`, `2:6: mcpServers.s: must be an object such as {"command": "npx", "args": []}, not null`},
+		{`{}`, `2:1: mcpServers.s: has neither "command" nor "url": add "command" for a local server or "url" for a remote one`},
+		{`{"command": null}`, `2:1: mcpServers.s: has neither "command" nor "url": add "command" for a local server or "url" for a remote one`},
+		{`{"command": "x", "url": "https://a"}`, `2:23: mcpServers.s.url: the entry has "command" too: remove one of them`},
+		{`{"url": "https://a", "serverUrl": "https://a"}`, `2:27: mcpServers.s.serverUrl: the entry has "url" too: remove one of them`},
+		{`{"command": ""}`, `2:18: mcpServers.s.command: is empty: write the program to run`},
+		{`{"command": " ${EMPTY} "}`, `2:18: mcpServers.s.command: is empty: write the program to run`},
+		{`{"command": ["npx"]}`, `2:18: mcpServers.s.command: must be a string, not an array`},
+		{`{"command": "a\u0000b"}`, `2:18: mcpServers.s.command: holds a NUL byte: remove it`},
+		{`{"command": "x", "args": "-y"}`, `2:31: mcpServers.s.args: must be an array, not a string: put it in [ ]`},
+		{`{"command": "x", "args": ["-p", 8080]}`, `2:38: mcpServers.s.args[1]: must be a string, not a number: put it in double quotes`},
+		{`{"command": "x", "env": ["A=1"]}`, `2:30: mcpServers.s.env: must be an object, not an array`},
+		{`{"command": "x", "env": {"PORT": 80}}`, `2:39: mcpServers.s.env.PORT: must be a string, not a number: put it in double quotes`},
+		{`{"command": "x", "env": {"A=B": "1"}}`, `2:31: mcpServers.s.env."A=B": is not the name of a variable: it is empty or holds = or a control character`},
+		{`{"command": "x", "env": {"": "1"}}`, `2:31: mcpServers.s.env."": is not the name of a variable: it is empty or holds = or a control character`},
+		{`{"command": "x", "env": {"A\nB": "1"}}`, `2:31: mcpServers.s.env."A\nB": is not the name of a variable: it is empty or holds = or a control character`},
+		{`{"command": "x", "env": {"A\u007f": "1"}}`, `2:31: mcpServers.s.env."A\x7f": is not the name of a variable: it is empty or holds = or a control character`},
+		{`{"command": "x", "env": {"A": "${NUL}"}}`, `2:36: mcpServers.s.env.A: holds a NUL byte: remove it`},
+		{`{"command": "x", "cwd": 1}`, `2:30: mcpServers.s.cwd: must be a string, not a number: put it in double quotes`},
+		{`{"command": "x", "type": "http"}`, `2:7: mcpServers.s.command: the transport http has no command: use "url", or the type "stdio"`},
+		{`{"url": "https://a", "type": "stdio"}`, `2:7: mcpServers.s.url: the transport stdio has no URL: use "command", or the type "http"`},
+		{`{"url": "https://a", "type": "websocket"}`, `2:35: mcpServers.s.type: unknown transport: write stdio, http, streamable-http, sse or auto`},
+		{`{"url": "https://a", "type": "http", "transport": "sse"}`, `2:43: mcpServers.s.transport: differs from "type": remove one of them`},
+		{`{"url": "https://a", "transport": {"type": "http"}}`, `2:40: mcpServers.s.transport: must be a string, not an object`},
+		{`{"httpUrl": "https://a", "type": "sse"}`, `2:7: mcpServers.s.httpUrl: is for the type "http" but the type is "sse": use "url"`},
+		{`{"url": ""}`, `2:14: mcpServers.s.url: is empty: write the server's http or https URL`},
+		{`{"url": "ftp://a/b"}`, `2:14: mcpServers.s.url: must start with https:// or http://`},
+		{`{"url": "localhost:80"}`, `2:14: mcpServers.s.url: must start with https:// or http://`},
+		{`{"url": "https://"}`, `2:14: mcpServers.s.url: has no host: write it as https://host/path`},
+		{`{"url": "https://:443/x"}`, `2:14: mcpServers.s.url: has no host: write it as https://host/path`},
+		{`{"url": "https://me:hunter2@a/"}`, `2:14: mcpServers.s.url: has a user name in it: put the credentials in "headers", as Authorization`},
+		{`{"url": "https://a:hunter2/"}`, `2:14: mcpServers.s.url: is not a URL: write it as https://host/path`},
+		{`{"url": "https://a/${LINES}"}`, `2:14: mcpServers.s.url: holds a space, a line break or a control character: remove it or write it as %XX`},
+		{`{"url": "https://a", "headers": {"X Y": "1"}}`, `2:39: mcpServers.s.headers."X Y": is not the name of a header: use letters, digits and -`},
+		{`{"url": "https://a", "headers": {"": "1"}}`, `2:39: mcpServers.s.headers."": is not the name of a header: use letters, digits and -`},
+		{`{"url": "https://a", "headers": {"X": "${LINES}"}}`, `2:44: mcpServers.s.headers.X: holds a line break or a control character: remove it from the value or its variable`},
+		{`{"url": "https://a", "headers": {"X": "a\u0000"}}`, `2:44: mcpServers.s.headers.X: holds a line break or a control character: remove it from the value or its variable`},
+		{`{"url": "https://a", "headers": {"x-a": "1", "X-A": "2"}}`, `2:51: mcpServers.s.headers.X-A: is the same header as x-a: remove one of them`},
+		{`{"url": "https://a", "headers": {"X": true}}`, `2:44: mcpServers.s.headers.X: must be a string, not a boolean: put it in double quotes`},
+		{`{"url": "https://a", "headers": "X: 1"}`, `2:38: mcpServers.s.headers: must be an object, not a string`},
+		{`{"command": "x", "timeout": -1}`, `2:34: mcpServers.s.timeout: must not be negative: write 0 or leave it out for the default`},
+		{`{"command": "x", "timeout": "5000"}`, `2:34: mcpServers.s.timeout: must be a number, not a string: remove the quotes`},
+		{`{"command": "x", "readTimeoutSeconds": 1e400}`, `2:45: mcpServers.s.readTimeoutSeconds: is more than a year: write a smaller number`},
+		{`{"command": "x", "connectTimeoutSeconds": 31536001}`, `2:48: mcpServers.s.connectTimeoutSeconds: is more than a year: write a smaller number`},
+		{`{"command": "x", "trust": "true"}`, `2:32: mcpServers.s.trust: must be a boolean, not a string: remove the quotes`},
+		{`{"command": "x", "enabled": true, "disabled": true}`, `2:40: mcpServers.s.disabled: says the opposite of "enabled": remove one of them`},
+		{`{"command": "x", "description": 5}`, `2:38: mcpServers.s.description: must be a string, not a number: put it in double quotes`},
+		{`{"command": "x", "tools": ["*"]}`, `2:32: mcpServers.s.tools: must be an object, not an array`},
+		{`{"command": "x", "tools": {"denny": ["a"]}}`, `2:33: mcpServers.s.tools.denny: unknown key: write "allow", "deny" or "rename"`},
+		{`{"command": "x", "tools": {"deny": "a"}}`, `2:41: mcpServers.s.tools.deny: must be an array, not a string: put it in [ ]`},
+		{`{"command": "x", "tools": {"rename": {"a": "b c"}}}`, `2:49: mcpServers.s.tools.rename.a: is not a name for a tool: use 1 to 128 characters of A-Z, a-z, 0-9, ., _ and -`},
+		{`{"command": "x", "tools": {"rename": {"a": ""}}}`, `2:49: mcpServers.s.tools.rename.a: is not a name for a tool: use 1 to 128 characters of A-Z, a-z, 0-9, ., _ and -`},
+		{`{"command": "x", "tools": {"rename": {"a": "` + long + `"}}}`, `2:49: mcpServers.s.tools.rename.a: is not a name for a tool: use 1 to 128 characters of A-Z, a-z, 0-9, ., _ and -`},
+		{`{"command": "x", "tools": {"rename": {"a": "c", "b": "c"}}}`, `2:59: mcpServers.s.tools.rename.b: is the new name of a too: choose another`},
+		{`{"command": "x", "includeTools": [1]}`, `2:40: mcpServers.s.includeTools[0]: must be a string, not a number: put it in double quotes`},
+		{`{"command": "x", "args": ["${MISSING}"]}`, `2:32: mcpServers.s.args[0]: the variable MISSING is not set: set it or write ${MISSING:-default}`},
+	} {
+		in := "{\"mcpServers\": {\n\"s\": " + test.in + ",\n\"good\": {\"command\": \"x\"}}}"
+		c, err := Parse("f.json", []byte(in), &Options{Lookup: lookup})
+		if err != nil {
+			t.Errorf("%.80s: the whole file failed: %v", test.in, err)
+			continue
+		}
+		if got := fmt.Sprint(c.Servers[0].Err); got != "f.json:"+test.want {
+			t.Errorf("%.80s:\n got %s\nwant f.json:%s", test.in, got, test.want)
+		}
+		if len(c.Servers) != 2 || c.Servers[1].Name != "good" || c.Servers[1].Err != nil || !c.Servers[1].Enabled {
+			t.Errorf("%.80s: the good server suffered: %v", test.in, c.Servers[1].Err)
+		}
+	}
+}
+
+func TestSeveralFaultsInFileOrder(t *testing.T) {
+	c, err := Parse("f.json", []byte(`{"mcpServers": {"s": {
+		"timeout": -1,
+		"env": {"A": 1, "B": 2},
+		"command": "${NO}"}}}`), &Options{Lookup: lookup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `f.json:2:14: mcpServers.s.timeout: must not be negative: write 0 or leave it out for the default
+f.json:3:16: mcpServers.s.env.A: must be a string, not a number: put it in double quotes
+f.json:3:24: mcpServers.s.env.B: must be a string, not a number: put it in double quotes
+f.json:4:14: mcpServers.s.command: the variable NO is not set: set it or write ${NO:-default}`
+	if got := fmt.Sprint(c.Servers[0].Err); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var unset *UnsetVariableError
+	if !errors.As(c.Servers[0].Err, &unset) || unset.Name != "NO" {
+		t.Errorf("no UnsetVariableError in %v", c.Servers[0].Err)
+	}
+	var place *Error
+	if !errors.As(c.Servers[0].Err, &place) || place.Key != "mcpServers.s.timeout" {
+		t.Errorf("no Error in %v", c.Servers[0].Err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{`"command": "x", "header": {}`, `header: unknown key: did you mean "headers"?`},
+		{`"comand": "x", "command": "x"`, `comand: unknown key: did you mean "command"?`},
+		{`"command": "x", "agrs": []`, `agrs: unknown key: did you mean "args"?`},
+		{`"command": "x", "cmd": "x"`, `cmd: unknown key: did you mean "command"?`},
+		{`"command": "x", "Env": {}`, `Env: unknown key: did you mean "env"?`},
+		{`"command": "x", "disabled_tools": []`, `disabled_tools: unknown key: did you mean "disabledTools"?`},
+		{`"command": "x", "read_timeout_seconds": 1`, `read_timeout_seconds: unknown key: did you mean "readTimeoutSeconds"?`},
+		{`"command": "x", "discription": ""`, `discription: unknown key: did you mean "description"?`},
+		{`"command": "x", "envFile": ".env"`, `envFile: envFile is not supported and ignored: put the variables in "env", with ${file:path} or ${VAR}`},
+		{`"url": "https://a", "headersHelper": "x"`, `headersHelper: headersHelper is not supported and ignored: put the headers in "headers", with ${file:path} or ${VAR}`},
+		{`"command": "x", "headers": {"A": "1"}`, `headers: has no effect on a local server`},
+		{`"url": "https://a", "env": {"A": "1"}`, `env: has no effect on a remote server`},
+		{`"command": "npx -y thing"`, `command: has spaces but is run as one program, not by a shell: put the words after the first in "args"`},
+		{`"command": "x", "timeout": 999`, `timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSeconds"`},
+		{`"cmd": 1, "command": "x", "headers": {"A": "1"}, "timeout": 1`, `cmd: unknown key: did you mean "command"?
+headers: has no effect on a local server
+timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSeconds"`},
+		// No mistakes:
+		{`"command": "C:\\Program Files\\x.exe"`, ""},
+		{`"command": "x", "timeout": 1000`, ""},
+		{`"command": "x", "name": "n", "icon": "i", "note": "", "id": 1, "host": "h", "version": 1`, ""},
+		{`"command": "x", "auth": {}, "oauth": {}, "limits": {}`, ""},
+		{`"command": "x", "alwaysAllow": ["a"], "autoApprove": true`, ""},
+		{`"command": "x", "commend": null`, ""},
+		{`"url": "https://a", "env": {}, "args": [], "cwd": ""`, ""},
+	} {
+		c, err := Parse("f", []byte(`{"mcpServers": {"s": {`+test.in+`}}}`), nil)
+		if err != nil {
+			t.Errorf("%s: %v", test.in, err)
+			continue
+		}
+		if c.Servers[0].Err != nil {
+			t.Errorf("%s: %v", test.in, c.Servers[0].Err)
+		}
+		var got []string
+		for _, w := range c.Warnings {
+			got = append(got, strings.TrimPrefix(w.Key, "mcpServers.s.")+": "+w.Err.Error())
+			if w.File != "f" || w.Line != 1 || w.Column < 23 {
+				t.Errorf("%s: place %s:%d:%d", test.in, w.File, w.Line, w.Column)
+			}
+		}
+		if strings.Join(got, "\n") != test.want {
+			t.Errorf("%s:\n got %q\nwant %q", test.in, got, test.want)
+		}
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "no.json")
+	_, err := Load(missing, nil)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file gives %v", err)
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), missing+": cannot read the config file: ") || strings.Count(err.Error(), missing) != 1 {
+		t.Errorf("a missing file gives %v", err)
+	}
+
+	if _, err := Load(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "cannot read the config file: ") {
+		t.Errorf("a folder gives %v", err)
+	}
+
+	big := filepath.Join(t.TempDir(), "big.json")
+	f, err := os.Create(big)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(jsonc.MaxSize+1), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Load(big, nil)
+	if want := big + ":1:1: the file has 16777217 bytes, more than the limit of 16777216"; err == nil || err.Error() != want {
+		t.Errorf("a big file gives %v, want %s", err, want)
+	}
+}
+
+// TestNoLeaks breaks things around secrets and looks for them in all texts.
+func TestNoLeaks(t *testing.T) {
+	secrets := map[string]string{"A": "hunter2-env", "B": "hunter2-line\nhunter2", "C": "hunter2:// x"}
+	look := func(name string) (string, bool) { v, ok := secrets[name]; return v, ok }
+	in := `{"mcpServers": {"s": {
+		"command": "${A}", "args": ["${A}", "--key=hunter2", "hunter2${", "hunter2$word", "${hunter2!}"],
+		"env": {"X": "hunter2$Ab9", "Y": "${NOT:?hunter2}", "Z": "pa$HUNTER2", "W": "${A}"},
+		"headers": {"H": "${B}", "I": "hunter2\u0007", "J": "${A}"}
+	}, "t": {"url": "${C}", "oauth": {"clientSecret": "hunter2"}}
+	, "u": {"url": "https://hunter2:x@a"}, "v": {"url": "https://a:hunter2"}, "w": {"url": "https://a/hunter2?k=hunter2"}
+	, "x": {"command": "x", "timeout": "hunter2", "type": "hunter2", "enabled": "hunter2"}}}`
+	c, err := Parse("f", []byte(in), &Options{Lookup: look})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, s := range c.Servers {
+		fmt.Fprintln(&all, s.Err)
+		if s.Name == "s" {
+			s.Command = "npx" // the name of the program is shown
+		}
+		fmt.Fprintf(&all, "%v %+v %#v %s %q %d %v\n", s, s, s, s, s, s, *s)
+		fmt.Fprintf(&all, "%v %+v %#v %s %x %q %v\n", s.Env, s.Env, s.Env, s.Env, s.Env, s.Headers, s.LogValue())
+	}
+	fmt.Fprintln(&all, c.Warnings)
+	if strings.Contains(strings.ToLower(all.String()), "hunter2") {
+		t.Errorf("a secret leaked:\n%s", all.String())
+	}
+	if got := strings.Count(fmt.Sprint(c.Servers[0].Err), "\n"); got != 7 {
+		t.Errorf("%d line breaks in\n%v", got, c.Servers[0].Err)
+	}
+}

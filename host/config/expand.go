@@ -1,0 +1,188 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	maxFile     = 1 << 20  // bytes of one ${file:path}
+	maxPath     = 4096     // bytes of its path
+	maxVariable = 256      // bytes of the name of a variable
+	maxExpanded = 16 << 20 // bytes of all references of a config file together
+)
+
+// An expander replaces the references in values, see the package comment.
+type expander struct {
+	lookup func(string) (string, bool)
+	dir    string // where a relative ${file:path} starts
+	left   int    // bytes that references may still yield
+}
+
+// expand returns s with all references replaced. Its errors tell no more of s
+// than the names of variables and files.
+func (x *expander) expand(s string) (string, error) {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, '$')
+		if i < 0 {
+			b.WriteString(s)
+			return b.String(), nil
+		}
+		b.WriteString(s[:i])
+		before := byte(0)
+		if i > 0 {
+			before = s[i-1]
+		}
+		s = s[i:]
+		length, value, err := x.reference(s, before)
+		if err != nil {
+			return "", err
+		}
+		if length == 0 { // not a reference
+			length = 1
+			if strings.HasPrefix(s, "$$") {
+				length = 2
+			}
+			value = s[:length]
+		} else if x.left -= len(value); x.left < 0 {
+			return "", fmt.Errorf("the references of this file yield more than %d bytes: use smaller values", maxExpanded)
+		}
+		b.WriteString(value)
+		s = s[length:]
+	}
+}
+
+// reference reads the reference at the start of s, which begins with '$', and
+// returns its length in s and what it stands for. The length is 0 if s does not
+// begin with a reference. The byte before s is 0 at the start of the value.
+func (x *expander) reference(s string, before byte) (length int, value string, err error) {
+	if !strings.HasPrefix(s, "${") {
+		length = 1 + nameLength(s[1:])
+		if length == 1 {
+			return 0, "", nil
+		}
+		value, ok := x.lookup(s[1:length])
+		if !ok {
+			return 0, "", unsetBare(s[1:length], s[length:], before)
+		}
+		return length, value, nil
+	}
+	end := strings.IndexByte(s, '}')
+	if end < 0 {
+		return 0, "", errors.New("a ${ is not closed: add }")
+	}
+	inner := s[2:end]
+	if strings.Contains(inner, "${") {
+		return 0, "", errors.New("a ${ inside of ${} is not supported: set one variable to the whole value")
+	}
+	value, err = x.braced(inner)
+	return end + 1, value, err
+}
+
+// braced returns the value of ${inner}.
+func (x *expander) braced(inner string) (string, error) {
+	kind, rest, prefixed := strings.Cut(inner, ":")
+	switch {
+	case prefixed && kind == "file":
+		return x.file(rest)
+	case prefixed && kind == "input":
+		return "", errors.New("${input:id} is not supported yet: set an environment variable and write ${VAR}")
+	case prefixed && kind == "keyring":
+		return "", errors.New("${keyring:name} is not supported yet: set an environment variable and write ${VAR}, or use ${file:path}")
+	case prefixed && kind == "env":
+		inner = rest
+	}
+	name := inner[:nameLength(inner)]
+	fallback, hasFallback := strings.CutPrefix(inner[len(name):], ":-")
+	if name == "" || len(name) > maxVariable || !hasFallback && len(name) < len(inner) {
+		return "", errors.New("unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR} or ${file:path}; a literal ${ is written as ${DOLLAR:-$}{")
+	}
+	if value, ok := x.lookup(name); ok {
+		return value, nil
+	}
+	if hasFallback {
+		return fallback, nil
+	}
+	return "", &UnsetVariableError{name}
+}
+
+// unsetBare is the error for $name without braces. In a password the part
+// after a dollar looks the same, so the name is told only if it is in capitals
+// and stands alone.
+func unsetBare(name, after string, before byte) error {
+	alone := strings.ToUpper(name) == name && len(name) <= maxVariable &&
+		(before == 0 || strings.IndexByte(" :=/,;@", before) >= 0) &&
+		(after == "" || strings.IndexByte(" :=/,;@.-", after[0]) >= 0)
+	if !alone {
+		return errors.New("a $VAR names a variable that is not set: set it or write ${VAR:-default}; a literal $ before a letter is written as ${DOLLAR:-$}")
+	}
+	return &UnsetVariableError{name}
+}
+
+// file returns the content of the file at path without one line break at its
+// end.
+func (x *expander) file(path string) (string, error) {
+	if path == "" || len(path) > maxPath {
+		return "", fmt.Errorf("${file:path} has no path or one longer than %d bytes", maxPath)
+	}
+	full := path
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(x.dir, full)
+	}
+	content, err := readSmall(full)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the file %q of ${file:path}: %w", path, err)
+	}
+	content, cut := strings.CutSuffix(content, "\n")
+	if cut {
+		content = strings.TrimSuffix(content, "\r")
+	}
+	return content, nil
+}
+
+// readSmall reads a regular file: another one, such as a pipe, could block.
+func readSmall(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(path)
+	}
+	if err == nil {
+		defer f.Close()
+		var content []byte
+		content, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+		if len(content) > maxFile {
+			return "", fmt.Errorf("it has more than %d bytes", maxFile)
+		}
+		if err == nil {
+			return string(content), nil
+		}
+	}
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	return "", err
+}
+
+// nameLength returns the length of the variable name at the start of s.
+func nameLength(s string) int {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_':
+		case '0' <= c && c <= '9' && i > 0:
+		default:
+			return i
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,151 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestExpand(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("one", "line\n")
+	write("two", "line\n\n")
+	write("crlf", "line\r\n")
+	write("cr", "line\r")
+	write("ref", "${API_TOKEN}")
+	write("empty", "")
+	absolute := write("abs", "content")
+	write("limit", strings.Repeat("x", maxFile))
+	write("big", strings.Repeat("x", maxFile+1))
+	noFile := "no such file or directory"
+	if runtime.GOOS == "windows" {
+		noFile = "The system cannot find the file specified."
+	}
+	longName := strings.Repeat("N", maxVariable+1)
+	const (
+		unknown = "unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR} or ${file:path}; a literal ${ is written as ${DOLLAR:-$}{"
+		bare    = "a $VAR names a variable that is not set: set it or write ${VAR:-default}; a literal $ before a letter is written as ${DOLLAR:-$}"
+		unset   = "the variable NO is not set: set it or write ${NO:-default}"
+	)
+	for _, test := range []struct{ in, want, err string }{
+		{in: "", want: ""},
+		{in: "plain", want: "plain"},
+		{in: "${API_TOKEN}", want: "tok-123"},
+		{in: "a${API_TOKEN}b$API_TOKEN", want: "atok-123btok-123"},
+		{in: "$API_TOKEN.x", want: "tok-123.x"},
+		{in: "$_x1-", want: "under-"},
+		{in: "${env:API_TOKEN}", want: "tok-123"},
+		{in: "${env:NO:-d}", want: "d"},
+		{in: "${NO:-}", want: ""},
+		{in: "${NO:-a b:-c$d}", want: "a b:-c$d"},
+		{in: "${EMPTY}", want: ""},
+		{in: "${EMPTY:-d}", want: ""}, // set, although empty, as in Claude Code
+		{in: "${API_TOKEN:-d}", want: "tok-123"},
+		// Never twice:
+		{in: "${DSN}", want: "postgres://u:p@db/$API_TOKEN"},
+		{in: "${file:ref}", want: "${API_TOKEN}"},
+		{in: "${NO:-$}{API_TOKEN}", want: "${API_TOKEN}"},
+		{in: "${NO:-$}API_TOKEN", want: "$API_TOKEN"},
+		// Literal dollars:
+		{in: "$", want: "$"},
+		{in: "$$", want: "$$"},
+		{in: "$$API_TOKEN", want: "$$API_TOKEN"},
+		{in: "$$$API_TOKEN", want: "$$tok-123"},
+		{in: "$5 and 100$", want: "$5 and 100$"},
+		{in: "^a$|$-$é", want: "^a$|$-$é"},
+		{in: "}{$}", want: "}{$}"},
+		// Files:
+		{in: "${file:one}!", want: "line!"},
+		{in: "${file:two}!", want: "line\n!"},
+		{in: "${file:crlf}!", want: "line!"},
+		{in: "${file:cr}!", want: "line\r!"},
+		{in: "${file:empty}!", want: "!"},
+		{in: "${file:" + absolute + "}", want: "content"},
+		{in: "${file:limit}", want: strings.Repeat("x", maxFile)},
+		{in: "${file:big}", err: `cannot read the file "big" of ${file:path}: it has more than 1048576 bytes`},
+		{in: "${file:no\n}", err: `cannot read the file "no\n" of ${file:path}: ` + noFile},
+		{in: "${file:.}", err: `cannot read the file "." of ${file:path}: it is not a regular file`},
+		{in: "${file:}", err: "${file:path} has no path or one longer than 4096 bytes"},
+		{in: "${file:" + strings.Repeat("x", maxPath+1) + "}", err: "${file:path} has no path or one longer than 4096 bytes"},
+		// Faults:
+		{in: "${NO}", err: unset},
+		{in: "x${env:NO}", err: unset},
+		{in: "$NO", err: unset},
+		{in: "Bearer $NO/x", err: unset},
+		{in: "pa$word", err: bare},
+		{in: "pa$NO", err: bare},
+		{in: "$NO!x", err: bare},
+		{in: "$" + longName, err: bare},
+		{in: "${" + longName + "}", err: unknown},
+		{in: "${", err: "a ${ is not closed: add }"},
+		{in: "a ${API_TOKEN", err: "a ${ is not closed: add }"},
+		{in: "${NO:-${API_TOKEN}}", err: "a ${ inside of ${} is not supported: set one variable to the whole value"},
+		{in: "${}", err: unknown},
+		{in: "${ API_TOKEN}", err: unknown},
+		{in: "${API_TOKEN-x}", err: unknown},
+		{in: "${API_TOKEN:x}", err: unknown},
+		{in: "${5}", err: unknown},
+		{in: "${command:x}", err: unknown},
+		{in: "${input:id}", err: "${input:id} is not supported yet: set an environment variable and write ${VAR}"},
+		{in: "${keyring:x}", err: "${keyring:name} is not supported yet: set an environment variable and write ${VAR}, or use ${file:path}"},
+	} {
+		x := &expander{lookup: lookup, dir: dir, left: maxExpanded}
+		got, err := x.expand(test.in)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if got != test.want || text != test.err {
+			t.Errorf("expand(%.60q) = %.60q, %q; want %.60q, %q", test.in, got, text, test.want, test.err)
+		}
+	}
+}
+
+// TestExpandBudget: small references to big values must not fill the memory.
+func TestExpandBudget(t *testing.T) {
+	big := strings.Repeat("x", maxExpanded/2)
+	opts := &Options{Lookup: func(string) (string, bool) { return big, true }}
+	c, err := Parse("f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["$B", "$B", "$B"]}, "b": {"command": "x"}}}`), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "f:1:60: mcpServers.a.args[2]: the references of this file yield more than 16777216 bytes: use smaller values"
+	if err := c.Servers[0].Err; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if len(c.Servers[0].Args[1]) != len(big) || c.Servers[1].Err != nil {
+		t.Errorf("what fits is refused: %v", c.Servers[1].Err)
+	}
+}
+
+// TestExpandEverywhere: each field with references has them replaced, and no
+// other.
+func TestExpandEverywhere(t *testing.T) {
+	t.Setenv("MCPBELT_TEST", "v") // with the default Lookup
+	c, err := Parse(filepath.Join("sub", "f"), []byte(`{"mcpServers": {
+		"a": {"command": "${MCPBELT_TEST}", "args": ["$MCPBELT_TEST"], "cwd": "${MCPBELT_TEST}/w", "env": {"$MCPBELT_TEST": "${env:MCPBELT_TEST}"}, "description": "$MCPBELT_TEST"},
+		"b": {"url": "http://${MCPBELT_TEST}/$MCPBELT_TEST", "headers": {"$MCPBELT_TEST": "${MCPBELT_TEST}"}, "x": "${MCPBELT_TEST}"}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := c.Servers[0], c.Servers[1]
+	cwd, err := filepath.Abs(filepath.Join("sub", "v", "w"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Err != nil || a.Command != "v" || a.Args[0] != "v" || a.Cwd != cwd || a.Env["$MCPBELT_TEST"] != "v" || a.Description != "$MCPBELT_TEST" {
+		t.Errorf("a: %s %v", bare(*a), a.Err)
+	}
+	if b.Err != nil || b.URL != "http://v/v" || b.Headers["$MCPBELT_TEST"] != "v" || string(b.Extra["x"]) != `"${MCPBELT_TEST}"` {
+		t.Errorf("b: %s %v", bare(*b), b.Err)
+	}
+}

@@ -1,0 +1,101 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	x := strings.Repeat("x", 70)
+	for _, test := range []struct {
+		titles []string
+		want   []string // name, or name and fault
+	}{
+		{[]string{"a", "A", "a-b_c9", "9"}, []string{"a", "A", "a-b_c9", "9"}},
+		{[]string{"my server", "io.github/x", "@scope/pkg", "_a_", "a__b", "-x-", "Café 1"},
+			[]string{"my_server", "io_github_x", "scope_pkg", "a", "a_b", "x-", "Caf_1"}},
+		{[]string{"", "日本", "__"}, []string{
+			"server_2: the server's name has no ASCII letter or digit: rename it",
+			"server_3: the server's name has no ASCII letter or digit: rename it",
+			"server_4: the server's name has no ASCII letter or digit: rename it"}},
+		{[]string{x[:64], x[:65]}, []string{
+			x[:64], x[:54] + "_2: the server's name is longer than 64 characters: shorten it"}},
+		// The one that is written as the name wins, then the first.
+		{[]string{"a b", "a_b"}, []string{
+			"a_b_2: the server's name becomes a_b, as that of a_b does: rename one of them", "a_b"}},
+		{[]string{"a b", "a.b", "a/b"}, []string{"a_b",
+			`a_b_2: the server's name becomes a_b, as that of "a b" does: rename one of them`,
+			`a_b_3: the server's name becomes a_b, as that of "a b" does: rename one of them`}},
+		// A bad entry takes no name from a good one.
+		{[]string{"a b", "a.b", "a b 2", "a_b_3"}, []string{"a_b",
+			`a_b_4: the server's name becomes a_b, as that of "a b" does: rename one of them`,
+			"a_b_2", "a_b_3"}},
+	} {
+		var entries []string
+		for _, title := range test.titles {
+			entries = append(entries, fmt.Sprintf("%q: {\"command\": \"x\"}", title))
+		}
+		c, err := Parse("f", []byte(`{"mcpServers": {`+strings.Join(entries, ",")+`}}`), nil)
+		if err != nil {
+			t.Errorf("%q: %v", test.titles, err)
+			continue
+		}
+		for i, s := range c.Servers {
+			got := s.Name
+			if s.Err != nil {
+				text := s.Err.Error()
+				got += text[strings.Index(text, ": the server's"):]
+			}
+			if got != test.want[i] || s.Title != test.titles[i] {
+				t.Errorf("%.60q:\n got %s\nwant %s", s.Title, got, test.want[i])
+			}
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "", 3}, {"abcdef", "", 3},
+		{"args", "args", 0}, {"arg", "args", 1}, {"agrs", "args", 1}, {"rags", "args", 1},
+		{"comand", "command", 1}, {"kommando", "command", 2}, {"cmnd", "command", 3}, {"xyz", "abc", 3},
+		{"abcdefgh", "hgfedcba", 3},
+	} {
+		if got := distance(test.a, test.b); got != test.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
+		}
+		if got := distance(test.b, test.a); got != test.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", test.b, test.a, got, test.want)
+		}
+	}
+}
+
+func TestGate(t *testing.T) {
+	for _, test := range []struct{ section, want string }{
+		{`{}`, "abc"},
+		{`{"allowed": ["b d", "c"]}`, "bc"},
+		{`{"allowed": []}`, ""},
+		{`{"excluded": ["c", "b d"]}`, "a"},
+		{`{"allowed": ["a", "c"], "excluded": ["c"]}`, "a"},
+		{`{"allowed": "a", "excluded": {"c": 1}}`, "abc"}, // not Gemini's
+		{`[1]`, "abc"},
+	} {
+		c, err := Parse("f", []byte(`{"mcp": `+test.section+`, "mcpServers": {
+			"a": {"command": "x"}, "b d": {"command": "x"}, "c": {"command": "x"}, "off": {"command": "x", "disabled": true}}}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := ""
+		for _, s := range c.Servers {
+			if s.Enabled {
+				on += s.Name[:1]
+			}
+		}
+		if on != test.want {
+			t.Errorf("%s: %q are on, want %q", test.section, on, test.want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"log/slog"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Values of [Server.Transport].
+const (
+	TransportStdio = "stdio" // a local process, over its standard input and output
+	TransportHTTP  = "http"  // streamable HTTP
+	TransportSSE   = "sse"   // HTTP with server-sent events, of the 2024 protocol
+	TransportAuto  = "auto"  // streamable HTTP or, if the server has none, SSE
+)
+
+// A Source is the place of an entry.
+type Source struct {
+	File string // as given to [Load] or [Parse]
+	Line int    // of the entry's name, from 1
+}
+
+// String returns "file:line".
+func (s Source) String() string { return s.File + ":" + strconv.Itoa(s.Line) }
+
+// A ToolFilter says which tools of a server are used, and under which names.
+// All names are those that the server gives.
+type ToolFilter struct {
+	Allow  []string          // only these; nil means all, empty means none
+	Deny   []string          // never these; stronger than Allow
+	Rename map[string]string // the server's name to ours
+}
+
+// A Server is one entry of a config file, with all references expanded.
+type Server struct {
+	// Name is what the server is called here: 1-64 characters of [A-Za-z0-9_-],
+	// first a letter or digit, with no "__" in it, unique in the file. It is the
+	// title if that is such a name; else other characters became '_'.
+	Name   string
+	Title  string // the name as written in the file
+	Source Source // where the entry stands
+
+	Transport string // one of the Transport constants; may be "" if Err is set
+
+	Command string            // of stdio: as written, see the package comment on folders
+	Args    []string          // may hold secrets
+	Env     map[string]Secret // added to the environment of the process
+	Cwd     string            // absolute, or "" for that of this process
+
+	URL     string            // of the others: absolute, http or https; may hold secrets
+	Headers map[string]Secret // sent with each request
+
+	Enabled     bool   // what the file says, default true; see also Err
+	Required    bool   // its failure is the failure of the whole
+	Lazy        bool   // start on first use
+	Trust       bool   // what the server says of its tools is believed
+	Description string // in the file's own words
+
+	ConnectTimeout time.Duration // for start and handshake; 0 means the default of the user of this package
+	ReadTimeout    time.Duration // for the answer to one request; 0 likewise
+
+	Tools ToolFilter // which of its tools are used
+
+	// Extra holds the keys that this package does not use, as plain JSON: auth,
+	// oauth, limits, and those of other programs. It may hold secrets.
+	Extra map[string]json.RawMessage
+
+	// Err is why the entry cannot be used, or nil: [errors.Join] of one [*Error]
+	// for each fault, in file order. A server with an Err must not be started;
+	// its other fields hold what could be read.
+	Err error
+}
+
+// String returns one line for logs: name, transport, the command's or the
+// host's name, and where the entry stands. It has no arguments, paths of URLs,
+// or values of environment variables and headers.
+func (s Server) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s", s.Name, s.Transport)
+	if s.Command != "" {
+		fmt.Fprintf(&b, " %q, %d args", filepath.Base(s.Command), len(s.Args))
+	}
+	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
+		fmt.Fprintf(&b, " %s://%s", u.Scheme, u.Host)
+	}
+	if len(s.Env) > 0 {
+		fmt.Fprintf(&b, ", env %s", strings.Join(slices.Sorted(maps.Keys(s.Env)), " "))
+	}
+	if len(s.Headers) > 0 {
+		fmt.Fprintf(&b, ", headers %s", strings.Join(slices.Sorted(maps.Keys(s.Headers)), " "))
+	}
+	fmt.Fprintf(&b, ") at %s", s.Source)
+	return b.String()
+}
+
+// Format prints String for every verb.
+func (s Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Hash returns the SHA-256, in hexadecimal, of everything that the entry says:
+// two servers with the same hash are configured the same. Where it stands in
+// the file, the order of its keys, comments and white space do not matter; the
+// values of variables do. The hash is for comparison in memory: from that of a
+// short secret the secret could be guessed, so keep it out of logs.
+func (s *Server) Hash() string {
+	d := digest{sha256.New()}
+	d.list("mcpbelt server 1", s.Name, s.Title, s.Transport, s.Command, s.Cwd, s.URL, s.Description)
+	d.list(s.Args...)
+	d.secrets(s.Env)
+	d.secrets(s.Headers)
+	d.list(fmt.Sprint(s.Enabled, s.Required, s.Lazy, s.Trust, s.Err != nil, s.Tools.Allow != nil),
+		s.ConnectTimeout.String(), s.ReadTimeout.String())
+	d.list(sorted(s.Tools.Allow)...)
+	d.list(sorted(s.Tools.Deny)...)
+	for _, key := range slices.Sorted(maps.Keys(s.Tools.Rename)) {
+		d.list(key, s.Tools.Rename[key])
+	}
+	d.list()
+	for _, key := range slices.Sorted(maps.Keys(s.Extra)) {
+		d.list(key, string(s.Extra[key]))
+	}
+	return hex.EncodeToString(d.Sum(nil))
+}
+
+// A digest hashes lists of strings so that no two lists of lists look the same.
+type digest struct{ hash.Hash }
+
+func (d digest) list(values ...string) {
+	fmt.Fprintf(d, "%d[", len(values))
+	for _, v := range values {
+		fmt.Fprintf(d, "%d:%s", len(v), v)
+	}
+}
+
+func (d digest) secrets(m map[string]Secret) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		d.list(key, m[key].Reveal())
+	}
+	d.list()
+}
+
+func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

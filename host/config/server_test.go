@@ -1,0 +1,151 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func one(t *testing.T, entry string) *Server {
+	t.Helper()
+	c, err := Parse("f", []byte(`{"mcpServers": {"s": `+entry+`}}`), &Options{Lookup: lookup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Servers[0]
+}
+
+func TestHash(t *testing.T) {
+	const local = `"command": "x", "args": ["1", "2"], "env": {"A": "1", "B": "2"}, "cwd": "/w"`
+	const remote = `"url": "https://a", "headers": {"A": "1", "B": "2"}`
+	base := one(t, "{"+local+"}").Hash()
+	if len(base) != 64 {
+		t.Errorf("Hash = %q", base)
+	}
+	for _, same := range []string{
+		`{"cwd": "/w", "env": {"B": "2", "A": "${NO:-1}"}, "args": ["1", "2"], "command": "x"}`,
+		"{ // a comment\n" + local + ", }",
+		`{` + local + `, "enabled": true, "disabled": false, "type": "stdio", "trust": false, "timeout": 0, "alwaysAllow": ["a"]}`,
+	} {
+		if got := one(t, same).Hash(); got != base {
+			t.Errorf("%s: another hash", same)
+		}
+	}
+	if one(t, `{"command":"x","tools":{"deny":["a","b"]}}`).Hash() != one(t, `{"command":"x","tools":{"deny":["b","a"]}}`).Hash() {
+		t.Error("the order of denied tools changes the hash")
+	}
+	seen := map[string]string{base: "{" + local + "}"}
+	for _, other := range []string{
+		`{"command": "y", "args": ["1", "2"], "env": {"A": "1", "B": "2"}, "cwd": "/w"}`,
+		`{"command": "x", "args": ["12"], "env": {"A": "1", "B": "2"}, "cwd": "/w"}`,
+		`{"command": "x", "args": ["2", "1"], "env": {"A": "1", "B": "2"}, "cwd": "/w"}`,
+		`{"command": "x", "args": ["1", "2"], "env": {"A": "1", "B": "3"}, "cwd": "/w"}`,
+		`{"command": "x", "args": ["1", "2"], "env": {"A": "1"}, "cwd": "/w"}`,
+		`{"command": "x", "args": ["1", "2"], "env": {"A": "1", "B": "2"}, "cwd": "/v"}`,
+		`{` + local + `, "enabled": false}`,
+		`{` + local + `, "required": true}`,
+		`{` + local + `, "lazy": true}`,
+		`{` + local + `, "trust": true}`,
+		`{` + local + `, "description": "d"}`,
+		`{` + local + `, "readTimeoutSeconds": 1}`,
+		`{` + local + `, "connectTimeoutSeconds": 1}`,
+		`{` + local + `, "tools": {"allow": []}}`,
+		`{` + local + `, "tools": {"allow": ["a"]}}`,
+		`{` + local + `, "tools": {"deny": ["a"]}}`,
+		`{` + local + `, "tools": {"rename": {"a": "b"}}}`,
+		`{` + local + `, "auth": {"a": 1}}`,
+		`{` + local + `, "auth": {"a": 2}}`,
+		`{` + local + `, "trust": 1}`, // has an Err
+		`{` + remote + `}`,
+		`{` + remote + `, "type": "sse"}`,
+		`{"url": "https://b", "headers": {"A": "1", "B": "2"}}`,
+		`{"url": "https://a", "headers": {"A": "1", "B": "3"}}`,
+	} {
+		hash := one(t, other).Hash()
+		if before, ok := seen[hash]; ok {
+			t.Errorf("%s and %s have the same hash", other, before)
+		}
+		seen[hash] = other
+	}
+	c, err := Parse("f", []byte(`{"mcpServers": {"s2": {`+local+`}}}`), nil)
+	if err != nil || c.Servers[0].Hash() == base {
+		t.Errorf("the name does not change the hash (%v)", err)
+	}
+}
+
+// TestHashIsStable: the hash is the same in each run of each build.
+func TestHashIsStable(t *testing.T) {
+	s := one(t, `{"command": "x", "args": ["1"], "env": {"A": "1"}, "tools": {"deny": ["d"]}, "auth": {}}`)
+	const want = "2ca8da3efb02d5c619b0015600c1191818e45c1aff7c3cea4001dee2e1d55936"
+	if got := s.Hash(); got != want {
+		t.Errorf("Hash = %s, want %s", got, want)
+	}
+}
+
+func TestServerString(t *testing.T) {
+	for _, test := range []struct{ entry, want string }{
+		{`{"command": "/opt/bin/x\u001b", "args": ["a", "b"], "env": {"B": "1", "A": "2"}}`, `s (stdio "x\x1b", 2 args, env A B) at f:1`},
+		{`{"url": "https://a:8080/secret?secret", "headers": {"X-A": "1"}}`, `s (auto https://a:8080, headers X-A) at f:1`},
+		{`{}`, `s () at f:1`},
+	} {
+		s := one(t, test.entry)
+		var log bytes.Buffer
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "server", s)
+		var line struct{ Server string }
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []string{s.String(), fmt.Sprintf("%+v", s), fmt.Sprintf("%#v", *s), line.Server} {
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	type holder struct {
+		Token Secret
+		Map   map[string]Secret
+		List  []Secret
+	}
+	const text = "hunter2"
+	h := holder{text, map[string]Secret{"k": text}, []Secret{text}}
+	if h.Token.Reveal() != text {
+		t.Errorf("Reveal = %q", h.Token.Reveal())
+	}
+	var out strings.Builder
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10s", "%T %[1]v"} {
+		fmt.Fprintf(&out, verb+"\n", h)
+		fmt.Fprintf(&out, verb+"\n", &h)
+		fmt.Fprintf(&out, verb+"\n", h.Token)
+	}
+	fmt.Fprintln(&out, h.Token.String(), h.Token.GoString(), h.Token.LogValue())
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(handler).Info("m", "one", h.Token, "all", h)
+	}
+	asJSON, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"Token":"[redacted]","Map":{"k":"[redacted]"},"List":["[redacted]"]}`; string(asJSON) != want {
+		t.Errorf("JSON %s, want %s", asJSON, want)
+	}
+	asXML, err := xml.Marshal(h.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(asXML)
+	for _, leak := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text)} {
+		if strings.Contains(out.String(), leak) {
+			t.Errorf("%s leaked:\n%s", leak, out.String())
+		}
+	}
+	if !strings.Contains(out.String(), "[redacted]") {
+		t.Error("nothing was printed")
+	}
+}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// tools reads the keys that choose and rename tools.
+func (e *entry) tools(s *Server) {
+	f := &s.Tools
+	if m := e.member("includeTools"); m != nil {
+		f.Allow = append([]string{}, geminiNames(e.texts(&m.Value, e.at.Key(m.Key)))...)
+	}
+	if m := e.member("excludeTools"); m != nil {
+		f.Deny = append(f.Deny, geminiNames(e.texts(&m.Value, e.at.Key(m.Key)))...)
+	}
+	if m := e.member("disabledTools"); m != nil {
+		f.Deny = append(f.Deny, e.texts(&m.Value, e.at.Key(m.Key))...)
+	}
+	section := e.member("tools")
+	if section == nil || !e.check(&section.Value, e.at.Key("tools"), jsonc.Object) {
+		return
+	}
+	for i := range section.Value.Members {
+		m := &section.Value.Members[i]
+		at := e.at.Key("tools").Key(m.Key)
+		if m.Value.Kind == jsonc.Null {
+			continue
+		}
+		switch m.Key {
+		case "allow":
+			f.Allow = append(append([]string{}, f.Allow...), e.texts(&m.Value, at)...)
+		case "deny":
+			f.Deny = append(f.Deny, e.texts(&m.Value, at)...)
+		case "rename":
+			f.Rename = e.rename(&m.Value, at)
+		default:
+			// Not a warning: a misspelled "deny" would let everything through.
+			e.fail(m.Offset, at, "unknown key: write \"allow\", \"deny\" or \"rename\"")
+		}
+	}
+}
+
+// geminiNames cuts the arguments that Gemini CLI lets stand behind a tool's
+// name, as in run(ls).
+func geminiNames(names []string) []string {
+	for i, name := range names {
+		names[i], _, _ = strings.Cut(name, "(")
+	}
+	return names
+}
+
+func (e *entry) rename(n *jsonc.Node, at jsonc.Path) map[string]string {
+	if !e.check(n, at, jsonc.Object) {
+		return nil
+	}
+	names := make(map[string]string, len(n.Members))
+	from := make(map[string]string, len(n.Members))
+	for i := range n.Members {
+		m := &n.Members[i]
+		at := at.Key(m.Key)
+		if !e.check(&m.Value, at, jsonc.String) {
+			continue
+		}
+		name := m.Value.Text
+		if err := checkToolName(name); err != nil {
+			e.fail(m.Value.Offset, at, "%w", err)
+			continue
+		}
+		if other, ok := from[name]; ok {
+			e.fail(m.Value.Offset, at, "is the new name of %s too: choose another", jsonc.Path("").Key(other))
+			continue
+		}
+		from[name] = m.Key
+		names[m.Key] = name
+	}
+	return names
+}
+
+// checkToolName accepts what the MCP specification recommends for tool names.
+func checkToolName(name string) error {
+	const longest = 128
+	bad := strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) && (r < '0' || '9' < r) && !strings.ContainsRune("_-.", r)
+	})
+	if name == "" || len(name) > longest || bad {
+		return fmt.Errorf("is not a name for a tool: use 1 to %d characters of A-Z, a-z, 0-9, ., _ and -", longest)
+	}
+	return nil
+}

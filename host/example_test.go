@@ -1,0 +1,157 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// exampleFile writes a config file, and exampleOptions make its server run in
+// this process, so that the examples need no program.
+func exampleFile() (path string, remove func()) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	path = filepath.Join(dir, "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"notes": {"command": "notes-server"}}}`), 0o600); err != nil {
+		panic(err)
+	}
+	return path, func() { _ = os.RemoveAll(dir) }
+}
+
+func exampleOptions() *host.Options {
+	type note struct {
+		Text string `json:"text"`
+	}
+	return &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+		s := sdk.NewServer(&sdk.Implementation{Name: "notes"}, nil)
+		sdk.AddTool(s, &sdk.Tool{Name: "create"}, func(_ context.Context, _ *sdk.CallToolRequest, in note) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "kept: " + in.Text}}}, nil, nil
+		})
+		return &transport.Pipe{Serve: s.Run}, nil
+	}}
+}
+
+func ExampleOpen() {
+	path, remove := exampleFile()
+	defer remove()
+	ctx := context.Background()
+
+	h, err := host.Open(ctx, path, exampleOptions())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	add := func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil }
+	if err := h.Registry().Add(registry.MustFunc("add", "Add two numbers", add)); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, t := range h.Registry().Snapshot().Tools() {
+		fmt.Println(t.Definition().Name)
+	}
+	res, err := h.Registry().Call(ctx, "notes__create", json.RawMessage(`{"text":"hi"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+	// Output:
+	// add
+	// notes__create
+	// kept: hi
+}
+
+func ExampleHost_Servers() {
+	path, remove := exampleFile()
+	defer remove()
+	h, err := host.Open(context.Background(), path, exampleOptions())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+	for _, s := range h.Servers() {
+		fmt.Println(s.Name, s.State.Phase, s.Tools, s.Err)
+	}
+	// Output: notes ready 1 <nil>
+}
+
+func ExampleHost_Apply() {
+	path, remove := exampleFile()
+	defer remove()
+	ctx := context.Background()
+	h, err := host.Open(ctx, path, exampleOptions())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	c, err := config.Parse("new.json", []byte(`{"mcpServers": {"diary": {"command": "diary-server"}}}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := h.Apply(ctx, c)
+	fmt.Println(report.Started, report.Stopped, err)
+	// Output: [diary] [notes] <nil>
+}
+
+func ExampleHost_Disable() {
+	path, remove := exampleFile()
+	defer remove()
+	ctx := context.Background()
+	h, err := host.Open(ctx, path, exampleOptions())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+	err = h.Disable(ctx, "notes")
+	fmt.Println(len(h.Registry().Snapshot().Tools()), err)
+	err = h.Enable(ctx, "notes")
+	fmt.Println(len(h.Registry().Snapshot().Tools()), err)
+	// Output:
+	// 0 <nil>
+	// 1 <nil>
+}
+
+func ExampleHost_Watch() {
+	path, remove := exampleFile()
+	defer remove()
+	ctx := context.Background()
+	h, err := host.Open(ctx, path, exampleOptions())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+	for servers := range h.Watch(ctx) {
+		fmt.Println(servers[0].Name, servers[0].State.Phase)
+		break // or go on, and see every later change
+	}
+	// Output: notes ready
+}
+
+func ExampleHost_Shutdown() {
+	h := host.New(nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	fmt.Println(h.Shutdown(ctx))
+	// Output: <nil>
+}

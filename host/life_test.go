@@ -1,0 +1,285 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+func TestKilledServerServesTheNextCall(t *testing.T) {
+	h := open(t, write(t, "s", child(t, "s")), nil)
+	first, err := call(t, h, "s__echo", `{"text":"a"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := status(t, h, "s").State.PID
+	kill(t, pid)
+	second, err := call(t, h, "s__echo", `{"text":"b"}`)
+	if err != nil {
+		t.Fatalf("the call after the kill: %v", err)
+	}
+	if first == second || strings.HasSuffix(second, fmt.Sprint(pid)) {
+		t.Errorf("%q was not answered by a new process, after %q", second, first)
+	}
+}
+
+func TestDeathIsAnEvent(t *testing.T) {
+	h := open(t, write(t, "s", child(t, "s")), nil)
+	kill(t, status(t, h, "s").State.PID)
+	until(t, h, "s", "connected again, without a call", func(s host.Status) bool {
+		return s.State.Phase == mcp.Ready && s.State.Connections == 2
+	})
+}
+
+func TestToolsFollowTheServer(t *testing.T) {
+	s := newServer("s")
+	h := open(t, write(t, "s", `{"command": "x"}`), inProcess(s))
+	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
+	until(t, h, "s", "listed with two tools", func(s host.Status) bool { return s.Tools == 2 })
+	if got := names(h); got != "s__echo s__late" {
+		t.Errorf("tools: %s", got)
+	}
+	s.RemoveTools("echo")
+	until(t, h, "s", "listed with one tool", func(s host.Status) bool { return s.Tools == 1 })
+	if got := names(h); got != "s__late" {
+		t.Errorf("tools: %s", got)
+	}
+}
+
+// inProcess makes every server of the config s.
+func inProcess(s *sdk.Server) *host.Options {
+	return &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+		return &transport.Pipe{Serve: s.Run}, nil
+	}}
+}
+
+func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
+	path := write(t, "s", `{"command": "x"}`)
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		down, hangUp := false, func() {}
+		opts := &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+			return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
+				mu.Lock()
+				refuse := down
+				ctx, hangUp = context.WithCancel(ctx)
+				mu.Unlock()
+				if refuse {
+					return errors.New("down for maintenance")
+				}
+				return newServer("s").Run(ctx, tr)
+			}}, nil
+		}}
+		h := open(t, path, opts)
+		if got := names(h); got != "s__echo" {
+			t.Fatalf("tools: %s", got)
+		}
+		mu.Lock()
+		down = true
+		hangUp()
+		mu.Unlock()
+		time.Sleep(host.DefaultToolGrace - time.Second)
+		if s := status(t, h, "s"); s.State.Phase == mcp.Ready || !strings.Contains(fmt.Sprint(s.Err), "maintenance") {
+			t.Errorf("after the loss: %+v", s)
+		}
+		if got := names(h); got != "s__echo" {
+			t.Errorf("tools within the time of grace: %q", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := names(h); got != "" {
+			t.Errorf("tools after it: %q", got)
+		}
+		mu.Lock()
+		down = false
+		mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		if got := names(h); got != "s__echo" {
+			t.Errorf("tools when the server was back: %q; %+v", got, status(t, h, "s"))
+		}
+		_ = h.Close()
+	})
+}
+
+func TestDisableEnableRestart(t *testing.T) {
+	h := open(t, write(t, "a", child(t, "a"), "b", child(t, "b")), nil)
+	ctx := watchdog(t)
+	pid := status(t, h, "a").State.PID
+	if err := h.Disable(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, h, "a"); s.Enabled || s.Tools != 0 || names(h) != "b__echo" {
+		t.Errorf("disabled: %+v, tools %s", s, names(h))
+	}
+	if alive(pid) {
+		t.Error("the process of a disabled server lives")
+	}
+	if _, err := h.Client("a"); err == nil {
+		t.Error("a disabled server has a client")
+	}
+	if err := h.Enable(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Enable(ctx, "a"); err != nil {
+		t.Errorf("enabling twice: %v", err)
+	}
+	before, err := call(t, h, "a__echo", `{"text":""}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Restart(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := call(t, h, "a__echo", `{"text":""}`)
+	if err != nil || before == after {
+		t.Errorf("restart: %q then %q, %v", before, after, err)
+	}
+	var unknown *host.UnknownServerError
+	if err := h.Restart(ctx, "c"); !errors.As(err, &unknown) {
+		t.Errorf("unknown server: %v", err)
+	}
+}
+
+func TestEnableReportsTheFailure(t *testing.T) {
+	h := open(t, write(t, "exit", child(t, "exit", `"enabled": false`)), nil)
+	var exit *transport.ExitError
+	if err := h.Enable(watchdog(t), "exit"); !errors.As(err, &exit) {
+		t.Errorf("got %v", err)
+	}
+	if !status(t, h, "exit").Enabled {
+		t.Error("an enabled server that fails is not tried again")
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	fds := countFDs(t)
+	path := write(t, "family", child(t, "family"))
+	h := open(t, path, nil)
+	server := status(t, h, "family").State.PID
+	grandchild := readPID(t, path)
+	if !alive(server) || !alive(grandchild) {
+		t.Fatal("the family does not live")
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if alive(server) || alive(grandchild) {
+		t.Error("a process is left")
+	}
+	if got := countFDs(t); got != fds {
+		t.Errorf("%d descriptors, %d before", got, fds)
+	}
+	if got := names(h); got != "" {
+		t.Errorf("tools: %s", got)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+	if err := h.Enable(watchdog(t), "family"); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("Enable after Close: %v", err)
+	}
+}
+
+func TestGrandchildrenDieWithTheirServer(t *testing.T) {
+	path := write(t, "family", child(t, "family"))
+	h := open(t, path, nil)
+	grandchild := readPID(t, path)
+	kill(t, status(t, h, "family").State.PID)
+	until(t, h, "family", "connected again", func(s host.Status) bool { return s.State.Connections == 2 })
+	if alive(grandchild) {
+		t.Error("the grandchild lives on")
+	}
+}
+
+func TestCloseWhileOpening(t *testing.T) {
+	h := host.New(nil)
+	c, err := config.Load(write(t, "silent", child(t, "silent")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := make(chan error, 1)
+	go func() {
+		_, err := h.Apply(watchdog(t), c)
+		applied <- err
+	}()
+	for servers := range h.Watch(watchdog(t)) {
+		if len(servers) == 1 && servers[0].State.Phase == mcp.Connecting {
+			break
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-applied; err != nil && !errors.Is(err, host.ErrClosed) {
+		t.Errorf("Apply: %v", err)
+	}
+}
+
+// kill ends a process as rudely as the system allows.
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readPID reads the process id that the family server of a config file wrote.
+// What becomes of that process can be seen in /proc only.
+func readPID(t *testing.T, path string) int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	c, err := config.Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(c.Servers[0].Env["PID_FILE"].Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// alive reports whether a process runs. One that ended but was not reaped, as
+// happens to orphans where nobody reaps them, does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+func countFDs(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("needs /proc")
+	}
+	return len(entries)
+}
