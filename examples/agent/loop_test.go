@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func TestToolsOfTheMoment(t *testing.T) {
+	r := registry.New(nil)
+	// A name that the endpoint does not take.
+	other := registry.MustFunc("other.tool", "", func(context.Context, struct{}) (string, error) { return "called", nil })
+	mended := functionName("other.tool")
+	err := r.Add(registry.MustFunc("swap", "", func(context.Context, struct{}) (string, error) {
+		r.Remove("swap")
+		return "swapped", r.Add(other)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newModel(t,
+		says(`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"swap","arguments":"{}"}}]}`),
+		says(`{"role":"assistant","content":"","tool_calls":[{"id":"d","type":"function","function":{"name":"`+mended+`","arguments":"{}"}}]}`),
+		says(`{"role":"assistant","content":"Done."}`))
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	agent := &Agent{Endpoint: &Endpoint{BaseURL: m.url, Transport: transport}, Registry: r, MaxSteps: 3, MaxResult: 100}
+	if answer, err := agent.Run(t.Context(), "Swap."); answer != "Done." || err != nil {
+		t.Fatalf("%q, %v", answer, err)
+	}
+	requests := m.played()
+	for i, want := range []string{"swap", mended, mended} {
+		if got := strings.Join(requests[i].toolNames(t), " "); got != want {
+			t.Errorf("request %d offers %s, want %s", i+1, got, want)
+		}
+		if requests[i].Authorization != "" {
+			t.Errorf("without a key the endpoint got %q", requests[i].Authorization)
+		}
+	}
+	if got, want := string(requests[2].Messages[5]), `{"role":"tool","content":"called","tool_call_id":"d"}`; got != want {
+		t.Errorf("the call of %s: %s, want %s", mended, got, want)
+	}
+}
+
+func TestCallsRunSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := registry.New(nil)
+		var running atomic.Int32
+		release := make(chan struct{})
+		err := r.Add(registry.MustFunc("wait", "", func(_ context.Context, in struct{ N int }) (string, error) {
+			running.Add(1)
+			<-release
+			return fmt.Sprint(in.N), nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := make([]ToolCall, 2*maxParallel)
+		for i := range calls {
+			calls[i].ID = fmt.Sprint("c", i)
+			calls[i].Function.Name = "wait"
+			calls[i].Function.Arguments = fmt.Sprintf(`{"N":%d}`, i)
+		}
+		done := make(chan []Message)
+		go func() {
+			done <- (&Agent{Registry: r, MaxResult: 100}).callAll(t.Context(), calls, nil)
+		}()
+		synctest.Wait()
+		if n := running.Load(); n != maxParallel {
+			t.Errorf("%d calls run at the same time, want %d", n, maxParallel)
+		}
+		close(release)
+		for i, m := range <-done {
+			if m.ToolCallID != fmt.Sprint("c", i) || m.Content != fmt.Sprint(i) {
+				t.Errorf("result %d is %+v", i, m)
+			}
+		}
+	})
+}
+
+func TestCallTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := registry.New(nil)
+		err := r.Add(registry.MustFunc("hang", "", func(ctx context.Context, _ struct{}) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		got := (&Agent{Registry: r}).call(t.Context(), "hang", nil)
+		if !strings.HasPrefix(got, "The outcome is unknown, the tool may have run: ") {
+			t.Errorf("the model is told %q", got)
+		}
+		if took := time.Since(start); took != callTimeout {
+			t.Errorf("the call ended after %v, want %v", took, callTimeout)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestRetriesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Duration
+		start := time.Now()
+		endpoint := &Endpoint{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			asked = append(asked, time.Since(start))
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: io.NopCloser(strings.NewReader("busy"))}, nil
+		})}
+		_, err := endpoint.Complete(t.Context(), nil, nil)
+		var refused *EndpointError
+		if !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable {
+			t.Errorf("error %v, want that of the endpoint", err)
+		}
+		if want := []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}; !slices.Equal(asked, want) {
+			t.Errorf("asked after %v, want %v", asked, want)
+		}
+	})
+}
+
+func TestFunctionName(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	for tool, want := range map[string]string{
+		"notes__create": "notes__create",
+		long:            long,
+		"a.b":           "a_b_2e7336dc",
+		"a b":           "a_b_c8687a08",
+		long + "y":      long[:55] + "_96a61e9b",
+		"größe":         "gr__e_d353a267",
+	} {
+		if got := functionName(tool); got != want {
+			t.Errorf("functionName(%q) = %q, want %q", tool, got, want)
+		}
+	}
+}
+
+func TestResultText(t *testing.T) {
+	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
+	structured := map[string]int{"n": 1}
+	for _, c := range []struct {
+		name   string
+		result mcp.CallToolResult
+		want   string
+	}{
+		{"text", mcp.CallToolResult{Content: []mcp.Content{text("one"), text("two")}, StructuredContent: structured}, "one\ntwo"},
+		{"structured only", mcp.CallToolResult{StructuredContent: structured}, `{"n":1}`},
+		{"nothing", mcp.CallToolResult{}, "The tool ran and returned nothing."},
+		{"an error", mcp.CallToolResult{IsError: true, Content: []mcp.Content{text("no such note")}}, "The tool reports an error: no such note"},
+		{"media", mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{}, &mcp.ResourceLink{URI: "notes://1"}}},
+			"[an image or other content that is not shown]\n[resource notes://1]"},
+	} {
+		if got := resultText(&c.result); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	broken := errors.New("the pipe broke")
+	const careful = "\nDo not repeat the call before you have checked what it did, with a tool that only reads."
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&mcp.OutcomeUnknownError{Server: "notes", Method: "tools/call", Tool: "create", Err: broken},
+			`The outcome is unknown, the tool may have run: mcp: server "notes": tools/call create: outcome unknown, it may have run: the pipe broke` + careful},
+		{broken, "The outcome is unknown, the tool may have run: the pipe broke" + careful},
+		{&mcp.UnavailableError{Server: "notes", Err: broken},
+			"Nothing ran: mcp: server \"notes\" is unavailable: the pipe broke\nThe tool may be available again later."},
+		{&mcp.ServerError{Server: "notes", Method: "tools/call", Err: &mcp.JSONRPCError{Code: -32603, Message: "boom"}},
+			`The call failed: mcp: server "notes": tools/call: boom (code -32603)`},
+		{fmt.Errorf("around: %w", &registry.UnknownToolError{Name: "x"}),
+			"Nothing ran: around: unknown tool \"x\"\nCall only tools that you are offered."},
+	} {
+		if got := errorText(c.err); got != c.want {
+			t.Errorf("%v\n got %q\nwant %q", c.err, got, c.want)
+		}
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"grün", 5, "grün"},
+		{"grün", 4, "grü\n[cut here: the first 4 of 5 bytes]"},
+		{"grün", 3, "gr\n[cut here: the first 2 of 5 bytes]"},
+		{"grün", -1, "\n[cut here: the first 0 of 5 bytes]"},
+	} {
+		if got := truncate(c.text, c.n); got != c.want {
+			t.Errorf("truncate(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+// bin is the path of the server's binary, built once for all tests.
+var bin string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "notes")
+	if err != nil {
+		log.Fatal(err)
+	}
+	bin = filepath.Join(dir, "notes.exe") // a name that runs on Windows too
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		log.Fatalf("go build: %v\n%s", err, out)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// connect runs the binary and returns a session with it.
+func connect(t *testing.T, args ...string) (*mcp.ClientSession, *exec.Cmd) {
+	t.Helper()
+	cmd := exec.Command(bin, args...)
+	cmd.Stderr = os.Stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return session, cmd
+}
+
+// call returns the text of a tool's answer and whether it is an error.
+func call(t *testing.T, s *mcp.ClientSession, tool, args string) (string, bool) {
+	t.Helper()
+	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool, args, err)
+	}
+	if len(res.Content) != 1 {
+		t.Fatalf("%s %s: %d content blocks, want 1", tool, args, len(res.Content))
+	}
+	return res.Content[0].(*mcp.TextContent).Text, res.IsError
+}
+
+func TestTools(t *testing.T) {
+	for _, where := range []string{"memory", "file"} {
+		t.Run(where, func(t *testing.T) {
+			var args []string
+			if where == "file" {
+				args = []string{"-file", filepath.Join(t.TempDir(), "notes.json")}
+			}
+			s, cmd := connect(t, args...)
+			steps := []struct {
+				tool, args, want string
+				isError          bool
+			}{
+				{"list", `{}`, `{"notes":[]}`, false},
+				{"create", `{"text":"Buy milk\nand bread"}`, `{"id":"1","text":"Buy milk\nand bread","title":"Buy milk"}`, false},
+				{"create", `{"text":"at noon","title":"Call Zoë"}`, `{"id":"2","text":"at noon","title":"Call Zoë"}`, false},
+				{"create", `{"text":"  "}`, `text is empty; write something into the note`, true},
+				{"list", `{}`, `{"notes":[{"id":"1","title":"Buy milk"},{"id":"2","title":"Call Zoë"}]}`, false},
+				{"get", `{"id":"2"}`, `{"id":"2","text":"at noon","title":"Call Zoë"}`, false},
+				{"get", `{"id":"9"}`, `there is no note "9"; list shows the ids`, true},
+				{"search", `{"query":"ZOË"}`, `{"notes":[{"id":"2","title":"Call Zoë"}]}`, false},
+				{"search", `{"query":"bread"}`, `{"notes":[{"id":"1","title":"Buy milk"}]}`, false},
+				{"search", `{"query":"nowhere"}`, `{"notes":[]}`, false},
+				{"search", `{"query":""}`, `query is empty; list returns all notes`, true},
+				{"delete", `{"id":"2"}`, `{"deleted":true}`, false},
+				{"delete", `{"id":"2"}`, `{"deleted":false}`, false},
+				{"create", `{"text":"ids are not used again"}`, `{"id":"3","text":"ids are not used again","title":"ids are not used again"}`, false},
+			}
+			for _, step := range steps {
+				got, isError := call(t, s, step.tool, step.args)
+				if got != step.want || isError != step.isError {
+					t.Errorf("%s %s\n got %s (error %v)\nwant %s (error %v)", step.tool, step.args, got, isError, step.want, step.isError)
+				}
+			}
+
+			// The SDK's Close closes standard input and waits for the process.
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 0 {
+				t.Errorf("end of input: %v, want exit status 0", cmd.ProcessState)
+			}
+		})
+	}
+}
+
+func TestToolsAreDescribed(t *testing.T) {
+	s, _ := connect(t, "-name", "diary")
+	if got := s.InitializeResult().ServerInfo.Name; got != "diary" {
+		t.Errorf("server name %q, want diary", got)
+	}
+	tools, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, tool := range tools.Tools {
+		a := tool.Annotations
+		line := tool.Name
+		switch {
+		case a.ReadOnlyHint:
+			line += " reads"
+		case a.DestructiveHint == nil || *a.DestructiveHint:
+			line += " destroys"
+		default:
+			line += " adds"
+		}
+		if a.IdempotentHint {
+			line += " idempotent"
+		}
+		if tool.OutputSchema == nil || tool.Description == "" {
+			line += " INCOMPLETE"
+		}
+		got = append(got, line)
+	}
+	want := []string{"create adds", "delete destroys idempotent", "get reads idempotent", "list reads idempotent", "search reads idempotent"}
+	if !slices.Equal(got, want) {
+		t.Errorf("tools %q, want %q", got, want)
+	}
+}
+
+func TestResource(t *testing.T) {
+	s, _ := connect(t)
+	call(t, s, "create", `{"text":"Buy milk"}`)
+	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Contents[0].Text; got != "Buy milk" {
+		t.Errorf("notes://1 is %q, want %q", got, "Buy milk")
+	}
+	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://2"}); err == nil {
+		t.Error("notes://2 was read, want not found")
+	}
+}
+
+func TestFileOutlivesTheServer(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "notes.json")
+	first, _ := connect(t, "-file", file)
+	call(t, first, "create", `{"text":"one"}`)
+	call(t, first, "create", `{"text":"two"}`)
+	call(t, first, "delete", `{"id":"2"}`)
+	first.Close()
+
+	second, _ := connect(t, "-file", file)
+	if got, _ := call(t, second, "list", `{}`); got != `{"notes":[{"id":"1","title":"one"}]}` {
+		t.Errorf("after a restart: %s", got)
+	}
+	if got, _ := call(t, second, "create", `{"text":"three"}`); !strings.Contains(got, `"id":"3"`) {
+		t.Errorf("after a restart an id was used again: %s", got)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 {
+		t.Errorf("%d files beside the notes, want none", len(entries)-1)
+	}
+}
+
+func TestFailedSaveChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "notes.json")
+	s, _ := connect(t, "-file", file)
+	call(t, s, "create", `{"text":"kept"}`)
+	// A folder in the place of the file makes the last step of saving fail.
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, isError := call(t, s, "create", `{"text":"lost"}`); !isError {
+		t.Errorf("create returned %s, want an error", got)
+	}
+	if got, isError := call(t, s, "delete", `{"id":"1"}`); !isError {
+		t.Errorf("delete returned %s, want an error", got)
+	}
+	if got, _ := call(t, s, "list", `{}`); got != `{"notes":[{"id":"1","title":"kept"}]}` {
+		t.Errorf("list after failed saves: %s", got)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 {
+		t.Errorf("failed saves left %v", entries)
+	}
+}
+
+func TestEditedFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes.json")
+	if err := os.WriteFile(file, []byte(`{"notes":[{"id":"7","title":"by hand","text":"by hand"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := connect(t, "-file", file)
+	if got, _ := call(t, s, "create", `{"text":"next"}`); !strings.Contains(got, `"id":"8"`) {
+		t.Errorf("after note 7 came %s", got)
+	}
+}
+
+func TestDamagedFileIsLeftAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes.json")
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(bin, "-file", file).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), file+" is not a notes file") {
+		t.Errorf("a damaged file: %v, %q", err, out)
+	}
+	if data, _ := os.ReadFile(file); string(data) != "{" {
+		t.Errorf("the damaged file became %q", data)
+	}
+}
+
+func TestSignalEndsTheServer(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no SIGTERM")
+	}
+	s, cmd := connect(t)
+	if err := s.Ping(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	// Standard input stays open until the process is gone.
+	s.Wait()
+	s.Close()
+	if !cmd.ProcessState.Success() {
+		t.Errorf("SIGTERM: %v, want exit status 0", cmd.ProcessState)
+	}
+}
+
+func TestConcurrentCreate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes.json")
+	b, err := openNotebook(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	errs := make(chan error)
+	for range n {
+		go func() {
+			_, err := b.Create("", "note")
+			select {
+			case errs <- err:
+			case <-ctx.Done():
+			}
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	again, err := openNotebook(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for _, note := range again.All() {
+		seen[note.ID] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d different notes on disk, want %d", len(seen), n)
+	}
+}
