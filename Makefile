@@ -1,0 +1,101 @@
+# `make test` is what a change must pass. It needs Go, a C compiler (for the
+# race detector) and network access to the Go modules, nothing else.
+# `make help` lists the targets. GO=path chooses another Go.
+
+GO          ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+MODULES     := $(shell sed -e 's/\#.*//' allmodules | awk 'NF {print $$1}')
+# Files behind these tags are checked with the others, and run by their target.
+TAGS        := conformance,integration
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.NOTPARALLEL:
+.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit api fmt cover bench conformance integration
+
+ifeq ($(strip $(MODULES)),)
+$(error the file allmodules lists no module)
+endif
+
+# $(call each,what,command) runs the command in every module, says so and how
+# long it took, and stops at the first that fails.
+define each
+@for dir in $(MODULES); do \
+	echo "== $(1): $$dir"; start=$$SECONDS; \
+	( cd "$$dir" && $(2) ) || { echo "FAILED: $(1) in $$dir$(if $(3),: $(3))" >&2; exit 1; }; \
+	echo "   $$((SECONDS - start)) s"; \
+done
+endef
+
+# Folders that the go command or npm filled hold no source of ours.
+SOURCES := find . \( -name node_modules -o -path ./bin -o -name '.?*' \) -prune -o -name '*.go' -print0
+QUIET   := { grep --line-buffered -v 'no test files' || true; }
+
+help:
+	@echo 'make test         everything below up to the line; what a change must pass'
+	@echo '  fmt-check       gofmt'
+	@echo '  tidy-check      go.mod and go.sum are tidy'
+	@echo '  verify          the downloaded modules are unaltered'
+	@echo '  vet             go vet'
+	@echo '  staticcheck     $(STATICCHECK)'
+	@echo '  cross           build and vet for windows and darwin'
+	@echo '  unit            tests and fuzz seeds, with the race detector'
+	@echo '--'
+	@echo 'make conformance  the official conformance suite'
+	@echo 'make integration  real servers'
+	@echo 'make api          rewrite the golden files of internal/layers'
+	@echo 'make fmt          gofmt -w'
+	@echo 'make cover        coverage, into bin/'
+	@echo 'make bench        benchmarks'
+
+test: fmt-check tidy-check verify vet staticcheck cross unit
+	@echo 'make test: all passed'
+
+# From the root: the folders of all modules are below it.
+fmt-check:
+	@echo '== gofmt'
+	@bad=$$($(SOURCES) | xargs -0 gofmt -l); \
+	if [ -n "$$bad" ]; then echo "FAILED: gofmt: run make fmt for" $$bad >&2; exit 1; fi
+
+tidy-check:
+	$(call each,go mod tidy,$(GO) mod tidy -diff,run 'go mod tidy' there)
+
+verify:
+	$(call each,go mod verify,$(GO) mod verify)
+
+vet:
+	$(call each,go vet,$(GO) vet -tags $(TAGS) ./...)
+
+staticcheck:
+	$(call each,staticcheck,$(GO) run $(STATICCHECK) -tags $(TAGS) ./...)
+
+# The output goes nowhere, so that a module with one program leaves no binary.
+cross:
+	$(call each,build and vet for windows,GOOS=windows $(GO) build -o /dev/null ./... && GOOS=windows $(GO) vet -tags $(TAGS) ./...)
+	$(call each,build and vet for darwin,GOOS=darwin $(GO) build -o /dev/null ./... && GOOS=darwin $(GO) vet -tags $(TAGS) ./...)
+
+unit:
+	$(call each,go test,$(GO) test -race -shuffle=on -timeout 5m ./... | $(QUIET))
+
+conformance:
+	@echo '== conformance'
+	@$(GO) test -tags conformance -race -v -count=1 -timeout 15m ./internal/conformance/...
+
+integration:
+	@echo '== integration'
+	@$(GO) test -tags integration -race -count=1 -timeout 15m ./internal/integration/...
+
+api:
+	$(GO) test ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules' -update
+
+fmt:
+	@$(SOURCES) | xargs -0 gofmt -l -w
+
+cover:
+	@mkdir -p bin
+	@$(GO) test -coverpkg=./... -coverprofile=bin/cover.out ./... | $(QUIET)
+	@$(GO) tool cover -func=bin/cover.out | tail -n 1
+	@echo 'by line: $(GO) tool cover -html=bin/cover.out'
+
+bench:
+	$(call each,benchmarks,$(GO) test -run '^$$' -bench . -benchmem ./...)

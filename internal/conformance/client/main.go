@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+const (
+	deadline = 25 * time.Second
+	// hardDeadline ends the program even if the library ignores its context.
+	// It is below the suite's own limit of 30 s.
+	hardDeadline = deadline + 3*time.Second
+)
+
+func main() {
+	watchdog := time.AfterFunc(hardDeadline, func() {
+		fmt.Fprintln(os.Stderr, "client: still running after its deadline")
+		os.Exit(3)
+	})
+	defer watchdog.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	err := run(ctx, os.Args[1:], os.Getenv)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "client:", err)
+		os.Exit(1)
+	}
+}
+
+// run plays the scenario that the environment names against the server whose
+// URL is the only argument.
+func run(ctx context.Context, args []string, getenv func(string) string) error {
+	if len(args) != 1 {
+		return errors.New("usage: client SERVER-URL")
+	}
+	name := getenv("MCP_CONFORMANCE_SCENARIO")
+	play := scenario(name)
+	if play == nil {
+		return fmt.Errorf("unknown scenario %q", name)
+	}
+	var given Given
+	if text := getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &given); err != nil {
+			return fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+		}
+	}
+	if err := play(ctx, args[0], &given); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Given is what the suite gives to the client of some scenarios.
+type Given struct {
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	ToolCalls    []struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"toolCalls"`
+}
+
+// with makes a client for the server behind t, waits until it is ready, and
+// closes it when do is done.
+func with(ctx context.Context, t mcp.Transport, opts *mcp.ClientOptions, do func(*mcp.Client) error) error {
+	var o mcp.ClientOptions
+	if opts != nil {
+		o = *opts
+	}
+	o.Implementation = &mcp.Implementation{Name: "mcpbelt-conformance", Version: "1"}
+	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	c := mcp.NewClient("conformance", t, &o)
+	if err := c.Ready(ctx); err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return errors.Join(do(c), c.Close())
+}
+
+// plain is a recipe for the server without authorization.
+func plain(url string) mcp.Transport { return &transport.HTTP{URL: url} }

@@ -1,0 +1,122 @@
+//go:build integration && unix
+
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// script returns the path of the program of a reference server, such as
+// "everything", after installing it if need be.
+func script(t *testing.T, server string) string {
+	t.Helper()
+	cache, err := filepath.Abs("../../bin/integration")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := npmdir.Install(t.Context(), "testdata/npm", cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "node_modules/@modelcontextprotocol", "server-"+server, "dist/index.js")
+}
+
+// An entry is one server in a configuration file.
+type entry struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Type    string            `json:"type,omitempty"`
+	URL     string            `json:"url,omitempty"`
+}
+
+// stdio is an entry for a reference server that runs as our child.
+func stdio(t *testing.T, server string, args ...string) entry {
+	t.Helper()
+	return entry{Command: "node", Args: append([]string{script(t, server)}, args...)}
+}
+
+// open writes a configuration file and opens a host with it. The host is
+// closed at the end of the test.
+func open(t *testing.T, servers map[string]entry, opts *host.Options) *host.Host {
+	t.Helper()
+	data, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), ".mcp.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(ctxFor(t), path, opts)
+	if err != nil {
+		t.Fatalf("host.Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	for _, s := range h.Servers() {
+		if s.Err != nil {
+			t.Fatalf("server %s: %v", s.Name, s.Err)
+		}
+	}
+	return h
+}
+
+// ctxFor bounds a step that may need a new connection. Nothing measures
+// against it; it only turns a hang into a failure.
+func ctxFor(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// call calls a tool through the registry, which must succeed.
+func call(t *testing.T, h *host.Host, tool, args string) *mcp.CallToolResult {
+	t.Helper()
+	res, err := h.Registry().Call(ctxFor(t), tool, json.RawMessage(args))
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if res.IsError {
+		t.Fatalf("%s answered with an error: %s", tool, text(res))
+	}
+	return res
+}
+
+// text returns the text blocks of an answer.
+func text(res *mcp.CallToolResult) string {
+	var b strings.Builder
+	for _, c := range res.Content {
+		if tc, ok := c.(*mcp.TextContent); ok {
+			b.WriteString(tc.Text)
+		}
+	}
+	return b.String()
+}
+
+func client(t *testing.T, h *host.Host, server string) *mcp.Client {
+	t.Helper()
+	c, err := h.Client(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,137 @@
+package layers
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The length of a file in lines: above wantLines it is named in the log of the
+// test, above maxLines it is an error.
+const (
+	wantLines = 500
+	maxLines  = 600
+)
+
+// checkFiles finds Go files that are too long or whose name says nothing.
+// Files that should become shorter go to logf.
+func checkFiles(tr *tree, logf func(string, ...any)) []string {
+	var problems []string
+	for _, p := range tr.sorted() {
+		for _, f := range p.files {
+			n := bytes.Count(f.src, []byte("\n"))
+			if n > maxLines {
+				problems = append(problems, fmt.Sprintf("%s has %d lines, at most %d: one noun per file", f.path, n, maxLines))
+			} else if n > wantLines {
+				logf("%s has %d lines, should have at most %d", f.path, n, wantLines)
+			}
+			base := strings.TrimSuffix(strings.TrimSuffix(path.Base(f.path), ".go"), "_test")
+			switch base {
+			case "util", "utils", "helper", "helpers", "common", "misc", "types":
+				problems = append(problems, fmt.Sprintf("%s: name the file after the noun that it holds", f.path))
+			}
+		}
+	}
+	return problems
+}
+
+// checkText finds paths of somebody's machine in any file that is text. In an
+// example of a user's folder the user is called me, user, you, alice, ann or bob.
+func checkText(fsys fs.FS) ([]string, error) {
+	const before = `(?:^|[^\w.~}/-])`
+	machine := regexp.MustCompile(before + `(?:/wor[k]\b|/roo[t]/|/(?:hom[e]|User[s])/(\w+))`)
+	var problems []string
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if skipFolder(name) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil // a worktree has a file .git
+		}
+		if !d.Type().IsRegular() || strings.HasSuffix(name, ".out") || strings.HasSuffix(name, ".test") {
+			return nil
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil || bytes.IndexByte(data, 0) >= 0 {
+			return err
+		}
+		n := 0
+		for line := range bytes.Lines(data) {
+			n++
+			for _, m := range machine.FindAllSubmatch(line, -1) {
+				switch string(m[1]) {
+				case "me", "user", "you", "alice", "ann", "bob":
+					continue
+				}
+				found := strings.TrimLeft(string(m[0]), " \t\"'`(=:")
+				problems = append(problems, fmt.Sprintf("%s:%d: %s is a path of one machine", name, n, found))
+			}
+		}
+		return nil
+	})
+	return problems, err
+}
+
+func TestFiles(t *testing.T) { report(t, checkFiles(repository(t), t.Logf)) }
+
+func TestText(t *testing.T) {
+	problems, err := checkText(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, problems)
+}
+
+func TestFilesSeeProblems(t *testing.T) {
+	long := func(lines int) string { return "package mcp\n" + strings.Repeat("\n", lines-1) }
+	tr := sketch(t, map[string]string{
+		"mcp/a.go":            long(500),
+		"mcp/b.go":            long(501),
+		"mcp/c.go":            long(600),
+		"mcp/d.go":            long(601),
+		"mcp/utils.go":        long(1),
+		"mcp/helpers_test.go": long(1),
+		"mcp/util_linux.go":   long(1),
+	})
+	var log []string
+	got := checkFiles(tr, func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) })
+	expect(t, got,
+		"mcp/d.go has 601 lines, at most 600: one noun per file",
+		"mcp/utils.go: name the file after the noun that it holds",
+		"mcp/helpers_test.go: name the file after the noun that it holds",
+	)
+	expect(t, log, "mcp/b.go has 501 lines, should have at most 500", "mcp/c.go has 600 lines, should have at most 500")
+}
+
+func TestTextSeesProblems(t *testing.T) {
+	text := strings.ReplaceAll(`fine: ./W/x a/W b.W https://example.com/W /Wers $(DIR)/x /H/me/x "/H/alice"
+cd /W
+path="/W/main" and '/H/carol/x'
+file /R/go
+`, "/W", "/wor"+"k")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "/H/", "/hom"+"e/"), "/R/", "/roo"+"t/")
+	got, err := checkText(fstest.MapFS{
+		"a.md":                  {Data: []byte(text)},
+		"b/testdata/picture":    {Data: []byte("\x00 " + text)},
+		"b/node_modules/x.json": {Data: []byte(text)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const is = " is a path of one machine"
+	expect(t, got,
+		"a.md:2: /wor"+"k"+is,
+		"a.md:3: /wor"+"k"+is,
+		"a.md:3: /hom"+"e/carol"+is,
+		"a.md:4: /roo"+"t/"+is,
+	)
+}

@@ -1,0 +1,226 @@
+package layers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A wing is the half of the house that a package stands in.
+type wing string
+
+const (
+	hall  wing = "hall"      // between the wings; opens neither
+	who   wing = "WHO wing"  // identity: who is logged in where
+	what  wing = "WHAT wing" // tools: how to reach them, what they are called
+	joint wing = "joint"     // opens both wings
+)
+
+const roof = 6
+
+// A room gives a package, or with "/..." a package and all below it, its place.
+type room struct {
+	path  string
+	floor int
+	wing  wing
+	kit   bool // a test kit: stands just above its own floor
+}
+
+// house is the table of all places. Every import of production code points to
+// a lower floor. Put a new package where it may be imported by those who need
+// it, as low as it can be.
+var house = []room{
+	{path: "internal/...", floor: 0, wing: hall},
+	{path: "mcp", floor: 1, wing: hall},
+	{path: "mcp/mcptest", floor: 1, wing: hall, kit: true},
+
+	{path: "auth", floor: 2, wing: who},
+	{path: "auth/authtest", floor: 2, wing: who, kit: true},
+	{path: "session/driver", floor: 2, wing: who},
+	{path: "session/drivertest", floor: 2, wing: who, kit: true},
+	{path: "transport", floor: 2, wing: what},
+	{path: "transport/transporttest", floor: 2, wing: what, kit: true},
+
+	{path: "session", floor: 3, wing: who},
+	{path: "session/filestore", floor: 3, wing: who},
+	{path: "session/keyringstore", floor: 3, wing: who},
+	{path: "registry", floor: 3, wing: what},
+	{path: "registry/codemode", floor: 3, wing: what},
+
+	{path: "host/config", floor: 4, wing: hall},
+	{path: "host", floor: 4, wing: joint},
+	{path: "sqlstore", floor: 4, wing: joint},
+
+	{path: "host/gateway", floor: 5, wing: joint},
+	{path: "host/admin", floor: 5, wing: joint},
+
+	{path: "cmd/...", floor: roof, wing: joint},
+	{path: "examples/...", floor: roof, wing: joint},
+	{path: "adapters/...", floor: roof, wing: joint},
+	{path: "bench/...", floor: roof, wing: joint},
+	{path: "internal/conformance/...", floor: roof, wing: joint},
+	{path: "internal/integration/...", floor: roof, wing: joint},
+}
+
+// sideways lists the imports between packages of one floor, importer first,
+// each with its reason.
+var sideways = map[[2]string]string{
+	{"internal/inflight", "internal/jsonscan"}: "it matches the answers that the scan found",
+	{"host", "host/config"}:                    "a host is built from a configuration",
+	{"session/filestore", "session"}:           "Open returns a *session.Store",
+	{"session/keyringstore", "session"}:        "Open returns a *session.Store",
+	{"registry/codemode", "registry"}:          "it is a tool made of the registry's tools",
+}
+
+// roomOf finds the most exact entry for a folder.
+func roomOf(folder string) (room, bool) {
+	var best room
+	for _, r := range house {
+		prefix, open := strings.CutSuffix(r.path, "/...")
+		fits := folder == prefix || open && strings.HasPrefix(folder, prefix+"/")
+		if fits && len(r.path) > len(best.path) {
+			best = r
+		}
+	}
+	return best, best.path != ""
+}
+
+// why returns the reason against an import of one package by another; empty if
+// there is none.
+func why(fromFolder string, from room, toFolder string, to room) string {
+	below := to.floor < from.floor || to.floor == from.floor && from.kit && !to.kit
+	switch {
+	case to.kit && !from.kit:
+		return "a test kit is for tests and other kits"
+	case !below && !besides(fromFolder, from, toFolder, to):
+		return fmt.Sprintf("imports point strictly down, not from floor %d to floor %d", from.floor, to.floor)
+	case (to.wing == who || to.wing == what) && from.wing != to.wing && from.wing != joint:
+		return fmt.Sprintf("the %s does not open the %s, only host joins the wings", from.wing, to.wing)
+	}
+	return ""
+}
+
+// besides reports whether a package may import one of its own floor. A brick,
+// and a program on the roof, may be made of several packages.
+func besides(fromFolder string, from room, toFolder string, to room) bool {
+	if from.floor != to.floor {
+		return false
+	}
+	if _, ok := sideways[[2]string{fromFolder, toFolder}]; ok {
+		return true
+	}
+	return (from.floor == 0 || from.floor == roof) && unit(fromFolder) == unit(toFolder)
+}
+
+// unit returns the first two elements of a folder: one brick, one program.
+func unit(folder string) string {
+	parts := strings.SplitN(folder, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/")
+}
+
+// forTests reports whether an import from outside the module belongs in tests.
+func forTests(path string) bool {
+	return path == "testing" || strings.HasPrefix(path, "testing/") || path == "net/http/httptest"
+}
+
+func checkFloors(tr *tree) []string {
+	const cure = "give it one in internal/layers/floors_test.go"
+	var problems []string
+	for _, p := range tr.sorted() {
+		from, ok := roomOf(p.folder)
+		if !ok {
+			problems = append(problems, fmt.Sprintf("package %s has no floor: %s", p.folder, cure))
+			continue
+		}
+		for _, f := range p.production() {
+			for _, spec := range f.ast.Imports {
+				path := importPath(spec)
+				reason := ""
+				folder, ours := strings.CutPrefix(path, module+"/")
+				switch {
+				case path == "go.uber.org/goleak" || strings.HasPrefix(path, "go.uber.org/goleak/"):
+					reason = "it is for tests only"
+				case forTests(path) && !from.kit:
+					reason = "it is for tests and test kits"
+				case ours:
+					to, ok := roomOf(folder)
+					if !ok {
+						reason = "that package has no floor: " + cure
+					} else {
+						reason = why(p.folder, from, folder, to)
+					}
+				}
+				if reason != "" {
+					problems = append(problems, fmt.Sprintf("%s%s imports %s: %s", tr.at(spec.Pos()), p.folder, path, reason))
+				}
+			}
+		}
+	}
+	return problems
+}
+
+func TestImportsPointDown(t *testing.T) { report(t, checkFloors(repository(t))) }
+
+func TestHouse(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range house {
+		if seen[r.path] {
+			t.Errorf("%s has two places", r.path)
+		}
+		seen[r.path] = true
+	}
+	for pair, reason := range sideways {
+		from, ok1 := roomOf(pair[0])
+		to, ok2 := roomOf(pair[1])
+		if !ok1 || !ok2 || from.floor != to.floor || reason == "" {
+			t.Errorf("sideways %v: want two packages of one floor and a reason", pair)
+		}
+		if _, both := sideways[[2]string{pair[1], pair[0]}]; both {
+			t.Errorf("sideways %v is listed in both directions", pair)
+		}
+	}
+}
+
+func TestFloorsSeeProblems(t *testing.T) {
+	src := func(name string, imports ...string) string {
+		text := "package " + name + "\n"
+		for _, i := range imports {
+			text += fmt.Sprintf("import _ %q\n", i)
+		}
+		return text
+	}
+	tr := sketch(t, map[string]string{
+		"internal/a/a.go":               src("a", module+"/internal/a/b", module+"/internal/c", module+"/mcp"),
+		"mcp/mcp.go":                    src("mcp", module+"/internal/a", "testing", module+"/mcp/mcptest"),
+		"mcp/mcp_test.go":               src("mcp_test", module+"/transport", "testing", module+"/mcp/mcptest"),
+		"mcp/mcptest/kit.go":            src("mcptest", module+"/mcp", "testing", "go.uber.org/goleak"),
+		"transport/transport.go":        src("transport", module+"/mcp", module+"/auth", module+"/nowhere"),
+		"transport/transporttest/t.go":  src("transporttest", module+"/mcp/mcptest", module+"/transport", module+"/session/drivertest"),
+		"registry/registry.go":          src("registry", module+"/auth", module+"/transport"),
+		"session/session.go":            src("session", module+"/session/driver", module+"/transport", "net/http/httptest"),
+		"host/host.go":                  src("host", module+"/host/config", module+"/session", module+"/registry", module+"/host/admin"),
+		"host/config/config.go":         src("config", module+"/host", module+"/internal/a", module+"/registry"),
+		"cmd/mcpbelt/main.go":           src("main", module+"/cmd/mcpbelt/flags", module+"/host/admin", module+"/cmd/other"),
+		"internal/conformance/c/c.go":   src("main", module+"/transport", module+"/internal/a", module+"/auth"),
+		"surprise/surprise.go":          src("surprise"),
+		"registry/codemode/codemode.go": src("codemode", module+"/registry"),
+	})
+	expect(t, checkFloors(tr),
+		"internal/a/a.go:3: internal/a imports "+module+"/internal/c: imports point strictly down, not from floor 0 to floor 0",
+		"internal/a/a.go:4: internal/a imports "+module+"/mcp: imports point strictly down, not from floor 0 to floor 1",
+		"mcp/mcp.go:3: mcp imports testing: it is for tests and test kits",
+		"mcp/mcp.go:4: mcp imports "+module+"/mcp/mcptest: a test kit is for tests and other kits",
+		"mcp/mcptest/kit.go:4: mcp/mcptest imports go.uber.org/goleak: it is for tests only",
+		"transport/transport.go:3: transport imports "+module+"/auth: imports point strictly down, not from floor 2 to floor 2",
+		"transport/transport.go:4: transport imports "+module+"/nowhere: that package has no floor: give it one in internal/layers/floors_test.go",
+		"transport/transporttest/t.go:4: transport/transporttest imports "+module+"/session/drivertest: imports point strictly down, not from floor 2 to floor 2",
+		"registry/registry.go:2: registry imports "+module+"/auth: the WHAT wing does not open the WHO wing, only host joins the wings",
+		"session/session.go:3: session imports "+module+"/transport: the WHO wing does not open the WHAT wing, only host joins the wings",
+		"session/session.go:4: session imports net/http/httptest: it is for tests and test kits",
+		"host/host.go:5: host imports "+module+"/host/admin: imports point strictly down, not from floor 4 to floor 5",
+		"host/config/config.go:2: host/config imports "+module+"/host: imports point strictly down, not from floor 4 to floor 4",
+		"host/config/config.go:4: host/config imports "+module+"/registry: the hall does not open the WHAT wing, only host joins the wings",
+		"cmd/mcpbelt/main.go:4: cmd/mcpbelt imports "+module+"/cmd/other: imports point strictly down, not from floor 6 to floor 6",
+		"package surprise has no floor: give it one in internal/layers/floors_test.go",
+	)
+}

@@ -1,0 +1,58 @@
+package layers
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// goTool runs the go command in a folder of the repository and returns what it
+// printed. goos is the system to build for; empty is the one at hand.
+func goTool(t *testing.T, folder, goos string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(folder))
+	if goos != "" {
+		cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64")
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("in %s: go %s: %v\n%s", folder, strings.Join(args, " "), err, stderr.String())
+	}
+	return out
+}
+
+// systems are those that the library is built for; an answer that depends on
+// the system is asked for each.
+func systems() []string { return []string{"darwin", "linux", "windows"} }
+
+// A listed is one package as `go list -json` describes it.
+type listed struct {
+	ImportPath string
+	Export     string
+	Module     *struct{ Path, Version string }
+}
+
+// goList runs go list with the given arguments.
+func goList(t *testing.T, folder, goos string, args ...string) []*listed {
+	t.Helper()
+	args = append([]string{"list", "-json=ImportPath,Export,Module"}, args...)
+	dec := json.NewDecoder(strings.NewReader(string(goTool(t, folder, goos, args...))))
+	var pkgs []*listed
+	for {
+		p := new(listed)
+		if err := dec.Decode(p); err == io.EOF {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}

@@ -1,0 +1,69 @@
+package layers
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// golden compares lines, which it sorts, with the lines of testdata/name that
+// are no comments. With -update it writes the file instead.
+func golden(t *testing.T, name, heading string, lines []string) {
+	t.Helper()
+	lines = slices.Clone(lines)
+	slices.Sort(lines)
+	path := filepath.Join("testdata", name)
+	if *update {
+		text := "# " + heading + "\n# Written by `make api`.\n" + strings.Join(lines, "\n") + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" && !strings.HasPrefix(line, "#") {
+			want = append(want, line)
+		}
+	}
+	if diff := diffSorted(want, lines); len(diff) > 0 {
+		t.Errorf("%s differs (- was, + is now):\n\t%s\nIf the change is meant, run `make api` and commit the file.",
+			path, strings.Join(diff, "\n\t"))
+	}
+}
+
+// diffSorted returns the lines that are in only one of two sorted lists.
+func diffSorted(old, new []string) []string {
+	var diff []string
+	for len(old) > 0 || len(new) > 0 {
+		switch {
+		case len(new) == 0 || len(old) > 0 && old[0] < new[0]:
+			diff = append(diff, "- "+old[0])
+			old = old[1:]
+		case len(old) == 0 || new[0] < old[0]:
+			diff = append(diff, "+ "+new[0])
+			new = new[1:]
+		default:
+			old, new = old[1:], new[1:]
+		}
+	}
+	return diff
+}
+
+func TestDiffSorted(t *testing.T) {
+	got := diffSorted([]string{"a", "b", "d"}, []string{"a", "c", "d", "e"})
+	if want := []string{"- b", "+ c", "+ e"}; !slices.Equal(got, want) {
+		t.Errorf("diff is %q, want %q", got, want)
+	}
+	if got := diffSorted([]string{"a"}, []string{"a"}); len(got) > 0 {
+		t.Errorf("diff of equal lists is %q", got)
+	}
+}

@@ -1,0 +1,105 @@
+package layers
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+	"testing"
+)
+
+// checkState finds init functions and package-level variables that somebody
+// could write. Variables that are allowed: error values, compiled regular
+// expressions, embedded files, and assertions that a type has an interface.
+func checkState(tr *tree) []string {
+	var problems []string
+	for _, p := range tr.sorted() {
+		for _, f := range p.production() {
+			for _, decl := range f.ast.Decls {
+				switch d := decl.(type) {
+				case *ast.FuncDecl:
+					if d.Recv == nil && d.Name.Name == "init" {
+						problems = append(problems, tr.at(d.Pos())+"init function: do the work where it is asked for")
+					}
+				case *ast.GenDecl:
+					if d.Tok != token.VAR {
+						continue
+					}
+					for _, spec := range d.Specs {
+						v := spec.(*ast.ValueSpec)
+						if !f.allowedVar(d, v) {
+							problems = append(problems, fmt.Sprintf(
+								"%svar %s: package-level state; make it a constant, a function, or a field of what owns it", tr.at(v.Pos()), v.Names[0].Name))
+						}
+					}
+				}
+			}
+		}
+	}
+	return problems
+}
+
+func (f *file) allowedVar(d *ast.GenDecl, v *ast.ValueSpec) bool {
+	if embeds(v.Doc) || !d.Lparen.IsValid() && embeds(d.Doc) {
+		return true
+	}
+	if v.Names[0].Name == "_" && v.Type != nil {
+		return true
+	}
+	for _, value := range v.Values {
+		if !f.isCall(value, "errors", "New") && !f.isCall(value, "fmt", "Errorf") && !f.isCall(value, "regexp", "MustCompile") {
+			return false
+		}
+	}
+	return len(v.Values) > 0
+}
+
+func embeds(doc *ast.CommentGroup) bool {
+	if doc == nil {
+		return false
+	}
+	for _, c := range doc.List {
+		if strings.HasPrefix(c.Text, "//go:embed ") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNoGlobalState(t *testing.T) { report(t, checkState(repository(t))) }
+
+func TestStateSeesProblems(t *testing.T) {
+	const cure = ": package-level state; make it a constant, a function, or a field of what owns it"
+	tr := sketch(t, map[string]string{
+		"mcp/a.go": `package mcp
+import ("errors"; fmt2 "fmt"; "regexp"; "sync")
+var errA = errors.New("a")
+var ErrB = fmt2.Errorf("b")
+var (
+	re = regexp.MustCompile("c")
+	_ error = (*T)(nil)
+	//go:embed page.html
+	page string
+	cache = map[string]int{}
+)
+//go:embed other.html
+var other string
+var mu sync.Mutex
+var errC, count = errors.New("c"), 1
+type T struct{}
+func (T) init() {}
+func init() {}
+`,
+		"mcp/a_test.go":      "package mcp\nvar update = 1\n",
+		"examples/x/main.go": "package main\nvar flagged = new(int)\nfunc main() {}\n",
+		"cmd/x/main.go":      "package main\nimport errors \"example.com/errors\"\nvar e = errors.New(1)\n",
+	})
+	expect(t, checkState(tr),
+		"mcp/a.go:10: var cache"+cure,
+		"mcp/a.go:14: var mu"+cure,
+		"mcp/a.go:15: var errC"+cure,
+		"mcp/a.go:18: init function: do the work where it is asked for",
+		"examples/x/main.go:2: var flagged"+cure,
+		"cmd/x/main.go:3: var e"+cure,
+	)
+}
