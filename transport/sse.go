@@ -169,6 +169,9 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 	if err := c.send(ctx, requestFrame(call.ID, method, params)); err != nil {
 		// The answer may have come all the same.
 		if _, ended, failed := call.Poll(opts.Progress); !ended || failed != nil {
+			if ctx.Err() != nil && !mcp.SafeToRetry(err) {
+				c.cancel(call.ID) // it may run before its post is answered
+			}
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -147,5 +148,35 @@ func TestSSEPostRefused(t *testing.T) {
 			t.Errorf("%d: got %v", code, err)
 		}
 		wantOutcome(t, err, want)
+	}
+}
+
+// A caller that gives up before its post is answered has the call cancelled
+// too: the server may be running it already.
+func TestSSECancelsWhatIsBeingPosted(t *testing.T) {
+	running, cancelled := make(chan struct{}), make(chan string, 1)
+	l := dial(t, &transport.SSE{URL: listen(t, newOldServer(func(p *post, _ chan<- string) {
+		if p.Method == "notifications/cancelled" {
+			cancelled <- string(p.Params)
+			p.WriteHeader(http.StatusAccepted)
+			return
+		}
+		close(running)
+		<-p.r.Context().Done()
+	}))})
+	ctx, giveUp := context.WithCancel(bounded(t))
+	go func() {
+		<-running
+		giveUp()
+	}()
+	_, err := l.Call(ctx, "tools/call", json.RawMessage(`{"name":"x"}`), nil)
+	wantOutcome(t, err, mcp.Unknown)
+	select {
+	case params := <-cancelled:
+		if !strings.Contains(params, "requestId") {
+			t.Errorf("cancelled with %s", params)
+		}
+	case <-bounded(t).Done():
+		t.Error("the server was not told")
 	}
 }
