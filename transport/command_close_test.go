@@ -87,7 +87,7 @@ func TestCommandCloseKills(t *testing.T) {
 // The server ignores the end of its stdin but not SIGTERM.
 func TestCommandCloseTerminates(t *testing.T) {
 	recipe := transporttest.Child("term")
-	recipe.CloseTimeout = 200 * time.Millisecond
+	recipe.CloseTimeout = 4 * time.Second // half of it for the server to terminate
 	out := watch(recipe)
 	l := dial(t, recipe)
 	out.await(t, "ready")

@@ -26,7 +26,9 @@ func TestCommandServerNeverReads(t *testing.T) {
 	recipe := transporttest.Child("hang")
 	recipe.CloseTimeout = 20 * time.Millisecond
 	l := dial(t, recipe)
-	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	// Time enough to fill the pipe: a frame of which nothing was written would
+	// leave the connection as it is.
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
 	defer stop()
 	_, err := l.Call(ctx, "tools/call", large(1<<20), nil)
 	if !errors.Is(err, context.DeadlineExceeded) {
