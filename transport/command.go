@@ -22,6 +22,9 @@ const (
 	// killTimeout bounds the wait for a killed process. Only one that hangs in
 	// the kernel takes longer.
 	killTimeout = 2 * time.Second
+	// orphanTimeout bounds the wait for what a server left behind and was
+	// killed with it, but is reaped by others.
+	orphanTimeout = time.Second
 	// stderrInError is how much of stderr an [ExitError] carries.
 	stderrInError = 4 << 10
 	stderrKept    = 64 << 10
@@ -199,6 +202,7 @@ func (c *commandConn) Close() error {
 		c.wait()
 		if c.exits(0) {
 			c.wg.Wait()
+			c.group.awaitEmpty(orphanTimeout)
 		}
 		c.group.release()
 	})

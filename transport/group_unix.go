@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // A group is the process group of a child, which the child leads.
@@ -29,6 +30,17 @@ func (g *group) release()   {}
 // stays taken while the leader is not reaped or another member lives, and
 // without either the group is empty and nothing is signalled after await.
 func (g *group) signal(s syscall.Signal) { _ = syscall.Kill(-g.process.Pid, s) }
+
+// awaitEmpty waits until a killed group has no member left, but not longer than
+// for the given time: where nobody reaps orphans, they stay as zombies.
+func (g *group) awaitEmpty(within time.Duration) {
+	const look = time.Millisecond
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(look) {
+		if syscall.Kill(-g.process.Pid, 0) != nil {
+			return
+		}
+	}
+}
 
 func signalName(state *os.ProcessState) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {

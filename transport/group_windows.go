@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -64,6 +65,9 @@ func (g *group) kill() {
 		_ = windows.TerminateJobObject(g.job, 1)
 	}
 }
+
+// awaitEmpty does nothing: terminating a job ends its processes at once.
+func (g *group) awaitEmpty(time.Duration) {}
 
 func (g *group) release() {
 	g.mu.Lock()
