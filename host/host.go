@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // ErrClosed is returned by the methods of a [Host] that was closed.
@@ -36,6 +37,7 @@ type Host struct {
 
 	changing chan struct{}  // holds a token while servers are started or stopped
 	retiring sync.WaitGroup // replaced and removed servers that finish their calls
+	watchdog transport.Watchdog
 
 	mu      sync.Mutex // guards the following
 	servers []*server  // in the order of the configuration; replaced, never changed
@@ -280,7 +282,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.retiring.Wait()
 	h.cancel()
 	h.broadcast()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, h.watchdog.Close())...) // last, when no server is left
 }
 
 // Close ends all servers and the calls under way. It returns when no process

@@ -84,7 +84,15 @@ func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 				if refuse {
 					return errors.New("down for maintenance")
 				}
-				return newServer("s").Run(ctx, tr)
+				// Its connection ends at once, whatever it does at that moment.
+				served := make(chan error, 1)
+				go func() { served <- newServer("s").Run(context.WithoutCancel(ctx), tr) }()
+				select {
+				case err := <-served:
+					return err
+				case <-ctx.Done():
+					return ctx.Err()
+				}
 			}}, nil
 		}}
 		h := open(t, path, opts)

@@ -126,7 +126,7 @@ func (s *server) transport() (mcp.Transport, error) {
 		for name, value := range e.Env {
 			env = append(env, name+"="+value.Reveal())
 		}
-		return &transport.Command{Path: e.Command, Args: e.Args, Dir: e.Cwd, Env: env, Stderr: s.logStderr()}, nil
+		return &transport.Command{Path: e.Command, Args: e.Args, Dir: e.Cwd, Env: env, Stderr: s.logStderr(), Watchdog: &s.host.watchdog}, nil
 	case config.TransportHTTP:
 		return &transport.HTTP{URL: e.URL, Header: header, OAuth: login}, nil
 	case config.TransportSSE:

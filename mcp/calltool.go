@@ -58,21 +58,40 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 		return nil, c.explain(&request{method: methodCallTool}, err)
 	}
 	defer c.leave()
-	call := &toolCall{client: c, name: name, args: args, deadline: time.Now().Add(o.CallTimeout), opts: o}
+	call := &toolCall{client: c, name: name, args: args, opts: o}
+	call.prepare()
 	return call.run(ctx)
 }
 
 // A toolCall is one CallTool with all its rounds.
 type toolCall struct {
-	client   *Client
-	name     string
-	args     json.RawMessage
-	opts     CallToolOptions
-	deadline time.Time
-
-	responses json.RawMessage // to the server's last wishes
-	state     json.RawMessage // to be given back to the server
+	client  *Client
+	name    string
+	args    json.RawMessage
+	opts    CallToolOptions
+	request request
+	first   flight // of the first request
+	sent    bool   // first is used
+	room    [48]byte
 }
+
+// prepare writes the request, but for what later rounds add.
+func (t *toolCall) prepare() {
+	t.request = request{
+		method: methodCallTool,
+		tool:   t.name,
+		params: [4]member{{"name", t.quoted()}, {"arguments", t.args}, {"inputResponses", nil}, {"requestState", nil}},
+		meta:   t.opts.Meta,
+		call:   t,
+		idle:   t.opts.IdleTimeout,
+		total:  t.opts.CallTimeout,
+		until:  time.Now().Add(t.opts.CallTimeout),
+	}
+}
+
+// quoted returns the name of the tool as a JSON string, without taking memory
+// for one that is short.
+func (t *toolCall) quoted() json.RawMessage { return appendQuoted(t.room[:0], t.name) }
 
 func (t *toolCall) run(ctx context.Context) (*CallToolResult, error) {
 	busy := 0
@@ -110,11 +129,11 @@ func (t *toolCall) run(ctx context.Context) (*CallToolResult, error) {
 
 // fulfil gives the server what it needs, within the time of the call.
 func (t *toolCall) fulfil(ctx context.Context, need *inputRequired) error {
-	ctx, stop := context.WithDeadline(ctx, t.deadline)
+	ctx, stop := context.WithDeadline(ctx, t.request.until)
 	defer stop()
 	defer context.AfterFunc(t.client.closing, stop)()
 	responses, err := t.client.fulfil(ctx, need.requests)
-	t.responses, t.state = responses, need.state
+	t.request.params[2].value, t.request.params[3].value = responses, need.state
 	return err
 }
 
@@ -122,15 +141,24 @@ func (t *toolCall) fulfil(ctx context.Context, need *inputRequired) error {
 // because of its header fields: the schema that asks for them has changed since
 // it was listed, and the call was not run.
 func (t *toolCall) send(ctx context.Context) (json.RawMessage, *life, error) {
-	raw, l, err := t.client.send(ctx, t.request())
-	if !headerMismatch(err) {
+	raw, l, err := t.sendOnce(ctx)
+	if err == nil || !headerMismatch(err) {
 		return raw, l, err
 	}
 	t.client.forgetTools()
 	if _, listErr := t.client.Tools(ctx); listErr != nil {
 		return nil, nil, err
 	}
-	return t.client.send(ctx, t.request())
+	return t.sendOnce(ctx)
+}
+
+func (t *toolCall) sendOnce(ctx context.Context) (json.RawMessage, *life, error) {
+	t.request.header = headerFields(t.client.knownTool(t.name).headers, t.args)
+	if t.sent {
+		return t.client.send(ctx, &t.request)
+	}
+	t.sent = true
+	return t.client.sendWith(ctx, &t.request, &t.first)
 }
 
 // headerMismatch reports whether a server of revision 2026-07-28 refused a
@@ -139,29 +167,6 @@ func headerMismatch(err error) bool {
 	const code = -32020
 	var refused *ServerError
 	return errors.As(err, &refused) && refused.Err.Code == code
-}
-
-func (t *toolCall) request() *request {
-	return &request{
-		method: methodCallTool,
-		tool:   t.name,
-		params: func(meta json.RawMessage) json.RawMessage {
-			return object(
-				member{"_meta", meta},
-				member{"name", quote(t.name)},
-				member{"arguments", t.args},
-				member{"inputResponses", t.responses},
-				member{"requestState", t.state},
-			)
-		},
-		header:     headerFields(t.client.knownTool(t.name).headers, t.args),
-		meta:       t.opts.Meta,
-		progress:   t.progress,
-		idle:       t.opts.IdleTimeout,
-		total:      t.opts.CallTimeout,
-		until:      t.deadline,
-		repeatable: t.repeatable,
-	}
 }
 
 // progress hands one notification on. Every call asks for progress, since it

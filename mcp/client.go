@@ -37,8 +37,10 @@ type Client struct {
 	announce chan struct{} // capacity 1: the server announced other tools
 
 	turns  chan struct{} // one token for each request in flight
+	queued atomic.Int64  // requests that wait for one
 	asking chan struct{} // one token for each elicitation under way
 	tokens atomic.Int64  // progress tokens given out
+	clocks clocks
 	tools  toolCache
 }
 
@@ -268,7 +270,7 @@ func (c *Client) broadcastLocked() {
 }
 
 // poke leaves a note for a loop that looks at ch, unless one lies there already.
-func poke(ch chan struct{}) {
+func poke(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:

@@ -33,21 +33,41 @@ func at(path string, err error) error {
 	return &ProtocolError{Path: path, Err: err}
 }
 
-func decodeString(dst *string, key string, value []byte) error {
+func decodeString(dst *string, key, value []byte) error {
 	text, ok := jsonscan.String(value)
 	if !ok && string(value) != "null" {
-		return at(key, errNotString)
+		return at(string(key), errNotString)
 	}
 	*dst = text
 	return nil
 }
 
-// decodeInto decodes parts that need no exactness, such as annotations.
-func decodeInto(dst any, key string, value []byte) error {
-	if err := json.Unmarshal(value, dst); err != nil {
-		return at(key, errors.New("wrong type"))
+// decodeText is decodeString without a copy.
+func decodeText(key, value []byte) ([]byte, error) {
+	text, ok := jsonscan.Text(value)
+	if !ok && string(value) != "null" {
+		return nil, at(string(key), errNotString)
 	}
-	return nil
+	return text, nil
+}
+
+// decodeAs decodes parts that need no exactness, such as annotations.
+func decodeAs[T any](key, value []byte) (T, error) {
+	var v T
+	if err := json.Unmarshal(value, &v); err != nil {
+		return v, at(string(key), errors.New("wrong type"))
+	}
+	return v, nil
+}
+
+func decodeBool(key, value []byte) (bool, error) {
+	switch string(value) {
+	case "true":
+		return true, nil
+	case "false", "null":
+		return false, nil
+	}
+	return false, at(string(key), errors.New("neither true nor false"))
 }
 
 // decodeTool decodes a tool. To revision 2026-07-28 one is invalid whose schema
@@ -59,7 +79,7 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 	t := &Tool{}
 	var err error
 	for key, value := range jsonscan.Fields(raw) {
-		switch key {
+		switch string(key) {
 		case "name":
 			err = decodeString(&t.Name, key, value)
 		case "title":
@@ -71,11 +91,11 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		case "outputSchema":
 			t.OutputSchema, err = decodeSchema(key, value)
 		case "annotations":
-			err = decodeInto(&t.Annotations, key, value)
+			t.Annotations, err = decodeAs[*ToolAnnotations](key, value)
 		case "icons":
-			err = decodeInto(&t.Icons, key, value)
+			t.Icons, err = decodeAs[[]Icon](key, value)
 		case "_meta":
-			err = decodeInto(&t.Meta, key, value)
+			t.Meta, err = decodeAs[Meta](key, value)
 		}
 		if err != nil {
 			return nil, err
@@ -93,12 +113,12 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 }
 
 // decodeSchema keeps a schema as it is. The value nil stands for no schema.
-func decodeSchema(key string, value []byte) (any, error) {
+func decodeSchema(key, value []byte) (any, error) {
 	switch {
 	case string(value) == "null":
 		return nil, nil
 	case value[0] != '{' && value[0] != 't' && value[0] != 'f':
-		return nil, at(key, errors.New("not a JSON Schema"))
+		return nil, at(string(key), errors.New("not a JSON Schema"))
 	}
 	return json.RawMessage(value), nil
 }
@@ -116,22 +136,34 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, nil, at("result", errNotObject)
 	}
-	res := &CallToolResult{Content: []Content{}}
-	need := &inputRequired{}
+	// Most results have one block of content, for which there is room.
+	whole := &struct {
+		CallToolResult
+		room [1]Content
+	}{}
+	res := &whole.CallToolResult
+	res.Content = whole.room[:0]
+	var need inputRequired
 	kind := "complete"
 	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch key {
-		case "content":
-			res.Content, err = decodeContents(key, value)
+	c := jsonscan.Walk(raw)
+	for key := range c.Members() {
+		if string(key) == "content" {
+			if res.Content, err = decodeContents(&c, res.Content); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		value := c.Value()
+		switch string(key) {
 		case "structuredContent":
 			if string(value) != "null" {
 				res.StructuredContent = json.RawMessage(value)
 			}
 		case "isError":
-			err = decodeInto(&res.IsError, key, value)
+			res.IsError, err = decodeBool(key, value)
 		case "_meta":
-			err = decodeInto(&res.Meta, key, value)
+			res.Meta, err = decodeAs[Meta](key, value)
 		case "resultType":
 			err = decodeString(&kind, key, value)
 		case "inputRequests":
@@ -149,15 +181,16 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 	case kind == "complete" || kind == "":
 		return res, nil, nil
 	case kind == "input_required" && modern:
-		return nil, need, nil
+		asked := need // or every answer would put it on the heap
+		return nil, &asked, nil
 	}
 	return nil, nil, at("resultType", fmt.Errorf("%q is not known in this revision", kind))
 }
 
 // decodeRequests keeps the wishes of a server, or nil if it has none.
-func decodeRequests(key string, value []byte) (json.RawMessage, error) {
+func decodeRequests(key, value []byte) (json.RawMessage, error) {
 	if value[0] != '{' && string(value) != "null" {
-		return nil, at(key, errNotObject)
+		return nil, at(string(key), errNotObject)
 	}
 	for range jsonscan.Fields(value) {
 		return value, nil
@@ -165,18 +198,16 @@ func decodeRequests(key string, value []byte) (json.RawMessage, error) {
 	return nil, nil
 }
 
-func decodeContents(key string, value []byte) ([]Content, error) {
-	contents := []Content{}
-	if string(value) == "null" {
-		return contents, nil
+// decodeContents appends the content at the cursor, going down into it: it can be
+// most of the answer.
+func decodeContents(c *jsonscan.Cursor, contents []Content) ([]Content, error) {
+	if kind := c.Kind(); kind != '[' && kind != 'n' {
+		return nil, at("content", errors.New("not an array"))
 	}
-	if value[0] != '[' {
-		return nil, at(key, errors.New("not an array"))
-	}
-	for element := range jsonscan.Elements(value) {
-		content, err := decodeContent(element)
+	for i := range c.Elements() {
+		content, err := decodeContent(c)
 		if err != nil {
-			return nil, at(fmt.Sprintf("%s[%d]", key, len(contents)), err)
+			return nil, at(fmt.Sprintf("content[%d]", i), err)
 		}
 		contents = append(contents, content)
 	}
@@ -185,7 +216,9 @@ func decodeContents(key string, value []byte) ([]Content, error) {
 
 // A block has the members of all kinds of content.
 type block struct {
-	kind, text, mimeType, uri, name, title, description string
+	kind []byte
+
+	text, mimeType, uri, name, title, description string
 
 	data        []byte
 	size        *int64
@@ -195,16 +228,18 @@ type block struct {
 	icons       []Icon
 }
 
-func decodeContent(raw []byte) (Content, error) {
-	if raw[0] != '{' {
+func decodeContent(c *jsonscan.Cursor) (Content, error) {
+	if c.Kind() != '{' {
 		return nil, errNotObject
 	}
 	var b block
 	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch key {
+	start := c.Pos()
+	for key := range c.Members() {
+		value := c.Value()
+		switch string(key) {
 		case "type":
-			err = decodeString(&b.kind, key, value)
+			b.kind, err = decodeText(key, value)
 		case "text":
 			err = decodeString(&b.text, key, value)
 		case "mimeType":
@@ -220,26 +255,26 @@ func decodeContent(raw []byte) (Content, error) {
 		case "data":
 			b.data, err = decodeBase64(key, value)
 		case "size":
-			err = decodeInto(&b.size, key, value)
+			b.size, err = decodeAs[*int64](key, value)
 		case "resource":
 			b.resource, err = decodeResource(value)
-			err = at(key, err)
+			err = at(string(key), err)
 		case "annotations":
-			err = decodeInto(&b.annotations, key, value)
+			b.annotations, err = decodeAs[*Annotations](key, value)
 		case "_meta":
-			err = decodeInto(&b.meta, key, value)
+			b.meta, err = decodeAs[Meta](key, value)
 		case "icons":
-			err = decodeInto(&b.icons, key, value)
+			b.icons, err = decodeAs[[]Icon](key, value)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return b.content(raw)
+	return b.content(c.From(start))
 }
 
 func (b *block) content(raw []byte) (Content, error) {
-	switch b.kind {
+	switch string(b.kind) {
 	case "text":
 		return &TextContent{Text: b.text, Meta: b.meta, Annotations: b.annotations}, nil
 	case "image":
@@ -271,7 +306,7 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 	r := &ResourceContents{}
 	var err error
 	for key, value := range jsonscan.Fields(raw) {
-		switch key {
+		switch string(key) {
 		case "uri":
 			err = decodeString(&r.URI, key, value)
 		case "mimeType":
@@ -281,7 +316,7 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 		case "blob":
 			r.Blob, err = decodeBase64(key, value)
 		case "_meta":
-			err = decodeInto(&r.Meta, key, value)
+			r.Meta, err = decodeAs[Meta](key, value)
 		}
 		if err != nil {
 			return nil, err
@@ -290,14 +325,14 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 	return r, nil
 }
 
-func decodeBase64(key string, value []byte) ([]byte, error) {
+func decodeBase64(key, value []byte) ([]byte, error) {
 	var text string
 	if err := decodeString(&text, key, value); err != nil {
 		return nil, err
 	}
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, at(key, errors.New("not base64"))
+		return nil, at(string(key), errors.New("not base64"))
 	}
 	return data, nil
 }

@@ -232,7 +232,7 @@ func (c *Client) fulfil(ctx context.Context, requests json.RawMessage) (json.Raw
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		responses = append(responses, member{id, response})
+		responses = append(responses, member{string(id), response})
 	}
 	return object(responses...), nil
 }
@@ -244,15 +244,18 @@ func decodeElicit(raw []byte) (*ElicitParams, error) {
 	params := &ElicitParams{}
 	for key, value := range jsonscan.Fields(raw) {
 		var err error
-		switch key {
+		switch string(key) {
 		case "method":
 			err = decodeString(&method, key, value)
 		case "params":
-			err = decodeInto(params, key, value)
+			params, err = decodeAs[*ElicitParams](key, value)
 		}
 		if err != nil {
 			return nil, err
 		}
+	}
+	if params == nil {
+		params = &ElicitParams{}
 	}
 	if method != methodElicit {
 		return nil, at("method", fmt.Errorf("%q was not declared by this client", method))

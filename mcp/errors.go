@@ -121,6 +121,21 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // Outcome returns [NotSent].
 func (e *UnavailableError) Outcome() Outcome { return NotSent }
 
+// A BusyError reports that a request was turned away because too many are on
+// their way to the server and waiting for their turn. It was not sent.
+type BusyError struct {
+	Server   string // name of the server, as configured
+	InFlight int    // requests in flight: [ClientOptions].MaxInFlight
+	Queued   int    // requests waiting: [ClientOptions].MaxQueued
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("mcp: server %q is busy: %d requests in flight and %d waiting; try again later", e.Server, e.InFlight, e.Queued)
+}
+
+// Outcome returns [NotSent].
+func (e *BusyError) Outcome() Outcome { return NotSent }
+
 // A ServerError is an error with which the server answered a request, as
 // opposed to a tool's own failure, which is a [CallToolResult] with IsError set.
 type ServerError struct {

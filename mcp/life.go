@@ -5,22 +5,34 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A life is one connection, from its handshake to its end. Besides those of the
-// connection it owns one goroutine, which waits for the session to end.
+// connection it owns two goroutines: one waits for the session to end, one pings
+// a silent server.
 type life struct {
-	ctx     context.Context // ends with the life; every request is bound to it
-	end     context.CancelCauseFunc
 	tap     *tap
 	caller  Caller
 	session *sdk.ClientSession
 	info    *sdk.InitializeResult
 	ended   chan struct{} // closed when the session has ended
 	meta    []byte        // members of _meta in every request, each followed by a comma
+
+	pulse pulse
+	watch sync.WaitGroup
+	sick  chan error      // receives why the server must be given up
+	alive context.Context // ends with the life
+	die   context.CancelFunc
+
+	mu      sync.Mutex // guards the following
+	flights map[*flight]struct{}
+	over    error // why it ended; no request is sent any more
 }
 
 func (l *life) modern() bool { return l.info.ProtocolVersion >= Revision20260728 }
@@ -43,11 +55,64 @@ var errEnded = errors.New("the connection ended")
 func (l *life) close(cause error, grace time.Duration) {
 	l.end(cause)
 	l.tap.finish()
+	l.watch.Wait() // its ping ends with the connection
 	within(grace, func() {
 		_ = l.session.Close()
 		<-l.ended
 		l.tap.wait()
 	})
+}
+
+// board binds a flight to the life.
+func (l *life) board(f *flight) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.over
+	}
+	l.flights[f] = struct{}{}
+	return nil
+}
+
+func (l *life) leave(f *flight) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.flights, f)
+}
+
+// carries reports whether a request is on its way.
+func (l *life) carries() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.flights) > 0
+}
+
+// stateless reports whether nothing is lost with the connection, nor gained by a
+// new one.
+func (l *life) stateless() bool {
+	s, ok := l.tap.conn.(interface{ Stateless() bool })
+	return ok && s.Stateless()
+}
+
+// working reports whether the server is known to be at work.
+func (l *life) working() bool {
+	w, ok := l.tap.conn.(interface{ Working() bool })
+	return ok && w.Working()
+}
+
+// end cancels all flights.
+func (l *life) end(cause error) {
+	if cause == nil {
+		cause = errEnded
+	}
+	l.mu.Lock()
+	l.over = cause
+	l.die()
+	flights := slices.Collect(maps.Keys(l.flights))
+	l.mu.Unlock()
+	for _, f := range flights {
+		f.cancel(context.Canceled, cause)
+	}
 }
 
 // within runs f and waits for it, but not longer than d.
@@ -101,8 +166,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	if patient {
 		patience = c.opts.ConnectTimeout
 	}
-	t := newTap(conn, patience)
-	lifeCtx, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	t := newTap(conn, patience, c.announce)
 	type shaken struct {
 		session *sdk.ClientSession
 		err     error
@@ -122,7 +186,6 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		}
 	case <-ctx.Done():
 		s.err = ctx.Err()
-		end(s.err)
 		t.finish()
 		within(c.opts.CloseTimeout, func() {
 			if late := <-done; late.err == nil {
@@ -131,27 +194,34 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		})
 	}
 	if s.err != nil {
-		end(s.err)
 		t.finish()
 		within(c.opts.CloseTimeout, t.wait)
 		return nil, t, s.err
 	}
 	l := &life{
-		ctx:     lifeCtx,
-		end:     end,
 		tap:     t,
 		caller:  t.caller(),
 		session: s.session,
 		info:    s.session.InitializeResult(),
 		ended:   make(chan struct{}),
+		sick:    make(chan error, 1),
+		flights: make(map[*flight]struct{}),
 	}
+	l.alive, l.die = context.WithCancel(c.closing)
+	l.pulse.beat()
 	if l.modern() {
 		l.meta = c.requestMeta(l.info.ProtocolVersion)
 	}
+	t.pulse.Store(&l.pulse)
 	go func() {
 		_ = l.session.Wait()
 		close(l.ended)
 	}()
+	l.watch.Go(func() {
+		if err := c.watchHealth(l); err != nil {
+			l.sick <- err
+		}
+	})
 	return l, t, nil
 }
 
@@ -188,9 +258,8 @@ func (o once) Connect(context.Context) (sdk.Connection, error) { return o.conn, 
 func (c *Client) sdkClient() *sdk.Client {
 	client := sdk.NewClient(c.opts.Implementation, &sdk.ClientOptions{
 		Capabilities: c.capabilities(),
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			poke(c.announce)
-		},
+		// With a handler the session subscribes. The tap takes what comes of it.
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {},
 	})
 	client.AddReceivingMiddleware(c.serveElicitations())
 	return client

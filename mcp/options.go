@@ -40,9 +40,19 @@ type ClientOptions struct {
 	// do not return when their context ends. Default: 5 s.
 	CloseTimeout time.Duration
 
+	// HealthInterval is how long the server may be silent before it is asked for
+	// a sign of life, if nothing is asked of it otherwise. A server that leaves
+	// three pings in a row unanswered, while no request is on its way or may
+	// still run and its process does no work, gets a new connection.
+	// Connections without state are not pinged. Default: 1 min. Negative: never.
+	HealthInterval time.Duration
+
 	// MaxInFlight bounds the requests that wait for the server at one time;
 	// further ones wait for their turn. Default: 64.
 	MaxInFlight int
+	// MaxQueued bounds those that wait for their turn; further ones fail with a
+	// [*BusyError]. Default: 1,024. Negative: none waits.
+	MaxQueued int
 	// MaxTools and MaxPages bound the server's list of tools, in tools and in
 	// pages. Defaults: 5,000 and 1,000.
 	MaxTools, MaxPages int
@@ -59,7 +69,9 @@ const (
 	defaultIdleTimeout    = 60 * time.Second
 	defaultCallTimeout    = 10 * time.Minute
 	defaultCloseTimeout   = 5 * time.Second
+	defaultHealthInterval = time.Minute
 	defaultMaxInFlight    = 64
+	defaultMaxQueued      = 1_024
 	defaultMaxTools       = 5_000
 	defaultMaxPages       = 1_000
 	defaultMaxCatalog     = 32 << 20
@@ -82,6 +94,12 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	orDefault(&c.IdleTimeout, defaultIdleTimeout)
 	orDefault(&c.CallTimeout, defaultCallTimeout)
 	orDefault(&c.CloseTimeout, defaultCloseTimeout)
+	if c.HealthInterval == 0 {
+		c.HealthInterval = defaultHealthInterval
+	}
+	if c.MaxQueued == 0 {
+		c.MaxQueued = defaultMaxQueued
+	}
 	orDefault(&c.MaxInFlight, defaultMaxInFlight)
 	orDefault(&c.MaxTools, defaultMaxTools)
 	orDefault(&c.MaxPages, defaultMaxPages)

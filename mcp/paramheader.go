@@ -46,7 +46,7 @@ func paramHeaders(schema json.RawMessage) ([]paramHeader, error) {
 func count(value []byte) int {
 	n := 0
 	for key, inner := range jsonscan.Fields(value) {
-		switch key {
+		switch string(key) {
 		case annotationHeader:
 			n++
 		case "properties":
@@ -73,11 +73,11 @@ type headerFinder struct {
 
 func (f *headerFinder) properties(schema []byte, path []string) {
 	for key, value := range jsonscan.Fields(schema) {
-		if key != "properties" {
+		if string(key) != "properties" {
 			continue
 		}
 		for name, property := range jsonscan.Fields(value) {
-			f.property(property, append(path[:len(path):len(path)], name))
+			f.property(property, append(path[:len(path):len(path)], string(name)))
 		}
 	}
 }
@@ -86,7 +86,7 @@ func (f *headerFinder) property(schema []byte, path []string) {
 	var annotation []byte
 	kind := ""
 	for key, value := range jsonscan.Fields(schema) {
-		switch key {
+		switch string(key) {
 		case annotationHeader:
 			annotation = value
 		case "type":
@@ -135,7 +135,7 @@ func headerFields(headers []paramHeader, args json.RawMessage) map[string]string
 
 func fieldOf(object []byte, name string) []byte {
 	for key, value := range jsonscan.Fields(object) {
-		if key == name {
+		if string(key) == name {
 			return value
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,10 +14,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// childEnv makes this test binary a server on its standard input and output.
+// childEnv makes this test binary a server on its standard input and output: the
+// canned one of a revision, or a real one.
 const childEnv = "MCPBELT_TEST_CHILD"
 
 func serveChild() {
+	if revision := os.Getenv(childEnv); slices.Contains(eras(), revision) {
+		_ = newCanned(revision).serve(context.Background(), &sdk.IOTransport{Reader: os.Stdin, Writer: os.Stdout})
+		return
+	}
 	if err := echoServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		os.Exit(1)
 	}

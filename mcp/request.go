@@ -12,43 +12,61 @@ import (
 // A request is one request of the client, which may be sent more than once.
 type request struct {
 	method string
-	tool   string // for errors
-	// params writes the parameters around the given _meta, which may be nil.
-	params func(meta json.RawMessage) json.RawMessage
-	header map[string]string // further HTTP header fields
+	tool   string            // for errors
+	params [4]member         // those without a value are left out
 	meta   Meta              // the caller's own members of _meta
+	header map[string]string // further HTTP header fields
+	call   *toolCall         // that it belongs to; nil if it has no side effect
 
-	progress func(json.RawMessage) // nil if the request can have none
-	idle     time.Duration
-	total    time.Duration
-	until    time.Time // when total is over, for all requests that make up a call
-	// repeatable says whether running twice does no harm. It is asked only
-	// after the outcome has become unknown.
-	repeatable func() bool
+	idle  time.Duration
+	total time.Duration
+	until time.Time // when total is over, for all requests that make up a call
 }
+
+// repeatable reports whether running the request twice does no harm.
+func (r *request) repeatable() bool { return r.call == nil || r.call.repeatable() }
 
 // send sends r and returns its result and the life it came from. It sends a
 // second time only what was not sent, or does no harm when repeated.
 func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *life, error) {
+	return c.sendWith(ctx, r, &flight{})
+}
+
+// sendWith is send with memory for the first flight.
+func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {
 	if err := c.takeTurn(ctx); err != nil {
 		return nil, nil, c.explain(r, err)
 	}
 	defer func() { <-c.turns }()
 	var spent *life
+	var failed error // of the first attempt
 	for {
 		l, err := c.acquire(ctx, spent)
 		if err != nil {
-			return nil, nil, c.explain(r, err)
+			return nil, nil, c.explain(r, graver(failed, err))
 		}
-		result, err := c.sendOnce(ctx, l, r)
+		f := first
+		if spent != nil {
+			f = &flight{} // something may still refer to the first
+		}
+		result, err := c.sendOnce(ctx, l, r, f)
 		if err == nil {
 			return result, l, nil
 		}
 		if spent != nil || ctx.Err() != nil || !c.mayRepeat(l, r, err) {
-			return nil, nil, c.explain(r, err)
+			return nil, nil, c.explain(r, graver(failed, err))
 		}
-		spent = l
+		spent, failed = l, err
 	}
+}
+
+// graver returns what to tell of a request that failed twice: that the second
+// attempt was not sent is no news of a first that may have run.
+func graver(first, second error) error {
+	if first != nil && OutcomeOf(first) == Unknown && SafeToRetry(second) {
+		return first
+	}
+	return second
 }
 
 // mayRepeat reports whether a failed request can be sent on a new connection.
@@ -56,11 +74,23 @@ func (c *Client) mayRepeat(l *life, r *request, err error) bool {
 	if !l.tap.over() {
 		return false // no new connection is coming
 	}
-	return SafeToRetry(err) || OutcomeOf(err) == Unknown && r.repeatable != nil && r.repeatable()
+	return SafeToRetry(err) || OutcomeOf(err) == Unknown && r.repeatable()
 }
 
-// takeTurn waits until another request may be in flight.
+// takeTurn waits until another request may be in flight, unless too many wait
+// already.
 func (c *Client) takeTurn(ctx context.Context) error {
+	select {
+	case c.turns <- struct{}{}:
+		return nil
+	default:
+	}
+	limit := max(c.opts.MaxQueued, 0)
+	if int(c.queued.Add(1)) > limit {
+		c.queued.Add(-1)
+		return &BusyError{Server: c.name, InFlight: cap(c.turns), Queued: limit}
+	}
+	defer c.queued.Add(-1)
 	select {
 	case c.turns <- struct{}{}:
 		return nil
@@ -71,45 +101,46 @@ func (c *Client) takeTurn(ctx context.Context) error {
 	}
 }
 
-func (c *Client) sendOnce(ctx context.Context, l *life, r *request) (json.RawMessage, error) {
-	opts := &CallOptions{Header: r.header}
-	if r.progress != nil {
-		opts.ProgressToken = c.tokens.Add(1)
+func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (json.RawMessage, error) {
+	if err := c.launch(ctx, f, l, r); err != nil {
+		return nil, err
 	}
-	meta, err := metaJSON(l, opts.ProgressToken, r.meta)
+	defer f.land(c)
+	params, err := r.encode(l, f.opts.ProgressToken)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)
 	}
-	callCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })()
-	total := time.AfterFunc(time.Until(r.until), func() { cancel(&TimeoutError{"total", r.total}) })
-	defer total.Stop()
-	idle := time.AfterFunc(r.idle, func() { cancel(&TimeoutError{"idle", r.idle}) })
-	defer idle.Stop()
-	if r.progress != nil {
-		opts.Progress = func(params json.RawMessage) {
-			idle.Stop() // what the caller does with it takes none of the server's time
-			r.progress(params)
-			idle.Reset(r.idle)
-		}
+	result, err := l.caller.Call(f, r.method, params, &f.opts)
+	switch OutcomeOf(err) {
+	case Answered:
+		l.pulse.beat()
+	case Unknown:
+		l.pulse.abandoned(r.total)
 	}
-	result, err := l.caller.Call(callCtx, r.method, r.params(meta), opts)
-	if err != nil && ctx.Err() == nil && callCtx.Err() != nil && errors.Is(err, callCtx.Err()) {
-		err = WithOutcome(context.Cause(callCtx), OutcomeOf(err))
+	if err == nil || ctx.Err() != nil {
+		return result, err
 	}
-	return result, err
+	if ended, cause := f.ended(); ended != nil && errors.Is(err, ended) {
+		err = WithOutcome(cause, OutcomeOf(err))
+	}
+	return nil, err
 }
 
-// metaJSON writes _meta, or nothing if it would be empty.
-func metaJSON(l *life, token int64, own Meta) (json.RawMessage, error) {
-	meta := append([]byte{'{'}, l.meta...)
-	if token != 0 {
-		meta = append(meta, `"progressToken":`...)
-		meta = strconv.AppendInt(meta, token, 10)
-		meta = append(meta, ',')
+// encode writes the parameters of the request for one life.
+func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
+	size := len(l.meta) + 64
+	for _, m := range r.params {
+		size += len(m.key) + len(m.value) + 4
 	}
-	for key, value := range own {
+	out := append(make([]byte, 0, size), `{"_meta":{`...)
+	empty := len(out)
+	out = append(out, l.meta...)
+	if token != 0 {
+		out = append(out, `"progressToken":`...)
+		out = strconv.AppendInt(out, token, 10)
+		out = append(out, ',')
+	}
+	for key, value := range r.meta {
 		if key == "progressToken" || len(l.meta) > 0 && isRequestMeta(key) {
 			continue // set already, and two of a key mean nothing
 		}
@@ -117,35 +148,44 @@ func metaJSON(l *life, token int64, own Meta) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("_meta %q: %w", key, err)
 		}
-		meta = fmt.Appendf(meta, "%s:%s,", quote(key), text)
+		out = append(append(append(appendQuoted(out, key), ':'), text...), ',')
 	}
-	if len(meta) == 1 {
-		return nil, nil
+	if len(out) == empty {
+		return appendMembers(append(out[:0], '{'), r.params[:]...), nil
 	}
-	meta[len(meta)-1] = '}'
-	return meta, nil
+	out[len(out)-1] = '}'
+	return appendMembers(out, r.params[:]...), nil
 }
 
-func quote(text string) []byte {
-	quoted, _ := json.Marshal(text) // a string always encodes
-	return quoted
+// appendQuoted appends text as a JSON string.
+func appendQuoted(out []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(text) // a string always encodes
+			return append(out, quoted...)
+		}
+	}
+	return append(append(append(out, '"'), text...), '"')
 }
 
 // explain gives an error its final form: it names the server and the request,
 // and tells the outcome.
 func (c *Client) explain(r *request, err error) error {
 	var unavailable *UnavailableError
+	var busy *BusyError
 	var answer *JSONRPCError
 	var invalid *ProtocolError
+	outcome := OutcomeOf(err)
+	answered := outcome == Answered // else what is inside ended the connection, and answers another request
 	switch {
-	case errors.As(err, &unavailable):
+	case errors.As(err, &unavailable), errors.As(err, &busy):
 		return err
-	case errors.As(err, &answer):
-		return &ServerError{Server: c.name, Method: r.method, Err: answer}
-	case errors.As(err, &invalid):
+	case answered && errors.As(err, &invalid):
 		return &ProtocolError{Server: c.name, Method: r.method, Path: invalid.Path, Err: invalid.Err}
+	case answered && errors.As(err, &answer):
+		return &ServerError{Server: c.name, Method: r.method, Err: answer}
 	}
-	switch OutcomeOf(err) {
+	switch outcome {
 	case Unknown:
 		return &OutcomeUnknownError{Server: c.name, Method: r.method, Tool: r.tool, Err: err}
 	case NotSent:
@@ -158,28 +198,32 @@ func (c *Client) explain(r *request, err error) error {
 // Ping asks the server for a sign of life: by ping, or in revision 2026-07-28,
 // which has no ping, by server/discover.
 func (c *Client) Ping(ctx context.Context) error {
-	r := &request{
-		method:     "ping",
-		params:     func(meta json.RawMessage) json.RawMessage { return object(member{"_meta", meta}) },
-		idle:       c.opts.IdleTimeout,
-		total:      c.opts.CallTimeout,
-		until:      time.Now().Add(c.opts.CallTimeout),
-		repeatable: func() bool { return true },
-	}
 	if err := c.enter(); err != nil {
-		return c.explain(r, err)
+		return c.explain(&request{method: methodPing}, err)
 	}
 	defer c.leave()
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
 		return err
 	}
+	_, _, err = c.send(ctx, c.pingRequest(l))
+	return err
+}
+
+func (c *Client) pingRequest(l *life) *request {
+	r := &request{
+		method: methodPing,
+		idle:   c.opts.IdleTimeout,
+		total:  c.opts.CallTimeout,
+		until:  time.Now().Add(c.opts.CallTimeout),
+	}
 	if l.modern() {
 		r.method = methodDiscover
 	}
-	_, _, err = c.send(ctx, r)
-	return err
+	return r
 }
+
+const methodPing = "ping"
 
 // A member is one member of a JSON object.
 type member struct {
@@ -189,15 +233,20 @@ type member struct {
 
 // object writes a JSON object, leaving out members without a value.
 func object(members ...member) json.RawMessage {
-	out := []byte{'{'}
+	return appendMembers([]byte{'{'}, members...)
+}
+
+// appendMembers appends members to an object, and its end. Those without a
+// value are left out.
+func appendMembers(object []byte, members ...member) []byte {
 	for _, m := range members {
 		if m.value == nil {
 			continue
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
+		if len(object) > 1 {
+			object = append(object, ',')
 		}
-		out = append(append(append(out, quote(m.key)...), ':'), m.value...)
+		object = append(append(appendQuoted(object, m.key), ':'), m.value...)
 	}
-	return append(out, '}')
+	return append(object, '}')
 }

@@ -71,6 +71,10 @@ type State struct {
 	Instructions string
 	// Capabilities are the features that the server offers. Do not change them.
 	Capabilities *ServerCapabilities
+	// Degraded says what does not work as it should although the server
+	// answers, such as the guard that ends its processes should this process
+	// be killed. It is nil if nothing is amiss.
+	Degraded error
 	// PID is the process id of a server that runs as a child process.
 	PID int
 }

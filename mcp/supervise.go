@@ -82,6 +82,7 @@ func (c *Client) began(l *life) {
 		Instructions:    l.info.Instructions,
 		Capabilities:    l.info.Capabilities,
 		PID:             l.tap.pid(),
+		Degraded:        l.tap.degraded(),
 	}, l)
 }
 
@@ -110,6 +111,8 @@ func (c *Client) attend(l *life) error {
 			return l.cause()
 		case <-l.ended:
 			return l.cause()
+		case err := <-l.sick:
+			return err
 		case <-c.announce:
 			if due != nil {
 				pending = true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -32,8 +33,10 @@ type tap struct {
 	reading  context.Context
 	stop     context.CancelFunc
 	once     sync.Once
-	wg       sync.WaitGroup // the reader, and what goes started
-	table    inflight.Table // requests of the lent data plane
+	wg       sync.WaitGroup        // the reader, and what goes started
+	table    inflight.Table        // requests of the lent data plane
+	announce chan<- struct{}       // is told that the server announced other tools
+	pulse    atomic.Pointer[pulse] // nil during the handshake
 
 	mu      sync.Mutex // guards the following, and orders wg.Add before wg.Wait
 	waited  bool       // wait was called
@@ -44,15 +47,22 @@ type tap struct {
 	late    bool  // and the server answered it after all, with a result
 	settled bool  // the probe was answered in time
 	unsent  error // why the first message that was not sent was not
+	serving int   // requests of the server that are not answered
+	listen  subscription
 }
+
+// maxServing bounds the requests of the server that are served at a time. More
+// are not answered: nobody asks that much who waits for the answers.
+const maxServing = 64
 
 const methodDiscover = "server/discover"
 
-func newTap(conn Conn, patience time.Duration) *tap {
+func newTap(conn Conn, patience time.Duration, announce chan<- struct{}) *tap {
 	reading, stop := context.WithCancel(context.Background())
 	t := &tap{
 		conn:     conn,
 		patient:  patience,
+		announce: announce,
 		messages: make(chan jsonrpc.Message),
 		closed:   make(chan struct{}),
 		shut:     make(chan struct{}),
@@ -77,6 +87,9 @@ func (t *tap) readAll() {
 			close(t.ended) // before callers are told, who look whether it is over
 			t.table.Fail(err, func(int64) error { return WithOutcome(err, Unknown) })
 			return
+		}
+		if p := t.pulse.Load(); p != nil {
+			p.beat()
 		}
 		if t.takes(m) {
 			continue
@@ -112,11 +125,31 @@ func (t *tap) wait() {
 func (t *tap) takes(m jsonrpc.Message) bool {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		return t.takesProbe(m) || t.takesAnswer(m)
+		return t.takesProbe(m) || t.takesAnswer(m) || t.unsubscribed(m)
 	case *jsonrpc.Request:
-		return m.Method == "notifications/progress" && t.table.Progress(m.Params)
+		switch {
+		case m.IsCall():
+			return !t.serve(1)
+		case m.Method == "notifications/progress":
+			return t.table.Progress(m.Params)
+		case m.Method == "notifications/tools/list_changed":
+			poke(t.announce) // any number of them is one
+			return true
+		}
 	}
 	return false
+}
+
+// serve counts the requests of the server, and reports whether one more may be
+// served.
+func (t *tap) serve(n int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.serving+n > maxServing {
+		return false
+	}
+	t.serving += n
+	return true
 }
 
 // takesProbe notes an answer to the probe and swallows one that comes late.
@@ -179,9 +212,15 @@ func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 	if probing {
 		t.watchProbe(req.ID)
 	}
+	if ok && req.Method == methodListen {
+		t.subscribed(req)
+	}
 	err := t.conn.Write(ctx, m)
 	if err != nil {
 		t.failedToWrite(err, probing)
+	}
+	if _, answers := m.(*jsonrpc.Response); answers {
+		t.serve(-1)
 	}
 	return err
 }
@@ -301,6 +340,14 @@ func (t *tap) pid() int {
 		return p.PID()
 	}
 	return 0
+}
+
+// degraded returns what the connection says it lacks.
+func (t *tap) degraded() error {
+	if d, ok := t.conn.(interface{ Degraded() error }); ok {
+		return d.Degraded()
+	}
+	return nil
 }
 
 // caller returns the connection's data plane, or one on top of its messages.

@@ -156,13 +156,10 @@ func (c *Client) listTools(ctx context.Context) ([]*Tool, error) {
 func (c *Client) listRequest(cursor json.RawMessage, until time.Time) *request {
 	return &request{
 		method: methodListTools,
-		params: func(meta json.RawMessage) json.RawMessage {
-			return object(member{"_meta", meta}, member{"cursor", cursor})
-		},
-		idle:       c.opts.IdleTimeout,
-		total:      c.opts.CallTimeout,
-		until:      until,
-		repeatable: func() bool { return true },
+		params: [4]member{{"cursor", cursor}},
+		idle:   c.opts.IdleTimeout,
+		total:  c.opts.CallTimeout,
+		until:  until,
 	}
 }
 
@@ -173,24 +170,24 @@ func (c *Client) invalidList(path string, err error) error {
 // toolPage decodes one page; next is nil on the last.
 func (c *Client) toolPage(result json.RawMessage, modern bool) (tools []*Tool, next json.RawMessage, err error) {
 	found := false
-	for key, value := range jsonscan.Fields(result) {
-		switch key {
+	walk := jsonscan.Walk(result)
+	for key := range walk.Members() {
+		switch string(key) {
 		case "tools":
-			if value[0] != '[' {
+			if walk.Kind() != '[' {
 				return nil, nil, c.invalidList("tools", errors.New("not an array"))
 			}
 			found = true
-			i := 0
-			for element := range jsonscan.Elements(value) {
-				t, err := decodeTool(element, modern)
+			for i := range walk.Elements() {
+				t, err := decodeTool(walk.Value(), modern)
 				if err != nil {
 					c.opts.Logger.Warn("mcp: leaving out an invalid tool", "server", c.name, "tool", fmt.Sprintf("tools[%d]", i), "error", err)
 				} else {
 					tools = append(tools, t)
 				}
-				i++
 			}
 		case "nextCursor":
+			value := walk.Value()
 			if value[0] == '"' {
 				next = value
 			} else if string(value) != "null" {

@@ -35,9 +35,15 @@ const (
 // process of its own.
 //
 // The process gets a process group of its own. Close closes its standard input,
-// waits, sends SIGTERM to the group, waits again, and kills the group; what the
-// server started itself ends with it. (A process that left the group, by
-// setsid, is not found.) On Windows the process and its descendants are in a
+// waits, sends SIGTERM to the group, waits again, and kills the group. What the
+// server started itself is killed when the server ends, however that happens,
+// and when this process is killed a [Watchdog] ends them all.
+//
+// On Linux that includes processes that left the group, by setsid: they are
+// found by a variable MCPBELT_PROCESS, of random value, in the environment of
+// the server, which they inherit. A process that changes its user or clears its
+// environment escapes if it left the group, too. On other Unix systems all that
+// left the group escapes. On Windows the process and its descendants are in a
 // job object, and Close ends the job after the first wait.
 //
 // Lines on standard output that are not JSON-RPC are skipped; 100 of them in a
@@ -63,6 +69,9 @@ type Command struct {
 	CloseTimeout time.Duration
 	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
 	MaxMessage int64
+	// Watchdog, if set, is shared with other connections, and closed by who
+	// made it after them. Default: each connection has one of its own.
+	Watchdog *Watchdog
 }
 
 // Connect starts the process. It does not wait for the server to speak; ctx
@@ -92,10 +101,17 @@ func (c *Command) start() (*commandConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	group, err := startGroup(cmd)
+	watchdog := c.Watchdog
+	if watchdog == nil {
+		watchdog = new(Watchdog)
+	}
+	group, err := startGroup(cmd, watchdog)
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
+		if c.Watchdog == nil {
+			_ = watchdog.Close()
+		}
 		return nil, err
 	}
 	closeTimeout := c.CloseTimeout
@@ -107,7 +123,10 @@ func (c *Command) start() (*commandConn, error) {
 		cmd:          cmd,
 		group:        group,
 		pipes:        pipes,
+		watchdog:     watchdog,
+		ownWatchdog:  c.Watchdog == nil,
 		closeTimeout: closeTimeout,
+		vitals:       watchVitals(cmd.Process.Pid),
 		stderr:       newRing(stderrKept, c.Stderr),
 		exited:       make(chan struct{}),
 	}
@@ -125,7 +144,10 @@ type commandConn struct {
 	path         string
 	cmd          *exec.Cmd
 	group        *group
+	vitals       *vitals
 	pipes        *pipes
+	watchdog     *Watchdog
+	ownWatchdog  bool // the connection closes it
 	closeTimeout time.Duration
 	stderr       *ring
 
@@ -137,6 +159,14 @@ type commandConn struct {
 
 // PID returns the id of the server's process.
 func (c *commandConn) PID() int { return c.cmd.Process.Pid }
+
+// Degraded returns a [WatchdogError] if the server may outlive this process, and
+// nil if not. The server works in both cases.
+func (c *commandConn) Degraded() error { return c.watchdog.keeper.degraded() }
+
+// Working reports whether the server's process has used the processor since the
+// last time it was asked. It returns false where the system does not tell.
+func (c *commandConn) Working() bool { return c.vitals.worked() }
 
 // await waits for the process, and then ends whatever it left behind.
 func (c *commandConn) await() {
@@ -169,7 +199,7 @@ func (c *commandConn) doomed() bool {
 	case <-c.exited:
 		return true
 	default:
-		return c.group.leaderKilled()
+		return c.vitals.doomed()
 	}
 }
 
@@ -184,8 +214,8 @@ func (c *commandConn) cause(err error) error {
 	return err
 }
 
-// Close implements mcp.Conn. It returns when the process and its group are gone
-// and all goroutines of the connection have ended, at the latest shortly after
+// Close implements mcp.Conn. It returns when the process and what it started are
+// gone and all goroutines of the connection have ended, at the latest shortly after
 // CloseTimeout.
 func (c *commandConn) Close() error {
 	c.closeOnce.Do(func() {
@@ -205,6 +235,10 @@ func (c *commandConn) Close() error {
 			c.group.awaitEmpty(orphanTimeout)
 		}
 		c.group.release()
+		c.vitals.close()
+		if c.ownWatchdog {
+			_ = c.watchdog.Close()
+		}
 	})
 	return nil
 }

@@ -4,6 +4,7 @@ package transport_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -119,6 +120,19 @@ func TestCommandGroupDiesWithClose(t *testing.T) {
 	await(t, "the grandchild's end", func() bool { return gone(grandchild) })
 }
 
+// What is in the group dies although it has cleared its environment.
+func TestCommandGroupDiesWithoutMark(t *testing.T) {
+	recipe := &transport.Command{Path: "/bin/sh", Args: []string{"-c", `env -i /bin/sh -c 'echo pid $$ >&2; sleep 600; :' & wait`}}
+	out := watch(recipe)
+	l := dial(t, recipe)
+	cleared := out.awaitPID(t)
+	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	closeWithin(t, l)
+	await(t, "the end of the process without mark", func() bool { return gone(cleared) })
+}
+
 func TestCommandGroupDiesWithTheServer(t *testing.T) {
 	recipe := transporttest.Child("spawn:hang", "ready", "serve")
 	out := watch(recipe)
@@ -134,17 +148,50 @@ func TestCommandGroupDiesWithTheServer(t *testing.T) {
 	}
 }
 
-// A process that left the group survives, and must not keep the connection of
-// the dead server alive by holding its stdout.
+// A process that left the group dies with the server all the same.
+func TestCommandDetachedProcessDies(t *testing.T) {
+	for _, step := range []string{"detach:hang", "daemon:hang"} {
+		recipe := transporttest.Child(step, "ready", "serve")
+		out := watch(recipe)
+		l := dial(t, recipe)
+		detached := out.awaitPID(t)
+		out.await(t, "ready")
+		closeWithin(t, l)
+		if !gone(detached) {
+			t.Errorf("%s: it lives after Close", step)
+		}
+		l = dial(t, transporttest.Child(step, "exit:5"))
+		_, err := l.Read(bounded(t))
+		var exit *transport.ExitError
+		if !errors.As(err, &exit) {
+			t.Fatalf("%s: got %v, want the exit", step, err)
+		}
+		text, _, _ := strings.Cut(strings.TrimPrefix(exit.Stderr, "pid "), "\n")
+		detached, err = strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !gone(detached) {
+			t.Errorf("%s: it lives after the server's end", step)
+		}
+	}
+}
+
+// A process that left the group and cleared its environment survives, as
+// documented, and must not keep the connection of the dead server alive by
+// holding its stdout.
 func TestCommandDetachedProcessHoldsStdout(t *testing.T) {
-	recipe := transporttest.Child("detach:hang", "read", "exit:5")
+	recipe := transporttest.Child("escape:hang", "read", "exit:5")
 	out := watch(recipe)
 	l := dial(t, recipe)
-	out.awaitPID(t)
+	escaped := out.awaitPID(t)
 	if _, err := ask(t, l); err == nil || !strings.Contains(err.Error(), "code 5") {
 		t.Errorf("got %v, want the exit", err)
 	}
 	closeWithin(t, l)
+	if gone(escaped) {
+		t.Error("it did not escape: say so in the comment of Command")
+	}
 }
 
 // A server that closes its stdout is gone for us though its process lives.
@@ -177,7 +224,7 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 	allowed := map[string]bool{
 		"HOME": true, "LOGNAME": true, "PATH": true, "SHELL": true, "USER": true,
-		"GIVEN": true, "TRANSPORTTEST_CHILD": true, "GORACE": true,
+		"GIVEN": true, "TRANSPORTTEST_CHILD": true, "GORACE": true, "MCPBELT_PROCESS": true,
 	}
 	seen := map[string]string{}
 	for _, entry := range env {

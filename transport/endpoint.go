@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -24,6 +26,9 @@ import (
 const (
 	maxRedirects = 3
 	dialTimeout  = 10 * time.Second
+	// deadPeer is how long a machine may leave packets unacknowledged before
+	// its connections are given up.
+	deadPeer = 30 * time.Second
 )
 
 // An endpoint sends HTTP requests to one origin: with the configured headers
@@ -32,8 +37,8 @@ type endpoint struct {
 	url    *url.URL
 	header http.Header
 	oauth  auth.OAuthHandler
-	client *http.Client
-	owned  *http.Transport // nil if the round tripper is the user's
+	rt     http.RoundTripper
+	owned  *http.Transport // rt, unless that is the user's
 	limit  int64
 
 	authorizing chan struct{} // holds a token while a login is under way
@@ -80,36 +85,40 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 		authorizing: make(chan struct{}, 1),
 		asking:      make(chan struct{}, 1),
 	}
-	rt := o.roundTripper
-	if rt == nil {
+	if e.rt = o.roundTripper; e.rt == nil {
 		e.owned = newHTTPTransport()
-		rt = e.owned
+		e.rt = e.owned
 	}
-	e.client = &http.Client{Transport: rt, CheckRedirect: checkRedirect}
 	return e, nil
 }
 
 // newHTTPTransport returns a transport of its own for one connection, so that
-// closing the connection closes its sockets.
+// closing the connection closes its sockets. It finds out within deadPeer that
+// the other machine is gone, also while nothing is sent; that a server is busy is
+// no reason for it to give up.
 func newHTTPTransport() *http.Transport {
+	const probes = 3
+	dialer := &net.Dialer{
+		Timeout: dialTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{
+			Enable:   true,
+			Idle:     deadPeer / 2,
+			Interval: deadPeer / 2 / probes,
+			Count:    probes,
+		},
+		Control: boundUnacknowledged,
+	}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext,
+		DialContext:            dialer.DialContext,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: deadPeer / 2, PingTimeout: deadPeer / 2},
 		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    16,
+		MaxIdleConnsPerHost:    64,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    dialTimeout,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
-}
-
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	first := via[0]
-	if !sameOrigin(req.URL, first.URL) || req.Method != first.Method || len(via) > maxRedirects {
-		return &RedirectError{Code: req.Response.StatusCode, To: req.URL.Scheme + "://" + req.URL.Host}
-	}
-	return nil
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
@@ -228,79 +237,161 @@ func bearerField(ctx context.Context, h auth.OAuthHandler) (string, error) {
 	return "Bearer " + token.AccessToken, nil
 }
 
-func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Request, *http.Response, error) {
+// once sends one request, and again where it is redirected to within the origin.
+func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header http.Header, frame []byte) (*http.Request, *http.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, mcp.WithOutcome(err, mcp.NotSent)
-	}
-	var reached atomic.Int32
-	at := func(p progress) { reached.Store(int32(p)) }
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { at(dialing) },
-		GotConn:      func(httptrace.GotConnInfo) { at(connected) },
-		WroteHeaders: func() { at(sent) },
-	})
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(traced, method, to.String(), reader)
-	if err != nil {
-		return nil, nil, mcp.WithOutcome(err, mcp.NotSent)
-	}
-	for name, values := range e.header {
-		req.Header[name] = values
-	}
-	for name, values := range header {
-		req.Header[name] = values
 	}
 	bearer, err := e.bearer(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	full := make(http.Header, len(e.header)+len(header)+1)
+	maps.Copy(full, e.header)
+	maps.Copy(full, header)
 	if bearer != "" {
-		req.Header.Set("Authorization", bearer)
+		full.Set("Authorization", bearer)
 	}
-	resp, err := e.client.Do(req)
-	if err == nil {
-		return req, resp, nil
-	}
-	if resp != nil {
+	for redirects := 0; ; redirects++ {
+		req, f := e.newRequest(ctx, method, to, full, frame)
+		resp, err := e.rt.RoundTrip(req)
+		if err != nil {
+			return req, nil, e.explain(ctx, err, f)
+		}
+		if !redirected(resp) {
+			return req, resp, nil
+		}
 		_ = resp.Body.Close()
+		if to, err = e.follow(to, resp, redirects); err != nil {
+			return req, nil, err
+		}
 	}
-	return req, nil, e.explain(ctx, err, progress(reached.Load()))
 }
 
-// A progress says how far a request has come, and begins again when it is
-// redirected or repeated by the HTTP transport.
-type progress int
+// A fate tells whether the server can have got a request.
+type fate struct {
+	stage atomic.Int32
+	trace httptrace.ClientTrace
+}
 
+// The stages of a request.
 const (
-	untold progress = iota // by a round tripper that reports nothing
-	dialing
-	connected
-	sent // in part or as a whole
+	undecided int32 = iota
+	begun           // somebody has begun to send it
+	sealed          // nobody has, nor will
 )
 
-// explain turns the error of an exchange into one that tells the outcome and
-// does not show the URL's query, which may hold a key.
-func (e *endpoint) explain(ctx context.Context, err error, reached progress) error {
-	var redirect *RedirectError
-	if errors.As(err, &redirect) {
-		return redirect
+// begin reports whether sending may begin.
+func (f *fate) begin() bool {
+	return f.stage.CompareAndSwap(undecided, begun) || f.stage.Load() == begun
+}
+
+// seal decides that the request was not sent, unless it may have been.
+func (f *fate) seal() bool {
+	return f.stage.CompareAndSwap(undecided, sealed) || f.stage.Load() == sealed
+}
+
+// A body is the body of a request to a round tripper that is not known to
+// report how far it comes. What it reads, it may have sent.
+type body struct {
+	bytes.Reader
+	fate *fate
+}
+
+var errSealed = errors.New("the request was given up")
+
+func (b *body) Read(p []byte) (int, error) {
+	if !b.fate.begin() {
+		return 0, errSealed
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
+	return b.Reader.Read(p)
+}
+
+func (b *body) Close() error { return nil }
+
+// newRequest returns a request and its fate, which is nil if it has no body.
+func (e *endpoint) newRequest(ctx context.Context, method string, to *url.URL, header http.Header, frame []byte) (*http.Request, *fate) {
+	req := &http.Request{
+		Method:     method,
+		URL:        to,
+		Header:     header,
+		Host:       to.Host,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
 	}
+	if frame == nil {
+		return req.WithContext(ctx), nil
+	}
+	f := &fate{}
+	// For a request that an old connection turned out not to take.
+	req.GetBody = func() (io.ReadCloser, error) { return e.newBody(frame, f), nil }
+	req.Body = e.newBody(frame, f)
+	req.ContentLength = int64(len(frame))
+	if e.reports() {
+		f.trace.WroteHeaders = func() { f.begin() }
+		ctx = httptrace.WithClientTrace(ctx, &f.trace)
+	}
+	return req.WithContext(ctx), f
+}
+
+// reports reports whether the round tripper is known to tell how far it comes.
+func (e *endpoint) reports() bool {
+	_, ok := e.rt.(*http.Transport)
+	return ok
+}
+
+// newBody returns the body of a request. The standard transport knows this
+// reader, and writes it and the fields at once.
+func (e *endpoint) newBody(frame []byte, f *fate) io.ReadCloser {
+	if e.reports() {
+		return io.NopCloser(bytes.NewReader(frame))
+	}
+	b := &body{fate: f}
+	b.Reset(frame)
+	return b
+}
+
+func redirected(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
+}
+
+// follow returns where a redirect leads, if that is within the origin and keeps
+// the method.
+func (e *endpoint) follow(from *url.URL, resp *http.Response, before int) (*url.URL, error) {
+	refused := &RedirectError{Code: resp.StatusCode}
+	to, err := from.Parse(resp.Header.Get("Location"))
+	if err != nil {
+		return nil, refused
+	}
+	refused.To = to.Scheme + "://" + to.Host
+	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect ||
+		resp.Request != nil && resp.Request.Method == http.MethodGet
+	if !keeps || !sameOrigin(to, e.url) || to.User != nil || before == maxRedirects {
+		return nil, refused
+	}
+	return to, nil
+}
+
+// explain turns the error of an exchange into one that tells the outcome.
+func (e *endpoint) explain(ctx context.Context, err error, f *fate) error {
+	var dial *net.OpError
+	dialing := errors.As(err, &dial) && dial.Op == "dial"
+	unsent := dialing || f != nil && f.seal()
 	outcome := mcp.Unknown
-	if reached == dialing || reached == connected {
+	if unsent {
 		outcome = mcp.NotSent
 	}
 	if ctx.Err() != nil {
 		return mcp.WithOutcome(ctx.Err(), outcome)
 	}
 	err = fmt.Errorf("HTTP request to %s: %w", e.url.Host, err)
-	if reached == dialing {
+	// Another round tripper may have reasons of its own not to send.
+	if dialing || unsent && e.reports() {
 		return &unreachableError{err}
 	}
 	return mcp.WithOutcome(err, outcome)
@@ -321,11 +412,27 @@ func statusError(resp *http.Response) *StatusError {
 	return e
 }
 
-// readBody reads a whole body of at most limit bytes, decoded.
-func readBody(body io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = tooLarge(limit)
+// readBody reads the whole body of a response, of at most limit bytes, decoded.
+func readBody(resp *http.Response, limit int64) ([]byte, error) {
+	const room = 4 << 10
+	size := int64(room)
+	if resp.ContentLength >= 0 {
+		size = resp.ContentLength + 1 // the end is found by reading on
 	}
-	return data, err
+	data := make([]byte, 0, min(size, limit+1, 1<<20))
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, len(data))
+		}
+		n, err := resp.Body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case int64(len(data)) > limit:
+			return data, tooLarge(limit)
+		case err == io.EOF:
+			return data, nil
+		case err != nil:
+			return data, err
+		}
+	}
 }

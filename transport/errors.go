@@ -71,6 +71,11 @@ func (e *StatusError) Error() string {
 	return text
 }
 
+// passing reports whether the same request may fare better later.
+func (e *StatusError) passing() bool {
+	return e.Code >= 500 && e.Code != http.StatusNotImplemented || e.Code == http.StatusTooManyRequests
+}
+
 // Outcome returns mcp.NotSent for statuses by which a server refuses a request
 // without running it, and mcp.Unknown for all others.
 func (e *StatusError) Outcome() mcp.Outcome {

@@ -32,10 +32,14 @@ func tooLarge(limit int64) error {
 
 var errNotJSONRPC = errors.New("not a JSON-RPC message")
 
-// requestFrame writes a request of the data plane. Method names are constants
-// of the protocol, params is JSON already.
+// requestFrame writes a request of the data plane.
 func requestFrame(id int64, method string, params json.RawMessage) []byte {
-	frame := make([]byte, 0, len(params)+len(method)+64)
+	return appendRequest(make([]byte, 0, len(params)+len(method)+64), id, method, params)
+}
+
+// appendRequest appends a request of the data plane to frame. Method names are
+// constants of the protocol, params is JSON already.
+func appendRequest(frame []byte, id int64, method string, params json.RawMessage) []byte {
 	frame = append(frame, `{"jsonrpc":"2.0","id":`...)
 	frame = strconv.AppendInt(frame, id, 10)
 	frame = append(frame, `,"method":`...)
@@ -114,7 +118,7 @@ func result(a inflight.Answer) (json.RawMessage, error) {
 	}
 	var e mcp.JSONRPCError
 	for key, value := range jsonscan.Fields(a.Error) {
-		switch key {
+		switch string(key) {
 		case "code":
 			code, err := strconv.ParseInt(string(value), 10, 64)
 			if err != nil {

@@ -8,8 +8,6 @@ import "os/exec"
 func (g *group) await(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	g.kill()
+	g.watchdog.keeper.drop(g.process.Pid)
 	return err
 }
-
-// leaderKilled returns false: this system does not tell before the exit.
-func (g *group) leaderKilled() bool { return false }

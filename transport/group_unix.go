@@ -9,17 +9,24 @@ import (
 	"time"
 )
 
-// A group is the process group of a child, which the child leads.
+// A group is the process group of a child, which the child leads, and what else
+// holds the child's mark.
 type group struct {
-	process *os.Process
+	process  *os.Process
+	watchdog *Watchdog
+	mark     string
 }
 
-func startGroup(cmd *exec.Cmd) (*group, error) {
+// startGroup starts a child that the watchdog knows of, with a mark.
+func startGroup(cmd *exec.Cmd, watchdog *Watchdog) (*group, error) {
+	mark := watchdog.enroll()
+	cmd.Env = append(cmd.Env, mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &group{cmd.Process}, nil
+	watchdog.keeper.add(cmd.Process.Pid)
+	return &group{cmd.Process, watchdog, mark}, nil
 }
 
 func (g *group) terminate() { g.signal(syscall.SIGTERM) }

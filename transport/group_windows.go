@@ -19,7 +19,10 @@ type group struct {
 	job     windows.Handle
 }
 
-func startGroup(cmd *exec.Cmd) (*group, error) {
+// startGroup starts a child that runs only when it is in its job, so that
+// nothing it starts can be outside.
+func startGroup(cmd *exec.Cmd, watchdog *Watchdog) (*group, error) {
+	cmd.Env = append(cmd.Env, watchdog.enroll())
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, os.NewSyscallError("CreateJobObject", err)
@@ -31,12 +34,16 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 		_ = windows.CloseHandle(job)
 		return nil, os.NewSyscallError("SetInformationJobObject", err)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED, HideWindow: true}
 	if err := cmd.Start(); err != nil {
 		_ = windows.CloseHandle(job)
 		return nil, err
 	}
-	if err := assign(job, cmd.Process); err != nil {
+	err = assign(job, cmd.Process)
+	if err == nil {
+		err = resume(uint32(cmd.Process.Pid))
+	}
+	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = windows.CloseHandle(job)
@@ -53,6 +60,30 @@ func assign(job windows.Handle, p *os.Process) error {
 	}
 	defer func() { _ = windows.CloseHandle(handle) }()
 	return os.NewSyscallError("AssignProcessToJobObject", windows.AssignProcessToJobObject(job, handle))
+}
+
+// resume lets a process run that was created suspended, and has one thread.
+func resume(pid uint32) error {
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
+	if err != nil {
+		return os.NewSyscallError("CreateToolhelp32Snapshot", err)
+	}
+	defer func() { _ = windows.CloseHandle(snapshot) }()
+	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
+	err = windows.Thread32First(snapshot, &entry)
+	for err == nil && entry.OwnerProcessID != pid {
+		err = windows.Thread32Next(snapshot, &entry)
+	}
+	if err != nil {
+		return os.NewSyscallError("Thread32Next", err)
+	}
+	thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
+	if err != nil {
+		return os.NewSyscallError("OpenThread", err)
+	}
+	defer func() { _ = windows.CloseHandle(thread) }()
+	_, err = windows.ResumeThread(thread)
+	return os.NewSyscallError("ResumeThread", err)
 }
 
 // terminate ends the job: Windows has no signal that asks a process to stop.
@@ -93,6 +124,3 @@ func baseEnvNames() []string {
 		"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
 	}
 }
-
-// leaderKilled returns false: this system does not tell before the exit.
-func (g *group) leaderKilled() bool { return false }

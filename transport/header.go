@@ -24,17 +24,18 @@ const (
 // requestHeader returns the fields that revision 2026-07-28 wants to see
 // repeated from the body of a request, or nil for a request of an older one.
 func requestHeader(method string, params json.RawMessage) http.Header {
-	var version, name, uri, task string
+	var version string
+	var name, uri, task []byte
 	for key, value := range jsonscan.Fields(params) {
-		switch key {
+		switch string(key) {
 		case "_meta":
 			version = metaProtocolVersion(value)
 		case "name":
-			name, _ = jsonscan.String(value)
+			name, _ = jsonscan.Text(value)
 		case "uri":
-			uri, _ = jsonscan.String(value)
+			uri, _ = jsonscan.Text(value)
 		case "taskId":
-			task, _ = jsonscan.String(value)
+			task, _ = jsonscan.Text(value)
 		}
 	}
 	if version < mcp.Revision20260728 {
@@ -43,18 +44,18 @@ func requestHeader(method string, params json.RawMessage) http.Header {
 	h := http.Header{headerVersion: {version}, headerMethod: {method}}
 	switch {
 	case method == "tools/call" || method == "prompts/get":
-		h.Set(headerName, encodeFieldValue(name))
+		h.Set(headerName, encodeFieldValue(string(name)))
 	case method == "resources/read":
-		h.Set(headerName, encodeFieldValue(uri))
+		h.Set(headerName, encodeFieldValue(string(uri)))
 	case strings.HasPrefix(method, "tasks/"):
-		h.Set(headerName, encodeFieldValue(task))
+		h.Set(headerName, encodeFieldValue(string(task)))
 	}
 	return h
 }
 
 func metaProtocolVersion(meta []byte) string {
 	for key, value := range jsonscan.Fields(meta) {
-		if key == metaVersion {
+		if string(key) == metaVersion {
 			version, _ := jsonscan.String(value)
 			return version
 		}
@@ -77,7 +78,19 @@ func encodeFieldValue(value string) string {
 	return prefix + base64.StdEncoding.EncodeToString([]byte(value)) + suffix
 }
 
-func isEventStream(resp *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return kind == "text/event-stream"
+const (
+	kindJSON   = "application/json"
+	kindEvents = "text/event-stream"
+)
+
+// mediaType returns the kind of a response's body, without parameters.
+func mediaType(resp *http.Response) string {
+	kind := resp.Header.Get("Content-Type")
+	if kind == kindJSON || kind == kindEvents {
+		return kind
+	}
+	kind, _, _ = mime.ParseMediaType(kind)
+	return kind
 }
+
+func isEventStream(resp *http.Response) bool { return mediaType(resp) == kindEvents }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"sync"
 	"time"
@@ -70,9 +69,10 @@ type httpConn struct {
 	refused func(context.Context, *jsonrpc.Request, error) bool
 
 	mu        sync.Mutex
-	session   string // session id of a legacy session
-	version   string // protocol version of a legacy session
-	modern    bool   // a request of revision 2026-07-28 was sent last
+	session   string      // session id of a legacy session
+	version   string      // protocol version of a legacy session
+	fields    http.Header // of its posts; never changed; nil if not known yet
+	modern    bool        // a request of revision 2026-07-28 was sent last
 	exchanges map[jsonrpc.ID]context.CancelFunc
 	running   int   // requests that have not been told that the session is lost
 	lost      error // the server does not know the session any more
@@ -106,7 +106,9 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		_, ended, failed := call.Poll(opts.Progress)
 		return ended && failed == nil
 	}
-	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, c.toSession, done)
+	// The session may read slowly, or not at all; the call does not wait for it longer than ctx.
+	deliver := func(m jsonrpc.Message) bool { return c.inbox.put(ctx, m) }
+	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, deliver, done)
 	answer, ended, failed := call.Poll(opts.Progress)
 	switch {
 	case ended && failed == nil:
@@ -114,7 +116,8 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	case ctx.Err() == nil || mcp.OutcomeOf(err) == mcp.NotSent:
 		return nil, err
 	case header == nil:
-		c.notes.goes(func() { c.sendCancelled(call.ID) })
+		id := call.ID // the call is dropped by then
+		c.notes.goes(func() { c.sendCancelled(id) })
 	}
 	return nil, ctx.Err()
 }
@@ -134,30 +137,25 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	}
 	c.enter()
 	defer c.leave()
-	// The request may outlive ctx by the moment in which its stream is finished.
-	reqCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stopCaller := context.AfterFunc(ctx, cancel)
+	reqCtx, cancel := context.WithCancel(ctx)
 	stopConn := context.AfterFunc(c.ended, cancel)
-	release := func() { stopCaller(); stopConn(); cancel() }
+	release := func() { stopConn(); cancel() }
 
 	resp, err := c.post(reqCtx, frame, header)
 	if err != nil {
 		release()
 		return c.because(ctx, err)
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind := mediaType(resp)
 	switch {
-	case kind == "text/event-stream":
-		resp, err = c.follow(reqCtx, resp, header == nil, deliver, done)
-		if err == nil {
-			stopCaller()
-			if c.goes(func() { finish(resp, cancel); stopConn() }) {
-				return nil
-			}
+	case kind == kindEvents:
+		resp, err = c.resumable(reqCtx, resp, header == nil, deliver, done)
+		if err == nil && c.goes(func() { finish(resp, cancel); stopConn() }) {
+			return nil
 		}
-	case kind == "application/json":
+	case kind == kindJSON:
 		var body []byte
-		if body, err = readBody(resp.Body, c.limit); err == nil {
+		if body, err = readBody(resp, c.limit); err == nil {
 			if err = c.route(body, deliver); err != nil {
 				err = invalidAnswer("", err)
 			}
@@ -199,16 +197,14 @@ func finish(resp *http.Response, cancel context.CancelFunc) {
 	const patience, rest = 100 * time.Millisecond, 4 << 10
 	timer := time.AfterFunc(patience, cancel)
 	defer timer.Stop()
-	_, _ = readBody(resp.Body, rest)
+	_, _ = readBody(resp, rest)
 	_ = resp.Body.Close()
 	cancel()
 }
 
 // post sends one message and returns a response that accepts it.
 func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header) (*http.Response, error) {
-	full, session := c.sessionHeader(header)
-	full.Set("Content-Type", "application/json")
-	full.Set("Accept", "application/json, text/event-stream")
+	full, session := c.postHeader(header)
 	resp, err := c.do(ctx, http.MethodPost, c.url, full, frame)
 	var unreachable *unreachableError
 	switch {
@@ -227,38 +223,68 @@ func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header) (
 
 // keepSession notes the session id, which comes with the answer to initialize.
 func (c *httpConn) keepSession(resp *http.Response) {
+	id := resp.Header.Get(headerSession)
+	if id == "" {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if id := resp.Header.Get(headerSession); c.session == "" && !c.modern && httpfield.ValidValue(id) {
+	if c.session == "" && !c.modern && httpfield.ValidValue(id) {
 		c.session = id
+		c.fields = nil
 	}
 }
 
-// sessionHeader adds the fields of a legacy session to header, and returns the
-// id of the session they belong to.
-func (c *httpConn) sessionHeader(header http.Header) (http.Header, string) {
+// bareHeader returns the fields of a request of a legacy session that posts
+// nothing, and the session's id.
+func (c *httpConn) bareHeader() (http.Header, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	full := make(http.Header, len(header)+4)
-	for name, values := range header {
-		full[name] = values
+	header := c.sessionHeaderLocked().Clone()
+	header.Del("Content-Type")
+	header.Del("Accept")
+	return header, c.session
+}
+
+// sessionHeaderLocked returns the fields of the posts of a legacy session, for
+// all of them to share.
+func (c *httpConn) sessionHeaderLocked() http.Header {
+	if c.fields != nil {
+		return c.fields
 	}
-	c.modern = header != nil
-	if header == nil {
-		if c.session != "" {
-			full.Set(headerSession, c.session)
-		}
-		if c.version != "" {
-			full.Set(headerVersion, c.version)
-		}
+	c.fields = postFields(make(http.Header))
+	if c.session != "" {
+		c.fields.Set(headerSession, c.session)
 	}
-	return full, full.Get(headerSession)
+	if c.version != "" {
+		c.fields.Set(headerVersion, c.version)
+	}
+	return c.fields
+}
+
+// postFields adds the fields of every post.
+func postFields(header http.Header) http.Header {
+	header.Set("Content-Type", kindJSON)
+	header.Set("Accept", kindJSON+", "+kindEvents)
+	return header
+}
+
+// postHeader returns the fields of a post, and the session it belongs to. Only
+// requests of revision 2026-07-28 have fields of their own.
+func (c *httpConn) postHeader(own http.Header) (http.Header, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.modern = own != nil
+	if c.modern {
+		return postFields(own), ""
+	}
+	return c.sessionHeaderLocked(), c.session
 }
 
 // refusal turns a response with an error status into an error. If it says that
 // the session is gone, the connection ends.
 func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session string) error {
-	body, _ := readBody(resp.Body, maxRefusal)
+	body, _ := readBody(resp, maxRefusal)
 	m, err := jsonscan.Scan(body)
 	isRPC := err == nil && m.Version == "2.0" && m.Error != nil
 	var answer error
@@ -294,6 +320,14 @@ func sessionGone(status int, isRPC bool, id []byte, answer error) bool {
 	const serverError = -32000
 	var rpc *mcp.JSONRPCError
 	return !isRPC || id == nil || string(id) == "null" || errors.As(answer, &rpc) && rpc.Code == serverError
+}
+
+// Stateless reports whether the server keeps nothing for this connection, so
+// that nothing can be learnt by asking whether it still lives.
+func (c *httpConn) Stateless() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.modern
 }
 
 // SessionID implements mcp.Conn.

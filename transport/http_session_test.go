@@ -195,15 +195,23 @@ func TestHTTPDialRefused(t *testing.T) {
 	}
 }
 
-// A round tripper that reports nothing leaves everything open.
-func TestHTTPRoundTripperWithoutTrace(t *testing.T) {
-	l := dial(t, &transport.HTTP{URL: "http://server.invalid", RoundTripper: roundTripper(func(*http.Request) (*http.Response, error) {
-		return nil, errors.New("lost")
-	})})
-	_, err := ask(t, l)
-	wantOutcome(t, err, mcp.Unknown)
-	if l.Err() != nil {
-		t.Errorf("the connection ended: %v", l.Err())
+// What a round tripper has sent is told by what it has read of the body.
+func TestHTTPRoundTripperFails(t *testing.T) {
+	for _, test := range []struct {
+		read int
+		want mcp.Outcome
+	}{{0, mcp.NotSent}, {1, mcp.Unknown}} {
+		l := dial(t, &transport.HTTP{URL: "http://server.invalid", RoundTripper: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if test.read > 0 {
+				_, _ = r.Body.Read(make([]byte, test.read))
+			}
+			return nil, errors.New("lost")
+		})})
+		_, err := ask(t, l)
+		wantOutcome(t, err, test.want)
+		if l.Err() != nil {
+			t.Errorf("the connection ended: %v", l.Err())
+		}
 	}
 }
 

@@ -142,10 +142,10 @@ func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []by
 
 func (c *httpConn) keepVersion(initialized json.RawMessage) {
 	for key, value := range jsonscan.Fields(initialized) {
-		if key == "protocolVersion" {
+		if string(key) == "protocolVersion" {
 			if version, ok := jsonscan.String(value); ok && httpfield.ValidValue(version) {
 				c.mu.Lock()
-				c.version = version
+				c.version, c.fields = version, nil
 				c.mu.Unlock()
 			}
 		}
@@ -162,7 +162,7 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 			return err
 		}
 		var status *StatusError
-		if !opened && errors.As(err, &status) {
+		if !opened && errors.As(err, &status) && !status.passing() {
 			return err
 		}
 		if errors.Is(err, errNoAnswer) {

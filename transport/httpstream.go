@@ -49,10 +49,10 @@ type cursor struct {
 	retry  time.Duration // as the server wished; zero if it did not
 }
 
-// follow routes the events of an answering stream until done reports that the
+// resumable routes the events of an answering stream until done reports that the
 // answer has come. A stream of a legacy session whose events have ids is
 // resumed when it breaks. It returns the response that it read last.
-func (c *httpConn) follow(ctx context.Context, resp *http.Response, legacy bool, deliver func(jsonrpc.Message) bool, done func() bool) (*http.Response, error) {
+func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bool, deliver func(jsonrpc.Message) bool, done func() bool) (*http.Response, error) {
 	var at cursor
 	for attempt := 0; ; {
 		seen := at.lastID
@@ -132,8 +132,8 @@ func (c *httpConn) resume(ctx context.Context, at cursor, attempt *int) (*http.R
 
 // get opens an event stream of the session.
 func (c *httpConn) get(ctx context.Context, lastID string) (*http.Response, error) {
-	header, session := c.sessionHeader(nil)
-	header.Set("Accept", "text/event-stream")
+	header, session := c.bareHeader()
+	header.Set("Accept", kindEvents)
 	if lastID != "" {
 		header.Set(headerLastSeen, lastID)
 	}
@@ -195,7 +195,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		case errors.As(err, &unreachable):
 			c.fail(err)
 			return
-		case errors.As(err, &status) && status.Code < 500 && status.Code != http.StatusTooManyRequests && status.Code != http.StatusUnauthorized:
+		case errors.As(err, &status) && !status.passing() && status.Code != http.StatusUnauthorized:
 			return
 		}
 		wait := at.retry

@@ -13,6 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	transporttest.RunChild()
+	runHost()
 	goleak.VerifyTestMain(m)
 }
 

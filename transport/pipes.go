@@ -34,6 +34,7 @@ func newPipes(cmd *exec.Cmd) (*pipes, error) {
 		}
 	}
 	p.unread = keepReadable(p.theirs[0])
+	widen(p.stdout)
 	return p, nil
 }
 

@@ -57,7 +57,7 @@ func (c *httpConn) lose(ctx context.Context, err error) {
 // deleteSession ends a legacy session at the server. What still runs is
 // cancelled first: some servers let a session end only after its requests.
 func (c *httpConn) deleteSession() {
-	header, session := c.sessionHeader(nil)
+	header, session := c.bareHeader()
 	c.mu.Lock()
 	lost := c.lost
 	c.mu.Unlock()

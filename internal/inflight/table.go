@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -23,6 +24,9 @@ import (
 // session's own ids, and above it more than a billion requests still fit the
 // 32-bit integers and doubles that some servers use for ids.
 const FirstID = 1_000_000_000
+
+// maxFree bounds the calls that a table keeps to be used again.
+const maxFree = 64
 
 // maxProgress bounds the progress notifications that wait for a slow callback;
 // when more arrive the oldest are dropped, since the newest tells the most.
@@ -42,6 +46,7 @@ type Table struct {
 	last   int64 // requests numbered so far
 	calls  map[int64]*Call
 	tokens map[int64]*Call
+	free   []*Call // dropped, to be used again
 	err    error
 }
 
@@ -51,7 +56,7 @@ type Call struct {
 
 	table    *Table
 	token    int64
-	end      int64         // see SetEnd
+	end      atomic.Int64  // see SetEnd
 	wake     chan struct{} // capacity 1: something below changed
 	progress []json.RawMessage
 	answer   Answer
@@ -72,13 +77,23 @@ func (t *Table) Begin(token int64) (*Call, error) {
 		t.calls = make(map[int64]*Call)
 		t.tokens = make(map[int64]*Call)
 	}
-	c := &Call{ID: FirstID + t.last, table: t, token: token, wake: make(chan struct{}, 1)}
+	c := t.spare()
+	c.ID, c.token = FirstID+t.last, token
 	t.last++
 	t.calls[c.ID] = c
 	if token != 0 {
 		t.tokens[token] = c
 	}
 	return c, nil
+}
+
+func (t *Table) spare() *Call {
+	if last := len(t.free) - 1; last >= 0 {
+		c := t.free[last]
+		t.free = t.free[:last]
+		return c
+	}
+	return &Call{table: t, wake: make(chan struct{}, 1)}
 }
 
 // Answer hands an answer to the request with the given id, as it stands in the
@@ -104,7 +119,7 @@ func (t *Table) Answer(id []byte, a Answer) bool {
 func (t *Table) Progress(params []byte) bool {
 	token := int64(0)
 	for key, value := range jsonscan.Fields(params) {
-		if key == "progressToken" {
+		if string(key) == "progressToken" {
 			token, _ = number(value)
 		}
 	}
@@ -134,6 +149,13 @@ func (t *Table) FailOne(id int64, err error) bool {
 	return true
 }
 
+// Idle reports whether no request is in flight.
+func (t *Table) Idle() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.calls) == 0
+}
+
 // IDs returns the ids of the requests in flight.
 func (t *Table) IDs() []int64 {
 	t.mu.Lock()
@@ -151,17 +173,16 @@ func (t *Table) Fail(err error, of func(end int64) error) {
 	}
 	t.err = err
 	for _, c := range t.calls {
-		c.finish(Answer{}, of(c.end))
+		c.finish(Answer{}, of(c.End()))
 	}
 }
 
 // SetEnd notes where in the connection's output the request ends. It is called
 // before the request is written; until then the end is 0.
-func (c *Call) SetEnd(offset int64) {
-	c.table.mu.Lock()
-	defer c.table.mu.Unlock()
-	c.end = offset
-}
+func (c *Call) SetEnd(offset int64) { c.end.Store(offset) }
+
+// End returns what was given to SetEnd.
+func (c *Call) End() int64 { return c.end.Load() }
 
 // Wait returns the answer, or the error that ended the request, or ctx's error.
 // It calls progress with what arrives before that; a nil progress is skipped.
@@ -197,14 +218,25 @@ func (c *Call) Poll(progress func(json.RawMessage)) (a Answer, ended bool, err e
 }
 
 // Drop forgets the request; an answer that comes later is ignored. Every Begin
-// is followed by one Drop.
+// is followed by one Drop, after which the call must not be used any more.
 func (c *Call) Drop() {
-	c.table.mu.Lock()
-	defer c.table.mu.Unlock()
-	delete(c.table.calls, c.ID)
+	t := c.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.calls, c.ID)
 	if c.token != 0 {
-		delete(c.table.tokens, c.token)
+		delete(t.tokens, c.token)
 	}
+	if len(t.free) == maxFree {
+		return
+	}
+	select {
+	case <-c.wake:
+	default:
+	}
+	c.progress, c.answer, c.err, c.ended = nil, Answer{}, nil, false
+	c.SetEnd(0)
+	t.free = append(t.free, c)
 }
 
 // finish is called with the table's lock held.
@@ -227,6 +259,9 @@ func (c *Call) signal() {
 // come from servers whose only numbers are floating. Servers that turn every id
 // into text send a string.
 func number(value []byte) (int64, bool) {
+	if n, ok := digits(value); ok {
+		return n, true
+	}
 	text := string(value)
 	if s, ok := jsonscan.String(value); ok {
 		text = s
@@ -238,4 +273,19 @@ func number(value []byte) (int64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	n := int64(f)
 	return n, err == nil && f > -exact && f < exact && float64(n) == f
+}
+
+// digits reads the usual spelling, without a copy.
+func digits(value []byte) (n int64, ok bool) {
+	const most = 18 // of which any fit an int64
+	if len(value) == 0 || len(value) > most {
+		return 0, false
+	}
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n, true
 }

@@ -23,8 +23,9 @@ func TestNothingIsLeft(t *testing.T) {
 	memory := m.put(stdio(t, "memory"))
 	memory.Env["MEMORY_FILE_PATH"] = filepath.Join(t.TempDir(), "memory.jsonl")
 	// The server is the child of our child, as with npx, and has company that
-	// holds its output open and does not care that its input ends.
-	memory.Args = []string{"-c", `sleep 1000 & "$0" "$@"; echo "the server ended" >&2`, memory.Command, memory.Args[0]}
+	// holds its output open and does not care that its input ends, some of it
+	// in a session of its own.
+	memory.Args = []string{"-c", `sleep 1000 & setsid sleep 1000 & "$0" "$@"; echo "the server ended" >&2`, memory.Command, memory.Args[0]}
 	memory.Command = "/bin/sh"
 	servers := map[string]entry{
 		"every":  m.put(stdio(t, "everything", "stdio")),
@@ -45,7 +46,7 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		call(t, h, "memory__read_graph", `{}`)
 		m.pid(t, "server-everything")
-		if n := len(m.pids(t, "server-memory")) + len(m.pids(t, "sleep\x001000")); n < 3 {
+		if n := len(m.pids(t, "server-memory")) + len(m.pids(t, "sleep\x001000")); n < 4 {
 			t.Errorf("%d processes of the memory server, want the shell and its children", n)
 		}
 		if err := h.Close(); err != nil {
@@ -69,12 +70,13 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// A process that is killed cannot clean up. Its servers end all the same.
+// A process that is killed cannot clean up. Its servers end all the same, and so
+// does what they started that does not care.
 func TestServersEndWithTheirHost(t *testing.T) {
 	m := newMark()
 	every := m.put(stdio(t, "everything", "stdio"))
 	wrapped := every
-	wrapped.Command, wrapped.Args = "/bin/sh", []string{"-c", `"$0" "$@"; :`, every.Command, every.Args[0], "stdio"}
+	wrapped.Command, wrapped.Args = "/bin/sh", []string{"-c", `trap "" TERM; sleep 1000 & setsid sleep 1000 & "$0" "$@"; :`, every.Command, every.Args[0], "stdio"}
 	servers := map[string]entry{"every": every, "wrapped": wrapped}
 
 	const role = "INTEGRATION_ROLE=host"
@@ -100,11 +102,11 @@ func TestServersEndWithTheirHost(t *testing.T) {
 	for theirs == "" && lines.Scan() {
 		_, _ = fmt.Sscanf(lines.Text(), "mark %s %d", &theirs, &tools)
 	}
-	before := theirs.pids(t, "server-everything")
+	before := len(theirs.pids(t, "server-everything")) + len(theirs.pids(t, "sleep\x001000"))
 	kill9(t, self.Process.Pid)
 	_ = self.Wait() // "signal: killed"
-	if theirs == "" || tools != 26 || len(before) < 3 {
-		t.Fatalf("the host had %d tools and processes %v", tools, before)
+	if theirs == "" || tools != 26 || before < 5 {
+		t.Fatalf("the host had %d tools and %d processes", tools, before)
 	}
 	eventually(t, "the servers of the killed host to end", func() bool { return len(theirs.pids(t)) == 0 })
 }

@@ -12,5 +12,6 @@
 // # Use
 //
 // [Scan] checks a whole message and finds its parts. [Fields] and [Elements]
-// walk an object or array that Scan has checked.
+// walk an object or array that Scan has checked, and a [Cursor] goes down into
+// one whose parts are large.
 package jsonscan

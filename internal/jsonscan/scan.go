@@ -1,14 +1,19 @@
 package jsonscan
 
 import (
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
 // MaxDepth is the deepest nesting of arrays and objects that is accepted.
 const MaxDepth = 128
+
+// keyRoom is the number of keys in open objects up to which a scan needs no
+// memory from the heap.
+const keyRoom = 32
 
 // ErrNotObject is returned by [Scan] for valid JSON that is not an object.
 var ErrNotObject = errors.New("not a JSON object")
@@ -37,38 +42,44 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Rea
 
 // Valid checks that data is one JSON value and nothing else.
 func Valid(data []byte) error {
-	_, err := scan(data, nil)
+	s := scanner{data: data}
+	_, err := s.whole()
 	return err
 }
 
 // Scan checks that data is one JSON object and nothing else, and returns its
 // JSON-RPC parts. Keys other than the six of JSON-RPC are checked and left out.
 func Scan(data []byte) (Message, error) {
-	var m Message
-	kind, err := scan(data, &m)
+	s := scanner{data: data, keep: true}
+	kind, err := s.whole()
 	if err != nil {
 		return Message{}, err
 	}
 	if kind != '{' {
 		return Message{}, ErrNotObject
 	}
+	m := Message{ID: s.id.of(data), Params: s.params.of(data), Result: s.result.of(data), Error: s.error.of(data)}
+	if m.Version = "2.0"; string(s.version.of(data)) != `"2.0"` {
+		m.Version, _ = String(s.version.of(data))
+	}
+	m.Method, _ = String(s.method.of(data))
 	return m, nil
 }
 
-func scan(data []byte, top *Message) (kind byte, err error) {
-	if !utf8.Valid(data) {
-		return 0, &SyntaxError{invalidUTF8(data), "invalid UTF-8"}
+// whole checks all of the data and returns its first byte.
+func (s *scanner) whole() (kind byte, err error) {
+	if !utf8.Valid(s.data) {
+		return 0, &SyntaxError{invalidUTF8(s.data), "invalid UTF-8"}
 	}
-	s := scanner{data: data, top: top}
 	s.space()
-	if s.pos < len(data) {
-		kind = data[s.pos]
+	if s.pos < len(s.data) {
+		kind = s.data[s.pos]
 	}
 	if err := s.value(0); err != nil {
 		return 0, err
 	}
 	s.space()
-	if s.pos != len(data) {
+	if s.pos != len(s.data) {
 		return 0, s.fail("trailing bytes after the value")
 	}
 	return kind, nil
@@ -85,12 +96,29 @@ func invalidUTF8(data []byte) int {
 	return len(data)
 }
 
+// A scanner holds places in the data instead of parts of it, and most of the
+// keys in itself, so that a scan needs no memory from the heap.
 type scanner struct {
 	data []byte
 	pos  int
-	top  *Message
-	// keys holds the keys of all open objects, innermost last.
-	keys [][]byte
+
+	// The keys of all open objects, innermost last, with their quotes.
+	keys int // how many
+	near [keyRoom]span
+	more []span // those that near has no room for
+
+	keep                                       bool // the parts of a message, which follow
+	version, id, method, params, result, error span
+}
+
+// A span is a place in the data. The zero span is no place.
+type span struct{ start, end int }
+
+func (p span) of(data []byte) []byte {
+	if p.end == 0 {
+		return nil
+	}
+	return data[p.start:p.end:p.end]
 }
 
 func (s *scanner) fail(reason string) error { return &SyntaxError{s.pos, reason} }
@@ -178,22 +206,46 @@ func (s *scanner) number() error {
 
 func (s *scanner) string() error {
 	s.pos++
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; {
-		case c == '"':
+	for {
+		s.plain()
+		if s.pos >= len(s.data) {
+			return s.fail("unterminated string")
+		}
+		switch s.data[s.pos] {
+		case '"':
 			s.pos++
 			return nil
-		case c < ' ':
-			return s.fail("control character in string")
-		case c == '\\':
+		case '\\':
 			if err := s.escape(); err != nil {
 				return err
 			}
 		default:
-			s.pos++
+			return s.fail("control character in string")
 		}
 	}
-	return s.fail("unterminated string")
+}
+
+// plain moves to the next byte that means something in a string: a quote, a
+// backslash or a control character. It looks at eight bytes at a time, in which
+// long texts are mostly plain.
+func (s *scanner) plain() {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	// Each of these sets the high bit of a byte that is meant. It may set those
+	// of bytes above it as well, so only the lowest counts.
+	zero := func(w uint64) uint64 { return (w - ones) & ^w & highs }
+	control := func(w uint64) uint64 { return (w - ' '*ones) & ^w & highs }
+	for ; len(s.data)-s.pos >= 8; s.pos += 8 {
+		w := binary.LittleEndian.Uint64(s.data[s.pos:])
+		if found := zero(w^'"'*ones) | zero(w^'\\'*ones) | control(w); found != 0 {
+			s.pos += bits.TrailingZeros64(found) / 8
+			return
+		}
+	}
+	for ; s.pos < len(s.data); s.pos++ {
+		if c := s.data[s.pos]; c == '"' || c == '\\' || c < ' ' {
+			return
+		}
+	}
 }
 
 func (s *scanner) escape() error {
@@ -254,14 +306,13 @@ func (s *scanner) object(depth int) error {
 	if depth > MaxDepth {
 		return s.fail("nested too deeply")
 	}
-	first := len(s.keys)
-	defer func() { s.keys = s.keys[:first] }()
 	s.pos++
 	s.space()
 	if s.peek('}') {
 		s.pos++
 		return nil
 	}
+	first := s.keys
 	var seen map[string]struct{}
 	for {
 		s.space()
@@ -282,8 +333,8 @@ func (s *scanner) object(depth int) error {
 		if err := s.value(depth); err != nil {
 			return err
 		}
-		if depth == 1 && s.top != nil {
-			if err := s.keep(key, s.data[start:s.pos:s.pos]); err != nil {
+		if depth == 1 && s.keep {
+			if err := s.part(key, span{start, s.pos}); err != nil {
 				return err
 			}
 		}
@@ -293,6 +344,7 @@ func (s *scanner) object(depth int) error {
 			s.pos++
 		case s.peek('}'):
 			s.pos++
+			s.keys = first
 			return nil
 		default:
 			return s.fail("expected , or } in object")
@@ -300,79 +352,84 @@ func (s *scanner) object(depth int) error {
 	}
 }
 
-// key reads a key and returns its content, unescaped.
-func (s *scanner) key() ([]byte, error) {
+// key reads a key and returns its place.
+func (s *scanner) key() (span, error) {
 	if !s.peek('"') {
-		return nil, s.fail("expected a key")
+		return span{}, s.fail("expected a key")
 	}
 	start := s.pos
 	if err := s.string(); err != nil {
-		return nil, err
+		return span{}, err
 	}
-	return unquote(s.data[start:s.pos]), nil
+	return span{start, s.pos}, nil
 }
 
-// unquote returns the content of a valid JSON string.
-func unquote(quoted []byte) []byte {
-	content := quoted[1 : len(quoted)-1]
-	for _, c := range content {
-		if c == '\\' {
-			var text string
-			// A string that the scanner accepted always decodes.
-			_ = json.Unmarshal(quoted, &text)
-			return []byte(text)
-		}
-	}
-	return content
-}
+// text returns the content of the string at p.
+func (s *scanner) text(p span) []byte { return unquote(p.of(s.data)) }
 
 // fewKeys is the object size up to which comparing beats hashing.
 const fewKeys = 16
 
 // claim records key in the innermost object, whose keys begin at first, and
 // fails if it is there already.
-func (s *scanner) claim(key []byte, first int, seen map[string]struct{}) (map[string]struct{}, error) {
-	open := s.keys[first:]
-	if len(open) < fewKeys {
-		for _, k := range open {
-			if string(k) == string(key) {
+func (s *scanner) claim(key span, first int, seen map[string]struct{}) (map[string]struct{}, error) {
+	if s.keys-first < fewKeys {
+		for i := first; i < s.keys; i++ {
+			if string(s.openKey(i)) == string(s.text(key)) {
 				return nil, s.fail("duplicate key")
 			}
 		}
-		s.keys = append(s.keys, key)
+		s.push(key)
 		return nil, nil
 	}
 	if seen == nil {
 		seen = make(map[string]struct{}, 4*fewKeys)
-		for _, k := range open {
-			seen[string(k)] = struct{}{}
+		for i := first; i < s.keys; i++ {
+			seen[string(s.openKey(i))] = struct{}{}
 		}
 	}
-	if _, dup := seen[string(key)]; dup {
+	if _, dup := seen[string(s.text(key))]; dup {
 		return nil, s.fail("duplicate key")
 	}
-	seen[string(key)] = struct{}{}
+	seen[string(s.text(key))] = struct{}{}
 	return seen, nil
 }
 
-func (s *scanner) keep(key, value []byte) error {
-	switch string(key) {
+func (s *scanner) openKey(i int) []byte {
+	if i < keyRoom {
+		return s.text(s.near[i])
+	}
+	return s.text(s.more[i-keyRoom])
+}
+
+func (s *scanner) push(key span) {
+	if s.keys < keyRoom {
+		s.near[s.keys] = key
+	} else {
+		s.more = append(s.more[:s.keys-keyRoom], key)
+	}
+	s.keys++
+}
+
+// part keeps a part of a message.
+func (s *scanner) part(key, value span) error {
+	switch string(s.text(key)) {
 	case "jsonrpc":
-		s.top.Version, _ = String(value)
+		s.version = value
 	case "id":
-		s.top.ID = value
+		s.id = value
 	case "method":
-		if value[0] != '"' {
+		if s.data[value.start] != '"' {
 			return s.fail("method is not a string")
 		}
-		s.top.Method = string(unquote(value))
+		s.method = value
 	case "params":
-		s.top.Params = value
+		s.params = value
 	case "result":
-		s.top.Result = value
+		s.result = value
 	case "error":
-		if string(value) != "null" {
-			s.top.Error = value
+		if string(value.of(s.data)) != "null" {
+			s.error = value
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,53 @@ func TestScanRefuses(t *testing.T) {
 	}
 }
 
+// Texts are looked at eight bytes at a time: what is forbidden must be found
+// at every place.
+func TestStringsAtEveryPlace(t *testing.T) {
+	for length := range 40 {
+		for at := range length {
+			for _, c := range []byte{0, '\n', 0x1f, '"', '\\', 0x80, 0xff} {
+				text := bytes.Repeat([]byte{0x7f}, length)
+				text[at] = c
+				in := slices.Concat([]byte(`{"a":"`), text, []byte(`"}`))
+				if _, err := Scan(in); err == nil {
+					t.Errorf("accepted %q", in)
+				}
+			}
+		}
+		plain := strings.Repeat("~ !", length)
+		escaped := strings.Repeat(`\\\"`, length)
+		in := fmt.Sprintf(`{"a":%q,"b":"%s","c":[{"d":"%s"}],"e":0}`, plain, escaped, escaped)
+		if _, err := Scan([]byte(in)); err != nil {
+			t.Errorf("%s: %v", in, err)
+		}
+		var got []string
+		for k, v := range Fields([]byte(in)) {
+			got = append(got, string(k)+string(v))
+		}
+		want := []string{fmt.Sprintf("a%q", plain), `b"` + escaped + `"`, `c[{"d":"` + escaped + `"}]`, "e0"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Keys are compared with those of their own object, however many are open.
+func TestDuplicatesAmongManyOpenKeys(t *testing.T) {
+	for depth := range 2 * keyRoom {
+		open := strings.Repeat(`{"a":1,"b":`, depth)
+		shut := strings.Repeat(`}`, depth)
+		if err := Valid([]byte(open + `{"a":0,"b":0}` + shut)); err != nil {
+			t.Errorf("depth %d: %v", depth, err)
+		}
+		for _, dup := range []string{`{"a":0,"b":0,"a":0}`, `{"b":0,"b":0}`, `{"c":{"a":0},"c":0}`} {
+			if Valid([]byte(open+dup+shut)) == nil {
+				t.Errorf("depth %d: accepted %s", depth, dup)
+			}
+		}
+	}
+}
+
 func TestSameKeyInSiblingsIsNoDuplicate(t *testing.T) {
 	if err := Valid([]byte(`[{"a":1},{"a":{"a":2}}]`)); err != nil {
 		t.Error(err)
@@ -73,7 +121,7 @@ func TestSameKeyInSiblingsIsNoDuplicate(t *testing.T) {
 func TestWalk(t *testing.T) {
 	var got []string
 	for k, v := range Fields([]byte(` { "a" : [1, "]"] , "b\n":{"c":"}"}, "d":-1.5e3 } `)) {
-		got = append(got, k+"="+string(v))
+		got = append(got, string(k)+"="+string(v))
 	}
 	if want := "a=[1, \"]\"]|b\n={\"c\":\"}\"}|d=-1.5e3"; strings.Join(got, "|") != want {
 		t.Errorf("got %q", got)
@@ -117,7 +165,7 @@ func FuzzScan(f *testing.F) {
 		n := 0
 		for k, v := range Fields(data) {
 			n++
-			if w, ok := want[k]; !ok || !bytes.Equal(v, w) {
+			if w, ok := want[string(k)]; !ok || !bytes.Equal(v, w) {
 				t.Fatalf("field %q: %q != %q", k, v, w)
 			}
 		}

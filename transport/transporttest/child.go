@@ -40,6 +40,8 @@ const childVariable = "TRANSPORTTEST_CHILD"
 //	spawn:STEP    start a child in the same process group that does one step
 //	              and shares stdout; write its process id to stderr
 //	detach:STEP   the same in a session of its own
+//	daemon:STEP   the same, by a process between that ends at once
+//	escape:STEP   like detach, without the variables that the host set
 //	deaf          ignore SIGTERM from now on
 //	ready         write the line "ready" to stderr
 //	close         close stdout
@@ -55,9 +57,10 @@ func Child(steps ...string) *transport.Command {
 	return &transport.Command{Path: program, Args: steps, Env: []string{childVariable + "=1", "GORACE=atexit_sleep_ms=0"}}
 }
 
-// RunChild does nothing unless this process is a [Child]; else it follows the
-// script and does not return.
+// RunChild does nothing unless this process is a [Child], or the relay of
+// [Faulty]; else it follows the script, or the program, and does not return.
 func RunChild() {
+	runRelay()
 	if os.Getenv(childVariable) == "" {
 		return
 	}
@@ -135,15 +138,8 @@ func (c *child) misbehave(verb, arg string) error {
 			_, err = os.Stderr.WriteString(line)
 		}
 		return err
-	case "spawn", "detach":
-		cmd := exec.Command(os.Args[0], arg)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		cmd.SysProcAttr = inSession(verb == "detach")
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(os.Stderr, "pid %d\n", cmd.Process.Pid)
-		return err
+	case "spawn", "detach", "daemon", "escape":
+		return spawn(verb, arg)
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
 	case "hang":
@@ -175,6 +171,27 @@ func (c *child) misbehave(verb, arg string) error {
 		return fmt.Errorf("unknown step %q", verb)
 	}
 	return nil
+}
+
+// spawn starts a process that does one step, as the verb says.
+func spawn(verb, step string) error {
+	if verb == "daemon" {
+		step = "detach:" + step
+	}
+	cmd := exec.Command(os.Args[0], step)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = inSession(verb != "spawn")
+	switch verb {
+	case "daemon":
+		return cmd.Run() // it writes the id
+	case "escape":
+		cmd.Env = []string{childVariable + "=1"}
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(os.Stderr, "pid %d\n", cmd.Process.Pid)
+	return err
 }
 
 func (c *child) read() error {

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// A flight is one request on its way: the context of its Call. It ends with its
+// caller's context, with the life that carries it, and when a time limit of the
+// request is over.
+//
+// It does what three contexts and two timers would do, for the price of one.
+type flight struct {
+	context.Context // its caller's
+	life            *life
+	request         *request
+	opts            CallOptions
+	clock           *clock
+	unbind          func() bool // from its caller's context; may be nil
+
+	mu     sync.Mutex // guards the following
+	done   chan struct{}
+	err    error
+	cause  error
+	landed bool
+	after  map[int]func() // to be run at the end; see AfterFunc
+	afters int
+}
+
+// launch prepares f to be the context of a request. Without an error land must
+// follow.
+func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) error {
+	f.Context, f.life, f.request = ctx, l, r
+	f.done = make(chan struct{})
+	f.opts.Header = r.header
+	if r.call != nil {
+		f.opts.ProgressToken = c.tokens.Add(1)
+		f.opts.Progress = f.progress
+	}
+	if err := ctx.Err(); err != nil {
+		return WithOutcome(err, NotSent)
+	}
+	if err := l.board(f); err != nil {
+		return WithOutcome(err, NotSent)
+	}
+	if ctx.Done() != nil {
+		f.unbind = context.AfterFunc(ctx, func() { f.cancel(ctx.Err(), context.Cause(ctx)) })
+	}
+	f.clock = c.clocks.start(f)
+	return nil
+}
+
+// land ends the flight of a request that has ended.
+func (f *flight) land(c *Client) {
+	if f.unbind != nil {
+		f.unbind()
+	}
+	f.life.leave(f)
+	f.mu.Lock()
+	f.landed = true
+	f.mu.Unlock()
+	c.clocks.stop(f.clock)
+}
+
+// cancel ends the flight before it has landed. Only the first call counts.
+func (f *flight) cancel(err, cause error) {
+	f.mu.Lock()
+	if f.err != nil || f.landed {
+		f.mu.Unlock()
+		return
+	}
+	f.err, f.cause = err, cause
+	after := f.after
+	f.after = nil
+	close(f.done)
+	f.mu.Unlock()
+	for _, run := range after {
+		go run()
+	}
+}
+
+// wait returns how long the server may take from now on.
+func (f *flight) wait() time.Duration {
+	return min(f.request.idle, time.Until(f.request.until))
+}
+
+// expire is called when that time is over.
+func (f *flight) expire() {
+	timeout := &TimeoutError{"idle", f.request.idle}
+	if !time.Now().Before(f.request.until) {
+		timeout = &TimeoutError{"total", f.request.total}
+	}
+	f.cancel(context.Canceled, timeout)
+}
+
+// progress hands a notification on. What the caller does with it takes none of
+// the server's time.
+func (f *flight) progress(params json.RawMessage) {
+	f.life.pulse.beat()
+	f.clock.timer.Stop()
+	f.request.call.progress(params)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.landed {
+		f.clock.timer.Reset(f.wait())
+	}
+}
+
+// Done implements context.Context.
+func (f *flight) Done() <-chan struct{} { return f.done }
+
+// Err implements context.Context.
+func (f *flight) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// ended returns how and why the flight was cancelled, if it was.
+func (f *flight) ended() (err, cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err, f.cause
+}
+
+// AfterFunc is known to package context: with it a context that is derived from
+// this one needs no goroutine to wait for its end.
+func (f *flight) AfterFunc(run func()) (stop func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		go run()
+		return func() bool { return false }
+	}
+	if f.after == nil {
+		f.after = make(map[int]func())
+	}
+	id := f.afters
+	f.afters++
+	f.after[id] = run
+	return func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		_, waits := f.after[id]
+		delete(f.after, id)
+		return waits
+	}
+}
+
+// A clock is a timer that ends one flight after the other.
+type clock struct {
+	timer  *time.Timer
+	mu     sync.Mutex
+	flight *flight // nil between flights
+}
+
+// clocks are the clocks that no flight uses now.
+type clocks struct{ pool sync.Pool }
+
+func (p *clocks) start(f *flight) *clock {
+	k, _ := p.pool.Get().(*clock)
+	if k == nil {
+		k = &clock{flight: f}
+		k.timer = time.AfterFunc(f.wait(), k.ring)
+		return k
+	}
+	k.mu.Lock()
+	k.flight = f
+	k.mu.Unlock()
+	k.timer.Reset(f.wait())
+	return k
+}
+
+// stop takes the clock from its flight. One that rings just now is not used
+// again: it would end the next flight.
+func (p *clocks) stop(k *clock) {
+	k.mu.Lock()
+	k.flight = nil
+	k.mu.Unlock()
+	if k.timer.Stop() {
+		p.pool.Put(k)
+	}
+}
+
+func (k *clock) ring() {
+	k.mu.Lock()
+	f := k.flight
+	k.mu.Unlock()
+	if f != nil {
+		f.expire()
+	}
+}

@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// healthPatience is how long the server may take to answer a ping.
+	healthPatience = 10 * time.Second
+	// maxMisses is how many pings in a row may go unanswered.
+	maxMisses = 3
+)
+
+// An UnresponsiveError reports a server that was given up because it gave no
+// sign of life for a long time, though nothing kept it busy.
+type UnresponsiveError struct {
+	For time.Duration // since the last sign of life
+}
+
+func (e *UnresponsiveError) Error() string {
+	return fmt.Sprintf("no sign of life for %v, not even an answer to a ping", e.For.Round(time.Second))
+}
+
+// A pulse is when a server last gave a sign of life, and until when it may be
+// busy. It is safe for concurrent use.
+type pulse struct {
+	heard atomic.Int64 // both in nanoseconds of the clock
+	busy  atomic.Int64
+}
+
+func (p *pulse) beat() { p.heard.Store(time.Now().UnixNano()) }
+
+// abandoned notes that a caller has given up a request that the server may go on
+// with, as long as a request may take at most.
+func (p *pulse) abandoned(longest time.Duration) {
+	p.busy.Store(time.Now().Add(longest).UnixNano())
+}
+
+func (p *pulse) silence() time.Duration { return time.Since(time.Unix(0, p.heard.Load())) }
+func (p *pulse) mayBeBusy() bool        { return time.Now().UnixNano() < p.busy.Load() }
+
+// watchHealth pings a silent server until the life ends, and returns why the
+// server must be given up. A server that is busy, with requests or by itself, is
+// never given up: it answers when it is done.
+func (c *Client) watchHealth(l *life) error {
+	interval := c.opts.HealthInterval
+	if interval < 0 || l.stateless() {
+		return nil
+	}
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	for misses := 0; ; {
+		select {
+		case <-timer.C:
+		case <-l.alive.Done():
+			return nil
+		}
+		timer.Reset(interval)
+		if silence := l.pulse.silence(); silence < interval {
+			misses = 0
+			timer.Reset(interval - silence)
+			continue
+		}
+		switch {
+		case l.carries() || l.pulse.mayBeBusy() || l.working():
+			misses = 0
+			continue
+		case c.pinged(l):
+			misses = 0
+			continue
+		}
+		if misses++; misses == maxMisses && !l.carries() {
+			return &UnresponsiveError{l.pulse.silence()}
+		}
+	}
+}
+
+// pinged reports whether the server gives a sign of life when it is asked for
+// one.
+func (c *Client) pinged(l *life) bool {
+	ctx, stop := context.WithTimeout(l.alive, min(healthPatience, c.opts.HealthInterval))
+	defer stop()
+	before := l.pulse.heard.Load()
+	r := c.pingRequest(l)
+	params, err := r.encode(l, 0)
+	if err != nil {
+		return true // the pulse was not felt
+	}
+	if _, err = l.caller.Call(ctx, r.method, params, nil); err == nil || OutcomeOf(err) == Answered {
+		l.pulse.beat()
+	}
+	return l.pulse.heard.Load() != before
+}

@@ -1,0 +1,78 @@
+package transport
+
+import (
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// begin starts a shell with these variables that runs a script.
+func begin(t *testing.T, script string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.Env = append(env, "PATH="+os.Getenv("PATH"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+func runs(t *testing.T, cmd *exec.Cmd) bool {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/stat")
+	if err != nil {
+		t.Fatal(err) // it is our child and not reaped
+	}
+	return !strings.Contains(string(stat), ") Z ")
+}
+
+// Only processes with the very mark are ended, and wherever it stands.
+func TestEndMarkedEndsNoOther(t *testing.T) {
+	mark := markVariable + "=" + rand.Text() + ".1"
+	const wait = "while :; do sleep 600; done"
+	other := begin(t, wait, mark+"0")
+	foreign := begin(t, wait, markVariable+"="+rand.Text()+".1")
+	long := begin(t, wait, "FILLER="+strings.Repeat("x", 100_000), mark, "LAST=1")
+	first := begin(t, wait, mark)
+	endMarked(mark, time.Minute)
+	if runs(t, long) || runs(t, first) {
+		t.Error("a marked process lives")
+	}
+	if !runs(t, other) || !runs(t, foreign) {
+		t.Error("a process with another mark was ended")
+	}
+	endMarked(mark+"0", time.Minute)
+	if runs(t, other) {
+		t.Error("the other lives, too")
+	}
+}
+
+// A process that executes itself again and again shows no environment at some
+// of the times that it is looked at.
+func TestEndMarkedWhileExecuting(t *testing.T) {
+	for range 50 {
+		mark := markVariable + "=" + rand.Text() + ".1"
+		cmd := begin(t, `eval "$SELF"`, mark, `SELF=exec /bin/sh -c "$SELF"`)
+		endMarked(mark, time.Minute)
+		if runs(t, cmd) {
+			t.Fatal("it lives")
+		}
+	}
+}
+
+func BenchmarkEndMarked(b *testing.B) {
+	for b.Loop() {
+		endMarked(markVariable+"=none.1", time.Second)
+	}
+	b.ReportMetric(float64(len(new(look).processes())), "processes")
+}

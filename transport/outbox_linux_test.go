@@ -1,0 +1,207 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A far end is the other side of a stream over real pipes.
+type farEnd struct {
+	*stream
+	in  *bufio.Reader // what the stream has written
+	out *os.File
+}
+
+func overPipes(t *testing.T) *farEnd {
+	t.Helper()
+	theirIn, ourOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ourIn, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStream(&pipes{stdin: ourOut, stdout: ourIn}, 0, nil, nil)
+	t.Cleanup(func() {
+		_ = theirOut.Close()
+		_ = theirIn.Close()
+		s.fail(errClosed)
+		s.wait()
+		_ = ourIn.Close()
+		_ = ourOut.Close()
+	})
+	if err := theirIn.SetReadDeadline(time.Now().Add(watchdog)); err != nil {
+		t.Fatal(err)
+	}
+	return &farEnd{stream: s, in: bufio.NewReader(theirIn), out: theirOut}
+}
+
+// watchdog bounds waits that a correct stream never has.
+const watchdog = 30 * time.Second
+
+// name reads one frame and returns the name of the tool that it calls.
+func (f *farEnd) name(t *testing.T) string {
+	t.Helper()
+	line, err := f.in.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("reading a frame: %v", err)
+	}
+	var frame struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(line, &frame); err != nil {
+		t.Fatalf("a torn frame: %.80q: %v", line, err)
+	}
+	if frame.Method == noteCancelled {
+		return f.name(t)
+	}
+	return frame.Params.Name
+}
+
+// send calls a tool, with size bytes of arguments, until ctx ends.
+func (f *farEnd) send(ctx context.Context, name string, size int) <-chan error {
+	failed := make(chan error, 1)
+	go func() {
+		params := fmt.Sprintf(`{"name":%q,"arguments":%q}`, name, strings.Repeat("x", size))
+		_, err := f.Call(ctx, "tools/call", json.RawMessage(params), nil)
+		failed <- err
+	}()
+	return failed
+}
+
+// await returns when the outbox is as wanted.
+func (f *farEnd) await(t *testing.T, what string, is func(*outbox) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(watchdog); ; {
+		f.outbox.mu.Lock()
+		ok := is(f.outbox)
+		f.outbox.mu.Unlock()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("never came to: %s", what)
+		}
+	}
+}
+
+const pipeful = 200 << 10 // more than a pipe holds
+
+func writing(o *outbox) bool { return o.current != nil && o.begun }
+
+// Frames of many callers arrive whole, whoever writes them, and also when the
+// pipe is full most of the time.
+func TestOutboxKeepsFramesWhole(t *testing.T) {
+	f := overPipes(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var calls []<-chan error
+	const callers = 64
+	for i := range callers {
+		calls = append(calls, f.send(ctx, fmt.Sprint(i), i*i*i/10))
+	}
+	seen := map[string]bool{}
+	for range callers {
+		seen[f.name(t)] = true
+	}
+	if len(seen) != callers {
+		t.Errorf("%d frames of %d arrived", len(seen), callers)
+	}
+	stop()
+	for _, failed := range calls {
+		err := <-failed
+		if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
+			t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
+		}
+	}
+}
+
+// A frame that waits behind one that the server does not read is taken back, and
+// its server never sees it.
+func TestOutboxTakesBackWhatWaits(t *testing.T) {
+	f := overPipes(t)
+	patient := f.send(t.Context(), "patient", pipeful)
+	f.await(t, "a blocked write", writing)
+	ctx, giveUp := context.WithCancel(t.Context())
+	var hasty []<-chan error
+	for i := range 5 {
+		hasty = append(hasty, f.send(ctx, fmt.Sprint("hasty ", i), 10))
+		f.await(t, "a frame that waits", func(o *outbox) bool { return len(o.queue.frames) == i+2 })
+	}
+	last := f.send(t.Context(), "last", 10)
+	f.await(t, "all frames", func(o *outbox) bool { return len(o.queue.frames) == 7 })
+	giveUp()
+	for _, failed := range hasty {
+		if err := <-failed; !mcp.SafeToRetry(err) {
+			t.Errorf("a frame that was never begun: %v, %v", err, mcp.OutcomeOf(err))
+		}
+	}
+	for _, want := range []string{"patient", "last"} {
+		if got := f.name(t); got != want {
+			t.Errorf("the server got %q, want %q", got, want)
+		}
+	}
+	_ = f.out.Close() // ends both calls
+	for _, failed := range []<-chan error{patient, last} {
+		if err := <-failed; mcp.OutcomeOf(err) != mcp.Unknown {
+			t.Errorf("a frame that was read: %v, %v", err, mcp.OutcomeOf(err))
+		}
+	}
+}
+
+// Who gives up a frame in its middle ends the stream, for all.
+func TestOutboxTornFrame(t *testing.T) {
+	f := overPipes(t)
+	ctx, giveUp := context.WithCancel(t.Context())
+	torn := f.send(ctx, "torn", pipeful)
+	f.await(t, "a blocked write", writing)
+	behind := f.send(t.Context(), "behind", 10)
+	f.await(t, "a frame that waits", func(o *outbox) bool { return len(o.queue.frames) == 2 })
+	giveUp()
+	if err := <-torn; !errors.Is(err, context.Canceled) || !mcp.SafeToRetry(err) {
+		t.Errorf("the torn frame: %v, %v", err, mcp.OutcomeOf(err))
+	}
+	if err := <-behind; !errors.Is(err, errTorn) || !mcp.SafeToRetry(err) {
+		t.Errorf("the frame behind it: %v, %v", err, mcp.OutcomeOf(err))
+	}
+	if _, err := f.Call(t.Context(), "tools/list", nil, nil); !mcp.SafeToRetry(err) {
+		t.Errorf("a later call: %v, %v", err, mcp.OutcomeOf(err))
+	}
+}
+
+// A frame whose turn has come, but of which nothing fits the pipe, tears
+// nothing.
+func TestOutboxGivesUpAnUntouchedFrame(t *testing.T) {
+	f := overPipes(t)
+	const rest = len(`{"jsonrpc":"2.0","id":1000000000,"method":"tools/call","params":{"name":"first","arguments":""}}` + "\n")
+	first := f.send(t.Context(), "first", 64<<10-rest)
+	f.await(t, "a full pipe", func(o *outbox) bool { return o.written == 64<<10 })
+	ctx, giveUp := context.WithCancel(t.Context())
+	second := f.send(ctx, "second", 10)
+	f.await(t, "a write of nothing", func(o *outbox) bool { return o.current != nil })
+	giveUp()
+	if err := <-second; !errors.Is(err, context.Canceled) || !mcp.SafeToRetry(err) {
+		t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
+	}
+	third := f.send(t.Context(), "third", 10)
+	for _, want := range []string{"first", "third"} {
+		if got := f.name(t); got != want {
+			t.Errorf("the server got %q, want %q", got, want)
+		}
+	}
+	_ = f.out.Close()
+	<-first
+	<-third
+}

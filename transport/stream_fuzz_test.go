@@ -1,0 +1,212 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An output is the duplex of a server that writes all it ever will, size bytes
+// at a time, when it has read two requests.
+type output struct {
+	chunks
+	lines int           // read by the server
+	start chan struct{} // closed when the server writes
+}
+
+func (o *output) Read(p []byte) (int, error) {
+	<-o.start
+	return o.chunks.Read(p)
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.lines += bytes.Count(p, []byte("\n")); o.lines == 2 {
+		close(o.start)
+	}
+	return len(p), nil
+}
+
+func (o *output) SetWriteDeadline(time.Time) error { return nil }
+func (o *output) CloseWrite() error                { return nil }
+func (o *output) TakeBack() int64                  { return 0 }
+
+// readStream tells what a stream makes of a server's output while two requests
+// are in flight: what the session reads, how the requests end, and the stream.
+func readStream(t *testing.T, data []byte, size int, limit int64) string {
+	t.Helper()
+	o := &output{chunks: chunks{data, size}, start: make(chan struct{})}
+	s := newStream(o, limit, nil, nil)
+	defer s.wait()
+	var calls []*inflight.Call
+	for token := range int64(2) {
+		call, err := s.table.Begin(token + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.outbox.putRequest(call, "tools/call", nil)
+		calls = append(calls, call)
+	}
+	var told strings.Builder
+	for {
+		m, err := s.Read(context.Background())
+		if err != nil {
+			fmt.Fprintf(&told, "end: %v\n", err)
+			break
+		}
+		text, err := jsonrpc.EncodeMessage(m)
+		fmt.Fprintf(&told, "message: %s %v\n", text, err)
+	}
+	for _, call := range calls {
+		answer, err := call.Wait(context.Background(), func(params json.RawMessage) { fmt.Fprintf(&told, "progress: %s\n", params) })
+		fmt.Fprintf(&told, "%d: %s %s %v %v\n", call.ID, answer.Result, answer.Error, mcp.OutcomeOf(err), err)
+		if err != nil && mcp.OutcomeOf(err) == mcp.NotSent {
+			t.Errorf("a request that the server has read was not sent: %v", err)
+		}
+		call.Drop()
+	}
+	return told.String()
+}
+
+// FuzzStream: how a server's output is cut into reads changes nothing, nothing
+// in it makes the reader panic or wait, and a last answer is heard unless the
+// connection was given up before, or the request was answered.
+func FuzzStream(f *testing.F) {
+	const first, second = inflight.FirstID, inflight.FirstID + 1
+	for _, seed := range []string{
+		"", "\n\n", "noise\n{\n[\n", strings.Repeat("log\n", 100), "\xef\xbb\xbf{}\n",
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"a":9007199254740993}}`+"\r\n", first),
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"m"}}`+"\n", second),
+		fmt.Sprintf(`[{"jsonrpc":"2.0","id":%d,"result":1},{"jsonrpc":"2.0","method":"a"}]`+"\n", first),
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":3}}` + "\n",
+		`{"jsonrpc":"2.0","id":"x","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n",
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":"%s"}`+"\n", second, strings.Repeat("x", 600)),
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"a":1,"a":2}}`+"\n", first),
+	} {
+		f.Add([]byte(seed), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
+		const limit = 512
+		data = fmt.Appendf(bytes.Clone(data), "\n{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":\"last\"}\n", second)
+		whole := readStream(t, data, len(data), limit)
+		if parts := readStream(t, data, int(size)%61+1, limit); parts != whole {
+			t.Errorf("reads of %d:\n%s\nin one read:\n%s", int(size)%61+1, parts, whole)
+		}
+		gaveUp := strings.Contains(whole, "lines in a row")
+		if !gaveUp && strings.Contains(whole, fmt.Sprintf("\n%d:   unknown", second)) {
+			t.Errorf("the last answer was lost:\n%s", whole)
+		}
+	})
+}
+
+// FuzzLongLines does for lines beyond the reader's buffer what FuzzLineReader
+// does for short ones.
+func FuzzLongLines(f *testing.F) {
+	f.Add([]byte("abc"), uint16(9000), uint16(4000), uint8(2))
+	f.Add([]byte("x\n"), uint16(lineRoom/3), uint16(longRead-1), uint8(255))
+	f.Add([]byte("\n"), uint16(1), uint16(1), uint8(0))
+	f.Fuzz(func(t *testing.T, unit []byte, times, size uint16, tail uint8) {
+		const limit = 2 * longRead
+		if len(unit) == 0 || len(unit)*int(times) > 4*limit {
+			return
+		}
+		data := append(bytes.Repeat(unit, int(times)), '\n')
+		data = append(append(data, bytes.Repeat([]byte("t"), int(tail))...), '\n')
+		lines := lineReader{r: &chunks{data, int(size) + 1}, limit: limit}
+		want := bytes.Split(data, []byte("\n"))
+		for i, text := range want[:len(want)-1] {
+			got, err := lines.next()
+			if err != nil {
+				t.Fatalf("line %d: %v", i, err)
+			}
+			if got.oversize != (len(text) > limit) || !got.oversize && !bytes.Equal(got.bytes, text) {
+				t.Fatalf("line %d of %d bytes: oversize %v, %d bytes", i, len(text), got.oversize, len(got.bytes))
+			}
+			if got.oversize && (len(got.bytes) > 2*keptOfOversize || !bytes.HasSuffix(text, got.bytes[len(got.bytes)-keptOfOversize:])) {
+				t.Fatalf("line %d: its end was lost", i)
+			}
+		}
+		if _, err := lines.next(); err != io.EOF {
+			t.Fatalf("at the end: %v", err)
+		}
+	})
+}
+
+// A cutDuplex is a connection with a peer that can leave in mid-frame.
+type cutDuplex struct {
+	duplex
+	peer  io.Reader
+	leave func()
+	whole bool // what the peer has not read is known for certain
+}
+
+// netDuplex is a connection in memory, as of a Pipe.
+func netDuplex(*testing.T) cutDuplex {
+	ours, theirs := net.Pipe()
+	return cutDuplex{pipeEnd{ours}, theirs, func() { _ = theirs.Close() }, false}
+}
+
+// osDuplex is a connection by two pipes of the system, as of a Command.
+func osDuplex(t *testing.T) cutDuplex {
+	t.Helper()
+	var ends [4]*os.File // their input, our output, our input, their output
+	for i := range 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends[2*i], ends[2*i+1] = r, w
+	}
+	p := &pipes{stdin: ends[1], stdout: ends[2], unread: keepReadable(ends[0])}
+	t.Cleanup(p.closeOurs)
+	return cutDuplex{p, ends[0], func() { _, _ = ends[0].Close(), ends[3].Close() }, p.unread != nil}
+}
+
+// FuzzCutRequest: a request that the peer has read as a whole is never one that
+// was not sent. Where the unread part is known, any other is.
+func FuzzCutRequest(f *testing.F) {
+	for _, cut := range []uint32{0, 1, 40, 80, 81, 82, 83, 84, 200, 70_000, 100_000} {
+		f.Add(uint32(10), cut, false)
+		f.Add(uint32(10), cut, true)
+		f.Add(uint32(90_000), cut, true)
+	}
+	f.Fuzz(func(t *testing.T, size, cut uint32, system bool) {
+		size %= 1 << 17
+		params := []byte(`"` + strings.Repeat("x", int(size)) + `"`)
+		frame := len(requestFrame(inflight.FirstID, "tools/call", params))
+		read := int(cut) % (frame + 2) // the newline is the last
+		d := netDuplex(t)
+		if system {
+			d = osDuplex(t)
+		}
+		s := newStream(d.duplex, 0, nil, nil)
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			_, _ = io.CopyN(io.Discard, d.peer, int64(read))
+			d.leave()
+		}()
+		_, err := s.Call(context.Background(), "tools/call", params, nil)
+		<-left
+		s.wait()
+		switch outcome := mcp.OutcomeOf(err); {
+		case err == nil:
+			t.Error("a request without an answer has succeeded")
+		case read >= frame && outcome == mcp.NotSent:
+			t.Errorf("%d of %d bytes were read: %v", read, frame, outcome)
+		case read < frame && d.whole && outcome != mcp.NotSent:
+			t.Errorf("only %d of %d bytes were read: %v: %v", read, frame, outcome, err)
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package transport
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// vitals tell how a process is, from its line in /proc. They stay true when its
+// id passes to another process.
+type vitals struct {
+	mu   sync.Mutex // guards the following
+	stat *os.File   // nil if the system does not tell
+	buf  [1 << 10]byte
+	work uint64 // processor time at the last look, in ticks
+}
+
+func watchVitals(pid int) *vitals {
+	stat, err := os.Open("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return &vitals{}
+	}
+	return &vitals{stat: stat}
+}
+
+func (v *vitals) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.stat != nil {
+		_ = v.stat.Close()
+		v.stat = nil
+	}
+}
+
+// Places of fields in /proc/PID/stat, counted from the one after the program's
+// name, which is the third.
+const (
+	statState  = 0
+	statFlags  = 6
+	statWork   = 11 // utime, and then stime, cutime and cstime
+	statEnd    = 49 // exit code, known as soon as a deadly signal is sent
+	statFields = 50
+)
+
+// read returns the fields, and whether the process exists. It is called with the
+// lock held, and what it returns is valid that long.
+func (v *vitals) read() (fields [statFields][]byte, exists bool) {
+	if v.stat == nil {
+		return fields, true
+	}
+	n, err := v.stat.ReadAt(v.buf[:], 0)
+	if n == 0 && err != nil {
+		return fields, false
+	}
+	line := v.buf[:n]
+	line = line[bytes.LastIndexByte(line, ')')+1:] // the name may hold anything
+	i := 0
+	for field := range bytes.FieldsSeq(line) {
+		if i == len(fields) {
+			break
+		}
+		fields[i] = field
+		i++
+	}
+	return fields, true
+}
+
+// doomed reports whether the process has ended, or is about to: it has been sent
+// a signal of which it has only not died yet.
+func (v *vitals) doomed() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	fields, exists := v.read()
+	if !exists {
+		return true
+	}
+	if state := string(fields[statState]); state == "Z" || state == "X" {
+		return true
+	}
+	const exiting = 0x4 // PF_EXITING
+	switch decimal(fields[statEnd]) {
+	case 0, uint64(syscall.SIGSTOP), uint64(syscall.SIGTSTP), uint64(syscall.SIGTTIN), uint64(syscall.SIGTTOU):
+		return decimal(fields[statFlags])&exiting != 0 // those only stop it
+	}
+	return true
+}
+
+// worked reports whether the process, or one that it started and that has ended,
+// has used the processor since the last look.
+func (v *vitals) worked() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	fields, exists := v.read()
+	if !exists || v.stat == nil {
+		return false
+	}
+	work := uint64(0)
+	for i := range 4 {
+		work += decimal(fields[statWork+i])
+	}
+	worked := work != v.work
+	v.work = work
+	return worked
+}
+
+func decimal(digits []byte) (n uint64) {
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		n = 10*n + uint64(c-'0')
+	}
+	return n
+}

@@ -1,0 +1,363 @@
+package transport_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/mcpbelt/mcpbelt/transport/transporttest"
+)
+
+const (
+	hostRole  = "WATCHDOG_TEST_HOST"  // makes the test program a host
+	hostShell = "WATCHDOG_TEST_SHELL" // the shell of its watchdog
+	hostTag   = "WATCHDOG_TEST_TAG"   // marks all that it starts, by our own means
+)
+
+// runHost makes this process a host that starts servers as its role says, writes
+// a line about each, and waits for the end of its input. For each line there it
+// tells the process id of its watchdog.
+func runHost() {
+	role := os.Getenv(hostRole)
+	if role == "" {
+		return
+	}
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
+	w := new(transport.Watchdog)
+	w.SetShell(os.Getenv(hostShell))
+	var servers []io.Closer
+	for range map[string]int{"family": 1, "crowd": 8}[role] {
+		recipe := transporttest.Child("deaf", "spawn:hang", "detach:hang", "daemon:hang", "ready", "hang")
+		recipe.Env = append(recipe.Env, hostTag+"="+os.Getenv(hostTag))
+		recipe.CloseTimeout = 20 * time.Millisecond
+		recipe.Watchdog = w
+		recipe.Stderr = func(line string) { fmt.Println(line) }
+		conn, err := recipe.Connect(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("started")
+		servers = append(servers, conn)
+	}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		fmt.Println("shell", w.PID())
+	}
+	for _, s := range servers {
+		_ = s.Close()
+	}
+	_ = w.Close()
+	os.Exit(0)
+}
+
+// A testHost is a host in a process of its own.
+type testHost struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	tag   string
+	lines chan string
+}
+
+func startHost(t *testing.T, role string, env ...string) *testHost {
+	t.Helper()
+	h := &testHost{t: t, cmd: exec.Command(os.Args[0]), tag: rand.Text(), lines: make(chan string, 100)}
+	h.cmd.Env = append(os.Environ(), hostRole+"="+role, hostTag+"="+h.tag, "GORACE=atexit_sleep_ms=0")
+	h.cmd.Env = append(h.cmd.Env, env...)
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := h.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.stdin = stdin
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(h.lines)
+		for s := bufio.NewScanner(stdout); s.Scan(); {
+			h.lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		h.kill()
+		for pid := range h.family() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // left by a failed test
+		}
+	})
+	return h
+}
+
+// await waits for a line of the host that begins with a word, and returns what
+// follows.
+func (h *testHost) await(word string) string {
+	h.t.Helper()
+	ctx := bounded(h.t)
+	for {
+		select {
+		case line, ok := <-h.lines:
+			if !ok {
+				h.t.Fatalf("the host ended before %q", word)
+			}
+			if rest, ok := strings.CutPrefix(line, word); ok {
+				return strings.TrimSpace(rest)
+			}
+		case <-ctx.Done():
+			h.t.Fatalf("no line %q of the host", word)
+		}
+	}
+}
+
+// kill ends the host by SIGKILL, and returns when it is reaped.
+func (h *testHost) kill() {
+	_ = h.cmd.Process.Kill()
+	for range h.lines {
+		continue // to its end, which Wait must not come before
+	}
+	_ = h.cmd.Wait()
+}
+
+// family returns the processes that the host's servers are and started, by id,
+// with the time when each began.
+func (h *testHost) family() map[int]string {
+	h.t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	found := map[int]string{}
+	for _, path := range environs {
+		env, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(env, []byte(hostTag+"="+h.tag+"\x00")) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if pid != h.cmd.Process.Pid {
+			found[pid] = began(pid)
+		}
+	}
+	return found
+}
+
+// shell returns the process id of the host's watchdog, which knows of all servers
+// then, or 0.
+func (h *testHost) shell() int {
+	h.t.Helper()
+	if _, err := io.WriteString(h.stdin, "shell\n"); err != nil {
+		h.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(h.await("shell "))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return pid
+}
+
+// child returns the process id of the host's child that has the argument, or 0.
+// It does not need the host's help.
+func (h *testHost) child(arg string) int {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", h.cmd.Process.Pid))
+	for _, path := range lists {
+		data, _ := os.ReadFile(path)
+		for _, f := range strings.Fields(string(data)) {
+			line, _ := os.ReadFile("/proc/" + f + "/cmdline")
+			if bytes.Contains(line, []byte("\x00"+arg+"\x00")) {
+				pid, _ := strconv.Atoi(f)
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+// wantEmpty waits until the host has left no process.
+func (h *testHost) wantEmpty() {
+	h.t.Helper()
+	await(h.t, "the servers of the killed host to end", func() bool { return len(h.family()) == 0 })
+}
+
+// began returns the time when a process began, by which it differs from a later
+// one with its id, or "" if there is none.
+func began(pid int) string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := bytes.Cut(stat, []byte(") "))
+	fields := strings.Fields(string(rest))
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return ""
+	}
+	return fields[19]
+}
+
+// statusField returns a number in /proc/PID/status, or 0.
+func statusField(t *testing.T, pid int, name string, base int) int64 {
+	t.Helper()
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(value), base, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func lookPath(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
+// cycles is how often a host is killed: 200 times if MCPBELT_SOAK is set.
+func cycles(few int) int {
+	if os.Getenv("MCPBELT_SOAK") != "" {
+		return 200
+	}
+	return few
+}
+
+// A host that is killed leaves none of its servers, nor what they started: a
+// child in the group, one in a session of its own, and a daemon. Another host
+// next to it is not touched.
+func TestWatchdogHostKilled(t *testing.T) {
+	other := startHost(t, "family")
+	other.await("ready")
+	neighbours := other.family()
+	var times []time.Duration
+	shells := map[int]string{}
+	for range cycles(5) {
+		h := startHost(t, "family")
+		h.await("ready")
+		if n := len(h.family()); n != 4 {
+			t.Fatalf("the host has %d processes, want 4", n)
+		}
+		shell := h.shell()
+		if shell == 0 {
+			t.Fatal("the host has no watchdog")
+		}
+		shells[shell] = began(shell)
+		killed := time.Now()
+		h.kill()
+		h.wantEmpty()
+		times = append(times, time.Since(killed))
+	}
+	slices.Sort(times)
+	t.Logf("%d kills, 0 processes left, time until the last was gone: median %v, worst %v",
+		len(times), times[len(times)/2], times[len(times)-1])
+	await(t, "the watchdogs to end", func() bool {
+		for pid, start := range shells {
+			if began(pid) == start {
+				return false
+			}
+		}
+		return true
+	})
+	for pid, start := range neighbours {
+		if began(pid) != start {
+			t.Errorf("process %d of another host ended", pid)
+		}
+	}
+	if len(neighbours) != 4 {
+		t.Errorf("the other host has processes %v, want 4", neighbours)
+	}
+	shell := other.shell()
+	_ = other.stdin.Close() // it ends as it should
+	for range other.lines {
+		continue
+	}
+	if left := other.family(); len(left) > 0 {
+		t.Errorf("processes %v are left by a host that was closed", left)
+	}
+	if !gone(shell) {
+		t.Error("the watchdog of a host that was closed is left")
+	}
+}
+
+// A host is killed while its servers start, at another moment each time.
+func TestWatchdogHostKilledWhileStarting(t *testing.T) {
+	for i := range cycles(5) {
+		h := startHost(t, "crowd")
+		for range 1 + i%8 {
+			h.await("started")
+		}
+		shell := h.child("mcpbelt-watchdog")
+		start := began(shell)
+		h.kill()
+		h.wantEmpty()
+		await(t, "the watchdog's end", func() bool { return began(shell) != start })
+		h.wantEmpty() // what was between fork and exec before has come to light
+	}
+}
+
+// The shell that replaces a killed one knows the servers there are. These hosts
+// have no grep, so that it cannot find them by other means, and what left the
+// group stays.
+func TestWatchdogHostKilledAfterItsShell(t *testing.T) {
+	h := startHost(t, "family", "PATH="+t.TempDir())
+	h.await("ready")
+	first := h.shell()
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "another shell", func() bool { now := h.shell(); return now != 0 && now != first })
+	if n := len(h.family()); n != 4 {
+		t.Fatalf("the host has %d processes, want 4", n)
+	}
+	h.kill()
+	await(t, "the server and its child to end", func() bool { return len(h.family()) <= 2 })
+	for pid := range h.family() {
+		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
+			t.Errorf("process %d of group %d is left, %v", pid, group, err)
+		}
+	}
+}
+
+// Signals to the host's group, such as the terminal's, do not reach the watchdog,
+// not even SIGKILL.
+func TestWatchdogOutlivesTheTerminal(t *testing.T) {
+	h := startHost(t, "family")
+	h.await("ready")
+	shell := h.shell()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		if err := syscall.Kill(-h.cmd.Process.Pid, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if gone(shell) || h.shell() != shell {
+		t.Error("the watchdog ended")
+	}
+	if err := syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	h.kill()
+	h.wantEmpty()
+}
