@@ -11,7 +11,7 @@ TAGS        := conformance,integration
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit api fmt cover bench conformance integration
+.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit allocs api fmt cover bench gobench conformance integration faults soak
 
 ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
@@ -40,15 +40,19 @@ help:
 	@echo '  staticcheck     $(STATICCHECK)'
 	@echo '  cross           build and vet for windows and darwin'
 	@echo '  unit            tests and fuzz seeds, with the race detector'
+	@echo '  allocs          what a call may allocate, without it'
 	@echo '--'
 	@echo 'make conformance  the official conformance suite'
 	@echo 'make integration  real servers'
+	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and README.md'
+	@echo 'make soak         faults and kills, for about an hour'
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
 	@echo 'make cover        coverage, into bin/'
-	@echo 'make bench        benchmarks'
+	@echo 'make bench        our client beside others, into bench/RESULTS.md'
+	@echo 'make gobench      benchmarks'
 
-test: fmt-check tidy-check verify vet staticcheck cross unit
+test: fmt-check tidy-check verify vet staticcheck cross unit allocs
 	@echo 'make test: all passed'
 
 # From the root: the folders of all modules are below it.
@@ -77,6 +81,11 @@ cross:
 unit:
 	$(call each,go test,$(GO) test -race -shuffle=on -timeout 5m ./... | $(QUIET))
 
+# The race detector allocates on its own account, so these count without it.
+allocs:
+	@echo '== allocations'
+	@$(GO) test -count=1 -run 'Cost$$' ./mcp
+
 conformance:
 	@echo '== conformance'
 	@$(GO) test -tags conformance -race -v -count=1 -timeout 15m ./internal/conformance/...
@@ -84,6 +93,22 @@ conformance:
 integration:
 	@echo '== integration'
 	@$(GO) test -tags integration -race -count=1 -timeout 15m ./internal/integration/...
+
+# Less than six minutes. FAULT_SEEDS=100 make faults runs longer.
+faults:
+	@echo '== faults'
+	@FAULT_SEEDS=$${FAULT_SEEDS:-20} FAULT_REPORT=../../docs/faults.json \
+		$(GO) test -race -count=1 -timeout 60m -run '^TestFaults$$' ./transport/transporttest
+	@$(GO) test -count=1 ./internal/layers -run '^TestFaultTable$$' -update
+
+# About an hour. Not part of the checks of a change.
+soak:
+	@echo '== soak: faults'
+	@FAULT_SEEDS=200 $(GO) test -race -count=1 -timeout 2h -run '^TestFaults$$' ./transport/transporttest
+	@echo '== soak: killed hosts'
+	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 1h -run '^TestWatchdogHostKilled' ./transport
+	@echo '== soak: killed servers'
+	@$(GO) test -tags integration -race -count=20 -timeout 2h -run Kill ./internal/integration/...
 
 api:
 	$(GO) test ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules' -update
@@ -97,5 +122,9 @@ cover:
 	@$(GO) tool cover -func=bin/cover.out | tail -n 1
 	@echo 'by line: $(GO) tool cover -html=bin/cover.out'
 
+# Takes some minutes. Its flags go into BENCH: make bench BENCH='-rounds 21'.
 bench:
+	@cd bench && $(GO) run . -out RESULTS.md $(BENCH)
+
+gobench:
 	$(call each,benchmarks,$(GO) test -run '^$$' -bench . -benchmem ./...)

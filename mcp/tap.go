@@ -36,6 +36,7 @@ type tap struct {
 	wg       sync.WaitGroup        // the reader, and what goes started
 	table    inflight.Table        // requests of the lent data plane
 	announce chan<- struct{}       // is told that the server announced other tools
+	changes  atomic.Int64          // announcements of other tools
 	pulse    atomic.Pointer[pulse] // nil during the handshake
 
 	mu      sync.Mutex // guards the following, and orders wg.Add before wg.Wait
@@ -133,6 +134,7 @@ func (t *tap) takes(m jsonrpc.Message) bool {
 		case m.Method == "notifications/progress":
 			return t.table.Progress(m.Params)
 		case m.Method == "notifications/tools/list_changed":
+			t.changes.Add(1)
 			poke(t.announce) // any number of them is one
 			return true
 		}
@@ -340,6 +342,15 @@ func (t *tap) pid() int {
 		return p.PID()
 	}
 	return 0
+}
+
+// announced returns how often the server has announced other tools before what
+// it has answered.
+func (t *tap) announced() int64 {
+	if a, ok := t.conn.(interface{ Announced() int64 }); ok {
+		return a.Announced() // with a data plane of its own answers do not pass here
+	}
+	return t.changes.Load()
 }
 
 // degraded returns what the connection says it lacks.

@@ -64,14 +64,20 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if before.Phase == Ready && (before.Capabilities == nil || before.Capabilities.Tools == nil) {
 			return []*Tool{}, nil // a server that has none need not know the request
 		}
-		version := before.ToolsVersion
-		tools, err := c.listTools(ctx)
-		changed := c.State().ToolsVersion != version
+		l, err := c.acquire(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		version, announced := before.ToolsVersion, l.tap.announced()
+		tools, pages, err := c.listTools(ctx)
+		changed := c.State().ToolsVersion != version || l.tap.announced() != announced
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil:
 			continue // or pages of two lists might be mixed
 		case err != nil:
 			return nil, err
+		case changed && pages > 1:
+			return nil, c.invalidList("", errors.New("the list changes faster than its pages can be read"))
 		}
 		c.keepTools(version, tools)
 		return slices.Clip(tools), nil
@@ -113,21 +119,21 @@ func (c *Client) forgetTools() {
 
 const methodListTools = "tools/list"
 
-// listTools reads all pages.
-func (c *Client) listTools(ctx context.Context) ([]*Tool, error) {
-	tools := []*Tool{}
+// listTools reads all pages, and returns how many they were.
+func (c *Client) listTools(ctx context.Context) (tools []*Tool, pages int, err error) {
+	tools = []*Tool{}
 	seen := map[string]bool{}
 	size := int64(0)
 	cursor := json.RawMessage(nil)
 	until := time.Now().Add(c.opts.CallTimeout)
-	for page := 1; ; page++ {
+	for pages = 1; ; pages++ {
 		result, l, err := c.send(ctx, c.listRequest(cursor, until))
 		if err != nil {
-			return nil, err
+			return nil, pages, err
 		}
 		list, next, err := c.toolPage(result, l.modern())
 		if err != nil {
-			return nil, err
+			return nil, pages, err
 		}
 		tools = append(tools, list...)
 		size += int64(len(result))
@@ -139,14 +145,14 @@ func (c *Client) listTools(ctx context.Context) ([]*Tool, error) {
 		case next == nil || !l.modern() && string(next) == `""`:
 			// To older revisions an empty cursor is none; from 2026-07-28 on
 			// it is one like all others.
-			return tools, nil
-		case page == c.opts.MaxPages:
+			return tools, pages, nil
+		case pages == c.opts.MaxPages:
 			err = &LimitError{"pages of tools/list", int64(c.opts.MaxPages)}
 		case seen[string(next)]:
 			err = c.invalidList("nextCursor", errors.New("the server's pages go round in circles"))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("mcp: server %q: %w", c.name, err)
+			return nil, pages, fmt.Errorf("mcp: server %q: %w", c.name, err)
 		}
 		seen[string(next)] = true
 		cursor = next

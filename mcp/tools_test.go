@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,6 +267,39 @@ func TestToolsChangeWithoutEnd(t *testing.T) {
 		c := newClient(t, server, nil)
 		wantTools(t, c, "a")
 		wantCount(t, server, "tools/list", 3)
+	})
+}
+
+// Pages of two lists are never mixed: an announcement counts as soon as what was
+// sent after it is known, and a list that never holds still is an error.
+func TestToolsPagesAreOfOneList(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, changes := range []int{1, 2, 3} {
+			var listings atomic.Int64
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": func(c *mcptest.Call) {
+				n := listings.Add(1)
+				list := (n + 1) / 2 // two pages each
+				if n%2 == 1 {
+					c.Result(page(`"2"`, fmt.Sprint("first of ", list)))
+					return
+				}
+				if int(list) <= changes {
+					c.Notify("notifications/tools/list_changed", "")
+				}
+				c.Result(page("", fmt.Sprint("second of ", list)))
+			}})
+			tools, err := newClient(t, p.to(server), nil).Tools(t.Context())
+			if changes == 3 {
+				var invalid *mcp.ProtocolError
+				if !errors.As(err, &invalid) || tools != nil {
+					t.Errorf("a list that changes without end: %v, %v", tools, err)
+				}
+				continue
+			}
+			if err != nil || len(tools) != 2 || tools[0].Name[len("first of "):] != tools[1].Name[len("second of "):] {
+				t.Errorf("after %d changes: %v, %v", changes, tools, err)
+			}
+		}
 	})
 }
 

@@ -13,7 +13,13 @@ type event struct {
 	data  []byte
 	id    string        // empty if the event has none
 	retry time.Duration // zero if the event has none
+	// oversize says that data holds only the ends of what was too large.
+	oversize bool
 }
+
+// maxSkipped is how many times its limit an event may be long to be skipped.
+// One that is longer, or has no end, ends the stream.
+const maxSkipped = 4
 
 // An eventReader reads server-sent events as the HTML standard defines them:
 // lines end with CR, LF or both, a line without a colon is a field with an
@@ -21,6 +27,9 @@ type event struct {
 type eventReader struct {
 	r     io.Reader
 	limit int64
+	// skips says that an event that is too large is skipped, but for its ends,
+	// instead of ending the stream.
+	skips bool
 
 	buf        [4 << 10]byte // unread bytes are buf[start:end]
 	start, end int
@@ -38,11 +47,11 @@ func (e *eventReader) next() (event, error) {
 	var ev event
 	var data []byte
 	for {
-		line, err := e.line(e.limit - int64(len(data)) + int64(len("data: ")))
+		line, oversize, err := e.line(e.limit - int64(len(data)) + int64(len("data: ")))
 		if err != nil {
 			return event{}, err
 		}
-		if len(line) == 0 {
+		if len(line) == 0 && !oversize {
 			if data == nil && ev.id == "" && ev.retry == 0 {
 				ev = event{}
 				continue
@@ -56,10 +65,15 @@ func (e *eventReader) next() (event, error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "data":
-			if int64(len(data)+len(value)) > e.limit {
+			data = append(append(data, value...), '\n')
+			if !oversize && int64(len(data)-1) <= e.limit {
+				break
+			}
+			if !e.skips {
 				return event{}, tooLarge(e.limit)
 			}
-			data = append(append(data, value...), '\n')
+			ev.oversize = true
+			data = append(ends(data[:len(data)-1]), '\n')
 		case "event":
 			ev.name = string(value)
 		case "id":
@@ -74,50 +88,62 @@ func (e *eventReader) next() (event, error) {
 	}
 }
 
-// line returns the next line without its end. A line end of CR LF that arrives
-// in two reads must not make two lines, and a CR must end its line at once.
-func (e *eventReader) line(limit int64) ([]byte, error) {
-	var line []byte
+// line returns the next line without its end, or the ends of one that is longer
+// than limit. A line end of CR LF that arrives in two reads must not make two
+// lines, and a CR must end its line at once.
+func (e *eventReader) line(limit int64) (line []byte, oversize bool, err error) {
+	skipped := int64(0)
 	for {
-		if e.start == e.end {
-			n, err := e.r.Read(e.buf[:])
-			e.start, e.end = 0, n
-			if n == 0 {
-				if err == nil {
-					continue
-				}
-				return nil, err
+		chunk, found, err := e.chunk()
+		if err != nil {
+			return nil, false, err
+		}
+		line = append(line, chunk...)
+		if int64(len(line)) > limit {
+			if skipped += int64(len(chunk)); !e.skips || skipped > maxSkipped*e.limit {
+				return nil, false, tooLarge(e.limit)
 			}
+			line, oversize = ends(line), true
+			limit = int64(len(line))
 		}
-		if e.afterCR {
-			e.afterCR = false
-			if e.buf[e.start] == '\n' {
-				e.start++
-				continue
-			}
-		}
-		rest := e.buf[e.start:e.end]
-		at := bytes.IndexByte(rest, '\n')
-		if cr := bytes.IndexByte(rest, '\r'); cr >= 0 && (at < 0 || cr < at) {
-			at, e.afterCR = cr, true
-		}
-		found := at >= 0
-		if !found {
-			at = len(rest)
-		}
-		if int64(len(line)+at) > limit {
-			return nil, tooLarge(e.limit)
-		}
-		line = append(line, rest[:at]...)
-		e.start += at
 		if !found {
 			continue
 		}
-		e.start++
 		if !e.begun {
 			e.begun = true
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
-		return line, nil
+		return line, oversize, nil
 	}
+}
+
+// chunk returns bytes up to the end of the line, or all that are buffered, and
+// whether the line ended. They are valid until the next call.
+func (e *eventReader) chunk() ([]byte, bool, error) {
+	for e.start == e.end || e.afterCR {
+		if e.start == e.end {
+			n, err := e.r.Read(e.buf[:])
+			e.start, e.end = 0, n
+			if n == 0 && err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		e.afterCR = false
+		if e.buf[e.start] == '\n' {
+			e.start++
+		}
+	}
+	rest := e.buf[e.start:e.end]
+	at := bytes.IndexByte(rest, '\n')
+	if cr := bytes.IndexByte(rest, '\r'); cr >= 0 && (at < 0 || cr < at) {
+		at = cr
+	}
+	if at < 0 {
+		e.start = e.end
+		return rest, false, nil
+	}
+	e.afterCR = rest[at] == '\r'
+	e.start += at + 1
+	return rest[:at], true, nil
 }

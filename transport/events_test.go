@@ -76,6 +76,34 @@ func TestEventReaderLimit(t *testing.T) {
 	}
 }
 
+// A reader that skips gives the ends of what is too large, and what follows.
+func TestEventReaderSkips(t *testing.T) {
+	long := strings.Repeat("a", 300) + strings.Repeat("b", 600) + strings.Repeat("c", 300)
+	for name, in := range map[string]string{
+		"line":    "data: " + long + "\n\n",
+		"lines":   "data: " + long[:600] + "\ndata: " + long[600:] + "\n\n",
+		"comment": ":" + long + "\ndata: a" + long + "c\n\n",
+	} {
+		for _, size := range []int{1, 100, 5000} {
+			events := newEventReader(&chunks{[]byte(in + "data: next\n\n"), size}, 700)
+			events.skips = true
+			ev, err := events.next()
+			if err != nil || !ev.oversize || len(ev.data) > 2*keptOfOversize || !bytes.HasPrefix(ev.data, []byte("aaa")) || !bytes.HasSuffix(ev.data, []byte("ccc")) {
+				t.Errorf("%s by %d: %v %v %q", name, size, err, ev.oversize, ev.data)
+			}
+			if ev, err := events.next(); err != nil || ev.oversize || string(ev.data) != "next" {
+				t.Errorf("%s by %d: after it: %q, %v", name, size, ev.data, err)
+			}
+		}
+	}
+	events := newEventReader(io.MultiReader(strings.NewReader("data: "), strings.NewReader(strings.Repeat("x", 10_000))), 700)
+	events.skips = true
+	var limit *mcp.LimitError
+	if _, err := events.next(); !errors.As(err, &limit) {
+		t.Errorf("without end: %v", err)
+	}
+}
+
 // FuzzEventReader: how a stream is cut into reads must not change its events.
 func FuzzEventReader(f *testing.F) {
 	for _, s := range []string{"data: a\r\n\r\n", "\xef\xbb\xbfid:1\rdata\n\r\n", "event: x\n\n:\r\rdata: y\n\n", "retry: 9\ndata: a\n\r"} {

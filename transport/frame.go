@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -58,9 +59,16 @@ func cancelledFrame(id int64) []byte {
 // A router sends each message that a server wrote to the request it answers, or
 // to the session.
 type router struct {
-	table inflight.Table
-	inbox *inbox
+	table   inflight.Table
+	inbox   *inbox
+	changes atomic.Int64
 }
+
+// Announced returns how often the server has announced other tools, as far as
+// its messages have been read. An answer that is known was read after what the
+// server sent before it, so this tells whether the tools changed before the
+// answer.
+func (r *router) Announced() int64 { return r.changes.Load() }
 
 // route takes one message, or with a batch of revision 2025-03-26 several, and
 // hands them on. toSession is called for the messages of the control plane. It
@@ -86,6 +94,8 @@ func (r *router) route(data []byte, toSession func(jsonrpc.Message) bool) error 
 		if r.table.Progress(m.Params) {
 			return nil
 		}
+	case m.Method == noteToolsChanged:
+		r.changes.Add(1)
 	}
 	message, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
@@ -106,6 +116,16 @@ func (r *router) routeBatch(data []byte, toSession func(jsonrpc.Message) bool) e
 		}
 	}
 	return err
+}
+
+// failAnswer ends the request that a broken message was meant to answer, if
+// that can be told, so that its caller need not wait for its deadline.
+func (r *router) failAnswer(text []byte, err error) {
+	for id := range answeredBy(text) {
+		if r.table.FailOne(id, err) {
+			return
+		}
+	}
 }
 
 // result turns an answer into what mcp.Caller returns.

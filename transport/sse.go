@@ -70,6 +70,7 @@ func (c *sseConn) open(ctx context.Context) error {
 	var events *eventReader
 	if err == nil {
 		events = newEventReader(resp.Body, c.limit)
+		events.skips = true
 		err = c.awaitAddress(resp, events)
 	}
 	if !stop() {
@@ -108,18 +109,28 @@ func (c *sseConn) awaitAddress(resp *http.Response, events *eventReader) error {
 	}
 }
 
-// readStream routes the stream's messages until it ends.
+// readStream routes the stream's messages until it ends. One that cannot be read
+// fails the request that it was meant to answer, and no other.
 func (c *sseConn) readStream(events *eventReader) error {
-	for {
+	for noise := 0; ; {
 		ev, err := events.next()
 		if err != nil {
 			return fmt.Errorf("event stream: %w", err)
 		}
-		if len(ev.data) == 0 || ev.name != "" && ev.name != "message" {
+		switch {
+		case ev.name != "" && ev.name != "message" || len(ev.data) == 0:
+			continue
+		case ev.oversize:
+			c.failAnswer(ev.data, tooLarge(c.limit))
 			continue
 		}
-		if err := c.route(ev.data, c.toSession); err != nil {
-			return invalidAnswer("", fmt.Errorf("event: %w", err))
+		if err = c.route(ev.data, c.toSession); err == nil {
+			noise = 0
+			continue
+		}
+		c.failAnswer(ev.data, invalidAnswer("", err))
+		if noise++; noise == maxNoise {
+			return fmt.Errorf("the server sent %d events in a row that are not JSON-RPC", maxNoise)
 		}
 	}
 }

@@ -117,9 +117,13 @@ func TestSSEConnectFails(t *testing.T) {
 
 func TestSSEStreamEndIsTheEnd(t *testing.T) {
 	for name, end := range map[string]func(*oldServer){
-		"closed":       func(s *oldServer) { close(s.events) },
-		"broken event": func(s *oldServer) { s.events <- "{]" },
-		"oversize":     func(s *oldServer) { s.events <- strings.Repeat("x", 5000) },
+		"closed": func(s *oldServer) { close(s.events) },
+		"noise": func(s *oldServer) {
+			for range 100 {
+				s.events <- "{]"
+			}
+		},
+		"without end": func(s *oldServer) { s.events <- strings.Repeat("x", 10_000) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s *oldServer
@@ -135,6 +139,53 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 			}
 			_, err = ask(t, l)
 			wantOutcome(t, err, mcp.NotSent)
+		})
+	}
+}
+
+// An event that cannot be read fails the call that it answers, and harms no
+// other.
+func TestSSEBrokenAnswer(t *testing.T) {
+	for name, broken := range map[string]string{
+		"oversize":      `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 1500) + `"}`,
+		"oversize, end": `{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 1500) + `","id":$ID}`,
+		"duplicate key": `{"jsonrpc":"2.0","id":$ID,"result":{"a":1,"a":2}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			running := make(chan *post, 1)
+			var calls atomic.Int32
+			s := newOldServer(func(p *post, events chan<- string) {
+				p.WriteHeader(http.StatusAccepted)
+				switch calls.Add(1) {
+				case 1:
+					running <- &post{ID: p.ID}
+				case 2:
+					events <- p.fill(broken)
+				default:
+					events <- p.fill(answer)
+				}
+			})
+			l := dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: 1000})
+			other := make(chan error, 1)
+			go func() {
+				_, err := ask(t, l)
+				other <- err
+			}()
+			first := <-running
+			_, err := ask(t, l)
+			wantOutcome(t, err, mcp.Answered)
+			var limit *mcp.LimitError
+			var invalid *mcp.ProtocolError
+			if !errors.As(err, &limit) && !errors.As(err, &invalid) {
+				t.Errorf("got %v", err)
+			}
+			s.events <- first.fill(answer)
+			if err := <-other; err != nil {
+				t.Errorf("another call: %v", err)
+			}
+			if _, err := ask(t, l); err != nil {
+				t.Errorf("a later call: %v", err)
+			}
 		})
 	}
 }

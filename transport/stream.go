@@ -142,16 +142,6 @@ func (s *stream) readLines() error {
 	}
 }
 
-// failAnswer ends the request that a broken message was meant to answer, if
-// that can be told, so that its caller need not wait for its deadline.
-func (s *stream) failAnswer(text []byte, err error) {
-	for id := range answeredBy(text) {
-		if s.table.FailOne(id, err) {
-			return
-		}
-	}
-}
-
 // mayWrite returns an error if a frame could not reach the peer any more.
 func (s *stream) mayWrite(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

@@ -17,4 +17,31 @@
 // [Child] is a transport.Command that runs the test binary itself as a server
 // which follows a script: one that answers, crashes, floods, hangs or leaves
 // processes behind. TestMain must call [RunChild] first.
+//
+// # Faults
+//
+// [Faulty] makes a recipe of package transport misbehave, as networks and servers
+// do: requests are held back or refused, answers are cut off, doubled, preceded
+// by garbage, or never come although the request was run. A test can so look at
+// what a program makes of it:
+//
+//	tr := transporttest.Faulty(t, server, transporttest.Fault{
+//		Kind: transporttest.FaultDrop, Method: "tools/call", Nth: 1,
+//	})
+//
+// # Recording a server
+//
+// A test of an agent need not have the server that the agent uses. [Record]
+// wraps a transport and writes what passes over its connections to a file,
+// without secrets and made to be read in a review; [Replay] plays the file back
+// through an unchanged mcp.Client, without a process or a network:
+//
+//	weather := transporttest.Replay("testdata/weather.json")
+//	if *record {
+//		weather = transporttest.Record(t, "testdata/weather.json", &transport.HTTP{...})
+//	}
+//	c := mcp.NewClient("weather", weather, nil)
+//
+// A call that was not recorded is an [UnrecordedError], which shows in what it
+// differs from the nearest one that was.
 package transporttest

@@ -1,0 +1,175 @@
+// Bench measures this library's client side by side with that of the official
+// SDK and that of mark3labs/mcp-go, against one server that is written without
+// any SDK, and with the floor: the same bytes through the same kind of pipe or
+// connection without a client.
+//
+//	go run . -out RESULTS.md                    # all, takes some minutes
+//	go run . -only stdio-small -rounds 3        # one
+//	go run . -only stdio-small -peers floor,ours -cpuprofile cpu.out
+//
+// Each client runs in a process of its own, so that no one's garbage is
+// collected in another's time, and its servers are children of that process.
+// The clients take turns, for less than a second each and in many rounds: what
+// else the machine does falls on all of them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program: what measures, or with a first argument that is a role,
+// one of the processes that it starts.
+func run(args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case roleServer:
+			return runServer(args[1:])
+		case roleClient:
+			return runClient(args[1:])
+		}
+	}
+	return runBench(args)
+}
+
+// options are the flags of the program.
+type options struct {
+	only, peers, out       string
+	rounds, procs          int
+	slot                   time.Duration
+	cpuProfile, memProfile string
+}
+
+func parseOptions(args []string) (*options, error) {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.StringVar(&o.only, "only", "", "measure only these, with commas between: "+strings.Join(workNames(), ", "))
+	flags.StringVar(&o.peers, "peers", strings.Join(peers(), ","), "measure only these clients")
+	flags.StringVar(&o.out, "out", "", "write the table to this `file`, in Markdown (default: standard output)")
+	flags.IntVar(&o.rounds, "rounds", 15, "how many times each client has its turn")
+	flags.DurationVar(&o.slot, "slot", 500*time.Millisecond, "how long a turn takes")
+	flags.IntVar(&o.procs, "procs", runtime.GOMAXPROCS(0), "GOMAXPROCS of every process")
+	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a profile of our client's time to this `file`")
+	flags.StringVar(&o.memProfile, "memprofile", "", "write a profile of our client's allocations to this `file`")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if o.rounds < 1 || o.procs < 1 || o.slot <= 0 {
+		return nil, errors.New("-rounds, -procs and -slot must be positive")
+	}
+	for peer := range strings.SplitSeq(o.peers, ",") {
+		if _, err := dialerOf(peer); err != nil {
+			return nil, fmt.Errorf("-peers: %w", err)
+		}
+	}
+	return &o, nil
+}
+
+func workNames() []string {
+	var names []string
+	for _, w := range works() {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// chosen returns the works that -only names, or all.
+func (o *options) chosen() ([]work, error) {
+	if o.only == "" {
+		return works(), nil
+	}
+	var list []work
+	for name := range strings.SplitSeq(o.only, ",") {
+		w, err := workOf(name)
+		if err != nil {
+			return nil, fmt.Errorf("%w; -only takes %s", err, strings.Join(workNames(), ", "))
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+func runBench(args []string) (err error) {
+	o, err := parseOptions(args)
+	if err != nil {
+		return err
+	}
+	chosen, err := o.chosen()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r := newResults(o, time.Now())
+	var team []*member
+	for _, peer := range r.peers {
+		m, err := startMember(ctx, peer, o)
+		if err != nil {
+			return errors.Join(err, dismiss(team))
+		}
+		team = append(team, m)
+	}
+	for _, w := range chosen {
+		fmt.Fprintln(os.Stderr, w.name)
+		if r.rounds[w.name], err = interleave(team, w, o); err != nil {
+			return errors.Join(err, dismiss(team))
+		}
+	}
+	if err := dismiss(team); err != nil {
+		return err
+	}
+	if o.out == "" {
+		return r.writeTable(os.Stdout)
+	}
+	return r.writeFile(o.out)
+}
+
+// interleave gives each client its turn in every round.
+func interleave(team []*member, w work, o *options) ([]round, error) {
+	for _, m := range team { // once for nothing: connections, buffers, caches
+		if _, err := m.measure(w, o.slot/5); err != nil {
+			return nil, err
+		}
+	}
+	var rounds []round
+	for len(rounds) < o.rounds {
+		r := round{}
+		for i := range team {
+			m := team[(i+len(rounds))%len(team)] // each comes first in its turn
+			c, err := m.measure(w, o.slot)
+			if err != nil {
+				return nil, err
+			}
+			r[m.peer] = c
+		}
+		rounds = append(rounds, r)
+	}
+	return rounds, nil
+}
+
+// dismiss ends the clients.
+func dismiss(team []*member) error {
+	var errs []error
+	for _, m := range slices.Backward(team) {
+		errs = append(errs, m.close())
+	}
+	return errors.Join(errs...)
+}

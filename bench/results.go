@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// results are all that was measured in one run.
+type results struct {
+	opts   *options
+	when   time.Time
+	peers  []string
+	rounds map[string][]round // by work
+}
+
+func newResults(o *options, when time.Time) *results {
+	return &results{opts: o, when: when, peers: strings.Split(o.peers, ","), rounds: map[string][]round{}}
+}
+
+func (r *results) writeFile(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.writeMarkdown(f), f.Close())
+}
+
+// writeMarkdown writes the tables and all that is needed to read them.
+func (r *results) writeMarkdown(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("# Side by side")
+	p.line("")
+	p.line("Written by `make bench`; change nothing by hand.")
+	p.line("")
+	r.facts(p)
+	p.line("")
+	if p.err == nil {
+		p.err = r.writeTable(w)
+	}
+	p.text(method)
+	p.line("## Spread")
+	p.line("")
+	p.line("The least and the greatest of the rounds.")
+	p.line("")
+	p.row("measure", append(append([]string{}, r.peers...), "ours / floor"))
+	p.rule(len(r.peers) + 1)
+	for _, f := range r.figures() {
+		var cells []string
+		rounds := r.rounds[f.work]
+		for _, peer := range r.peers {
+			cells = append(cells, f.of(rounds, peer).span())
+		}
+		p.row(f.title, append(cells, f.ratio(rounds).span()))
+	}
+	return p.err
+}
+
+func (r *results) facts(p *printer) {
+	p.line("%s, %s, %s/%s, %d cores of which each process uses %d.",
+		r.when.Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.opts.procs)
+	p.line("%d rounds, %v for each client in each. Clients: this library as it stands beside this file,",
+		r.opts.rounds, r.opts.slot)
+	p.line("github.com/modelcontextprotocol/go-sdk %s (SDK), github.com/mark3labs/mcp-go %s.",
+		version("github.com/modelcontextprotocol/go-sdk"), version("github.com/mark3labs/mcp-go"))
+}
+
+// version returns the version of a module that this program was built with.
+func version(module string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == module {
+				return m.Version
+			}
+		}
+	}
+	return "of unknown version"
+}
+
+// figures returns the rows for which there are rounds.
+func (r *results) figures() []figure {
+	var list []figure
+	for _, f := range figures() {
+		if len(r.rounds[f.work]) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// writeTable writes the medians and the goals.
+func (r *results) writeTable(w io.Writer) error {
+	p := &printer{w: w}
+	p.row("measure", append(append([]string{}, r.peers...), "ours / floor", "goal", "met"))
+	p.rule(len(r.peers) + 3)
+	for _, f := range r.figures() {
+		var cells []string
+		rounds := r.rounds[f.work]
+		for _, peer := range r.peers {
+			cells = append(cells, short(f.of(rounds, peer).median))
+		}
+		ratio := f.ratio(rounds).median
+		met := "no"
+		if f.goal.met(f.of(rounds, peerOurs).median, ratio) {
+			met = "yes"
+		}
+		p.row(f.title, append(cells, fmt.Sprintf("%.2f", ratio), f.goal.String(), met))
+	}
+	p.line("")
+	return p.err
+}
+
+func (s spread) span() string {
+	if s.max < 10 {
+		return fmt.Sprintf("%.2f to %.2f", s.min, s.max)
+	}
+	return short(s.min) + " to " + short(s.max)
+}
+
+// A printer writes lines until the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) text(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, s)
+	}
+}
+
+func (p *printer) line(format string, args ...any) { p.text(fmt.Sprintf(format, args...) + "\n") }
+
+func (p *printer) row(title string, cells []string) {
+	p.line("| %s | %s |", title, strings.Join(cells, " | "))
+}
+
+func (p *printer) rule(columns int) { p.line("|---|%s", strings.Repeat("--:|", columns)) }
+
+// method is the part of the results that does not depend on them.
+const method = `Each figure is the median of the rounds; the ratio to the floor is taken in each
+round, and its median is shown. A goal with a ratio is met by that ratio.
+
+## How to run it
+
+    make bench                                              # this file
+    cd bench && go run . -only stdio-small -rounds 3        # one measure
+    cd bench && go run . -h                                 # all flags
+
+## What is measured
+
+- **The server** is the same for all and uses no SDK (` + "`neutral.go`" + `). It is a child
+  process, over HTTP too, and answers from bytes made beforehand.
+- **The clients** run one to a process and take turns, each with an empty garbage
+  collector at the beginning of its turn. All speak revision 2025-11-25. They get
+  their arguments as JSON that is ready to send, and every answer is checked. Over
+  HTTP the SDK and mcp-go are given a connection pool that is large enough; their
+  default is two idle connections.
+- **The floor** has no client. With one caller it writes the request's line to the
+  child's pipe and reads the answer's line, or posts the request with net/http and
+  reads the body. Each answer is copied once, to memory that its caller could keep,
+  and not decoded: what is checked is whether the text is in it, or how long it is.
+  With 64 callers over stdio one goroutine keeps a request of each in flight: it
+  reads the answers that have arrived, finds the caller of each by the id, and
+  writes their next requests in one write. Over HTTP 64 goroutines post.
+- **A small call** sends a text of 20 bytes and gets it back. The long answer is one
+  text block of 100,000 bytes that looks like source text: one character in forty
+  is escaped.
+- **tools/list** is done on a new connection each time, after one small call; only
+  the listing counts. The tools have a description of about 150 bytes and a schema
+  of about 400.
+- **Allocations** are those of the whole process of the client during its turn.
+
+`

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRun measures all, for a moment, with all processes, and reads the file.
+func TestRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "RESULTS.md")
+	if err := run([]string{"-rounds", "1", "-slot", "1ms", "-out", file}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures() {
+		if n := strings.Count(string(data), "\n| "+f.title+" |"); n != 2 {
+			t.Errorf("%q stands in %d tables, want 2", f.title, n)
+		}
+	}
+	for _, bad := range []string{"NaN", "Inf", "| 0 |", "unknown argument"} {
+		if bytes.Contains(data, []byte(bad)) {
+			t.Errorf("the results contain %q:\n%s", bad, data)
+		}
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	for _, args := range []string{"-only nothing", "-peers nobody", "-rounds 0", "-slot -1s", "extra", "client nobody", "serve nothing"} {
+		if err := run(strings.Fields(args)); err == nil {
+			t.Errorf("bench %s: no error", args)
+		}
+	}
+}
+
+// TestTable gives two rounds, in which the ratios differ from the ratio of the
+// medians.
+func TestTable(t *testing.T) {
+	at := func(us int) cell {
+		return cell{Calls: 10, Elapsed: time.Duration(10*us) * time.Microsecond, Mallocs: 130, Bytes: 20_000}
+	}
+	o, err := parseOptions([]string{"-peers", "floor,ours"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newResults(o, time.Now())
+	r.rounds["stdio-small"] = []round{
+		{"floor": at(10), "ours": at(15)},
+		{"floor": at(30), "ours": at(33)},
+		{"floor": at(10), "ours": at(19)},
+	}
+	var out bytes.Buffer
+	if err := r.writeTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `| measure | floor | ours | ours / floor | goal | met |
+|---|--:|--:|--:|--:|--:|
+| stdio, small answer, mean µs | 10 | 19 | 1.50 | ≤ 1.6 × floor | yes |
+| allocations per small call, stdio | 13 | 13 | 1.00 | ≤ 12 | no |
+| KB allocated per small call, stdio | 2 | 2 | 1.00 | ≤ 2 | yes |
+
+`
+	if out.String() != want {
+		t.Errorf("wrote\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestGoals(t *testing.T) {
+	for _, test := range []struct {
+		goal        goal
+		ours, ratio float64
+		want        bool
+	}{
+		{atMost(6), 6, 100, true},
+		{atMost(6), 6.1, 0, false},
+		{atLeast(160_000), 160_000, 0, true},
+		{atLeast(160_000), 159_999, 1, false},
+		{atMostFloor(1.6), 1000, 1.6, true},
+		{atMostFloor(1.6), 1, 1.7, false},
+		{atLeastFloor(0.8), 0, 0.8, true},
+		{atLeastFloor(0.8), 1000, 0.7, false},
+	} {
+		if got := test.goal.met(test.ours, test.ratio); got != test.want {
+			t.Errorf("%v with %g and ratio %g: met is %t", test.goal, test.ours, test.ratio, got)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	if got, want := spreadOf([]float64{9, 1, 4}), (spread{1, 4, 9}); got != want {
+		t.Errorf("odd: %v, want %v", got, want)
+	}
+	if got, want := spreadOf([]float64{9, 1, 4, 6}), (spread{1, 5, 9}); got != want {
+		t.Errorf("even: %v, want %v", got, want)
+	}
+}
+
+func TestShort(t *testing.T) {
+	for v, want := range map[float64]string{
+		0.0962: "0.096", 1.234: "1.2", 9.999: "10", 45.123: "45.1", 99.97: "100", 1234.4: "1234", 9999: "10.0k", 42_345: "42.3k", 99_960: "100k", 570_123: "570k",
+	} {
+		if got := short(v); got != want {
+			t.Errorf("short(%g) is %s, want %s", v, got, want)
+		}
+	}
+}

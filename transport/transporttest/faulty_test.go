@@ -1,0 +1,162 @@
+package transporttest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/mcpbelt/mcpbelt/transport/transporttest"
+)
+
+// A faultyWay is a transport that can be made faulty.
+type faultyWay struct {
+	name   string
+	bodies bool // answers are JSON bodies
+	web    bool
+	recipe func(*testing.T) mcp.Transport
+}
+
+func faultyWays() []faultyWay {
+	server := func(*http.Request) *sdk.Server { return transporttest.NewServer() }
+	serve := func(t *testing.T, h http.Handler) string {
+		s := httptest.NewServer(h)
+		t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+		return s.URL
+	}
+	bodies := &sdk.StreamableHTTPOptions{JSONResponse: true}
+	return []faultyWay{
+		{"Command", false, false, func(*testing.T) mcp.Transport { return transporttest.Child("sdk") }},
+		{"Pipe", false, false, func(*testing.T) mcp.Transport {
+			return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error { return transporttest.NewServer().Run(ctx, t) }}
+		}},
+		{"HTTP, bodies", true, true, func(t *testing.T) mcp.Transport {
+			return &transport.HTTP{URL: serve(t, sdk.NewStreamableHTTPHandler(server, bodies))}
+		}},
+		{"HTTP, events", false, true, func(t *testing.T) mcp.Transport {
+			return &transport.HTTP{URL: serve(t, sdk.NewStreamableHTTPHandler(server, nil))}
+		}},
+		{"SSE", false, true, func(t *testing.T) mcp.Transport {
+			return &transport.SSE{URL: serve(t, sdk.NewSSEHandler(server, nil))}
+		}},
+		{"Auto", true, true, func(t *testing.T) mcp.Transport {
+			return &transport.Auto{URL: serve(t, sdk.NewStreamableHTTPHandler(server, bodies))}
+		}},
+	}
+}
+
+// echo calls the tool that returns its text.
+func echo(ctx context.Context, c *mcp.Client, text string) (string, error) {
+	args, _ := json.Marshal(map[string]string{"text": text})
+	res, err := c.CallTool(ctx, "echo", args, nil)
+	if err != nil || len(res.Content) != 1 {
+		return "", err
+	}
+	block, _ := res.Content[0].(*mcp.TextContent)
+	return block.Text, nil
+}
+
+// Each fault happens to the second call and to no other, over every transport,
+// and the client makes of it what the fault's comment says.
+func TestFaulty(t *testing.T) {
+	type expected struct {
+		fault   transporttest.Fault
+		works   bool        // the call succeeds all the same
+		outcome mcp.Outcome // else
+	}
+	for _, way := range faultyWays() {
+		unreadable := expected{works: !way.bodies, outcome: mcp.Answered}
+		tests := map[string]expected{
+			"delay":     {fault: transporttest.Fault{Kind: transporttest.FaultDelay, Delay: 20 * time.Millisecond}, works: true},
+			"refuse":    {fault: transporttest.Fault{Kind: transporttest.FaultRefuse}, outcome: mcp.Unknown},
+			"drop":      {fault: transporttest.Fault{Kind: transporttest.FaultDrop}, outcome: mcp.Unknown},
+			"cut":       {fault: transporttest.Fault{Kind: transporttest.FaultCut, Bytes: 20}, outcome: mcp.Unknown},
+			"cut late":  {fault: transporttest.Fault{Kind: transporttest.FaultCut, Bytes: 1 << 20}, outcome: mcp.Unknown},
+			"duplicate": {fault: transporttest.Fault{Kind: transporttest.FaultDuplicate}, works: unreadable.works, outcome: unreadable.outcome},
+			"garbage":   {fault: transporttest.Fault{Kind: transporttest.FaultGarbage}, works: unreadable.works, outcome: unreadable.outcome},
+			"slice":     {fault: transporttest.Fault{Kind: transporttest.FaultSlice}, works: true},
+		}
+		if way.web {
+			tests["429"] = expected{fault: transporttest.Fault{Kind: transporttest.FaultRefuse, Status: http.StatusTooManyRequests}, outcome: mcp.NotSent}
+		}
+		for name, want := range tests {
+			t.Run(way.name+"/"+name, func(t *testing.T) {
+				want.fault.Method, want.fault.Nth = "tools/call", 2
+				recipe := way.recipe(t)
+				c := mcp.NewClient("faulty", transporttest.Faulty(t, recipe, want.fault), nil)
+				defer func() { _ = c.Close() }()
+				ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+				defer stop()
+				for i := 1; i <= 3; i++ {
+					nonce := fmt.Sprint("nonce ", i)
+					got, err := echo(ctx, c, nonce)
+					switch {
+					case i == 2 && !want.works:
+						if err == nil || mcp.OutcomeOf(err) != want.outcome {
+							t.Errorf("call 2: got %q, %v with outcome %v, want %v", got, err, mcp.OutcomeOf(err), want.outcome)
+						}
+					case err != nil || got != nonce:
+						t.Errorf("call %d: got %q, %v", i, got, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A request that is held back ends with its context.
+func TestFaultyDelay(t *testing.T) {
+	for _, way := range faultyWays() {
+		t.Run(way.name, func(t *testing.T) {
+			c := mcp.NewClient("faulty", transporttest.Faulty(t, way.recipe(t),
+				transporttest.Fault{Kind: transporttest.FaultDelay, Method: "tools/call", Delay: time.Hour}), nil)
+			defer func() { _ = c.Close() }()
+			if err := c.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer stop()
+			if got, err := echo(ctx, c, "late"); err == nil || ctx.Err() == nil {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// A failing test keeps what it failed with, and ends its goroutine only.
+type failing struct {
+	testing.TB
+	text string
+}
+
+func (f *failing) Helper() {}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.text = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// What cannot have faults fails the test that asks for them.
+func TestFaultyRefusesOthers(t *testing.T) {
+	for name, ask := range map[string]func(testing.TB){
+		"transport": func(t testing.TB) { transporttest.Faulty(t, &sdk.StdioTransport{}) },
+		"kind":      func(t testing.TB) { transporttest.Faulty(t, &transport.HTTP{}, transporttest.Fault{}) },
+	} {
+		r := &failing{TB: t}
+		done := make(chan struct{})
+		go func() { defer close(done); ask(r) }()
+		<-done
+		if !strings.Contains(r.text, "transporttest.Faulty") {
+			t.Errorf("%s: failed with %q", name, r.text)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package transporttest_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/transport/transporttest"
+)
+
+func TestMain(m *testing.M) {
+	beVictim()
+	transporttest.RunChild()
+	goleak.VerifyTestMain(m)
+}

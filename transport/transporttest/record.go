@@ -1,0 +1,437 @@
+package transporttest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	noteProgress  = "notifications/progress"
+	noteCancelled = "notifications/cancelled"
+)
+
+// Record returns a transport that records to a file what passes over another, for
+// [Replay]. See [Cassette.Record].
+func Record(t testing.TB, file string, tr mcp.Transport) mcp.Transport {
+	t.Helper()
+	return Cassette{File: file}.Record(t, tr)
+}
+
+// Record returns a transport that connects by tr and keeps what passes over its
+// connections. If the test succeeds, it is written to File at its end, for
+// [Cassette.Replay]: what the client sent and how the server answered, what the server
+// sent by itself, and how connections failed. Folders that File needs are made.
+//
+// The file is JSON to be read, reviewed and committed. Ids, times and _meta of
+// requests are not in it, and secrets are replaced by "[redacted]": the strings
+// and numbers in members whose key looks like that of a secret (token,
+// password, api_key, session and the like), and credentials anywhere in a text,
+// such as bearer tokens, keys of well-known services, and passwords in URLs.
+// That is done in good faith and cannot find everything: look at a file before
+// you share it. An agent that plays it back gets what the file says.
+func (c Cassette) Record(t testing.TB, tr mcp.Transport) mcp.Transport {
+	t.Helper()
+	r := &recorder{transport: tr, redactor: &redactor{c.Redact}}
+	t.Cleanup(func() {
+		if t.Failed() || t.Skipped() {
+			return
+		}
+		if err := r.save(c.File); err != nil {
+			t.Errorf("recording %s: %v", c.File, err)
+		}
+	})
+	return r
+}
+
+// A recorder is a transport that keeps what passes.
+type recorder struct {
+	transport mcp.Transport
+	redactor  *redactor
+
+	mu     sync.Mutex // guards the following, and all that the tracks hold
+	tracks []*track
+	broken error // the first message that cannot be recorded
+}
+
+// save writes what was recorded so far. It reads it again first, lest a file
+// is written that nobody can read.
+func (r *recorder) save(file string) error {
+	r.mu.Lock()
+	broken := r.broken
+	data, err := (&recording{r.tracks}).encode()
+	r.mu.Unlock()
+	if broken != nil {
+		return broken
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := parseCassette(file, data); err != nil {
+		return err
+	}
+	return writeWhole(file, data)
+}
+
+// writeWhole writes a file so that others see all of it or what was there.
+func writeWhole(file string, data []byte) error {
+	folder := filepath.Dir(file)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// Connect implements mcp.Transport.
+func (r *recorder) Connect(ctx context.Context) (mcp.Conn, error) {
+	t := &track{}
+	r.mu.Lock()
+	r.tracks = append(r.tracks, t) // now, for the order of those made at once
+	r.mu.Unlock()
+	conn, err := r.transport.Connect(ctx)
+	if err != nil {
+		r.mu.Lock()
+		t.refused = r.failure(err)
+		r.mu.Unlock()
+		return nil, err
+	}
+	c := &recordedConn{
+		Conn:     conn,
+		recorder: r,
+		track:    t,
+		open:     map[jsonrpc.ID]*turn{},
+		asked:    map[jsonrpc.ID]*aside{},
+		tokens:   map[string]*turn{},
+	}
+	c.last = &t.opening
+	if caller, ok := conn.(mcp.Caller); ok {
+		return &recordedCaller{c, caller}, nil
+	}
+	return c, nil
+}
+
+// clean returns a part of a message as it is written. The recorder is locked.
+func (r *recorder) clean(method string, raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	if err := jsonscan.Valid(raw); err != nil {
+		if r.broken == nil {
+			r.broken = fmt.Errorf("%s: %w", method, err)
+		}
+		return json.RawMessage("null")
+	}
+	return r.redactor.json(raw)
+}
+
+// refusal returns an error that one side answered with. The recorder is locked.
+func (r *recorder) refusal(method string, err error) json.RawMessage {
+	var refused *mcp.JSONRPCError
+	if !errors.As(err, &refused) {
+		refused = &mcp.JSONRPCError{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
+	w := writer{}
+	w.open('{')
+	w.member("code", fmt.Appendf(nil, "%d", refused.Code))
+	w.member("message", quote(refused.Message))
+	if len(refused.Data) > 0 {
+		w.member("data", refused.Data)
+	}
+	w.close('}')
+	return r.clean(method, w.buf)
+}
+
+func (r *recorder) failure(err error) *failure {
+	f := newFailure(err)
+	f.message = r.reason(f.message)
+	return f
+}
+
+// reason returns the text of an error as it is written.
+func (r *recorder) reason(text string) string {
+	return localPort.ReplaceAllString(r.redactor.text(text), "$1")
+}
+
+// A recordedConn keeps what passes over one connection. Its fields are guarded
+// by the recorder.
+type recordedConn struct {
+	mcp.Conn
+	recorder *recorder
+	track    *track
+
+	last   *[]*aside            // where what the server sends next belongs
+	open   map[jsonrpc.ID]*turn // requests of the control plane without an answer
+	asked  map[jsonrpc.ID]*aside
+	tokens map[string]*turn // by the progress token, as it stands in the request
+	closed bool             // by the client
+	ended  bool             // not by the client, and noted
+}
+
+// Read implements mcp.Conn.
+func (c *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Conn.Read(ctx)
+	c.recorder.mu.Lock()
+	defer c.recorder.mu.Unlock()
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		if t := c.open[m.ID]; t != nil {
+			delete(c.open, m.ID)
+			c.answered(t, m.Result, m.Error)
+		}
+	case *jsonrpc.Request:
+		c.heard(m)
+	}
+	if err != nil && ctx.Err() == nil && !c.closed && !c.ended {
+		c.end(c.last, err)
+	}
+	return m, err
+}
+
+// end notes in list that the connection ended.
+func (c *recordedConn) end(list *[]*aside, err error) {
+	c.ended = true
+	*list = append(*list, &aside{kind: asideEnd, reason: c.recorder.reason(err.Error())})
+}
+
+// heard keeps a message that the server sent by itself.
+func (c *recordedConn) heard(m *jsonrpc.Request) {
+	if m.Method == noteProgress {
+		if t := c.tokens[tokenOf(m.Params)]; t != nil {
+			c.progress(t, m.Params)
+			return
+		}
+	}
+	a := &aside{kind: asideNote, method: m.Method, params: c.recorder.clean(m.Method, m.Params)}
+	if m.IsCall() {
+		a.kind = asideAsk
+		c.asked[m.ID] = a
+	}
+	*c.last = append(*c.last, a)
+}
+
+func (c *recordedConn) progress(t *turn, params json.RawMessage) {
+	clean := c.recorder.clean(noteProgress, params)
+	t.during = append(t.during, &aside{kind: asideProgress, params: without(clean, "progressToken")})
+}
+
+// begin keeps a message that the client is about to send.
+func (c *recordedConn) begin(request bool, method string, params json.RawMessage) *turn {
+	c.recorder.mu.Lock()
+	defer c.recorder.mu.Unlock()
+	t := &turn{request: request, method: method, params: without(c.recorder.clean(method, params), "_meta")}
+	c.track.turns = append(c.track.turns, t)
+	c.last = &t.during
+	if !request {
+		c.last = &t.after
+	} else if token := tokenOf(metaOf(params)); token != "" {
+		c.tokens[token] = t
+	}
+	return t
+}
+
+// answered keeps how the server answered.
+func (c *recordedConn) answered(t *turn, result json.RawMessage, err error) {
+	c.last = &t.after
+	if err != nil {
+		t.refusal = c.recorder.refusal(t.method, err)
+		return
+	}
+	if t.result = c.recorder.clean(t.method, result); t.result == nil {
+		t.result = json.RawMessage("null")
+	}
+}
+
+// failed keeps why a request got no answer. One that the client gave up is left
+// as it is, or forgotten if the server never heard of it.
+func (c *recordedConn) failed(ctx context.Context, t *turn, err error) {
+	c.recorder.mu.Lock()
+	defer c.recorder.mu.Unlock()
+	var refused *mcp.JSONRPCError
+	switch {
+	case errors.As(err, &refused):
+		c.answered(t, nil, err)
+		return
+	case c.closed || ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		if mcp.OutcomeOf(err) == mcp.NotSent {
+			c.forget(t)
+		}
+		return
+	}
+	if over := c.Err(); over != nil && !c.ended {
+		c.end(&t.during, over)
+	}
+	if c.ended && mcp.OutcomeOf(err) == mcp.NotSent && !hasEnd(t.during) {
+		c.forget(t) // it came to a dead connection, which another time it may not
+		return
+	}
+	t.failure = c.recorder.failure(err)
+}
+
+// hasEnd reports whether the connection ended with one of the asides.
+func hasEnd(asides []*aside) bool {
+	return slices.ContainsFunc(asides, func(a *aside) bool { return a.kind == asideEnd })
+}
+
+func (c *recordedConn) forget(t *turn) {
+	c.track.turns = slices.DeleteFunc(c.track.turns, func(other *turn) bool { return other == t })
+}
+
+// Write implements mcp.Conn.
+func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	var t *turn
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		c.replied(m)
+	case *jsonrpc.Request:
+		if m.Method == noteCancelled {
+			break // it speaks of an id
+		}
+		t = c.begin(m.IsCall(), m.Method, m.Params)
+		if m.IsCall() {
+			c.recorder.mu.Lock()
+			c.open[m.ID] = t
+			c.recorder.mu.Unlock()
+		}
+	}
+	err := c.Conn.Write(ctx, m)
+	if err != nil && t != nil && t.request {
+		c.failed(ctx, t, err)
+	}
+	return err
+}
+
+// replied keeps the client's answer to a request of the server.
+func (c *recordedConn) replied(m *jsonrpc.Response) {
+	c.recorder.mu.Lock()
+	defer c.recorder.mu.Unlock()
+	a := c.asked[m.ID]
+	if a == nil {
+		return
+	}
+	delete(c.asked, m.ID)
+	if m.Error != nil {
+		a.refusal = c.recorder.refusal(a.method, m.Error)
+		return
+	}
+	a.result = c.recorder.clean(a.method, m.Result)
+}
+
+// Close implements mcp.Conn.
+func (c *recordedConn) Close() error {
+	c.recorder.mu.Lock()
+	c.closed = true
+	c.recorder.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// Err returns why the connection ended, if it knows that, or nil.
+func (c *recordedConn) Err() error {
+	if known, ok := c.Conn.(interface{ Err() error }); ok {
+		return known.Err()
+	}
+	return nil
+}
+
+// PID returns the id of the server's process, or zero.
+func (c *recordedConn) PID() int {
+	if known, ok := c.Conn.(interface{ PID() int }); ok {
+		return known.PID()
+	}
+	return 0
+}
+
+// Degraded returns what does not work as it should, if it knows that, or nil.
+func (c *recordedConn) Degraded() error {
+	if known, ok := c.Conn.(interface{ Degraded() error }); ok {
+		return known.Degraded()
+	}
+	return nil
+}
+
+// Working reports whether the server is known to be busy.
+func (c *recordedConn) Working() bool {
+	known, ok := c.Conn.(interface{ Working() bool })
+	return ok && known.Working()
+}
+
+// Stateless reports whether the server is known to keep nothing between
+// requests.
+func (c *recordedConn) Stateless() bool {
+	known, ok := c.Conn.(interface{ Stateless() bool })
+	return ok && known.Stateless()
+}
+
+// A recordedCaller is a recordedConn with a data plane.
+type recordedCaller struct {
+	*recordedConn
+	caller mcp.Caller
+}
+
+// Call implements mcp.Caller.
+func (c *recordedCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	t := c.begin(true, method, params)
+	var o mcp.CallOptions
+	if opts != nil {
+		o = *opts
+	}
+	o.Progress = func(params json.RawMessage) {
+		c.recorder.mu.Lock()
+		c.progress(t, params)
+		c.recorder.mu.Unlock()
+		if opts != nil && opts.Progress != nil {
+			opts.Progress(params)
+		}
+	}
+	result, err := c.caller.Call(ctx, method, params, &o)
+	if err != nil {
+		c.failed(ctx, t, err)
+		return nil, err
+	}
+	c.recorder.mu.Lock()
+	defer c.recorder.mu.Unlock()
+	c.answered(t, result, nil)
+	return result, nil
+}
+
+// metaOf returns the member _meta of params.
+func metaOf(params json.RawMessage) json.RawMessage {
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "_meta" {
+			return value
+		}
+	}
+	return nil
+}
+
+// tokenOf returns the progress token in an object, as it stands there.
+func tokenOf(object json.RawMessage) string {
+	for key, value := range jsonscan.Fields(object) {
+		if string(key) == "progressToken" {
+			return string(value)
+		}
+	}
+	return ""
+}
