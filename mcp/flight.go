@@ -25,8 +25,9 @@ type flight struct {
 	err    error
 	cause  error
 	landed bool
-	after  map[int]func() // to be run at the end; see AfterFunc
-	afters int
+	hook   func()         // to be run at the end; see Hook
+	after  map[int]func() // the same; see AfterFunc
+	afters int            // how many were given to AfterFunc
 }
 
 // launch prepares f to be the context of a request. Without an error land must
@@ -72,10 +73,13 @@ func (f *flight) cancel(err, cause error) {
 		return
 	}
 	f.err, f.cause = err, cause
-	after := f.after
-	f.after = nil
+	hook, after := f.hook, f.after
+	f.hook, f.after = nil, nil
 	close(f.done)
 	f.mu.Unlock()
+	if hook != nil {
+		go hook()
+	}
 	for _, run := range after {
 		go run()
 	}
@@ -147,6 +151,25 @@ func (f *flight) AfterFunc(run func()) (stop func() bool) {
 		delete(f.after, id)
 		return waits
 	}
+}
+
+// Hook makes run be called when the flight ends. It is a cheaper AfterFunc for a
+// connection, which needs one function at most at a time.
+func (f *flight) Hook(run func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		go run()
+		return
+	}
+	f.hook = run
+}
+
+// Unhook ends Hook. The function may still be called if it was already due.
+func (f *flight) Unhook() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hook = nil
 }
 
 // A clock is a timer that ends one flight after the other.

@@ -172,7 +172,7 @@ func (c *commandConn) Working() bool { return c.vitals.worked() }
 func (c *commandConn) await() {
 	err := c.group.await(c.cmd)
 	// A process outside the group may hold the pipes open.
-	c.pipes.setReadDeadline(time.Now().Add(drainTimeout))
+	c.pipes.drainUntil(time.Now().Add(drainTimeout))
 	c.stderr.waitEOF()
 	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail(stderrInError))
 	close(c.exited)

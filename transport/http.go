@@ -137,10 +137,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	}
 	c.enter()
 	defer c.leave()
-	reqCtx, cancel := context.WithCancel(ctx)
-	stopConn := context.AfterFunc(c.ended, cancel)
-	release := func() { stopConn(); cancel() }
-
+	reqCtx, release := c.bind(ctx)
 	resp, err := c.post(reqCtx, frame, header)
 	if err != nil {
 		release()
@@ -150,7 +147,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	switch {
 	case kind == kindEvents:
 		resp, err = c.resumable(reqCtx, resp, header == nil, deliver, done)
-		if err == nil && c.goes(func() { finish(resp, cancel); stopConn() }) {
+		if err == nil && c.goes(func() { finish(resp, release) }) {
 			return nil
 		}
 	case kind == kindJSON:
@@ -175,6 +172,17 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	return c.because(ctx, err)
 }
 
+// bind returns a context that ends with ctx and with the connection. Those of an
+// mcp.Client do so by themselves.
+func (c *httpConn) bind(ctx context.Context) (bound context.Context, release func()) {
+	if _, own := ctx.(hooked); own {
+		return ctx, func() {}
+	}
+	bound, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.ended, cancel)
+	return bound, func() { stop(); cancel() }
+}
+
 // because replaces an error that only says that the request was cancelled by
 // the reason for it.
 func (c *httpConn) because(ctx context.Context, err error) error {
@@ -193,13 +201,13 @@ func (c *httpConn) because(ctx context.Context, err error) error {
 
 // finish reads the end of an answered stream, so that its socket can be used
 // again, and gives up on a server that does not end it.
-func finish(resp *http.Response, cancel context.CancelFunc) {
+func finish(resp *http.Response, release func()) {
 	const patience, rest = 100 * time.Millisecond, 4 << 10
-	timer := time.AfterFunc(patience, cancel)
+	timer := time.AfterFunc(patience, func() { _ = resp.Body.Close() })
 	defer timer.Stop()
 	_, _ = readBody(resp, rest)
 	_ = resp.Body.Close()
-	cancel()
+	release()
 }
 
 // post sends one message and returns a response that accepts it.

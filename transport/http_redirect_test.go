@@ -104,3 +104,18 @@ func TestHTTPOptions(t *testing.T) {
 		}
 	}
 }
+
+// A redirect does not bring credentials of its own.
+func TestHTTPRedirectWithCredentials(t *testing.T) {
+	s := &script{call: func(p *post) { p.json(200, answer) }}
+	mux := http.NewServeMux()
+	mux.Handle("/new", s)
+	mux.HandleFunc("/old", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://user:s3cret@"+r.Host+"/new", http.StatusTemporaryRedirect)
+	})
+	_, err := ask(t, dial(t, &transport.HTTP{URL: listen(t, mux) + "/old"}))
+	var redirect *transport.RedirectError
+	if !errors.As(err, &redirect) || strings.Contains(err.Error(), "s3cret") || len(s.requests("")) > 0 {
+		t.Errorf("got %v, and %d requests", err, len(s.requests("")))
+	}
+}

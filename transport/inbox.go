@@ -36,6 +36,16 @@ func (b *inbox) put(ctx context.Context, m jsonrpc.Message) bool {
 	}
 }
 
+// offer queues m if there is room, and reports whether it did.
+func (b *inbox) offer(m jsonrpc.Message) bool {
+	select {
+	case b.messages <- m:
+		return true
+	default:
+		return false
+	}
+}
+
 // end makes reads fail with err once the queued messages are read.
 // Only the first call counts.
 func (b *inbox) end(err error) {

@@ -24,9 +24,13 @@ type lineReader struct {
 	r     io.Reader
 	limit int64
 
-	buf   []byte // unread bytes are buf[start:end]
-	start int
-	end   int
+	buf      []byte // unread bytes are buf[start:end]
+	start    int
+	end      int
+	searched int // unread bytes without a newline
+
+	long []byte // the beginning of a line that the buffer is too small for
+	skip bool   // long is the ends of one that is too long
 }
 
 // A line is what came before a newline, or the ends of it if it was too long.
@@ -37,29 +41,33 @@ type line struct {
 
 // next returns the next line without its newline. At the end of input it
 // returns the reader's error; an unfinished line is lost, since nobody can tell
-// whether it is whole.
+// whether it is whole. After an error that was only an interruption it may be
+// called again, and goes on where it was.
 func (l *lineReader) next() (line, error) {
 	if l.buf == nil {
 		l.buf = make([]byte, lineRoom)
 	}
-	for searched := 0; ; {
+	for l.long == nil {
 		rest := l.buf[l.start:l.end]
-		if i := bytes.IndexByte(rest[searched:], '\n'); i >= 0 {
-			l.start += searched + i + 1
-			return l.limited(bytes.Clone(rest[:searched+i])), nil
+		if i := bytes.IndexByte(rest[l.searched:], '\n'); i >= 0 {
+			i += l.searched
+			l.start, l.searched = l.start+i+1, 0
+			return l.limited(bytes.Clone(rest[:i])), nil
 		}
-		searched = len(rest)
-		if searched == len(l.buf) {
-			l.start = l.end
-			return l.long(rest)
+		if len(rest) == len(l.buf) {
+			l.long = append(make([]byte, 0, 4*len(rest)), rest...)
+			l.keep(nil)
+			break
 		}
 		l.keep(rest)
+		l.searched = len(rest)
 		n, err := l.r.Read(l.buf[l.end:])
 		if n == 0 && err != nil {
 			return line{}, err
 		}
 		l.end += n
 	}
+	return l.nextLong()
 }
 
 // keep makes rest, which may be a part of the buffer, all that is unread.
@@ -67,7 +75,7 @@ func (l *lineReader) keep(rest []byte) {
 	if len(rest) > len(l.buf) {
 		l.buf = make([]byte, longRead)
 	}
-	l.start, l.end = 0, copy(l.buf, rest)
+	l.start, l.end, l.searched = 0, copy(l.buf, rest), 0
 }
 
 func (l *lineReader) limited(text []byte) line {
@@ -83,44 +91,35 @@ func ends(text []byte) []byte {
 	return slices.Concat(head, text[max(len(head), len(text)-keptOfOversize):])
 }
 
-// long reads the rest of a line that the buffer is too small for, most of it
-// without a copy.
-func (l *lineReader) long(begun []byte) (line, error) {
-	text := append(make([]byte, 0, 4*len(begun)), begun...)
-	for int64(len(text)) <= l.limit {
-		if cap(text)-len(text) < lineRoom {
-			text = slices.Grow(text, len(text))
+// nextLong reads the rest of a long line, most of it without a copy.
+func (l *lineReader) nextLong() (line, error) {
+	for {
+		if int64(len(l.long)) > l.limit {
+			l.skip = true
 		}
-		room := text[len(text):min(cap(text), len(text)+longRead)]
+		if l.skip {
+			l.long = append(l.long[:0], ends(l.long)...)
+		}
+		if cap(l.long)-len(l.long) < lineRoom {
+			l.long = slices.Grow(l.long, max(len(l.long), lineRoom))
+		}
+		room := l.long[len(l.long):min(cap(l.long), len(l.long)+longRead)]
 		n, err := l.r.Read(room)
 		if n == 0 && err != nil {
 			return line{}, err
 		}
-		if i := bytes.IndexByte(room[:n], '\n'); i >= 0 {
-			l.keep(room[i+1 : n])
-			return l.limited(text[: len(text)+i : len(text)+i]), nil
+		i := bytes.IndexByte(room[:n], '\n')
+		if i < 0 {
+			l.long = l.long[:len(l.long)+n]
+			continue
 		}
-		text = text[:len(text)+n]
-	}
-	return l.skip(ends(text))
-}
-
-// skip reads to the end of a line that is too long, of which it returns the
-// ends.
-func (l *lineReader) skip(kept []byte) (line, error) {
-	head := kept[:min(len(kept), keptOfOversize)]
-	tail := kept[len(head):]
-	for {
-		n, err := l.r.Read(l.buf)
-		if n == 0 && err != nil {
-			return line{}, err
+		l.keep(room[i+1 : n])
+		text := l.long[: len(l.long)+i : len(l.long)+i]
+		skipped := l.skip
+		l.long, l.skip = nil, false
+		if skipped {
+			return line{ends(text), true}, nil
 		}
-		chunk, rest, found := bytes.Cut(l.buf[:n], []byte{'\n'})
-		tail = slices.Concat(tail, chunk[max(0, len(chunk)-keptOfOversize):])
-		tail = tail[max(0, len(tail)-keptOfOversize):]
-		if found {
-			l.keep(rest)
-			return line{slices.Concat(head, tail), true}, nil
-		}
+		return l.limited(text), nil
 	}
 }

@@ -18,6 +18,9 @@ type pipes struct {
 	// the child has not read.
 	unread     *os.File
 	closeStdin sync.Once
+
+	mu    sync.Mutex // guards the following, and orders deadlines for stdout
+	drain time.Time  // when nothing more is waited for; zero while the process lives
 }
 
 func newPipes(cmd *exec.Cmd) (*pipes, error) {
@@ -70,7 +73,12 @@ func (p *pipes) closeOurs() {
 	}
 }
 
-func (p *pipes) setReadDeadline(t time.Time) {
+// drainUntil makes reading end at the given time, if the output has not ended
+// before.
+func (p *pipes) drainUntil(t time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drain = t
 	_ = p.stdout.SetReadDeadline(t)
 	_ = p.stderr.SetReadDeadline(t)
 }

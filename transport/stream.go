@@ -1,11 +1,9 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -33,6 +31,7 @@ type stream struct {
 	duplex duplex
 	limit  int64
 	outbox *outbox
+	intake intake
 
 	settled sync.Once
 	ended   context.Context
@@ -59,6 +58,7 @@ func newStream(d duplex, limit int64, cause func(error) error, doomed func() boo
 		doomed: doomed,
 	}
 	s.outbox = newOutbox(d, s.goes, s.broke)
+	s.newIntake()
 	s.goes(s.readAll)
 	return s
 }
@@ -95,52 +95,12 @@ func (s *stream) fail(err error) {
 			return mcp.WithOutcome(cause, mcp.Unknown)
 		})
 		s.inbox.end(cause) // last: who reads this end gives up the requests in flight
+		s.intake.interrupt()
 	})
 }
 
 // Err returns why the stream ended, or nil while it lives.
 func (s *stream) Err() error { return context.Cause(s.ended) }
-
-func (s *stream) readAll() {
-	err := s.readLines()
-	if s.cause != nil && s.ended.Err() == nil {
-		err = s.cause(err)
-	}
-	s.fail(err)
-}
-
-func (s *stream) readLines() error {
-	lines := lineReader{r: s.duplex, limit: s.limit}
-	toSession := func(m jsonrpc.Message) bool { return s.inbox.put(s.ended, m) }
-	for noise := 0; ; {
-		line, err := lines.next()
-		if err != nil {
-			return err
-		}
-		if line.oversize {
-			s.failAnswer(line.bytes, tooLarge(s.limit))
-			continue
-		}
-		text := bytes.TrimSpace(bytes.TrimPrefix(line.bytes, []byte("\xef\xbb\xbf")))
-		if len(text) == 0 {
-			continue
-		}
-		err = errNotJSONRPC
-		if text[0] == '{' || text[0] == '[' {
-			err = s.route(text, toSession)
-		}
-		if err == nil {
-			noise = 0
-			continue
-		}
-		if text[0] == '{' {
-			s.failAnswer(text, invalidAnswer("", err))
-		}
-		if noise++; noise == maxNoise {
-			return fmt.Errorf("the server wrote %d lines in a row that are not JSON-RPC", maxNoise)
-		}
-	}
-}
 
 // mayWrite returns an error if a frame could not reach the peer any more.
 func (s *stream) mayWrite(ctx context.Context) error {
@@ -197,6 +157,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	if err := s.mayWrite(ctx); err != nil {
 		return nil, err
 	}
+	alone := s.table.Idle()
 	call, err := s.table.Begin(opts.ProgressToken)
 	if err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
@@ -204,6 +165,9 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	defer call.Drop()
 	if !s.outbox.putRequest(call, method, params) {
 		return nil, s.afterEnd(ctx)
+	}
+	if alone {
+		s.readFor(ctx, call)
 	}
 	answer, err := call.Wait(ctx, opts.Progress)
 	switch {

@@ -46,6 +46,7 @@ type Table struct {
 	last   int64 // requests numbered so far
 	calls  map[int64]*Call
 	tokens map[int64]*Call
+	open   int     // calls that have not ended
 	free   []*Call // dropped, to be used again
 	err    error
 }
@@ -81,6 +82,7 @@ func (t *Table) Begin(token int64) (*Call, error) {
 	c.ID, c.token = FirstID+t.last, token
 	t.last++
 	t.calls[c.ID] = c
+	t.open++
 	if token != 0 {
 		t.tokens[token] = c
 	}
@@ -149,11 +151,11 @@ func (t *Table) FailOne(id int64, err error) bool {
 	return true
 }
 
-// Idle reports whether no request is in flight.
+// Idle reports whether no request waits for its end.
 func (t *Table) Idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.calls) == 0
+	return t.open == 0
 }
 
 // IDs returns the ids of the requests in flight.
@@ -217,6 +219,13 @@ func (c *Call) Poll(progress func(json.RawMessage)) (a Answer, ended bool, err e
 	return a, ended, err
 }
 
+// Told reports whether Poll would tell anything.
+func (c *Call) Told() bool {
+	c.table.mu.Lock()
+	defer c.table.mu.Unlock()
+	return c.ended || len(c.progress) > 0
+}
+
 // Drop forgets the request; an answer that comes later is ignored. Every Begin
 // is followed by one Drop, after which the call must not be used any more.
 func (c *Call) Drop() {
@@ -224,6 +233,9 @@ func (c *Call) Drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.calls, c.ID)
+	if !c.ended {
+		t.open--
+	}
 	if c.token != 0 {
 		delete(t.tokens, c.token)
 	}
@@ -245,6 +257,7 @@ func (c *Call) finish(a Answer, err error) {
 		return
 	}
 	c.answer, c.err, c.ended = a, err, true
+	c.table.open--
 	c.signal()
 }
 

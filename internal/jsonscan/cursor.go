@@ -1,8 +1,9 @@
 package jsonscan
 
 import (
-	"bytes"
+	"encoding/binary"
 	"iter"
+	"math/bits"
 )
 
 // A Cursor walks through a value that has passed [Scan] or [Valid]. It goes down
@@ -153,24 +154,28 @@ func (c *Cursor) skipNested() {
 // skipString looks for what ends the string, or hides its end, and for nothing
 // else.
 func (c *Cursor) skipString() {
-	c.pos++
-	for c.pos < len(c.data) {
-		quote := bytes.IndexByte(c.data[c.pos:], '"')
-		if quote < 0 {
-			c.pos = len(c.data)
-			return
-		}
-		for quote += c.pos; c.pos < quote; {
-			escape := bytes.IndexByte(c.data[c.pos:quote], '\\')
-			if escape < 0 {
-				c.pos = quote
-				break
-			}
-			c.pos += escape + 2 // which may be behind the quote
-		}
-		if c.pos == quote {
+	for c.pos++; c.pos < len(c.data); c.pos += 2 {
+		c.pos = special(c.data, c.pos)
+		if c.pos < len(c.data) && c.data[c.pos] == '"' {
 			c.pos++
 			return
 		}
 	}
+	c.pos = len(c.data)
+}
+
+// special returns the place of the next quote or backslash, or the length.
+func special(data []byte, pos int) int {
+	for ; len(data)-pos >= 8; pos += 8 {
+		w := binary.LittleEndian.Uint64(data[pos:])
+		if found := zeros(w^'"'*ones) | zeros(w^'\\'*ones); found != 0 {
+			return pos + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; pos < len(data); pos++ {
+		if data[pos] == '"' || data[pos] == '\\' {
+			break
+		}
+	}
+	return pos
 }

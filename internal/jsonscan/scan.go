@@ -68,9 +68,6 @@ func Scan(data []byte) (Message, error) {
 
 // whole checks all of the data and returns its first byte.
 func (s *scanner) whole() (kind byte, err error) {
-	if !utf8.Valid(s.data) {
-		return 0, &SyntaxError{invalidUTF8(s.data), "invalid UTF-8"}
-	}
 	s.space()
 	if s.pos < len(s.data) {
 		kind = s.data[s.pos]
@@ -81,6 +78,10 @@ func (s *scanner) whole() (kind byte, err error) {
 	s.space()
 	if s.pos != len(s.data) {
 		return 0, s.fail("trailing bytes after the value")
+	}
+	// Outside of strings nothing but ASCII was accepted.
+	if s.high&highs != 0 && !utf8.Valid(s.data) {
+		return 0, &SyntaxError{invalidUTF8(s.data), "invalid UTF-8"}
 	}
 	return kind, nil
 }
@@ -101,6 +102,7 @@ func invalidUTF8(data []byte) int {
 type scanner struct {
 	data []byte
 	pos  int
+	high uint64 // what of the strings was looked at, each eight bytes upon the last
 
 	// The keys of all open objects, innermost last, with their quotes.
 	keys int // how many
@@ -229,24 +231,32 @@ func (s *scanner) string() error {
 // backslash or a control character. It looks at eight bytes at a time, in which
 // long texts are mostly plain.
 func (s *scanner) plain() {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	// Each of these sets the high bit of a byte that is meant. It may set those
-	// of bytes above it as well, so only the lowest counts.
-	zero := func(w uint64) uint64 { return (w - ones) & ^w & highs }
-	control := func(w uint64) uint64 { return (w - ' '*ones) & ^w & highs }
 	for ; len(s.data)-s.pos >= 8; s.pos += 8 {
 		w := binary.LittleEndian.Uint64(s.data[s.pos:])
-		if found := zero(w^'"'*ones) | zero(w^'\\'*ones) | control(w); found != 0 {
+		s.high |= w
+		if found := zeros(w^'"'*ones) | zeros(w^'\\'*ones) | (w-' '*ones)&^w&highs; found != 0 {
 			s.pos += bits.TrailingZeros64(found) / 8
 			return
 		}
 	}
 	for ; s.pos < len(s.data); s.pos++ {
-		if c := s.data[s.pos]; c == '"' || c == '\\' || c < ' ' {
+		c := s.data[s.pos]
+		s.high |= uint64(c)
+		if c == '"' || c == '\\' || c < ' ' {
 			return
 		}
 	}
 }
+
+// Words of eight bytes. An operation on them that sets the high bit of the bytes
+// that are meant may set those of bytes above as well, so only the lowest counts.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// zeros sets the high bit of the bytes of w that are zero.
+func zeros(w uint64) uint64 { return (w - ones) &^ w & highs }
 
 func (s *scanner) escape() error {
 	s.pos++

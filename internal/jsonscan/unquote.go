@@ -22,12 +22,11 @@ func unescaped(content []byte) string {
 	var text strings.Builder
 	text.Grow(len(content)) // an escape is never shorter than what it stands for
 	for {
-		at := bytes.IndexByte(content, '\\')
-		if at < 0 {
-			text.Write(content)
+		at := special(content, 0) // a quote cannot stand there by itself
+		text.Write(content[:at])
+		if at == len(content) {
 			return text.String()
 		}
-		text.Write(content[:at])
 		content = content[at+1:]
 		if content[0] != 'u' {
 			text.WriteByte(plainEscape(content[0]))

@@ -1,0 +1,209 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/inflight"
+)
+
+// An interruptible is a duplex whose Read can be interrupted and go on later.
+type interruptible interface {
+	// InterruptRead ends a Read that waits, or the next, with
+	// os.ErrDeadlineExceeded.
+	InterruptRead()
+	// ResumeRead makes Read wait again, and reports whether there is anything
+	// more to wait for.
+	ResumeRead() bool
+}
+
+// An intake is the reading side of a stream. One at a time reads it: the stream's
+// goroutine or, in its stead, a caller that is the only one to wait for an
+// answer. He finds it himself, instead of being woken by another thread, which
+// costs as much as the whole rest of a call to a local server.
+//
+// After an answer that nobody follows with a call the goroutine waits a moment
+// before it reads on, to let such a caller begin.
+type intake struct {
+	duplex    duplex
+	interrupt func()                     // ends a Read that waits; does nothing if that is not possible
+	turn      chan struct{}              // holds a token while somebody reads
+	wanted    chan struct{}              // capacity 1: the goroutine shall read
+	served    atomic.Int64               // answers that their callers read
+	apart     bool                       // callers may read
+	lull      time.Duration              // how long the goroutine leaves the reading to callers
+	toSession func(jsonrpc.Message) bool // never waits; for them
+
+	// The following belong to who reads.
+	lines lineReader
+	noise int               // lines in a row that were not JSON-RPC
+	held  []jsonrpc.Message // for which the session had no room when a caller read them
+	err   error             // why reading has ended
+}
+
+// lull is how long the goroutine leaves the reading to callers after an answer.
+const lull = time.Millisecond
+
+func (s *stream) newIntake() {
+	d := s.duplex
+	s.intake = intake{
+		duplex:    d,
+		interrupt: func() {},
+		turn:      make(chan struct{}, 1),
+		wanted:    make(chan struct{}, 1),
+		lull:      lull,
+		lines:     lineReader{r: d, limit: s.limit},
+	}
+	in := &s.intake
+	if i, ok := d.(interruptible); ok {
+		in.apart, in.interrupt = true, i.InterruptRead
+	}
+	in.toSession = func(m jsonrpc.Message) bool {
+		if len(in.held) > 0 || !s.inbox.offer(m) {
+			in.held = append(in.held, m)
+		}
+		return true
+	}
+}
+
+// want tells the goroutine to read.
+func (in *intake) want() {
+	select {
+	case in.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// resume reports whether err was only an interruption of a Read, and ends it.
+func (in *intake) resume(err error) bool {
+	i, ok := in.duplex.(interruptible)
+	return ok && errors.Is(err, os.ErrDeadlineExceeded) && i.ResumeRead()
+}
+
+// readAll is the goroutine that reads the stream to its end.
+func (s *stream) readAll() {
+	in := &s.intake
+	toSession := func(m jsonrpc.Message) bool { return s.inbox.put(s.ended, m) }
+	in.turn <- struct{}{}
+	for in.err == nil && s.ended.Err() == nil {
+		for _, m := range in.held {
+			toSession(m)
+		}
+		in.held = nil
+		answered := s.readLine(toSession)
+		if answered && in.apart && s.table.Idle() {
+			<-in.turn
+			s.pauseReading()
+			in.turn <- struct{}{} // a caller that reads leaves when it has its answer
+		}
+	}
+	err := in.err
+	<-in.turn
+	if s.cause != nil && s.ended.Err() == nil {
+		err = s.cause(err)
+	}
+	s.fail(err)
+}
+
+// pauseReading returns when the goroutine is wanted, or has not been missed for a
+// lull.
+func (s *stream) pauseReading() {
+	in := &s.intake
+	timer := time.NewTimer(in.lull)
+	defer timer.Stop()
+	for served := in.served.Load(); ; {
+		select {
+		case <-in.wanted:
+			return
+		case <-s.ended.Done():
+			return
+		case <-timer.C:
+		}
+		now := in.served.Load()
+		if now == served {
+			return
+		}
+		served = now
+		timer.Reset(in.lull)
+	}
+}
+
+// readFor reads until call has something to see, or somebody else must read on.
+// It does nothing if somebody reads already.
+func (s *stream) readFor(ctx context.Context, call *inflight.Call) {
+	in := &s.intake
+	if !in.apart {
+		return
+	}
+	select {
+	case in.turn <- struct{}{}:
+	default:
+		return
+	}
+	if own, ok := ctx.(hooked); ok {
+		own.Hook(in.interrupt)
+		defer own.Unhook()
+	} else {
+		defer context.AfterFunc(ctx, in.interrupt)()
+	}
+	for in.held == nil && in.err == nil && !call.Told() && ctx.Err() == nil && s.ended.Err() == nil {
+		s.readLine(in.toSession)
+	}
+	in.served.Add(1)
+	more := in.held != nil || in.err != nil || !s.table.Idle()
+	<-in.turn
+	if more {
+		in.want()
+	}
+}
+
+// A hooked context runs one function when it ends, as context.AfterFunc does for
+// any, but for no memory. The contexts of an mcp.Client's calls are such.
+type hooked interface {
+	Hook(f func())
+	Unhook()
+}
+
+// readLine reads one line and hands it on, and reports whether it was a message.
+// It is called by who has the turn. An error that ends the reading is left in the
+// intake.
+func (s *stream) readLine(toSession func(jsonrpc.Message) bool) bool {
+	in := &s.intake
+	line, err := in.lines.next()
+	switch {
+	case err != nil && in.resume(err):
+		return false
+	case err != nil:
+		in.err = err
+		return false
+	case line.oversize:
+		s.failAnswer(line.bytes, tooLarge(s.limit))
+		return true
+	}
+	text := bytes.TrimSpace(bytes.TrimPrefix(line.bytes, []byte("\xef\xbb\xbf")))
+	if len(text) == 0 {
+		return false
+	}
+	err = errNotJSONRPC
+	if text[0] == '{' || text[0] == '[' {
+		err = s.route(text, toSession)
+	}
+	if err == nil {
+		in.noise = 0
+		return true
+	}
+	if text[0] == '{' {
+		s.failAnswer(text, invalidAnswer("", err))
+	}
+	if in.noise++; in.noise == maxNoise {
+		in.err = fmt.Errorf("the server wrote %d lines in a row that are not JSON-RPC", maxNoise)
+	}
+	return false
+}

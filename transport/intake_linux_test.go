@@ -1,0 +1,310 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// say writes lines to the stream.
+func (f *farEnd) say(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if _, err := fmt.Fprintf(f.out, format, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilPaused returns when the goroutine leaves the reading to others.
+func (f *farEnd) untilPaused(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(watchdog); len(f.intake.turn) > 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the goroutine never leaves the reading to others")
+		}
+	}
+}
+
+// lead makes one call whose answer the goroutine reads, and then begins another,
+// which reads for itself. It returns the id of that.
+func (f *farEnd) lead(ctx context.Context, t *testing.T, progress func(json.RawMessage)) (id int64, failed <-chan error) {
+	t.Helper()
+	f.untilReading(t)
+	f.intake.lull = time.Hour
+	first := f.send(t.Context(), "first", 0)
+	f.name(t)
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", inflight.FirstID)
+	f.untilPaused(t)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	f.intake.served.Store(0)
+	done := make(chan error, 1)
+	go func() {
+		_, err := f.Call(ctx, "tools/call", json.RawMessage(`{"name":"second"}`), &mcp.CallOptions{ProgressToken: 7, Progress: progress})
+		done <- err
+	}()
+	f.name(t)
+	f.untilReading(t)
+	return inflight.FirstID + 1, done
+}
+
+// A caller that reads for itself hands on what is not his.
+func TestIntakeLoneCaller(t *testing.T) {
+	f := overPipes(t)
+	id, failed := f.lead(t.Context(), t, nil)
+	f.say(t, "noise\n"+`{"jsonrpc":"2.0","method":"notifications/one"}`+"\n")
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+	if f.intake.served.Load() != 1 {
+		t.Error("the caller has not read for himself")
+	}
+	f.reads(t, "notifications/one")
+}
+
+// What comes when nobody calls is read as well.
+func TestIntakePauseEnds(t *testing.T) {
+	f := overPipes(t)
+	for i := range int64(20) {
+		answered := f.send(t.Context(), "x", 0)
+		f.name(t)
+		f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", inflight.FirstID+i)
+		if err := <-answered; err != nil {
+			t.Fatal(err)
+		}
+		f.say(t, `{"jsonrpc":"2.0","method":"notifications/two"}`+"\n")
+		f.reads(t, "notifications/two")
+	}
+}
+
+// reads reads one message as the session does, and fails the test if it is
+// another.
+func (f *farEnd) reads(t *testing.T, method string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), watchdog)
+	defer stop()
+	m, err := f.Read(ctx)
+	if req, ok := m.(*jsonrpc.Request); !ok || !strings.HasSuffix(req.Method, method) {
+		t.Fatalf("got %.60v, %v, want %s", m, err, method)
+	}
+}
+
+// A hookContext is hooked, as the contexts of a client's calls are.
+type hookContext struct {
+	context.Context
+	unhook func() bool
+}
+
+func (h *hookContext) Hook(f func()) { h.unhook = context.AfterFunc(h.Context, f) }
+func (h *hookContext) Unhook()       { h.unhook() }
+
+func TestIntakeHookedCallerLeaves(t *testing.T) {
+	f := overPipes(t)
+	ctx, leave := context.WithCancel(t.Context())
+	_, failed := f.lead(&hookContext{Context: ctx}, t, nil)
+	leave()
+	if err := <-failed; !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
+		t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
+	}
+}
+
+// What an ended process has left behind is read until its time is over, whoever
+// is interrupted meanwhile.
+func TestIntakeDrains(t *testing.T) {
+	f := overPipes(t)
+	p, ok := f.duplex.(*pipes)
+	if !ok {
+		t.Fatalf("a %T", f.duplex)
+	}
+	p.drainUntil(time.Now().Add(50 * time.Millisecond))
+	p.InterruptRead()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(watchdog):
+		t.Fatal("the stream never ends")
+	}
+}
+
+// A caller that reads leaves when its context ends, in the middle of a line as
+// well, and the next one reads on behind it.
+func TestIntakeCallerLeaves(t *testing.T) {
+	for _, begun := range []string{"", `{"jsonrpc":"2.0","method":"notif`, `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 2*lineRoom)} {
+		f := overPipes(t)
+		ctx, leave := context.WithCancel(t.Context())
+		_, failed := f.lead(ctx, t, nil)
+		f.say(t, "%s", begun)
+		leave()
+		if err := <-failed; !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
+			t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
+		}
+		rest := `{"jsonrpc":"2.0","method":"notifications/late"}` + "\n"
+		if begun != "" {
+			rest = `ications/late"}` + "\n"
+		}
+		f.say(t, "%s", rest)
+		f.reads(t, "ications/late")
+		third := f.send(t.Context(), "third", 0)
+		f.name(t)
+		f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", inflight.FirstID+2)
+		if err := <-third; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A caller that is slow to take his progress does not hold up others.
+func TestIntakeSlowProgress(t *testing.T) {
+	f := overPipes(t)
+	told, release := make(chan struct{}), make(chan struct{})
+	id, failed := f.lead(t.Context(), t, func(json.RawMessage) {
+		close(told)
+		<-release
+	})
+	f.say(t, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}`+"\n")
+	<-told
+	other := f.send(t.Context(), "other", 0)
+	f.name(t)
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id+1)
+	if err := <-other; err != nil {
+		t.Error(err)
+	}
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
+	close(release)
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+}
+
+// Those that join a caller who reads get their answers from him, and from the
+// goroutine when he has his own.
+func TestIntakeOthersJoin(t *testing.T) {
+	f := overPipes(t)
+	id, failed := f.lead(t.Context(), t, nil)
+	before, after := f.send(t.Context(), "before", 0), f.send(t.Context(), "after", 0)
+	names := map[string]int64{}
+	for i := range int64(2) {
+		names[f.name(t)] = id + 1 + i
+	}
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", names["before"])
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", names["after"])
+	for what, failed := range map[string]<-chan error{"the reader": failed, "before": before, "after": after} {
+		if err := <-failed; err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A session that does not read does not hold up a caller that reads, and loses
+// nothing.
+func TestIntakeSessionIsSlow(t *testing.T) {
+	f := overPipes(t)
+	id, failed := f.lead(t.Context(), t, nil)
+	const many = 3 * inboxSize
+	go func() {
+		for i := range many {
+			_, _ = fmt.Fprintf(f.out, `{"jsonrpc":"2.0","method":"notifications/%d"}`+"\n", i)
+		}
+		_, _ = fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
+	}()
+	for i := range many {
+		f.reads(t, fmt.Sprint("notifications/", i))
+	}
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+}
+
+// The end of the output is noticed by whoever reads, and also in a pause.
+func TestIntakeEnd(t *testing.T) {
+	for name, end := range map[string]func(f *farEnd){
+		"output": func(f *farEnd) { _ = f.out.Close() },
+		"stream": func(f *farEnd) { f.fail(os.ErrClosed) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := overPipes(t)
+			_, failed := f.lead(t.Context(), t, nil)
+			end(f)
+			if err := <-failed; !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) || mcp.OutcomeOf(err) != mcp.Unknown {
+				t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
+			}
+			f.wait()
+		})
+	}
+}
+
+// Reading goes from hand to hand without a loss.
+func TestIntakeByTurns(t *testing.T) {
+	f := overPipes(t)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			line, err := f.in.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			var frame struct {
+				ID int64 `json:"id"`
+			}
+			if json.Unmarshal(line, &frame) == nil && frame.ID != 0 {
+				_, _ = fmt.Fprintf(f.out, `{"jsonrpc":"2.0","method":"notifications/n"}`+"\n"+`{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", frame.ID)
+			}
+		}
+	}()
+	go func() {
+		for {
+			if _, err := f.Read(context.Background()); err != nil {
+				return
+			}
+		}
+	}()
+	for round := range 300 {
+		var calls []<-chan error
+		for range 1 + round%3 {
+			calls = append(calls, f.send(t.Context(), "x", 10))
+		}
+		for _, failed := range calls {
+			if err := <-failed; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if round%50 == 0 {
+			f.untilReading(t)
+		}
+	}
+	if f.intake.served.Load() == 0 {
+		t.Error("no caller has ever read")
+	}
+	_ = f.out.Close()
+	f.wait()
+	_ = f.duplex.CloseWrite()
+	<-served
+}
+
+// untilReading returns when the goroutine reads again after a pause.
+func (f *farEnd) untilReading(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(watchdog); len(f.intake.turn) == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody reads")
+		}
+	}
+}
