@@ -33,7 +33,7 @@ func TestFlightIsAContext(t *testing.T) {
 	}{
 		"caller": {func(_ *flight, cancel func()) { cancel() }, context.Canceled, context.Canceled},
 		"life":   {func(f *flight, _ func()) { f.life.end(errRenewed) }, context.Canceled, errRenewed},
-		"time":   {func(*flight, func()) { time.Sleep(time.Minute) }, context.Canceled, context.DeadlineExceeded},
+		"time":   {func(*flight, func()) { time.Sleep(time.Minute) }, context.Canceled, context.DeadlineExceeded}, // sleep: in the bubble below
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
