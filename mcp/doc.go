@@ -30,6 +30,14 @@
 // progress for a minute, and after ten minutes whatever happens; both are
 // options. No method waits longer than its context, whatever the server does.
 //
+// # Busy and hanging servers
+//
+// No more than [ClientOptions].MaxInFlight requests are on their way to a
+// server, and no more than MaxQueued wait for their turn; further ones fail at
+// once with a [*BusyError]. A server that hangs while nothing is asked of it is
+// found out by pings and gets a new connection; one that may be busy is left
+// alone. See HealthInterval.
+//
 // # Protocol revisions
 //
 // The client finds out what a server speaks: it probes for revision 2026-07-28

@@ -89,8 +89,9 @@ func (c *Client) pinged(l *life) bool {
 	if err != nil {
 		return true // the pulse was not felt
 	}
-	if _, err = l.caller.Call(ctx, r.method, params, nil); err == nil || OutcomeOf(err) == Answered {
-		l.pulse.beat()
+	_, err = l.caller.Call(ctx, r.method, params, nil)
+	if err == nil || ctx.Err() == nil {
+		l.pulse.beat() // a refusal is a sign of life; a connection that broke ends by itself
 	}
 	return l.pulse.heard.Load() != before
 }

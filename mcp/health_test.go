@@ -145,6 +145,19 @@ func TestPings(t *testing.T) {
 	}
 }
 
+// A server that refuses pings is not mute.
+func TestRefusedPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"ping": mcptest.Error(-32601, "no such method")})
+		c := newClient(t, server, nil)
+		ready(t, c)
+		time.Sleep(time.Hour)
+		if n := server.Connections(); n != 1 {
+			t.Errorf("%d connections, want 1", n)
+		}
+	})
+}
+
 // stateless is a transport whose connections hold no state.
 type stateless struct{ mcp.Transport }
 

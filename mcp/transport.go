@@ -21,6 +21,15 @@ type Transport = sdk.Transport
 // connection lives: the control plane, over which the handshake, the server's
 // requests and notifications pass. A Conn that also implements [Caller] carries
 // the client's requests on a data plane of its own.
+//
+// A Client also makes use of these methods, each of which a Conn may have:
+//
+//	Err() error       // why it ended, as soon as that is known; nil while it lives
+//	PID() int         // of the server's process, for State
+//	Degraded() error  // what it lacks although it works, for State
+//	Working() bool    // the server's process has done work since the last question
+//	Stateless() bool  // nothing is lost with it, so it is not pinged
+//	Announced() int64 // announcements of other tools that came before the last answer
 type Conn = sdk.Connection
 
 // A Caller is the second face of a [Conn]: the data plane. The Conn numbers
