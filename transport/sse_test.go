@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -20,6 +21,27 @@ type oldServer struct {
 	address string // what the stream names; default: /messages
 	post    func(p *post, events chan<- string)
 	events  chan string // to the stream; closing it ends the stream
+
+	mu     sync.Mutex
+	newest *stopper // the stream that was opened last
+}
+
+// A stopper stops a stream and says when it has.
+type stopper struct {
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// replace ends the stream before the present one, which may not have noticed yet
+// that nobody reads it, lest it takes an event of its successor.
+func (s *oldServer) replace(next *stopper) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.newest != nil {
+		s.newest.stop()
+		<-s.newest.stopped
+	}
+	s.newest = next
 }
 
 func newOldServer(post func(*post, chan<- string)) *oldServer {
@@ -37,6 +59,11 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.post(p, s.events)
 		return
 	}
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	stopped := make(chan struct{})
+	defer close(stopped)
+	s.replace(&stopper{stop, stopped})
 	p.stream(": hello\n\nevent: endpoint\ndata: " + s.address + "\n\n")
 	for {
 		select {
@@ -45,7 +72,7 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			p.stream(event(data))
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		}
 	}
