@@ -80,8 +80,22 @@ func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bo
 	}
 }
 
-// events routes the events of one response until done, and returns nil then.
+// events routes the events of one response until done, and returns nil then. The
+// caller's handler of progress runs in it, and may panic: nobody else would then
+// end the response.
 func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.Message) bool, done func() bool) error {
+	panics := true
+	defer func() {
+		if panics {
+			_ = resp.Body.Close()
+		}
+	}()
+	err := c.routeEvents(resp, at, deliver, done)
+	panics = false
+	return err
+}
+
+func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jsonrpc.Message) bool, done func() bool) error {
 	events := newEventReader(resp.Body, c.limit)
 	for {
 		ev, err := events.next()
