@@ -34,12 +34,15 @@ type Client struct {
 
 	wake     chan struct{} // capacity 1: a call needs the server, try again soon
 	renew    chan struct{} // capacity 1: Reconnect was called
-	announce chan struct{} // capacity 1: the server announced other tools
+	announce chan struct{} // capacity 1: the server announced other lists
+	outdated atomic.Uint32 // which, as listKinds
 
 	turns  chan struct{} // one token for each request in flight
 	queued atomic.Int64  // requests that wait for one
-	asking chan struct{} // one token for each elicitation under way
-	tokens atomic.Int64  // progress tokens given out
+	wishes chan struct{} // one token for each wish of the server under way
+	pages  pages
+	topics topics
+	tokens atomic.Int64 // progress tokens given out
 	clocks clocks
 	tools  toolCache
 }
@@ -62,7 +65,8 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		renew:     make(chan struct{}, 1),
 		announce:  make(chan struct{}, 1),
 		turns:     make(chan struct{}, o.MaxInFlight),
-		asking:    make(chan struct{}, maxQuestions),
+		wishes:    make(chan struct{}, maxWishes),
+		topics:    topics{changed: make(chan struct{}, 1), watchers: make(map[*watcher]struct{})},
 		tools:     newToolCache(),
 	}
 }

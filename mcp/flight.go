@@ -92,6 +92,14 @@ func (f *flight) wait() time.Duration {
 
 // expire is called when that time is over.
 func (f *flight) expire() {
+	if rest := f.life.tap.patience(f.request.idle); rest > 0 && time.Now().Before(f.request.until) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !f.landed {
+			f.clock.timer.Reset(min(rest, time.Until(f.request.until)))
+		}
+		return
+	}
 	timeout := &TimeoutError{"idle", f.request.idle}
 	if !time.Now().Before(f.request.until) {
 		timeout = &TimeoutError{"total", f.request.total}
@@ -104,7 +112,7 @@ func (f *flight) expire() {
 func (f *flight) progress(params json.RawMessage) {
 	f.life.pulse.beat()
 	f.clock.timer.Stop()
-	f.request.call.progress(params)
+	f.request.call.report(params)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.landed {

@@ -13,7 +13,7 @@ func aloft(ctx context.Context, t *testing.T) (*flight, *Client) {
 	t.Helper()
 	c := NewClient("x", nil, nil)
 	t.Cleanup(func() { _ = c.Close() })
-	l := &life{flights: map[*flight]struct{}{}}
+	l := &life{tap: &tap{}, flights: map[*flight]struct{}{}}
 	l.alive, l.die = context.WithCancel(context.Background())
 	f := &flight{}
 	r := &request{idle: time.Minute, total: 2 * time.Minute, until: time.Now().Add(2 * time.Minute)}

@@ -95,11 +95,19 @@ func FuzzDecodeElicit(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		params, err := decodeElicit(data)
+		if jsonscan.Valid(data) != nil {
+			return
+		}
+		_, raw, err := decodeWish(data)
 		if err != nil {
 			return
 		}
-		form, err := newForm(params.RequestedSchema)
+		params, err := decodeElicit(raw)
+		if err != nil {
+			return
+		}
+		schema, _ := params.RequestedSchema.(json.RawMessage)
+		form, err := newForm(schema)
 		if err != nil {
 			return
 		}

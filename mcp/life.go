@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -166,7 +165,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	if patient {
 		patience = c.opts.ConnectTimeout
 	}
-	t := newTap(conn, patience, c.announce)
+	t := newTap(c, conn, patience)
 	type shaken struct {
 		session *sdk.ClientSession
 		err     error
@@ -217,6 +216,9 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		_ = l.session.Wait()
 		close(l.ended)
 	}()
+	t.modern.Store(l.modern())
+	c.listenLists(l)
+	c.listenResources(l)
 	l.watch.Go(func() {
 		if err := c.watchHealth(l); err != nil {
 			l.sick <- err
@@ -258,48 +260,6 @@ func (o once) Connect(context.Context) (sdk.Connection, error) { return o.conn, 
 func (c *Client) sdkClient() *sdk.Client {
 	client := sdk.NewClient(c.opts.Implementation, &sdk.ClientOptions{
 		Capabilities: c.capabilities(),
-		// With a handler the session subscribes. The tap takes what comes of it.
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {},
 	})
-	client.AddReceivingMiddleware(c.serveElicitations())
 	return client
-}
-
-func (c *Client) capabilities() *sdk.ClientCapabilities {
-	caps := &sdk.ClientCapabilities{}
-	if c.opts.Elicit != nil {
-		caps.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}
-	}
-	return caps
-}
-
-// isRequestMeta reports whether requestMeta writes the key.
-func isRequestMeta(key string) bool {
-	return key == sdk.MetaKeyProtocolVersion || key == sdk.MetaKeyClientInfo || key == sdk.MetaKeyClientCapabilities
-}
-
-// requestMeta returns what revision 2026-07-28 wants in _meta of every request.
-func (c *Client) requestMeta(version string) []byte {
-	// The SDK's own form of the capabilities has members that this revision
-	// does not know, so only what is offered is written.
-	caps := map[string]any{}
-	if c.opts.Elicit != nil {
-		caps["elicitation"] = map[string]any{"form": struct{}{}}
-	}
-	meta := []byte{}
-	for _, member := range []struct {
-		key   string
-		value any
-	}{
-		{sdk.MetaKeyProtocolVersion, version},
-		{sdk.MetaKeyClientInfo, c.opts.Implementation},
-		{sdk.MetaKeyClientCapabilities, caps},
-	} {
-		value, err := json.Marshal(member.value)
-		if err != nil {
-			continue // a plain struct of strings always encodes
-		}
-		meta = fmt.Appendf(meta, "%q:%s,", member.key, value)
-	}
-	return meta
 }

@@ -22,6 +22,40 @@ type ClientOptions struct {
 	// or on that of a CallTool, and must return when its context ends. An error
 	// that is no [*JSONRPCError] is not shown to the server.
 	Elicit func(context.Context, *ElicitRequest) (*ElicitResult, error)
+	// ElicitURL asks the user for his consent when the server wants him to
+	// visit a web page, and sees to it that the page is opened. The client
+	// neither opens nor fetches it. If ElicitURL is nil the server is told that
+	// this client cannot do that. What is said of Elicit holds here too.
+	ElicitURL func(context.Context, *ElicitURLRequest) (*ElicitResult, error)
+	// Sample answers when the server asks for words of a language model. If it
+	// is nil the server is told that there is none. What is said of Elicit holds
+	// here too. There should be a human who sees what is asked and answered.
+	Sample func(context.Context, *SampleRequest) (*SampleResult, error)
+	// SampleTools tells the server that Sample can handle tools.
+	SampleTools bool
+	// MaxSampleTokens bounds the tokens that a server can ask for in one
+	// request; Sample then sees the smaller number. Default: no bound.
+	MaxSampleTokens int64
+	// MaxSampleRounds bounds the rounds of tool use in one conversation that a
+	// server leads with the model. Default: 10.
+	MaxSampleRounds int
+	// Roots are the folders and files that the server may know of, each a file
+	// URI. Default: none, and the server is told that there are none to ask for.
+	// See [Client.SetRoots].
+	Roots []*Root
+	// Tasks lets a server of revision 2026-07-28 answer a call of a tool with a
+	// task, for which CallTool then waits. For revision 2025-11-25, where it is
+	// the client who asks for one, see [TaskOptions].
+	Tasks bool
+	// LogLevel asks the server for log messages of this severity and above.
+	// Default: for none. See [Client.SetLogLevel].
+	LogLevel LoggingLevel
+	// Log receives the server's log messages, in order, one at a time, on a
+	// goroutine of the connection. Default: they go to Logger.
+	Log func(*LogMessage)
+	// Cache holds what the server allows to be kept, and can be shared between
+	// clients. Default: one of its own, of 4 MiB.
+	Cache *Cache
 
 	// ConnectTimeout bounds the making of a connection, handshake included.
 	// Default: 30 s.
@@ -53,10 +87,11 @@ type ClientOptions struct {
 	// MaxQueued bounds those that wait for their turn; further ones fail with a
 	// [*BusyError]. Default: 1,024. Negative: none waits.
 	MaxQueued int
-	// MaxTools and MaxPages bound the server's list of tools, in tools and in
-	// pages. Defaults: 5,000 and 1,000.
-	MaxTools, MaxPages int
-	// MaxCatalog bounds the list in bytes. Default: 32 MiB.
+	// MaxTools bounds the server's list of tools. Default: 5,000.
+	MaxTools int
+	// MaxPages bounds the pages of each of the server's lists. Default: 1,000.
+	MaxPages int
+	// MaxCatalog bounds each of the lists in bytes. Default: 32 MiB.
 	MaxCatalog int64
 	// TrustAnnotations lets the client repeat a call of unknown outcome if the
 	// server annotates the tool as read-only or idempotent. Set it only for a
@@ -75,6 +110,7 @@ const (
 	defaultMaxTools       = 5_000
 	defaultMaxPages       = 1_000
 	defaultMaxCatalog     = 32 << 20
+	defaultSampleRounds   = 10
 )
 
 // withDefaults returns a copy of o in which every limit is set.
@@ -104,6 +140,10 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	orDefault(&c.MaxTools, defaultMaxTools)
 	orDefault(&c.MaxPages, defaultMaxPages)
 	orDefault(&c.MaxCatalog, defaultMaxCatalog)
+	orDefault(&c.MaxSampleRounds, defaultSampleRounds)
+	if c.Cache == nil {
+		c.Cache = NewCache(defaultCacheBytes)
+	}
 	return c
 }
 

@@ -1,5 +1,9 @@
 package mcp
 
+// The revision 2026-07-28 calls sampling, roots and logging deprecated. Servers
+// of all revisions use them still.
+//lint:file-ignore SA1019 see above
+
 import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,6 +53,53 @@ type (
 	Meta = sdk.Meta
 	// Annotations say for whom a piece of content is meant, and how important it is.
 	Annotations = sdk.Annotations
+	// A Resource is something that a server offers to read, such as a file.
+	Resource = sdk.Resource
+	// A ResourceTemplate stands for resources whose URIs follow a pattern
+	// (RFC 6570).
+	ResourceTemplate = sdk.ResourceTemplate
+	// A ReadResourceResult holds the contents of a resource, or of several that
+	// belong together.
+	ReadResourceResult = sdk.ReadResourceResult
+	// A Prompt is a text template that a server offers.
+	Prompt = sdk.Prompt
+	// A PromptArgument is one argument of a [Prompt].
+	PromptArgument = sdk.PromptArgument
+	// A GetPromptResult is a prompt with its arguments filled in.
+	GetPromptResult = sdk.GetPromptResult
+	// A PromptMessage is one message of a [GetPromptResult].
+	PromptMessage = sdk.PromptMessage
+	// CompleteParams say what is to be completed: an argument of a prompt or a
+	// variable of a resource template.
+	CompleteParams = sdk.CompleteParams
+	// A CompleteReference names the prompt ("ref/prompt") or the resource
+	// template ("ref/resource") in [CompleteParams].
+	CompleteReference = sdk.CompleteReference
+	// A CompleteResult holds the values that a server suggests.
+	CompleteResult = sdk.CompleteResult
+	// A Role says who speaks: "user" or "assistant".
+	Role = sdk.Role
+
+	// SampleParams are what a server wants a model to go on with.
+	SampleParams = sdk.CreateMessageWithToolsParams
+	// A SampleResult is what the model said.
+	SampleResult = sdk.CreateMessageWithToolsResult
+	// A SamplingMessage is one message of a conversation with a model.
+	SamplingMessage = sdk.SamplingMessageV2
+	// ModelPreferences say what kind of model a server wishes for.
+	ModelPreferences = sdk.ModelPreferences
+	// A ToolChoice says whether a model may, must or must not use tools.
+	ToolChoice = sdk.ToolChoice
+	// ToolUseContent is a model's wish to use a tool of the server.
+	ToolUseContent = sdk.ToolUseContent
+	// ToolResultContent is what came of it.
+	ToolResultContent = sdk.ToolResultContent
+	// A Root is a folder or file that a server may work in.
+	Root = sdk.Root
+	// A LoggingLevel is the severity of a server's log message, from "debug" to
+	// "emergency".
+	LoggingLevel = sdk.LoggingLevel
+
 	// A JSONRPCError is the error object with which a peer answered a request.
 	JSONRPCError = jsonrpc.Error
 )

@@ -13,10 +13,10 @@ import (
 type request struct {
 	method string
 	tool   string            // for errors
-	params [4]member         // those without a value are left out
+	params [numParams]member // those without a value are left out
 	meta   Meta              // the caller's own members of _meta
 	header map[string]string // further HTTP header fields
-	call   *toolCall         // that it belongs to; nil if it has no side effect
+	call   *exchange         // that it belongs to; may be nil
 
 	idle  time.Duration
 	total time.Duration
@@ -26,7 +26,8 @@ type request struct {
 // repeatable reports whether running the request twice does no harm.
 func (r *request) repeatable() bool { return r.call == nil || r.call.repeatable() }
 
-// send sends r and returns its result and the life it came from. It sends a
+// send sends r and returns its result and the life it came from, which is nil if
+// there was none, also with an error. It sends a
 // second time only what was not sent, or does no harm when repeated.
 func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *life, error) {
 	return c.sendWith(ctx, r, &flight{})
@@ -54,7 +55,7 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (json.
 			return result, l, nil
 		}
 		if spent != nil || ctx.Err() != nil || !c.mayRepeat(l, r, err) {
-			return nil, nil, c.explain(r, graver(failed, err))
+			return nil, l, c.explain(r, graver(failed, err))
 		}
 		spent, failed = l, err
 	}

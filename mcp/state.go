@@ -59,6 +59,9 @@ type State struct {
 	// ToolsVersion grows whenever the server's tools may have changed: with
 	// every new connection and every announcement of the server.
 	ToolsVersion uint64
+	// ResourcesVersion and PromptsVersion do the same for the lists of resources
+	// and resource templates, and of prompts.
+	ResourcesVersion, PromptsVersion uint64
 
 	// The following describe the server while Ready, and are zero otherwise.
 

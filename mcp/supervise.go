@@ -73,25 +73,32 @@ func (c *Client) began(l *life) {
 	case <-c.renew: // this life is the renewal
 	default:
 	}
-	c.setLocked(State{
+	s := State{
 		Phase:           Ready,
 		Connections:     c.state.Connections + 1,
-		ToolsVersion:    c.state.ToolsVersion + 1,
 		Server:          l.info.ServerInfo,
 		ProtocolVersion: l.info.ProtocolVersion,
 		Instructions:    l.info.Instructions,
 		Capabilities:    l.info.Capabilities,
 		PID:             l.tap.pid(),
 		Degraded:        l.tap.degraded(),
-	}, l)
+	}
+	s.keepVersions(c.state)
+	s.count(listTools | listResources | listPrompts)
+	c.setLocked(s, l)
 }
 
 // set publishes a state without a life, keeping what counts across lives.
 func (c *Client) set(s State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.Connections, s.ToolsVersion = c.state.Connections, c.state.ToolsVersion
+	s.Connections = c.state.Connections
+	s.keepVersions(c.state)
 	c.setLocked(s, nil)
+}
+
+func (s *State) keepVersions(of State) {
+	s.ToolsVersion, s.ResourcesVersion, s.PromptsVersion = of.ToolsVersion, of.ResourcesVersion, of.PromptsVersion
 }
 
 // attend watches a life until it ends and returns why.
@@ -118,26 +125,58 @@ func (c *Client) attend(l *life) error {
 				pending = true
 				continue
 			}
-			c.toolsChanged()
+			c.versionsChanged()
 		case <-due:
 			due = nil
 			if !pending {
 				continue
 			}
 			pending = false
-			c.toolsChanged()
+			c.versionsChanged()
 		}
 		timer.Reset(announceEvery)
 		due = timer.C
 	}
 }
 
-func (c *Client) toolsChanged() {
+// listKinds are the lists of a server, as a set.
+type listKinds uint32
+
+const (
+	listTools listKinds = 1 << iota
+	listResources
+	listPrompts
+)
+
+// listChanged takes the announcement that lists of the server have changed. Any
+// number of them is one.
+func (c *Client) listChanged(kinds listKinds) {
+	c.forgetLists(kinds)
+	c.outdated.Or(uint32(kinds))
+	poke(c.announce)
+}
+
+// versionsChanged makes the announcements known.
+func (c *Client) versionsChanged() {
+	kinds := listKinds(c.outdated.Swap(0))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state
-	s.ToolsVersion++
+	s.count(kinds)
 	c.setLocked(s, c.current)
+}
+
+// count counts new versions of lists.
+func (s *State) count(kinds listKinds) {
+	if kinds&listTools != 0 {
+		s.ToolsVersion++
+	}
+	if kinds&listResources != 0 {
+		s.ResourcesVersion++
+	}
+	if kinds&listPrompts != 0 {
+		s.PromptsVersion++
+	}
 }
 
 // endLife takes a life out of use and closes it.

@@ -21,6 +21,7 @@ import (
 // It owns one goroutine, which reads the connection until it ends, and the one
 // that closes the connection.
 type tap struct {
+	client  *Client
 	conn    Conn
 	patient time.Duration // for the answer to the probe
 
@@ -35,9 +36,9 @@ type tap struct {
 	once     sync.Once
 	wg       sync.WaitGroup        // the reader, and what goes started
 	table    inflight.Table        // requests of the lent data plane
-	announce chan<- struct{}       // is told that the server announced other tools
 	changes  atomic.Int64          // announcements of other tools
 	pulse    atomic.Pointer[pulse] // nil during the handshake
+	modern   atomic.Bool           // revision 2026-07-28 is spoken
 
 	mu      sync.Mutex // guards the following, and orders wg.Add before wg.Wait
 	waited  bool       // wait was called
@@ -48,28 +49,38 @@ type tap struct {
 	late    bool  // and the server answered it after all, with a result
 	settled bool  // the probe was answered in time
 	unsent  error // why the first message that was not sent was not
-	serving int   // requests of the server that are not answered
-	listen  subscription
+
+	greeting       jsonrpc.ID      // of the handshake's request
+	greetingResult json.RawMessage // what was answered to it
+
+	serving  map[jsonrpc.ID]context.CancelFunc // requests of the server
+	granting int                               // wishes of the server under way
+	granted  time.Time                         // when the last one ended
+
+	listens       int // requests for subscriptions made
+	subscriptions map[jsonrpc.ID]*subscription
 }
 
-// maxServing bounds the requests of the server that are served at a time. More
-// are not answered: nobody asks that much who waits for the answers.
-const maxServing = 64
+const (
+	methodDiscover   = "server/discover"
+	methodInitialize = "initialize"
+)
 
-const methodDiscover = "server/discover"
-
-func newTap(conn Conn, patience time.Duration, announce chan<- struct{}) *tap {
+func newTap(c *Client, conn Conn, patience time.Duration) *tap {
 	reading, stop := context.WithCancel(context.Background())
 	t := &tap{
-		conn:     conn,
-		patient:  patience,
-		announce: announce,
-		messages: make(chan jsonrpc.Message),
-		closed:   make(chan struct{}),
-		shut:     make(chan struct{}),
-		ended:    make(chan struct{}),
-		reading:  reading,
-		stop:     stop,
+		client:  c,
+		conn:    conn,
+		patient: patience,
+		serving: make(map[jsonrpc.ID]context.CancelFunc),
+
+		subscriptions: make(map[jsonrpc.ID]*subscription),
+		messages:      make(chan jsonrpc.Message),
+		closed:        make(chan struct{}),
+		shut:          make(chan struct{}),
+		ended:         make(chan struct{}),
+		reading:       reading,
+		stop:          stop,
 	}
 	t.wg.Go(t.readAll)
 	return t
@@ -120,38 +131,6 @@ func (t *tap) wait() {
 	t.waited = true
 	t.mu.Unlock()
 	t.wg.Wait()
-}
-
-// takes reports whether m is not for the session.
-func (t *tap) takes(m jsonrpc.Message) bool {
-	switch m := m.(type) {
-	case *jsonrpc.Response:
-		return t.takesProbe(m) || t.takesAnswer(m) || t.unsubscribed(m)
-	case *jsonrpc.Request:
-		switch {
-		case m.IsCall():
-			return !t.serve(1)
-		case m.Method == "notifications/progress":
-			return t.table.Progress(m.Params)
-		case m.Method == "notifications/tools/list_changed":
-			t.changes.Add(1)
-			poke(t.announce) // any number of them is one
-			return true
-		}
-	}
-	return false
-}
-
-// serve counts the requests of the server, and reports whether one more may be
-// served.
-func (t *tap) serve(n int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.serving+n > maxServing {
-		return false
-	}
-	t.serving += n
-	return true
 }
 
 // takesProbe notes an answer to the probe and swallows one that comes late.
@@ -214,15 +193,14 @@ func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 	if probing {
 		t.watchProbe(req.ID)
 	}
-	if ok && req.Method == methodListen {
-		t.subscribed(req)
+	if ok && (req.Method == methodInitialize || probing) {
+		t.mu.Lock()
+		t.greeting = req.ID
+		t.mu.Unlock()
 	}
 	err := t.conn.Write(ctx, m)
 	if err != nil {
 		t.failedToWrite(err, probing)
-	}
-	if _, answers := m.(*jsonrpc.Response); answers {
-		t.serve(-1)
 	}
 	return err
 }

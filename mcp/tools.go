@@ -162,7 +162,7 @@ func (c *Client) listTools(ctx context.Context) (tools []*Tool, pages int, err e
 func (c *Client) listRequest(cursor json.RawMessage, until time.Time) *request {
 	return &request{
 		method: methodListTools,
-		params: [4]member{{"cursor", cursor}},
+		params: [numParams]member{{"cursor", cursor}},
 		idle:   c.opts.IdleTimeout,
 		total:  c.opts.CallTimeout,
 		until:  until,

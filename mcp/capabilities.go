@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// extensionTasks is the extension of revision 2026-07-28 that lets a server
+// answer with a task.
+const extensionTasks = "io.modelcontextprotocol/tasks"
+
+// capabilities returns what the handshake of the older revisions says that this
+// client can do.
+func (c *Client) capabilities() *sdk.ClientCapabilities {
+	caps := &sdk.ClientCapabilities{}
+	if c.opts.Elicit != nil || c.opts.ElicitURL != nil {
+		caps.Elicitation = &sdk.ElicitationCapabilities{}
+	}
+	if c.opts.Elicit != nil {
+		caps.Elicitation.Form = &sdk.FormElicitationCapabilities{}
+	}
+	if c.opts.ElicitURL != nil {
+		caps.Elicitation.URL = &sdk.URLElicitationCapabilities{}
+	}
+	if c.opts.Sample != nil {
+		caps.Sampling = &sdk.SamplingCapabilities{}
+		if c.opts.SampleTools {
+			caps.Sampling.Tools = &sdk.SamplingToolsCapabilities{}
+		}
+	}
+	if c.opts.Roots != nil {
+		caps.RootsV2 = &sdk.RootCapabilities{ListChanged: true}
+	}
+	return caps
+}
+
+// modernCapabilities returns the same for revision 2026-07-28. The SDK's own form
+// has members which that does not know.
+func (c *Client) modernCapabilities() map[string]any {
+	type set map[string]any
+	caps := set{}
+	if c.opts.Elicit != nil || c.opts.ElicitURL != nil {
+		modes := set{}
+		if c.opts.Elicit != nil {
+			modes["form"] = set{}
+		}
+		if c.opts.ElicitURL != nil {
+			modes["url"] = set{}
+		}
+		caps["elicitation"] = modes
+	}
+	if c.opts.Sample != nil {
+		sampling := set{}
+		if c.opts.SampleTools {
+			sampling["tools"] = set{}
+		}
+		caps["sampling"] = sampling
+	}
+	if c.opts.Roots != nil {
+		caps["roots"] = set{}
+	}
+	if c.opts.Tasks {
+		caps["extensions"] = set{extensionTasks: set{}}
+	}
+	return caps
+}
+
+// isRequestMeta reports whether requestMeta writes the key.
+func isRequestMeta(key string) bool {
+	return key == sdk.MetaKeyProtocolVersion || key == sdk.MetaKeyClientInfo || key == sdk.MetaKeyClientCapabilities
+}
+
+// requestMeta returns what revision 2026-07-28 wants in _meta of every request.
+func (c *Client) requestMeta(version string) []byte {
+	meta := []byte{}
+	for _, member := range []struct {
+		key   string
+		value any
+	}{
+		{sdk.MetaKeyProtocolVersion, version},
+		{sdk.MetaKeyClientInfo, c.opts.Implementation},
+		{sdk.MetaKeyClientCapabilities, c.modernCapabilities()},
+	} {
+		value, err := json.Marshal(member.value)
+		if err != nil {
+			continue // a plain struct of strings always encodes
+		}
+		meta = fmt.Appendf(meta, "%q:%s,", member.key, value)
+	}
+	return meta
+}

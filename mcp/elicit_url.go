@@ -1,0 +1,244 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// An ElicitURLRequest is a server's wish that the user visit a web page, where
+// he gives the server what the client is not to see.
+//
+// The handler shows the user who asks and the whole URL, its host above all, and
+// asks whether he agrees. If he does, it opens the page in his browser, or has
+// him open it, and accepts. Accepting says that the user agreed, not that he is
+// done. Nothing may be fetched from the URL before, nor by the program at all.
+type ElicitURLRequest struct {
+	// Server is the name of the server that asks, as given to [NewClient].
+	Server string
+	// Message is the server's reason: text of an untrusted party.
+	Message string
+	// URL is http or https, absolute, and without control characters and user
+	// names. Show all of it.
+	URL string
+	// Host is the host of URL: what to highlight.
+	Host string
+	// Warnings are reasons to look twice, such as a host that can be mistaken
+	// for another one. They are sentences for the user.
+	Warnings []string
+	// Completed is closed when the server announces that the user is done, or
+	// when Done was called. Many servers announce nothing.
+	Completed <-chan struct{}
+
+	page *page
+}
+
+// Done says that the user is done, for a server that does not announce it. A
+// call that waits for that is then made again.
+func (r *ElicitURLRequest) Done() { r.page.complete() }
+
+// maxURL bounds a URL to be visited, in bytes.
+const maxURL = 8 << 10
+
+// elicitURL asks the user whether he agrees to visit a page.
+func (c *Client) elicitURL(ctx context.Context, params *ElicitParams) (*ElicitResult, *page, error) {
+	host, warnings, err := examine(params.URL)
+	if err != nil {
+		return nil, nil, refused("url: %v", err)
+	}
+	p := c.pages.begin(params.ElicitationID)
+	res, err := c.opts.ElicitURL(ctx, &ElicitURLRequest{
+		Server: c.name, Message: params.Message, URL: params.URL,
+		Host: host, Warnings: warnings, Completed: p.completed, page: p,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	res = settled(res)
+	res.Content = nil
+	return res, p, nil
+}
+
+// examine checks a URL that a user is asked to visit.
+func examine(raw string) (host string, warnings []string, err error) {
+	if len(raw) > maxURL {
+		return "", nil, fmt.Errorf("longer than %d bytes", maxURL)
+	}
+	for _, r := range raw {
+		if r <= ' ' || r == '\\' || r >= 0x7f && r < 0xa0 {
+			return "", nil, errors.New("has blanks, backslashes or control characters")
+		}
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", nil, errors.New("not a URL")
+	}
+	host = u.Hostname()
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return "", nil, fmt.Errorf("scheme %q is neither https nor http", u.Scheme)
+	case host == "":
+		return "", nil, errors.New("has no host")
+	case u.User != nil:
+		return "", nil, errors.New("has a user name, which makes it look like one of another host")
+	}
+	return host, warningsOf(u.Scheme, host), nil
+}
+
+func warningsOf(scheme, host string) (warnings []string) {
+	addr, err := netip.ParseAddr(host)
+	numeric := err == nil
+	local := numeric && addr.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+	if scheme == "http" && !local {
+		warnings = append(warnings, "The connection to this page is not encrypted.")
+	}
+	if numeric && !local {
+		warnings = append(warnings, "The address is a number, not a name.")
+	}
+	for label := range strings.SplitSeq(strings.ToLower(host), ".") {
+		if strings.HasPrefix(label, "xn--") {
+			warnings = append(warnings, "The name has letters of other alphabets, written in code (Punycode), and may look like another one.")
+			break
+		}
+	}
+	for _, r := range host {
+		if r >= 0x80 {
+			warnings = append(warnings, "The name has letters of other alphabets and may look like another one.")
+			break
+		}
+	}
+	return warnings
+}
+
+// A page is one that a user was asked to visit.
+type page struct {
+	once      sync.Once
+	completed chan struct{}
+}
+
+func (p *page) complete() { p.once.Do(func() { close(p.completed) }) }
+
+// maxOpenPages bounds the pages whose completion is waited for.
+const maxOpenPages = 64
+
+// pages are those that users were asked to visit, by the ids of the server.
+type pages struct {
+	mu   sync.Mutex
+	open map[string]*page
+	ids  []string // in the order in which they were opened
+}
+
+// begin returns a page for an id, the same if it was asked for before. The
+// oldest is forgotten when there are too many.
+func (s *pages) begin(id string) *page {
+	p := &page{completed: make(chan struct{})}
+	if id == "" {
+		return p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.open[id]; known != nil {
+		return known
+	}
+	if s.open == nil {
+		s.open = make(map[string]*page)
+	}
+	if len(s.ids) == maxOpenPages {
+		delete(s.open, s.ids[0])
+		s.ids = s.ids[1:]
+	}
+	s.open[id] = p
+	s.ids = append(s.ids, id)
+	return p
+}
+
+// complete takes an announcement of the server. Ids that are not known, or not
+// any more, are ignored.
+func (s *pages) complete(params json.RawMessage) {
+	var id string
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "elicitationId" {
+			id, _ = jsonscan.String(value)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.open[id]
+	if p == nil {
+		return
+	}
+	delete(s.open, id)
+	for i, known := range s.ids {
+		if known == id {
+			s.ids = append(s.ids[:i:i], s.ids[i+1:]...)
+			break
+		}
+	}
+	p.complete()
+}
+
+// pagesIn returns what a server of revision 2025-11-25 wants the user to visit
+// before it runs a request, or nil if that is not why it refused.
+func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
+	const code = -32042
+	var refused *ServerError
+	if c.opts.ElicitURL == nil || l == nil || l.modern() || !errors.As(err, &refused) || refused.Err.Code != code {
+		return nil
+	}
+	if jsonscan.Valid(refused.Err.Data) != nil {
+		return nil
+	}
+	var wanted []*ElicitParams
+	walk := jsonscan.Walk(json.RawMessage(refused.Err.Data))
+	for key := range walk.Members() {
+		if string(key) != "elicitations" || walk.Kind() != '[' {
+			continue
+		}
+		for range walk.Elements() {
+			params, err := decodeElicit(walk.Value())
+			if err != nil || params.Mode != "" && params.Mode != "url" || len(wanted) == maxWishes {
+				return nil
+			}
+			wanted = append(wanted, params)
+		}
+	}
+	return wanted
+}
+
+// visit has the user visit the pages that stand before a request, and returns
+// when he is done with all of them.
+func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause error) error {
+	ctx, stop := x.within(ctx)
+	defer stop()
+	var open []*page
+	for _, params := range wanted {
+		var res *ElicitResult
+		var p *page
+		err := x.client.attendTo(methodElicit, func() (err error) {
+			res, p, err = x.client.elicitURL(ctx, params)
+			return err
+		})
+		if err == nil && res.Action != "accept" {
+			err = errors.New("the user did not agree to visit the page")
+		}
+		if err != nil {
+			return x.answered(fmt.Errorf("%w: %w", err, cause))
+		}
+		open = append(open, p)
+	}
+	for _, p := range open {
+		select {
+		case <-p.completed:
+		case <-ctx.Done():
+			return x.answered(fmt.Errorf("waiting for the user to visit a page: %w", x.ended(ctx)))
+		}
+	}
+	return nil
+}

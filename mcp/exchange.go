@@ -1,0 +1,232 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// maxInputRounds is how often in one exchange a server may ask for input.
+	maxInputRounds = 10
+	// maxBusyRounds is how often in one exchange a server may ask for nothing
+	// but to be asked again, and busyWait the wait before the first time.
+	maxBusyRounds = 3
+	busyWait      = 200 * time.Millisecond
+)
+
+// RequestOptions are the options of one request. Nil means the defaults.
+type RequestOptions struct {
+	// Progress receives what the server reports of its progress, in order, on
+	// the caller's goroutine, and before the method returns.
+	Progress func(*ProgressParams)
+	// IdleTimeout and CallTimeout replace those of [ClientOptions].
+	IdleTimeout, CallTimeout time.Duration
+	// Meta holds further members of the request's _meta.
+	Meta Meta
+	// Fresh asks the server even if the answer is in the [Cache].
+	Fresh bool
+}
+
+// An exchange is one request of a caller with all its rounds: before it answers,
+// the server may ask for input, and is then asked again.
+type exchange struct {
+	client   *Client
+	request  request
+	progress func(*ProgressParams) // may be nil
+	rounds   int                   // requests sent
+
+	first flight // of the first round
+}
+
+// An answer is what an exchange is made for.
+type answer interface {
+	// decode takes a result of the server, or returns what the server needs
+	// before there is one.
+	decode(result json.RawMessage, l *life) (*inputRequired, error)
+}
+
+// Places of the parameters of an exchange, behind those of its method.
+const (
+	paramResponses = 2 + iota
+	paramState
+	paramTask
+	numParams
+)
+
+// begin prepares a request with at most two parameters of its own.
+func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params ...member) {
+	var o RequestOptions
+	if opts != nil {
+		o = *opts
+	}
+	orDefault(&o.IdleTimeout, c.opts.IdleTimeout)
+	orDefault(&o.CallTimeout, c.opts.CallTimeout)
+	x.client = c
+	x.progress = o.Progress
+	x.request = request{
+		method: method,
+		meta:   o.Meta,
+		call:   x,
+		idle:   o.IdleTimeout,
+		total:  o.CallTimeout,
+		until:  time.Now().Add(o.CallTimeout),
+	}
+	copy(x.request.params[:], params)
+}
+
+// run sends the request until there is an answer.
+func (x *exchange) run(ctx context.Context, a answer) error {
+	busy := 0
+	for {
+		x.rounds++
+		result, l, err := x.send(ctx)
+		if err != nil {
+			wanted := x.client.pagesIn(err, l)
+			if wanted == nil || x.rounds == maxInputRounds {
+				if x.rounds > 1 && OutcomeOf(err) == NotSent {
+					err = WithOutcome(err, Answered) // what came before was sent
+				}
+				return err
+			}
+			if err := x.visit(ctx, wanted, err); err != nil {
+				return err
+			}
+			continue
+		}
+		need, err := a.decode(result, l)
+		if err != nil {
+			return x.answered(err)
+		}
+		if need == nil {
+			return nil
+		}
+		if x.rounds == maxInputRounds {
+			return x.answered(at("inputRequests", fmt.Errorf("the server asked for input %d times in one call", x.rounds)))
+		}
+		if need.requests == nil {
+			if busy++; busy > maxBusyRounds {
+				return x.answered(at("inputRequests", errors.New("the server asks to be called again and again")))
+			}
+			if err := sleep(ctx, busyWait<<(busy-1)); err != nil {
+				return x.answered(err)
+			}
+		}
+		if err := x.fulfil(ctx, need); err != nil {
+			return x.answered(err)
+		}
+	}
+}
+
+// within returns a context that ends with the time of the exchange, and with the
+// client.
+func (x *exchange) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithDeadline(ctx, x.request.until)
+	unbind := context.AfterFunc(x.client.closing, stop)
+	return ctx, func() { unbind(); stop() }
+}
+
+// ended returns why a context made by within has ended.
+func (x *exchange) ended(ctx context.Context) error {
+	switch {
+	case x.client.closing.Err() != nil:
+		return ErrClosed
+	case !time.Now().Before(x.request.until):
+		return &TimeoutError{"total", x.request.total}
+	}
+	return ctx.Err()
+}
+
+// fulfil gets the server what it needs.
+func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
+	ctx, stop := x.within(ctx)
+	defer stop()
+	responses, err := x.client.fulfil(ctx, need.requests)
+	x.request.params[paramResponses].value, x.request.params[paramState].value = responses, need.state
+	return err
+}
+
+// send sends the request as it stands, and once more if the server refused it
+// because of its header fields: the schema that asks for them has changed since
+// it was listed, and the call was not run. The life is that of the last attempt,
+// or nil if there was none.
+func (x *exchange) send(ctx context.Context) (json.RawMessage, *life, error) {
+	raw, l, err := x.sendOnce(ctx)
+	if err == nil || x.request.tool == "" || !headerMismatch(err) {
+		return raw, l, err
+	}
+	x.client.forgetTools()
+	if _, listErr := x.client.Tools(ctx); listErr != nil {
+		return nil, l, err
+	}
+	return x.sendOnce(ctx)
+}
+
+func (x *exchange) sendOnce(ctx context.Context) (json.RawMessage, *life, error) {
+	if x.request.tool != "" {
+		x.request.header = headerFields(x.client.knownTool(x.request.tool).headers, x.request.params[paramArguments].value)
+	}
+	if x.rounds > 1 || x.first.life != nil {
+		return x.client.send(ctx, &x.request)
+	}
+	return x.client.sendWith(ctx, &x.request, &x.first)
+}
+
+// headerMismatch reports whether a server of revision 2026-07-28 refused a
+// request because its header fields did not repeat its body as they should.
+func headerMismatch(err error) bool {
+	const code = -32020
+	var refused *ServerError
+	return errors.As(err, &refused) && refused.Err.Code == code
+}
+
+// report hands one notification of progress on. Every exchange asks for
+// progress, since it also shows that the server is alive.
+func (x *exchange) report(raw json.RawMessage) {
+	if x.progress == nil {
+		return
+	}
+	var params ProgressParams
+	if json.Unmarshal(raw, &params) == nil {
+		x.progress(&params)
+	}
+}
+
+// repeatable reports whether the request can be sent twice without harm. Only
+// tools have side effects.
+func (x *exchange) repeatable() bool {
+	if x.request.tool == "" {
+		return true
+	}
+	if !x.client.opts.TrustAnnotations {
+		return false
+	}
+	tool := x.client.knownTool(x.request.tool)
+	return tool.Tool != nil && tool.Annotations != nil && (tool.Annotations.ReadOnlyHint || tool.Annotations.IdempotentHint)
+}
+
+// answered gives its final form to an error about what the server answered.
+func (x *exchange) answered(err error) error {
+	var invalid *ProtocolError
+	if errors.As(err, &invalid) {
+		return &ProtocolError{Server: x.client.name, Method: x.request.method, Path: invalid.Path, Err: invalid.Err}
+	}
+	what := x.request.method
+	if x.request.tool != "" {
+		what += " " + x.request.tool
+	}
+	return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", x.client.name, what, err), Answered)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

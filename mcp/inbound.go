@@ -1,0 +1,181 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// maxServing bounds the requests of the server that are served at a time. More
+// are not answered: nobody asks that much who waits for the answers.
+const maxServing = 64
+
+// greeted notes what the server says of itself in the handshake: the session
+// leaves out what it does not know.
+func (t *tap) greeted(m *jsonrpc.Response) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.greeting == m.ID && m.Error == nil && jsonscan.Valid(m.Result) == nil {
+		t.greeting, t.greetingResult = jsonrpc.ID{}, m.Result
+	}
+}
+
+// takes takes a message of the server, unless it is an answer for the session.
+func (t *tap) takes(m jsonrpc.Message) bool {
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		t.greeted(m)
+		return t.takesProbe(m) || t.takesAnswer(m) || t.unsubscribed(m)
+	case *jsonrpc.Request:
+		if jsonscan.Valid(m.Params) != nil && len(m.Params) > 0 {
+			m.Params = nil // what is asked for will be missing
+		}
+		if m.IsCall() {
+			t.serve(m)
+		} else {
+			t.notice(m.Method, m.Params)
+		}
+		return true
+	}
+	return false
+}
+
+// notice takes a notification. Those that mean nothing here are dropped.
+func (t *tap) notice(method string, params json.RawMessage) {
+	switch method {
+	case "notifications/progress":
+		if !t.table.Progress(params) {
+			t.client.taskProgress(params)
+		}
+	case "notifications/cancelled":
+		t.cancelled(params)
+	case "notifications/message":
+		t.logged(params)
+	case "notifications/tools/list_changed":
+		t.changes.Add(1)
+		t.client.listChanged(listTools)
+	case "notifications/resources/list_changed":
+		t.client.listChanged(listResources)
+	case "notifications/prompts/list_changed":
+		t.client.listChanged(listPrompts)
+	case "notifications/resources/updated":
+		t.client.resourceUpdated(params)
+	case "notifications/subscriptions/acknowledged":
+		t.acknowledged(params)
+	case "notifications/elicitation/complete":
+		t.client.pages.complete(params)
+	case "notifications/tasks/status":
+		t.client.taskChanged(params)
+	}
+}
+
+// serve answers a request of the server, on a goroutine of its own.
+func (t *tap) serve(req *jsonrpc.Request) {
+	if t.modern.Load() {
+		// Revision 2026-07-28 has no such requests, and forbids answers.
+		t.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", t.client.name, "method", req.Method)
+		return
+	}
+	ctx, cancel := context.WithCancel(t.reading)
+	t.mu.Lock()
+	_, twice := t.serving[req.ID]
+	full := len(t.serving) == maxServing
+	if !twice && !full {
+		t.serving[req.ID] = cancel
+	}
+	t.mu.Unlock()
+	serve := func() {
+		defer cancel()
+		t.answer(ctx, req)
+	}
+	if twice || full || !t.goes(serve) {
+		cancel()
+	}
+}
+
+func (t *tap) answer(ctx context.Context, req *jsonrpc.Request) {
+	resp := &jsonrpc.Response{ID: req.ID}
+	result, err := t.grant(ctx, req.Method, req.Params)
+	if err != nil {
+		if ctx.Err() == nil {
+			t.client.opts.Logger.Warn("mcp: a request of the server failed", "server", t.client.name, "method", req.Method, "error", err)
+		}
+		resp.Error = refuse(err)
+	} else {
+		resp.Result = result
+	}
+	t.mu.Lock()
+	_, wanted := t.serving[req.ID] // or the server does not want to know any more
+	t.mu.Unlock()
+	if wanted {
+		_ = t.conn.Write(ctx, resp)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.serving, req.ID)
+}
+
+// grant runs the handler for a request. While it runs, no request to the server
+// grows impatient: the server may be waiting for the user.
+func (t *tap) grant(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == methodPing {
+		return json.RawMessage(`{}`), nil
+	}
+	t.mu.Lock()
+	t.granting++
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.granting--
+		t.granted = time.Now()
+	}()
+	return t.client.grant(ctx, method, params)
+}
+
+// patience returns for how much longer a request may be without an answer that
+// has been so for idle, because the server had to wait for an answer itself.
+func (t *tap) patience(idle time.Duration) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.granting > 0 {
+		return idle
+	}
+	return time.Until(t.granted.Add(idle))
+}
+
+// cancelled ends the service of a request that the server does not wait for any
+// more. It is not answered.
+func (t *tap) cancelled(params json.RawMessage) {
+	id, err := cancelledID(params)
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	cancel := t.serving[id]
+	delete(t.serving, id)
+	t.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		return
+	}
+	t.unsubscribe(id, nil)
+}
+
+func cancelledID(params json.RawMessage) (jsonrpc.ID, error) {
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "requestId" {
+			var id any
+			if err := json.Unmarshal(value, &id); err != nil {
+				return jsonrpc.ID{}, err
+			}
+			return jsonrpc.MakeID(id)
+		}
+	}
+	return jsonrpc.ID{}, errors.New("no requestId")
+}

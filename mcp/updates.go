@@ -1,0 +1,285 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// ResourceUpdates yields a URI whenever the resource may have changed: first when
+// the server has agreed to announce changes, so that what is read from then on
+// misses none, and again after each announcement and each new connection. It is
+// uri itself or, as the server likes, that of a part of it. A consumer that is
+// slower than the changes sees each URI once.
+//
+// It ends when ctx ends or the client is closed. If the server does not announce
+// changes the last yield is an error, which is [errors.ErrUnsupported] if it
+// never does.
+func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		l, err := c.acquire(ctx, nil)
+		if err == nil && !l.announcesUpdates() {
+			err = WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of resources: %w", c.name, errors.ErrUnsupported), NotSent)
+		}
+		if err != nil {
+			yield("", err)
+			return
+		}
+		w := c.topics.join(uri)
+		defer c.topics.leave(w)
+		for {
+			select {
+			case <-w.signal:
+			case <-ctx.Done():
+				return
+			case <-c.closing.Done():
+				return
+			}
+			uris, err := c.topics.take(w)
+			for _, uri := range uris {
+				if !yield(uri, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+		}
+	}
+}
+
+// maxUpdates bounds the URIs that wait for a slow consumer.
+const maxUpdates = 256
+
+// topics are the resources whose changes somebody wants to know of.
+type topics struct {
+	changed chan struct{} // capacity 1: there are others
+
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+}
+
+// A watcher is one ResourceUpdates.
+type watcher struct {
+	uri     string
+	signal  chan struct{}       // capacity 1
+	updated map[string]struct{} // guarded by the lock of topics, as the next
+	err     error
+}
+
+func (s *topics) join(uri string) *watcher {
+	w := &watcher{uri: uri, signal: make(chan struct{}, 1), updated: make(map[string]struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers[w] = struct{}{}
+	poke(s.changed)
+	return w
+}
+
+func (s *topics) leave(w *watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.watchers, w)
+	poke(s.changed)
+}
+
+// take returns what a watcher has not been told yet.
+func (s *topics) take(w *watcher) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uris := slices.Sorted(maps.Keys(w.updated))
+	clear(w.updated)
+	return uris, w.err
+}
+
+// uris returns the resources, sorted.
+func (s *topics) uris() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set := make(map[string]struct{})
+	for w := range s.watchers {
+		if w.err == nil {
+			set[w.uri] = struct{}{}
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// tell wakes the watchers of a resource, and of what it is a part of.
+func (s *topics) tell(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers {
+		if uri != w.uri && !strings.HasPrefix(uri, strings.TrimSuffix(w.uri, "/")+"/") {
+			continue
+		}
+		if len(w.updated) >= maxUpdates {
+			clear(w.updated)
+			uri = w.uri
+		}
+		w.updated[uri] = struct{}{}
+		poke(w.signal)
+	}
+}
+
+// fail ends the watchers of a resource, or of all if uri is empty.
+func (s *topics) fail(uri string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers {
+		if uri == "" || w.uri == uri {
+			w.err = err
+			poke(w.signal)
+		}
+	}
+}
+
+// resourceUpdated takes an announcement.
+func (c *Client) resourceUpdated(params json.RawMessage) {
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "uri" {
+			if uri, ok := jsonscan.String(value); ok {
+				c.forgetResource(uri)
+				c.topics.tell(uri)
+			}
+		}
+	}
+}
+
+// announcesUpdates reports whether the server says that it announces changes.
+func (l *life) announcesUpdates() bool {
+	caps := l.info.Capabilities
+	return caps != nil && caps.Resources != nil && caps.Resources.Subscribe
+}
+
+// listenResources keeps the server informed of the resources whose changes are
+// wanted.
+func (c *Client) listenResources(l *life) {
+	switch {
+	case !l.announcesUpdates():
+		return
+	case l.modern():
+		l.watch.Go(func() {
+			l.keep(&subscription{
+				wanted:  c.topics.filter,
+				agreed:  c.agreedOn,
+				failed:  func(err error) { c.topics.fail("", c.notAnnounced(err)) },
+				changed: c.topics.changed,
+				ended:   make(chan error, 1),
+			})
+		})
+	default:
+		l.watch.Go(func() { c.subscribeEach(l) })
+	}
+}
+
+func (c *Client) notAnnounced(err error) error {
+	if err == nil {
+		err = errors.New("the server ends every subscription")
+	}
+	return c.explain(&request{method: methodListen}, WithOutcome(err, Answered))
+}
+
+// filter returns what to subscribe to in revision 2026-07-28.
+func (s *topics) filter() json.RawMessage {
+	uris := s.uris()
+	if len(uris) == 0 {
+		return nil
+	}
+	list, _ := json.Marshal(uris) // strings always encode
+	return object(member{"resourceSubscriptions", list})
+}
+
+// resourcesOf returns the resources that a filter names.
+func resourcesOf(filter []byte) map[string]bool {
+	set := make(map[string]bool)
+	for key, value := range jsonscan.Fields(filter) {
+		if string(key) != "resourceSubscriptions" {
+			continue
+		}
+		for item := range jsonscan.Elements(value) {
+			if uri, ok := jsonscan.String(item); ok {
+				set[uri] = true
+			}
+		}
+	}
+	return set
+}
+
+// agreedOn wakes the watchers of those resources whose changes the server will
+// announce, and ends those of the others that it was asked for.
+func (c *Client) agreedOn(asked, filter []byte) {
+	agreed := resourcesOf(filter)
+	for uri := range resourcesOf(asked) {
+		if agreed[uri] {
+			c.topics.tell(uri)
+		} else {
+			c.topics.fail(uri, WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of %q: %w", c.name, uri, errors.ErrUnsupported), Answered))
+		}
+	}
+}
+
+// subscribeEach subscribes, and unsubscribes, resource by resource, as the older
+// revisions have it.
+func (c *Client) subscribeEach(l *life) {
+	const subscribe, unsubscribe = "resources/subscribe", "resources/unsubscribe"
+	have := make(map[string]bool)
+	for {
+		wanted := c.topics.uris()
+		for _, uri := range wanted {
+			if have[uri] {
+				continue
+			}
+			err := c.tellServer(l, subscribe, uri)
+			var refused *ServerError
+			switch {
+			case err == nil:
+				have[uri] = true
+				c.topics.tell(uri)
+			case l.alive.Err() != nil:
+				return
+			case errors.As(err, &refused):
+				c.topics.fail(uri, err)
+			default:
+				c.opts.Logger.Warn("mcp: no subscription", "server", c.name, "uri", uri, "error", err)
+				c.topics.fail(uri, err)
+			}
+		}
+		for uri := range have {
+			if !slices.Contains(wanted, uri) {
+				delete(have, uri)
+				_ = c.tellServer(l, unsubscribe, uri) // it may go on announcing
+			}
+		}
+		select {
+		case <-c.topics.changed:
+		case <-l.alive.Done():
+			return
+		}
+	}
+}
+
+func (c *Client) tellServer(l *life, method, uri string) error {
+	r := &request{
+		method: method,
+		params: [numParams]member{{"uri", appendQuoted(nil, uri)}},
+		idle:   c.opts.IdleTimeout,
+		total:  c.opts.IdleTimeout,
+		until:  time.Now().Add(c.opts.IdleTimeout),
+	}
+	_, err := c.sendOnce(l.alive, l, r, &flight{})
+	if err != nil {
+		return c.explain(r, err)
+	}
+	return nil
+}
