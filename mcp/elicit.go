@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -24,7 +23,7 @@ type ElicitRequest struct {
 func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	params, err := decodeElicit(raw)
 	if err != nil {
-		return nil, refused("%v", err)
+		return nil, at("params", err)
 	}
 	var res *ElicitResult
 	switch {
@@ -92,7 +91,7 @@ func decodeElicit(raw json.RawMessage) (*ElicitParams, error) {
 			params.Meta, err = decodeAs[Meta](key, value)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("params: %w", err)
+			return nil, err
 		}
 	}
 	return params, nil

@@ -75,6 +75,9 @@ func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params 
 		until:  time.Now().Add(o.CallTimeout),
 	}
 	copy(x.request.params[:], params)
+	x.request.params[paramResponses].key = "inputResponses"
+	x.request.params[paramState].key = "requestState"
+	x.request.params[paramTask].key = "task"
 }
 
 // run sends the request until there is an answer.

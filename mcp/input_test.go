@@ -125,13 +125,16 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 		calls    int
 	}{
 		{"method", `{"a":{"method":"sampling/createMessage","params":{}}}`, annAnswers, `inputRequests["a"].method`, "sampling/createMessage", 1},
-		{"no method", `{"a":7}`, annAnswers, `inputRequests["a"].method`, "", 1},
+		{"no wish", `{"a":7}`, annAnswers, `inputRequests["a"]`, "not an object", 1},
+		{"no method", `{"a":{}}`, annAnswers, `inputRequests["a"].method`, "", 1},
+		{"undeclared mode", `{"a":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/"}}}`, annAnswers, `inputRequests["a"]`, `mode "url" was not declared`, 1},
+		{"schema of wrong type", `{"a":{"method":"elicitation/create","params":{"requestedSchema":[]}}}`, annAnswers, `inputRequests["a"].params.requestedSchema`, "", 1},
 		{"method of wrong type", `{"a":{"method":7}}`, annAnswers, `inputRequests["a"].method`, "", 1},
 		{"params of wrong type", `{"a":{"method":"elicitation/create","params":7}}`, annAnswers, `inputRequests["a"].params`, "", 1},
 		{"no object", `[` + wish + `]`, annAnswers, "inputRequests", "", 1},
 		{"again and again", `{"a":` + wish + `}`, annAnswers, "inputRequests", "10 times", 10},
 		{"too many", `{` + strings.Join(many, ",") + `}`, annAnswers, "inputRequests", "more than 16", 1},
-		{"nobody to ask", `{"a":` + wish + `}`, nil, "", `inputRequests["a"]: this client cannot be asked`, 1},
+		{"nobody to ask", `{"a":` + wish + `}`, nil, `inputRequests["a"].method`, "was not declared by this client", 1},
 		{"handler fails", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return nil, errHandler
 		}, "", "nobody at home", 1},

@@ -84,12 +84,15 @@ func refused(format string, args ...any) error { return refusal(fmt.Sprintf(form
 // handler returned the server learns nothing, unless it is meant for it.
 func refuse(err error) *JSONRPCError {
 	var reason refusal
+	var invalid *ProtocolError
 	var meant *JSONRPCError
 	switch {
 	case errors.As(err, &meant):
 		return meant
 	case errors.As(err, &reason):
 		return &JSONRPCError{Code: jsonrpc.CodeInvalidParams, Message: string(reason)}
+	case errors.As(err, &invalid):
+		return &JSONRPCError{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("%s: %v", invalid.Path, invalid.Err)}
 	}
 	return &JSONRPCError{Code: jsonrpc.CodeInternalError, Message: "the client could not do that"}
 }
@@ -115,11 +118,22 @@ func (c *Client) fulfil(ctx context.Context, requests json.RawMessage) (json.Raw
 		}
 		response, err := c.grant(ctx, method, params)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, ungranted(path, err)
 		}
 		responses = append(responses, member{string(id), response})
 	}
 	return object(responses...), nil
+}
+
+// ungranted says which wish could not be granted. What is wrong with the wish
+// itself makes the answer invalid that it came with.
+func ungranted(path string, err error) error {
+	var reason refusal
+	var invalid *ProtocolError
+	if errors.As(err, &reason) || errors.As(err, &invalid) {
+		return at(path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 func decodeWish(raw []byte) (method string, params json.RawMessage, err error) {
