@@ -106,7 +106,10 @@ func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
 // an [*UnavailableError] when an attempt to connect that was made meanwhile has
 // failed, though the client goes on trying, and ctx's error when ctx ends.
 func (c *Client) Ready(ctx context.Context) error {
-	_, err := c.acquire(ctx, nil)
+	l, err := c.acquire(ctx, nil)
+	if err == nil && l.tap.over() {
+		_, err = c.acquire(ctx, l)
+	}
 	return err
 }
 

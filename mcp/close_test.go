@@ -147,7 +147,7 @@ func TestLateConnectionIsClosed(t *testing.T) {
 // A handshake that ends well after the time for it leaves nothing behind.
 func TestLateSessionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t)
+		server := modern(t)
 		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			conn, err := server.Connect(ctx)
 			return slowConn{conn}, err
@@ -156,7 +156,7 @@ func TestLateSessionIsClosed(t *testing.T) {
 		if err := c.Ready(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after %v: error %v", time.Since(start), err)
 		}
-		wantCount(t, server, "initialize", 1)
+		wantCount(t, server, "server/discover", 1)
 	})
 }
 
@@ -198,7 +198,7 @@ func (c deafConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 type slowConn struct{ mcp.Conn }
 
 func (c slowConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "notifications/initialized" {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "subscriptions/listen" {
 		time.Sleep(31 * time.Second) // sleep: on a fake clock
 		return nil
 	}

@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -29,6 +31,7 @@ const (
 // when the server has ended it.
 type subscription struct {
 	wanted  func() json.RawMessage     // what is to be announced; nil: nothing
+	begun   func()                     // is called when the server was asked
 	agreed  func(asked, filter []byte) // is called when the server has agreed to filter
 	failed  func(error)                // is called when it will not be made again, and at changes then
 	changed <-chan struct{}            // something else is wanted
@@ -39,11 +42,12 @@ type subscription struct {
 }
 
 // listenLists subscribes to announcements of other tools, resources and prompts,
-// as far as the server makes them.
-func (c *Client) listenLists(l *life) {
+// as far as the server makes them, and returns when the server was asked, so that
+// what is listed then is not listed too early.
+func (c *Client) listenLists(ctx context.Context, l *life) error {
 	caps := l.info.Capabilities
-	if caps == nil {
-		return
+	if !l.modern() || caps == nil {
+		return nil
 	}
 	filter := object(
 		flag("toolsListChanged", caps.Tools != nil && caps.Tools.ListChanged),
@@ -51,12 +55,14 @@ func (c *Client) listenLists(l *life) {
 		flag("resourcesListChanged", caps.Resources != nil && caps.Resources.ListChanged),
 	)
 	if string(filter) == "{}" {
-		return
+		return nil
 	}
 	made := false
+	asked := make(chan struct{})
 	l.watch.Go(func() {
 		l.keep(&subscription{
 			wanted: func() json.RawMessage { return filter },
+			begun:  sync.OnceFunc(func() { close(asked) }),
 			agreed: func(_, _ []byte) {
 				// The second time the subscription was mended, and what changed
 				// meanwhile was not announced.
@@ -71,6 +77,12 @@ func (c *Client) listenLists(l *life) {
 			ended: make(chan error, 1),
 		})
 	})
+	select {
+	case <-asked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func flag(key string, set bool) member {
@@ -92,6 +104,7 @@ func (l *life) keep(s *subscription) {
 				made = time.Now()
 				l.tap.listen(s, l.meta, present)
 			}
+			s.begun()
 		}
 		var err error
 		select {

@@ -172,6 +172,7 @@ func (c *Client) listenResources(l *life) {
 		l.watch.Go(func() {
 			l.keep(&subscription{
 				wanted:  c.topics.filter,
+				begun:   func() {},
 				agreed:  c.agreedOn,
 				failed:  func(err error) { c.topics.fail("", c.notAnnounced(err)) },
 				changed: c.topics.changed,
