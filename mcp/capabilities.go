@@ -33,6 +33,9 @@ func (c *Client) capabilities() *sdk.ClientCapabilities {
 	if c.opts.Roots != nil {
 		caps.RootsV2 = &sdk.RootCapabilities{ListChanged: true}
 	}
+	for name, settings := range c.opts.Extensions {
+		caps.AddExtension(name, settings)
+	}
 	return caps
 }
 
@@ -61,10 +64,25 @@ func (c *Client) modernCapabilities() map[string]any {
 	if c.opts.Roots != nil {
 		caps["roots"] = set{}
 	}
-	if c.opts.Tasks {
-		caps["extensions"] = set{extensionTasks: set{}}
+	if extensions := c.extensions(); len(extensions) > 0 {
+		caps["extensions"] = extensions
 	}
 	return caps
+}
+
+// extensions returns the extensions with their settings.
+func (c *Client) extensions() map[string]any {
+	extensions := make(map[string]any, len(c.opts.Extensions)+1)
+	if c.opts.Tasks {
+		extensions[extensionTasks] = map[string]any{}
+	}
+	for name, settings := range c.opts.Extensions {
+		if settings == nil {
+			settings = map[string]any{}
+		}
+		extensions[name] = settings
+	}
+	return extensions
 }
 
 // isRequestMeta reports whether requestMeta writes the key.

@@ -201,7 +201,7 @@ func (x *exchange) report(raw json.RawMessage) {
 // tools have side effects.
 func (x *exchange) repeatable() bool {
 	if x.request.tool == "" {
-		return true
+		return !x.request.unknown
 	}
 	if !x.client.opts.TrustAnnotations {
 		return false

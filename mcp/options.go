@@ -47,6 +47,10 @@ type ClientOptions struct {
 	// task, for which CallTool then waits. For revision 2025-11-25, where it is
 	// the client who asks for one, see [TaskOptions].
 	Tasks bool
+	// Extensions declares extensions of the protocol by their identifiers, such
+	// as "com.example/feature", each with its settings or nil. See
+	// [Client.Request]. Default: none.
+	Extensions map[string]map[string]any
 	// LogLevel asks the server for log messages of this severity and above.
 	// Default: for none. See [Client.SetLogLevel].
 	LogLevel LoggingLevel

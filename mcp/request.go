@@ -14,9 +14,12 @@ type request struct {
 	method string
 	tool   string            // for errors
 	params [numParams]member // those without a value are left out
+	more   []member          // further parameters
 	meta   Meta              // the caller's own members of _meta
 	header map[string]string // further HTTP header fields
 	call   *exchange         // that it belongs to; may be nil
+
+	unknown bool // nothing is known of what it does
 
 	idle  time.Duration
 	total time.Duration
@@ -152,10 +155,19 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 		out = append(append(append(appendQuoted(out, key), ':'), text...), ',')
 	}
 	if len(out) == empty {
-		return appendMembers(append(out[:0], '{'), r.params[:]...), nil
+		return r.appendParams(append(out[:0], '{')), nil
 	}
 	out[len(out)-1] = '}'
-	return appendMembers(out, r.params[:]...), nil
+	return r.appendParams(out), nil
+}
+
+// appendParams appends the parameters to an object, and its end.
+func (r *request) appendParams(object []byte) []byte {
+	object = appendMembers(object, r.params[:]...)
+	if len(r.more) == 0 {
+		return object
+	}
+	return appendMembers(object[:len(object)-1], r.more...)
 }
 
 // appendQuoted appends text as a JSON string.
