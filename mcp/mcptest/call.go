@@ -34,6 +34,11 @@ func (c *Call) Error(code int64, message string) {
 	c.answer(&jsonrpc.Response{ID: c.id, Error: &mcp.JSONRPCError{Code: code, Message: message}})
 }
 
+// ErrorData answers the request with an error that carries data, given as JSON.
+func (c *Call) ErrorData(code int64, message, data string) {
+	c.answer(&jsonrpc.Response{ID: c.id, Error: &mcp.JSONRPCError{Code: code, Message: message, Data: raw(data)}})
+}
+
 func (c *Call) answer(r *jsonrpc.Response) {
 	if c.id.IsValid() {
 		c.link.write(r)

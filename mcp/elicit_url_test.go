@@ -1,0 +1,259 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// visitQuestion is a URL elicitation.
+func visitQuestion(url string) string {
+	return fmt.Sprintf(`{"mode":"url","message":"Log in","url":%q,"elicitationId":"e1"}`, url)
+}
+
+func agrees(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return accept(nil), nil }
+
+// A handler sees the whole URL before anything is fetched, and nothing ever is.
+func TestElicitURL(t *testing.T) {
+	var hits atomic.Int64
+	canary := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer canary.Close()
+	url := canary.URL + "/a?b=%24(x)&c=1#d"
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		tool := asking(visitQuestion(url))
+		if revision == mcp.Revision20260728 {
+			tool = mcptest.Sequence(
+				needs(`{"a":{"method":"elicitation/create","params":`+visitQuestion(url)+`}}`, ""),
+				func(c *mcptest.Call) { answerText(c, string(c.Params)) })
+		}
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": tool})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{
+			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+				if r.Server != "scripted" || r.URL != url || r.Host != "127.0.0.1" || r.Message != "Log in" || len(r.Warnings) != 0 {
+					t.Errorf("request %+v", r)
+				}
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"secret": 1}}, nil
+			},
+		})
+		got := textOf(t, mustCall(t, c, "x"))
+		if !strings.Contains(got, `{"action":"accept"}`) {
+			t.Errorf("the server got %s", got)
+		}
+		declared := server.Received("tools/call")[0]
+		if revision < mcp.Revision20260728 {
+			declared = server.Received("initialize")[0]
+		}
+		if !strings.Contains(string(declared.Params), `"elicitation":{"url":{}}`) {
+			t.Errorf("declared by %s", declared.Params)
+		}
+	})
+	if n := hits.Load(); n != 0 {
+		t.Errorf("the page was fetched %d times", n)
+	}
+}
+
+// answerText answers a call of a tool with a text.
+func answerText(c *mcptest.Call, s string) { text(s)(c) }
+
+func TestElicitURLExamined(t *testing.T) {
+	for _, test := range []struct {
+		url  string
+		says string // of the error for the server, or of a warning
+	}{
+		{"https://example.com/a", ""},
+		{"http://localhost:8080/a", ""},
+		{"http://[::1]:8080/a", ""},
+		{"http://example.com/a", "not encrypted"},
+		{"https://10.0.0.1/", "a number"},
+		{"https://xn--80ak6aa92e.com/", "Punycode"},
+		{"https://exämple.com/", "other alphabets"},
+		{"javascript:alert(1)", "refused: scheme"},
+		{"file:///etc/passwd", "refused: scheme"},
+		{"data:text/html,x", "refused: scheme"},
+		{"https:///a", "refused: has no host"},
+		{"https://google.com@evil.example/", "refused: has a user name"},
+		{"https://exa mple.com/", "refused: has blanks"},
+		{"https://example.com/\\u0000", "refused: has blanks"},
+		{"https://example.com\\\\@evil.example/", "refused: has blanks"},
+		{"https://example.com/" + strings.Repeat("a", 9000), "refused: longer than"},
+		{"", "refused: scheme"},
+		{"://", "refused: not a URL"},
+	} {
+		t.Run(test.url[:min(len(test.url), 40)], func(t *testing.T) {
+			server := legacy(t, mcptest.Script{"tools/call": asking(`{"mode":"url","message":"","url":"` + test.url + `","elicitationId":"1"}`)})
+			var seen *mcp.ElicitURLRequest
+			c := newClient(t, server, &mcp.ClientOptions{
+				ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+					seen = r
+					return accept(nil), nil
+				},
+			})
+			got := textOf(t, mustCall(t, c, "x"))
+			if says, ok := strings.CutPrefix(test.says, "refused: "); ok {
+				if seen != nil || !strings.Contains(got, "-32602") || !strings.Contains(got, "url: "+says) {
+					t.Errorf("the server got %s, want %q", got, says)
+				}
+				return
+			}
+			if seen == nil {
+				t.Fatalf("nobody was asked; the server got %s", got)
+			}
+			if all := strings.Join(seen.Warnings, " "); !strings.Contains(all, test.says) || test.says == "" && all != "" {
+				t.Errorf("warnings %q, want %q", all, test.says)
+			}
+		})
+	}
+}
+
+// Each mode is for its handler alone.
+func TestElicitModes(t *testing.T) {
+	for _, test := range []struct {
+		name, params string
+		opts         mcp.ClientOptions
+		want         string
+	}{
+		{"url for a form", visitQuestion("https://a.example/"), mcp.ClientOptions{Elicit: annAnswers}, `mode \"url\" was not declared`},
+		{"form for a url", question, mcp.ClientOptions{ElicitURL: agrees}, `was not declared`},
+		{"unknown mode", `{"mode":"voice","message":""}`, mcp.ClientOptions{Elicit: annAnswers, ElicitURL: agrees}, `mode \"voice\" was not declared`},
+		{"no handler", question, mcp.ClientOptions{}, `-32601`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(test.params)}), &test.opts)
+			got := textOf(t, mustCall(t, c, "x"))
+			if !strings.Contains(got, test.want) {
+				t.Errorf("the server got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// required refuses with the pages that a user has to visit first.
+func required(data string) mcptest.Handler {
+	return func(c *mcptest.Call) { c.ErrorData(-32042, "visit", data) }
+}
+
+const onePage = `{"elicitations":[{"mode":"url","message":"Log in","url":"https://a.example/1","elicitationId":"p1"}]}`
+
+// A call that needs a page to be visited is made again when the user is done,
+// as the server announces or as the user says.
+func TestURLElicitationRequired(t *testing.T) {
+	for _, how := range []string{"announced", "said"} {
+		for _, p := range planes() {
+			t.Run(how+"/"+p.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(
+						required(`{"elicitations":[{"mode":"url","message":"m","url":"https://a.example/1","elicitationId":"p1"},{"url":"https://a.example/2","elicitationId":"p2"}]}`),
+						text("done"))})
+					var asked []string
+					c := newClient(t, p.to(server), &mcp.ClientOptions{
+						ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+							asked = append(asked, r.URL)
+							go func() {
+								time.Sleep(2 * time.Minute) // beyond the idle time of a call
+								if how == "said" {
+									r.Done()
+									return
+								}
+								server.Notify("notifications/elicitation/complete", `{"elicitationId":"unknown"}`)
+								server.Notify("notifications/elicitation/complete", fmt.Sprintf(`{"elicitationId":"p%d"}`, len(asked)))
+								server.Notify("notifications/elicitation/complete", `{"elicitationId":7}`)
+							}()
+							<-time.After(time.Second) // the user thinks
+							if len(asked) == 1 && how == "announced" {
+								<-r.Completed
+							}
+							return accept(nil), nil
+						},
+					})
+					start := time.Now()
+					if got := textOf(t, mustCall(t, c, "x")); got != "done" {
+						t.Errorf("result %q", got)
+					}
+					if took := time.Since(start); took < 2*time.Minute || took > 5*time.Minute {
+						t.Errorf("the call took %v", took)
+					}
+					if want := []string{"https://a.example/1", "https://a.example/2"}; !slices.Equal(asked, want) {
+						t.Errorf("asked for %q, want %q", asked, want)
+					}
+					wantCount(t, server, "tools/call", 2)
+				})
+			})
+		}
+	}
+}
+
+// What comes of it when the user does not agree, or is never done.
+func TestURLElicitationNotDone(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer mcptest.Handler
+		elicit func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error)
+		opts   *mcp.CallToolOptions
+		says   string
+		is     error
+		calls  int
+	}{
+		{"declined", required(onePage), func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}, nil, "did not agree", nil, 1},
+		{"handler fails", required(onePage), func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			return nil, errors.New("no screen")
+		}, nil, "no screen", nil, 1},
+		{"bad page", required(strings.Replace(onePage, "https:", "ftp:", 1)), agrees, nil, "neither https nor http", nil, 1},
+		{"never done", required(onePage), agrees, &mcp.CallToolOptions{CallTimeout: time.Minute}, "waiting for the user", context.DeadlineExceeded, 1},
+		{"again and again", required(onePage), func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			r.Done()
+			return accept(nil), nil
+		}, nil, "visit (code -32042)", nil, 10},
+		{"nobody to ask", required(onePage), nil, nil, "visit (code -32042)", nil, 1},
+		{"no data", required(``), agrees, nil, "code -32042", nil, 1},
+		{"data of wrong type", required(`{"elicitations":{"a":1}}`), agrees, nil, "code -32042", nil, 1},
+		{"data without url", required(`{"elicitations":[{"elicitationId":"1"}]}`), agrees, nil, "neither https nor http", nil, 1},
+		{"pages without end", required(`{"elicitations":[` + strings.Repeat(`{"url":"https://a.example"},`, 16) + `{"url":"https://a.example"}]}`), agrees, nil, "code -32042", nil, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := legacy(t, mcptest.Script{"tools/call": test.answer})
+				c := newClient(t, server, &mcp.ClientOptions{ElicitURL: test.elicit})
+				_, err := c.CallTool(t.Context(), "x", nil, test.opts)
+				wantOutcome(t, err, mcp.Answered)
+				var refused *mcp.ServerError
+				if !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), `"scripted"`) ||
+					test.is == nil && !errors.As(err, &refused) || test.is != nil && !errors.Is(err, test.is) {
+					t.Errorf("error %v", err)
+				}
+				wantCount(t, server, "tools/call", test.calls)
+				wantPhase(t, c, mcp.Ready)
+			})
+		})
+	}
+}
+
+// The code means nothing in revision 2026-07-28, which has other ways.
+func TestURLElicitationRequiredIsLegacy(t *testing.T) {
+	server := modern(t, mcptest.Script{"tools/call": required(onePage)})
+	c := newClient(t, server, &mcp.ClientOptions{ElicitURL: func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+		t.Error("the user was asked")
+		return nil, nil
+	}})
+	_, err := call(t, c, "x")
+	var refused *mcp.ServerError
+	if !errors.As(err, &refused) || refused.Err.Code != -32042 {
+		t.Errorf("error %v", err)
+	}
+	if !json.Valid(refused.Err.Data) {
+		t.Errorf("data %s", refused.Err.Data)
+	}
+}
