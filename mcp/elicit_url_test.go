@@ -23,7 +23,9 @@ func visitQuestion(url string) string {
 	return fmt.Sprintf(`{"mode":"url","message":"Log in","url":%q,"elicitationId":"e1"}`, url)
 }
 
-func agrees(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return accept(nil), nil }
+func agrees(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+	return accept(nil), nil
+}
 
 // A handler sees the whole URL before anything is fetched, and nothing ever is.
 func TestElicitURL(t *testing.T) {

@@ -75,6 +75,10 @@ type (
 	// A CompleteReference names the prompt ("ref/prompt") or the resource
 	// template ("ref/resource") in [CompleteParams].
 	CompleteReference = sdk.CompleteReference
+	// A CompleteArgument is the argument or variable, and what is typed of it.
+	CompleteArgument = sdk.CompleteParamsArgument
+	// A CompleteContext holds the other arguments, as far as they are known.
+	CompleteContext = sdk.CompleteContext
 	// A CompleteResult holds the values that a server suggests.
 	CompleteResult = sdk.CompleteResult
 	// A Role says who speaks: "user" or "assistant".
