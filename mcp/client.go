@@ -66,7 +66,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		announce:  make(chan struct{}, 1),
 		turns:     make(chan struct{}, o.MaxInFlight),
 		wishes:    make(chan struct{}, maxWishes),
-		topics:    topics{changed: make(chan struct{}, 1), watchers: make(map[*watcher]struct{})},
+		topics:    newTopics(),
 		tools:     newToolCache(),
 	}
 }

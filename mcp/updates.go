@@ -67,6 +67,7 @@ type topics struct {
 
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
+	agreed   map[string]bool // those that the server announces changes of
 }
 
 // A watcher is one ResourceUpdates.
@@ -77,11 +78,19 @@ type watcher struct {
 	err     error
 }
 
+func newTopics() topics {
+	return topics{changed: make(chan struct{}, 1), watchers: make(map[*watcher]struct{}), agreed: make(map[string]bool)}
+}
+
 func (s *topics) join(uri string) *watcher {
 	w := &watcher{uri: uri, signal: make(chan struct{}, 1), updated: make(map[string]struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watchers[w] = struct{}{}
+	if s.agreed[uri] {
+		w.updated[uri] = struct{}{}
+		poke(w.signal)
+	}
 	poke(s.changed)
 	return w
 }
@@ -132,6 +141,24 @@ func (s *topics) tell(uri string) {
 	}
 }
 
+// agree notes that the server announces changes of a resource from now on.
+func (s *topics) agree(uri string) {
+	s.mu.Lock()
+	s.agreed[uri] = true
+	s.mu.Unlock()
+	s.tell(uri)
+}
+
+// disagree notes that it does not any more; of all if uri is empty.
+func (s *topics) disagree(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if uri == "" {
+		clear(s.agreed)
+	}
+	delete(s.agreed, uri)
+}
+
 // fail ends the watchers of a resource, or of all if uri is empty.
 func (s *topics) fail(uri string, err error) {
 	s.mu.Lock()
@@ -165,6 +192,7 @@ func (l *life) announcesUpdates() bool {
 // listenResources keeps the server informed of the resources whose changes are
 // wanted.
 func (c *Client) listenResources(l *life) {
+	c.topics.disagree("")
 	switch {
 	case !l.announcesUpdates():
 		return
@@ -221,9 +249,10 @@ func resourcesOf(filter []byte) map[string]bool {
 // announce, and ends those of the others that it was asked for.
 func (c *Client) agreedOn(asked, filter []byte) {
 	agreed := resourcesOf(filter)
+	c.topics.disagree("")
 	for uri := range resourcesOf(asked) {
 		if agreed[uri] {
-			c.topics.tell(uri)
+			c.topics.agree(uri)
 		} else {
 			c.topics.fail(uri, WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of %q: %w", c.name, uri, errors.ErrUnsupported), Answered))
 		}
@@ -246,7 +275,7 @@ func (c *Client) subscribeEach(l *life) {
 			switch {
 			case err == nil:
 				have[uri] = true
-				c.topics.tell(uri)
+				c.topics.agree(uri)
 			case l.alive.Err() != nil:
 				return
 			case errors.As(err, &refused):
@@ -259,6 +288,7 @@ func (c *Client) subscribeEach(l *life) {
 		for uri := range have {
 			if !slices.Contains(wanted, uri) {
 				delete(have, uri)
+				c.topics.disagree(uri)
 				_ = c.tellServer(l, unsubscribe, uri) // it may go on announcing
 			}
 		}

@@ -24,6 +24,12 @@ type Call struct {
 // Context ends when the client cancels the request or the connection ends.
 func (c *Call) Context() context.Context { return c.ctx }
 
+// ID returns the request's id as JSON.
+func (c *Call) ID() string {
+	id, _ := json.Marshal(c.id.Raw()) // a string or a number always encodes
+	return string(id)
+}
+
 // Result answers the request with a result, given as JSON.
 func (c *Call) Result(result string) {
 	c.answer(&jsonrpc.Response{ID: c.id, Result: raw(result)})

@@ -1,0 +1,330 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+const announcing = `{"tools":{},"resources":{"subscribe":true}}`
+
+// agreeing is a subscription that the server agrees to in full, except for what
+// it does not know.
+func agreeing(unknown ...string) mcptest.Handler {
+	return func(c *mcptest.Call) {
+		var params struct {
+			Notifications struct {
+				URIs []string `json:"resourceSubscriptions"`
+			} `json:"notifications"`
+		}
+		_ = json.Unmarshal(c.Params, &params)
+		known := slices.DeleteFunc(params.Notifications.URIs, func(uri string) bool { return slices.Contains(unknown, uri) })
+		uris, _ := json.Marshal(known)
+		c.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
+			`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":%s}}`, c.ID(), uris))
+		<-c.Context().Done()
+	}
+}
+
+// announcer returns a server that announces changes of resources.
+func announcer(t testing.TB, revision string, scripts ...mcptest.Script) *mcptest.Server {
+	base := mcptest.Script{
+		"resources/subscribe":   mcptest.Result(`{}`),
+		"resources/unsubscribe": mcptest.Result(`{}`),
+		"subscriptions/listen":  agreeing(),
+	}
+	return mcptest.NewServer(t, append([]mcptest.Script{mcptest.Handshake(revision, announcing), base}, scripts...)...)
+}
+
+// A follower collects what ResourceUpdates yields.
+type follower struct {
+	seen chan string
+	stop context.CancelFunc
+}
+
+func follow(t *testing.T, c *mcp.Client, uri string) *follower {
+	ctx, stop := context.WithCancel(t.Context())
+	f := &follower{make(chan string, 100), stop}
+	go func() {
+		defer close(f.seen)
+		for got, err := range c.ResourceUpdates(ctx, uri) {
+			if err != nil {
+				got = "error: " + err.Error()
+			}
+			f.seen <- got
+		}
+	}()
+	return f
+}
+
+// take returns what was yielded since the last time.
+func (f *follower) take() (got []string) {
+	time.Sleep(time.Second) // on a fake clock: more than any message takes
+	synctest.Wait()
+	for {
+		select {
+		case uri, ok := <-f.seen:
+			if !ok {
+				return append(got, "end")
+			}
+			got = append(got, uri)
+		default:
+			return got
+		}
+	}
+}
+
+func (f *follower) want(t *testing.T, want ...string) {
+	t.Helper()
+	if got := f.take(); !slices.Equal(got, want) {
+		t.Errorf("yielded %q, want %q", got, want)
+	}
+}
+
+// inBubbles runs a test in both eras on both planes, on a fake clock.
+func inBubbles(t *testing.T, test func(t *testing.T, revision string, p plane)) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) { test(t, revision, p) })
+	})
+}
+
+func updated(s *mcptest.Server, uri string) {
+	s.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, uri))
+}
+
+func TestResourceUpdates(t *testing.T) {
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server := announcer(t, revision)
+		c := newClient(t, p.to(server), nil)
+		a := follow(t, c, "file:///a")
+		a.want(t, "file:///a") // the server has agreed
+		a2 := follow(t, c, "file:///a")
+		b := follow(t, c, "file:///b/")
+		for _, f := range []*follower{a2, b} {
+			if len(f.take()) == 0 {
+				t.Error("the server's agreement is not told")
+			}
+		}
+		a.take()
+
+		updated(server, "file:///a")
+		updated(server, "file:///ab")   // of nobody
+		updated(server, "file:///b/x")  // a part of b
+		updated(server, "file:///a/x")  // a part of a
+		updated(server, "file:///else") // nobody asked
+		if got := a.take(); !slices.Contains(got, "file:///a") || !slices.Contains(got, "file:///a/x") || len(got) != 2 {
+			t.Errorf("yielded %q", got)
+		}
+		if got := a2.take(); len(got) != 2 {
+			t.Errorf("yielded %q", got)
+		}
+		b.want(t, "file:///b/x")
+
+		// On a new connection all is asked for again, and may have changed.
+		server.Disconnect()
+		time.Sleep(time.Second)
+		a.want(t, "file:///a")
+		b.want(t, "file:///b/")
+
+		// What nobody follows any more is not asked for.
+		b.stop()
+		b.want(t, "end")
+		time.Sleep(time.Second)
+		updated(server, "file:///b/x")
+		updated(server, "file:///a")
+		a.take()
+		a.stop()
+		server.Disconnect()
+		time.Sleep(time.Second)
+		a2.take()
+		method := "resources/subscribe"
+		if revision == mcp.Revision20260728 {
+			method = "subscriptions/listen"
+		} else {
+			wantCount(t, server, "resources/unsubscribe", 1)
+		}
+		last := server.Received(method)
+		if got := string(last[len(last)-1].Params); !strings.Contains(got, "file:///a") || strings.Contains(got, "file:///b") {
+			t.Errorf("asked for %s at last", got)
+		}
+		_ = c.Close()
+		a2.want(t, "end")
+	})
+}
+
+// In revision 2026-07-28 there is one subscription for all resources, and the
+// one before it is cancelled. That for lists is another one.
+func TestListenIsReplaced(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			var ends []string
+			server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+				mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+					agreeing()(c)
+					ends = append(ends, string(c.Params))
+				}})
+			c := newClient(t, p.to(server), nil)
+			ready(t, c)
+			a := follow(t, c, "a:a")
+			a.want(t, "a:a")
+			b := follow(t, c, "b:b")
+			a.want(t, "a:a")
+			b.want(t, "b:b")
+			if len(ends) != 1 || !strings.Contains(ends[0], `{"resourceSubscriptions":["a:a"]}`) {
+				t.Errorf("ended were %q", ends)
+			}
+			a.stop()
+			b.take()
+			b.stop()
+			synctest.Wait()
+			if len(ends) != 3 || !strings.Contains(ends[2], `"b:b"`) {
+				t.Errorf("ended were %q", ends)
+			}
+			wantCount(t, server, "subscriptions/listen", len(ends)+1) // that for lists lives
+			version := c.State().ToolsVersion
+			server.Notify("notifications/tools/list_changed", "")
+			synctest.Wait()
+			if c.State().ToolsVersion == version {
+				t.Error("the announcement of other tools is lost")
+			}
+			_ = c.Close()
+		})
+	})
+}
+
+// What the server does not agree to, or refuses, is an error for those who want
+// it and for nobody else.
+func TestResourceUpdatesRefused(t *testing.T) {
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server := announcer(t, revision, mcptest.Script{
+			"subscriptions/listen": agreeing("a:bad"),
+			"resources/subscribe": func(c *mcptest.Call) {
+				if strings.Contains(string(c.Params), "a:bad") {
+					c.Error(-32002, "no such resource")
+				} else {
+					c.Result(`{}`)
+				}
+			},
+		})
+		c := newClient(t, p.to(server), nil)
+		good, bad := follow(t, c, "a:good"), follow(t, c, "a:bad")
+		good.take()
+		got := bad.take()
+		if len(got) != 2 || !strings.Contains(got[0], `server "scripted"`) || got[1] != "end" {
+			t.Errorf("yielded %q", got)
+		}
+		updated(server, "a:good")
+		if got := good.take(); len(got) == 0 || got[len(got)-1] != "a:good" {
+			t.Errorf("yielded %q", got)
+		}
+		_ = c.Close()
+	})
+}
+
+// A server that ends every subscription is left in peace at last, and who
+// follows, or wants to later, learns of it.
+func TestResourceUpdatesGivenUp(t *testing.T) {
+	for name, answer := range map[string]mcptest.Handler{
+		"refused": mcptest.Error(-32601, "method not found"),
+		"ended":   mcptest.Result(`{"resultType":"complete"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": answer})
+				c := newClient(t, server, nil)
+				for range 2 {
+					f := follow(t, c, "a:a")
+					time.Sleep(time.Hour)
+					if got := f.take(); len(got) != 2 || !strings.HasPrefix(got[0], "error: ") || got[1] != "end" {
+						t.Errorf("yielded %q", got)
+					}
+				}
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+// A server that takes a subscription down, as it may, is asked again.
+func TestListenTornDown(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": mcptest.Sequence(
+				func(c *mcptest.Call) {
+					time.Sleep(time.Second)
+					c.Notify("notifications/cancelled", `{"requestId":`+c.ID()+`}`)
+				}, agreeing())})
+			c := newClient(t, p.to(server), nil)
+			f := follow(t, c, "a:a")
+			time.Sleep(time.Minute)
+			f.want(t, "a:a")
+			wantCount(t, server, "subscriptions/listen", 2)
+			_ = c.Close()
+		})
+	})
+}
+
+// A slow consumer is told of each resource once, and of too many as of the whole.
+func TestResourceUpdatesCoalesce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := announcer(t, mcp.Revision20251125)
+		c := newClient(t, server, nil)
+		var got []string
+		for uri, err := range c.ResourceUpdates(t.Context(), "a:") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, uri); len(got) > 1 {
+				break
+			}
+			for range 3 {
+				for i := range 1000 {
+					updated(server, fmt.Sprintf("a:/%d", i))
+				}
+			}
+			synctest.Wait()
+		}
+		if got[0] != "a:" {
+			t.Errorf("yielded %q", got)
+		}
+	})
+}
+
+func TestResourceUpdatesUnsupported(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, `{"resources":{}}`))
+		c := newClient(t, p.to(server), nil)
+		n := 0
+		for _, err := range c.ResourceUpdates(t.Context(), "a:a") {
+			n++
+			wantOutcome(t, err, mcp.NotSent)
+			if !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("error %v", err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d yields, want 1", n)
+		}
+	})
+}
+
+func TestResourceUpdatesWithoutServer(t *testing.T) {
+	server := legacy(t)
+	server.Down(errors.New("down"))
+	c := newClient(t, server, nil)
+	for _, err := range c.ResourceUpdates(t.Context(), "a:a") {
+		var unavailable *mcp.UnavailableError
+		if !errors.As(err, &unavailable) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
