@@ -1,0 +1,93 @@
+package schemagate
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"sync"
+)
+
+// A Cache remembers schemas that were compiled, and those that were refused, by
+// the SHA-256 of their text. It is safe for concurrent use.
+type Cache struct {
+	mu      sync.Mutex // guards the following
+	schemas shelf
+	refused shelf
+}
+
+// A shelf holds a bounded number of entries, and drops the one that was asked
+// for the longest time ago.
+type shelf struct {
+	room    int
+	byKey   map[[sha256.Size]byte]*list.Element
+	entries *list.List // the newest in front
+}
+
+type entry struct {
+	key    [sha256.Size]byte
+	schema *Schema
+	err    *SchemaError
+}
+
+// NewCache returns a cache for so many schemas and so many refusals, at least
+// one of each.
+func NewCache(schemas, refused int) *Cache {
+	return &Cache{schemas: newShelf(schemas), refused: newShelf(refused)}
+}
+
+func newShelf(room int) shelf {
+	return shelf{max(room, 1), map[[sha256.Size]byte]*list.Element{}, list.New()}
+}
+
+// Compile is the function [Compile] with the memory of the cache. Two callers
+// who ask for the same new schema at one time may both compile it.
+func (c *Cache) Compile(raw json.RawMessage) (*Schema, error) {
+	key := sha256.Sum256(raw)
+	if e := c.find(key); e != nil {
+		if e.err != nil {
+			return nil, e.err
+		}
+		return e.schema, nil
+	}
+	schema, err := Compile(raw)
+	e := &entry{key: key, schema: schema}
+	errors.As(err, &e.err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.err != nil {
+		c.refused.add(e)
+	} else {
+		c.schemas.add(e)
+	}
+	return schema, err
+}
+
+func (c *Cache) find(key [sha256.Size]byte) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.schemas.find(key); e != nil {
+		return e
+	}
+	return c.refused.find(key)
+}
+
+func (s *shelf) find(key [sha256.Size]byte) *entry {
+	element := s.byKey[key]
+	if element == nil {
+		return nil
+	}
+	s.entries.MoveToFront(element)
+	return element.Value.(*entry)
+}
+
+func (s *shelf) add(e *entry) {
+	if s.byKey[e.key] != nil {
+		return
+	}
+	s.byKey[e.key] = s.entries.PushFront(e)
+	if last := s.entries.Back(); s.entries.Len() > s.room {
+		delete(s.byKey, last.Value.(*entry).key)
+		s.entries.Remove(last)
+	}
+}

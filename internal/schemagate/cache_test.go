@@ -1,0 +1,73 @@
+package schemagate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+)
+
+func (c *Cache) sizes() [4]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return [4]int{len(c.schemas.byKey), c.schemas.entries.Len(), len(c.refused.byKey), c.refused.entries.Len()}
+}
+
+func TestCache(t *testing.T) {
+	c := NewCache(2, 1)
+	compile := func(schema string) *Schema {
+		s, err := c.Compile(json.RawMessage(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, b := compile(`{"type":"string"}`), compile(`{"type":"null"}`)
+	if a == b || compile(`{"type":"string"}`) != a || compile(`{"type":"null"}`) != b {
+		t.Error("a schema was compiled twice, or another returned")
+	}
+	compile(`{"type":"string"}`)
+	compile(`{}`) // for which the one that was not asked for has to go
+	if compile(`{"type":"string"}`) != a {
+		t.Error("the one last asked for was dropped")
+	}
+	if compile(`{"type":"null"}`) == b {
+		t.Error("more than two schemas are kept")
+	}
+	_, first := c.Compile(json.RawMessage(`{"$ref":"#"}`))
+	_, again := c.Compile(json.RawMessage(`{"$ref":"#"}`))
+	var refused *SchemaError
+	if !errors.As(first, &refused) || refused.Token != SchemaCycle || first != again {
+		t.Errorf("refusals %v, %v", first, again)
+	}
+	if _, err := c.Compile(json.RawMessage(`7`)); !errors.As(err, &refused) || refused.Token != Invalid {
+		t.Errorf("error %v", err)
+	}
+	if got := c.sizes(); got != [4]int{2, 2, 1, 1} {
+		t.Errorf("sizes %v", got)
+	}
+}
+
+func TestCacheConcurrent(t *testing.T) {
+	c := NewCache(3, 3)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 60 {
+				schema := fmt.Sprintf(`{"const":%d}`, i%6)
+				s, err := c.Compile(json.RawMessage(schema))
+				if err != nil || s.Validate(fmt.Append(nil, i%6)) != nil {
+					t.Error(err)
+				}
+				if _, err := c.Compile(fmt.Append(nil, i%6)); err == nil {
+					t.Error("no error")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := c.sizes(); got != [4]int{3, 3, 3, 3} {
+		t.Errorf("sizes %v", got)
+	}
+}

@@ -1,0 +1,113 @@
+package schemagate
+
+import (
+	"encoding/json"
+	"math/big"
+	"net/url"
+	"strings"
+)
+
+// rewrite turns the document into one that can be read without resolving
+// anything: references are pointers, and what has no say in the verdict is gone.
+func (g *graph) rewrite(formats bool) (root any, err error) {
+	document, ok := g.root.(map[string]any)
+	if !ok {
+		return g.root, nil
+	}
+	if err := g.move(document); err != nil {
+		return nil, err
+	}
+	for _, r := range g.refs {
+		r.object["$ref"] = "#" + g.pointer(r.target)
+	}
+	for _, n := range g.nodes {
+		if object, ok := n.schema.(map[string]any); ok {
+			strip(object, formats)
+		}
+	}
+	return document, nil
+}
+
+// move puts what only references lead to where the dialect has a place for it.
+func (g *graph) move(document map[string]any) error {
+	if len(g.moved) == 0 {
+		return nil
+	}
+	defs, ok := document[g.draft.defs].(map[string]any)
+	if _, there := document[g.draft.defs]; there && !ok {
+		return refuse(Invalid, join("", g.draft.defs), "not an object")
+	}
+	if defs == nil {
+		defs = map[string]any{}
+		document[g.draft.defs] = defs
+	}
+	prefix := "moved"
+	for taken(defs, prefix) {
+		prefix += "-"
+	}
+	for n, number := range g.moved {
+		name := prefix + number
+		g.moved[n] = name
+		defs[name] = n.schema
+	}
+	return nil
+}
+
+func taken(defs map[string]any, prefix string) bool {
+	for name := range defs {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// pointer returns where a schema is in the document after the move, escaped for
+// a URL.
+func (g *graph) pointer(n *node) string {
+	path := n.path
+	if name, ok := g.moved[n]; ok {
+		path = join(join("", g.draft.defs), name)
+	}
+	tokens := strings.Split(path, "/")
+	for i, token := range tokens {
+		tokens[i] = url.PathEscape(token)
+	}
+	return strings.Join(tokens, "/")
+}
+
+// strip removes what a schema says about itself, what is for people, and what
+// is not asserted, and makes counts fit into an int.
+func strip(object map[string]any, formats bool) {
+	for _, keyword := range []string{
+		"$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment",
+		"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
+		"contentEncoding", "contentMediaType", "contentSchema",
+	} {
+		delete(object, keyword)
+	}
+	if format, ok := object["format"]; ok && !(formats && isFormFormat(format)) {
+		delete(object, "format")
+	}
+	for _, keyword := range []string{
+		"minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties",
+	} {
+		if number, ok := object[keyword].(json.Number); ok && beyondInt(number) {
+			object[keyword] = json.Number("2147483647")
+		}
+	}
+}
+
+func beyondInt(number json.Number) bool {
+	n, ok := new(big.Rat).SetString(string(number))
+	return ok && n.Cmp(big.NewRat(1<<31-1, 1)) > 0
+}
+
+// isFormFormat reports whether a format is one of those that elicitations use.
+func isFormFormat(format any) bool {
+	switch format {
+	case "email", "uri", "date", "date-time":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,171 @@
+package schemagate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// A Schema is ready to check values. It is safe for concurrent use.
+type Schema struct {
+	root     *node
+	compiled *jsonschema.Schema
+}
+
+// Compile reads a schema. Formats are not asserted. It keeps nothing of raw.
+// The error is a [*SchemaError].
+func Compile(raw json.RawMessage) (*Schema, error) { return compile(raw, false) }
+
+// CompileForm is [Compile] for the schema of a form: the formats email, uri,
+// date and date-time are asserted.
+func CompileForm(raw json.RawMessage) (*Schema, error) { return compile(raw, true) }
+
+// location is what the validator calls the one document that it knows.
+const location = "schema:///"
+
+func compile(raw json.RawMessage, formats bool) (s *Schema, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s, err = nil, refuse(Invalid, "", "the validator cannot read it")
+		}
+	}()
+	root, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	var dialect any
+	if object, ok := root.(map[string]any); ok {
+		dialect = object["$schema"]
+	}
+	d, err := draftOf(dialect)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGraph(root, d)
+	if err != nil {
+		return nil, err
+	}
+	document, err := g.rewrite(formats)
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(d.compiler)
+	c.UseLoader(nothing{})
+	c.UseRegexpEngine(g.patterns.engine)
+	if formats {
+		c.AssertFormat()
+	}
+	if err := c.AddResource(location, document); err != nil {
+		return nil, refuse(Invalid, "", "%s", shorten(err.Error()))
+	}
+	compiled, err := c.Compile(location)
+	if err != nil {
+		return nil, g.notOfDialect(err)
+	}
+	return &Schema{g.byPath[""], compiled}, nil
+}
+
+// parse decodes a schema within the limits.
+func parse(raw json.RawMessage) (any, error) {
+	if len(raw) > MaxBytes {
+		return nil, refuse(TooLarge, "", "it has %d bytes, %d are allowed", len(raw), MaxBytes)
+	}
+	if nesting(raw) > MaxDepth {
+		return nil, refuse(TooDeep, "", "it is nested deeper than %d", MaxDepth)
+	}
+	if err := jsonscan.Valid(raw); err != nil {
+		return nil, refuse(Invalid, "", "not JSON: %v", err)
+	}
+	root, excess := read(raw, MaxNodes, MaxDepth)
+	switch excess {
+	case tooMany:
+		return nil, refuse(TooManyNodes, "", "it holds more than %d values", MaxNodes)
+	case tooDeep:
+		return nil, refuse(TooDeep, "", "it is nested deeper than %d", MaxDepth)
+	case tooLong:
+		return nil, refuse(Invalid, "", "it holds a number of more than %d digits", MaxDigits)
+	}
+	return root, nil
+}
+
+// nesting returns how deep JSON is nested, whether or not it is valid.
+func nesting(raw []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// nothing is a loader of the validator that opens nothing. It is never asked,
+// for no reference is left that leads out of the schema.
+type nothing struct{}
+
+func (nothing) Load(string) (any, error) { return nil, errors.New("not loaded") }
+
+// notOfDialect turns the validator's verdict on a schema into ours.
+func (g *graph) notOfDialect(err error) error {
+	var broken *jsonschema.SchemaValidationError
+	var why *jsonschema.ValidationError
+	if !errors.As(err, &broken) || !errors.As(broken.Err, &why) {
+		return refuse(Invalid, "", "%s", shorten(err.Error()))
+	}
+	first := firstOf(why)
+	for n, name := range g.moved {
+		moved := join(join("", g.draft.defs), name)
+		if rest, ok := strings.CutPrefix(first.Path, moved); ok && (rest == "" || rest[0] == '/') {
+			first.Path = n.path + rest
+			break
+		}
+	}
+	return refuse(Invalid, first.Path, "want %s, got %s", first.Want, first.Got)
+}
+
+// Validate checks one JSON value, of any size. The error is a [*ValueError]. It
+// takes a bounded time, in proportion to the value, and does not change it.
+func (s *Schema) Validate(value json.RawMessage) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &ValueError{Want: "a value that can be checked", Got: "one that the validator cannot read"}
+		}
+	}()
+	if err := jsonscan.Valid(value); err != nil {
+		return &ValueError{Want: "JSON", Got: err.Error()}
+	}
+	decoded, excess := read(value, MaxValues, jsonscan.MaxDepth)
+	switch excess {
+	case tooMany, tooDeep:
+		return &ValueError{Want: fmt.Sprintf("at most %d JSON values", MaxValues), Got: "more"}
+	case tooLong:
+		return &ValueError{Want: fmt.Sprintf("numbers of at most %d digits", MaxDigits), Got: "a longer one"}
+	}
+	if !affordable(s.root, decoded, MaxSteps) {
+		return &ValueError{Want: "a value that can be checked with reasonable effort", Got: "one that takes too many steps"}
+	}
+	err = s.compiled.Validate(decoded)
+	if err == nil {
+		return nil
+	}
+	var why *jsonschema.ValidationError
+	if !errors.As(err, &why) {
+		return &ValueError{Want: "a value that fits", Got: "another"}
+	}
+	return firstOf(why)
+}

@@ -1,0 +1,208 @@
+package schemagate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestRefused(t *testing.T) {
+	tokens := map[Token]bool{}
+	for _, test := range bombs() {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := Compile(json.RawMessage(test.schema))
+			var refused *SchemaError
+			if s != nil || !errors.As(err, &refused) {
+				t.Fatalf("schema %v, error %v", s, err)
+			}
+			tokens[refused.Token] = true
+			if string(refused.Token) != test.token {
+				t.Errorf("token %s, want %s: %v", refused.Token, test.token, err)
+			}
+			if test.path != "" && refused.Path != test.path {
+				t.Errorf("path %q, want %q: %v", refused.Path, test.path, err)
+			}
+			if len(err.Error()) > 3*maxText {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+		})
+	}
+	for _, token := range []Token{
+		TooLarge, TooDeep, TooManyNodes, TooComplex, RemoteRef, DynamicRef, UnresolvedRef, SchemaCycle, Dialect, Pattern, Invalid,
+	} {
+		if !tokens[token] {
+			t.Errorf("nothing was refused as %s", token)
+		}
+	}
+}
+
+// None of these ends without the budget, or before memory does.
+func TestTraps(t *testing.T) {
+	for _, test := range traps() {
+		t.Run(test.name, func(t *testing.T) {
+			s := mustCompile(t, test.schema)
+			var wrong *ValueError
+			if err := s.Validate(json.RawMessage(test.value)); !errors.As(err, &wrong) {
+				t.Fatalf("error %v", err)
+			}
+			if wrong.Path != "" || len(wrong.Error()) > 3*maxText {
+				t.Errorf("error %v", wrong)
+			}
+		})
+	}
+}
+
+func mustCompile(t testing.TB, schema string) *Schema {
+	t.Helper()
+	s, err := Compile(json.RawMessage(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestVerdicts(t *testing.T) {
+	const (
+		draft2019 = `"$schema":"https://json-schema.org/draft/2019-09/schema",`
+		draft7    = `"$schema":"http://json-schema.org/draft-07/schema#",`
+		draft6    = `"$schema":"http://json-schema.org/draft-06/schema",`
+		tree      = `{"properties":{"v":{"type":"integer"},"next":{"$ref":"#"}},"required":["v"]}`
+	)
+	for _, test := range []struct{ schema, value, want string }{
+		{`true`, `1`, ""},
+		{`false`, `1`, "the value: want no value here, got one"},
+		{`{}`, `[{"a":null}]`, ""},
+		{`{"type":"object"}`, `[]`, "the value: want an object, got an array"},
+		{`{"type":["string","null"]}`, `1`, "the value: want null or a string, got a number"},
+		{`{"type":"integer"}`, `9223372036854775808`, ""},
+		{`{"type":"integer"}`, `1e400`, ""},
+		{`{"type":"integer"}`, `1.0`, ""},
+		{`{"type":"integer"}`, `1.5`, "the value: want an integer, got a number"},
+		{`{"maximum":9223372036854775807}`, `9223372036854775807`, ""},
+		{`{"maximum":9223372036854775807}`, `9223372036854775808`, "the value: want a number not greater than 9223372036854775807, got a greater one"},
+		{`{"const":9007199254740993}`, `9007199254740992`, "the value: want 9007199254740993, got a number that is not equal"},
+		{`{"enum":["a",1,null,true]}`, `"b"`, `the value: want one of "a", 1, null, true, got a string that is none of them`},
+		{`{"exclusiveMinimum":1e399}`, `1e400`, ""},
+		{`{"multipleOf":0.1}`, `0.3`, ""},
+		{`{"maxLength":18446744073709551616}`, `"a"`, ""},
+		{`{"minItems":1e300}`, `[1]`, "the value: want at least 2147483647 elements, got 1"},
+		{`{"required":["b","a"]}`, `{}`, `the value: want the member "a", got none of this name`},
+		{`{"items":{"type":"string"}}`, `["a",1,2]`, "/1: want a string, got a number"},
+		{`{"properties":{"a/b~":{"type":"string"}}}`, `{"a/b~":1}`, "/a~1b~0: want a string, got a number"},
+		{`{"additionalProperties":false}`, `{"a":1}`, "the value: want no further members, got a member that the schema does not name"},
+		{`{"pattern":"^\\u00e4\\/$"}`, `"ä/"`, ""},
+		{`{"pattern":"^a$"}`, `"secret"`, `the value: want a string that matches "^a$", got one that does not`},
+		{`{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}},"type":"object"}]}`, `{"a":1}`, "/a: want a string, got a number"},
+		{`{"oneOf":[{"type":"string"},{"type":"null"}]}`, `1`, "the value: want a value that fits one of the alternatives, got one that fits none"},
+		{`{"oneOf":[true,true]}`, `1`, "the value: want a value that fits only one of the alternatives, got one that fits several"},
+		{`{"uniqueItems":true}`, `[1,2,1.0]`, "the value: want elements that differ, got equal ones at 0 and 2"},
+		{`{"format":"email"}`, `"x"`, ""},
+		{`{` + draft7 + `"format":"email"}`, `"x"`, ""},
+		{`{"contentEncoding":"base64"}`, `"?"`, ""},
+		{`{"title":7,"description":null}`, `1`, ""},
+
+		// References.
+		{tree, `{"v":1,"next":{"v":2,"next":{"v":"x"}}}`, "/next/next/v: want an integer, got a string"},
+		{tree, `{"v":1,"next":{"v":2}}`, ""},
+		{`{"$ref":"#/definitions/a b","definitions":{"a b":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
+		{`{"$ref":"#/definitions/a%20b","definitions":{"a b":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
+		{`{"$ref":"#/$defs/~1%25","$defs":{"/%":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
+		{`{"items":{"$ref":"#a"},"$defs":{"x":{"$anchor":"a","type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
+		{`{"$id":"http://localhost/x","items":{"$ref":"#/$defs/x"},"$defs":{"x":{"type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
+		{`{"$id":"https://json-schema.org/draft/2020-12/schema","type":"string"}`, `1`, "the value: want a string, got a number"},
+		{`{"items":{"$id":"http://localhost/x","$ref":"#/$defs/x","$defs":{"x":{"type":"string"}}},"$defs":{"x":{"type":"null"}}}`, `[1]`, "/0: want a string, got a number"},
+		{`{"properties":{"$ref":{"type":"string"}}}`, `{"$ref":1}`, "/$ref: want a string, got a number"},
+		{`{"const":{"$ref":"x"},"enum":[{"$ref":"x"}],"default":{"$ref":"x"}}`, `{"$ref":"x"}`, ""},
+		{`{"x":{"items":{"$ref":"#/x/y"},"y":{"type":"string"}},"$ref":"#/x"}`, `[1]`, "/0: want a string, got a number"},
+		{`{"x":{"$ref":"#/$defs/moved0"},"items":{"$ref":"#/x"},"$defs":{"moved0":{"type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
+
+		// Dialects.
+		{`{` + draft7 + `"$ref":"#/definitions/a","type":"null","definitions":{"a":{"type":"string"}}}`, `"a"`, ""},
+		{`{"$ref":"#/$defs/a","type":"null","$defs":{"a":{"type":"string"}}}`, `"a"`, "the value: want null, got a string"},
+		{`{` + draft7 + `"items":[{"type":"string"}],"additionalItems":false}`, `["a",1]`, "the value: want no further elements, got 1 more"},
+		{`{` + draft7 + `"items":{"$ref":"#a"},"definitions":{"x":{"$id":"#a","type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
+		{`{` + draft6 + `"contains":{"type":"string"}}`, `[1]`, "the value: want an element that fits, got none"},
+		{`{` + draft7 + `"$defs":{"a":{"type":"string"}},"items":{"$ref":"#/$defs/a"}}`, `[1]`, "/0: want a string, got a number"},
+		{`{` + draft2019 + `"dependentRequired":{"a":["b"]}}`, `{"a":1}`, `the value: want the member "b" beside "a", got none of this name`},
+		{`{` + draft2019 + `"$recursiveAnchor":true,"type":"null"}`, `null`, ""},
+		{`{"prefixItems":[{"type":"string"}],"items":false}`, `["a",1]`, "/1: want no value here, got one"},
+		{`{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "/b: want no value here, got one"},
+
+		// Values.
+		{`true`, `{"a":1,"a":2}`, "the value: want JSON, got duplicate key at byte 10"},
+		{`true`, ``, "the value: want JSON, got unexpected end at byte 0"},
+	} {
+		s := mustCompile(t, test.schema)
+		got := ""
+		if err := s.Validate(json.RawMessage(test.value)); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s against %s:\ngot  %q\nwant %q", test.value, test.schema, got, test.want)
+		}
+	}
+}
+
+func TestFormFormats(t *testing.T) {
+	for _, test := range []struct {
+		format, value string
+		fits          bool
+	}{
+		{"email", "a@b.example", true}, {"email", "a", false},
+		{"uri", "https://b.example/x", true}, {"uri", "x", false},
+		{"date", "2026-07-28", true}, {"date", "2026-02-30", false},
+		{"date-time", "2026-07-28T10:00:00Z", true}, {"date-time", "2026-07-28", false},
+		{"uuid", "x", true}, {"regex", "(", true}, {"unheard of", "x", true},
+	} {
+		for _, dialect := range []string{"", `"$schema":"http://json-schema.org/draft-07/schema#",`} {
+			s, err := CompileForm(json.RawMessage(`{` + dialect + `"format":"` + test.format + `"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Validate(json.RawMessage(`"` + test.value + `"`)); (err == nil) != test.fits {
+				t.Errorf("%s %q: %v", test.format, test.value, err)
+			}
+		}
+	}
+}
+
+// What is large but honest is within the budget.
+func TestLargeValues(t *testing.T) {
+	row := mustCompile(t, `{"type":"array","items":{"$ref":"#/$defs/row"},"$defs":{"row":{"type":"object",
+		"properties":{"id":{"type":"integer"},"name":{"type":"string","maxLength":100},"tags":{"type":"array","items":{"type":"string"},"uniqueItems":true}},
+		"required":["id"],"additionalProperties":false}}}`)
+	rows := `[` + many(50_000, func(int) string { return `{"id":12345678901234567890,"name":"somebody","tags":["a","b"]}` }) + `]`
+	if err := row.Validate(json.RawMessage(rows)); err != nil {
+		t.Error(err)
+	}
+	text := mustCompile(t, `{"type":"string","pattern":"^[A-Za-z0-9+/]*=*$"}`)
+	if err := text.Validate(json.RawMessage(`"` + strings.Repeat("QUJD", 2<<20) + `"`)); err != nil {
+		t.Error(err)
+	}
+	unique := mustCompile(t, `{"uniqueItems":true}`)
+	pairs := `[` + many(50_000, func(i int) string { return fmt.Sprintf(`{"id":%d,"n":"x"}`, i) }) + `]`
+	if err := unique.Validate(json.RawMessage(pairs)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"a":{"pattern":"^a+$"},"n":{"$ref":"#"}},"unevaluatedProperties":false}`)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				if err := s.Validate(json.RawMessage(`{"a":"aaa","n":{"a":"a"}}`)); err != nil {
+					t.Error(err)
+				}
+				if err := s.Validate(json.RawMessage(`{"a":"aaa","n":{"a":"b"}}`)); err == nil {
+					t.Error("no error")
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
