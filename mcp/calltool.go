@@ -33,7 +33,8 @@ type CallToolOptions struct {
 //
 // A failure of the tool itself is no error but a result with IsError set. The
 // errors are [*ServerError] if the server refused the call, [*ProtocolError] if
-// its answer is not allowed, [*LimitError] if it is too large,
+// its answer is not allowed, [*LimitError] if it is too large, [*OutputError] if
+// the result does not match the tool's output schema,
 // [*UnavailableError] if there is no connection, [*OutcomeUnknownError] if the
 // call was sent and nothing tells what became of it, [*TaskError] if the call
 // became a task that did not end well, and what Elicit or another handler
@@ -54,6 +55,9 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 	if err := call.run(ctx, call); err != nil {
 		return nil, err
 	}
+	if err := c.checkOutput(ctx, call.request.until, call.life, name, call.result); err != nil {
+		return nil, err
+	}
 	return call.result, nil
 }
 
@@ -61,6 +65,7 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 type toolCall struct {
 	exchange
 	result *CallToolResult
+	life   *life // that result is of
 	room   [48]byte
 }
 
@@ -77,6 +82,7 @@ func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *C
 
 // decode implements answer.
 func (t *toolCall) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+	t.life = l
 	t.result, need, err = decodeCallResult(raw, l.modern())
 	return need, err
 }

@@ -157,7 +157,7 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 		value := c.Value()
 		switch string(key) {
 		case "structuredContent":
-			if string(value) != "null" {
+			if modern || string(value) != "null" { // to older revisions null is none
 				res.StructuredContent = json.RawMessage(value)
 			}
 		case "isError":

@@ -101,6 +101,9 @@ type ClientOptions struct {
 	// server annotates the tool as read-only or idempotent. Set it only for a
 	// server whose claims can be believed.
 	TrustAnnotations bool
+	// SkipOutputCheck lets results pass that do not match the output schema of
+	// their tool. It is for callers who check that themselves.
+	SkipOutputCheck bool
 }
 
 const (

@@ -37,6 +37,7 @@ type tap struct {
 	wg       sync.WaitGroup        // the reader, and what goes started
 	table    inflight.Table        // requests of the lent data plane
 	changes  atomic.Int64          // announcements of other tools
+	listed   atomic.Int64          // of those, how many the list of tools takes account of
 	pulse    atomic.Pointer[pulse] // nil during the handshake
 	modern   atomic.Bool           // revision 2026-07-28 is spoken
 

@@ -20,15 +20,18 @@ type toolCache struct {
 	listing chan struct{} // holds a token while the list is being read
 
 	// The following are guarded by the client's lock.
-	version uint64 // State.ToolsVersion they were read at; 0: never
-	tools   []*Tool
-	byName  map[string]knownTool
+	version    uint64 // State.ToolsVersion they were read at; 0: never
+	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
+	tools      []*Tool
+	byName     map[string]knownTool
 }
 
-// A knownTool is a tool as last listed, and what its calls repeat in headers.
+// A knownTool is a tool as last listed, what its calls repeat in headers, and
+// what its results are checked against.
 type knownTool struct {
 	*Tool
 	headers []paramHeader
+	output  *outputSchema // nil if the tool has none
 }
 
 func newToolCache() toolCache { return toolCache{listing: make(chan struct{}, 1)} }
@@ -80,6 +83,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			return nil, c.invalidList("", errors.New("the list changes faster than its pages can be read"))
 		}
 		c.keepTools(version, tools)
+		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
 }
@@ -96,7 +100,7 @@ func (c *Client) keepTools(version uint64, tools []*Tool) {
 	for _, t := range tools {
 		schema, _ := t.InputSchema.(json.RawMessage)
 		headers, _ := paramHeaders(schema)
-		byName[t.Name] = knownTool{t, headers}
+		byName[t.Name] = knownTool{t, headers, newOutputSchema(t)}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

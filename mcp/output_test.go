@@ -1,0 +1,340 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// typed is a result of tools/list with the tool "t" and its output schema.
+func typed(schema string) string {
+	return `{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":` + schema + `},{"name":"free","inputSchema":{}}]}`
+}
+
+// structured is a result of tools/call with structured content.
+func structured(content string) string {
+	return `{"content":[{"type":"text","text":"x"}],"structuredContent":` + content + `}`
+}
+
+func wantOutputError(t *testing.T, err error, path, words string) *mcp.OutputError {
+	t.Helper()
+	var invalid *mcp.OutputError
+	if !errors.As(err, &invalid) {
+		t.Fatalf("error %v, want an OutputError", err)
+	}
+	if invalid.Server != "scripted" || invalid.Tool != "t" || invalid.Path != path || !strings.Contains(err.Error(), words) {
+		t.Errorf("error %v at %q, want %q at %q", err, invalid.Path, words, path)
+	}
+	if !strings.Contains(err.Error(), `"scripted"`) || !strings.Contains(err.Error(), `"t"`) || invalid.Unwrap() == nil {
+		t.Errorf("the error does not tell enough: %v", err)
+	}
+	wantOutcome(t, err, mcp.Answered)
+	if invalid.Result == nil {
+		t.Fatal("no result")
+	}
+	return invalid
+}
+
+func TestOutputChecked(t *testing.T) {
+	const (
+		count  = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
+		notOne = "structuredContent is not an object"
+		legacy = mcp.Revision20251125
+		modern = mcp.Revision20260728
+	)
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, test := range []struct {
+			only                 string // a revision; empty: both
+			schema, result       string
+			wantPath, wantsWords string
+		}{
+			{"", count, structured(`{"n":1}`), "", ""},
+			{"", count, structured(`{"n":9223372036854775808}`), "", ""},
+			{"", count, structured(`{"n":1e400}`), "", ""},
+			{"", count, structured(`{"n":"secret"}`), "/n", "/n: want an integer, got a string"},
+			{"", count, structured(`{}`), "", `want the member "n"`},
+			{"", count, `{"content":[]}`, "", "structuredContent is missing"},
+			{"", count, `{"content":[],"isError":true}`, "", ""},
+			{"", count, `{"content":[],"isError":true,"structuredContent":{"n":"x"}}`, "", ""},
+			{"", `{"type":"object"}`, structured(`{"any":[1]}`), "", ""},
+			{"", `true`, structured(`{}`), "", ""},
+			{legacy, `true`, structured(`[1]`), "", notOne},
+			{modern, `true`, structured(`[1]`), "", ""},
+			{modern, `{"items":{"type":"string"}}`, structured(`["a",1]`), "/1", "want a string"},
+			{legacy, `{"type":"null"}`, structured(`null`), "", "missing"},
+			{modern, `{"type":"null"}`, structured(`null`), "", ""},
+			{modern, `{"maximum":9223372036854775807}`, structured(`9223372036854775808`), "", "not greater than 9223372036854775807"},
+			{"", `{"properties":{"next":{"$ref":"#"}},"required":["v"]}`, structured(`{"v":1,"next":{}}`), "/next", `the member "v"`},
+			{"", `{"$schema":"http://json-schema.org/draft-04/schema#"}`, structured(`{}`), "", "(dialect)"},
+			{"", `{"$ref":"#"}`, structured(`{}`), "", "(schema_cycle)"},
+			{"", `{"description":"` + strings.Repeat("x", 300<<10) + `"}`, structured(`{}`), "", "(too_large)"},
+		} {
+			if test.only != "" && test.only != revision {
+				continue
+			}
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+				"tools/list": mcptest.Result(typed(test.schema)),
+				"tools/call": mcptest.Result(test.result),
+			})
+			c := newClient(t, p.to(server), nil)
+			if _, err := c.Tools(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second after the schema was compiled
+				res, err := call(t, c, "t")
+				if test.wantsWords != "" {
+					if res != nil {
+						t.Error("a result beside the error")
+					}
+					res = wantOutputError(t, err, test.wantPath, test.wantsWords).Result
+					if strings.Contains(err.Error(), "secret") || len(err.Error()) > 1000 {
+						t.Errorf("the error tells too much: %v", err)
+					}
+				} else if err != nil {
+					t.Fatalf("%s against %s: %v", test.result, test.schema, err)
+				}
+				wantContent(t, res, test.result)
+			}
+			if res := mustCall(t, c, "free"); !res.IsError {
+				wantContent(t, res, test.result) // no schema, no check
+			}
+			wantPhase(t, c, mcp.Ready)
+			if n := server.Connections(); n != 1 {
+				t.Errorf("%d connections", n)
+			}
+			wantCount(t, server, "tools/list", 1)
+			_ = c.Close()
+		}
+	})
+}
+
+// wantContent wants the structured content of a raw result, byte for byte.
+func wantContent(t *testing.T, res *mcp.CallToolResult, raw string) {
+	t.Helper()
+	_, want, _ := strings.Cut(strings.TrimSuffix(raw, "}"), `"structuredContent":`)
+	got, _ := res.StructuredContent.(json.RawMessage)
+	if string(got) != want && !(want == "null" && got == nil) {
+		t.Errorf("structured content %s, want %s", got, want)
+	}
+}
+
+func TestOutputByRevision(t *testing.T) {
+	for revision, checked := range map[string]bool{"2024-11-05": false, "2025-03-26": false, "2025-06-18": true} {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+			"tools/call": mcptest.Result(structured(`{}`)),
+		})
+		c := newClient(t, server, nil)
+		wantTools(t, c, "t free")
+		if _, err := call(t, c, "t"); (err != nil) != checked {
+			t.Errorf("%s: %v", revision, err)
+		}
+	}
+}
+
+func TestSkipOutputCheck(t *testing.T) {
+	server := legacy(t, mcptest.Script{
+		"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+		"tools/call": mcptest.Result(structured(`{}`)),
+	})
+	c := newClient(t, server, &mcp.ClientOptions{SkipOutputCheck: true})
+	wantTools(t, c, "t free")
+	mustCall(t, c, "t")
+}
+
+// What a schema refers to elsewhere is not asked for, neither by a client nor
+// for its dialect.
+func TestOutputSchemaFetchesNothing(t *testing.T) {
+	var hits atomic.Int64
+	canary := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(canary.Close)
+	for _, schema := range []string{`{"$ref":"%s/a"}`, `{"$schema":"%s/a"}`, `{"$id":"%s/a","$ref":"b#/c"}`, `{"$dynamicRef":"%s/a"}`, `{"properties":{"n":{"$ref":"%s#x"}}}`} {
+		server := legacy(t, mcptest.Script{
+			"tools/list": mcptest.Result(typed(fmt.Sprintf(schema, canary.URL))),
+			"tools/call": mcptest.Result(structured(`{"n":1}`)),
+		})
+		c := newClient(t, server, nil)
+		wantTools(t, c, "t free")
+		_, err := call(t, c, "t")
+		wantOutputError(t, err, "", "the schema cannot be used")
+	}
+	if n := hits.Load(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// Without a list one is read for the first result that has structured content,
+// and only then.
+func TestOutputListsOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+			"tools/call": mcptest.Sequence(text("x"), mcptest.Result(structured(`{"n":1}`)), mcptest.Result(structured(`{}`))),
+		})
+		c := newClient(t, p.to(server), nil)
+		mustCall(t, c, "t")
+		wantCount(t, server, "tools/list", 0)
+		mustCall(t, c, "t")
+		wantCount(t, server, "tools/list", 1)
+		_, err := call(t, c, "t")
+		wantOutputError(t, err, "", `the member "n"`)
+		wantCount(t, server, "tools/list", 1)
+	})
+}
+
+// A server that does not list its tools is asked once per version of them, and
+// its results pass.
+func TestOutputWithoutList(t *testing.T) {
+	for name, list := range map[string]mcptest.Handler{"refused": mcptest.Error(-32603, "no"), "invalid": mcptest.Result(`7`)} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			server := legacy(t, mcptest.Script{"tools/list": list, "tools/call": mcptest.Result(structured(`{}`))})
+			c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			for range 3 {
+				wantContent(t, mustCall(t, c, "t"), structured(`{}`))
+			}
+			wantCount(t, server, "tools/list", 1)
+			if !strings.Contains(log.String(), "could not be listed to check a result") {
+				t.Errorf("log %s", &log)
+			}
+		})
+	}
+	t.Run("no tools", func(t *testing.T) {
+		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{}`), mcptest.Script{"tools/call": mcptest.Result(structured(`{}`))})
+		mustCall(t, newClient(t, server, nil), "t")
+		wantCount(t, server, "tools/list", 0)
+	})
+}
+
+// The list must come within the time of the call and the caller's context. The
+// result is there already, so it passes.
+func TestOutputListHangs(t *testing.T) {
+	script := mcptest.Script{"tools/list": mcptest.Hang, "tools/call": mcptest.Result(structured(`{}`))}
+	t.Run("total", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClient(t, legacy(t, script), &mcp.ClientOptions{CallTimeout: 5 * time.Second})
+			start := time.Now()
+			mustCall(t, c, "t")
+			if took := time.Since(start); took != 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	})
+	t.Run("context", func(t *testing.T) {
+		server := legacy(t, script)
+		c := newClient(t, server, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { server.Await("tools/list", 1); cancel() }()
+		if _, err := c.CallTool(ctx, "t", nil, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("close", func(t *testing.T) {
+		server := legacy(t, script)
+		c := newClient(t, server, nil)
+		go func() { server.Await("tools/list", 1); _ = c.Close() }()
+		if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A result of a tool that changed after it was listed is checked against what it
+// is now: the announcement stands before the result.
+func TestOutputAfterChange(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		var list atomic.Value
+		announced := func(content string) mcptest.Handler {
+			return func(c *mcptest.Call) {
+				c.Notify("notifications/tools/list_changed", "")
+				c.Result(structured(content))
+			}
+		}
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": func(c *mcptest.Call) { list.Load().(mcptest.Handler)(c) },
+			"tools/call": mcptest.Sequence(mcptest.Result(structured(`{"new":1}`)), announced(`{"new":1}`), announced(`{"old":1}`), announced(`{"old":1}`)),
+		})
+		c := newClient(t, p.to(server), nil)
+		list.Store(mcptest.Result(typed(`{"required":["old"]}`)))
+		wantTools(t, c, "t free")
+		_, err := call(t, c, "t")
+		wantOutputError(t, err, "", `the member "old"`)
+		wantCount(t, server, "tools/list", 1) // nothing has changed
+
+		list.Store(mcptest.Result(typed(`{"required":["new"]}`)))
+		mustCall(t, c, "t")
+		read := len(server.Received("tools/list"))
+		_, err = call(t, c, "t") // fits neither
+		wantOutputError(t, err, "", `the member "new"`)
+		if len(server.Received("tools/list")) == read {
+			t.Error("the list was not read again")
+		}
+		list.Store(mcptest.Error(-32603, "no"))
+		_, err = call(t, c, "t") // there is nothing newer than what is known
+		wantOutputError(t, err, "", `the member "new"`)
+	})
+}
+
+// Many calls at one time share the compiled schema and the list.
+func TestOutputConcurrent(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+			"tools/call": func(c *mcptest.Call) { c.Result(structured(fmt.Sprintf(`{"%c":1}`, "mn"[c.Number%2]))) },
+		})
+		c := newClient(t, p.to(server), nil)
+		var fit, unfit atomic.Int64
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				_, err := c.CallTool(t.Context(), "t", nil, nil)
+				var invalid *mcp.OutputError
+				switch {
+				case err == nil:
+					fit.Add(1)
+				case errors.As(err, &invalid):
+					unfit.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if fit.Load() != 10 || unfit.Load() != 10 {
+			t.Errorf("%d fit, %d do not", fit.Load(), unfit.Load())
+		}
+		wantCount(t, server, "tools/list", 1)
+	})
+}
+
+// To be checked costs nothing where there is no schema, and where there is one
+// it is compiled once.
+func TestOutputCost(t *testing.T) {
+	counts(t)
+	server := newCanned(mcp.Revision20251125)
+	server["tools/list"] = typed(`{"properties":{"n":{"type":"integer"}}}`)
+	server[`"t"`], server[`"free"`] = structured(`{"n":1}`), structured(`{"n":1}`)
+	of := func(tool string, skip bool) cost {
+		c := newClient(t, &transport.Pipe{Serve: server.serve}, &mcp.ClientOptions{SkipOutputCheck: skip})
+		wantTools(t, c, "t free")
+		return costOf(func() { mustCall(t, c, tool) })
+	}
+	skipped := of("free", true)
+	of("free", false).within(t, cost{skipped.count, skipped.bytes + skipped.bytes/10})
+	of("t", false).within(t, cost{skipped.count + 30, skipped.bytes + 3<<10})
+}
