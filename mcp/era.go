@@ -1,5 +1,16 @@
 package mcp
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
 // An era is what a client has learned about the revisions that its server
 // speaks. It belongs to the supervisor.
 type era struct {
@@ -42,4 +53,45 @@ func (e *era) failed(begunWith string, t *tap) (again bool) {
 	e.patient = late
 	e.suspect = probed && !late
 	return e.suspect
+}
+
+// modernRefusal returns the error for a server whose answer to the probe is one
+// that only revision 2026-07-28 knows, and names no older revision that the
+// server supports; else nil.
+func modernRefusal(err error) error {
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) {
+		return nil
+	}
+	switch answer.Code {
+	case sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities:
+	case sdk.CodeUnsupportedProtocolVersion:
+		if supportsOlder(answer.Data) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return WithOutcome(fmt.Errorf("the server refuses revision %s: %w", Revision20260728, err), NotSent)
+}
+
+// supportsOlder reports whether the data of an error about the version lists one
+// with the initialize handshake.
+func supportsOlder(data []byte) bool {
+	if jsonscan.Valid(data) != nil {
+		return false
+	}
+	known := sdk.SupportedProtocolVersions()
+	for key, value := range jsonscan.Fields(data) {
+		if string(key) != "supported" {
+			continue
+		}
+		for element := range jsonscan.Elements(value) {
+			version, ok := jsonscan.String(element)
+			if ok && version < Revision20260728 && slices.Contains(known, version) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -49,6 +49,7 @@ type tap struct {
 	overdue bool  // the probe was answered in the server's place
 	late    bool  // and the server answered it after all, with a result
 	settled bool  // the probe was answered in time
+	refused error // by a server that must not be initialized
 	unsent  error // why the first message that was not sent was not
 
 	greeting       jsonrpc.ID      // of the handshake's request
@@ -65,6 +66,7 @@ type tap struct {
 const (
 	methodDiscover   = "server/discover"
 	methodInitialize = "initialize"
+	noteCancelled    = "notifications/cancelled"
 )
 
 func newTap(c *Client, conn Conn, patience time.Duration) *tap {
@@ -147,6 +149,7 @@ func (t *tap) takesProbe(m *jsonrpc.Response) bool {
 		return true
 	}
 	t.settled = true
+	t.refused = modernRefusal(m.Error)
 	return false
 }
 
@@ -190,6 +193,9 @@ func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
 // Write implements Conn for the session.
 func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 	req, ok := m.(*jsonrpc.Request)
+	if ok && req.Method == noteCancelled && t.pulse.Load() == nil {
+		return nil // no request of the handshake is cancelled: the connection is closed
+	}
 	probing := ok && req.Method == methodDiscover
 	if probing {
 		t.watchProbe(req.ID)
@@ -199,11 +205,26 @@ func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 		t.greeting = req.ID
 		t.mu.Unlock()
 	}
-	err := t.conn.Write(ctx, m)
+	err := t.mayWrite(req)
+	if err == nil {
+		err = t.conn.Write(ctx, m)
+	}
 	if err != nil {
 		t.failedToWrite(err, probing)
 	}
 	return err
+}
+
+// mayWrite returns why a request, which may be nil, must not be written. After
+// any error of the probe the session goes on to initialize; not every server is
+// an old one because of that.
+func (t *tap) mayWrite(req *jsonrpc.Request) error {
+	if req == nil || req.Method != methodInitialize {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refused
 }
 
 func (t *tap) failedToWrite(err error, probing bool) {
@@ -244,7 +265,7 @@ func (t *tap) watchProbe(id jsonrpc.ID) {
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	t.probe, t.sent, t.settled, t.overdue = id, true, false, false
+	t.probe, t.sent, t.settled, t.overdue, t.refused = id, true, false, false, nil
 	t.timer = time.AfterFunc(t.patient, func() { t.goes(func() { t.answerProbe(id) }) })
 }
 
@@ -415,6 +436,6 @@ func (l *lentCaller) cancel(id int64) {
 	(*tap)(l).goes(func() {
 		ctx, stop := context.WithTimeout(l.reading, cancelTimeout)
 		defer stop()
-		_ = l.conn.Write(ctx, &jsonrpc.Request{Method: "notifications/cancelled", Params: params})
+		_ = l.conn.Write(ctx, &jsonrpc.Request{Method: noteCancelled, Params: params})
 	})
 }

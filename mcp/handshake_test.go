@@ -1,0 +1,141 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// handshakeRevisions are the revisions that begin with a handshake.
+func handshakeRevisions() []string {
+	return []string{"2024-11-05", "2025-03-26", "2025-06-18", mcp.Revision20251125}
+}
+
+// everyHandshake runs a test with each revision that has a handshake, on both
+// planes.
+func everyHandshake(t *testing.T, test func(t *testing.T, revision string, p plane)) {
+	for _, revision := range handshakeRevisions() {
+		for _, p := range planes() {
+			t.Run(revision+"/"+p.name, func(t *testing.T) { test(t, revision, p) })
+		}
+	}
+}
+
+// After the probe come initialize, which says who asks and for what revision,
+// then notifications/initialized, and only then anything else.
+func TestHandshakeOrder(t *testing.T) {
+	everyHandshake(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			initialize := mcptest.Handshake(revision, "")["initialize"]
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+				"initialize": func(c *mcptest.Call) { time.Sleep(time.Second); initialize(c) },
+				"tools/call": text("done"),
+			})
+			c := newClient(t, p.to(server), &mcp.ClientOptions{Implementation: &mcp.Implementation{Name: "belt", Version: "7"}})
+			mustCall(t, c, "x") // it waits for the handshake
+			var methods []string
+			for _, r := range server.Received("") {
+				methods = append(methods, r.Method)
+			}
+			if got, want := strings.Join(methods, " "), "server/discover initialize notifications/initialized tools/call"; got != want {
+				t.Errorf("the server received %s, want %s", got, want)
+			}
+			var params struct {
+				ProtocolVersion string          `json:"protocolVersion"`
+				Capabilities    json.RawMessage `json:"capabilities"`
+				ClientInfo      struct{ Name, Version string }
+			}
+			if err := json.Unmarshal(server.Received("initialize")[0].Params, &params); err != nil {
+				t.Fatal(err)
+			}
+			if params.ProtocolVersion != mcp.Revision20251125 || params.ClientInfo.Name != "belt" || params.ClientInfo.Version != "7" || params.Capabilities == nil {
+				t.Errorf("initialize says %+v", params)
+			}
+		})
+	})
+}
+
+// A server that wants a revision that nobody here knows is left, and hears
+// nothing more on that connection.
+func TestUnknownRevisionIsLeft(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			left := make(chan struct{})
+			initialize := mcptest.Handshake("1999-01-01", "")["initialize"]
+			server := legacy(t, mcptest.Script{"initialize": func(c *mcptest.Call) {
+				initialize(c)
+				<-c.Context().Done()
+				close(left)
+			}})
+			c := newClient(t, p.to(server), nil)
+			err := c.Ready(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "1999-01-01") {
+				t.Errorf("error %v", err)
+			}
+			wantOutcome(t, err, mcp.NotSent)
+			<-left
+			for _, method := range []string{"notifications/initialized", "notifications/cancelled", "tools/list"} {
+				wantCount(t, server, method, 0)
+			}
+		})
+	})
+}
+
+// A handshake that takes too long is given up with its connection, however long
+// that takes to close. It is never cancelled.
+func TestInitializeIsNotCancelled(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
+			to := transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+				conn, err := p.to(server).Connect(ctx)
+				return lingeringConn{conn}, err
+			})
+			c := newClient(t, to, &mcp.ClientOptions{ConnectTimeout: time.Second})
+			if err := c.Ready(t.Context()); err == nil {
+				t.Fatal("ready")
+			}
+			synctest.Wait()
+			wantCount(t, server, "initialize", 1)
+			wantCount(t, server, "notifications/cancelled", 0)
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			wantCount(t, server, "notifications/cancelled", 0)
+		})
+	})
+}
+
+// A lingeringConn takes its time to close.
+type lingeringConn struct{ mcp.Conn }
+
+func (c lingeringConn) Close() error {
+	time.Sleep(time.Second) // sleep: on a fake clock
+	return c.Conn.Close()
+}
+
+// A server may ask whether the client is there, at any time.
+func TestPingIsAnswered(t *testing.T) {
+	everyHandshake(t, func(t *testing.T, revision string, p plane) {
+		ping := func(c *mcptest.Call) {
+			answer, err := c.Ask("ping", "")
+			if err != nil || string(answer) != `{}` {
+				t.Errorf("%s: a ping is answered with %s, %v", c.Method, answer, err)
+			}
+		}
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"notifications/initialized": ping,
+			"tools/call":                func(c *mcptest.Call) { ping(c); c.Result(`{}`) },
+		})
+		c := newClient(t, p.to(server), nil)
+		mustCall(t, c, "x")
+		server.Await("notifications/initialized", 1)
+	})
+}

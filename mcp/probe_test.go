@@ -1,0 +1,162 @@
+package mcp_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// The errors by which a server shows that it speaks revision 2026-07-28.
+const (
+	headerMismatch     = -32020
+	missingCapability  = -32021
+	unsupportedVersion = -32022
+)
+
+// A server that answers the probe with an error of revision 2026-07-28 is no old
+// one: it is not initialized, and its error is told.
+func TestProbeAnsweredByModernError(t *testing.T) {
+	for _, code := range []int64{headerMismatch, missingCapability, unsupportedVersion} {
+		everyPlane(t, func(t *testing.T, p plane) {
+			synctest.Test(t, func(t *testing.T) {
+				discover := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
+				server := legacy(t, mcptest.Script{
+					"server/discover": mcptest.Sequence(mcptest.Error(code, "not like this"), discover),
+				})
+				c := newClient(t, p.to(server), nil)
+				wantRefusal(t, c.Ready(t.Context()), code)
+				wantCount(t, server, "initialize", 0)
+
+				ready(t, c) // the next attempt asks again
+				if s := c.State(); s.ProtocolVersion != mcp.Revision20260728 {
+					t.Errorf("revision %s", s.ProtocolVersion)
+				}
+				wantCount(t, server, "initialize", 0)
+			})
+		})
+	}
+}
+
+// wantRefusal fails the test unless a handshake ended with the server's error.
+func wantRefusal(t *testing.T, err error, code int64) {
+	t.Helper()
+	var refused *mcp.JSONRPCError
+	if !errors.As(err, &refused) || refused.Code != code {
+		t.Errorf("error %v, want code %d", err, code)
+	}
+	wantOutcome(t, err, mcp.NotSent)
+}
+
+// refusing refuses a request because of its version, and lists those that the
+// server supports, as JSON.
+func refusing(supported string) func(*visit) {
+	return func(v *visit) {
+		v.reply(http.StatusBadRequest, fmt.Sprintf(
+			`"error":{"code":%d,"message":"unsupported version","data":{"supported":%s,"requested":"2026-07-28"}}`, unsupportedVersion, supported))
+	}
+}
+
+// A server that refuses the version of the probe says which it supports. The
+// client tries again with one of them, if it knows one.
+func TestProbeRefusedForItsVersion(t *testing.T) {
+	for supported, want := range map[string]string{
+		`["2025-11-25","2025-06-18"]`: mcp.Revision20251125,
+		`["2099-01-01","2025-11-25"]`: mcp.Revision20251125,
+		`["2099-01-01"]`:              "",
+		`[]`:                          "",
+		`"2025-11-25"`:                "",
+	} {
+		t.Run(supported, func(t *testing.T) {
+			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"server/discover": refusing(supported)})
+			c := newClient(t, &s.HTTP, nil)
+			err := c.Ready(t.Context())
+			if want == "" {
+				wantRefusal(t, err, unsupportedVersion)
+				if n := len(s.of("initialize")); n > 0 {
+					t.Errorf("initialized %d times", n)
+				}
+				return
+			}
+			if got := c.State().ProtocolVersion; err != nil || got != want {
+				t.Errorf("revision %s, error %v", got, err)
+			}
+		})
+	}
+	t.Run("once", func(t *testing.T) {
+		discover := result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`)
+		s := newSite(t, mcp.Revision20260728, nil)
+		s.script["server/discover"] = func(v *visit) {
+			if len(s.of("server/discover")) == 1 {
+				refusing(`["2026-07-28"]`)(v)
+			} else {
+				discover(v)
+			}
+		}
+		c := newClient(t, &s.HTTP, nil)
+		ready(t, c)
+		if n := len(s.of("server/discover")); n != 2 || c.State().Connections != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// An HTTP server is taken for an old one when it refuses the probe, but not if
+// the body holds an error of revision 2026-07-28.
+func TestProbeOverHTTP(t *testing.T) {
+	rpc := func(status int, code int64) func(*visit) {
+		return func(v *visit) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"m"}`, code)) }
+	}
+	page := func(status int, body string) func(*visit) {
+		return func(v *visit) {
+			v.ResponseWriter.Header().Set("Content-Type", "text/html")
+			v.WriteHeader(status)
+			_, _ = fmt.Fprint(v, body)
+		}
+	}
+	for name, test := range map[string]struct {
+		refuse func(*visit)
+		modern int64 // code of the error that is told; 0: the server is initialized
+	}{
+		"400 empty":         {page(400, ""), 0},
+		"400 page":          {page(400, "<html>"), 0},
+		"400 -32000":        {rpc(400, -32000), 0},
+		"400 -32600":        {rpc(400, -32600), 0},
+		"400 -32020":        {rpc(400, headerMismatch), headerMismatch},
+		"400 -32021":        {rpc(400, missingCapability), missingCapability},
+		"400 -32022":        {rpc(400, unsupportedVersion), unsupportedVersion},
+		"200 -32601":        {rpc(200, -32601), 0},
+		"404 page":          {page(404, "<html>"), 0},
+		"404 -32601":        {rpc(404, -32601), 0},
+		"405":               {page(405, ""), 0},
+		"200 page":          {page(200, "<html>"), 0},
+		"200 broken JSON":   {func(v *visit) { v.reply(200, `"result":{`) }, 0},
+		"stream without it": {func(v *visit) { v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"server/discover": test.refuse})
+			c := newClient(t, &s.HTTP, nil)
+			err := c.Ready(t.Context())
+			if test.modern != 0 {
+				wantRefusal(t, err, test.modern)
+				if n := len(s.of("initialize")); n > 0 {
+					t.Errorf("initialized %d times", n)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.State(); got.ProtocolVersion != mcp.Revision20251125 || got.Connections != 1 {
+				t.Errorf("state %+v", got)
+			}
+			if n := len(s.of("server/discover")); n != 1 {
+				t.Errorf("probed %d times", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,52 @@
+package mcp
+
+import (
+	"context"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// A writeLog is a connection that notes what is written to it.
+type writeLog struct {
+	closed  chan struct{}
+	methods []string
+}
+
+func (l *writeLog) Read(context.Context) (jsonrpc.Message, error) {
+	<-l.closed
+	return nil, io.EOF
+}
+
+func (l *writeLog) Write(_ context.Context, m jsonrpc.Message) error {
+	l.methods = append(l.methods, m.(*jsonrpc.Request).Method)
+	return nil
+}
+
+func (l *writeLog) Close() error      { close(l.closed); return nil }
+func (l *writeLog) SessionID() string { return "" }
+
+// The session may cancel its requests once the handshake is done, and not
+// before, even when it is quicker than the end of the connection.
+func TestHandshakeIsNotCancelled(t *testing.T) {
+	log := &writeLog{closed: make(chan struct{})}
+	tap := newTap(nil, log, 0)
+	note := &jsonrpc.Request{Method: "notifications/cancelled"}
+	if err := tap.Write(t.Context(), note); err != nil {
+		t.Error(err)
+	}
+	if len(log.methods) > 0 {
+		t.Errorf("during the handshake: %q", log.methods)
+	}
+	tap.pulse.Store(&pulse{})
+	if err := tap.Write(t.Context(), note); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(log.methods, []string{"notifications/cancelled"}) {
+		t.Errorf("after the handshake: %q", log.methods)
+	}
+	tap.finish()
+	tap.wait()
+}
