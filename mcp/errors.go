@@ -81,6 +81,11 @@ var ErrClosed = errors.New("mcp: client closed")
 // session.
 var ErrSessionLost = errors.New("the server no longer knows the session")
 
+// ErrAnswerLost is wrapped by the errors of a transport that lost the answer to
+// one request while the connection lives on: its stream broke. The request may
+// have run.
+var ErrAnswerLost = errors.New("the answer was lost")
+
 // An OutcomeUnknownError reports that a request was sent and that nothing tells
 // whether the server ran it: the connection broke, or time ran out. Repeating
 // it may repeat its side effects, so the Client does not.

@@ -50,17 +50,20 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (json.
 			return nil, nil, c.explain(r, graver(failed, err))
 		}
 		f := first
-		if spent != nil {
+		if failed != nil {
 			f = &flight{} // something may still refer to the first
 		}
 		result, err := c.sendOnce(ctx, l, r, f)
 		if err == nil {
 			return result, l, nil
 		}
-		if spent != nil || ctx.Err() != nil || !c.mayRepeat(l, r, err) {
+		if failed != nil || ctx.Err() != nil || !c.mayRepeat(l, r, err) {
 			return nil, l, c.explain(r, graver(failed, err))
 		}
-		spent, failed = l, err
+		failed = err
+		if l.tap.over() {
+			spent = l
+		}
 	}
 }
 
@@ -73,10 +76,11 @@ func graver(first, second error) error {
 	return second
 }
 
-// mayRepeat reports whether a failed request can be sent on a new connection.
+// mayRepeat reports whether a failed request can be sent once more: on a new
+// connection, or where only its answer was lost on the same.
 func (c *Client) mayRepeat(l *life, r *request, err error) bool {
 	if !l.tap.over() {
-		return false // no new connection is coming
+		return errors.Is(err, ErrAnswerLost) && r.repeatable()
 	}
 	return SafeToRetry(err) || OutcomeOf(err) == Unknown && r.repeatable()
 }

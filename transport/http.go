@@ -184,9 +184,14 @@ func (c *httpConn) bind(ctx context.Context) (bound context.Context, release fun
 }
 
 // because replaces an error that only says that the request was cancelled by
-// the reason for it.
+// the reason for it, and says of others whether they mean that just this answer
+// was lost.
 func (c *httpConn) because(ctx context.Context, err error) error {
+	var status *StatusError
 	if err == nil || !errors.Is(err, context.Canceled) {
+		if mcp.OutcomeOf(err) == mcp.Unknown && !errors.As(err, &status) && ctx.Err() == nil && c.ended.Err() == nil {
+			return fmt.Errorf("%w: %w", mcp.ErrAnswerLost, err)
+		}
 		return err
 	}
 	outcome := mcp.OutcomeOf(err)
