@@ -165,7 +165,9 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 		case "_meta":
 			res.Meta, err = decodeAs[Meta](key, value)
 		case "resultType":
-			err = decodeString(&kind, key, value)
+			if string(value) != "null" {
+				err = decodeString(&kind, key, value)
+			}
 		case "inputRequests":
 			need.requests, err = decodeRequests(key, value)
 		case "requestState":
@@ -178,7 +180,7 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 		}
 	}
 	switch {
-	case kind == "complete" || kind == "":
+	case kind == "complete":
 		return res, nil, nil
 	case kind == "input_required" && modern:
 		asked := need // or every answer would put it on the heap

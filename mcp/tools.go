@@ -189,12 +189,18 @@ func (c *Client) toolPage(result json.RawMessage, modern bool) (tools []*Tool, n
 			}
 			found = true
 			for i := range walk.Elements() {
-				t, err := decodeTool(walk.Value(), modern)
+				raw := walk.Value()
+				t, err := decodeTool(raw, modern)
 				if err != nil {
-					c.opts.Logger.Warn("mcp: leaving out an invalid tool", "server", c.name, "tool", fmt.Sprintf("tools[%d]", i), "error", err)
+					c.opts.Logger.Warn("mcp: leaving out an invalid tool", "server", c.name, "tool", nameOf(raw),
+						"error", at(fmt.Sprintf("tools[%d]", i), err))
 				} else {
 					tools = append(tools, t)
 				}
+			}
+		case "resultType":
+			if value := walk.Value(); string(value) != `"complete"` && string(value) != "null" {
+				return nil, nil, c.invalidList("resultType", errNotComplete)
 			}
 		case "nextCursor":
 			value := walk.Value()
@@ -209,4 +215,15 @@ func (c *Client) toolPage(result json.RawMessage, modern bool) (tools []*Tool, n
 		return nil, nil, c.invalidList("tools", errors.New("missing"))
 	}
 	return tools, next, nil
+}
+
+var errNotComplete = errors.New("a list is complete, and nothing else")
+
+// nameOf returns the name of an invalid tool for the log, as far as it has one.
+func nameOf(tool []byte) string {
+	if tool[0] != '{' {
+		return ""
+	}
+	name, _ := jsonscan.String(fieldOf(tool, "name"))
+	return name
 }

@@ -1,0 +1,54 @@
+package mcp_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// Of a list, the tools whose header annotations are invalid are left out, and
+// the log says which and why. To older revisions an annotation means nothing.
+func TestInvalidHeaderToolIsLeftOut(t *testing.T) {
+	property := func(schema string) string { return `"properties":{"p":` + schema + `}` }
+	reasons := map[string]string{ // by tool
+		"bad_token":    "no header token",
+		"bad_type":     "must have type",
+		"bad_place":    "path of properties",
+		"bad_repeated": "is taken",
+	}
+	list := func(name, schema string) string {
+		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object",%s}}`, name, schema)
+	}
+	answer := mcptest.Result(`{"tools":[` + strings.Join([]string{
+		list("good_first", property(`{"type":"string","x-mcp-header":"A"}`)),
+		list("bad_token", property(`{"type":"string","x-mcp-header":"a b"}`)),
+		list("bad_type", property(`{"type":"number","x-mcp-header":"A"}`)),
+		list("bad_place", property(`{"type":"array","items":{"type":"string","x-mcp-header":"A"}}`)),
+		list("bad_repeated", `"properties":{"p":{"type":"string","x-mcp-header":"A"},"q":{"type":"string","x-mcp-header":"a"}}`),
+		list("good_last", property(`{"type":"string"}`)),
+	}, ",") + `]}`)
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		var log bytes.Buffer
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": answer})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if revision != mcp.Revision20260728 {
+			wantTools(t, c, "good_first bad_token bad_type bad_place bad_repeated good_last")
+			return
+		}
+		wantTools(t, c, "good_first good_last")
+		for tool, reason := range reasons {
+			found := false
+			for line := range strings.Lines(log.String()) {
+				found = found || strings.Contains(line, "level=WARN") && strings.Contains(line, tool) && strings.Contains(line, reason)
+			}
+			if !found {
+				t.Errorf("the log does not say of %s that it %s:\n%s", tool, reason, &log)
+			}
+		}
+	})
+}
