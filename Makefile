@@ -11,7 +11,7 @@ TAGS        := conformance,integration
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit allocs api fmt cover bench gobench conformance integration faults soak
+.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit allocs api fmt cover bench gobench conformance integration faults obligations soak
 
 ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
@@ -45,6 +45,7 @@ help:
 	@echo 'make conformance  the official conformance suite'
 	@echo 'make integration  real servers'
 	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and README.md'
+	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
 	@echo 'make soak         faults and kills, for about an hour'
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
@@ -100,6 +101,9 @@ faults:
 	@FAULT_SEEDS=$${FAULT_SEEDS:-20} FAULT_REPORT=../../docs/faults.json \
 		$(GO) test -race -count=1 -timeout 60m -run '^TestFaults$$' ./transport/transporttest
 	@$(GO) test -count=1 ./internal/layers -run '^TestFaultTable$$' -update
+
+obligations:
+	@$(GO) test -count=1 ./internal/layers -run '^TestObligations$$' -update
 
 # About an hour. Not part of the checks of a change.
 soak:
