@@ -87,22 +87,27 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 			}
 		})
 	}
-	t.Run("once", func(t *testing.T) {
-		discover := result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`)
-		s := newSite(t, mcp.Revision20260728, nil)
-		s.script["server/discover"] = func(v *visit) {
-			if len(s.of("server/discover")) == 1 {
-				refusing(`["2026-07-28"]`)(v)
-			} else {
-				discover(v)
+	// It supports the version of the probe, but does not say so the first time.
+	for name, want := range map[string]string{"answered then": mcp.Revision20260728, "unknown then": mcp.Revision20251125} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, mcp.Revision20251125, nil)
+			s.script["server/discover"] = func(v *visit) {
+				switch {
+				case len(s.of("server/discover")) == 1:
+					refusing(`["2026-07-28"]`)(v)
+				case want == mcp.Revision20260728:
+					result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`)(v)
+				default:
+					v.reply(http.StatusNotFound, `"error":{"code":-32601,"message":"unknown method"}`)
+				}
 			}
-		}
-		c := newClient(t, &s.HTTP, nil)
-		ready(t, c)
-		if n := len(s.of("server/discover")); n != 2 || c.State().Connections != 1 {
-			t.Errorf("asked %d times", n)
-		}
-	})
+			c := newClient(t, &s.HTTP, nil)
+			ready(t, c)
+			if got := c.State(); got.ProtocolVersion != want || got.Connections != 1 || len(s.of("server/discover")) != 2 {
+				t.Errorf("probed %d times, state %+v", len(s.of("server/discover")), got)
+			}
+		})
+	}
 }
 
 // An HTTP server is taken for an old one when it refuses the probe, but not if
