@@ -79,7 +79,7 @@ func TestCallToolContent(t *testing.T) {
 		{"type":"text","text":"a","annotations":{"audience":["user"]},"_meta":{"m":2}},
 		{"type":"image","data":"AQI=","mimeType":"image/png"},
 		{"type":"audio","data":"","mimeType":"audio/wav"},
-		{"type":"resource_link","uri":"u","name":"n","title":"t","description":"d","mimeType":"m","size":7,"icons":[{"src":"i"}]},
+		{"type":"resource_link","uri":"u","name":"n","title":"t","description":"d","mimeType":"m","size":7,"icons":[{"src":"https://a.example/i"}]},
 		{"type":"resource","resource":{"uri":"u","mimeType":"m","text":"x","_meta":{"m":3}}},
 		{"type":"resource","resource":{"uri":"u","blob":"AQI="}},
 		{"type":"hologram","depth":3}]}`

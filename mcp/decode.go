@@ -16,6 +16,8 @@ import (
 var (
 	errNotString = errors.New("not a string")
 	errNotObject = errors.New("not an object")
+	errNotArray  = errors.New("not an array")
+	errMissing   = errors.New("missing")
 )
 
 // at says where in an answer an error is.
@@ -93,7 +95,7 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		case "annotations":
 			t.Annotations, err = decodeAs[*ToolAnnotations](key, value)
 		case "icons":
-			t.Icons, err = decodeAs[[]Icon](key, value)
+			t.Icons, err = decodeIcons(key, value)
 		case "_meta":
 			t.Meta, err = decodeAs[Meta](key, value)
 		}
@@ -102,7 +104,7 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		}
 	}
 	if t.Name == "" {
-		return nil, at("name", errors.New("missing"))
+		return nil, at("name", errMissing)
 	}
 	if schema, ok := t.InputSchema.(json.RawMessage); ok && modern {
 		if _, err := paramHeaders(schema); err != nil {
@@ -122,6 +124,14 @@ func decodeSchema(key, value []byte) (any, error) {
 	}
 	return json.RawMessage(value), nil
 }
+
+// Kinds of results, as resultType names them.
+const (
+	kindComplete      = "complete"
+	kindInputRequired = "input_required"
+)
+
+func unknownKind(kind string) error { return fmt.Errorf("%q is not known in this revision", kind) }
 
 // An inputRequired is what a server of revision 2026-07-28 wants to know before
 // it goes on with a call.
@@ -144,7 +154,7 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 	res := &whole.CallToolResult
 	res.Content = whole.room[:0]
 	var need inputRequired
-	kind := "complete"
+	kind := kindComplete
 	var err error
 	c := jsonscan.Walk(raw)
 	for key := range c.Members() {
@@ -180,13 +190,13 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 		}
 	}
 	switch {
-	case kind == "complete":
+	case kind == kindComplete:
 		return res, nil, nil
-	case kind == "input_required" && modern:
+	case kind == kindInputRequired && modern:
 		asked := need // or every answer would put it on the heap
 		return nil, &asked, nil
 	}
-	return nil, nil, at("resultType", fmt.Errorf("%q is not known in this revision", kind))
+	return nil, nil, at("resultType", unknownKind(kind))
 }
 
 // decodeRequests keeps the wishes of a server, or nil if it has none.
@@ -204,7 +214,7 @@ func decodeRequests(key, value []byte) (json.RawMessage, error) {
 // most of the answer.
 func decodeContents(c *jsonscan.Cursor, contents []Content) ([]Content, error) {
 	if kind := c.Kind(); kind != '[' && kind != 'n' {
-		return nil, at("content", errors.New("not an array"))
+		return nil, at("content", errNotArray)
 	}
 	for i := range c.Elements() {
 		content, err := decodeContent(c)
@@ -266,7 +276,7 @@ func decodeContent(c *jsonscan.Cursor) (Content, error) {
 		case "_meta":
 			b.meta, err = decodeAs[Meta](key, value)
 		case "icons":
-			b.icons, err = decodeAs[[]Icon](key, value)
+			b.icons, err = decodeIcons(key, value)
 		}
 		if err != nil {
 			return nil, err
@@ -290,11 +300,11 @@ func (b *block) content(raw []byte) (Content, error) {
 		}, nil
 	case "resource":
 		if b.resource == nil {
-			return nil, at("resource", errors.New("missing"))
+			return nil, at("resource", errMissing)
 		}
 		return &EmbeddedResource{Resource: b.resource, Meta: b.meta, Annotations: b.annotations}, nil
 	case "":
-		return nil, at("type", errors.New("missing"))
+		return nil, at("type", errMissing)
 	}
 	// A kind that is not known yet stays readable instead of spoiling the
 	// rest of the answer.

@@ -37,6 +37,7 @@ type exchange struct {
 	request  request
 	progress func(*ProgressParams) // may be nil
 	rounds   int                   // requests sent
+	life     *life                 // of the last one; nil if there was none
 
 	first flight // of the first round
 }
@@ -86,6 +87,7 @@ func (x *exchange) run(ctx context.Context, a answer) error {
 	for {
 		x.rounds++
 		result, l, err := x.send(ctx)
+		x.life = l
 		if err != nil {
 			wanted := x.client.pagesIn(err, l)
 			if wanted == nil || x.rounds == maxInputRounds {

@@ -2,18 +2,110 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"iter"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// Resources yields the server's resources, page by page as they are needed.
-func (c *Client) Resources(ctx context.Context) iter.Seq2[*Resource, error] { panic("later") }
+const (
+	methodListResources = "resources/list"
+	methodListTemplates = "resources/templates/list"
+	methodReadResource  = "resources/read"
+)
 
-// ResourceTemplates yields the server's resource templates.
+// ErrResourceNotFound is what the error of [Client.ReadResource] is if the server
+// has no such resource. The [*ServerError] tells what the server says.
+var ErrResourceNotFound = errors.New("mcp: resource not found")
+
+var resourceList = &list[Resource]{
+	method:  methodListResources,
+	member:  "resources",
+	noun:    "resource",
+	offered: func(caps *ServerCapabilities) bool { return caps.Resources != nil },
+	decode:  decodeListedResource,
+	key:     func(r *Resource) string { return r.URI },
+}
+
+var templateList = &list[ResourceTemplate]{
+	method:  methodListTemplates,
+	member:  "resourceTemplates",
+	noun:    "resourceTemplate",
+	offered: resourceList.offered,
+	decode:  decodeResourceTemplate,
+	key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
+}
+
+// Resources yields the server's resources, in its order. Pages are read as they
+// are needed, each bounded by ctx and the client's limits; what a server of
+// revision 2026-07-28 allows to be kept comes from the [Cache]. A server without
+// resources is not asked.
+//
+// A resource that is none, without a URI for one, is left out and logged. The
+// first error is the last yield: that of a page, or of a list that ends beyond a
+// limit of [ClientOptions] or goes round in circles.
+func (c *Client) Resources(ctx context.Context) iter.Seq2[*Resource, error] {
+	return each(ctx, c, resourceList)
+}
+
+// ResourceTemplates yields the server's resource templates as [Client.Resources]
+// does its resources.
 func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTemplate, error] {
-	panic("later")
+	return each(ctx, c, templateList)
 }
 
-// ReadResource reads a resource.
+// ReadResource reads a resource. What a server of revision 2026-07-28 allows to
+// be kept comes from the [Cache], unless the options say otherwise.
+//
+// The error is [ErrResourceNotFound] if the server has no such resource, and
+// otherwise as for [Client.CallTool].
 func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOptions) (*ReadResourceResult, error) {
-	panic("later")
+	if err := c.enter(); err != nil {
+		return nil, c.explain(&request{method: methodReadResource}, err)
+	}
+	defer c.leave()
+	read := &resourceRead{}
+	read.begin(c, methodReadResource, opts, member{"uri", appendQuoted(nil, uri)})
+	if err := read.run(ctx, read); err != nil {
+		if read.missing(err) {
+			err = &notFoundError{err}
+		}
+		return nil, err
+	}
+	return read.result, nil
 }
+
+// A resourceRead is one ReadResource.
+type resourceRead struct {
+	exchange
+	result *ReadResourceResult
+}
+
+// decode implements answer.
+func (r *resourceRead) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+	r.result, need, err = decodeReadResult(raw, l.modern())
+	return need, err
+}
+
+// missing reports whether a server says that it has no such resource.
+func (r *resourceRead) missing(err error) bool {
+	const code = -32002
+	var refused *ServerError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	return refused.Err.Code == code || refused.Err.Code == jsonrpc.CodeInvalidParams && r.life != nil && r.life.modern()
+}
+
+// refusedParams reports whether a server did not like the parameters.
+func refusedParams(err error) bool {
+	var refused *ServerError
+	return errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams
+}
+
+// A notFoundError is an error that is ErrResourceNotFound.
+type notFoundError struct{ error }
+
+func (e *notFoundError) Unwrap() error        { return e.error }
+func (e *notFoundError) Is(target error) bool { return target == ErrResourceNotFound }

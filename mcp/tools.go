@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // maxListings is how often a list is read again because the server announced a
@@ -72,15 +70,16 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			return nil, err
 		}
 		version, announced := before.ToolsVersion, l.tap.announced()
-		tools, pages, err := c.listTools(ctx)
+		pages := c.toolPages()
+		tools, read, err := pages.all(ctx)
 		changed := c.State().ToolsVersion != version || l.tap.announced() != announced
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil:
 			continue // or pages of two lists might be mixed
 		case err != nil:
 			return nil, err
-		case changed && pages > 1:
-			return nil, c.invalidList("", errors.New("the list changes faster than its pages can be read"))
+		case changed && read > 1:
+			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
 		c.keepTools(version, tools)
 		l.tap.listed.Store(announced)
@@ -123,107 +122,19 @@ func (c *Client) forgetTools() {
 
 const methodListTools = "tools/list"
 
-// listTools reads all pages, and returns how many they were.
-func (c *Client) listTools(ctx context.Context) (tools []*Tool, pages int, err error) {
-	tools = []*Tool{}
-	seen := map[string]bool{}
-	size := int64(0)
-	cursor := json.RawMessage(nil)
-	until := time.Now().Add(c.opts.CallTimeout)
-	for pages = 1; ; pages++ {
-		result, l, err := c.send(ctx, c.listRequest(cursor, until))
-		if err != nil {
-			return nil, pages, err
-		}
-		list, next, err := c.toolPage(result, l.modern())
-		if err != nil {
-			return nil, pages, err
-		}
-		tools = append(tools, list...)
-		size += int64(len(result))
-		switch {
-		case len(tools) > c.opts.MaxTools:
-			err = &LimitError{"tools of a server", int64(c.opts.MaxTools)}
-		case size > c.opts.MaxCatalog:
-			err = &LimitError{"bytes of tools/list", c.opts.MaxCatalog}
-		case next == nil || !l.modern() && string(next) == `""`:
-			// To older revisions an empty cursor is none; from 2026-07-28 on
-			// it is one like all others.
-			return tools, pages, nil
-		case pages == c.opts.MaxPages:
-			err = &LimitError{"pages of tools/list", int64(c.opts.MaxPages)}
-		case seen[string(next)]:
-			err = c.invalidList("nextCursor", errors.New("the server's pages go round in circles"))
-		}
-		if err != nil {
-			return nil, pages, fmt.Errorf("mcp: server %q: %w", c.name, err)
-		}
-		seen[string(next)] = true
-		cursor = next
+// toolPages reads the list of tools.
+func (c *Client) toolPages() *pager[Tool] {
+	return &pager[Tool]{
+		client: c,
+		list: &list[Tool]{
+			method:  methodListTools,
+			member:  "tools",
+			noun:    "tool",
+			offered: func(caps *ServerCapabilities) bool { return caps.Tools != nil },
+			decode:  decodeTool,
+			key:     func(t *Tool) string { return t.Name },
+			max:     c.opts.MaxTools,
+		},
+		until: time.Now().Add(c.opts.CallTimeout),
 	}
-}
-
-func (c *Client) listRequest(cursor json.RawMessage, until time.Time) *request {
-	return &request{
-		method: methodListTools,
-		params: [numParams]member{{"cursor", cursor}},
-		idle:   c.opts.IdleTimeout,
-		total:  c.opts.CallTimeout,
-		until:  until,
-	}
-}
-
-func (c *Client) invalidList(path string, err error) error {
-	return &ProtocolError{Server: c.name, Method: methodListTools, Path: path, Err: err}
-}
-
-// toolPage decodes one page; next is nil on the last.
-func (c *Client) toolPage(result json.RawMessage, modern bool) (tools []*Tool, next json.RawMessage, err error) {
-	found := false
-	walk := jsonscan.Walk(result)
-	for key := range walk.Members() {
-		switch string(key) {
-		case "tools":
-			if walk.Kind() != '[' {
-				return nil, nil, c.invalidList("tools", errors.New("not an array"))
-			}
-			found = true
-			for i := range walk.Elements() {
-				raw := walk.Value()
-				t, err := decodeTool(raw, modern)
-				if err != nil {
-					c.opts.Logger.Warn("mcp: leaving out an invalid tool", "server", c.name, "tool", nameOf(raw),
-						"error", at(fmt.Sprintf("tools[%d]", i), err))
-				} else {
-					tools = append(tools, t)
-				}
-			}
-		case "resultType":
-			if value := walk.Value(); string(value) != `"complete"` && string(value) != "null" {
-				return nil, nil, c.invalidList("resultType", errNotComplete)
-			}
-		case "nextCursor":
-			value := walk.Value()
-			if value[0] == '"' {
-				next = value
-			} else if string(value) != "null" {
-				return nil, nil, c.invalidList("nextCursor", errors.New("not a string"))
-			}
-		}
-	}
-	if !found {
-		return nil, nil, c.invalidList("tools", errors.New("missing"))
-	}
-	return tools, next, nil
-}
-
-var errNotComplete = errors.New("a list is complete, and nothing else")
-
-// nameOf returns the name of an invalid tool for the log, as far as it has one.
-func nameOf(tool []byte) string {
-	if tool[0] != '{' {
-		return ""
-	}
-	name, _ := jsonscan.String(fieldOf(tool, "name"))
-	return name
 }

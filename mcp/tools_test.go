@@ -96,7 +96,7 @@ func TestToolsSchemasByteForByte(t *testing.T) {
 	const out = `{"$ref":"#","<":">"}`
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
 		`{"tools":[{"name":"a","title":"A","description":"d","NAME":"x","inputSchema":` + in + `,"outputSchema":` + out +
-			`,"annotations":{"readOnlyHint":true},"icons":[{"src":"i"}],"_meta":{"m":1}}]}`)})
+			`,"annotations":{"readOnlyHint":true},"icons":[{"src":"https://a.example/i"}],"_meta":{"m":1}}]}`)})
 	tools, err := newClient(t, server, nil).Tools(t.Context())
 	if err != nil || len(tools) != 1 {
 		t.Fatal(tools, err)
