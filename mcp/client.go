@@ -204,6 +204,13 @@ func (c *Client) acquire(ctx context.Context, not *life) (*life, error) {
 	return c.await(ctx, not, -1)
 }
 
+// carriedBy reports whether l is the present life.
+func (c *Client) carriedBy(l *life) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current == l
+}
+
 // await is acquire for a caller who has asked for a new attempt when the given
 // number of them had ended: only one that ended later can disappoint him.
 func (c *Client) await(ctx context.Context, not *life, before int) (*life, error) {

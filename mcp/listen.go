@@ -67,7 +67,7 @@ func (c *Client) listenLists(ctx context.Context, l *life) error {
 				// The second time the subscription was mended, and what changed
 				// meanwhile was not announced.
 				if made {
-					c.listChanged(listTools | listResources | listPrompts)
+					l.missed(c)
 				}
 				made = true
 			},
@@ -129,8 +129,14 @@ func (l *life) keep(s *subscription) {
 			return
 		}
 		present = nil
-		l.tap.client.listChanged(listTools | listResources | listPrompts) // what changes now is not announced
+		l.missed(l.tap.client)
 	}
+}
+
+// missed takes it that lists have changed while the server announced nothing.
+func (l *life) missed(c *Client) {
+	l.tap.mended.Add(1)
+	c.listChanged(listTools | listResources | listPrompts)
 }
 
 // listen makes a subscription.

@@ -69,10 +69,11 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		version, announced := before.ToolsVersion, l.tap.announced()
+		version, announced, mended := before.ToolsVersion, l.tap.announced(), l.tap.mended.Load()
 		pages := c.toolPages()
 		tools, read, err := pages.all(ctx)
-		changed := c.State().ToolsVersion != version || l.tap.announced() != announced
+		// The version tells too late: announcements are passed on one by one.
+		changed := !c.carriedBy(l) || l.tap.announced() != announced || l.tap.mended.Load() != mended
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil:
 			continue // or pages of two lists might be mixed

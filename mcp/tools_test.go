@@ -206,6 +206,8 @@ func TestToolsCached(t *testing.T) {
 
 			// Announcements are passed on at once, but only one in 250 ms.
 			start := c.State().ToolsVersion
+			server.Notify("notifications/tools/list_changed", "")
+			synctest.Wait()
 			for range 10 {
 				server.Notify("notifications/tools/list_changed", "")
 			}
