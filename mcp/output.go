@@ -11,8 +11,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
-// revisionOfOutput is the first revision with structured content.
-const revisionOfOutput = "2025-06-18"
+const (
+	// revisionOfOutput is the first revision with structured content.
+	revisionOfOutput = "2025-06-18"
+	// largeOutput is the size from which results are checked one at a time: what
+	// that takes for a moment can be many times as much.
+	largeOutput = 256 << 10
+)
 
 // An OutputError reports a result of a tool that does not match the output
 // schema of the tool. The tool has run, and the connection lives on.
@@ -80,10 +85,10 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 		return nil
 	}
 	schema, stale := c.knownOutput(l, tool)
-	err := schema.check(content, l.modern())
+	err := c.checkContent(ctx, schema, content, l.modern())
 	if err != nil && stale && c.listForOutput(ctx, until, tool, schema) {
 		schema, _ = c.knownOutput(l, tool)
-		err = schema.check(content, l.modern())
+		err = c.checkContent(ctx, schema, content, l.modern())
 	}
 	if err == nil {
 		return nil
@@ -94,6 +99,18 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 		invalid.Path = wrong.Path
 	}
 	return invalid
+}
+
+func (c *Client) checkContent(ctx context.Context, schema *outputSchema, content json.RawMessage, modern bool) error {
+	if schema != nil && len(content) >= largeOutput {
+		select {
+		case c.tools.checking <- struct{}{}:
+			defer func() { <-c.tools.checking }()
+		case <-ctx.Done():
+			return fmt.Errorf("it was not checked: %w", ctx.Err())
+		}
+	}
+	return schema.check(content, modern)
 }
 
 // unlisted reports whether no list of tools was read yet that could be.

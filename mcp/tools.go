@@ -15,7 +15,8 @@ const maxListings = 3
 
 // A toolCache holds the tools as last listed.
 type toolCache struct {
-	listing chan struct{} // holds a token while the list is being read
+	listing  chan struct{} // holds a token while the list is being read
+	checking chan struct{} // holds a token while a large result is being checked
 
 	// The following are guarded by the client's lock.
 	version    uint64 // State.ToolsVersion they were read at; 0: never
@@ -32,7 +33,9 @@ type knownTool struct {
 	output  *outputSchema // nil if the tool has none
 }
 
-func newToolCache() toolCache { return toolCache{listing: make(chan struct{}, 1)} }
+func newToolCache() toolCache {
+	return toolCache{listing: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
+}
 
 // Tools returns the server's tools, in its order. They are read once, all pages
 // of them, and again after the server announced a change or the connection was

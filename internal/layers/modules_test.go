@@ -18,7 +18,7 @@ var direct = []string{
 	"github.com/gofrs/flock",
 	"github.com/google/jsonschema-go",
 	"github.com/modelcontextprotocol/go-sdk",
-	"github.com/santhosh-tekuri/jsonschema/v5",
+	"github.com/santhosh-tekuri/jsonschema/v6",
 	"go.uber.org/goleak", // tests only
 	"golang.org/x/crypto",
 	"golang.org/x/oauth2",

@@ -318,11 +318,13 @@ func (g *graph) weigh(n *node, object map[string]any) error {
 		n.program = re.size
 	}
 	n.unique, _ = object["uniqueItems"].(bool)
-	for _, keyword := range []string{"enum", "const", "required", "dependentRequired", "dependencies"} {
-		n.fixed += weight(object[keyword])
-	}
-	for _, keyword := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
-		n.fixed += weight(object[keyword])
+	for _, keyword := range []string{
+		"enum", "const", "required", "dependentRequired", "dependencies",
+		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+	} {
+		if value, ok := object[keyword]; ok {
+			n.fixed += weight(value)
+		}
 	}
 	return nil
 }
