@@ -81,14 +81,17 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 		return nil
 	}
 	content, _ := res.StructuredContent.(json.RawMessage)
-	if content != nil && c.unlisted() && !c.listForOutput(ctx, until, tool, nil) {
+	if content != nil && c.unlisted() && !c.listForOutput(ctx, until, tool) {
 		return nil
 	}
 	schema, stale := c.knownOutput(l, tool)
 	err := c.checkContent(ctx, schema, content, l.modern())
-	if err != nil && stale && c.listForOutput(ctx, until, tool, schema) {
-		schema, _ = c.knownOutput(l, tool)
-		err = c.checkContent(ctx, schema, content, l.modern())
+	if err != nil && stale {
+		c.forgetTools()
+		if c.listForOutput(ctx, until, tool) {
+			schema, _ = c.knownOutput(l, tool)
+			err = c.checkContent(ctx, schema, content, l.modern())
+		}
 	}
 	if err == nil {
 		return nil
@@ -130,19 +133,12 @@ func (c *Client) knownOutput(l *life, tool string) (s *outputSchema, stale bool)
 	return c.tools.byName[tool].output, announced || c.tools.version != c.state.ToolsVersion
 }
 
-// listForOutput has the list of tools read again, unless somebody else did since
-// it held the given schema, and reports whether there is one now. A failure is
-// no news to the caller, who has a result.
-func (c *Client) listForOutput(ctx context.Context, until time.Time, tool string, known *outputSchema) bool {
+// listForOutput has the list of tools read, unless it is up to date, and reports
+// whether there is one now. A failure is no news to the caller, who has a result.
+func (c *Client) listForOutput(ctx context.Context, until time.Time, tool string) bool {
 	ctx, stop := context.WithDeadline(ctx, until)
 	defer stop()
-	defer context.AfterFunc(c.closing, stop)()
-	c.mu.Lock()
-	if known != nil && c.tools.byName[tool].output == known {
-		c.tools.version = 0
-	}
-	version := c.state.ToolsVersion
-	c.mu.Unlock()
+	version := c.State().ToolsVersion
 	_, err := c.Tools(ctx)
 	if err == nil {
 		return true

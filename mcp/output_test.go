@@ -227,7 +227,12 @@ func TestOutputListHangs(t *testing.T) {
 	script := mcptest.Script{"tools/list": mcptest.Hang, "tools/call": mcptest.Result(structured(`{}`))}
 	t.Run("total", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, legacy(t, script), &mcp.ClientOptions{CallTimeout: 5 * time.Second})
+			slow := mcptest.Script{"tools/call": func(c *mcptest.Call) {
+				time.Sleep(2 * time.Second)
+				c.Result(structured(`{}`))
+			}}
+			c := newClient(t, legacy(t, script, slow), &mcp.ClientOptions{CallTimeout: 5 * time.Second})
+			ready(t, c)
 			start := time.Now()
 			mustCall(t, c, "t")
 			if took := time.Since(start); took != 5*time.Second {
@@ -287,6 +292,27 @@ func TestOutputAfterChange(t *testing.T) {
 		list.Store(mcptest.Error(-32603, "no"))
 		_, err = call(t, c, "t") // there is nothing newer than what is known
 		wantOutputError(t, err, "", `the member "new"`)
+	})
+}
+
+// Once it has been taken account of, a change is no reason to read the list again.
+func TestOutputAfterChangeIsSettled(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+				"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+				"tools/call": mcptest.Result(structured(`{}`)),
+			})
+			c := newClient(t, p.to(server), nil)
+			wantTools(t, c, "t free")
+			server.Notify("notifications/tools/list_changed", "")
+			time.Sleep(time.Second)
+			for range 3 {
+				_, err := call(t, c, "t")
+				wantOutputError(t, err, "", `the member "n"`)
+				wantCount(t, server, "tools/list", 2)
+			}
+		})
 	})
 }
 
