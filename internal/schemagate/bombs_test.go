@@ -102,7 +102,7 @@ func bombs() []struct{ name, schema, token, path string } {
 // is accepted.
 func traps() []struct{ name, schema, value string } {
 	double := `{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}},"items":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}`
-	ones := `[` + many(1<<19, func(int) string { return "1" }) + `]`
+	ones := `[` + many(1<<18, func(int) string { return "1" }) + `]`
 	return []struct{ name, schema, value string }{
 		{"doubling by members", double, nested(100, `{"a":`, `1`, `}`)},
 		{"doubling by elements", double, nested(100, `[`, `1`, `]`)},
@@ -115,6 +115,8 @@ func traps() []struct{ name, schema, value string } {
 		{"pattern", `{"pattern":"` + strings.Repeat("(a|b)?", 150) + `$"}`, `"` + strings.Repeat("ab", 4<<20) + `"`},
 		{"pattern of members", `{"patternProperties":{"` + strings.Repeat("(a|b)?", 150) + `$":true}}`, `{"` + strings.Repeat("ab", 4<<20) + `":1}`},
 		{"colliding elements", `{"uniqueItems":true}`, `[` + many(1<<15, colliding) + `]`},
+		{"large elements", `{"allOf":[` + many(2_000, func(int) string { return `{"uniqueItems":true}` }) + `]}`,
+			`[` + ones + `,` + strings.Replace(ones, `1]`, `2]`, 1) + `]`},
 		{"very many values", `true`, `[` + many(MaxValues, func(int) string { return "1" }) + `]`},
 		{"exponent", `{"minimum":0}`, `1e999999999`},
 		{"exponent of nothing", `true`, `1e-999999999`},
