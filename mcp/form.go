@@ -1,106 +1,440 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"math/big"
 	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A FormField is one field of a form that a server wants to have filled in.
+// Types of a [FormField].
+const (
+	FieldString  = "string"
+	FieldNumber  = "number"
+	FieldInteger = "integer"
+	FieldBoolean = "boolean"
+	// FieldArray is a list of strings without repetitions: several of the field's
+	// choices or, from servers that go beyond the protocol, any strings.
+	FieldArray = "array"
+)
+
+// A FormField is one field of a form that a server wants to have filled in. All
+// texts are those of the server, which is not to be trusted: see to it that they
+// cannot be taken for your own, and show no control characters. A FormField is
+// not to be changed.
 type FormField struct {
-	// Name is the field's name in the answer.
-	Name string
+	// Name is the field's name in the answer. It is up to 256 bytes long.
+	Name string `json:"name"`
+	// Title is what to call the field. It may be empty.
+	Title string `json:"title,omitempty"`
+	// Description says what is wanted. It may be empty.
+	Description string `json:"description,omitempty"`
+	// Type is the JSON type of the value: [FieldString], [FieldNumber],
+	// [FieldInteger], [FieldBoolean] or [FieldArray].
+	Type string `json:"type"`
+	// Required says that the answer must have the field.
+	Required bool `json:"required,omitempty"`
+	// Default is the value of a field that is left out; nil if there is none. One
+	// that the field itself does not allow has been dropped.
+	Default json.RawMessage `json:"default,omitempty"`
+	// Choices are the values to choose from, up to 1,000, in the server's order.
+	// Without any the value is free.
+	Choices []Choice `json:"choices,omitempty"`
+	// Multiple says that several of Choices can be chosen.
+	Multiple bool `json:"multiple,omitempty"`
+	// MinLength is how many characters a string must have. Nil means no bound.
+	MinLength *int `json:"minLength,omitempty"`
+	// MaxLength is how many characters a string can have. Nil means no bound.
+	MaxLength *int `json:"maxLength,omitempty"`
+	// Minimum is the least number, however large. Nil means no bound.
+	Minimum *json.Number `json:"minimum,omitempty"`
+	// Maximum is the greatest number, however large. Nil means no bound.
+	Maximum *json.Number `json:"maximum,omitempty"`
+	// MinItems is how many elements a list must have. Nil means no bound.
+	MinItems *int `json:"minItems,omitempty"`
+	// MaxItems is how many elements a list can have. Nil means no bound.
+	MaxItems *int `json:"maxItems,omitempty"`
+	// Pattern is a regular expression that a string must match somewhere, up to
+	// 1,024 bytes. One that package regexp cannot read, such as one that looks
+	// ahead, is not checked here, only by the server.
+	Pattern string `json:"pattern,omitempty"`
+	// Format is what a string must be: "email", "uri", "date" (2006-01-02) or
+	// "date-time" (RFC 3339). Other formats are not checked.
+	Format string `json:"format,omitempty"`
 }
+
+// A Choice is one of the values to choose from in a [FormField].
+type Choice struct {
+	// Value is what stands in the answer.
+	Value string `json:"value"`
+	// Title is what to show. It is Value if the server gave no title.
+	Title string `json:"title"`
+}
+
+// Label returns what to call the field: its title or, without one, its name.
+func (f *FormField) Label() string {
+	if f.Title != "" {
+		return f.Title
+	}
+	return f.Name
+}
+
+const (
+	maxFields      = 100
+	maxFieldName   = 256 // bytes
+	maxChoices     = 1_000
+	maxPattern     = 1 << 10 // bytes
+	maxFieldNumber = 400     // bytes of a number, and digits that its exponent adds
+)
 
 // A form is the schema of an elicitation: a flat object of simple values.
 type form struct {
-	fields   []FormField
-	types    map[string]formField
-	required []string
+	fields []FormField
+	closed bool // no other fields than these
 }
 
-type formField struct {
-	Type    string          `json:"type"`
-	Default json.RawMessage `json:"default"`
-}
-
-// newForm reads a requested schema, as decoded by the SDK. The protocol allows
-// properties of type string, number, integer, boolean, and arrays of choices.
+// newForm reads a requested schema that was checked by jsonscan. The protocol
+// allows properties of type string, number, integer, boolean, and lists of
+// choices. What would say more about the answer than is understood here makes
+// the form invalid; keywords that only describe are passed over.
 func newForm(schema json.RawMessage) (*form, error) {
+	f := &form{}
 	if len(schema) == 0 || string(schema) == "null" {
-		return &form{}, nil
+		return f, nil
 	}
-	var object struct {
-		Type       string               `json:"type"`
-		Properties map[string]formField `json:"properties"`
-		Required   []string             `json:"required"`
-	}
-	if err := json.Unmarshal(schema, &object); err != nil {
+	if schema[0] != '{' {
 		return nil, refused("requestedSchema is not a flat object schema")
 	}
-	if object.Type != "" && object.Type != "object" {
-		return nil, refused("requestedSchema has type %q, must be object", object.Type)
-	}
-	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
-		switch object.Properties[name].Type {
-		case "string", "number", "integer", "boolean", "array":
-		default:
-			return nil, refused("requestedSchema: property %q must have a simple type", name)
-		}
-	}
-	return &form{types: object.Properties, required: object.Required}, nil
-}
-
-// fill returns content with the defaults of what it leaves out, and fails if a
-// value is missing or has the wrong type.
-func (f *form) fill(content map[string]any) (map[string]any, error) {
-	filled := maps.Clone(content)
-	if filled == nil {
-		filled = map[string]any{}
-	}
-	for name, field := range f.types {
-		value, given := filled[name]
-		if !given {
-			if field.Default != nil {
-				filled[name] = field.Default
+	var required []byte
+	for key, value := range jsonscan.Fields(schema) {
+		var err error
+		switch string(key) {
+		case "type":
+			if kind, ok := jsonscan.String(value); !ok || kind != "object" {
+				err = refused("requestedSchema has type %.40s, must be object", value)
 			}
-			continue
+		case "properties":
+			err = f.addFields(value)
+		case "required":
+			required = value
+		case "additionalProperties":
+			f.closed = string(value) == "false"
+			if value[0] != 't' && value[0] != 'f' {
+				err = refused("requestedSchema: additionalProperties must be true or false")
+			}
+		case "$ref":
+			if string(value) != `"#"` { // which says nothing but itself
+				err = refused("requestedSchema has the keyword $ref, which a form cannot have")
+			}
+		case "minProperties", "maxProperties":
+			err = refused("requestedSchema has the keyword %s, which a form cannot have", key)
+		default:
+			if asserts(string(key)) {
+				err = refused("requestedSchema has the keyword %s, which a form cannot have", key)
+			}
 		}
-		if err := checkType(field.Type, value); err != nil {
-			return nil, refused("the answer's %q %v", name, err)
+		if err != nil {
+			return nil, err
 		}
 	}
-	for _, name := range f.required {
-		if _, given := filled[name]; !given {
-			return nil, refused("the answer lacks %q", name)
-		}
-	}
-	return filled, nil
+	return f, f.require(required)
 }
 
-func checkType(want string, value any) error {
-	raw, err := json.Marshal(value)
-	if err != nil || len(raw) == 0 {
-		return errors.New("is no JSON value")
+func (f *form) addFields(properties []byte) error {
+	if properties[0] != '{' {
+		return refused("requestedSchema: properties is not an object")
 	}
-	var ok bool
-	switch want {
-	case "string":
-		ok = raw[0] == '"'
-	case "boolean":
-		ok = raw[0] == 't' || raw[0] == 'f'
-	case "number":
-		ok = raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
-	case "integer":
-		var whole int64
-		ok = json.Unmarshal(raw, &whole) == nil
-	case "array":
-		ok = raw[0] == '['
-	}
-	if !ok {
-		return fmt.Errorf("is not of type %s", want)
+	for name, schema := range jsonscan.Fields(properties) {
+		switch {
+		case len(f.fields) == maxFields:
+			return refused("requestedSchema has more than %d fields", maxFields)
+		case len(name) > maxFieldName:
+			return refused("requestedSchema: the name of field %d is longer than %d bytes", len(f.fields)+1, maxFieldName)
+		}
+		field, err := newField(string(name), schema)
+		if err != nil {
+			return refused("requestedSchema: field %q %v", name, err)
+		}
+		f.fields = append(f.fields, *field)
 	}
 	return nil
+}
+
+// require notes which fields are required.
+func (f *form) require(names []byte) error {
+	if len(names) > 0 && names[0] != '[' {
+		return refused("requestedSchema: required is not a list of names")
+	}
+	for value := range jsonscan.Elements(names) {
+		name, ok := jsonscan.String(value)
+		i := slices.IndexFunc(f.fields, func(field FormField) bool { return field.Name == name })
+		if !ok || i < 0 {
+			return refused("requestedSchema requires %.300s, which is no field of it", value)
+		}
+		f.fields[i].Required = true
+	}
+	return nil
+}
+
+// asserts reports whether a keyword of JSON Schema says something about values
+// that no form can say. Unknown keywords say nothing.
+func asserts(keyword string) bool {
+	switch keyword {
+	case "$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
+		"const", "multipleOf", "exclusiveMinimum", "exclusiveMaximum",
+		"properties", "patternProperties", "propertyNames", "additionalProperties", "required",
+		"dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
+		"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains":
+		return true
+	}
+	return false
+}
+
+// The errors of the following functions go on after the field's name.
+
+func newField(name string, schema []byte) (*FormField, error) {
+	if schema[0] != '{' {
+		return nil, errors.New("has no schema")
+	}
+	f := &FormField{Name: name}
+	var names []byte
+	var err error
+	for key, value := range jsonscan.Fields(schema) {
+		switch string(key) {
+		case "type":
+			f.Type, _ = jsonscan.String(value)
+		case "title":
+			f.Title, err = fieldText(key, value)
+		case "description":
+			f.Description, err = fieldText(key, value)
+		case "default":
+			f.Default = value
+		case "enum":
+			f.Choices, err = plainChoices(value)
+		case "oneOf":
+			f.Choices, err = titledChoices(key, value)
+		case "enumNames":
+			names = value
+		case "items":
+			f.Choices, err = itemChoices(value)
+		case "minLength":
+			f.MinLength, err = fieldCount(key, value)
+		case "maxLength":
+			f.MaxLength, err = fieldCount(key, value)
+		case "minItems":
+			f.MinItems, err = fieldCount(key, value)
+		case "maxItems":
+			f.MaxItems, err = fieldCount(key, value)
+		case "minimum":
+			f.Minimum, err = fieldBound(key, value)
+		case "maximum":
+			f.Maximum, err = fieldBound(key, value)
+		case "pattern":
+			f.Pattern, err = fieldText(key, value)
+			if len(f.Pattern) > maxPattern {
+				err = fmt.Errorf("has a pattern longer than %d bytes", maxPattern)
+			}
+		case "format":
+			f.Format, err = fieldText(key, value)
+		case "$ref":
+			err = errors.New("must have a simple type, not a $ref")
+		default:
+			if asserts(string(key)) {
+				err = fmt.Errorf("has the keyword %s, which a form cannot have", key)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return f, f.settle(names)
+}
+
+// settle finishes a field whose schema was read: nothing is left that does not
+// belong to its type.
+func (f *FormField) settle(names []byte) error {
+	if f.Type == "" && len(f.Choices) > 0 {
+		f.Type = FieldString
+	}
+	text, number, list := false, false, false
+	switch f.Type {
+	case FieldString:
+		text = true
+	case FieldNumber, FieldInteger:
+		number = true
+	case FieldArray:
+		list = true
+	case FieldBoolean:
+	default:
+		return errors.New("must have a simple type")
+	}
+	if !text && !list && len(f.Choices) > 0 {
+		return errors.New("has choices, which only strings can have")
+	}
+	if !text {
+		f.MinLength, f.MaxLength, f.Pattern, f.Format = nil, nil, "", ""
+	}
+	if !number {
+		f.Minimum, f.Maximum = nil, nil
+	}
+	if !list {
+		f.MinItems, f.MaxItems = nil, nil
+	}
+	f.Multiple = list && len(f.Choices) > 0
+	i := 0
+	for value := range jsonscan.Elements(names) {
+		if title, ok := jsonscan.String(value); ok && title != "" && i < len(f.Choices) {
+			f.Choices[i].Title = title
+		}
+		i++
+	}
+	seen := make(map[string]bool, len(f.Choices))
+	for _, c := range f.Choices {
+		if seen[c.Value] {
+			return errors.New("has the same choice twice")
+		}
+		seen[c.Value] = true
+	}
+	if f.Default != nil {
+		f.Default = bytes.Clone(f.Default)
+		if f.check(f.Default) != nil {
+			f.Default = nil
+		}
+	}
+	return nil
+}
+
+func fieldText(key, value []byte) (string, error) {
+	text, ok := jsonscan.String(value)
+	if !ok && string(value) != "null" {
+		return "", fmt.Errorf("has a %s that is not a string", key)
+	}
+	return text, nil
+}
+
+// fieldCount reads a bound of a length.
+func fieldCount(key, value []byte) (*int, error) {
+	n, ok := parseNumber(value)
+	if !ok || !n.IsInt() || n.Sign() < 0 || n.Num().BitLen() > 31 {
+		return nil, fmt.Errorf("has a %s that is no length", key)
+	}
+	count := int(n.Num().Int64())
+	return &count, nil
+}
+
+func fieldBound(key, value []byte) (*json.Number, error) {
+	if _, ok := parseNumber(value); !ok {
+		return nil, fmt.Errorf("has a %s that is no number of a bearable size", key)
+	}
+	n := json.Number(value)
+	return &n, nil
+}
+
+// parseNumber reads a JSON number exactly, unless that would take much memory.
+func parseNumber(value []byte) (*big.Rat, bool) {
+	if len(value) == 0 || len(value) > maxFieldNumber || value[0] != '-' && (value[0] < '0' || value[0] > '9') {
+		return nil, false
+	}
+	if i := bytes.IndexAny(value, "eE"); i >= 0 {
+		exponent, ok := new(big.Int).SetString(string(value[i+1:]), 10)
+		if !ok || exponent.CmpAbs(big.NewInt(maxFieldNumber)) > 0 {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(string(value))
+}
+
+// plainChoices reads the choices of an enum.
+func plainChoices(value []byte) ([]Choice, error) {
+	var choices []Choice
+	for element := range jsonscan.Elements(value) {
+		text, ok := jsonscan.String(element)
+		if !ok {
+			return nil, errors.New("has a choice that is not a string")
+		}
+		choices = append(choices, Choice{Value: text, Title: text})
+		if len(choices) > maxChoices {
+			return nil, fmt.Errorf("has more than %d choices", maxChoices)
+		}
+	}
+	if len(choices) == 0 {
+		return nil, errors.New("has no choices to choose from")
+	}
+	return choices, nil
+}
+
+// titledChoices reads the choices of a oneOf or anyOf.
+func titledChoices(key, value []byte) ([]Choice, error) {
+	var choices []Choice
+	for element := range jsonscan.Elements(value) {
+		var c Choice
+		given := false
+		for name, part := range jsonscan.Fields(element) {
+			var err error
+			switch string(name) {
+			case "const":
+				c.Value, given = jsonscan.String(part)
+			case "title":
+				c.Title, err = fieldText(name, part)
+			case "type":
+				if string(part) != `"string"` {
+					given = false
+				}
+			default:
+				if asserts(string(name)) {
+					given = false
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if !given {
+			return nil, fmt.Errorf("has a %s that is no list of choices", key)
+		}
+		if c.Title == "" {
+			c.Title = c.Value
+		}
+		choices = append(choices, c)
+		if len(choices) > maxChoices {
+			return nil, fmt.Errorf("has more than %d choices", maxChoices)
+		}
+	}
+	if len(choices) == 0 {
+		return nil, errors.New("has no choices to choose from")
+	}
+	return choices, nil
+}
+
+// itemChoices reads the schema of a list's elements.
+func itemChoices(value []byte) (choices []Choice, err error) {
+	if value[0] != '{' {
+		return nil, errors.New("must be a list of strings")
+	}
+	for key, part := range jsonscan.Fields(value) {
+		switch string(key) {
+		case "type":
+			if string(part) != `"string"` {
+				err = errors.New("must be a list of strings")
+			}
+		case "enum":
+			choices, err = plainChoices(part)
+		case "anyOf", "oneOf":
+			choices, err = titledChoices(key, part)
+		case "minLength", "maxLength", "pattern", "minimum", "maximum":
+			err = fmt.Errorf("has the keyword %s in its items, which a form cannot have", key)
+		default:
+			if asserts(string(key)) {
+				err = fmt.Errorf("has the keyword %s in its items, which a form cannot have", key)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return choices, nil
 }
