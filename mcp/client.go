@@ -42,6 +42,7 @@ type Client struct {
 	wishes chan struct{} // one token for each wish of the server under way
 	pages  pages
 	topics topics
+	roots  rootList
 	tokens atomic.Int64 // progress tokens given out
 	clocks clocks
 	tools  toolCache
@@ -53,7 +54,7 @@ type Client struct {
 func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 	o := opts.withDefaults()
 	closing, cancel := context.WithCancel(context.Background())
-	return &Client{
+	c := &Client{
 		name:      name,
 		transport: t,
 		opts:      o,
@@ -69,6 +70,8 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		topics:    newTopics(),
 		tools:     newToolCache(),
 	}
+	c.adoptRoots()
+	return c
 }
 
 // Name returns the name given to [NewClient].

@@ -21,6 +21,7 @@ type life struct {
 	session *sdk.ClientSession
 	info    *sdk.InitializeResult
 	ended   chan struct{} // closed when the session has ended
+	roots   int           // changes of the roots before it began
 	meta    []byte        // members of _meta in every request, each followed by a comma
 
 	pulse pulse
@@ -157,6 +158,7 @@ func (c *Client) connect(era *era) (*life, error) {
 
 // attempt makes one connection within ctx. The tap is nil if there was none.
 func (c *Client) attempt(ctx context.Context, version string, patient bool) (*life, *tap, error) {
+	roots := c.roots.count()
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -203,6 +205,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		session: s.session,
 		info:    s.session.InitializeResult(),
 		ended:   make(chan struct{}),
+		roots:   roots,
 		sick:    make(chan error, 1),
 		flights: make(map[*flight]struct{}),
 	}

@@ -3,8 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"errors"
+	"fmt"
 )
 
 // A SampleRequest is a server's wish to have a language model go on with a
@@ -14,11 +14,184 @@ type SampleRequest struct {
 	// Show it to the user: what Params says comes from that server.
 	Server string
 	// Params are the conversation and how to go on with it. MaxTokens must be
-	// respected.
+	// respected. The schemas of Tools, Metadata, and the structured content of
+	// tool results are held as [json.RawMessage], and the numbers in a tool's
+	// input as [json.Number]. IncludeContext may ask for context of this or of all
+	// servers; the client adds none, and to do so is for Sample to decide.
 	Params *SampleParams
 }
 
-// sample answers sampling/createMessage.
-func (c *Client) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	return nil, &JSONRPCError{Code: jsonrpc.CodeMethodNotFound, Message: "later"}
+// ErrRejected is what Sample of [ClientOptions] returns when the user does not
+// want the server to have words of the model. The server is told so.
+var ErrRejected = errors.New("the user rejected the request")
+
+// codeRejected answers a request that the user rejected.
+const codeRejected = -1
+
+const (
+	roleUser      Role = "user"
+	roleAssistant Role = "assistant"
+)
+
+// Modes of a [ToolChoice].
+const (
+	toolsAuto     = "auto"
+	toolsRequired = "required"
+	toolsNone     = "none"
+)
+
+// sample asks the model, and checks the conversation before and the answer after.
+func (c *Client) sample(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	params, err := decodeSample(raw)
+	if err != nil {
+		return nil, at("params", err)
+	}
+	if err := c.mayTake(params); err != nil {
+		return nil, err
+	}
+	if limit := c.opts.MaxSampleTokens; limit > 0 {
+		params.MaxTokens = min(params.MaxTokens, limit)
+	}
+	// The handler may do with its request what it likes.
+	tools, mode := len(params.Tools) > 0, choiceOf(params)
+	res, err := c.opts.Sample(ctx, &SampleRequest{Server: c.name, Params: params})
+	switch {
+	case errors.Is(err, ErrRejected):
+		return nil, &JSONRPCError{Code: codeRejected, Message: "User rejected sampling request"}
+	case err != nil:
+		return nil, err
+	}
+	answer, err := sampled(res, tools, mode)
+	if err != nil {
+		return nil, fmt.Errorf("the answer of Sample %w", err)
+	}
+	return json.Marshal(answer)
+}
+
+// mayTake reports what of a conversation is against the protocol, or more than
+// this client grants.
+func (c *Client) mayTake(params *SampleParams) error {
+	switch {
+	case params.MaxTokens <= 0:
+		return refused("maxTokens must be more than 0")
+	case len(params.Messages) == 0:
+		return refused("there are no messages")
+	case (params.Tools != nil || params.ToolChoice != nil) && !c.opts.SampleTools:
+		return refused("tools in sampling were not declared")
+	}
+	switch mode := choiceOf(params); mode {
+	case toolsAuto, toolsNone:
+	case toolsRequired:
+		if len(params.Tools) == 0 {
+			return refused("a tool is required, and there are no tools")
+		}
+	default:
+		return refused("toolChoice has the unknown mode %.40q", mode)
+	}
+	rounds, err := toolRounds(params.Messages)
+	switch {
+	case err != nil:
+		return err
+	case rounds > 0 && !c.opts.SampleTools:
+		return refused("tools in sampling were not declared")
+	case rounds > c.opts.MaxSampleRounds && choiceOf(params) != toolsNone:
+		return refused("more than %d rounds of tool use; go on with toolChoice none", c.opts.MaxSampleRounds)
+	}
+	return nil
+}
+
+func choiceOf(params *SampleParams) string {
+	if params.ToolChoice == nil || params.ToolChoice.Mode == "" {
+		return toolsAuto
+	}
+	return params.ToolChoice.Mode
+}
+
+// toolRounds counts the messages in which the model uses tools. Each must be
+// answered by the next message, which holds the results and nothing else.
+func toolRounds(messages []*SamplingMessage) (rounds int, err error) {
+	var open map[string]bool // uses that the next message must answer
+	for i, m := range messages {
+		uses, results, others := map[string]bool{}, map[string]bool{}, false
+		for _, content := range m.Content {
+			twice := false
+			switch content := content.(type) {
+			case *ToolUseContent:
+				twice = uses[content.ID]
+				uses[content.ID] = true
+			case *ToolResultContent:
+				twice = results[content.ToolUseID]
+				results[content.ToolUseID] = true
+			default:
+				others = true
+			}
+			if twice {
+				return 0, refused("messages[%d]: two tool uses or results have the same id", i)
+			}
+		}
+		switch {
+		case len(uses) > 0 && m.Role != roleAssistant:
+			return 0, refused("messages[%d]: only the assistant uses tools", i)
+		case len(results) > 0 && m.Role != roleUser:
+			return 0, refused("messages[%d]: only the user has tool results", i)
+		case len(results) > 0 && others:
+			return 0, refused("messages[%d]: tool results are mixed with other content", i)
+		}
+		for id := range open {
+			if !results[id] {
+				return 0, refused("messages[%d]: tool result missing in request", i)
+			}
+		}
+		if len(results) > len(open) {
+			return 0, refused("messages[%d]: tool result for no tool use of the message before", i)
+		}
+		if open = uses; len(uses) > 0 {
+			rounds++
+		}
+	}
+	if len(open) > 0 {
+		return 0, refused("tool result missing in request")
+	}
+	return rounds, nil
+}
+
+// sampled returns the answer of a handler as the server may have it. Errors go on
+// after the name of the answer.
+func sampled(res *SampleResult, tools bool, mode string) (*SampleResult, error) {
+	if res == nil {
+		return nil, errors.New("is missing")
+	}
+	answer := *res
+	if answer.Role == "" {
+		answer.Role = roleAssistant
+	}
+	if answer.Model == "" {
+		answer.Model = "unknown"
+	}
+	switch {
+	case answer.Role != roleAssistant:
+		return nil, fmt.Errorf("has the role %q, must have %q", answer.Role, roleAssistant)
+	case len(answer.Content) == 0:
+		return nil, errors.New("has no content")
+	}
+	uses := map[string]bool{}
+	for _, content := range answer.Content {
+		switch content := content.(type) {
+		case *TextContent, *ImageContent, *AudioContent:
+		case *ToolUseContent:
+			if content.ID == "" || content.Name == "" || uses[content.ID] {
+				return nil, errors.New("has tool uses without a name or an id of their own")
+			}
+			uses[content.ID] = true
+		default:
+			return nil, fmt.Errorf("has content of type %T", content)
+		}
+	}
+	switch {
+	case len(uses) > 0 && (!tools || mode == toolsNone):
+		return nil, errors.New("uses tools, which the server did not allow")
+	case len(uses) == 0 && mode == toolsRequired:
+		return nil, errors.New("uses no tool, which the server required")
+	}
+	return &answer, nil
 }

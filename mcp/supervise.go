@@ -35,6 +35,7 @@ func (c *Client) supervise() {
 		if err == nil {
 			born := time.Now()
 			c.began(l)
+			c.catchUpOnRoots(l)
 			err = c.attend(l)
 			c.endLife(l, err)
 			if time.Since(born) >= healthyAfter || errors.Is(err, errRenewed) {
