@@ -22,7 +22,9 @@ type SampleRequest struct {
 }
 
 // ErrRejected is what Sample of [ClientOptions] returns when the user does not
-// want the server to have words of the model. The server is told so.
+// want the server to have words of the model. A server of an older revision is
+// told so, with code -1; in 2026-07-28 the call that the wish came with ends
+// with this error.
 var ErrRejected = errors.New("the user rejected the request")
 
 // codeRejected answers a request that the user rejected.
@@ -57,7 +59,7 @@ func (c *Client) sample(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	res, err := c.opts.Sample(ctx, &SampleRequest{Server: c.name, Params: params})
 	switch {
 	case errors.Is(err, ErrRejected):
-		return nil, &JSONRPCError{Code: codeRejected, Message: "User rejected sampling request"}
+		return nil, fmt.Errorf("%w: %w", ErrRejected, &JSONRPCError{Code: codeRejected, Message: "User rejected sampling request"})
 	case err != nil:
 		return nil, err
 	}

@@ -1,0 +1,258 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+const noticeRoots = "notifications/roots/list_changed"
+
+func TestRoots(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{
+			{URI: "file:///home/ann/my%20work", Name: "work", Meta: mcp.Meta{"a": 1}}, {URI: "file:///tmp/"},
+		}}, "roots/list", `{}`)
+		if want := `{"roots":[{"_meta":{"a":1},"name":"work","uri":"file:///home/ann/my%20work"},{"uri":"file:///tmp/"}]}`; err != nil || got != want {
+			t.Errorf("the server got %s, %v", got, err)
+		}
+	})
+}
+
+func TestNoRoots(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{}}, "roots/list", `{}`)
+		if err != nil || got != `{"roots":[]}` {
+			t.Errorf("the server got %s, %v", got, err)
+		}
+		got, err = granted(t, revision, p, nil, "roots/list", `{}`)
+		var refused *mcp.JSONRPCError
+		var invalid *mcp.ProtocolError
+		if !errors.As(err, &invalid) && (!errors.As(err, &refused) || refused.Code != -32601) {
+			t.Errorf("undeclared: the server got %s, %v", got, err)
+		}
+	})
+}
+
+// A root in the options that says too much or too little is not given out.
+func TestInvalidRootsLeftOut(t *testing.T) {
+	var log bytes.Buffer
+	got, err := granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Roots:  []*mcp.Root{{URI: "https://a.example/"}, {URI: "file:///a"}, nil, {URI: "file:///a/../b"}, {URI: "file:///c", Meta: mcp.Meta{"f": func() {}}}},
+	}, "roots/list", `{}`)
+	if err != nil || got != `{"roots":[{"uri":"file:///a"}]}` {
+		t.Errorf("the server got %s, %v", got, err)
+	}
+	if n := strings.Count(log.String(), "a root is left out"); n != 4 {
+		t.Errorf("%d roots were logged, want 4: %s", n, &log)
+	}
+}
+
+func TestRootURIs(t *testing.T) {
+	c := newClient(t, legacy(t), &mcp.ClientOptions{Roots: []*mcp.Root{}})
+	for _, uri := range []string{
+		"file:///", "file:///a", "file:///a/", "file:///a/b.c/...", "file:///a%20b", "file:///C:/", "file:///C:/Users/ann",
+		"file://localhost/a", "file:///100%25", "file:///%C3%A9", "file:///..a", "file:///a%3Fb%23c",
+	} {
+		if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: uri}}); err != nil {
+			t.Errorf("%s: error %v", uri, err)
+		}
+	}
+	for _, uri := range []string{
+		"", "a", "/a", "https://a.example/", "file:/a", "file:a", "FILE:///a", "file://", "file://a.example/a", "file://localhost:80/a", "file://ann@localhost/a",
+		"file:///a/..", "file:///../a", "file:///a/./b", "file:///.", "file:///a/%2e%2e/b", "file:///a/.%2E/b", "file:///%2E", "file:///a/%252e%252e/b",
+		"file:///100%25/%252e%252e", "file:///a%2fb", "file:///a%252Fb", "file:///a/..%2fb", "file:///a\\..\\b", "file:///a/..%5cb",
+		"file:///a//b", "file:////a/b", "file:///a?b", "file:///a?", "file:///a#b", "file:///a#", "file:///C:", "file:///a%00", "file:///a\n", "file:///a%0ab", "file:///%ff", "file:///%zz",
+		"file:///" + strings.Repeat("a", 8<<10),
+	} {
+		err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///ok"}, {URI: uri}})
+		var invalid *mcp.RootError
+		if !errors.As(err, &invalid) || invalid.URI != uri || invalid.Reason == "" || !mcp.SafeToRetry(err) {
+			t.Errorf("%q: error %v", uri, err)
+		}
+	}
+	if err := c.SetRoots(t.Context(), []*mcp.Root{nil}); err == nil {
+		t.Error("nil is a root")
+	}
+}
+
+func TestRootOf(t *testing.T) {
+	root, err := mcp.RootOf("/home/ann/x/../my work/#1?é/")
+	if err != nil || root.URI != "file:///home/ann/my%20work/%231%3F%C3%A9" || root.Name != "#1?é" {
+		t.Errorf("root %+v, %v", root, err)
+	}
+	for _, path := range []string{"", "a", "./a", "../a", "~/a", "/a\\b", "/a/%2e%2e", "/a%2fb", "/a\nb", "/a\xff"} {
+		root, err := mcp.RootOf(path)
+		var invalid *mcp.RootError
+		if !errors.As(err, &invalid) || invalid.URI != path {
+			t.Errorf("%q: root %+v, error %v", path, root, err)
+		}
+	}
+}
+
+// A server of the older revisions is told, and asks; the newest has no such
+// notification.
+func TestSetRoots(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		asks := func(c *mcptest.Call) {
+			answer, _ := c.Ask("roots/list", `{}`)
+			text(string(answer))(c)
+		}
+		if revision == mcp.Revision20260728 {
+			asks = func(c *mcptest.Call) {
+				if c.Number%2 == 1 {
+					needs(`{"w":{"method":"roots/list"}}`, "")(c)
+					return
+				}
+				text(string(c.Params))(c)
+			}
+		}
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": asks})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Roots: []*mcp.Root{}})
+		// Before there is a connection there is nobody to tell.
+		roots := []*mcp.Root{{URI: "file:///one"}}
+		if err := c.SetRoots(t.Context(), roots); err != nil || server.Connections() != 0 {
+			t.Errorf("error %v", err)
+		}
+		roots[0].URI = "file:///changed/afterwards"
+		if got := textOf(t, mustCall(t, c, "x")); !strings.Contains(got, `{"roots":[{"uri":"file:///one"}]}`) {
+			t.Errorf("the server got %s", got)
+		}
+		if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///two"}}); err != nil {
+			t.Error(err)
+		}
+		if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///three"}, {URI: "https:///three"}}); err == nil {
+			t.Error("no error")
+		}
+		if got := textOf(t, mustCall(t, c, "x")); !strings.Contains(got, `{"roots":[{"uri":"file:///two"}]}`) {
+			t.Errorf("the server got %s", got)
+		}
+		if revision == mcp.Revision20260728 {
+			wantCount(t, server, noticeRoots, 0)
+			return
+		}
+		server.Await(noticeRoots, 1)
+		wantCount(t, server, noticeRoots, 1)
+	})
+}
+
+func TestSetRootsUndeclared(t *testing.T) {
+	c := newClient(t, legacy(t), nil)
+	ready(t, c)
+	err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///a"}})
+	wantOutcome(t, err, mcp.NotSent)
+}
+
+func TestSetRootsAfterClose(t *testing.T) {
+	c := newClient(t, legacy(t), &mcp.ClientOptions{Roots: []*mcp.Root{}})
+	_ = c.Close()
+	if err := c.SetRoots(t.Context(), nil); !errors.Is(err, mcp.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A stuckTransport is one whose connections do not take the notification.
+type stuckTransport struct{ mcp.Transport }
+
+func (s stuckTransport) Connect(ctx context.Context) (mcp.Conn, error) {
+	conn, err := s.Transport.Connect(ctx)
+	return stuckConn{conn}, err
+}
+
+type stuckConn struct{ mcp.Conn }
+
+func (s stuckConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == noticeRoots {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Conn.Write(ctx, m)
+}
+
+// The new roots stand even if the server cannot be told.
+func TestSetRootsNotDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			answer, _ := c.Ask("roots/list", `{}`)
+			text(string(answer))(c)
+		}})
+		c := newClient(t, stuckTransport{server}, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///old"}}})
+		ready(t, c)
+		ctx, cancel := context.WithTimeout(t.Context(), 1)
+		defer cancel()
+		if err := c.SetRoots(ctx, []*mcp.Root{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		if got := textOf(t, mustCall(t, c, "x")); got != `{"roots":[]}` {
+			t.Errorf("the server got %s", got)
+		}
+	})
+}
+
+// A server that asked for the roots during its handshake is told of a change
+// that came before the connection was ready.
+func TestSetRootsWhileConnecting(t *testing.T) {
+	asked, changed := make(chan struct{}), make(chan struct{})
+	handshake := mcptest.Handshake(mcp.Revision20251125, "")
+	answer := handshake["initialize"]
+	server := mcptest.NewServer(t, handshake, mcptest.Script{"initialize": func(c *mcptest.Call) {
+		_, _ = c.Ask("roots/list", `{}`)
+		close(asked)
+		<-changed
+		answer(c)
+	}})
+	c := newClient(t, server, &mcp.ClientOptions{Roots: []*mcp.Root{}})
+	c.Connect()
+	<-asked
+	if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///new"}}); err != nil {
+		t.Error(err)
+	}
+	close(changed)
+	server.Await(noticeRoots, 1)
+}
+
+func TestRootsAtOnce(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		answer, _ := c.Ask("roots/list", `{}`)
+		text(string(answer))(c)
+	}})
+	c := newClient(t, server, &mcp.ClientOptions{Roots: []*mcp.Root{}})
+	ready(t, c)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			uri := fmt.Sprintf("file:///%d", i)
+			if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: uri}, {URI: uri}}); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			res, err := c.CallTool(t.Context(), "x", nil, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var got struct{ Roots []mcp.Root }
+			if err := json.Unmarshal([]byte(textOf(t, res)), &got); err != nil {
+				t.Error(err)
+			}
+			if n := len(got.Roots); n != 0 && (n != 2 || got.Roots[0].URI != got.Roots[1].URI) {
+				t.Errorf("half of the roots: %v", got)
+			}
+		})
+	}
+	all.Wait()
+}
