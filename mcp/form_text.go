@@ -46,7 +46,10 @@ func (f *FormField) Parse(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value, f.check(raw)
+	if err := f.check(raw); err != nil {
+		return nil, err
+	}
+	return value, nil
 }
 
 func (f *FormField) parseBool(text string) (bool, error) {

@@ -1,0 +1,329 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// formOf returns a request whose form has the given properties.
+func formOf(properties string, more ...string) *mcp.ElicitRequest {
+	schema := `{"type":"object","properties":` + properties + strings.Join(more, "") + `}`
+	return &mcp.ElicitRequest{Server: "x", Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)}}
+}
+
+// fieldsOf returns the fields that a handler sees.
+func fieldsOf(t *testing.T, schema string) []mcp.FormField {
+	t.Helper()
+	var fields []mcp.FormField
+	_, err := granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
+		Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			fields = r.Fields
+			return nil, nil
+		},
+	}, "elicitation/create", `{"message":"","requestedSchema":`+schema+`}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+func TestFormFields(t *testing.T) {
+	got := fieldsOf(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","title":"F","properties":{
+		"z":{"type":"string","title":"Z","description":"the z","minLength":1,"maxLength":5,"pattern":"^a","format":"email","default":"no","x-order":1},
+		"a":{"type":"integer","minimum":-1,"maximum":18446744073709551616,"default":7,"minLength":3},
+		"n":{"type":"number","minimum":0.5},
+		"b":{"type":"boolean","default":true},
+		"plain":{"type":"string","enum":["r","g"],"default":"g"},
+		"bare":{"enum":["r"]},
+		"named":{"type":"string","enum":["r","g","b"],"enumNames":["Red","Green"],"default":"x"},
+		"titled":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g"}]},
+		"many":{"type":"array","items":{"type":"string","enum":["r","g"]},"minItems":1,"maxItems":2,"uniqueItems":true,"default":["r","g"]},
+		"manyTitled":{"type":"array","items":{"anyOf":[{"const":"r","title":"Red"}]},"default":["g"]}
+	},"required":["a","plain"],"additionalProperties":false}`)
+	low, high, half := json.Number("-1"), json.Number("18446744073709551616"), json.Number("0.5")
+	n := func(n int) *int { return &n }
+	red, green := mcp.Choice{Value: "r", Title: "r"}, mcp.Choice{Value: "g", Title: "g"}
+	titledRed := mcp.Choice{Value: "r", Title: "Red"}
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	want := []mcp.FormField{
+		{Name: "z", Title: "Z", Description: "the z", Type: "string", MinLength: n(1), MaxLength: n(5), Pattern: "^a", Format: "email"},
+		{Name: "a", Type: "integer", Required: true, Minimum: &low, Maximum: &high, Default: raw("7")},
+		{Name: "n", Type: "number", Minimum: &half},
+		{Name: "b", Type: "boolean", Default: raw("true")},
+		{Name: "plain", Type: "string", Required: true, Choices: []mcp.Choice{red, green}, Default: raw(`"g"`)},
+		{Name: "bare", Type: "string", Choices: []mcp.Choice{red}},
+		{Name: "named", Type: "string", Choices: []mcp.Choice{titledRed, {Value: "g", Title: "Green"}, {Value: "b", Title: "b"}}},
+		{Name: "titled", Type: "string", Choices: []mcp.Choice{titledRed, green}},
+		{Name: "many", Type: "array", Choices: []mcp.Choice{red, green}, Multiple: true, MinItems: n(1), MaxItems: n(2), Default: raw(`["r","g"]`)},
+		{Name: "manyTitled", Type: "array", Choices: []mcp.Choice{titledRed}, Multiple: true},
+	}
+	for i := range want {
+		if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("field %d: %+v, want %+v", i, got[min(i, len(got)-1)], want[i])
+		}
+	}
+	if got[0].Label() != "Z" || got[1].Label() != "a" {
+		t.Errorf("labels %q, %q", got[0].Label(), got[1].Label())
+	}
+}
+
+func TestFormRefused(t *testing.T) {
+	many := func(n int, format string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(parts, ",")
+	}
+	field := func(schema string) string { return `{"properties":{"f":` + schema + `}}` }
+	for _, test := range []struct{ schema, want string }{
+		{`{"type":"array"}`, "must be object"},
+		{`{"type":["object"]}`, "must be object"},
+		{`{"properties":[]}`, "properties is not an object"},
+		{`{"$ref":"https://a.example/schema"}`, "$ref"},
+		{`{"allOf":[]}`, "allOf"},
+		{`{"minProperties":1}`, "minProperties"},
+		{`{"additionalProperties":{}}`, "additionalProperties"},
+		{`{"required":["f"]}`, `requires "f", which is no field`},
+		{`{"required":"f"}`, "required is not a list"},
+		{`{"properties":{` + many(101, `"f%d":{"type":"string"}`) + `}}`, "more than 100 fields"},
+		{`{"properties":{"` + strings.Repeat("x", 257) + `":{"type":"string"}}}`, "longer than 256 bytes"},
+		{field(`true`), `field "f" has no schema`},
+		{field(`{}`), `field "f" must have a simple type`},
+		{field(`{"type":"object"}`), `field "f" must have a simple type`},
+		{field(`{"type":"null"}`), `field "f" must have a simple type`},
+		{field(`{"type":["string","null"]}`), `field "f" must have a simple type`},
+		{field(`{"Type":"string"}`), `field "f" must have a simple type`},
+		{field(`{"type":"object","properties":{}}`), `field "f" has the keyword properties`},
+		{field(`{"type":"string","$ref":"#/x"}`), `field "f" must have a simple type, not a $ref`},
+		{field(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), `field "f" has the keyword anyOf`},
+		{field(`{"type":"number","exclusiveMinimum":0}`), `field "f" has the keyword exclusiveMinimum`},
+		{field(`{"type":"string","title":7}`), `field "f" has a title that is not a string`},
+		{field(`{"type":"string","minLength":-1}`), `field "f" has a minLength`},
+		{field(`{"type":"string","maxLength":1.5}`), `field "f" has a maxLength`},
+		{field(`{"type":"string","maxLength":1e99}`), `field "f" has a maxLength`},
+		{field(`{"type":"number","minimum":"1"}`), `field "f" has a minimum`},
+		{field(`{"type":"number","maximum":1e999999999}`), `field "f" has a maximum`},
+		{field(`{"type":"string","pattern":"` + strings.Repeat("a", 1025) + `"}`), `field "f" has a pattern longer`},
+		{field(`{"type":"string","enum":[]}`), `field "f" has no choices`},
+		{field(`{"type":"string","enum":"a"}`), `field "f" has no choices`},
+		{field(`{"type":"string","enum":["a",7]}`), `field "f" has a choice that is not a string`},
+		{field(`{"type":"string","enum":["a","a"]}`), `field "f" has the same choice twice`},
+		{field(`{"type":"integer","enum":["a"]}`), `field "f" has choices, which only strings`},
+		{field(`{"type":"string","enum":[` + many(1001, `"%d"`) + `]}`), `field "f" has more than 1000 choices`},
+		{field(`{"type":"string","oneOf":[` + many(1001, `{"const":"%d"}`) + `]}`), `field "f" has more than 1000 choices`},
+		{field(`{"type":"string","oneOf":[{"title":"a"}]}`), `field "f" has a oneOf that is no list of choices`},
+		{field(`{"type":"string","oneOf":[{"const":"a","minLength":1,"not":{}}]}`), `field "f" has a oneOf that is no list of choices`},
+		{field(`{"type":"string","oneOf":[]}`), `field "f" has no choices`},
+		{field(`{"type":"array","items":{"type":"integer"}}`), `field "f" must be a list of strings`},
+		{field(`{"type":"array","items":{"type":"object"}}`), `field "f" must be a list of strings`},
+		{field(`{"type":"array","items":[]}`), `field "f" must be a list of strings`},
+		{field(`{"type":"array","items":{"type":"string","pattern":"a"}}`), `field "f" has the keyword pattern in its items`},
+		{field(`{"type":"array","items":{"type":"string","not":{}}}`), `field "f" has the keyword not in its items`},
+	} {
+		name := test.schema[:min(60, len(test.schema))]
+		_, err := granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
+			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				t.Errorf("%s: the user was asked", name)
+				return nil, nil
+			},
+		}, "elicitation/create", `{"message":"","requestedSchema":`+test.schema+`}`)
+		var refused *mcp.JSONRPCError
+		if !errors.As(err, &refused) || refused.Code != -32602 || !strings.Contains(refused.Message, test.want) || len(refused.Message) > 300 {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	type content = map[string]any
+	const secret = "s3cret"
+	for _, test := range []struct {
+		name, properties, more string
+		content                content
+		want                   string // JSON, or a part of the error
+	}{
+		{"defaults", `{"s":{"type":"string","default":"x"},"i":{"type":"integer","default":7},"n":{"type":"number","default":1.50},"b":{"type":"boolean","default":false},"e":{"type":"string","enum":["a"],"default":"a"},"m":{"type":"array","items":{"type":"string","enum":["a"]},"default":["a"]}}`, "",
+			nil, `{"b":false,"e":"a","i":7,"m":["a"],"n":1.50,"s":"x"}`},
+		{"left out on purpose", `{"s":{"type":"string","default":"x"}}`, "", content{"s": nil}, `{}`},
+		{"required left out", `{"s":{"type":"string","default":"x"}}`, `,"required":["s"]`, content{"s": nil}, `lacks "s"`},
+		{"required by default", `{"s":{"type":"string","default":"x"}}`, `,"required":["s"]`, nil, `{"s":"x"}`},
+		{"default of another type", `{"s":{"type":"string","default":7}}`, `,"required":["s"]`, nil, `lacks "s"`},
+		{"default too long", `{"s":{"type":"string","default":"xx","maxLength":1}}`, "", nil, `{}`},
+		{"default no choice", `{"s":{"type":"string","enum":["a"],"default":"b"}}`, "", nil, `{}`},
+		{"default null", `{"s":{"type":"string","default":null}}`, "", nil, `{}`},
+		{"length in characters", `{"s":{"type":"string","maxLength":3,"minLength":3}}`, "", content{"s": "äö😀"}, `{"s":"äö😀"}`},
+		{"too long", `{"s":{"type":"string","maxLength":3}}`, "", content{"s": secret}, `"s" is longer than 3 characters`},
+		{"too short", `{"s":{"type":"string","minLength":7}}`, "", content{"s": secret}, `"s" is shorter than 7 characters`},
+		{"pattern", `{"s":{"type":"string","pattern":"^[a-z]+$"}}`, "", content{"s": secret}, `"s" does not match the pattern ^[a-z]+$`},
+		{"pattern anywhere", `{"s":{"type":"string","pattern":"[0-9]"}}`, "", content{"s": secret}, `{"s":"s3cret"}`},
+		{"pattern not for us", `{"s":{"type":"string","pattern":"^(?!a)"}}`, "", content{"s": "a"}, `{"s":"a"}`},
+		{"email", `{"s":{"type":"string","format":"email"}}`, "", content{"s": "ann@a.example"}, `{"s":"ann@a.example"}`},
+		{"no email", `{"s":{"type":"string","format":"email"}}`, "", content{"s": secret}, `"s" is not of format email`},
+		{"email with name", `{"s":{"type":"string","format":"email"}}`, "", content{"s": "Ann <ann@a.example>"}, `"s" is not of format email`},
+		{"uri", `{"s":{"type":"string","format":"uri"}}`, "", content{"s": "https://a.example/x?y#z"}, `{"s":"https://a.example/x?y#z"}`},
+		{"urn", `{"s":{"type":"string","format":"uri"}}`, "", content{"s": "urn:isbn:1"}, `{"s":"urn:isbn:1"}`},
+		{"no uri", `{"s":{"type":"string","format":"uri"}}`, "", content{"s": "/a/b"}, `"s" is not of format uri`},
+		{"uri with blank", `{"s":{"type":"string","format":"uri"}}`, "", content{"s": "https://a.example/a b"}, `"s" is not of format uri`},
+		{"date", `{"s":{"type":"string","format":"date"}}`, "", content{"s": "2024-02-29"}, `{"s":"2024-02-29"}`},
+		{"no date", `{"s":{"type":"string","format":"date"}}`, "", content{"s": "2023-02-29"}, `"s" is not of format date`},
+		{"date-time", `{"s":{"type":"string","format":"date-time"}}`, "", content{"s": "2024-02-29T12:00:00.5+01:00"}, `{"s":"2024-02-29T12:00:00.5+01:00"}`},
+		{"no date-time", `{"s":{"type":"string","format":"date-time"}}`, "", content{"s": "2024-02-29 12:00"}, `"s" is not of format date-time`},
+		{"other format", `{"s":{"type":"string","format":"phone"}}`, "", content{"s": secret}, `{"s":"s3cret"}`},
+		{"choice", `{"s":{"type":"string","oneOf":[{"const":"a","title":"A"}]}}`, "", content{"s": "A"}, `"s" is none of the choices`},
+		{"integer written as number", `{"i":{"type":"integer"}}`, "", content{"i": 2.0}, `{"i":2}`},
+		{"integer of exponents", `{"i":{"type":"integer"}}`, "", content{"i": json.Number("1.5e1")}, `{"i":1.5e1}`},
+		{"no integer", `{"i":{"type":"integer"}}`, "", content{"i": 2.5}, `"i" is not of type integer`},
+		{"big", `{"i":{"type":"integer","minimum":9007199254740993,"maximum":18446744073709551616}}`, "", content{"i": json.Number("18446744073709551616")}, `{"i":18446744073709551616}`},
+		{"too big", `{"i":{"type":"integer","maximum":18446744073709551616}}`, "", content{"i": json.Number("18446744073709551617")}, `"i" is more than 18446744073709551616`},
+		{"too small", `{"i":{"type":"integer","minimum":9007199254740993}}`, "", content{"i": json.Number("9007199254740992")}, `"i" is less than 9007199254740993`},
+		{"beyond measure", `{"i":{"type":"integer"}}`, "", content{"i": json.Number("1e999999999")}, `"i" has too many digits`},
+		{"fraction", `{"n":{"type":"number","maximum":0.3}}`, "", content{"n": json.Number("0.30000000000000001")}, `"n" is more than 0.3`},
+		{"too many", `{"m":{"type":"array","items":{"enum":["a","b"]},"maxItems":1}}`, "", content{"m": []string{"a", "b"}}, `"m" has more than 1 element`},
+		{"too few", `{"m":{"type":"array","items":{"enum":["a","b"]},"minItems":2}}`, "", content{"m": []string{"a"}}, `"m" has fewer than 2 elements`},
+		{"twice", `{"m":{"type":"array","items":{"enum":["a","b"]}}}`, "", content{"m": []string{"a", "a"}}, `"m" has an element twice`},
+		{"element", `{"m":{"type":"array","items":{"enum":["a","b"]}}}`, "", content{"m": []string{secret}}, `"m" has an element that is none of the choices`},
+		{"element of another type", `{"m":{"type":"array","items":{"type":"string"}}}`, "", content{"m": []any{1}}, `"m" has an element that is not of type string`},
+		{"free list", `{"m":{"type":"array","items":{"type":"string"}}}`, "", content{"m": []string{"x"}}, `{"m":["x"]}`},
+		{"unknown", `{}`, "", content{"u": 1}, `{"u":1}`},
+		{"unknown, open", `{}`, `,"additionalProperties":true`, content{"u": 1}, `{"u":1}`},
+		{"unknown, closed", `{}`, `,"additionalProperties":false`, content{"u": secret}, `"u" was not asked for`},
+		{"no JSON", `{}`, "", content{"u": func() {}}, `"u" is no JSON value`},
+		{"two readings", `{}`, "", content{"u": json.RawMessage(`{"a":1,"a":2}`)}, `"u" is no JSON value`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			filled, err := formOf(test.properties, test.more).Fill(test.content)
+			if err == nil {
+				got, err := json.Marshal(filled)
+				if err != nil || string(got) != test.want {
+					t.Errorf("filled %s, %v, want %s", got, err, test.want)
+				}
+				return
+			}
+			var wrong *mcp.FieldError
+			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestFillInvalidForm(t *testing.T) {
+	if _, err := formOf(`{"f":{"type":"object"}}`).Fill(nil); err == nil {
+		t.Error("no error")
+	}
+	for _, params := range []*mcp.ElicitParams{nil, {}} {
+		got, err := (&mcp.ElicitRequest{Params: params}).Fill(map[string]any{"a": 1})
+		if err != nil || len(got) != 1 {
+			t.Errorf("filled %v, %v", got, err)
+		}
+	}
+	if _, err := (&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: func() {}}}).Fill(nil); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestParse(t *testing.T) {
+	low := json.Number("3")
+	colors := []mcp.Choice{{Value: "#f00", Title: "Red"}, {Value: "#0f0", Title: "Green, light"}, {Value: "#00f", Title: "Blue"}}
+	color := mcp.FormField{Name: "f", Type: "string", Choices: colors}
+	several := mcp.FormField{Name: "f", Type: "array", Choices: colors, Multiple: true}
+	numbers := mcp.FormField{Name: "f", Type: "string", Choices: []mcp.Choice{{Value: "2", Title: "2"}, {Value: "1", Title: "1"}, {Value: "x", Title: "x"}}}
+	alike := mcp.FormField{Name: "f", Type: "string", Choices: []mcp.Choice{{Value: "a", Title: "Same"}, {Value: "b", Title: "same"}}}
+	email := mcp.FormField{Name: "f", Type: "string", Format: "email"}
+	free := mcp.FormField{Name: "f", Type: "array"}
+	for _, test := range []struct {
+		field mcp.FormField
+		text  string
+		want  any // or nil
+	}{
+		{mcp.FormField{Type: "string"}, " x ", " x "},
+		{mcp.FormField{Type: "string"}, "", ""},
+		{email, "ann@a.example", "ann@a.example"},
+		{email, "ann", nil},
+		{mcp.FormField{Type: "boolean"}, " YES ", true},
+		{mcp.FormField{Type: "boolean"}, "0", false},
+		{mcp.FormField{Type: "boolean"}, "maybe", nil},
+		{mcp.FormField{Type: "boolean"}, "", nil},
+		{mcp.FormField{Type: "number"}, " +1.5 ", json.Number("1.5")},
+		{mcp.FormField{Type: "number"}, "1e3", json.Number("1e3")},
+		{mcp.FormField{Type: "number"}, "0x10", nil},
+		{mcp.FormField{Type: "number"}, "", nil},
+		{mcp.FormField{Type: "number"}, "NaN", nil},
+		{mcp.FormField{Type: "number"}, `"1"`, nil},
+		{mcp.FormField{Type: "number"}, `[1]`, nil},
+		{mcp.FormField{Type: "number"}, "1e999999999", nil},
+		{mcp.FormField{Type: "integer"}, "18446744073709551617", json.Number("18446744073709551617")},
+		{mcp.FormField{Type: "integer"}, "1.5", nil},
+		{mcp.FormField{Type: "integer", Minimum: &low}, "2", nil},
+		{color, "#0f0", "#0f0"},
+		{color, " blue ", "#00f"},
+		{color, "2", "#0f0"},
+		{color, "0", nil},
+		{color, "4", nil},
+		{color, "", nil},
+		{color, "pink", nil},
+		{numbers, "1", "1"},
+		{numbers, "3", nil},
+		{alike, "same", nil},
+		{alike, "b", "b"},
+		{several, "red, 3", []string{"#f00", "#00f"}},
+		{several, "green, light", []string{"#0f0"}},
+		{several, "", []string{}},
+		{several, "red, red", nil},
+		{several, "red, pink", nil},
+		{free, "a , b", []string{"a", "b"}},
+		{mcp.FormField{Type: "secret"}, "a", nil},
+	} {
+		got, err := test.field.Parse(test.text)
+		if test.want == nil {
+			var wrong *mcp.FieldError
+			if !errors.As(err, &wrong) || wrong.Field != test.field.Name {
+				t.Errorf("%s %q: %v, error %v", test.field.Type, test.text, got, err)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s %q: %#v, %v, want %#v", test.field.Type, test.text, got, err, test.want)
+		}
+	}
+}
+
+// A form comes through unchanged in both eras, and its answer goes back filled.
+func TestFormEverywhere(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		got, err := granted(t, revision, p, &mcp.ClientOptions{
+			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				value, err := r.Fields[1].Parse("2")
+				return accept(map[string]any{r.Fields[1].Name: value}), err
+			},
+		}, "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean","default":true},"a":{"type":"string","enum":["x","y"]}}}}`)
+		if want := `{"action":"accept","content":{"a":"y","b":true}}`; err != nil || got != want {
+			t.Errorf("the server got %s, %v", got, err)
+		}
+	})
+}
+
+func FuzzForm(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"const":"x"}]},"default":["x"]}},"required":["a"]}`, "x")
+	f.Add(`{"properties":{"a":{"type":"number","minimum":1e2,"default":"1"}}}`, "1e300")
+	f.Fuzz(func(t *testing.T, schema, text string) {
+		r := &mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)}}
+		_, _ = r.Fill(map[string]any{"a": text})
+		for _, kind := range []string{"string", "number", "integer", "boolean", "array"} {
+			field := mcp.FormField{Name: "a", Type: kind, Pattern: text, Choices: []mcp.Choice{{Value: "1", Title: text}}}
+			if value, err := field.Parse(text); err == nil {
+				if _, err := json.Marshal(value); err != nil {
+					t.Errorf("%q became %v, which is no JSON", text, value)
+				}
+			}
+		}
+	})
+}
