@@ -198,6 +198,7 @@ func (c *Client) Close() error {
 	}
 	c.mu.Unlock()
 	c.wg.Wait()
+	c.opts.Cache.leave(c)
 	return nil
 }
 

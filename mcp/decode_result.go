@@ -71,6 +71,11 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 		switch string(key) {
 		case "contents":
 			res.Contents, err = decodeEach(key, value, decodeContentsOf)
+		case "ttlMs":
+			ttl, _ := decodeInteger(key, value) // a hint, and no more
+			res.TTLMs = int(ttl)
+		case "cacheScope":
+			res.CacheScope, _ = jsonscan.String(value)
 		case "_meta":
 			res.Meta, err = decodeAs[Meta](key, value)
 		default:

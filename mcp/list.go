@@ -24,12 +24,18 @@ type list[T any] struct {
 	key func(*T) string
 	// max bounds the items; 0: by nothing but their bytes.
 	max int
+	// cached says that the protocol lets the pages be kept.
+	cached bool
 }
 
 // A listPage is one page of a list.
 type listPage[T any] struct {
+	freshness
 	items []*T
 	next  json.RawMessage // the cursor of the next one as the server wrote it; nil on the last
+	bytes int
+	life  *life
+	kept  bool // it is from the cache
 }
 
 // A pager reads the pages of a list one after the other.
@@ -38,102 +44,159 @@ type pager[T any] struct {
 	list   *list[T]
 	until  time.Time // bounds all pages; zero: each has a time of its own
 
-	cursor json.RawMessage // of the next page; nil: the first
-	source *life           // where it came from
-	ended  bool
-	pages  int
-	items  int
-	size   int64
-	seen   map[string]bool // cursors
-
+	fresh    bool            // the cache is not looked at
+	cursor   json.RawMessage // of the next page; nil: the first
+	source   *life           // where it came from; nil: from the cache
+	ended    bool
+	pages    int
+	items    int
+	bytes    int64
+	seen     map[string]bool // cursors
 	restarts int
+
+	stalest  freshness // of the pages with a hint
+	unhinted bool      // there was a page without one
 }
 
 // next reads one page. Restarted says that it is the first one again, because
 // the server does not know the cursor any more.
-func (p *pager[T]) next(ctx context.Context) (items []*T, restarted bool, err error) {
+func (p *pager[T]) next(ctx context.Context, l *life) (items []*T, restarted bool, err error) {
 	for {
-		result, l, err := p.fetch(ctx)
-		if err == nil {
-			items, err = p.take(result, l)
-			return items, restarted, err
+		page, ok := p.keptPage(ctx, l)
+		if !ok {
+			page, err = p.ask(ctx, l)
 		}
-		if !p.outlived(err, l) {
+		if err == nil {
+			err = p.count(&page)
+			return page.items, restarted, err
+		}
+		if !p.outlived(err, page.life) {
 			return nil, restarted, err
 		}
 		p.restart()
-		restarted = true
+		restarted, err = true, nil
 	}
 }
 
-// fetch asks for one page.
-func (p *pager[T]) fetch(ctx context.Context) (json.RawMessage, *life, error) {
+// keptPage returns the next page if it is in the cache.
+func (p *pager[T]) keptPage(ctx context.Context, l *life) (page listPage[T], ok bool) {
+	if !p.list.cached || p.fresh || !l.modern() || ctx.Err() != nil {
+		return page, false
+	}
+	result, freshness := p.client.fetch(p.request()).kept()
+	if result == nil {
+		return page, false
+	}
+	page, err := p.decode(result, true)
+	page.freshness, page.life, page.kept = freshness, l, true
+	return page, err == nil
+}
+
+func (p *pager[T]) request() *request {
 	c := p.client
 	until := p.until
 	if until.IsZero() {
 		until = time.Now().Add(c.opts.CallTimeout)
 	}
-	return c.send(ctx, &request{
+	return &request{
 		method: p.list.method,
 		params: [numParams]member{{"cursor", p.cursor}},
 		idle:   c.opts.IdleTimeout,
 		total:  c.opts.CallTimeout,
 		until:  until,
-	})
+	}
+}
+
+// ask asks the server for the next page. With an error the page tells the life.
+func (p *pager[T]) ask(ctx context.Context, l *life) (page listPage[T], err error) {
+	r := p.request()
+	var f *fetch
+	if p.list.cached && l.modern() {
+		f = p.client.fetch(r)
+		f.begin()
+		defer f.end()
+	}
+	result, l, err := p.client.send(ctx, r)
+	if err != nil {
+		if f != nil && p.cursor != nil && refusedParams(err) {
+			p.client.opts.Cache.forget(p.client, f.topic)
+		}
+		return listPage[T]{life: l}, err
+	}
+	var fresh freshness
+	if l.modern() {
+		fresh = freshnessOf(result)
+	}
+	page, err = p.decode(result, l.modern())
+	page.freshness, page.life = fresh, l
+	if err == nil && f != nil {
+		f.keep(result, fresh)
+	}
+	return page, err
 }
 
 // outlived reports whether a page was refused because of a cursor that the
-// server does not know any more, though it was good once: it is of an earlier
-// connection. Then the list has to be read from the beginning.
+// server does not know any more, though it was good once: it is from the cache
+// or of an earlier connection. Then the list has to be read from the beginning.
 func (p *pager[T]) outlived(err error, l *life) bool {
 	return p.cursor != nil && l != p.source && refusedParams(err) && p.restarts < maxListings
 }
 
+// restart goes back to the first page, this time from the server.
 func (p *pager[T]) restart() {
+	p.fresh = true
 	p.cursor, p.source, p.seen = nil, nil, nil
-	p.pages, p.items, p.size = 0, 0, 0
+	p.pages, p.items, p.bytes = 0, 0, 0
+	p.stalest, p.unhinted = freshness{}, false
 	p.restarts++
 }
 
-// take takes the answer to fetch.
-func (p *pager[T]) take(result json.RawMessage, l *life) ([]*T, error) {
+// count counts a page, within the limits.
+func (p *pager[T]) count(page *listPage[T]) error {
 	c := p.client
-	page, err := p.decode(result, l.modern())
-	if err != nil {
-		return nil, err
-	}
 	p.pages++
 	p.items += len(page.items)
-	p.size += int64(len(result))
+	p.bytes += int64(page.bytes)
+	switch {
+	case !page.hinted:
+		p.unhinted = true
+	case !p.stalest.hinted || page.until().Before(p.stalest.until()):
+		p.stalest = page.freshness
+	}
 	next := string(page.next)
+	var err error
 	switch {
 	case p.list.max > 0 && p.items > p.list.max:
 		err = &LimitError{p.list.member + " of a server", int64(p.list.max)}
-	case p.size > c.opts.MaxCatalog:
+	case p.bytes > c.opts.MaxCatalog:
 		err = &LimitError{"bytes of " + p.list.method, c.opts.MaxCatalog}
-	case page.next == nil || !l.modern() && next == `""`:
+	case page.next == nil || !page.life.modern() && next == `""`:
 		// To older revisions an empty cursor is none; from 2026-07-28 on it is
 		// one like all others.
 		p.ended = true
-		return page.items, nil
+		return nil
 	case p.pages == c.opts.MaxPages:
 		err = &LimitError{"pages of " + p.list.method, int64(c.opts.MaxPages)}
 	case p.seen[next]:
-		return nil, p.invalid("nextCursor", errors.New("the server's pages go round in circles"))
+		return p.invalid("nextCursor", errors.New("the server's pages go round in circles"))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("mcp: server %q: %w", c.name, err)
+		return fmt.Errorf("mcp: server %q: %w", c.name, err)
 	}
 	if p.seen == nil {
 		p.seen = make(map[string]bool)
 	}
 	p.seen[next] = true
-	p.cursor, p.source = page.next, l
-	return page.items, nil
+	p.cursor, p.source = page.next, page.life
+	if page.kept {
+		p.source = nil
+	}
+	return nil
 }
 
 // decode decodes one page.
 func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T], err error) {
+	page.bytes = len(result)
 	found := false
 	kind := kindComplete
 	walk := jsonscan.Walk(result)
@@ -191,20 +254,34 @@ func (p *pager[T]) invalid(path string, err error) error {
 	return &ProtocolError{Server: p.client.name, Method: p.list.method, Path: path, Err: err}
 }
 
-// all reads all pages, and returns how many they were.
-func (p *pager[T]) all(ctx context.Context) (items []*T, pages int, err error) {
+// whole reads all pages: from the cache if it has them all, and otherwise from the
+// server, since pages of two lists must not be mixed.
+func (p *pager[T]) whole(ctx context.Context, l *life) (items []*T, err error) {
 	items = []*T{}
 	for !p.ended {
-		page, restarted, err := p.next(ctx)
+		page, ok := p.keptPage(ctx, l)
+		if !ok || p.count(&page) != nil {
+			break
+		}
+		items = append(items, page.items...)
+	}
+	if p.ended {
+		return items, nil
+	}
+	p.restart()
+	p.restarts = 0
+	items = items[:0]
+	for !p.ended {
+		page, restarted, err := p.next(ctx, l)
 		if err != nil {
-			return nil, p.pages, err
+			return nil, err
 		}
 		if restarted {
 			items = items[:0]
 		}
 		items = append(items, page...)
 	}
-	return items, p.pages, nil
+	return items, nil
 }
 
 // each yields the items of a list, and reads its pages as they are needed.
@@ -212,19 +289,17 @@ func each[T any](ctx context.Context, c *Client, l *list[T]) iter.Seq2[*T, error
 	return func(yield func(*T, error) bool) {
 		p := &pager[T]{client: c, list: l}
 		yielded := make(map[string]bool)
-		var known map[string]bool // what was yielded before the list began anew
+		again := false // what was yielded may come again
 		for !p.ended {
-			items, restarted, err := p.nextPage(ctx)
+			items, restarted, err := p.use(ctx)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if restarted {
-				known = yielded
-			}
+			again = again || restarted
 			for _, item := range items {
 				key := l.key(item)
-				if known[key] {
+				if again && yielded[key] {
 					continue
 				}
 				yielded[key] = true
@@ -236,9 +311,9 @@ func each[T any](ctx context.Context, c *Client, l *list[T]) iter.Seq2[*T, error
 	}
 }
 
-// nextPage is next as a use of the client that Shutdown waits for. A server
-// without the list is not asked.
-func (p *pager[T]) nextPage(ctx context.Context) (items []*T, restarted bool, err error) {
+// use is next as a use of the client that Shutdown waits for. A server without
+// the list is not asked.
+func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err error) {
 	c := p.client
 	if err := c.enter(); err != nil {
 		return nil, false, c.explain(&request{method: p.list.method}, err)
@@ -252,5 +327,5 @@ func (p *pager[T]) nextPage(ctx context.Context) (items []*T, restarted bool, er
 		p.ended = true
 		return nil, false, nil
 	}
-	return p.next(ctx)
+	return p.next(ctx, l)
 }

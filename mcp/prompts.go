@@ -18,6 +18,7 @@ var promptList = &list[Prompt]{
 	offered: func(caps *ServerCapabilities) bool { return caps.Prompts != nil },
 	decode:  decodePrompt,
 	key:     func(p *Prompt) string { return p.Name },
+	cached:  true,
 }
 
 // Prompts yields the server's prompts as [Client.Resources] does its resources.

@@ -26,6 +26,7 @@ var resourceList = &list[Resource]{
 	offered: func(caps *ServerCapabilities) bool { return caps.Resources != nil },
 	decode:  decodeListedResource,
 	key:     func(r *Resource) string { return r.URI },
+	cached:  true,
 }
 
 var templateList = &list[ResourceTemplate]{
@@ -35,6 +36,7 @@ var templateList = &list[ResourceTemplate]{
 	offered: resourceList.offered,
 	decode:  decodeResourceTemplate,
 	key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
+	cached:  true,
 }
 
 // Resources yields the server's resources, in its order. Pages are read as they
@@ -67,11 +69,28 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	defer c.leave()
 	read := &resourceRead{}
 	read.begin(c, methodReadResource, opts, member{"uri", appendQuoted(nil, uri)})
+	read.fetch = c.fetch(&read.request)
+	l, err := c.acquire(ctx, nil)
+	if err != nil {
+		return nil, c.explain(&read.request, err)
+	}
+	if l.modern() && ctx.Err() == nil && (opts == nil || !opts.Fresh) {
+		if raw, _ := read.fetch.kept(); raw != nil {
+			if _, err := read.decode(raw, l); err == nil {
+				return read.result, nil
+			}
+		}
+	}
+	read.fetch.begin()
+	defer read.fetch.end()
 	if err := read.run(ctx, read); err != nil {
 		if read.missing(err) {
 			err = &notFoundError{err}
 		}
 		return nil, err
+	}
+	if read.rounds == 1 {
+		read.fetch.keep(read.raw, read.freshness)
 	}
 	return read.result, nil
 }
@@ -79,11 +98,18 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 // A resourceRead is one ReadResource.
 type resourceRead struct {
 	exchange
+	fetch  *fetch
 	result *ReadResourceResult
+
+	raw       json.RawMessage // of the result
+	freshness freshness
 }
 
 // decode implements answer.
 func (r *resourceRead) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+	if r.raw = raw; l.modern() {
+		r.freshness = freshnessOf(raw)
+	}
 	r.result, need, err = decodeReadResult(raw, l.modern())
 	return need, err
 }

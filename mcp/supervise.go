@@ -68,6 +68,9 @@ func (c *Client) attempted() {
 
 // began publishes a new life.
 func (c *Client) began(l *life) {
+	if c.State().Connections > 0 {
+		c.opts.Cache.forgetAll(c, nil) // nobody announced what changed meanwhile
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {

@@ -23,6 +23,10 @@ type toolCache struct {
 	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
 	tools      []*Tool
 	byName     map[string]knownTool
+	begun      uint64 // how often the list was read, or begun to be read
+	reading    uint64 // the one of these that the tools are from
+	timed      bool   // they are good for a time only
+	goodTill   freshness
 }
 
 // A knownTool is a tool as last listed, what its calls repeat in headers, and
@@ -39,7 +43,9 @@ func newToolCache() toolCache {
 
 // Tools returns the server's tools, in its order. They are read once, all pages
 // of them, and again after the server announced a change or the connection was
-// renewed. Neither the tools nor what they point to may be changed.
+// renewed. A server of revision 2026-07-28 also says for how long they are good,
+// and if it neither does that nor announces changes they are read each time.
+// Neither the tools nor what they point to may be changed.
 //
 // A tool that is no valid tool at all is left out and logged. A list that ends
 // beyond a limit of [ClientOptions], or goes round in circles, is an error.
@@ -51,7 +57,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	if _, err := c.acquire(ctx, nil); err != nil {
 		return nil, err
 	}
-	if tools, ok := c.cachedTools(); ok {
+	begun, tools, ok := c.goodTools()
+	if ok {
 		return tools, nil
 	}
 	select {
@@ -61,7 +68,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, ctx.Err()), NotSent)
 	}
 	for attempt := 1; ; attempt++ {
-		if tools, ok := c.cachedTools(); ok {
+		if tools, ok := c.toolsSince(begun); ok {
 			return tools, nil
 		}
 		before := c.State()
@@ -73,8 +80,9 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			return nil, err
 		}
 		version, announced, mended := before.ToolsVersion, l.tap.announced(), l.tap.mended.Load()
+		reading := c.beginTools()
 		pages := c.toolPages()
-		tools, read, err := pages.all(ctx)
+		tools, err := pages.whole(ctx, l)
 		// The version tells too late: announcements are passed on one by one.
 		changed := !c.carriedBy(l) || l.tap.announced() != announced || l.tap.mended.Load() != mended
 		switch {
@@ -82,32 +90,70 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			continue // or pages of two lists might be mixed
 		case err != nil:
 			return nil, err
-		case changed && read > 1:
+		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(version, tools)
+		c.keepTools(version, reading, tools, pages, l)
 		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
 }
 
-func (c *Client) cachedTools() ([]*Tool, bool) {
+// goodTools returns the tools as last listed if they can be used, and otherwise
+// how often they had been listed.
+func (c *Client) goodTools() (begun uint64, tools []*Tool, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ok := c.state.Phase == Ready && c.tools.version == c.state.ToolsVersion
-	return slices.Clip(c.tools.tools), ok
+	t := &c.tools
+	ok = c.state.Phase == Ready && t.version == c.state.ToolsVersion && (!t.timed || t.goodTill.fresh())
+	return t.begun, slices.Clip(t.tools), ok
 }
 
-func (c *Client) keepTools(version uint64, tools []*Tool) {
+// toolsSince returns the tools if they can be used by somebody who came when they
+// had been listed so many times: what was asked for since then is news to him.
+func (c *Client) toolsSince(begun uint64) ([]*Tool, bool) {
+	_, tools, ok := c.goodTools()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &c.tools
+	news := c.state.Phase == Ready && t.version == c.state.ToolsVersion && t.reading > begun
+	if news {
+		tools = slices.Clip(t.tools)
+	}
+	return tools, ok || news
+}
+
+// beginTools counts a reading of the list.
+func (c *Client) beginTools() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tools.begun++
+	return c.tools.begun
+}
+
+func (c *Client) keepTools(version, reading uint64, tools []*Tool, pages *pager[Tool], l *life) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
 		schema, _ := t.InputSchema.(json.RawMessage)
 		headers, _ := paramHeaders(schema)
 		byName[t.Name] = knownTool{t, headers, newOutputSchema(t)}
 	}
+	goodTill := pages.stalest
+	if pages.unhinted && !l.announcesTools() {
+		goodTill = freshness{} // nobody will say when they are not
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tools.version, c.tools.tools, c.tools.byName = version, tools, byName
+	t := &c.tools
+	t.version, t.reading, t.tools, t.byName = version, reading, tools, byName
+	t.timed = l.modern() && (pages.stalest.hinted || !l.announcesTools())
+	t.goodTill = goodTill
+}
+
+// announcesTools reports whether the server says that it announces other tools.
+func (l *life) announcesTools() bool {
+	caps := l.info.Capabilities
+	return caps != nil && caps.Tools != nil && caps.Tools.ListChanged
 }
 
 // knownTool returns the tool as last listed; its Tool is nil if there is none.
@@ -117,8 +163,9 @@ func (c *Client) knownTool(name string) knownTool {
 	return c.tools.byName[name]
 }
 
-// forgetTools makes the next [Client.Tools] read the list again.
+// forgetTools makes the next [Client.Tools] read the list again, from the server.
 func (c *Client) forgetTools() {
+	c.opts.Cache.forget(c, topic{method: methodListTools})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tools.version = 0
@@ -137,6 +184,7 @@ func (c *Client) toolPages() *pager[Tool] {
 			offered: func(caps *ServerCapabilities) bool { return caps.Tools != nil },
 			decode:  decodeTool,
 			key:     func(t *Tool) string { return t.Name },
+			cached:  true,
 			max:     c.opts.MaxTools,
 		},
 		until: time.Now().Add(c.opts.CallTimeout),

@@ -252,6 +252,7 @@ func (c *Client) agreedOn(asked, filter []byte) {
 	c.topics.disagree("")
 	for uri := range resourcesOf(asked) {
 		if agreed[uri] {
+			c.forgetResource(uri) // it may have changed when nobody announced it
 			c.topics.agree(uri)
 		} else {
 			c.topics.fail(uri, WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of %q: %w", c.name, uri, errors.ErrUnsupported), Answered))
