@@ -46,6 +46,8 @@ type Client struct {
 	tokens atomic.Int64 // progress tokens given out
 	clocks clocks
 	tools  toolCache
+	level  logLevel
+	logs   logQueue
 }
 
 // NewClient returns a client for the server that t connects to. The name is
@@ -69,8 +71,10 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		wishes:    make(chan struct{}, maxWishes),
 		topics:    newTopics(),
 		tools:     newToolCache(),
+		level:     logLevel{telling: make(chan struct{}, 1)},
 	}
 	c.adoptRoots()
+	c.level.set(o.LogLevel)
 	return c
 }
 

@@ -1,8 +1,105 @@
 package mcp
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
 
-// Complete asks the server how an argument may go on.
+const (
+	methodComplete = "completion/complete"
+	// revision20250326 brought the capability. Servers before that may know
+	// the request without saying so.
+	revision20250326 = "2025-03-26"
+)
+
+// Complete asks the server how an argument of a prompt or a variable of a
+// resource template may go on. Who asks while the user types should do so
+// through a [Completer]. The Meta of params is sent if the options have none.
+//
+// An answer holds at most 100 values, as the protocol has it; more are cut off,
+// and HasMore is set then. The error is [errors.ErrUnsupported] if the server
+// does not complete, and otherwise as for [Client.CallTool].
 func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *RequestOptions) (*CompleteResult, error) {
-	panic("later")
+	ask, err := c.complete(ctx, params, opts)
+	if err != nil {
+		return nil, err
+	}
+	return ask.result, nil
+}
+
+func (c *Client) complete(ctx context.Context, params *CompleteParams, opts *RequestOptions) (*completion, error) {
+	if err := c.enter(); err != nil {
+		return nil, c.explain(&request{method: methodComplete}, err)
+	}
+	defer c.leave()
+	ask := &completion{}
+	if err := ask.prepare(c, params, opts); err != nil {
+		return nil, c.explain(&ask.request, WithOutcome(err, NotSent))
+	}
+	l, err := c.acquire(ctx, nil)
+	if err != nil {
+		return nil, c.explain(&ask.request, err)
+	}
+	if caps := l.info.Capabilities; l.info.ProtocolVersion >= revision20250326 && (caps == nil || caps.Completions == nil) {
+		return nil, c.explain(&ask.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
+	}
+	if err := ask.run(ctx, ask); err != nil {
+		return nil, err
+	}
+	return ask, nil
+}
+
+// A completion is one Complete.
+type completion struct {
+	exchange
+	result *CompleteResult
+	bytes  int // of the answer
+}
+
+func (a *completion) prepare(c *Client, params *CompleteParams, opts *RequestOptions) error {
+	a.request.method = methodComplete
+	ref, argument, others, err := encodeCompletion(params)
+	if err != nil {
+		return err
+	}
+	a.begin(c, methodComplete, opts, member{"ref", ref}, member{"argument", argument})
+	a.request.params[paramTask] = member{"context", others} // a completion is no task
+	if a.request.meta == nil {
+		a.request.meta = params.Meta
+	}
+	return nil
+}
+
+// decode implements answer.
+func (a *completion) decode(raw json.RawMessage, _ *life) (need *inputRequired, err error) {
+	a.bytes = len(raw)
+	a.result, err = decodeCompletion(raw)
+	return nil, err
+}
+
+// encodeCompletion writes what is to be completed.
+func encodeCompletion(params *CompleteParams) (ref, argument, others json.RawMessage, err error) {
+	if params == nil || params.Ref == nil {
+		return nil, nil, nil, errors.New("no reference to a prompt or a resource template")
+	}
+	quote := func(text string) json.RawMessage { return appendQuoted(nil, text) }
+	switch r := params.Ref; {
+	case r.Type == "ref/prompt" && r.Name != "" && r.URI == "":
+		ref = object(member{"type", quote(r.Type)}, member{"name", quote(r.Name)})
+	case r.Type == "ref/resource" && r.URI != "" && r.Name == "":
+		ref = object(member{"type", quote(r.Type)}, member{"uri", quote(r.URI)})
+	default:
+		return nil, nil, nil, fmt.Errorf("the reference of type %q needs a name if it is ref/prompt and a URI if it is ref/resource", r.Type)
+	}
+	if params.Argument.Name == "" {
+		return nil, nil, nil, errors.New("no name of an argument")
+	}
+	argument = object(member{"name", quote(params.Argument.Name)}, member{"value", quote(params.Argument.Value)})
+	if params.Context != nil && len(params.Context.Arguments) > 0 {
+		arguments, _ := json.Marshal(params.Context.Arguments) // strings always encode, with sorted keys
+		others = object(member{"arguments", arguments})
+	}
+	return ref, argument, others, nil
 }

@@ -22,6 +22,7 @@ type life struct {
 	info    *sdk.InitializeResult
 	ended   chan struct{} // closed when the session has ended
 	roots   int           // changes of the roots before it began
+	leveled bool          // it was told what to log; guarded by the token for telling
 	meta    []byte        // members of _meta in every request, each followed by a comma
 
 	pulse pulse

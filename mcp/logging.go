@@ -3,13 +3,50 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
+
+const (
+	methodSetLevel = "logging/setLevel"
+	metaLogLevel   = "io.modelcontextprotocol/logLevel"
+
+	// maxLogQueue bounds the messages that wait for a slow Log, and maxLogBytes
+	// what they hold; the last one always has room.
+	maxLogQueue = 256
+	maxLogBytes = 4 << 20
+	// maxLogText is how much of a message goes to a Logger.
+	maxLogText = 4 << 10
+)
+
+// logLevels are the severities of RFC 5424, the least first, and how they are
+// called in slog.
+var logLevels = []struct {
+	name  LoggingLevel
+	level slog.Level
+}{
+	{"debug", slog.LevelDebug},
+	{"info", slog.LevelInfo},
+	{"notice", slog.LevelInfo + 2},
+	{"warning", slog.LevelWarn},
+	{"error", slog.LevelError},
+	{"critical", slog.LevelError + 2},
+	{"alert", slog.LevelError + 4},
+	{"emergency", slog.LevelError + 6},
+}
 
 // A LogMessage is one message that a server logged.
 type LogMessage struct {
 	// Server is the name of the server, as given to [NewClient].
 	Server string
-	// Level is the severity.
+	// Level is the severity, as the server calls it.
 	Level LoggingLevel
 	// Logger is the server's name for what logged it. It may be empty.
 	Logger string
@@ -20,9 +57,268 @@ type LogMessage struct {
 	Dropped int
 }
 
-// SetLogLevel asks the server for log messages of this severity and above, now
-// and on later connections. The empty level asks for none.
-func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error { panic("later") }
+// validLevel says what is wrong with a level that is none.
+func validLevel(level LoggingLevel) error {
+	var names []string
+	for _, l := range logLevels {
+		if l.name == level {
+			return nil
+		}
+		names = append(names, string(l.name))
+	}
+	return fmt.Errorf("%q is no log level: it is one of %s", level, strings.Join(names, ", "))
+}
 
-// logged takes a log message.
-func (t *tap) logged(params json.RawMessage) {}
+// A logLevel is what a client wants its server to log.
+type logLevel struct {
+	telling chan struct{} // holds a token while a server is told
+
+	mu    sync.Mutex // guards the following
+	level LoggingLevel
+	meta  []byte // a member of _meta with a comma; nil: none
+}
+
+func (w *logLevel) set(level LoggingLevel) {
+	var meta []byte
+	if level != "" {
+		meta = fmt.Appendf(nil, "%q:%q,", metaLogLevel, level)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.level, w.meta = level, meta
+}
+
+func (w *logLevel) get() (LoggingLevel, []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.level, w.meta
+}
+
+// SetLogLevel asks the server for log messages of this severity and above, now
+// and on later connections: "debug", "info", "notice", "warning", "error",
+// "critical", "alert" or "emergency". The empty level asks for none.
+//
+// It does not connect. A server of revision 2026-07-28 learns of the level with
+// each request. An older one is told at once, and with each new connection, if it
+// offers to be told; what it answers is the error. It cannot be told to log
+// nothing, so that the empty level asks it for emergencies if it was asked for
+// more on this connection. It may log of its own accord if it was never told.
+func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
+	r := &request{method: methodSetLevel}
+	if level != "" {
+		if err := validLevel(level); err != nil {
+			return c.explain(r, WithOutcome(err, NotSent))
+		}
+	}
+	if err := c.enter(); err != nil {
+		return c.explain(r, err)
+	}
+	defer c.leave()
+	c.level.set(level)
+	c.mu.Lock()
+	l := c.current
+	c.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	return c.tellLevel(ctx, l)
+}
+
+// tellLevel tells a server of an older revision the present level. The last one
+// told is always the last one set.
+func (c *Client) tellLevel(ctx context.Context, l *life) error {
+	if caps := l.info.Capabilities; l.modern() || caps == nil || caps.Logging == nil {
+		return nil
+	}
+	r := &request{
+		method: methodSetLevel,
+		idle:   c.opts.IdleTimeout,
+		total:  c.opts.IdleTimeout,
+		until:  time.Now().Add(c.opts.IdleTimeout),
+	}
+	select {
+	case c.level.telling <- struct{}{}:
+		defer func() { <-c.level.telling }()
+	case <-ctx.Done():
+		return c.explain(r, WithOutcome(ctx.Err(), NotSent))
+	}
+	level, _ := c.level.get()
+	if level == "" {
+		if !l.leveled {
+			return nil
+		}
+		level = logLevels[len(logLevels)-1].name
+	}
+	l.leveled = true
+	r.params[0] = member{"level", appendQuoted(nil, string(level))}
+	if _, err := c.sendOnce(ctx, l, r, &flight{}); err != nil {
+		return c.explain(r, err)
+	}
+	return nil
+}
+
+// greetWithLevel tells a server the level on a new connection, once that is
+// public: who sets another level from then on tells the server himself.
+func (c *Client) greetWithLevel(l *life) {
+	if level, _ := c.level.get(); level == "" {
+		return
+	}
+	l.watch.Go(func() {
+		if err := c.tellLevel(l.alive, l); err != nil && l.alive.Err() == nil {
+			c.opts.Logger.Warn("mcp: the server was not told what to log", "server", c.name, "error", err)
+		}
+	})
+}
+
+// A logQueue holds the messages on their way to Log.
+type logQueue struct {
+	mu       sync.Mutex // guards the following
+	messages []*LogMessage
+	bytes    int
+	dropped  int
+	running  bool // there is a goroutine that hands them on
+}
+
+// logged takes a log message. It does not wait.
+func (t *tap) logged(params json.RawMessage) {
+	m, err := decodeLogMessage(params)
+	if err != nil {
+		t.client.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", t.client.name, "error", err)
+		return
+	}
+	m.Server = t.client.name
+	q := &t.client.logs
+	if q.add(m) && !t.goes(t.client.handLogsOn) {
+		q.stop()
+	}
+}
+
+// add reports whether somebody has to hand the messages on.
+func (q *logQueue) add(m *LogMessage) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.messages) > 0 && (len(q.messages) == maxLogQueue || q.bytes+len(m.Data) > maxLogBytes) {
+		q.dropped++
+		q.takeLocked()
+	}
+	q.messages = append(q.messages, m)
+	q.bytes += len(m.Data)
+	start := !q.running
+	q.running = true
+	return start
+}
+
+func (q *logQueue) takeLocked() *LogMessage {
+	m := q.messages[0]
+	q.messages[0] = nil
+	q.messages = q.messages[1:]
+	q.bytes -= len(m.Data)
+	return m
+}
+
+// next returns the next message, or nil if that was all.
+func (q *logQueue) next() *LogMessage {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.messages) == 0 {
+		q.messages, q.running = nil, false
+		return nil
+	}
+	m := q.takeLocked()
+	m.Dropped, q.dropped = q.dropped, 0
+	return m
+}
+
+// stop drops what is left.
+func (q *logQueue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.messages, q.bytes, q.running = nil, 0, false
+}
+
+// handLogsOn runs until no message is left or the client is closed.
+func (c *Client) handLogsOn() {
+	for m := c.logs.next(); m != nil; m = c.logs.next() {
+		if c.closing.Err() != nil {
+			c.logs.stop()
+			return
+		}
+		c.handLogOn(m)
+	}
+}
+
+func (c *Client) handLogOn(m *LogMessage) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.opts.Logger.Error("mcp: the handler of log messages panicked", "server", c.name, "panic", r)
+		}
+	}()
+	if c.opts.Log != nil {
+		c.opts.Log(m)
+		return
+	}
+	level := slog.LevelInfo
+	for _, l := range logLevels {
+		if l.name == m.Level {
+			level = l.level
+		}
+	}
+	attrs := []slog.Attr{slog.String("server", c.name), slog.String("data", harmless(m.Data))}
+	if m.Logger != "" {
+		attrs = append(attrs, slog.String("logger", harmless(appendQuoted(nil, m.Logger))))
+	}
+	if m.Dropped > 0 {
+		attrs = append(attrs, slog.Int("dropped", m.Dropped))
+	}
+	c.opts.Logger.LogAttrs(c.closing, level, "mcp: the server logs", attrs...)
+}
+
+// harmless returns a JSON value as text that can be shown: cut, and with nothing
+// in it that moves a cursor or hides what stands there. Of a string it is the
+// contents.
+func harmless(data []byte) string {
+	text, ok := jsonscan.String(data)
+	if !ok {
+		text = string(data)
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if out.Len() >= maxLogText {
+			out.WriteString("…")
+			break
+		}
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, "\\u{%x}", r)
+		}
+	}
+	return out.String()
+}
+
+func decodeLogMessage(params json.RawMessage) (*LogMessage, error) {
+	m := &LogMessage{}
+	var level string
+	var err error
+	for key, value := range jsonscan.Fields(params) {
+		switch string(key) {
+		case "level":
+			err = decodeString(&level, key, value)
+		case "logger":
+			err = decodeString(&m.Logger, key, value)
+		case "data":
+			m.Data = value
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case level == "":
+		return nil, at("level", errMissing)
+	case m.Data == nil:
+		return nil, at("data", errMissing)
+	}
+	m.Level = LoggingLevel(level)
+	return m, nil
+}

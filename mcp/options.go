@@ -52,10 +52,13 @@ type ClientOptions struct {
 	// [Client.Request]. Default: none.
 	Extensions map[string]map[string]any
 	// LogLevel asks the server for log messages of this severity and above.
-	// Default: for none. See [Client.SetLogLevel].
+	// Default: for none, and so does a level that does not exist, which is
+	// logged. See [Client.SetLogLevel].
 	LogLevel LoggingLevel
 	// Log receives the server's log messages, in order, one at a time, on a
-	// goroutine of the connection. Default: they go to Logger.
+	// goroutine of the connection. If it is slow up to 256 wait, and no more
+	// than 4 MiB of them; the oldest give way. Default: they go to Logger, cut
+	// to 4 KiB and without control characters.
 	Log func(*LogMessage)
 	// Cache holds what the server allows to be kept, and can be shared between
 	// clients. Default: one of its own, of 4 MiB.
@@ -150,6 +153,12 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	orDefault(&c.MaxSampleRounds, defaultSampleRounds)
 	if c.Cache == nil {
 		c.Cache = NewCache(defaultCacheBytes)
+	}
+	if c.LogLevel != "" {
+		if err := validLevel(c.LogLevel); err != nil {
+			c.Logger.Warn("mcp: the server will not be asked to log", "error", err)
+			c.LogLevel = ""
+		}
 	}
 	return c
 }

@@ -75,9 +75,10 @@ type (
 	// A CompleteReference names the prompt ("ref/prompt") or the resource
 	// template ("ref/resource") in [CompleteParams].
 	CompleteReference = sdk.CompleteReference
-	// A CompleteArgument is the argument or variable, and what is typed of it.
+	// A CompleteArgument is the argument that is to be completed, and what there
+	// is of its value.
 	CompleteArgument = sdk.CompleteParamsArgument
-	// A CompleteContext holds the other arguments, as far as they are known.
+	// A CompleteContext holds the arguments that have their values already.
 	CompleteContext = sdk.CompleteContext
 	// A CompleteResult holds the values that a server suggests.
 	CompleteResult = sdk.CompleteResult

@@ -143,6 +143,10 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 	out := append(make([]byte, 0, size), `{"_meta":{`...)
 	empty := len(out)
 	out = append(out, l.meta...)
+	if _, own := r.meta[metaLogLevel]; l.modern() && !own {
+		_, level := l.tap.client.level.get()
+		out = append(out, level...)
+	}
 	if token != 0 {
 		out = append(out, `"progressToken":`...)
 		out = strconv.AppendInt(out, token, 10)

@@ -36,6 +36,7 @@ func (c *Client) supervise() {
 			born := time.Now()
 			c.began(l)
 			c.catchUpOnRoots(l)
+			c.greetWithLevel(l)
 			err = c.attend(l)
 			c.endLife(l, err)
 			if time.Since(born) >= healthyAfter || errors.Is(err, errRenewed) {

@@ -1,0 +1,216 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// typed are the parameters for the completion of what was typed.
+func typed(text string) *mcp.CompleteParams {
+	return &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "greet"},
+		Argument: mcp.CompleteArgument{Name: "who", Value: text},
+	}
+}
+
+// completes answers with what was typed and a star.
+func completes(c *mcptest.Call) {
+	var params mcp.CompleteParams
+	if err := json.Unmarshal(c.Params, &params); err != nil {
+		c.Error(-32602, err.Error())
+		return
+	}
+	c.Result(fmt.Sprintf(`{"completion":{"values":[%q]}}`, params.Argument.Value+"*"))
+}
+
+func TestComplete(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"completion/complete": mcptest.Result(
+			`{"completion":{"values":["a","b"],"total":9007199254740993,"hasMore":true},"_meta":{"k":1}}`)})
+		c := newClient(t, p.to(server), nil)
+		res, err := c.Complete(t.Context(), &mcp.CompleteParams{
+			Meta:     mcp.Meta{"m": 1},
+			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "file:///{path}"},
+			Argument: mcp.CompleteArgument{Name: "path", Value: "a\""},
+			Context:  &mcp.CompleteContext{Arguments: map[string]string{"owner": "ann"}},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := res.Completion
+		if !slices.Equal(got.Values, []string{"a", "b"}) || got.Total != 9007199254740993 || !got.HasMore || res.Meta["k"] != 1.0 {
+			t.Errorf("result %+v", res)
+		}
+		params := string(server.Received("completion/complete")[0].Params)
+		const want = `"ref":{"type":"ref/resource","uri":"file:///{path}"},"argument":{"name":"path","value":"a\""},"context":{"arguments":{"owner":"ann"}}}`
+		if !strings.HasSuffix(params, want) || !strings.Contains(params, `"m":1`) {
+			t.Errorf("params %s", params)
+		}
+	})
+}
+
+func TestCompleteCutsOff(t *testing.T) {
+	values := `"x"` + strings.Repeat(`,"x"`, 100)
+	server := featured(t, mcp.Revision20260728, mcptest.Script{"completion/complete": mcptest.Result(`{"completion":{"values":[` + values + `]}}`)})
+	res, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)
+	if err != nil || len(res.Completion.Values) != 100 || !res.Completion.HasMore {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// A server that does not complete is not asked, unless it is too old to say so.
+func TestCompleteUnsupported(t *testing.T) {
+	for _, revision := range eras() {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"completion/complete": completes})
+		_, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)
+		if !errors.Is(err, errors.ErrUnsupported) || !mcp.SafeToRetry(err) || !strings.Contains(err.Error(), `"scripted"`) {
+			t.Errorf("%s: error %v", revision, err)
+		}
+		wantCount(t, server, "completion/complete", 0)
+	}
+	server := mcptest.NewServer(t, mcptest.Handshake("2024-11-05", ""), mcptest.Script{"completion/complete": completes})
+	if _, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCompleteRefusesNonsense(t *testing.T) {
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
+	c := newClient(t, server, nil)
+	arg := mcp.CompleteArgument{Name: "x"}
+	for _, params := range []*mcp.CompleteParams{
+		nil,
+		{Argument: arg},
+		{Ref: &mcp.CompleteReference{Type: "ref/prompt"}, Argument: arg},
+		{Ref: &mcp.CompleteReference{Type: "ref/resource", Name: "x"}, Argument: arg},
+		{Ref: &mcp.CompleteReference{Type: "ref/other", Name: "x"}, Argument: arg},
+		{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}},
+	} {
+		_, err := c.Complete(t.Context(), params, nil)
+		wantOutcome(t, err, mcp.NotSent)
+		_, err = c.NewCompleter(nil).Complete(t.Context(), params)
+		wantOutcome(t, err, mcp.NotSent)
+	}
+	wantCount(t, server, "completion/complete", 0)
+}
+
+// The server is asked when the user has stopped typing, and once for each text.
+func TestCompleterDebounces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
+		c := newClient(t, server, nil)
+		ready(t, c)
+		box := c.NewCompleter(nil)
+		errs := make(chan error, 3)
+		for _, text := range []string{"a", "an", "ann"} {
+			go func() {
+				_, err := box.Complete(t.Context(), typed(text))
+				errs <- err
+			}()
+			time.Sleep(149 * time.Millisecond)
+			synctest.Wait()
+		}
+		for range 2 {
+			if err := <-errs; !errors.Is(err, mcp.ErrSuperseded) || !mcp.SafeToRetry(err) {
+				t.Errorf("error %v", err)
+			}
+		}
+		wantCount(t, server, "completion/complete", 0)
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+		wantCount(t, server, "completion/complete", 1)
+
+		start := time.Now()
+		res, err := box.Complete(t.Context(), typed("ann"))
+		if err != nil || res.Completion.Values[0] != "ann*" || time.Since(start) != 0 {
+			t.Errorf("%v, %v after %v", res, err, time.Since(start))
+		}
+		res.Completion.Values[0] = "changed"
+		if res, err = box.Complete(t.Context(), typed("ann")); err != nil || res.Completion.Values[0] != "ann*" {
+			t.Errorf("%v, %v", res, err)
+		}
+		wantCount(t, server, "completion/complete", 1)
+
+		other := typed("ann")
+		other.Context = &mcp.CompleteContext{Arguments: map[string]string{"x": "y"}}
+		if _, err := box.Complete(t.Context(), other); err != nil {
+			t.Error(err)
+		}
+		wantCount(t, server, "completion/complete", 2)
+	})
+}
+
+// A request that was sent is cancelled when it is superseded, and its answer
+// does not hide the newer one.
+func TestCompleterCancels(t *testing.T) {
+	for _, revision := range eras() {
+		synctest.Test(t, func(t *testing.T) {
+			server := featured(t, revision, mcptest.Script{"completion/complete": mcptest.Sequence(mcptest.Hang, completes)})
+			c := newClient(t, server, nil)
+			ready(t, c)
+			box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Second})
+			old := make(chan error, 1)
+			go func() {
+				_, err := box.Complete(t.Context(), typed("a"))
+				old <- err
+			}()
+			server.Await("completion/complete", 1)
+			res, err := box.Complete(t.Context(), typed("ab"))
+			if err != nil || res.Completion.Values[0] != "ab*" {
+				t.Errorf("%v, %v", res, err)
+			}
+			if err := <-old; !errors.Is(err, mcp.ErrSuperseded) {
+				t.Errorf("error %v", err)
+			}
+			server.Await("notifications/cancelled", 1)
+		})
+	}
+}
+
+func TestCompleterEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
+		box := newClient(t, server, nil).NewCompleter(&mcp.CompleterOptions{Delay: time.Hour})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := box.Complete(ctx, typed("a"))
+		wantOutcome(t, err, mcp.NotSent)
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, mcp.ErrSuperseded) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// What is kept is bounded in number and size.
+func TestCompleterForgets(t *testing.T) {
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
+	box := newClient(t, server, nil).NewCompleter(&mcp.CompleterOptions{Delay: -1})
+	ask := func(text string) {
+		t.Helper()
+		if _, err := box.Complete(t.Context(), typed(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 257 {
+		ask(fmt.Sprint(i))
+	}
+	ask("256")
+	wantCount(t, server, "completion/complete", 257)
+	ask("0")
+	wantCount(t, server, "completion/complete", 258)
+	long := strings.Repeat("x", 16<<10)
+	ask(long)
+	ask(long)
+	wantCount(t, server, "completion/complete", 260)
+}
