@@ -21,8 +21,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// typed is a result of tools/list with the tool "t" and its output schema.
-func typed(schema string) string {
+// withOutput is a result of tools/list with the tool "t" and its output schema.
+func withOutput(schema string) string {
 	return `{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":` + schema + `},{"name":"free","inputSchema":{}}]}`
 }
 
@@ -88,7 +88,7 @@ func TestOutputChecked(t *testing.T) {
 				continue
 			}
 			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/list": mcptest.Result(typed(test.schema)),
+				"tools/list": mcptest.Result(withOutput(test.schema)),
 				"tools/call": mcptest.Result(test.result),
 			})
 			c := newClient(t, p.to(server), nil)
@@ -136,7 +136,7 @@ func wantContent(t *testing.T, res *mcp.CallToolResult, raw string) {
 func TestOutputByRevision(t *testing.T) {
 	for revision, checked := range map[string]bool{"2024-11-05": false, "2025-03-26": false, "2025-06-18": true} {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 			"tools/call": mcptest.Result(structured(`{}`)),
 		})
 		c := newClient(t, server, nil)
@@ -149,7 +149,7 @@ func TestOutputByRevision(t *testing.T) {
 
 func TestSkipOutputCheck(t *testing.T) {
 	server := legacy(t, mcptest.Script{
-		"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+		"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 		"tools/call": mcptest.Result(structured(`{}`)),
 	})
 	c := newClient(t, server, &mcp.ClientOptions{SkipOutputCheck: true})
@@ -165,7 +165,7 @@ func TestOutputSchemaFetchesNothing(t *testing.T) {
 	t.Cleanup(canary.Close)
 	for _, schema := range []string{`{"$ref":"%s/a"}`, `{"$schema":"%s/a"}`, `{"$id":"%s/a","$ref":"b#/c"}`, `{"$dynamicRef":"%s/a"}`, `{"properties":{"n":{"$ref":"%s#x"}}}`} {
 		server := legacy(t, mcptest.Script{
-			"tools/list": mcptest.Result(typed(fmt.Sprintf(schema, canary.URL))),
+			"tools/list": mcptest.Result(withOutput(fmt.Sprintf(schema, canary.URL))),
 			"tools/call": mcptest.Result(structured(`{"n":1}`)),
 		})
 		c := newClient(t, server, nil)
@@ -183,7 +183,7 @@ func TestOutputSchemaFetchesNothing(t *testing.T) {
 func TestOutputListsOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 			"tools/call": mcptest.Sequence(text("x"), mcptest.Result(structured(`{"n":1}`)), mcptest.Result(structured(`{}`))),
 		})
 		c := newClient(t, p.to(server), nil)
@@ -275,13 +275,13 @@ func TestOutputAfterChange(t *testing.T) {
 			"tools/call": mcptest.Sequence(mcptest.Result(structured(`{"new":1}`)), announced(`{"new":1}`), announced(`{"old":1}`), announced(`{"old":1}`)),
 		})
 		c := newClient(t, p.to(server), nil)
-		list.Store(mcptest.Result(typed(`{"required":["old"]}`)))
+		list.Store(mcptest.Result(withOutput(`{"required":["old"]}`)))
 		wantTools(t, c, "t free")
 		_, err := call(t, c, "t")
 		wantOutputError(t, err, "", `the member "old"`)
 		wantCount(t, server, "tools/list", 1) // nothing has changed
 
-		list.Store(mcptest.Result(typed(`{"required":["new"]}`)))
+		list.Store(mcptest.Result(withOutput(`{"required":["new"]}`)))
 		mustCall(t, c, "t")
 		read := len(server.Received("tools/list"))
 		_, err = call(t, c, "t") // fits neither
@@ -300,7 +300,7 @@ func TestOutputAfterChangeIsSettled(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		synctest.Test(t, func(t *testing.T) {
 			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+				"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 				"tools/call": mcptest.Result(structured(`{}`)),
 			})
 			c := newClient(t, p.to(server), nil)
@@ -320,7 +320,7 @@ func TestOutputAfterChangeIsSettled(t *testing.T) {
 func TestOutputConcurrent(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": mcptest.Result(typed(`{"required":["n"]}`)),
+			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 			"tools/call": func(c *mcptest.Call) { c.Result(structured(fmt.Sprintf(`{"%c":1}`, "mn"[c.Number%2]))) },
 		})
 		c := newClient(t, p.to(server), nil)
@@ -353,7 +353,7 @@ func TestOutputConcurrent(t *testing.T) {
 func TestOutputCost(t *testing.T) {
 	counts(t)
 	server := newCanned(mcp.Revision20251125)
-	server["tools/list"] = typed(`{"properties":{"n":{"type":"integer"}}}`)
+	server["tools/list"] = withOutput(`{"properties":{"n":{"type":"integer"}}}`)
 	server[`"t"`], server[`"free"`] = structured(`{"n":1}`), structured(`{"n":1}`)
 	of := func(tool string, skip bool) cost {
 		c := newClient(t, &transport.Pipe{Serve: server.serve}, &mcp.ClientOptions{SkipOutputCheck: skip})
