@@ -52,8 +52,21 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 	defer c.leave()
 	call := &toolCall{}
 	call.prepare(c, name, args, opts)
+	var task *TaskOptions
+	if opts != nil {
+		task = opts.Task
+	}
+	if err := call.offerTask(ctx, task); err != nil {
+		return nil, err
+	}
+	defer c.tasks.leave(call.watch)
 	if err := call.run(ctx, call); err != nil {
 		return nil, err
+	}
+	if call.task != nil {
+		if err := call.await(ctx, call.task, opts); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.checkOutput(ctx, call.request.until, call.life, name, call.result); err != nil {
 		return nil, err
@@ -65,24 +78,35 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 type toolCall struct {
 	exchange
 	result *CallToolResult
-	life   *life // that result is of
+	task   *taskState // what the call has become; nil: no task
 	room   [48]byte
 }
 
 // prepare writes the request, but for what later rounds add.
 func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *CallToolOptions) {
+	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", args})
+	t.request.tool = name
+}
+
+// beginCall is begin with the options of a call.
+func (t *toolCall) beginCall(c *Client, method string, opts *CallToolOptions, params ...member) {
 	var o CallToolOptions
 	if opts != nil {
 		o = *opts
 	}
-	t.begin(c, methodCallTool, &RequestOptions{Progress: o.Progress, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, Meta: o.Meta},
-		member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", args})
-	t.request.tool = name
+	t.begin(c, method, &RequestOptions{Progress: o.Progress, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, Meta: o.Meta}, params...)
 }
 
 // decode implements answer.
 func (t *toolCall) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
-	t.life = l
+	if t.request.params[paramTask].value != nil {
+		if t.task, err = createdTask(raw); t.task != nil || err != nil {
+			return nil, err
+		}
+	}
 	t.result, need, err = decodeCallResult(raw, l.modern())
+	if err != nil && l.modern() && t.client.declaresTasks() && isTask(err) {
+		t.task, err = decodeTask(raw, true)
+	}
 	return need, err
 }

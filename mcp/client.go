@@ -48,6 +48,7 @@ type Client struct {
 	tools  toolCache
 	level  logLevel
 	logs   logQueue
+	tasks  taskWatches
 }
 
 // NewClient returns a client for the server that t connects to. The name is

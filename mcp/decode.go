@@ -131,7 +131,7 @@ const (
 	kindInputRequired = "input_required"
 )
 
-func unknownKind(kind string) error { return fmt.Errorf("%q is not known in this revision", kind) }
+func unknownKind(kind string) error { return unknownResult(kind) }
 
 // An inputRequired is what a server of revision 2026-07-28 wants to know before
 // it goes on with a call.
@@ -196,7 +196,14 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 		asked := need // or every answer would put it on the heap
 		return nil, &asked, nil
 	}
-	return nil, nil, at("resultType", unknownKind(kind))
+	return nil, nil, at("resultType", unknownResult(kind))
+}
+
+// An unknownResult is a resultType that means nothing here.
+type unknownResult string
+
+func (u unknownResult) Error() string {
+	return fmt.Sprintf("%q is not known in this revision", string(u))
 }
 
 // decodeRequests keeps the wishes of a server, or nil if it has none.

@@ -38,6 +38,7 @@ type exchange struct {
 	progress func(*ProgressParams) // may be nil
 	rounds   int                   // requests sent
 	life     *life                 // of the last one; nil if there was none
+	watch    *taskWatch            // if the request may become a task that reports progress
 
 	first flight // of the first round
 }

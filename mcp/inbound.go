@@ -50,7 +50,7 @@ func (t *tap) notice(method string, params json.RawMessage) {
 	switch method {
 	case "notifications/progress":
 		if !t.table.Progress(params) {
-			t.client.taskProgress(params)
+			t.taskProgress(params)
 		}
 	case "notifications/cancelled":
 		t.cancelled(params)

@@ -23,6 +23,7 @@ type life struct {
 	ended   chan struct{} // closed when the session has ended
 	roots   int           // changes of the roots before it began
 	leveled bool          // it was told what to log; guarded by the token for telling
+	tasks   taskAbilities // of revision 2025-11-25
 	meta    []byte        // members of _meta in every request, each followed by a comma
 
 	pulse pulse
@@ -215,6 +216,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	if l.modern() {
 		l.meta = c.requestMeta(l.info.ProtocolVersion)
 	}
+	l.tasks = t.taskAbilities(l.info.ProtocolVersion)
 	t.pulse.Store(&l.pulse)
 	go func() {
 		_ = l.session.Wait()

@@ -140,6 +140,9 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 	for _, m := range r.params {
 		size += len(m.key) + len(m.value) + 4
 	}
+	if !l.tasks.calls {
+		r.params[paramTask].value = nil // whatever the server before this one could
+	}
 	out := append(make([]byte, 0, size), `{"_meta":{`...)
 	empty := len(out)
 	out = append(out, l.meta...)

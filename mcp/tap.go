@@ -39,6 +39,7 @@ type tap struct {
 	changes  atomic.Int64          // announcements of other tools
 	listed   atomic.Int64          // of those, how many the list of tools takes account of
 	mended   atomic.Int64          // times that announcements may have been missed
+	reported atomic.Int64          // notifications of progress that belong to no request
 	pulse    atomic.Pointer[pulse] // nil during the handshake
 	modern   atomic.Bool           // revision 2026-07-28 is spoken
 

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"iter"
 	"time"
 )
@@ -17,15 +19,22 @@ const (
 	TaskInputRequired TaskStatus = "input_required"
 	// TaskCompleted: there is a result.
 	TaskCompleted TaskStatus = "completed"
-	// TaskFailed: there is an error instead.
+	// TaskFailed: there is an error instead, or in revision 2025-11-25 a result
+	// with IsError set.
 	TaskFailed TaskStatus = "failed"
 	// TaskCancelled: there will be no result.
 	TaskCancelled TaskStatus = "cancelled"
 )
 
+// Ended reports whether a task of this status will never change again.
+func (s TaskStatus) Ended() bool {
+	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
+}
+
 // A Task is work of a server that goes on after its request was answered.
 type Task struct {
 	// ID names the task. Who has it can resume the task, so it may be a secret.
+	// No error repeats it in its text.
 	ID string
 	// Status is how far the task is.
 	Status TaskStatus
@@ -36,21 +45,28 @@ type Task struct {
 	// TTL is how long after CreatedAt the server keeps the task.
 	// Zero: as long as it likes.
 	TTL time.Duration
-	// PollInterval is how often the server wants to be asked at most. Zero: the
-	// client's own interval.
+	// PollInterval is how often the server wants to be asked at most. The client
+	// never asks it more often than every 50 ms, nor less often than every 10
+	// min. Zero: the client's own interval, which is 1 s.
 	PollInterval time.Duration
 }
 
 // TaskOptions say what to do if a call becomes a task.
+//
+// A server of revision 2025-11-25 that offers tasks says of each tool whether
+// its calls can, or must, be tasks. CallTool asks for a task if it must be one,
+// and also if it can be one and there are TaskOptions. In revision 2026-07-28
+// it is the server who decides, if [ClientOptions].Tasks is set.
 type TaskOptions struct {
-	// TTL asks a server of revision 2025-11-25 to keep the task that long.
+	// TTL asks a server of revision 2025-11-25 to keep the task that long, in
+	// whole milliseconds. Zero leaves it to the server.
 	TTL time.Duration
 	// Update receives the task when it was made and whenever its status or its
 	// status message changes, on the caller's goroutine. Who stores the ID can
 	// come back to the task with [Client.ResumeTask].
 	Update func(*Task)
-	// Keep leaves the task to itself when the caller's context ends, instead of
-	// cancelling it.
+	// Keep leaves the task to itself when the caller's context or the time of
+	// the call ends, instead of cancelling it.
 	Keep bool
 }
 
@@ -60,32 +76,232 @@ type TaskError struct {
 	Server string
 	// Tool is the name of the tool; empty after [Client.ResumeTask].
 	Tool string
-	// Task is the task as last seen.
+	// Task is the task as last seen. Its status is empty if it never was.
 	Task *Task
-	// Err is why there is no result, or none yet.
+	// Err is why there is no result, or none yet: a [*ServerError] if the task
+	// failed or the server does not know it any more, a [*TimeoutError], the
+	// error of the caller's context, [ErrClosed], a [*ProtocolError], or what a
+	// handler such as Elicit returned.
 	Err error
+
+	gone bool // the server does not know the task
 }
 
-func (e *TaskError) Error() string { panic("later") }
+func (e *TaskError) Error() string {
+	what := "a task"
+	if e.Tool != "" {
+		what = "the task of " + e.Tool
+	}
+	if e.Task != nil && e.Task.Status != "" {
+		what += fmt.Sprintf(" (%s)", e.Task.Status)
+	}
+	return fmt.Sprintf("mcp: server %q: %s has no result: %v", e.Server, what, e.Err)
+}
+
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// Outcome returns [Answered] if the task has ended, or the server does not know
+// it any more, and [Unknown] if it may still run.
+func (e *TaskError) Outcome() Outcome {
+	if e.gone || e.Task != nil && e.Task.Status.Ended() {
+		return Answered
+	}
+	return Unknown
+}
 
 // ResumeTask waits for a task that a call began earlier, perhaps in another
-// process, and returns the result of that call.
+// process, and returns the result of that call, as [Client.CallTool] would. Its
+// errors about the task are [*TaskError]. A server of revision 2026-07-28 can be
+// asked only if [ClientOptions].Tasks is set, one of revision 2025-11-25 only if
+// it offers tasks; else the error is [errors.ErrUnsupported].
 func (c *Client) ResumeTask(ctx context.Context, id string, opts *CallToolOptions) (*CallToolResult, error) {
-	panic("later")
+	l, err := c.enterTasks(ctx, methodGetTask, id)
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	call := &toolCall{}
+	call.beginCall(c, methodGetTask, opts)
+	if !l.modern() {
+		call.watch = c.tasks.join()
+		defer c.tasks.leave(call.watch)
+	}
+	if err := call.await(ctx, &taskState{Task: Task{ID: id}}, opts); err != nil {
+		return nil, err
+	}
+	return call.result, nil
 }
 
-// Task asks the server how far a task is.
-func (c *Client) Task(ctx context.Context, id string) (*Task, error) { panic("later") }
+// Task asks the server how far a task is. It is subject to the same conditions
+// as [Client.ResumeTask].
+func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
+	if _, err := c.enterTasks(ctx, methodGetTask, id); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	r := c.taskRequest(methodGetTask, id)
+	raw, l, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := decodePolled(raw, id, l.modern())
+	if err != nil {
+		return nil, c.explain(r, err)
+	}
+	return &s.Task, nil
+}
 
-// CancelTask asks the server to end a task.
-func (c *Client) CancelTask(ctx context.Context, id string) error { panic("later") }
+// CancelTask asks the server to end a task, and returns when it has agreed. In
+// revision 2026-07-28 the task may go on for a while, or even to its end. It is
+// subject to the same conditions as [Client.ResumeTask]; a server of revision
+// 2025-11-25 must offer cancelling as well.
+func (c *Client) CancelTask(ctx context.Context, id string) error {
+	l, err := c.enterTasks(ctx, methodCancelTask, id)
+	if err != nil {
+		return err
+	}
+	defer c.leave()
+	if !l.modern() && !l.tasks.cancel {
+		return c.noTasks(methodCancelTask, "the server does not offer it")
+	}
+	_, _, err = c.send(ctx, c.taskRequest(methodCancelTask, id))
+	return err
+}
 
-// Tasks yields the tasks that the server knows. Only revision 2025-11-25 has
-// such a list.
-func (c *Client) Tasks(ctx context.Context) iter.Seq2[*Task, error] { panic("later") }
+// Tasks yields the tasks that the server knows, in its order, reading its list
+// page by page. A failure ends the sequence with an error. Only revision
+// 2025-11-25 has such a list, and not every server of it; else the error is
+// [errors.ErrUnsupported].
+func (c *Client) Tasks(ctx context.Context) iter.Seq2[*Task, error] {
+	return func(yield func(*Task, error) bool) {
+		r := c.taskRequest(methodListTasks, "")
+		seen := make(map[string]bool)
+		size := int64(0)
+		for pages := 1; ; pages++ {
+			tasks, bytes, next, err := c.taskPage(ctx, r)
+			size += bytes
+			for _, task := range tasks {
+				if !yield(task, nil) {
+					return
+				}
+			}
+			switch {
+			case err != nil || len(next) == 0:
+			case size > c.opts.MaxCatalog:
+				err = c.explain(r, &LimitError{"bytes of tasks/list", c.opts.MaxCatalog})
+			case pages == c.opts.MaxPages:
+				err = c.explain(r, &LimitError{"pages of tasks/list", int64(c.opts.MaxPages)})
+			case seen[string(next)]:
+				err = c.explain(r, at("nextCursor", errors.New("the server's pages go round in circles")))
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(next) == 0 {
+				return
+			}
+			seen[string(next)] = true
+			r.params[0] = member{"cursor", next}
+		}
+	}
+}
 
-// taskProgress takes a notification of progress that belongs to no request.
-func (c *Client) taskProgress(params json.RawMessage) {}
+// taskPage reads one page of the list of tasks, and returns its size and the
+// cursor of the next.
+func (c *Client) taskPage(ctx context.Context, r *request) (tasks []*Task, size int64, next json.RawMessage, err error) {
+	if err := c.enter(); err != nil {
+		return nil, 0, nil, c.explain(r, err)
+	}
+	defer c.leave()
+	l, err := c.present(ctx)
+	switch {
+	case err != nil:
+		return nil, 0, nil, c.explain(r, err)
+	case l.modern() || !l.tasks.list:
+		return nil, 0, nil, c.noTasks(methodListTasks, "the server does not offer it")
+	}
+	raw, l, err := c.send(ctx, r)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	tasks, next, err = decodeTasks(raw, l.modern())
+	if err != nil {
+		return nil, 0, nil, c.explain(r, err)
+	}
+	return tasks, int64(len(raw)), next, nil
+}
 
-// taskChanged takes the announcement that a task has changed.
-func (c *Client) taskChanged(params json.RawMessage) {}
+const (
+	methodGetTask    = "tasks/get"
+	methodTaskResult = "tasks/result"
+	methodUpdateTask = "tasks/update"
+	methodCancelTask = "tasks/cancel"
+	methodListTasks  = "tasks/list"
+)
+
+// taskRequest returns a request about a task, or about all of them.
+func (c *Client) taskRequest(method, id string) *request {
+	r := &request{
+		method: method,
+		idle:   c.opts.IdleTimeout,
+		total:  c.opts.CallTimeout,
+		until:  time.Now().Add(c.opts.CallTimeout),
+	}
+	if id != "" {
+		r.params[0] = member{"taskId", appendQuoted(nil, id)}
+	}
+	return r
+}
+
+// enterTasks begins a use of the client for a task of which only the id is
+// known, as enter does, and returns the present life.
+func (c *Client) enterTasks(ctx context.Context, method, id string) (*life, error) {
+	r := &request{method: method}
+	if err := checkTaskID(id); err != nil {
+		return nil, c.explain(r, WithOutcome(fmt.Errorf("the task's id: %w", err), NotSent))
+	}
+	if err := c.enter(); err != nil {
+		return nil, c.explain(r, err)
+	}
+	l, err := c.present(ctx)
+	switch {
+	case err != nil:
+		err = c.explain(r, err)
+	case l.modern() && !c.declaresTasks():
+		err = c.noTasks(method, "ClientOptions.Tasks is not set")
+	case !l.modern() && !l.tasks.any:
+		err = c.noTasks(method, "the server has no tasks")
+	default:
+		return l, nil
+	}
+	c.leave()
+	return nil, err
+}
+
+func (c *Client) noTasks(method, why string) error {
+	return WithOutcome(fmt.Errorf("mcp: server %q: %s not sent: %s: %w", c.name, method, why, errors.ErrUnsupported), NotSent)
+}
+
+// declaresTasks reports whether a server of revision 2026-07-28 is told that it
+// may answer with a task.
+func (c *Client) declaresTasks() bool {
+	_, by := c.opts.Extensions[extensionTasks]
+	return c.opts.Tasks || by
+}
+
+// present returns the present life, connecting if there is none. It waits in the
+// line of those who want to send something.
+func (c *Client) present(ctx context.Context) (*life, error) {
+	c.mu.Lock()
+	l := c.current
+	c.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	if err := c.takeTurn(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-c.turns }()
+	return c.acquire(ctx, nil)
+}

@@ -35,6 +35,7 @@ type knownTool struct {
 	*Tool
 	headers []paramHeader
 	output  *outputSchema // nil if the tool has none
+	tasks   taskSupport
 }
 
 func newToolCache() toolCache {
@@ -81,7 +82,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		}
 		version, announced, mended := before.ToolsVersion, l.tap.announced(), l.tap.mended.Load()
 		reading := c.beginTools()
-		pages := c.toolPages()
+		tasks := make(map[string]taskSupport)
+		pages := c.toolPages(l, tasks)
 		tools, err := pages.whole(ctx, l)
 		// The version tells too late: announcements are passed on one by one.
 		changed := !c.carriedBy(l) || l.tap.announced() != announced || l.tap.mended.Load() != mended
@@ -93,7 +95,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(version, reading, tools, pages, l)
+		c.keepTools(version, reading, tools, tasks, pages, l)
 		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
@@ -131,12 +133,12 @@ func (c *Client) beginTools() uint64 {
 	return c.tools.begun
 }
 
-func (c *Client) keepTools(version, reading uint64, tools []*Tool, pages *pager[Tool], l *life) {
+func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool], l *life) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
 		schema, _ := t.InputSchema.(json.RawMessage)
 		headers, _ := paramHeaders(schema)
-		byName[t.Name] = knownTool{t, headers, newOutputSchema(t)}
+		byName[t.Name] = knownTool{t, headers, newOutputSchema(t), tasks[t.Name]}
 	}
 	goodTill := pages.stalest
 	if pages.unhinted && !l.announcesTools() {
@@ -173,8 +175,9 @@ func (c *Client) forgetTools() {
 
 const methodListTools = "tools/list"
 
-// toolPages reads the list of tools.
-func (c *Client) toolPages() *pager[Tool] {
+// toolPages reads the list of tools, and notes which of them can be tasks. Tools
+// that say nothing of that are not noted.
+func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 	return &pager[Tool]{
 		client: c,
 		list: &list[Tool]{
@@ -182,10 +185,16 @@ func (c *Client) toolPages() *pager[Tool] {
 			member:  "tools",
 			noun:    "tool",
 			offered: func(caps *ServerCapabilities) bool { return caps.Tools != nil },
-			decode:  decodeTool,
-			key:     func(t *Tool) string { return t.Name },
-			cached:  true,
-			max:     c.opts.MaxTools,
+			decode: func(raw []byte, modern bool) (*Tool, error) {
+				t, err := decodeTool(raw, modern)
+				if err == nil {
+					l.tasks.note(tasks, t.Name, raw)
+				}
+				return t, err
+			},
+			key:    func(t *Tool) string { return t.Name },
+			cached: true,
+			max:    c.opts.MaxTools,
 		},
 		until: time.Now().Add(c.opts.CallTimeout),
 	}

@@ -30,6 +30,7 @@ type Transport = sdk.Transport
 //	Working() bool    // the server's process has done work since the last question
 //	Stateless() bool  // nothing is lost with it, so it is not pinged
 //	Announced() int64 // announcements of other tools that came before the last answer
+//	LateProgress() int64 // progress that came before the last answer and went to Read
 type Conn = sdk.Connection
 
 // A Caller is the second face of a [Conn]: the data plane. The Conn numbers

@@ -62,6 +62,7 @@ type router struct {
 	table   inflight.Table
 	inbox   *inbox
 	changes atomic.Int64
+	late    atomic.Int64
 }
 
 // Announced returns how often the server has announced other tools, as far as
@@ -69,6 +70,11 @@ type router struct {
 // server sent before it, so this tells whether the tools changed before the
 // answer.
 func (r *router) Announced() int64 { return r.changes.Load() }
+
+// LateProgress returns how many notifications of progress were handed to the
+// session because no open request had asked for them, as far as the server's
+// messages have been read.
+func (r *router) LateProgress() int64 { return r.late.Load() }
 
 // route takes one message, or with a batch of revision 2025-03-26 several, and
 // hands them on. toSession is called for the messages of the control plane. It
@@ -101,7 +107,9 @@ func (r *router) route(data []byte, toSession func(jsonrpc.Message) bool) error 
 	if err != nil {
 		return err
 	}
-	toSession(message)
+	if toSession(message) && m.Method == "notifications/progress" {
+		r.late.Add(1)
+	}
 	return nil
 }
 

@@ -119,12 +119,7 @@ func (t *Table) Answer(id []byte, a Answer) bool {
 // Progress hands the params of a progress notification to the request that
 // asked for it. It reports whether there is one.
 func (t *Table) Progress(params []byte) bool {
-	token := int64(0)
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "progressToken" {
-			token, _ = number(value)
-		}
-	}
+	token := Token(params)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.tokens[token]
@@ -137,6 +132,18 @@ func (t *Table) Progress(params []byte) bool {
 	c.progress = append(c.progress, params)
 	c.signal()
 	return true
+}
+
+// Token returns the token of a progress notification, given its params; 0 if it
+// is none of a client that counts its tokens.
+func Token(params []byte) int64 {
+	token := int64(0)
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "progressToken" {
+			token, _ = number(value)
+		}
+	}
+	return token
 }
 
 // FailOne ends the request with the given id, if it waits, with err.

@@ -1,0 +1,427 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+const (
+	// defaultPoll is how often a server is asked that does not say how often it
+	// wants to be, minPoll and maxPoll how often at most and at least.
+	defaultPoll = time.Second
+	minPoll     = 50 * time.Millisecond
+	maxPoll     = 10 * time.Minute
+	// maxPollPause bounds the wait after answers that did not come, unless the
+	// server wants to be asked less often.
+	maxPollPause = 30 * time.Second
+	// maxTaskInputs is how much a server can ask for in the course of one task.
+	maxTaskInputs = maxInputRounds * maxWishes
+	// maxInputKey bounds the ids of what it asks for, since they are kept.
+	maxInputKey = 4096
+	// codeInvalidParams is how a server says that it does not know a task.
+	codeInvalidParams = -32602
+)
+
+// offerTask makes a call a task if the server is of revision 2025-11-25 and
+// wants that, or would like it and the caller too.
+func (t *toolCall) offerTask(ctx context.Context, o *TaskOptions) error {
+	c := t.client
+	l, err := c.present(ctx)
+	if err != nil {
+		return c.explain(&t.request, err)
+	}
+	if !l.tasks.calls {
+		return nil
+	}
+	support, err := t.taskSupport(ctx)
+	if err != nil {
+		return err
+	}
+	if support == taskRequired || support == taskOptional && o != nil {
+		t.request.params[paramTask].value = o.param()
+		t.watch = c.tasks.join()
+	}
+	return nil
+}
+
+// taskSupport looks the tool up, reading the list if that was never done. A
+// server that refuses its list gets the call as it is.
+func (t *toolCall) taskSupport(ctx context.Context) (taskSupport, error) {
+	c := t.client
+	c.mu.Lock()
+	read := c.tools.byName != nil
+	c.mu.Unlock()
+	if !read {
+		bounded, stop := t.within(ctx)
+		defer stop()
+		_, err := c.Tools(bounded)
+		switch {
+		case err == nil:
+		case bounded.Err() != nil:
+			return 0, c.explain(&t.request, WithOutcome(t.ended(ctx), NotSent))
+		case OutcomeOf(err) != Answered:
+			return 0, WithOutcome(fmt.Errorf("mcp: server %q: %s not sent: %w", c.name, t.request.method, err), NotSent)
+		}
+	}
+	return c.knownTool(t.request.tool).tasks, nil
+}
+
+// param returns what to send with a call that is to be a task. The options may
+// be nil.
+func (o *TaskOptions) param() json.RawMessage {
+	if o == nil || o.TTL <= 0 {
+		return json.RawMessage(`{}`)
+	}
+	return object(member{"ttl", strconv.AppendInt(nil, max(o.TTL.Milliseconds(), 1), 10)})
+}
+
+// A taskWait is the waiting for the task that a call has become.
+type taskWait struct {
+	call *toolCall
+	opts TaskOptions
+	task Task // as last seen
+
+	polled   time.Time // when tasks/get was answered last
+	stale    bool      // the task was announced to have changed since
+	failures int       // requests in a row that were not answered
+	hasty    bool      // the server does not take tasks/result before the end
+	asked    map[string]struct{}
+	pending  json.RawMessage // inputResponses that were not delivered yet
+	refused  error           // why the last ones were not taken
+	helpless bool            // the server cannot be given what it asked for
+	gone     bool            // the server does not know the task
+}
+
+// await waits for a task and leaves its result in t.result. Of a task that was
+// not seen yet only the id is set.
+func (t *toolCall) await(ctx context.Context, task *taskState, opts *CallToolOptions) error {
+	w := &taskWait{call: t, task: Task{ID: task.ID}}
+	if opts != nil && opts.Task != nil {
+		w.opts = *opts.Task
+	}
+	if t.watch != nil {
+		t.client.tasks.named(t.watch, task.ID)
+	}
+	bounded, stop := t.within(ctx)
+	defer stop()
+	err := w.run(bounded, task)
+	if err == nil {
+		return nil
+	}
+	over := bounded.Err() != nil && !w.gone && !w.task.Status.Ended()
+	if over {
+		err = t.ended(ctx)
+	}
+	if (over || w.helpless) && !w.opts.Keep {
+		t.client.abandonTask(w.task.ID)
+	}
+	last := w.task
+	return &TaskError{Server: t.client.name, Tool: t.request.tool, Task: &last, Err: err, gone: w.gone}
+}
+
+// run waits for the task, whose first state comes without its details.
+func (w *taskWait) run(ctx context.Context, s *taskState) error {
+	if s.Status != "" {
+		w.see(s)
+	}
+	for rested := s.Status != TaskWorking; ; rested = false {
+		if !rested {
+			if err := w.rest(ctx); err != nil {
+				return err
+			}
+		}
+		s, l, err := w.poll(ctx)
+		switch {
+		case err != nil:
+			return err
+		case s == nil:
+			continue // the answer was lost
+		}
+		w.see(s)
+		if done, err := w.advance(ctx, s, l); done || err != nil {
+			return err
+		}
+	}
+}
+
+// see notes a state of the task, and tells the caller if it is news.
+func (w *taskWait) see(s *taskState) {
+	news := s.Status != w.task.Status || s.StatusMessage != w.task.StatusMessage
+	w.task = s.Task
+	if news && w.opts.Update != nil {
+		told := s.Task
+		w.opts.Update(&told)
+	}
+}
+
+// rest waits until the task is to be looked at again.
+func (w *taskWait) rest(ctx context.Context) error {
+	pause := defaultPoll
+	if w.task.PollInterval > 0 {
+		pause = min(max(w.task.PollInterval, minPoll), maxPoll)
+	}
+	if w.failures > 0 {
+		pause = min(pause<<min(w.failures-1, 10), max(pause, maxPollPause))
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	var wake chan struct{}
+	if w.call.watch != nil {
+		wake = w.call.watch.wake
+	}
+	hear := func() {
+		w.hear()
+		if w.stale {
+			w.stale = false
+			timer.Reset(min(pause, max(0, minPoll-time.Since(w.polled))))
+		}
+	}
+	hear()
+	for {
+		select {
+		case <-wake:
+			hear()
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// hear hands on the progress that has come, on the caller's goroutine.
+func (w *taskWait) hear() {
+	if w.call.watch == nil {
+		return
+	}
+	progress, changed := w.call.client.tasks.take(w.call.watch)
+	w.stale = w.stale || changed
+	for _, p := range progress {
+		w.call.report(p)
+	}
+}
+
+// request returns a request about the task, within the time of the call.
+func (w *taskWait) request(method string) *request {
+	r := w.call.client.taskRequest(method, w.task.ID)
+	r.idle, r.total, r.until = w.call.request.idle, w.call.request.total, w.call.request.until
+	return r
+}
+
+// send sends a request, and hands on the progress that comes until it is
+// answered. The goroutine that it starts ends with it, or with the client.
+func (w *taskWait) send(ctx context.Context, r *request) (json.RawMessage, *life, error) {
+	c := w.call.client
+	if w.call.watch == nil {
+		return c.send(ctx, r)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	type answer struct {
+		result json.RawMessage
+		life   *life
+		err    error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		result, l, err := c.send(ctx, r)
+		answered <- answer{result, l, err}
+	}()
+	for {
+		select {
+		case <-w.call.watch.wake:
+			w.hear()
+		case a := <-answered:
+			return a.result, a.life, a.err
+		}
+	}
+}
+
+// poll asks how far the task is. The state is nil if the answer was lost.
+func (w *taskWait) poll(ctx context.Context) (*taskState, *life, error) {
+	r := w.request(methodGetTask)
+	raw, l, err := w.send(ctx, r)
+	w.polled = time.Now()
+	if err != nil {
+		return nil, nil, w.survive(ctx, err)
+	}
+	w.failures = 0
+	s, err := decodePolled(raw, w.task.ID, l.modern())
+	if err != nil {
+		return nil, nil, w.call.client.explain(r, err)
+	}
+	return s, l, nil
+}
+
+// survive returns nil if a request that failed is to be made again: the task
+// lives on when the connection does not.
+func (w *taskWait) survive(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+		return err
+	}
+	if OutcomeOf(err) == Answered {
+		var refused *ServerError
+		w.gone = errors.As(err, &refused) && refused.Err.Code == codeInvalidParams
+		return err
+	}
+	w.failures++
+	return nil
+}
+
+// advance does what the state of the task asks for, and reports whether there is
+// a result.
+func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done bool, err error) {
+	switch {
+	case s.Status == TaskCancelled:
+		return false, errors.New("the task was cancelled")
+	case s.Status == TaskWorking:
+		return false, nil
+	case !l.modern():
+		return w.fetch(ctx)
+	case s.Status == TaskInputRequired:
+		return false, w.respond(ctx, s)
+	case s.Status == TaskFailed && s.failure == nil:
+		return false, errors.New("the task failed, and the server does not say why")
+	case s.Status == TaskFailed:
+		return false, &ServerError{Server: w.call.client.name, Method: methodCallTool, Err: s.failure}
+	}
+	r := w.request(methodGetTask)
+	if s.result == nil {
+		return false, w.call.client.explain(r, at("result", errors.New("missing")))
+	}
+	return true, w.take(r, s.result, "result", true)
+}
+
+// take decodes the result of the call, which lies at path.
+func (w *taskWait) take(r *request, raw json.RawMessage, path string, modern bool) error {
+	res, need, err := decodeCallResult(raw, modern)
+	if err == nil && need != nil {
+		err = at("resultType", unknownResult("input_required"))
+	}
+	if err != nil {
+		if path != "" {
+			err = at(path, err)
+		}
+		return w.call.client.explain(r, err)
+	}
+	w.call.result = res
+	return nil
+}
+
+// fetch asks a server of revision 2025-11-25 for the result. If the server needs
+// input it asks for it while this waits, for as long as the call may take.
+func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
+	ended := w.task.Status.Ended()
+	if w.hasty && !ended {
+		return false, nil
+	}
+	r := w.request(methodTaskResult)
+	r.idle = r.total
+	raw, l, err := w.send(ctx, r)
+	if err != nil {
+		if w.hasty = OutcomeOf(err) == Answered && !ended; w.hasty {
+			return false, nil // how the task is, tasks/get will tell
+		}
+		return false, w.survive(ctx, err)
+	}
+	w.failures = 0
+	w.settle(ctx, l)
+	return true, w.take(r, raw, "", l.modern())
+}
+
+// settle hands on the progress that came before the last answer, which may have
+// overtaken it on the way through the connection.
+func (w *taskWait) settle(ctx context.Context, l *life) {
+	if w.call.watch == nil {
+		return
+	}
+	if counts, ok := l.tap.conn.(interface{ LateProgress() int64 }); ok {
+		for want := counts.LateProgress(); l.tap.reported.Load() < want; {
+			select {
+			case <-w.call.watch.wake:
+				w.hear()
+				continue
+			case <-l.tap.ended:
+			case <-ctx.Done():
+			}
+			break
+		}
+	}
+	w.hear()
+}
+
+// respond gives a server of revision 2026-07-28 the input that it has not been
+// given yet.
+func (w *taskWait) respond(ctx context.Context, s *taskState) error {
+	c := w.call.client
+	if w.pending == nil {
+		fresh, err := w.fresh(s.requests)
+		if err == nil && fresh != nil {
+			w.refused = nil
+			w.pending, err = c.fulfil(ctx, fresh)
+		}
+		if err != nil {
+			w.helpless = true
+			return c.explain(w.request(methodGetTask), WithOutcome(err, Answered))
+		}
+	}
+	if w.pending == nil {
+		return w.refused // it asks again for what it did not take
+	}
+	r := w.request(methodUpdateTask)
+	r.params[1] = member{"inputResponses", w.pending}
+	_, _, err := w.send(ctx, r)
+	if err != nil && OutcomeOf(err) != Answered {
+		return w.survive(ctx, err)
+	}
+	w.failures, w.pending, w.refused = 0, nil, err
+	return nil
+}
+
+// fresh returns those of the requests that were not seen before, or nil. To ask
+// the user twice for the same would be wrong, and so would two answers.
+func (w *taskWait) fresh(requests json.RawMessage) (json.RawMessage, error) {
+	var members []member
+	for key, value := range jsonscan.Fields(requests) {
+		if _, again := w.asked[string(key)]; again {
+			continue
+		}
+		switch {
+		case len(w.asked) == maxTaskInputs:
+			return nil, at("inputRequests", fmt.Errorf("more than %d in the course of one task", maxTaskInputs))
+		case len(key) > maxInputKey:
+			return nil, at("inputRequests", fmt.Errorf("a key is longer than %d bytes", maxInputKey))
+		}
+		if w.asked == nil {
+			w.asked = make(map[string]struct{})
+		}
+		w.asked[string(key)] = struct{}{}
+		members = append(members, member{string(key), value})
+	}
+	if members == nil {
+		return nil, nil
+	}
+	return object(members...), nil
+}
+
+// abandonTask tells the server that nobody waits for a task any more, without
+// waiting for an answer. The goroutine belongs to the connection.
+func (c *Client) abandonTask(id string) {
+	c.mu.Lock()
+	l := c.current
+	c.mu.Unlock()
+	if l == nil || !l.modern() && !l.tasks.cancel {
+		return
+	}
+	l.tap.goes(func() {
+		r := c.taskRequest(methodCancelTask, id)
+		r.idle, r.total, r.until = cancelTimeout, cancelTimeout, time.Now().Add(cancelTimeout)
+		_, _ = c.sendOnce(l.alive, l, r, &flight{})
+	})
+}
