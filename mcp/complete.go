@@ -65,7 +65,7 @@ func (a *completion) prepare(c *Client, params *CompleteParams, opts *RequestOpt
 		return err
 	}
 	a.begin(c, methodComplete, opts, member{"ref", ref}, member{"argument", argument})
-	a.request.params[paramTask] = member{"context", others} // a completion is no task
+	a.request.more = []member{{"context", others}}
 	if a.request.meta == nil {
 		a.request.meta = params.Meta
 	}
