@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -348,6 +350,36 @@ func TestOutputConcurrent(t *testing.T) {
 	})
 }
 
+// Large results are checked one after the other, and all of them.
+func TestLargeOutput(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		rows := `{"n":[` + strings.Repeat(`{"id":1},`, 30_000)
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Result(typed(`{"properties":{"n":{"items":{"properties":{"id":{"type":"integer"}}}}}}`)),
+			"tools/call": func(c *mcptest.Call) {
+				c.Result(structured(rows + `{"id":` + []string{"1", `"x"`}[c.Number%2] + `}]}`))
+			},
+		})
+		c := newClient(t, p.to(server), nil)
+		var unfit atomic.Int64
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
+					unfit.Add(1)
+					if !strings.Contains(err.Error(), "/n/30000/id: want an integer, got a string") {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if unfit.Load() != 2 {
+			t.Errorf("%d of 4 do not fit, want 2", unfit.Load())
+		}
+	})
+}
+
 // To be checked costs nothing where there is no schema, and where there is one
 // it is compiled once.
 func TestOutputCost(t *testing.T) {
@@ -363,4 +395,27 @@ func TestOutputCost(t *testing.T) {
 	skipped := of("free", true)
 	of("free", false).within(t, cost{skipped.count, skipped.bytes + skipped.bytes/10})
 	of("t", false).within(t, cost{skipped.count + 30, skipped.bytes + 3<<10})
+}
+
+func ExampleOutputError() {
+	server := sdk.NewServer(&sdk.Implementation{Name: "counter", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{
+		Name:         "count",
+		InputSchema:  json.RawMessage(`{"type":"object"}`),
+		OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
+	}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{StructuredContent: json.RawMessage(`{"n":"many"}`)}, nil
+	})
+	c := mcp.NewClient("counter", &transport.Pipe{Serve: server.Run}, nil)
+	defer c.Close()
+
+	_, err := c.CallTool(context.Background(), "count", nil, nil)
+	var invalid *mcp.OutputError
+	if errors.As(err, &invalid) {
+		fmt.Println(invalid.Path, mcp.OutcomeOf(err))
+		fmt.Printf("%s\n", invalid.Result.StructuredContent)
+	}
+	// Output:
+	// /n answered
+	// {"n":"many"}
 }
