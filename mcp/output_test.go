@@ -355,7 +355,7 @@ func TestLargeOutput(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		rows := `{"n":[` + strings.Repeat(`{"id":1},`, 30_000)
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": mcptest.Result(typed(`{"properties":{"n":{"items":{"properties":{"id":{"type":"integer"}}}}}}`)),
+			"tools/list": mcptest.Result(withOutput(`{"properties":{"n":{"items":{"properties":{"id":{"type":"integer"}}}}}}`)),
 			"tools/call": func(c *mcptest.Call) {
 				c.Result(structured(rows + `{"id":` + []string{"1", `"x"`}[c.Number%2] + `}]}`))
 			},
