@@ -24,7 +24,7 @@ const (
 type OutputError struct {
 	Server string          // name of the server, as configured
 	Tool   string          // name of the tool
-	Path   string          // where in the structured content, as a JSON pointer; empty for the whole
+	Path   string          // where in the structured content, as a JSON pointer, cut off if it is long; empty for the whole
 	Result *CallToolResult // what the server answered, complete and unchanged
 	Err    error           // what is wrong there, or with the schema itself
 }

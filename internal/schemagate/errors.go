@@ -41,7 +41,7 @@ const (
 // A SchemaError says why a schema was refused.
 type SchemaError struct {
 	Token  Token
-	Path   string // JSON pointer into the schema; empty for the whole
+	Path   string // JSON pointer into the schema, cut off if it is long; empty for the whole
 	Detail string // in plain words; may quote the schema, shortened
 }
 
@@ -60,7 +60,7 @@ func refuse(token Token, path, format string, args ...any) *SchemaError {
 // A ValueError says where a value does not fit its schema. It tells what is
 // there by its kind only, never by its content.
 type ValueError struct {
-	Path string // JSON pointer into the value; empty for the whole
+	Path string // JSON pointer into the value, cut off if it is long; empty for the whole
 	Want string // what the schema asks for, such as "an integer"
 	Got  string // what is there, such as "a string"
 }
