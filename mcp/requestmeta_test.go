@@ -12,10 +12,12 @@ import (
 // what capabilities it is made. The header repeats the version and the method,
 // and both kinds of answers are accepted.
 func TestRequestMetaOfEveryRequest(t *testing.T) {
+	listening := make(chan struct{})
 	s := newSite(t, mcp.Revision20260728, map[string]func(*visit){
 		"server/discover": result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`),
 		"subscriptions/listen": func(v *visit) {
 			v.stream(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
+			close(listening)
 			<-v.gone
 		},
 		"tools/list": result(`{"resultType":"complete","tools":[]}`),
@@ -37,6 +39,7 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 	}
 	wantTools(t, c, "")
 	mustCall(t, c, "x")
+	<-listening
 	if err := c.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
