@@ -107,7 +107,7 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request) {
 		}
 		resp.Error = refuse(err)
 	} else {
-		resp.Result = result
+		resp.Result = relate(result, req.Params)
 	}
 	t.mu.Lock()
 	_, wanted := t.serving[req.ID] // or the server does not want to know any more

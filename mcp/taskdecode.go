@@ -103,6 +103,9 @@ func (s *taskState) decodeDetail(key, value []byte) (err error) {
 
 // decodePolled decodes an answer to tasks/get about the task with the given id.
 func decodePolled(raw []byte, id string, modern bool) (*taskState, error) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, at("result", errNotObject)
+	}
 	kind := ""
 	for key, value := range jsonscan.Fields(raw) {
 		if string(key) == "resultType" && modern {
@@ -115,15 +118,10 @@ func decodePolled(raw []byte, id string, modern bool) (*taskState, error) {
 		return nil, at("resultType", unknownResult(kind))
 	}
 	s, err := decodeTask(raw, modern)
-	switch {
-	case err != nil && errors.Is(err, errNotObject):
-		return nil, at("result", err)
-	case err != nil:
-		return nil, err
-	case s.ID != id:
+	if err == nil && s.ID != id {
 		return nil, at("taskId", errors.New("another task than was asked for"))
 	}
-	return s, nil
+	return s, err
 }
 
 // isTask reports whether what decodeCallResult does not know is a task.
@@ -256,6 +254,32 @@ func (t *tap) taskAbilities(revision string) taskAbilities {
 		list:   declared(memberOf(tasks, "list")),
 		cancel: declared(memberOf(tasks, "cancel")),
 	}
+}
+
+// metaRelatedTask says in _meta which task a message belongs to.
+const metaRelatedTask = "io.modelcontextprotocol/related-task"
+
+// relate makes the answer to a request of the server belong to the task to which
+// the request does, if it does to any. That is what revision 2025-11-25 wants.
+func relate(result, params json.RawMessage) json.RawMessage {
+	task := memberOf(params, "_meta", metaRelatedTask)
+	if task == nil || len(result) == 0 || result[0] != '{' {
+		return result
+	}
+	var members, meta []member
+	for key, value := range jsonscan.Fields(result) {
+		if string(key) != "_meta" {
+			members = append(members, member{string(key), value})
+			continue
+		}
+		for key, value := range jsonscan.Fields(value) {
+			if string(key) != metaRelatedTask {
+				meta = append(meta, member{string(key), value})
+			}
+		}
+	}
+	meta = append(meta, member{metaRelatedTask, task})
+	return object(append(members, member{"_meta", object(meta...)})...)
 }
 
 func declared(value []byte) bool {

@@ -292,26 +292,28 @@ func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done boo
 		return false, &ServerError{Server: w.call.client.name, Method: methodCallTool, Err: s.failure}
 	}
 	r := w.request(methodGetTask)
-	if s.result == nil {
-		return false, w.call.client.explain(r, at("result", errors.New("missing")))
-	}
-	return true, w.take(r, s.result, "result", true)
-}
-
-// take decodes the result of the call, which lies at path.
-func (w *taskWait) take(r *request, raw json.RawMessage, path string, modern bool) error {
-	res, need, err := decodeCallResult(raw, modern)
-	if err == nil && need != nil {
-		err = at("resultType", unknownResult("input_required"))
+	switch {
+	case s.result == nil:
+		err = errors.New("missing")
+	case s.result[0] != '{':
+		err = errNotObject
+	default:
+		err = w.take(s.result, true)
 	}
 	if err != nil {
-		if path != "" {
-			err = at(path, err)
-		}
-		return w.call.client.explain(r, err)
+		return false, w.call.client.explain(r, at("result", err))
+	}
+	return true, nil
+}
+
+// take decodes the result of the call.
+func (w *taskWait) take(raw json.RawMessage, modern bool) error {
+	res, need, err := decodeCallResult(raw, modern)
+	if need != nil {
+		return at("resultType", unknownResult("input_required"))
 	}
 	w.call.result = res
-	return nil
+	return err
 }
 
 // fetch asks a server of revision 2025-11-25 for the result. If the server needs
@@ -332,7 +334,10 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 	}
 	w.failures = 0
 	w.settle(ctx, l)
-	return true, w.take(r, raw, "", l.modern())
+	if err := w.take(raw, l.modern()); err != nil {
+		return false, w.call.client.explain(r, err)
+	}
+	return true, nil
 }
 
 // settle hands on the progress that came before the last answer, which may have
