@@ -42,7 +42,11 @@ type ElicitURLRequest struct {
 
 // Done says that the user is done, for a server that does not announce it. A
 // call that waits for that is then made again.
-func (r *ElicitURLRequest) Done() { r.page.complete() }
+func (r *ElicitURLRequest) Done() {
+	if r.page != nil { // of a request that is not the client's
+		r.page.complete()
+	}
+}
 
 // maxURL bounds a URL to be visited, in bytes.
 const maxURL = 8 << 10

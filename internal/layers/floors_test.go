@@ -33,6 +33,7 @@ var house = []room{
 	{path: "internal/...", floor: 0, wing: hall},
 	{path: "mcp", floor: 1, wing: hall},
 	{path: "mcp/mcptest", floor: 1, wing: hall, kit: true},
+	{path: "mcp/ask", floor: 2, wing: hall},
 
 	{path: "auth", floor: 2, wing: who},
 	{path: "auth/authtest", floor: 2, wing: who, kit: true},

@@ -1,0 +1,122 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A Model goes on with a conversation. It is what [Console.Sample] and
+// [Queue.Sample] put behind the user's consent. It must respect MaxTokens, and
+// end with its context.
+type Model func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error)
+
+var errNoAnswer = errors.New("ask: the model gave no answer")
+
+// Sample returns a handler that shows the user what a server wants of the model,
+// asks model if he agrees, shows him the answer, and asks again before it goes to
+// the server. Where he does not agree, it is [mcp.ErrRejected].
+//
+// Other questions can be asked while the model works.
+func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		agreed := func(talk func(*dialog) error) error {
+			action, err := c.hold(ctx, talk)
+			if err == nil && action != accept {
+				err = mcp.ErrRejected
+			}
+			return err
+		}
+		err := agreed(func(d *dialog) error {
+			d.wish(r)
+			return d.agree("Let the model answer?")
+		})
+		if err != nil {
+			return nil, err
+		}
+		res, err := model(ctx, r)
+		switch {
+		case err != nil:
+			return nil, err
+		case res == nil:
+			return nil, errNoAnswer
+		}
+		err = agreed(func(d *dialog) error {
+			server := strconv.Quote(line(r.Server))
+			d.say("\nThe model answers what server %s wanted to know:\n", server)
+			d.contents(res.Content)
+			return d.agree(fmt.Sprintf("Send this to %s?", server))
+		})
+		if err != nil {
+			return nil, err
+		}
+		return res, nil
+	}
+}
+
+// wish shows what a server wants of the model.
+func (d *dialog) wish(r *mcp.SampleRequest) {
+	d.say("\nServer %s wants your model to answer:\n", strconv.Quote(line(r.Server)))
+	if r.Params == nil {
+		return
+	}
+	if r.Params.SystemPrompt != "" {
+		d.say(" instructions:\n%s", quoted(r.Params.SystemPrompt))
+	}
+	for _, m := range r.Params.Messages {
+		d.say(" %s:\n", line(string(m.Role)))
+		d.contents(m.Content)
+	}
+	for _, tool := range r.Params.Tools {
+		d.say(" The model can use the server's tool %s.\n", strconv.Quote(line(tool.Name)))
+	}
+	if include := r.Params.IncludeContext; include != "" && include != "none" {
+		d.say(" The server would like the model to see more of your data (%s).\n", line(include))
+	}
+	d.say(" The answer can have up to %d tokens.\n", r.Params.MaxTokens)
+}
+
+func (d *dialog) contents(contents []mcp.Content) {
+	for _, content := range contents {
+		d.say("%s", quoted(readable(content)))
+	}
+}
+
+// readable is a block of content in words.
+func readable(content mcp.Content) string {
+	switch c := content.(type) {
+	case *mcp.TextContent:
+		return c.Text
+	case *mcp.ImageContent:
+		return fmt.Sprintf("(an image, %s, %d bytes)", c.MIMEType, len(c.Data))
+	case *mcp.AudioContent:
+		return fmt.Sprintf("(a sound, %s, %d bytes)", c.MIMEType, len(c.Data))
+	case *mcp.ToolUseContent:
+		input, err := json.Marshal(c.Input)
+		if err != nil {
+			return fmt.Sprintf("(uses the tool %q)", c.Name)
+		}
+		return fmt.Sprintf("(uses the tool %q with %s)", c.Name, input)
+	case *mcp.ToolResultContent:
+		parts := []string{"(result of a tool)"}
+		for _, part := range c.Content {
+			parts = append(parts, readable(part))
+		}
+		if c.StructuredContent != nil {
+			if raw, err := json.Marshal(c.StructuredContent); err == nil {
+				parts = append(parts, string(raw))
+			}
+		}
+		return strings.Join(parts, "\n")
+	}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return "(content that cannot be shown)"
+	}
+	return string(raw)
+}

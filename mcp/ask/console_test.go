@@ -1,0 +1,270 @@
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/ask"
+)
+
+const elicit = "elicitation/create"
+
+func TestConsoleForm(t *testing.T) {
+	u := newUser(t)
+	answer := granted(t, &mcp.ClientOptions{Elicit: u.console.Elicit}, elicit, form("Who are you?", `{
+		"name":{"type":"string","title":"Your name","description":"As in your passport","minLength":2},
+		"age":{"type":"integer","minimum":18,"maximum":130},
+		"color":{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#00f","title":"Blue"}],"default":"#f00"},
+		"days":{"type":"array","items":{"enum":["mo","tu","we"]},"minItems":1},
+		"news":{"type":"boolean","default":true},
+		"city":{"type":"string","default":"Rome"}}`, `["name","age","days"]`))
+	u.await(t, `Server "notes" asks you:`)
+	u.await(t, "| Who are you?")
+	u.await(t, "1. Your name (required, at least 2 characters)")
+	u.after(t, "| As in your passport\n> ", "")
+	u.after(t, "This field is needed.\n> ", "/skip")
+	u.after(t, "This field is needed.\n> ", "A")
+	u.after(t, "Your answer is shorter than 2 characters.\n> ", "Ann")
+	u.after(t, "2. age (required, a whole number, at least 18, at most 130)\n> ", "old")
+	u.after(t, "Your answer is not of type integer.\n> ", "17")
+	u.after(t, "Your answer is less than 18.\n> ", "18")
+	u.after(t, "1) Red [#f00]\n  2) Blue [#00f]\nDefault: Red [#f00]\n> ", "2")
+	u.after(t, "4. days", "mo, 3")
+	u.after(t, "Default: yes\n> ", "")
+	u.after(t, "Default: Rome\n> ", "/skip")
+	const review = "\n1. Your name: Ann\n2. age: 18\n3. color: Blue [#00f]\n4. days: mo, we\n5. news: yes (default)\n6. city: (left out)\n"
+	u.after(t, review+`Send this to "notes"? [s]end, [e]dit, [d]ecline, [c]ancel: `, "")
+	u.after(t, "[c]ancel: ", "e")
+	u.after(t, "Which field, 1 to 6? ", "7")
+	u.after(t, "[c]ancel: ", "edit")
+	u.after(t, "Which field, 1 to 6? ", "1")
+	u.after(t, "Now: Ann\n> ", "Anna")
+	u.after(t, "1. Your name: Anna\n", "send")
+	want := `{"action":"accept","content":{"age":18,"color":"#00f","days":["mo","we"],"name":"Anna","news":true}}`
+	if got := <-answer; got != want {
+		t.Errorf("the server got %s, want %s", got, want)
+	}
+}
+
+func TestConsoleLeaves(t *testing.T) {
+	one := form("?", `{"a":{"type":"string"}}`, `[]`)
+	for _, test := range []struct {
+		name, params, want string
+		lines              []string
+	}{
+		{"declined", one, "decline", []string{"/decline"}},
+		{"cancelled", one, "cancel", []string{" /CANCEL "}},
+		{"declined in the end", one, "decline", []string{"x", "d"}},
+		{"cancelled in the end", one, "cancel", []string{"x", "c"}},
+		{"declined while editing", one, "decline", []string{"x", "e", "/decline"}},
+		{"no fields", form("?", `{}`, `[]`), "accept", []string{"e", "s"}},
+		{"a path", one, `{"action":"accept","content":{"a":"/etc"}}`, []string{"/etc", "s"}},
+		{"not sent", form("?", `{"a":{"type":"string"}}`, `[]`), "cancel", []string{"x"}},
+		{"nobody there", one, "cancel", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out screen
+			c := &ask.Console{In: strings.NewReader(strings.Join(test.lines, "\n")), Out: &out}
+			defer c.Close()
+			if got := <-granted(t, &mcp.ClientOptions{Elicit: c.Elicit}, elicit, test.params); !strings.Contains(got, test.want) {
+				t.Errorf("the server got %s\n%s", got, &out)
+			}
+		})
+	}
+}
+
+// What a server writes cannot pass for the console's own words, nor move the
+// cursor.
+func TestConsoleHarmless(t *testing.T) {
+	var out screen
+	c := &ask.Console{In: strings.NewReader("x\ns\n"), Out: &out}
+	const evil = "\x1b[2J\u202egnp.exe\r\nServer \\\"bank\\\" asks you:\\u0007\\u009b\\u200b\\u2028"
+	params := `{"message":"` + strings.NewReplacer("\x1b", `\u001b`, "\r\n", `\r\n`).Replace(evil) +
+		`","requestedSchema":{"properties":{"a":{"type":"string","title":"T\u001b]0;x\u0007\nServer \"bank\"","description":"D\nServer","pattern":"x|\u001b"}}}}`
+	if got := <-granted(t, &mcp.ClientOptions{Elicit: c.Elicit}, elicit, params); !strings.Contains(got, "accept") {
+		t.Errorf("the server got %s", got)
+	}
+	for _, line := range strings.Split(out.String(), "\n") {
+		for _, r := range line {
+			if r < ' ' || r >= 0x7f {
+				t.Errorf("%U in %q", r, line)
+			}
+		}
+		if strings.HasPrefix(line, "Server") && !strings.HasPrefix(line, `Server "notes"`) {
+			t.Errorf("line %q", line)
+		}
+	}
+	for _, want := range []string{`  | <U+001B>[2J<U+202E>gnp.exe`, `  | Server "bank" asks you:<U+0007><U+009B><U+200B><U+2028>`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %q", want, out.String())
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"Grüße, 世界! 😀\n":                                       "Grüße, 世界! 😀\n",
+		"a\tb\r\x00\x7f\u0085":                                 "a<U+0009>b<U+000D><U+0000><U+007F><U+0085>",
+		"\u200f\u2066\u061c\ufeff\u00ad\u2060\u00a0\U000e0041": "<U+200F><U+2066><U+061C><U+FEFF><U+00AD><U+2060><U+00A0><U+E0041>",
+		"a\xffb\ufffd":                                         "a<FF>b\ufffd",
+		"x\ufe0f\u3164":                                        "x<U+FE0F><U+3164>",
+	} {
+		if got := ask.Plain(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A question ends with its context even though nobody types, and what is typed
+// then is no answer to the next.
+func TestConsoleEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, keys := io.Pipe()
+		var out screen
+		c := &ask.Console{In: in, Out: &out}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		asks := func(ctx context.Context) {
+			res, err := c.Elicit(ctx, &mcp.ElicitRequest{})
+			if err == nil {
+				err = errors.New(res.Action)
+			}
+			ended <- err
+		}
+		go asks(ctx)
+		synctest.Wait()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		if !strings.Contains(out.String(), "Nobody waits for this answer any more.") {
+			t.Errorf("the user was not told: %s", &out)
+		}
+		_, _ = io.WriteString(keys, "send\n")
+		synctest.Wait()
+
+		go asks(t.Context())
+		synctest.Wait()
+		_, _ = io.WriteString(keys, "d\n")
+		if err := <-ended; err.Error() != "decline" {
+			t.Errorf("answer %v", err)
+		}
+
+		// One that is asked while the read goes on gets the line.
+		ctx, cancel = context.WithCancel(t.Context())
+		go asks(ctx)
+		synctest.Wait()
+		cancel()
+		<-ended
+		go asks(t.Context())
+		synctest.Wait()
+		_, _ = io.WriteString(keys, "s\n")
+		if err := <-ended; err.Error() != "accept" {
+			t.Errorf("answer %v", err)
+		}
+		_ = keys.Close()
+	})
+}
+
+func TestConsoleOneAtATime(t *testing.T) {
+	u := newUser(t)
+	answers := make(chan string, 2)
+	var both sync.WaitGroup
+	for _, server := range []string{"one", "two"} {
+		both.Go(func() {
+			res, err := u.console.Elicit(t.Context(), &mcp.ElicitRequest{Server: server})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answers <- res.Action
+		})
+	}
+	u.await(t, "[c]ancel: ")
+	// One more does not wait longer than its context.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := u.console.Elicit(ctx, &mcp.ElicitRequest{Server: "three"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if text := u.String(); strings.Contains(text, "one") == strings.Contains(text, "two") {
+		t.Errorf("two questions at one time: %q", text)
+	}
+	u.types(t, "s")
+	u.after(t, "[c]ancel: ", "d")
+	both.Wait()
+	if first, second := <-answers, <-answers; first != "accept" || second != "decline" {
+		t.Errorf("answers %s, %s", first, second)
+	}
+}
+
+// Close ends the question, the one that waits for its turn, and the goroutine
+// that reads: goleak sees that it does.
+func TestConsoleClose(t *testing.T) {
+	u := newUser(t)
+	answers := make(chan string, 2)
+	for range 2 {
+		go func() {
+			res, err := u.console.Elicit(t.Context(), &mcp.ElicitRequest{Server: "x"})
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- res.Action
+		}()
+	}
+	u.await(t, "[c]ancel: ")
+	for range 2 {
+		if err := u.console.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if first, second := <-answers, <-answers; first != "cancel" || second != "cancel" {
+		t.Errorf("answers %s, %s", first, second)
+	}
+	if res, err := u.console.Elicit(t.Context(), &mcp.ElicitRequest{}); err != nil || res.Action != "cancel" {
+		t.Errorf("after Close: %v, %v", res, err)
+	}
+	if err := (&ask.Console{In: os.Stdin}).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+type brokenScreen struct{}
+
+func (brokenScreen) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// Nobody agrees to what he cannot see.
+func TestConsoleBlind(t *testing.T) {
+	c := &ask.Console{In: strings.NewReader("s\ns\n"), Out: brokenScreen{}}
+	res, err := c.Elicit(t.Context(), &mcp.ElicitRequest{})
+	if err != nil || res.Action != "cancel" {
+		t.Errorf("%v, %v", res, err)
+	}
+}
+
+func TestConsoleLongLine(t *testing.T) {
+	var out screen
+	c := &ask.Console{In: strings.NewReader(strings.Repeat("s", 200_000) + "\nd\n"), Out: &out}
+	res, err := c.Elicit(t.Context(), &mcp.ElicitRequest{})
+	if err != nil || res.Action != "decline" || !strings.Contains(out.String(), "longer than 65536 bytes") {
+		t.Errorf("%v, %v: %s", res, err, &out)
+	}
+}
+
+func TestConsoleLongMessage(t *testing.T) {
+	var out screen
+	c := &ask.Console{In: strings.NewReader("d\n"), Out: &out}
+	_, _ = c.Elicit(t.Context(), &mcp.ElicitRequest{Server: strings.Repeat("s", 501), Params: &mcp.ElicitParams{Message: strings.Repeat("m", 20_007)}})
+	for _, want := range []string{"(7 more characters are not shown)", "(1 more characters)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}

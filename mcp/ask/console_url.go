@@ -1,0 +1,64 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// ElicitURL shows the page that the user is to visit, its host on a line of its
+// own, and asks whether he agrees; only the whole word yes means that he does.
+// Then it has the page opened by Open, or by the user, and waits until the server
+// says that he is done or he says so himself.
+func (c *Console) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+	action, err := c.hold(ctx, func(d *dialog) error {
+		if err := d.consent(r); err != nil {
+			return err
+		}
+		d.open(r)
+		return d.awaitDone(r)
+	})
+	return answered(action, nil, err)
+}
+
+func (d *dialog) consent(r *mcp.ElicitURLRequest) error {
+	d.say("\nServer %s wants you to visit a web page:\n%s", strconv.Quote(line(r.Server)), quoted(r.Message))
+	d.say("\n  Host:  >>> %s <<<\n\n  URL:   %s\n", Plain(r.Host), Plain(r.URL))
+	for _, warning := range r.Warnings {
+		d.say("  Warning: %s\n", line(warning))
+	}
+	return d.agree("Visit this page?")
+}
+
+func (d *dialog) open(r *mcp.ElicitURLRequest) {
+	if d.console.Open == nil {
+		d.say("Open this page in your browser:\n  %s\n", Plain(r.URL))
+		return
+	}
+	if err := d.console.Open(d.ctx, r.URL); err != nil {
+		d.say("The page could not be opened (%s). Open it in your browser:\n  %s\n", line(err.Error()), Plain(r.URL))
+		return
+	}
+	d.say("The page was opened in your browser.\n")
+}
+
+// awaitDone waits until the user is done with a page.
+func (d *dialog) awaitDone(r *mcp.ElicitURLRequest) error {
+	d.completed = r.Completed
+	for {
+		text, err := d.ask("Press Enter when you are done there, or type /cancel: ")
+		switch {
+		case errors.Is(err, errCompleted):
+			d.say("\nThe server says that you are done.\n")
+			return nil
+		case err != nil:
+			return err
+		case strings.TrimSpace(text) == "":
+			r.Done()
+			return nil
+		}
+	}
+}

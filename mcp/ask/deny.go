@@ -1,0 +1,33 @@
+package ask
+
+import (
+	"context"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// Deny declines everything. Servers are told that they can ask, and get a no,
+// where without handlers they are told that they cannot ask.
+type Deny struct{}
+
+// Elicit declines to fill in a form.
+func (Deny) Elicit(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: decline}, nil
+}
+
+// ElicitURL declines to visit a page.
+func (Deny) ElicitURL(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: decline}, nil
+}
+
+// Sample rejects with [mcp.ErrRejected].
+func (Deny) Sample(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+	return nil, mcp.ErrRejected
+}
+
+// The actions of an answer.
+const (
+	accept  = "accept"
+	decline = "decline"
+	cancel  = "cancel"
+)

@@ -1,0 +1,138 @@
+package ask_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/ask"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A screen is what the user sees.
+type screen struct {
+	mu      sync.Mutex
+	text    strings.Builder
+	seen    int // how much of it was awaited
+	changed chan struct{}
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.Write(p)
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	return len(p), nil
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// await waits until a text appears behind what was awaited before, and returns
+// what came before it.
+func (s *screen) await(t *testing.T, text string) string {
+	t.Helper()
+	timer := time.NewTimer(30 * time.Second)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		now := s.text.String()[s.seen:]
+		before, _, found := strings.Cut(now, text)
+		if found {
+			s.seen += len(before) + len(text)
+			s.mu.Unlock()
+			return before
+		}
+		if s.changed == nil {
+			s.changed = make(chan struct{})
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-timer.C:
+			t.Fatalf("no %q in %q", text, now)
+		}
+	}
+}
+
+// A user sits at a terminal: a real pipe.
+type user struct {
+	screen
+	console *ask.Console
+	keys    *os.File
+}
+
+func newUser(t *testing.T) *user {
+	t.Helper()
+	in, keys, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &user{keys: keys}
+	u.console = &ask.Console{In: in, Out: &u.screen}
+	t.Cleanup(func() {
+		_ = u.console.Close()
+		_ = keys.Close()
+		_ = in.Close()
+	})
+	return u
+}
+
+func (u *user) types(t *testing.T, line string) {
+	t.Helper()
+	if _, err := u.keys.WriteString(line + "\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// after types a line when a text is on the screen.
+func (u *user) after(t *testing.T, text, line string) {
+	t.Helper()
+	u.await(t, text)
+	u.types(t, line)
+}
+
+// granted has a scripted server express a wish, and returns what it got.
+func granted(t *testing.T, opts *mcp.ClientOptions, method, params string) <-chan string {
+	t.Helper()
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		answer, err := c.Ask(method, params)
+		if err != nil {
+			answer, _ = json.Marshal(err)
+		}
+		quoted, _ := json.Marshal(string(answer))
+		c.Result(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
+	}})
+	c := mcp.NewClient("notes", server, opts)
+	t.Cleanup(func() { _ = c.Close() })
+	answer := make(chan string, 1)
+	go func() {
+		res, err := c.CallTool(t.Context(), "x", nil, nil)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		answer <- res.Content[0].(*mcp.TextContent).Text
+	}()
+	return answer
+}
+
+func form(message, properties, required string) string {
+	quoted, _ := json.Marshal(message)
+	return `{"message":` + string(quoted) + `,"requestedSchema":{"type":"object","properties":` + properties + `,"required":` + required + `}}`
+}

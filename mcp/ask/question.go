@@ -1,0 +1,53 @@
+package ask
+
+import (
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A Kind says what a [Question] is about.
+type Kind string
+
+const (
+	// KindForm is a form to be filled in.
+	KindForm Kind = "form"
+	// KindURL is a page to be visited.
+	KindURL Kind = "url"
+	// KindSample is a conversation that a server wants the model to go on with.
+	KindSample Kind = "sample"
+	// KindReply is the model's answer to it, before the server gets it.
+	KindReply Kind = "reply"
+)
+
+// A Question is one that waits in a [Queue]. It can be marshaled as JSON. All but
+// ID, Kind, Server, Host, Warnings and the times is from the server or a model and
+// not to be trusted: escape it where it is shown. What a Question refers to must
+// not be changed.
+type Question struct {
+	// ID names the question for [Queue.Answer]. It is random.
+	ID string `json:"id"`
+	// Kind says which of the other fields there are.
+	Kind Kind `json:"kind"`
+	// Server is the name of the server that asks, as given to [mcp.NewClient].
+	Server string `json:"server"`
+	// Message is why the server asks, of [KindForm] and [KindURL].
+	Message string `json:"message,omitempty"`
+	// Fields are those of the form, in the server's order, of [KindForm].
+	Fields []mcp.FormField `json:"fields,omitempty"`
+	// URL is the page to be visited, http or https, of [KindURL]. Show all of it.
+	URL string `json:"url,omitempty"`
+	// Host is its host: what to highlight.
+	Host string `json:"host,omitempty"`
+	// Warnings are reasons to look twice at the page, as sentences.
+	Warnings []string `json:"warnings,omitempty"`
+	// Sample is the conversation, of [KindSample] and [KindReply].
+	Sample *mcp.SampleParams `json:"sample,omitempty"`
+	// Reply is what the model answered, of [KindReply].
+	Reply *mcp.SampleResult `json:"reply,omitempty"`
+	// Asked is when the question was put.
+	Asked time.Time `json:"asked"`
+	// Deadline is when the question ends without an answer. It is zero if that
+	// is not known; a question can end before.
+	Deadline time.Time `json:"deadline,omitzero"`
+}

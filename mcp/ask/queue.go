@@ -1,0 +1,285 @@
+package ask
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	// defaultMax is how many questions wait at one time.
+	defaultMax = 64
+	// maxPast is how many questions are remembered that were answered.
+	maxPast = 256
+	// maxPages is how many pages are remembered that the user agreed to visit.
+	maxPages = 64
+)
+
+var (
+	// ErrUnknown is wrapped by the errors for an id that no question has or had
+	// of late.
+	ErrUnknown = errors.New("no such question")
+	// ErrAnswered is wrapped by the errors for the id of a question that was
+	// answered already, or that nobody wants answered any more.
+	ErrAnswered = errors.New("the question was answered or withdrawn already")
+)
+
+// A Queue keeps questions until they are answered, for programs whose users
+// answer elsewhere, such as on a web page. A question ends with its answer or
+// with its context. The zero Queue is ready; it owns no goroutines. Its methods
+// are safe for concurrent use.
+//
+// The ids of questions cannot be guessed, but they are no secrets: who may see
+// and answer questions is for the program to check.
+type Queue struct {
+	// Max bounds the questions that wait at one time; further ones are cancelled
+	// at once. It must not be changed once the Queue is in use. Default: 64.
+	Max int
+
+	mu      sync.Mutex // guards the following
+	open    []*pending // in the order in which they were asked
+	past    []string   // ids of the last ones that are not open any more
+	pages   []openPage // that the user agreed to visit and may be done with
+	changed chan struct{}
+}
+
+// pending is a question that waits for its answer.
+type pending struct {
+	Question
+	form   *mcp.ElicitRequest    // of a form
+	page   *mcp.ElicitURLRequest // of a page
+	answer chan *mcp.ElicitResult
+}
+
+// openPage is one that the user agreed to visit.
+type openPage struct {
+	id   string
+	page *mcp.ElicitURLRequest
+}
+
+// Questions returns the questions that wait, the oldest first.
+func (q *Queue) Questions() []Question {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.questionsLocked()
+}
+
+func (q *Queue) questionsLocked() []Question {
+	questions := make([]Question, len(q.open))
+	for i, p := range q.open {
+		questions[i] = p.Question
+	}
+	return questions
+}
+
+// Watch yields the questions that wait now, and again whenever there are others,
+// until ctx ends. A consumer that is slower than the changes sees the newest
+// questions, not all between.
+func (q *Queue) Watch(ctx context.Context) iter.Seq[[]Question] {
+	return func(yield func([]Question) bool) {
+		for {
+			q.mu.Lock()
+			if q.changed == nil {
+				q.changed = make(chan struct{})
+			}
+			questions, changed := q.questionsLocked(), q.changed
+			q.mu.Unlock()
+			if !yield(questions) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (q *Queue) broadcastLocked() {
+	if q.changed != nil {
+		close(q.changed)
+	}
+	q.changed = nil
+}
+
+// Answer answers a question: "accept", with the content of a form, "decline" or
+// "cancel"; nil means cancel. To accept a question of [KindSample] lets the model
+// answer, and to accept one of [KindReply] sends its answer to the server.
+//
+// The content is checked first; if the form does not allow it, the error is a
+// [*mcp.FieldError] and the question stays. The errors for other ids than those
+// of waiting questions wrap [ErrUnknown] or [ErrAnswered].
+func (q *Queue) Answer(id string, res *mcp.ElicitResult) error {
+	if res == nil {
+		res = &mcp.ElicitResult{Action: cancel}
+	}
+	q.mu.Lock()
+	p, err := q.findLocked(id)
+	q.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	answer := &mcp.ElicitResult{Action: res.Action}
+	switch {
+	case res.Action != accept && res.Action != decline && res.Action != cancel:
+		return fmt.Errorf("ask: the action must be accept, decline or cancel, not %.40q", res.Action)
+	case res.Action == accept && p.form != nil:
+		// Filled now, so that nothing remains shared with the caller.
+		if answer.Content, err = p.form.Fill(res.Content); err != nil {
+			return err
+		}
+		for name, value := range res.Content {
+			if value == nil { // left out on purpose: no default for it later
+				answer.Content[name] = nil
+			}
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, err := q.findLocked(id); err != nil {
+		return err // somebody else was faster
+	}
+	q.removeLocked(p)
+	if p.page != nil && answer.Action == accept {
+		if len(q.pages) == maxPages {
+			q.pages = slices.Delete(q.pages, 0, 1)
+		}
+		q.pages = append(q.pages, openPage{id, p.page})
+	}
+	p.answer <- answer
+	return nil
+}
+
+// Done says that the user is done with a page that he had agreed to visit by
+// Answer with the same id. Many servers do not announce it, and a call may wait
+// for it. The error wraps [ErrUnknown] if no such page is remembered; those of
+// the last 64 are.
+func (q *Queue) Done(id string) error {
+	q.mu.Lock()
+	i := slices.IndexFunc(q.pages, func(p openPage) bool { return p.id == id })
+	if i < 0 {
+		q.mu.Unlock()
+		return fmt.Errorf("ask: page %.40q: %w", id, ErrUnknown)
+	}
+	page := q.pages[i].page
+	q.pages = slices.Delete(q.pages, i, i+1)
+	q.mu.Unlock()
+	page.Done()
+	return nil
+}
+
+func (q *Queue) findLocked(id string) (*pending, error) {
+	for _, p := range q.open {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	err := ErrUnknown
+	if slices.Contains(q.past, id) {
+		err = ErrAnswered
+	}
+	return nil, fmt.Errorf("ask: question %.40q: %w", id, err)
+}
+
+func (q *Queue) removeLocked(p *pending) {
+	i := slices.Index(q.open, p)
+	if i < 0 {
+		return
+	}
+	q.open = slices.Delete(q.open, i, i+1)
+	if len(q.past) == maxPast {
+		q.past = slices.Delete(q.past, 0, 1)
+	}
+	q.past = append(q.past, p.ID)
+	q.broadcastLocked()
+}
+
+// ask puts a question into the queue and waits for its answer.
+func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) {
+	p.ID = rand.Text()
+	p.Asked = time.Now()
+	p.Deadline, _ = ctx.Deadline()
+	p.answer = make(chan *mcp.ElicitResult, 1)
+	limit := q.Max
+	if limit <= 0 {
+		limit = defaultMax
+	}
+	q.mu.Lock()
+	if len(q.open) >= limit {
+		q.mu.Unlock()
+		return &mcp.ElicitResult{Action: cancel}, nil
+	}
+	q.open = append(q.open, p)
+	q.broadcastLocked()
+	q.mu.Unlock()
+	select {
+	case answer := <-p.answer:
+		return answer, nil
+	case <-ctx.Done():
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		select {
+		case answer := <-p.answer: // whoever gave it was told that it counts
+			return answer, nil
+		default:
+		}
+		q.removeLocked(p)
+		return nil, ctx.Err()
+	}
+}
+
+// Elicit keeps a form until it is filled in.
+func (q *Queue) Elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	p := &pending{Question: Question{Kind: KindForm, Server: r.Server, Fields: r.Fields}, form: r}
+	if r.Params != nil {
+		p.Message = r.Params.Message
+	}
+	return q.ask(ctx, p)
+}
+
+// ElicitURL keeps a page until the user agrees to visit it, or not. To open it is
+// for the user or the program: a link with rel="noopener noreferrer" will do, or
+// [OpenURL]. See [Queue.Done].
+func (q *Queue) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+	return q.ask(ctx, &pending{page: r, Question: Question{
+		Kind: KindURL, Server: r.Server, Message: r.Message, URL: r.URL, Host: r.Host, Warnings: r.Warnings,
+	}})
+}
+
+// Sample returns a handler that keeps what a server wants of the model until the
+// user agrees, asks model, and keeps its answer until the user agrees that the
+// server gets it: two questions, of [KindSample] and [KindReply]. Where he does
+// not agree, it is [mcp.ErrRejected].
+func (q *Queue) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		agreed := func(question Question) error {
+			answer, err := q.ask(ctx, &pending{Question: question})
+			if err == nil && answer.Action != accept {
+				err = mcp.ErrRejected
+			}
+			return err
+		}
+		if err := agreed(Question{Kind: KindSample, Server: r.Server, Sample: r.Params}); err != nil {
+			return nil, err
+		}
+		res, err := model(ctx, r)
+		switch {
+		case err != nil:
+			return nil, err
+		case res == nil:
+			return nil, errNoAnswer
+		}
+		if err := agreed(Question{Kind: KindReply, Server: r.Server, Sample: r.Params, Reply: res}); err != nil {
+			return nil, err
+		}
+		return res, nil
+	}
+}
