@@ -32,7 +32,8 @@ const (
 	SchemaCycle Token = "schema_cycle"
 	// Dialect: $schema names a dialect that is not supported.
 	Dialect Token = "dialect"
-	// Pattern: a regular expression is too large, or none of RE2.
+	// Pattern: a regular expression is too large, or none of RE2 where it cannot be
+	// overlooked.
 	Pattern Token = "pattern"
 	// Invalid: it is not JSON, or no schema of its dialect.
 	Invalid Token = "invalid"

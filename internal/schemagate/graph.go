@@ -1,6 +1,8 @@
 package schemagate
 
 import (
+	"errors"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -33,9 +35,10 @@ type node struct {
 	prefix   []*node          // against elements, by their place
 	elements []*node          // against elements
 
-	fixed   int  // steps that each check costs
-	program int  // instructions of its pattern
-	unique  bool // elements are compared with each other
+	fixed   int   // steps that each check costs
+	program int   // instructions of its pattern
+	foreign error // the pattern is none of RE2
+	unique  bool  // elements are compared with each other
 
 	visited  visit
 	height   int // schemas in a row for the same value
@@ -312,10 +315,15 @@ func isSchema(value any) bool {
 func (g *graph) weigh(n *node, object map[string]any) error {
 	if text, ok := object["pattern"].(string); ok {
 		re, err := g.patterns.compile(text)
-		if err != nil {
+		var foreign *syntax.Error
+		switch {
+		case errors.As(err, &foreign):
+			n.foreign = refuse(Pattern, n.path, "%s: %s", quote(text), shorten(err.Error()))
+		case err != nil:
 			return refuse(Pattern, n.path, "%s: %s", quote(text), shorten(err.Error()))
+		default:
+			n.program = re.size
 		}
-		n.program = re.size
 	}
 	n.unique, _ = object["uniqueItems"].(bool)
 	for _, keyword := range []string{

@@ -20,12 +20,43 @@ func (g *graph) rewrite(formats bool) (root any, err error) {
 	for _, r := range g.refs {
 		r.object["$ref"] = "#" + g.pointer(r.target)
 	}
+	if err := g.overlook(); err != nil {
+		return nil, err
+	}
 	for _, n := range g.nodes {
 		if object, ok := n.schema.(map[string]any); ok {
 			strip(object, formats)
 		}
 	}
 	return document, nil
+}
+
+// overlook removes the patterns that RE2 cannot read, such as those that look
+// ahead, which many libraries write for mail addresses: the rest of the schema is
+// worth checking without them. Where more can pass because a part does not, a
+// schema without one of its parts would refuse what it should not, so there such
+// a pattern is an error.
+func (g *graph) overlook() error {
+	var foreign error
+	inverts := false
+	for _, n := range g.nodes {
+		object, ok := n.schema.(map[string]any)
+		if !ok {
+			continue
+		}
+		if n.foreign != nil {
+			foreign = n.foreign
+			delete(object, "pattern")
+		}
+		for _, keyword := range []string{"not", "if", "oneOf", "maxContains"} {
+			_, used := object[keyword]
+			inverts = inverts || used
+		}
+	}
+	if inverts {
+		return foreign
+	}
+	return nil
 }
 
 // move puts what only references lead to where the dialect has a place for it.

@@ -206,3 +206,20 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A pattern that RE2 cannot read is overlooked, and nothing else is.
+func TestForeignPattern(t *testing.T) {
+	const schema = `{"properties":{"mail":{"type":"string","maxLength":20,"pattern":"^(?!\\.)(?!.*\\.\\.)\\S+@\\S+$"},"code":{"pattern":"^a$"}},"required":["mail"]}`
+	s, err := Compile(json.RawMessage(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, ok := range map[string]bool{
+		`{"mail":"a@b"}`: true, `{"mail":"."}`: true, `{"mail":7}`: false, `{}`: false,
+		`{"mail":"012345678901234567890"}`: false, `{"mail":"","code":"b"}`: false,
+	} {
+		if err := s.Validate(json.RawMessage(value)); (err == nil) != ok {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
