@@ -34,6 +34,10 @@ func scenario(name string) Play {
 		return callEveryTool
 	case "http-custom-headers":
 		return callGiven
+	case "sep-2640-client-no-prefetch":
+		return listSkills
+	case "sep-2640-client-verify-digest", "sep-2640-client-verify-frontmatter", "sep-2640-client-verify-size":
+		return loadSkills
 	case "auth/2025-03-26-oauth-endpoint-fallback",
 		"auth/2025-03-26-oauth-metadata-backcompat",
 		"auth/authorization-server-migration",
