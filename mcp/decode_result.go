@@ -115,8 +115,6 @@ func decodeContentsOf(raw []byte) (*ResourceContents, error) {
 		return nil, at("uri", errMissing)
 	case text && blob:
 		return nil, errors.New("both text and blob")
-	case !text && !blob:
-		return nil, errors.New("neither text nor blob")
 	}
 	return r, nil
 }

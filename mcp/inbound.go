@@ -30,7 +30,7 @@ func (t *tap) takes(m jsonrpc.Message) bool {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		t.greeted(m)
-		return t.takesProbe(m) || t.takesAnswer(m) || t.unsubscribed(m)
+		return t.takesProbe(m) || t.takesAnswer(m) || t.listened(m)
 	case *jsonrpc.Request:
 		if jsonscan.Valid(m.Params) != nil && len(m.Params) > 0 {
 			m.Params = nil // what is asked for will be missing
@@ -164,7 +164,7 @@ func (t *tap) cancelled(params json.RawMessage) {
 		cancel()
 		return
 	}
-	t.unsubscribe(id, nil)
+	t.endListening(id, nil)
 }
 
 func cancelledID(params json.RawMessage) (jsonrpc.ID, error) {

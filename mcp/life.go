@@ -223,13 +223,12 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		close(l.ended)
 	}()
 	t.modern.Store(l.modern())
-	c.listenResources(l)
 	l.watch.Go(func() {
 		if err := c.watchHealth(l); err != nil {
 			l.sick <- err
 		}
 	})
-	if err := c.listenLists(ctx, l); err != nil {
+	if err := c.follow(ctx, l); err != nil {
 		l.close(err, c.opts.CloseTimeout)
 		return nil, t, err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,207 +23,268 @@ const (
 	// maxListens is how many subscriptions may end one after the other before
 	// no other is made on the connection.
 	maxListens = 10
+	// listenGrace is how long a cancelled subscription may take to end.
+	listenGrace = time.Second
 )
 
-// A subscription is what a server of revision 2026-07-28 is to announce. The
-// request for it stays unanswered for as long as it lasts, and is made again
-// when the server has ended it.
-type subscription struct {
-	wanted  func() json.RawMessage     // what is to be announced; nil: nothing
-	begun   func()                     // is called when the server was asked
-	agreed  func(asked, filter []byte) // is called when the server has agreed to filter
-	failed  func(error)                // is called when it will not be made again, and at changes then
-	changed <-chan struct{}            // something else is wanted
-	ended   chan error                 // capacity 1: the server has ended it; nil: in good order
+// A listener has a server of revision 2026-07-28 announce changes of its lists,
+// and of the resources that somebody follows. It makes one request for all of
+// that, which stays unanswered for as long as it lasts, and makes it again when
+// something else is wanted or the server has ended it.
+//
+// There is one request, and the next is made when the one before it has ended,
+// because there are servers that forget all subscriptions of a connection when
+// one of them ends.
+type listener struct {
+	client *Client
+	life   *life
+	lists  []member // that are announced; nil: none
 
-	id    jsonrpc.ID // of the request, guarded by the tap's lock, as the next
-	asked []byte
+	ended chan error    // capacity 1: the server has ended the request; nil: in good order
+	gone  chan struct{} // capacity 1: a request that was cancelled has ended
+
+	// The following are guarded by the tap's lock.
+	id        jsonrpc.ID // of the request; none if it is not valid
+	cancelled jsonrpc.ID // of the one before it
+	asked     json.RawMessage
+	made      int // requests
+	agreed    int // times that the server has agreed to the present one
 }
 
-// listenLists subscribes to announcements of other tools, resources and prompts,
-// as far as the server makes them, and returns when the server was asked, so that
-// what is listed then is not listed too early.
-func (c *Client) listenLists(ctx context.Context, l *life) error {
-	caps := l.info.Capabilities
-	if !l.modern() || caps == nil {
+// listen begins to listen, as far as the server announces anything, and returns
+// when it was asked to, so that what is listed then is not listed too early.
+func (c *Client) listen(ctx context.Context, l *life) error {
+	n := &listener{client: c, life: l, lists: l.announcedLists(), ended: make(chan error, 1), gone: make(chan struct{}, 1)}
+	if n.lists == nil && !l.announcesUpdates() {
 		return nil
 	}
-	filter := object(
-		flag("toolsListChanged", caps.Tools != nil && caps.Tools.ListChanged),
-		flag("promptsListChanged", caps.Prompts != nil && caps.Prompts.ListChanged),
-		flag("resourcesListChanged", caps.Resources != nil && caps.Resources.ListChanged),
-	)
-	if string(filter) == "{}" {
-		return nil
-	}
-	made := false
-	asked := make(chan struct{})
-	l.watch.Go(func() {
-		l.keep(&subscription{
-			wanted: func() json.RawMessage { return filter },
-			begun:  sync.OnceFunc(func() { close(asked) }),
-			agreed: func(_, _ []byte) {
-				// The second time the subscription was mended, and what changed
-				// meanwhile was not announced.
-				if made {
-					l.missed(c)
-				}
-				made = true
-			},
-			failed: func(err error) {
-				c.opts.Logger.Warn("mcp: the server does not announce changes", "server", c.name, "error", err)
-			},
-			ended: make(chan error, 1),
-		})
-	})
+	l.tap.mu.Lock()
+	l.tap.listener = n
+	l.tap.mu.Unlock()
+	begun := make(chan struct{})
+	l.watch.Go(func() { n.run(begun) })
 	select {
-	case <-asked:
+	case <-begun:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func flag(key string, set bool) member {
-	if !set {
-		return member{key, nil}
+// announcedLists returns the lists whose changes the server says to announce.
+func (l *life) announcedLists() (lists []member) {
+	caps := l.info.Capabilities
+	if caps == nil {
+		return nil
 	}
-	return member{key, json.RawMessage("true")}
+	for _, list := range []struct {
+		key       string
+		announced bool
+	}{
+		{"toolsListChanged", caps.Tools != nil && caps.Tools.ListChanged},
+		{"promptsListChanged", caps.Prompts != nil && caps.Prompts.ListChanged},
+		{"resourcesListChanged", caps.Resources != nil && caps.Resources.ListChanged},
+	} {
+		if list.announced {
+			lists = append(lists, member{list.key, json.RawMessage("true")})
+		}
+	}
+	return lists
 }
 
-// keep makes a subscription whenever it has to be made, until the life ends.
-func (l *life) keep(s *subscription) {
+// wanted returns what is to be announced, or nil.
+func (n *listener) wanted() json.RawMessage {
+	members := n.lists
+	if uris := n.client.topics.uris(); len(uris) > 0 {
+		list, _ := json.Marshal(uris) // strings always encode
+		members = append(members[:len(members):len(members)], member{"resourceSubscriptions", list})
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	return object(members...)
+}
+
+// run makes the request whenever it has to be made, until the life ends. It
+// closes begun when it has done so for the first time.
+func (n *listener) run(begun chan<- struct{}) {
 	var present json.RawMessage
 	var made time.Time
 	ends := 0 // one after the other
 	for {
-		if wanted := s.wanted(); !bytes.Equal(wanted, present) {
-			l.tap.unlisten(s)
+		if wanted := n.wanted(); !bytes.Equal(wanted, present) {
+			if present != nil {
+				n.stop()
+			}
 			if present = wanted; present != nil {
 				made = time.Now()
-				l.tap.listen(s, l.meta, present)
+				n.start(present)
 			}
-			s.begun()
+		}
+		if begun != nil {
+			close(begun)
+			begun = nil
 		}
 		var err error
 		select {
-		case <-l.alive.Done():
+		case <-n.life.alive.Done():
 			return
-		case <-s.changed:
+		case <-n.client.topics.changed:
 			continue
-		case err = <-s.ended:
+		case err = <-n.ended:
 		}
 		if time.Since(made) >= steadyListen {
 			ends = 0
 		}
-		for ends++; ends > maxListens || err != nil && refusesForGood(err); {
-			s.failed(err)
-			select {
-			case <-s.changed:
-			case <-l.alive.Done():
-				return
-			}
-		}
-		if sleep(l.alive, backoff.Full(ends-1, retryBase/2, retryBase, retryCeiling)) != nil {
+		ends++
+		switch refused := err != nil && refusesForGood(err); {
+		case refused || ends > maxListens:
+			n.giveUp(present, err, !refused)
+		case sleep(n.life.alive, backoff.Full(ends-1, retryBase/2, retryBase, retryCeiling)) != nil:
 			return
 		}
 		present = nil
-		l.missed(l.tap.client)
+	}
+}
+
+// giveUp stops wanting what the server does not announce. It may just not know
+// one of the resources, so the lists are wanted further unless they were all that
+// was asked for, or all is to be given up.
+func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
+	if err == nil {
+		err = errors.New("the server ends every subscription")
+	}
+	err = n.client.explain(&request{method: methodListen}, WithOutcome(err, Answered))
+	uris := resourcesOf(asked)
+	for uri := range uris {
+		n.client.topics.fail(uri, err)
+	}
+	if n.lists != nil && (all || len(uris) == 0) {
+		n.client.opts.Logger.Warn("mcp: the server does not announce changes", "server", n.client.name, "error", err)
+		n.lists = nil
+	}
+}
+
+// start makes the request.
+func (n *listener) start(filter json.RawMessage) {
+	t := n.life.tap
+	t.mu.Lock()
+	n.made++
+	again := n.made > 1
+	id, err := jsonrpc.MakeID(fmt.Sprintf("%s %d", methodListen, n.made))
+	n.id, n.asked, n.agreed = id, filter, 0
+	t.mu.Unlock()
+	if err == nil {
+		params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(n.life.meta, []byte(","))...)
+		params = append(append(append(params, `},"notifications":`...), filter...), '}')
+		err = t.conn.Write(t.reading, &jsonrpc.Request{ID: id, Method: methodListen, Params: params})
+	}
+	if err != nil {
+		n.end(id, err)
+	}
+	if again {
+		n.missed()
+	}
+}
+
+// stop cancels the request, and waits for its end where that matters.
+func (n *listener) stop() {
+	t := n.life.tap
+	t.mu.Lock()
+	id := n.id
+	n.id, n.cancelled = jsonrpc.ID{}, id
+	t.mu.Unlock()
+	if !id.IsValid() {
+		return // it has ended
+	}
+	select {
+	case <-n.gone: // of an earlier one, too late
+	default:
+	}
+	params, _ := json.Marshal(map[string]any{"requestId": id.Raw()})
+	err := t.conn.Write(t.reading, &jsonrpc.Request{Method: noteCancelled, Params: params})
+	if err != nil || n.life.stateless() {
+		return // each request is a connection of its own
+	}
+	timer := time.NewTimer(listenGrace)
+	defer timer.Stop()
+	select {
+	case <-n.gone:
+	case <-timer.C:
+	case <-n.life.alive.Done():
+	}
+}
+
+// end notes that a request has ended.
+func (n *listener) end(id jsonrpc.ID, err error) {
+	t := n.life.tap
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case !id.IsValid():
+	case id == n.id:
+		n.id = jsonrpc.ID{}
+		select {
+		case <-n.ended: // of an earlier one, that was cancelled at the same time
+		default:
+		}
+		n.ended <- err
+	case id == n.cancelled:
+		poke(n.gone)
 	}
 }
 
 // missed takes it that lists have changed while the server announced nothing.
-func (l *life) missed(c *Client) {
-	l.tap.mended.Add(1)
-	c.listChanged(listTools | listResources | listPrompts)
+func (n *listener) missed() {
+	n.life.tap.mended.Add(1)
+	n.client.listChanged(listTools | listResources | listPrompts)
 }
 
-// listen makes a subscription.
-func (t *tap) listen(s *subscription, meta []byte, filter json.RawMessage) {
-	t.mu.Lock()
-	t.listens++
-	id, err := jsonrpc.MakeID(fmt.Sprintf("%s %d", methodListen, t.listens))
-	s.id, s.asked = id, filter
-	t.subscriptions[id] = s
-	t.mu.Unlock()
-	if err == nil {
-		fields := append([]byte(`{"_meta":{`), bytes.TrimSuffix(meta, []byte(","))...)
-		fields = append(append(append(fields, `},"notifications":`...), filter...), '}')
-		err = t.conn.Write(t.reading, &jsonrpc.Request{ID: id, Method: methodListen, Params: fields})
-	}
-	if err != nil {
-		t.unsubscribe(id, err)
-	}
-}
-
-// unlisten ends a subscription, if it was made.
-func (t *tap) unlisten(s *subscription) {
-	t.mu.Lock()
-	id := s.id
-	known := t.subscriptions[id] == s
-	delete(t.subscriptions, id)
-	t.mu.Unlock()
-	if !known {
-		return
-	}
-	params, _ := json.Marshal(map[string]any{"requestId": id.Raw()})
-	_ = t.conn.Write(t.reading, &jsonrpc.Request{Method: "notifications/cancelled", Params: params})
-}
-
-// unsubscribe notes that the server has ended a subscription.
-func (t *tap) unsubscribe(id jsonrpc.ID, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s := t.subscriptions[id]; s != nil {
-		delete(t.subscriptions, id)
-		s.ended <- err // there is room: it ends once
-	}
-}
-
-// unsubscribed reports whether m ends a subscription, perhaps an earlier one.
-func (t *tap) unsubscribed(m *jsonrpc.Response) bool {
+// listened reports whether m ends a subscription.
+func (t *tap) listened(m *jsonrpc.Response) bool {
 	id, ok := m.ID.Raw().(string)
 	if !ok || !strings.HasPrefix(id, methodListen) {
 		return false
 	}
-	t.unsubscribe(m.ID, m.Error)
+	t.endListening(m.ID, m.Error)
 	return true
+}
+
+func (t *tap) endListening(id jsonrpc.ID, err error) {
+	t.mu.Lock()
+	n := t.listener
+	t.mu.Unlock()
+	if n != nil {
+		n.end(id, err)
+	}
 }
 
 // acknowledged takes the server's word for what it will announce.
 func (t *tap) acknowledged(params json.RawMessage) {
-	var id jsonrpc.ID
-	var filter []byte
-	for key, value := range jsonscan.Fields(params) {
-		switch string(key) {
-		case "_meta":
-			id = subscriptionID(value)
-		case "notifications":
-			filter = value
-		}
-	}
+	id := subscriptionID(memberOf(params, "_meta"))
 	t.mu.Lock()
-	s := t.subscriptions[id]
-	var asked []byte
-	if s != nil {
-		asked = s.asked
+	n := t.listener
+	if n == nil || !id.IsValid() || id != n.id {
+		t.mu.Unlock()
+		return
 	}
+	n.agreed++
+	again := n.made > 1 || n.agreed > 1 // by then the transport has mended the stream
+	asked := n.asked
 	t.mu.Unlock()
-	if s != nil {
-		s.agreed(asked, filter)
+	if again {
+		n.missed()
 	}
+	n.client.agreedOn(asked, memberOf(params, "notifications"))
 }
 
 func subscriptionID(meta []byte) jsonrpc.ID {
-	for key, value := range jsonscan.Fields(meta) {
-		if string(key) == "io.modelcontextprotocol/subscriptionId" {
-			if text, ok := jsonscan.String(value); ok {
-				id, _ := jsonrpc.MakeID(text)
-				return id
-			}
-		}
+	text, ok := jsonscan.String(memberOf(meta, "io.modelcontextprotocol/subscriptionId"))
+	if !ok {
+		return jsonrpc.ID{}
 	}
-	return jsonrpc.ID{}
+	id, _ := jsonrpc.MakeID(text)
+	return id
 }
 
 // refusesForGood reports whether a server says that it does not do that.

@@ -61,8 +61,7 @@ type tap struct {
 	granting int                               // wishes of the server under way
 	granted  time.Time                         // when the last one ended
 
-	listens       int // requests for subscriptions made
-	subscriptions map[jsonrpc.ID]*subscription
+	listener *listener // nil if the server announces nothing, or in its own way
 }
 
 const (
@@ -74,18 +73,16 @@ const (
 func newTap(c *Client, conn Conn, patience time.Duration) *tap {
 	reading, stop := context.WithCancel(context.Background())
 	t := &tap{
-		client:  c,
-		conn:    conn,
-		patient: patience,
-		serving: make(map[jsonrpc.ID]context.CancelFunc),
-
-		subscriptions: make(map[jsonrpc.ID]*subscription),
-		messages:      make(chan jsonrpc.Message),
-		closed:        make(chan struct{}),
-		shut:          make(chan struct{}),
-		ended:         make(chan struct{}),
-		reading:       reading,
-		stop:          stop,
+		client:   c,
+		conn:     conn,
+		patient:  patience,
+		serving:  make(map[jsonrpc.ID]context.CancelFunc),
+		messages: make(chan jsonrpc.Message),
+		closed:   make(chan struct{}),
+		shut:     make(chan struct{}),
+		ended:    make(chan struct{}),
+		reading:  reading,
+		stop:     stop,
 	}
 	t.wg.Go(t.readAll)
 	return t

@@ -337,7 +337,17 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 	if err := w.take(raw, l.modern()); err != nil {
 		return false, w.call.client.explain(r, err)
 	}
+	if !ended {
+		w.see(&taskState{Task: w.completed()}) // that there is a result says so
+	}
 	return true, nil
+}
+
+// completed returns the task as it was seen last, but for its end.
+func (w *taskWait) completed() Task {
+	task := w.task
+	task.Status, task.StatusMessage = TaskCompleted, ""
+	return task
 }
 
 // settle hands on the progress that came before the last answer, which may have

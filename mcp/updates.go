@@ -189,44 +189,16 @@ func (l *life) announcesUpdates() bool {
 	return caps != nil && caps.Resources != nil && caps.Resources.Subscribe
 }
 
-// listenResources keeps the server informed of the resources whose changes are
-// wanted.
-func (c *Client) listenResources(l *life) {
+// follow has the server announce changes.
+func (c *Client) follow(ctx context.Context, l *life) error {
 	c.topics.disagree("")
-	switch {
-	case !l.announcesUpdates():
-		return
-	case l.modern():
-		l.watch.Go(func() {
-			l.keep(&subscription{
-				wanted:  c.topics.filter,
-				begun:   func() {},
-				agreed:  c.agreedOn,
-				failed:  func(err error) { c.topics.fail("", c.notAnnounced(err)) },
-				changed: c.topics.changed,
-				ended:   make(chan error, 1),
-			})
-		})
-	default:
-		l.watch.Go(func() { c.subscribeEach(l) })
+	if l.modern() {
+		return c.listen(ctx, l)
 	}
-}
-
-func (c *Client) notAnnounced(err error) error {
-	if err == nil {
-		err = errors.New("the server ends every subscription")
+	if l.announcesUpdates() {
+		l.watch.Go(func() { c.subscribe(l) })
 	}
-	return c.explain(&request{method: methodListen}, WithOutcome(err, Answered))
-}
-
-// filter returns what to subscribe to in revision 2026-07-28.
-func (s *topics) filter() json.RawMessage {
-	uris := s.uris()
-	if len(uris) == 0 {
-		return nil
-	}
-	list, _ := json.Marshal(uris) // strings always encode
-	return object(member{"resourceSubscriptions", list})
+	return nil
 }
 
 // resourcesOf returns the resources that a filter names.
@@ -260,9 +232,9 @@ func (c *Client) agreedOn(asked, filter []byte) {
 	}
 }
 
-// subscribeEach subscribes, and unsubscribes, resource by resource, as the older
-// revisions have it.
-func (c *Client) subscribeEach(l *life) {
+// subscribe has a server of an older revision announce changes of the resources
+// that somebody follows, one by one.
+func (c *Client) subscribe(l *life) {
 	const subscribe, unsubscribe = "resources/subscribe", "resources/unsubscribe"
 	have := make(map[string]bool)
 	for {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,43 +162,85 @@ func TestResourceUpdates(t *testing.T) {
 	})
 }
 
-// In revision 2026-07-28 there is one subscription for all resources, and the
-// one before it is cancelled. That for lists is another one.
+// In revision 2026-07-28 there is one subscription for everything. Another one is
+// made when the one before it has ended, for there are servers that take the end
+// of one for the end of all; those that do not tell of the end are not waited for
+// long.
 func TestListenIsReplaced(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			var ends []string
-			server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
-				mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
-					agreeing()(c)
-					ends = append(ends, string(c.Params))
-				}})
-			c := newClient(t, p.to(server), nil)
-			ready(t, c)
-			a := follow(t, c, "a:a")
-			a.want(t, "a:a")
-			b := follow(t, c, "b:b")
-			a.want(t, "a:a")
-			b.want(t, "b:b")
-			if len(ends) != 1 || !strings.Contains(ends[0], `{"resourceSubscriptions":["a:a"]}`) {
-				t.Errorf("ended were %q", ends)
-			}
-			a.stop()
-			b.take()
-			b.stop()
-			synctest.Wait()
-			if len(ends) != 3 || !strings.Contains(ends[2], `"b:b"`) {
-				t.Errorf("ended were %q", ends)
-			}
-			wantCount(t, server, "subscriptions/listen", len(ends)+1) // that for lists lives
-			version := c.State().ToolsVersion
-			server.Notify("notifications/tools/list_changed", "")
-			synctest.Wait()
-			if c.State().ToolsVersion == version {
-				t.Error("the announcement of other tools is lost")
-			}
-			_ = c.Close()
-		})
+	for _, tells := range []bool{true, false} {
+		for _, p := range planes() {
+			t.Run(fmt.Sprint(p.name, tells), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var open atomic.Int64
+					server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+						mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+							if n := open.Add(1); n != 1 && tells {
+								t.Errorf("%d subscriptions at one time", n)
+							}
+							agreeing()(c)
+							time.Sleep(100 * time.Millisecond)
+							open.Add(-1)
+							if tells {
+								c.Error(-32800, "cancelled")
+							}
+						}})
+					c := newClient(t, p.to(server), nil)
+					ready(t, c)
+					want := func(n int, filter string) {
+						t.Helper()
+						time.Sleep(3 * time.Second)
+						all := server.Received("subscriptions/listen")
+						if len(all) != n || !strings.HasSuffix(string(all[len(all)-1].Params), `"notifications":`+filter+`}`) {
+							t.Errorf("%d subscriptions, at last for %s, want %d, %s", len(all), all[len(all)-1].Params, n, filter)
+						}
+						version := c.State().ToolsVersion
+						server.Notify("notifications/tools/list_changed", "")
+						time.Sleep(time.Second)
+						if c.State().ToolsVersion == version {
+							t.Error("the announcement of other tools is lost")
+						}
+					}
+					want(1, `{"toolsListChanged":true}`)
+					a := follow(t, c, "a:a")
+					want(2, `{"toolsListChanged":true,"resourceSubscriptions":["a:a"]}`)
+					b := follow(t, c, "b:b")
+					want(3, `{"toolsListChanged":true,"resourceSubscriptions":["a:a","b:b"]}`)
+					a.stop()
+					want(4, `{"toolsListChanged":true,"resourceSubscriptions":["b:b"]}`)
+					if got := b.take(); len(got) == 0 {
+						t.Error("the server's agreement is not told")
+					}
+					b.stop()
+					want(5, `{"toolsListChanged":true}`)
+					_ = c.Close()
+				})
+			})
+		}
+	}
+}
+
+// A server that refuses a subscription because of a resource still announces
+// its lists.
+func TestListsAreAnnouncedWithoutResources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+			mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+				if strings.Contains(string(c.Params), "a:bad") {
+					c.Error(-32602, "no such resource")
+					return
+				}
+				agreeing()(c)
+			}})
+		c := newClient(t, server, nil)
+		f := follow(t, c, "a:bad")
+		if got := f.take(); len(got) != 2 || !strings.Contains(got[0], "no such resource") || got[1] != "end" {
+			t.Errorf("yielded %q", got)
+		}
+		time.Sleep(time.Hour)
+		all := server.Received("subscriptions/listen")
+		if n := len(all); n > 3 || !strings.Contains(string(all[n-1].Params), `"notifications":{"toolsListChanged":true}`) {
+			t.Errorf("%d subscriptions, at last for %s", n, all[n-1].Params)
+		}
 	})
 }
 
