@@ -1,18 +1,22 @@
 package ask_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -135,4 +139,46 @@ func granted(t *testing.T, opts *mcp.ClientOptions, method, params string) <-cha
 func form(message, properties, required string) string {
 	quoted, _ := json.Marshal(message)
 	return `{"message":` + string(quoted) + `,"requestedSchema":{"type":"object","properties":` + properties + `,"required":` + required + `}}`
+}
+
+// newPaywall returns a client of a server that wants a page to be visited before
+// it runs the first call.
+func newPaywall(t *testing.T, calls *atomic.Int64, opts *mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	const data = `{"elicitations":[{"mode":"url","message":"Pay","url":"https://a.example/","elicitationId":"1"}]}`
+	serve := func(ctx context.Context, transport mcp.Transport) error {
+		conn, err := transport.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		for {
+			m, err := conn.Read(ctx)
+			if err != nil {
+				return nil
+			}
+			req, ok := m.(*jsonrpc.Request)
+			if !ok || !req.IsCall() {
+				continue
+			}
+			resp := &jsonrpc.Response{ID: req.ID}
+			switch req.Method {
+			case "initialize":
+				resp.Result = json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)
+			case "tools/call":
+				resp.Result = json.RawMessage(`{"content":[]}`)
+				if calls.Add(1) == 1 {
+					resp.Result, resp.Error = nil, &mcp.JSONRPCError{Code: -32042, Message: "pay", Data: json.RawMessage(data)}
+				}
+			default:
+				resp.Error = &mcp.JSONRPCError{Code: -32601, Message: "no"}
+			}
+			if err := conn.Write(ctx, resp); err != nil {
+				return nil
+			}
+		}
+	}
+	c := mcp.NewClient("notes", &transport.Pipe{Serve: serve}, opts)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }

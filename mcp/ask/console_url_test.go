@@ -1,0 +1,153 @@
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/ask"
+)
+
+const consent = "Visit this page? Type yes or no: "
+
+// A canary is a page that counts its visitors.
+func canary(t *testing.T) (page string, hits *atomic.Int64) {
+	t.Helper()
+	hits = &atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(server.Close)
+	return server.URL, hits
+}
+
+// visits stands for a browser.
+func visits(ctx context.Context, page string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return err
+	}
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
+
+func TestConsoleURL(t *testing.T) {
+	page, hits := canary(t)
+	page += "/pay?x=$(reboot);&y='1'"
+	u := newUser(t)
+	var opened []string
+	u.console.Open = func(ctx context.Context, url string) error {
+		opened = append(opened, url)
+		return visits(ctx, url)
+	}
+	answer := granted(t, &mcp.ClientOptions{ElicitURL: u.console.ElicitURL}, elicit, `{"mode":"url","message":"Pay here","elicitationId":"1","url":"`+page+`"}`)
+	u.await(t, `Server "notes" wants you to visit a web page:`)
+	u.await(t, "| Pay here")
+	u.await(t, "\n  Host:  >>> 127.0.0.1 <<<\n")
+	u.await(t, "  URL:   "+page+"\n")
+	for _, no := range []string{"", "y", "ok", "yes!", "1"} {
+		u.after(t, consent, no)
+	}
+	u.await(t, consent)
+	if n := hits.Load(); n != 0 || len(opened) != 0 {
+		t.Errorf("%d visits before the user agreed", n)
+	}
+	u.types(t, "Yes")
+	u.after(t, "The page was opened in your browser.\nPress Enter when you are done there", "what?")
+	u.after(t, "Press Enter when you are done there", "")
+	if got := <-answer; got != `{"action":"accept"}` {
+		t.Errorf("the server got %s", got)
+	}
+	if len(opened) != 1 || opened[0] != page || hits.Load() != 1 {
+		t.Errorf("opened %q, %d visits", opened, hits.Load())
+	}
+}
+
+func TestConsoleURLRefused(t *testing.T) {
+	for line, want := range map[string]string{"no": "decline", "N": "decline", "/decline": "decline", "/cancel": "cancel", "": "cancel"} {
+		var out screen
+		c := &ask.Console{In: strings.NewReader(line), Out: &out, Open: func(context.Context, string) error {
+			t.Errorf("%q: the page was opened", line)
+			return nil
+		}}
+		res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{Server: "x", URL: "https://a.example/", Host: "a.example", Warnings: []string{"Look twice."}})
+		if err != nil || res.Action != want {
+			t.Errorf("%q: %v, %v", line, res, err)
+		}
+		if !strings.Contains(out.String(), "Warning: Look twice.") {
+			t.Errorf("no warning in %s", &out)
+		}
+	}
+}
+
+// Without a browser, or if it does not open, the user opens the page.
+func TestConsoleURLByHand(t *testing.T) {
+	for _, open := range []func(context.Context, string) error{nil, func(context.Context, string) error { return errors.New("no \x1b[1mdisplay") }} {
+		var out screen
+		c := &ask.Console{In: strings.NewReader("yes\n\n"), Out: &out, Open: open}
+		res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{URL: "https://a.example/\u202ex", Host: "a.example"})
+		if err != nil || res.Action != "accept" {
+			t.Errorf("%v, %v", res, err)
+		}
+		_, after, _ := strings.Cut(out.String(), consent)
+		if !strings.Contains(after, "pen") || !strings.Contains(after, "in your browser:\n  https://a.example/<U+202E>x\n") || strings.Contains(after, "\x1b") {
+			t.Errorf("the user reads %q", after)
+		}
+	}
+}
+
+func TestConsoleURLCancelledLater(t *testing.T) {
+	c := &ask.Console{In: strings.NewReader("yes\n/cancel\n"), Out: &screen{}}
+	res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{})
+	if err != nil || res.Action != "cancel" {
+		t.Errorf("%v, %v", res, err)
+	}
+}
+
+// When the server announces that the user is done nobody has to press a key.
+func TestConsoleURLCompleted(t *testing.T) {
+	u := newUser(t)
+	completed := make(chan struct{})
+	ended := make(chan string, 1)
+	go func() {
+		res, err := u.console.ElicitURL(t.Context(), &mcp.ElicitURLRequest{Completed: completed})
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- res.Action
+	}()
+	u.after(t, consent, "yes")
+	u.await(t, "Press Enter")
+	close(completed)
+	u.await(t, "The server says that you are done.")
+	if got := <-ended; got != "accept" {
+		t.Errorf("action %s", got)
+	}
+}
+
+// Enter says to a call that waits for the page that the user is done.
+func TestConsoleURLBeforeCall(t *testing.T) {
+	u := newUser(t)
+	var calls atomic.Int64
+	c := newPaywall(t, &calls, &mcp.ClientOptions{ElicitURL: u.console.ElicitURL})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(t.Context(), "x", nil, nil)
+		ended <- err
+	}()
+	u.after(t, consent, "yes")
+	u.await(t, "Press Enter")
+	if n := calls.Load(); n != 1 {
+		t.Errorf("%d calls before the user was done", n)
+	}
+	u.types(t, "")
+	if err := <-ended; err != nil || calls.Load() != 2 {
+		t.Errorf("error %v after %d calls", err, calls.Load())
+	}
+}

@@ -1,0 +1,325 @@
+package ask_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/ask"
+)
+
+// next waits for a question.
+func next(t *testing.T, q *ask.Queue) ask.Question {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for questions := range q.Watch(ctx) {
+		if len(questions) > 0 {
+			return questions[0]
+		}
+	}
+	t.Fatal("no question")
+	return ask.Question{}
+}
+
+func yes(content map[string]any) *mcp.ElicitResult {
+	return &mcp.ElicitResult{Action: "accept", Content: content}
+}
+
+func TestQueueForm(t *testing.T) {
+	var q ask.Queue
+	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit,
+		form("Who?", `{"name":{"type":"string","minLength":2},"news":{"type":"boolean","default":true},"city":{"type":"string","default":"Rome"}}`, `["name"]`))
+	question := next(t, &q)
+	if question.Kind != ask.KindForm || question.Server != "notes" || question.Message != "Who?" || len(question.Fields) != 3 ||
+		len(question.ID) < 22 || question.Asked.IsZero() {
+		t.Errorf("question %+v", question)
+	}
+	for _, content := range []map[string]any{nil, {"name": "A"}, {"name": 7}, {"name": "Ann", "news": "yes"}} {
+		var wrong *mcp.FieldError
+		if err := q.Answer(question.ID, yes(content)); !errors.As(err, &wrong) || len(q.Questions()) != 1 {
+			t.Errorf("%v: error %v, %d questions", content, err, len(q.Questions()))
+		}
+	}
+	if err := q.Answer(question.ID, &mcp.ElicitResult{Action: "ok"}); err == nil || len(q.Questions()) != 1 {
+		t.Errorf("error %v", err)
+	}
+	content := map[string]any{"name": "Ann", "city": nil}
+	if err := q.Answer(question.ID, yes(content)); err != nil {
+		t.Error(err)
+	}
+	content["name"] = "Bob"
+	if got := <-answer; got != `{"action":"accept","content":{"name":"Ann","news":true}}` {
+		t.Errorf("the server got %s", got)
+	}
+	if err := q.Answer(question.ID, yes(content)); !errors.Is(err, ask.ErrAnswered) {
+		t.Errorf("error %v", err)
+	}
+	if err := q.Answer("x", nil); !errors.Is(err, ask.ErrUnknown) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestQueueURL(t *testing.T) {
+	var q ask.Queue
+	page, hits := canary(t)
+	answer := granted(t, &mcp.ClientOptions{ElicitURL: q.ElicitURL}, elicit, `{"mode":"url","message":"Pay","url":"`+page+`","elicitationId":"1"}`)
+	question := next(t, &q)
+	if question.Kind != ask.KindURL || question.URL != page || question.Host != "127.0.0.1" || question.Message != "Pay" {
+		t.Errorf("question %+v", question)
+	}
+	if err := q.Done(question.ID); !errors.Is(err, ask.ErrUnknown) {
+		t.Errorf("done before he agreed: error %v", err)
+	}
+	if err := q.Answer(question.ID, yes(map[string]any{"a": 1})); err != nil {
+		t.Error(err)
+	}
+	if got := <-answer; got != `{"action":"accept"}` || hits.Load() != 0 {
+		t.Errorf("the server got %s after %d visits", got, hits.Load())
+	}
+	for _, want := range []error{nil, ask.ErrUnknown} {
+		if err := q.Done(question.ID); !errors.Is(err, want) {
+			t.Errorf("error %v, want %v", err, want)
+		}
+	}
+}
+
+// A call that stands behind a page goes on when the user is done with it.
+func TestQueueDone(t *testing.T) {
+	var q ask.Queue
+	var calls atomic.Int64
+	c := newPaywall(t, &calls, &mcp.ClientOptions{ElicitURL: q.ElicitURL})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(t.Context(), "x", nil, nil)
+		ended <- err
+	}()
+	id := next(t, &q).ID
+	if err := q.Answer(id, yes(nil)); err != nil {
+		t.Error(err)
+	}
+	if err := q.Done(id); err != nil || calls.Load() != 1 {
+		t.Errorf("error %v after %d calls", err, calls.Load())
+	}
+	if err := <-ended; err != nil || calls.Load() != 2 {
+		t.Errorf("error %v after %d calls", err, calls.Load())
+	}
+}
+
+func TestQueueSample(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		actions []string
+		want    string
+	}{
+		{"agreed", []string{"accept", "accept"}, `"text":"Hello"`},
+		{"declined", []string{"decline"}, `{"code":-1,"message":"User rejected sampling request"}`},
+		{"answer declined", []string{"accept", "cancel"}, `{"code":-1,"message":"User rejected sampling request"}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var q ask.Queue
+			answer := granted(t, &mcp.ClientOptions{SampleTools: true, Sample: q.Sample(says("Hello"))}, sample, wish)
+			for i, action := range test.actions {
+				question := next(t, &q)
+				kind := []ask.Kind{ask.KindSample, ask.KindReply}[i]
+				if question.Kind != kind || question.Sample.MaxTokens != 7 || (question.Reply != nil) != (kind == ask.KindReply) {
+					t.Errorf("question %+v", question)
+				}
+				if err := q.Answer(question.ID, &mcp.ElicitResult{Action: action}); err != nil {
+					t.Error(err)
+				}
+			}
+			if got := <-answer; !strings.Contains(got, test.want) {
+				t.Errorf("the server got %s", got)
+			}
+		})
+	}
+}
+
+func TestQueueSampleModelFails(t *testing.T) {
+	for _, model := range []ask.Model{
+		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, errors.New("no") },
+		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, nil },
+	} {
+		var q ask.Queue
+		ended := make(chan error, 1)
+		go func() {
+			_, err := q.Sample(model)(t.Context(), &mcp.SampleRequest{})
+			ended <- err
+		}()
+		if err := q.Answer(next(t, &q).ID, yes(nil)); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err == nil || errors.Is(err, mcp.ErrRejected) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// A question ends with its context, and is withdrawn.
+func TestQueueEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q ask.Queue
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := q.Elicit(ctx, &mcp.ElicitRequest{})
+			ended <- err
+		}()
+		synctest.Wait()
+		question := q.Questions()[0]
+		if until := time.Until(question.Deadline); until != time.Hour {
+			t.Errorf("deadline in %v", until)
+		}
+		time.Sleep(time.Hour)
+		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		if err := q.Answer(question.ID, nil); !errors.Is(err, ask.ErrAnswered) || len(q.Questions()) != 0 {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestQueueBounded(t *testing.T) {
+	for _, limit := range []int{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			q := ask.Queue{Max: limit}
+			want := limit
+			if want == 0 {
+				want = 64
+			}
+			actions := make(chan string, 100)
+			for range want + 1 {
+				go func() {
+					res, err := q.Elicit(t.Context(), &mcp.ElicitRequest{})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					actions <- res.Action
+				}()
+			}
+			synctest.Wait()
+			if got := <-actions; got != "cancel" || len(actions) != 0 || len(q.Questions()) != want {
+				t.Errorf("%s, %d others ended, %d wait", got, len(actions), len(q.Questions()))
+			}
+			if _, err := q.Sample(says("x"))(t.Context(), &mcp.SampleRequest{}); !errors.Is(err, mcp.ErrRejected) {
+				t.Errorf("error %v", err)
+			}
+			ids := map[string]bool{}
+			for _, question := range q.Questions() {
+				ids[question.ID] = true
+				if err := q.Answer(question.ID, &mcp.ElicitResult{Action: "decline"}); err != nil {
+					t.Error(err)
+				}
+			}
+			for range want {
+				if got := <-actions; got != "decline" {
+					t.Errorf("action %s", got)
+				}
+			}
+			if len(ids) != want {
+				t.Errorf("%d ids for %d questions", len(ids), want)
+			}
+		})
+	}
+}
+
+func TestQueueWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q ask.Queue
+		ctx, cancel := context.WithCancel(t.Context())
+		var seen []string
+		watched := make(chan struct{})
+		go func() {
+			defer close(watched)
+			for questions := range q.Watch(ctx) {
+				servers := []string{}
+				for _, question := range questions {
+					servers = append(servers, question.Server)
+				}
+				seen = append(seen, strings.Join(servers, "+"))
+			}
+		}()
+		synctest.Wait()
+		for _, server := range []string{"a", "b"} {
+			go func() { _, _ = q.Elicit(t.Context(), &mcp.ElicitRequest{Server: server}) }()
+			synctest.Wait()
+		}
+		for _, question := range q.Questions() {
+			if err := q.Answer(question.ID, nil); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		cancel()
+		<-watched
+		if got := fmt.Sprintf("%q", seen); got != `["" "a" "a+b" "b" ""]` {
+			t.Errorf("watched %s", got)
+		}
+		for range q.Watch(t.Context()) {
+			break
+		}
+	})
+}
+
+// Of those who answer at once one is believed, and the others are told.
+func TestQueueAnsweredOnce(t *testing.T) {
+	var q ask.Queue
+	ended := make(chan string, 1)
+	go func() {
+		res, err := q.Elicit(t.Context(), &mcp.ElicitRequest{})
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- fmt.Sprint(res.Content["n"])
+	}()
+	id := next(t, &q).ID
+	var all sync.WaitGroup
+	believed := make(chan string, 8)
+	for i := range 8 {
+		all.Go(func() {
+			switch err := q.Answer(id, yes(map[string]any{"n": i})); {
+			case err == nil:
+				believed <- fmt.Sprint(json.RawMessage(fmt.Sprint(i)))
+			case !errors.Is(err, ask.ErrAnswered):
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got, want := <-ended, <-believed; got != want || len(believed) != 0 {
+		t.Errorf("the server gets %s, but %s was believed, and %d others", got, want, len(believed))
+	}
+}
+
+func TestQuestionJSON(t *testing.T) {
+	var q ask.Queue
+	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, form("<b>", `{"n":{"type":"integer","minimum":1,"default":3},"c":{"type":"string","enum":["x"],"maxLength":2}}`, `["c"]`))
+	question := next(t, &q)
+	id := question.ID
+	question.ID, question.Asked, question.Deadline = "id", time.Time{}, time.Time{}
+	got, err := json.Marshal(question)
+	const want = `{"id":"id","kind":"form","server":"notes","message":"\u003cb\u003e","fields":[` +
+		`{"name":"n","type":"integer","default":3,"minimum":1},` +
+		`{"name":"c","type":"string","required":true,"choices":[{"value":"x","title":"x"}],"maxLength":2}],"asked":"0001-01-01T00:00:00Z"}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	if err := q.Answer(id, nil); err != nil {
+		t.Error(err)
+	}
+	if got := <-answer; got != `{"action":"cancel"}` {
+		t.Errorf("the server got %s", got)
+	}
+}

@@ -1,0 +1,101 @@
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/ask"
+)
+
+const sample = "sampling/createMessage"
+
+const wish = `{"maxTokens":7,"systemPrompt":"Be brief","includeContext":"allServers","messages":[
+	{"role":"user","content":{"type":"text","text":"Hi\u001b[1m"}},
+	{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"look","input":{"at":"x"}}]},
+	{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[{"type":"image","data":"AAEC","mimeType":"image/png"}],"structuredContent":{"n":1}}]}],
+	"tools":[{"name":"look","inputSchema":{}}]}`
+
+func says(text string) ask.Model {
+	return func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, Model: "m"}, nil
+	}
+}
+
+func TestConsoleSample(t *testing.T) {
+	u := newUser(t)
+	asked := make(chan struct{}, 1)
+	answer := granted(t, &mcp.ClientOptions{SampleTools: true, Sample: u.console.Sample(func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		asked <- struct{}{}
+		return says("Hello\x1b[2J")(ctx, r)
+	})}, sample, wish)
+	before := u.await(t, "Let the model answer? Type yes or no: ")
+	for _, want := range []string{
+		`Server "notes" wants your model to answer:`, "instructions:\n  | Be brief", " user:\n  | Hi<U+001B>[1m", `| (uses the tool "look" with {"at":"x"})`,
+		"  | (result of a tool)\n  | (an image, image/png, 3 bytes)\n  | {\"n\":1}", `tool "look"`, "more of your data (allServers)", "up to 7 tokens",
+	} {
+		if !strings.Contains(before, want) {
+			t.Errorf("no %q in %s", want, before)
+		}
+	}
+	u.types(t, "y")
+	u.await(t, "Let the model answer? Type yes or no: ")
+	if len(asked) != 0 {
+		t.Error("the model was asked before the user agreed")
+	}
+	u.types(t, "yes")
+	u.await(t, "The model answers what server \"notes\" wanted to know:\n  | Hello<U+001B>[2J")
+	u.await(t, `Send this to "notes"? Type yes or no: `)
+	if len(answer) != 0 {
+		t.Error("the server got the answer before the user agreed")
+	}
+	u.types(t, "yes")
+	if got := <-answer; !strings.Contains(got, `"text":"Hello\u001b[2J"`) {
+		t.Errorf("the server got %s", got)
+	}
+}
+
+func TestConsoleSampleRejected(t *testing.T) {
+	for _, test := range []struct {
+		lines string
+		asked bool
+	}{{"no", false}, {"/cancel", false}, {"", false}, {"yes\nno", true}, {"yes\n/decline", true}, {"yes\n", true}} {
+		asked := false
+		c := &ask.Console{In: strings.NewReader(test.lines), Out: &screen{}}
+		_, err := c.Sample(func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			asked = true
+			return says("Hello")(ctx, r)
+		})(t.Context(), &mcp.SampleRequest{})
+		if !errors.Is(err, mcp.ErrRejected) || asked != test.asked {
+			t.Errorf("%q: error %v, asked %v", test.lines, err, asked)
+		}
+	}
+}
+
+func TestSampleModelFails(t *testing.T) {
+	errModel := errors.New("overloaded")
+	for _, model := range []ask.Model{
+		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, errModel },
+		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, nil },
+	} {
+		c := &ask.Console{In: strings.NewReader("yes\nyes\n"), Out: &screen{}}
+		if _, err := c.Sample(model)(t.Context(), &mcp.SampleRequest{}); err == nil || errors.Is(err, mcp.ErrRejected) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func TestDeny(t *testing.T) {
+	opts := &mcp.ClientOptions{Elicit: ask.Deny{}.Elicit, ElicitURL: ask.Deny{}.ElicitURL, Sample: ask.Deny{}.Sample}
+	for _, test := range []struct{ method, params, want string }{
+		{elicit, form("?", `{"a":{"type":"string"}}`, `[]`), `{"action":"decline"}`},
+		{elicit, `{"mode":"url","message":"","url":"https://a.example/","elicitationId":"1"}`, `{"action":"decline"}`},
+		{sample, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`, `{"code":-1,"message":"User rejected sampling request"}`},
+	} {
+		if got := <-granted(t, opts, test.method, test.params); got != test.want {
+			t.Errorf("%s: the server got %s", test.method, got)
+		}
+	}
+}
