@@ -1,0 +1,167 @@
+package ask_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/ask"
+)
+
+func ExampleDeny() {
+	deny := ask.Deny{}
+	opts := &mcp.ClientOptions{Elicit: deny.Elicit, ElicitURL: deny.ElicitURL, Sample: deny.Sample}
+	res, err := opts.Elicit(context.Background(), &mcp.ElicitRequest{Server: "notes"})
+	fmt.Println(res.Action, err)
+	// Output:
+	// decline <nil>
+}
+
+func ExampleConsole() {
+	// At a terminal In is os.Stdin and Out is os.Stderr: the defaults.
+	typed, shown := strings.NewReader("yes please\nyes\nsend\n"), &strings.Builder{}
+	console := &ask.Console{In: typed, Out: shown, Open: ask.OpenURL}
+	defer console.Close()
+
+	res, err := console.Elicit(context.Background(), &mcp.ElicitRequest{
+		Server: "notes",
+		Params: &mcp.ElicitParams{Message: "One more thing."},
+		Fields: []mcp.FormField{{Name: "news", Title: "News by mail", Type: mcp.FieldBoolean, Required: true}},
+	})
+	fmt.Print(strings.ReplaceAll(shown.String()+"\n", " \n", "\n"))
+	fmt.Println(res.Action, res.Content, err)
+	// Output:
+	// Server "notes" asks you:
+	//   | One more thing.
+	// Instead of an answer you can type /decline or /cancel, and /skip to leave a field out.
+	//
+	// 1. News by mail (required, yes or no)
+	// > Your answer is neither yes nor no.
+	// >
+	// 1. News by mail: yes
+	// Send this to "notes"? [s]end, [e]dit, [d]ecline, [c]ancel:
+	// accept map[news:true] <nil>
+}
+
+func ExampleConsole_Sample() {
+	shown := &strings.Builder{}
+	console := &ask.Console{In: strings.NewReader("yes\nno\n"), Out: shown}
+	defer console.Close()
+
+	handler := console.Sample(func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "The password is on the note."}}}, nil
+	})
+	_, err := handler(context.Background(), &mcp.SampleRequest{Server: "notes", Params: &mcp.SampleParams{
+		MaxTokens: 100,
+		Messages:  []*mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "What is in the drawer?"}}}},
+	}})
+	fmt.Print(strings.ReplaceAll(shown.String()+"\n", " \n", "\n"))
+	fmt.Println(err)
+	// Output:
+	// Server "notes" wants your model to answer:
+	//  user:
+	//   | What is in the drawer?
+	//  The answer can have up to 100 tokens.
+	// Let the model answer? Type yes or no:
+	// The model answers what server "notes" wanted to know:
+	//   | The password is on the note.
+	// Send this to "notes"? Type yes or no:
+	// the user rejected the request
+}
+
+func ExampleConsole_ElicitURL() {
+	shown := &strings.Builder{}
+	console := &ask.Console{In: strings.NewReader("no\n"), Out: shown, Open: ask.OpenURL}
+	defer console.Close()
+
+	res, err := console.ElicitURL(context.Background(), &mcp.ElicitURLRequest{
+		Server: "notes", Message: "Please log in.", URL: "http://login.example/?u=1", Host: "login.example",
+		Warnings: []string{"The connection to this page is not encrypted."},
+	})
+	fmt.Print(strings.ReplaceAll(shown.String()+"\n", " \n", "\n"))
+	fmt.Println(res.Action, err)
+	// Output:
+	// Server "notes" wants you to visit a web page:
+	//   | Please log in.
+	//
+	//   Host:  >>> login.example <<<
+	//
+	//   URL:   http://login.example/?u=1
+	//   Warning: The connection to this page is not encrypted.
+	// Visit this page? Type yes or no:
+	// decline <nil>
+}
+
+// A web page fetches the questions and posts the answers. Who may do so is for
+// the program to check, before these handlers.
+func ExampleQueue() {
+	queue := &ask.Queue{}
+	web := http.NewServeMux()
+	web.HandleFunc("GET /questions", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(queue.Questions())
+	})
+	web.HandleFunc("POST /questions/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var answer mcp.ElicitResult
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&answer); err != nil {
+			http.Error(w, "not JSON", http.StatusBadRequest)
+			return
+		}
+		err := queue.Answer(r.PathValue("id"), &answer)
+		var wrong *mcp.FieldError
+		switch {
+		case errors.As(err, &wrong):
+			http.Error(w, wrong.Error(), http.StatusUnprocessableEntity)
+		case errors.Is(err, ask.ErrUnknown):
+			http.Error(w, "no such question", http.StatusNotFound)
+		case errors.Is(err, ask.ErrAnswered):
+			http.Error(w, "answered already", http.StatusGone)
+		case err != nil:
+			http.Error(w, "no such action", http.StatusBadRequest)
+		}
+	})
+	opts := &mcp.ClientOptions{Elicit: queue.Elicit, ElicitURL: queue.ElicitURL}
+	fmt.Println(opts.Elicit != nil, len(queue.Questions()))
+	// Output:
+	// true 0
+}
+
+func ExampleQueue_Answer() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var queue ask.Queue
+	go func() {
+		for questions := range queue.Watch(ctx) { // the user
+			for _, question := range questions {
+				_ = queue.Answer(question.ID, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}})
+			}
+		}
+	}()
+	res, err := queue.Elicit(ctx, &mcp.ElicitRequest{Server: "notes"})
+	fmt.Printf("%s %s %v\n", res.Action, res.Content["name"], err)
+	// Output:
+	// accept "Ann" <nil>
+}
+
+func ExampleQueue_Done() {
+	var queue ask.Queue
+	fmt.Println(queue.Done("id"))
+	// Output:
+	// ask: page "id": no such question
+}
+
+func ExampleOpenURL() {
+	fmt.Println(ask.OpenURL(context.Background(), "file:///etc/passwd"))
+	// Output:
+	// ask: page not opened: neither https nor http
+}
+
+func ExamplePlain() {
+	fmt.Println(ask.Plain("harmless\x1b[2J \u202eexe.txt"))
+	// Output:
+	// harmless<U+001B>[2J <U+202E>exe.txt
+}
