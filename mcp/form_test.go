@@ -44,6 +44,7 @@ func TestFormFields(t *testing.T) {
 		"bare":{"enum":["r"]},
 		"named":{"type":"string","enum":["r","g","b"],"enumNames":["Red","Green"],"default":"x"},
 		"titled":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g"}]},
+		"both":{"oneOf":[{"const":"r","title":"Red"},{"const":"b"},{"const":"g"}],"enum":["g","r"],"enumNames":["G"],"type":"string","items":{"enum":["x"]}},
 		"many":{"type":"array","items":{"type":"string","enum":["r","g"]},"minItems":1,"maxItems":2,"uniqueItems":true,"default":["r","g"]},
 		"manyTitled":{"type":"array","items":{"anyOf":[{"const":"r","title":"Red"}]},"default":["g"]}
 	},"required":["a","plain"],"additionalProperties":false}`)
@@ -61,6 +62,7 @@ func TestFormFields(t *testing.T) {
 		{Name: "bare", Type: "string", Choices: []mcp.Choice{red}},
 		{Name: "named", Type: "string", Choices: []mcp.Choice{titledRed, {Value: "g", Title: "Green"}, {Value: "b", Title: "b"}}},
 		{Name: "titled", Type: "string", Choices: []mcp.Choice{titledRed, green}},
+		{Name: "both", Type: "string", Choices: []mcp.Choice{titledRed, green}},
 		{Name: "many", Type: "array", Choices: []mcp.Choice{red, green}, Multiple: true, MinItems: n(1), MaxItems: n(2), Default: raw(`["r","g"]`)},
 		{Name: "manyTitled", Type: "array", Choices: []mcp.Choice{titledRed}, Multiple: true},
 	}
@@ -122,6 +124,8 @@ func TestFormRefused(t *testing.T) {
 		{field(`{"type":"string","oneOf":[{"title":"a"}]}`), `field "f" has a oneOf that is no list of choices`},
 		{field(`{"type":"string","oneOf":[{"const":"a","minLength":1,"not":{}}]}`), `field "f" has a oneOf that is no list of choices`},
 		{field(`{"type":"string","oneOf":[]}`), `field "f" has no choices`},
+		{field(`{"type":"array","enum":["a"]}`), `field "f" has choices of whole lists`},
+		{field(`{"type":"string","enum":["a"],"oneOf":[{"const":"b"}]}`), `field "f" has no choices`},
 		{field(`{"type":"array","items":{"type":"integer"}}`), `field "f" must be a list of strings`},
 		{field(`{"type":"array","items":{"type":"object"}}`), `field "f" must be a list of strings`},
 		{field(`{"type":"array","items":[]}`), `field "f" must be a list of strings`},
