@@ -211,8 +211,8 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 				raw := walk.Value()
 				item, err := p.list.decode(raw, modern)
 				if err != nil {
-					p.client.opts.Logger.Warn("mcp: leaving out an invalid "+p.list.noun, "server", p.client.name,
-						p.list.noun, nameOf(raw), "error", at(fmt.Sprintf("%s[%d]", p.list.member, i), err))
+					err = p.invalid(fmt.Sprintf("%s[%d]", p.list.member, i), err)
+					p.client.opts.Logger.Warn("mcp: leaving out an invalid "+p.list.noun, "server", p.client.name, p.list.noun, nameOf(raw), "error", err)
 				} else {
 					page.items = append(page.items, item)
 				}
@@ -225,7 +225,11 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 				return page, p.invalid("nextCursor", errNotString)
 			}
 		case "resultType":
-			if err := decodeString(&kind, key, walk.Value()); err != nil {
+			value := walk.Value()
+			if string(value) == "null" {
+				break
+			}
+			if err := decodeString(&kind, key, value); err != nil {
 				return page, p.invalid("resultType", errNotString)
 			}
 		}
@@ -251,6 +255,10 @@ func nameOf(item []byte) string {
 }
 
 func (p *pager[T]) invalid(path string, err error) error {
+	var inner *ProtocolError
+	if errors.As(err, &inner) {
+		path, err = path+"."+inner.Path, inner.Err
+	}
 	return &ProtocolError{Server: p.client.name, Method: p.list.method, Path: path, Err: err}
 }
 

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -299,25 +300,26 @@ func harmless(data []byte) string {
 func decodeLogMessage(params json.RawMessage) (*LogMessage, error) {
 	m := &LogMessage{}
 	var level string
-	var err error
 	for key, value := range jsonscan.Fields(params) {
+		ok := true
 		switch string(key) {
 		case "level":
-			err = decodeString(&level, key, value)
+			level, ok = jsonscan.String(value)
 		case "logger":
-			err = decodeString(&m.Logger, key, value)
+			m.Logger, ok = jsonscan.String(value)
+			ok = ok || string(value) == "null"
 		case "data":
 			m.Data = value
 		}
-		if err != nil {
-			return nil, err
+		if !ok {
+			return nil, fmt.Errorf("%s: %w", key, errNotString)
 		}
 	}
 	switch {
 	case level == "":
-		return nil, at("level", errMissing)
+		return nil, errors.New("level: missing")
 	case m.Data == nil:
-		return nil, at("data", errMissing)
+		return nil, errors.New("data: missing")
 	}
 	m.Level = LoggingLevel(level)
 	return m, nil

@@ -1,0 +1,372 @@
+package mcp_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// cacheables are what can be kept: how to ask for it, and results with a number
+// in them and further members.
+var cacheables = []struct {
+	method string
+	result func(n int, more string) string
+	ask    func(ctx context.Context, c *mcp.Client) (string, error)
+}{
+	{"tools/list", func(n int, more string) string {
+		return fmt.Sprintf(`{"tools":[{"name":"%d","inputSchema":{"type":"object"}}]%s}`, n, more)
+	}, func(ctx context.Context, c *mcp.Client) (string, error) {
+		tools, err := c.Tools(ctx)
+		return names(tools), err
+	}},
+	{"prompts/list", func(n int, more string) string {
+		return fmt.Sprintf(`{"prompts":[{"name":"%d"}]%s}`, n, more)
+	}, func(ctx context.Context, c *mcp.Client) (name string, err error) {
+		prompts, err := collect(c.Prompts(ctx))
+		for _, p := range prompts {
+			name += p.Name
+		}
+		return name, err
+	}},
+	{"resources/list", func(n int, more string) string {
+		return resourcePage(more, fmt.Sprint(n))
+	}, func(ctx context.Context, c *mcp.Client) (string, error) {
+		resources, err := collect(c.Resources(ctx))
+		return uris(resources), err
+	}},
+	{"resources/templates/list", func(n int, more string) string {
+		return fmt.Sprintf(`{"resourceTemplates":[{"uriTemplate":"%d","name":"n"}]%s}`, n, more)
+	}, func(ctx context.Context, c *mcp.Client) (uri string, err error) {
+		templates, err := collect(c.ResourceTemplates(ctx))
+		for _, t := range templates {
+			uri += t.URITemplate
+		}
+		return uri, err
+	}},
+	{"resources/read", func(n int, more string) string {
+		return fmt.Sprintf(`{"contents":[{"uri":"a:x","text":"%d"}]%s}`, n, more)
+	}, func(ctx context.Context, c *mcp.Client) (string, error) {
+		return read(ctx, c, "a:x", nil)
+	}},
+}
+
+func read(ctx context.Context, c *mcp.Client, uri string, opts *mcp.RequestOptions) (string, error) {
+	res, err := c.ReadResource(ctx, uri, opts)
+	if err != nil {
+		return "", err
+	}
+	return res.Contents[0].Text, nil
+}
+
+// counting answers all cacheable requests with the number of the answer.
+func counting(more string) mcptest.Script {
+	script := mcptest.Script{}
+	for _, kind := range cacheables {
+		script[kind.method] = func(c *mcptest.Call) { c.Result(kind.result(c.Number, more)) }
+	}
+	return script
+}
+
+// eachCacheable runs a test for each method in a bubble; want asks and compares.
+func eachCacheable(t *testing.T, test func(t *testing.T, method string, want func(c *mcp.Client, n int))) {
+	for _, kind := range cacheables {
+		t.Run(kind.method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				test(t, kind.method, func(c *mcp.Client, n int) {
+					t.Helper()
+					got, err := kind.ask(t.Context(), c)
+					if err != nil || got != fmt.Sprint(n) {
+						t.Errorf("%q, %v, want answer %d", got, err, n)
+					}
+				})
+			})
+		})
+	}
+}
+
+// quiet are the capabilities of a server that announces nothing.
+const quiet = `{"tools":{},"resources":{},"prompts":{}}`
+
+func TestCacheTTL(t *testing.T) {
+	for _, p := range planes() {
+		for _, capabilities := range []string{quiet, allFeatures} {
+			eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
+				server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, capabilities), counting(`,"ttlMs":1500,"cacheScope":"public"`))
+				c := newClient(t, p.to(server), nil)
+				ready(t, c)
+				want(c, 1)
+				time.Sleep(1500*time.Millisecond - time.Nanosecond)
+				want(c, 1)
+				time.Sleep(time.Nanosecond)
+				want(c, 2)
+				want(c, 2)
+				wantCount(t, server, method, 2)
+			})
+		}
+	}
+}
+
+// What says nothing of its time, or nonsense, is stale at once; only the tools
+// of a server that announces changes are good until it does.
+func TestCacheStale(t *testing.T) {
+	for _, hint := range []string{"", `,"ttlMs":0`, `,"ttlMs":-5`, `,"ttlMs":"1000"`, `,"ttlMs":null`, `,"TTLMS":1000`} {
+		eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
+			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(hint+`,"cacheScope":"public"`)), nil)
+			want(c, 1)
+			want(c, 2)
+			want(c, 3)
+			explicit := hint == `,"ttlMs":0` || hint == `,"ttlMs":-5`
+			c = newClient(t, featured(t, mcp.Revision20260728, counting(hint)), nil)
+			want(c, 1)
+			if method == "tools/list" && !explicit {
+				want(c, 1)
+			} else {
+				want(c, 2)
+			}
+		})
+	}
+}
+
+func TestCacheLongTTL(t *testing.T) {
+	for _, ttl := range []string{"86400001", "1e300", "9223372036854775808", "1e999"} {
+		eachCacheable(t, func(t *testing.T, _ string, want func(*mcp.Client, int)) {
+			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(`,"ttlMs":`+ttl)), &mcp.ClientOptions{HealthInterval: -1})
+			want(c, 1)
+			time.Sleep(24*time.Hour - time.Nanosecond)
+			want(c, 1)
+			time.Sleep(time.Nanosecond)
+			want(c, 2)
+		})
+	}
+}
+
+// Older revisions know no such hints.
+func TestCacheLegacy(t *testing.T) {
+	eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
+		c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, quiet), counting(`,"ttlMs":1500,"cacheScope":"public"`)), nil)
+		want(c, 1)
+		if method == "tools/list" {
+			want(c, 1)
+			time.Sleep(time.Hour)
+			want(c, 1)
+			return
+		}
+		want(c, 2)
+	})
+}
+
+// Only what a server calls public is shared, and only with clients of its name.
+func TestCacheScope(t *testing.T) {
+	for scope, shared := range map[string]bool{
+		`,"cacheScope":"public"`: true, `,"cacheScope":"private"`: false, ``: false,
+		`,"cacheScope":"PUBLIC"`: false, `,"cacheScope":7`: false, `,"cacheScope":null`: false,
+	} {
+		eachCacheable(t, func(t *testing.T, _ string, want func(*mcp.Client, int)) {
+			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`+scope))
+			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+			ann, bob := newClient(t, server, opts), newClient(t, server, opts)
+			other := mcp.NewClient("other", server, opts)
+			defer other.Close()
+			want(ann, 1)
+			if shared {
+				want(bob, 1)
+				want(other, 2)
+				_ = ann.Close()
+				want(bob, 1)
+			} else {
+				want(bob, 2)
+				want(other, 3)
+				want(bob, 2)
+			}
+		})
+	}
+}
+
+// Announcements count at once, whatever the time that was given, also for what
+// others share.
+func TestCacheForgets(t *testing.T) {
+	announcements := map[string]string{
+		"tools/list": "tools/list_changed", "prompts/list": "prompts/list_changed",
+		"resources/list": "resources/list_changed", "resources/templates/list": "resources/list_changed",
+		"resources/read": "resources/updated",
+	}
+	for _, p := range planes() {
+		eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
+			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000,"cacheScope":"public"`))
+			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+			ann, bob := newClient(t, p.to(server), opts), newClient(t, p.to(server), opts)
+			want(ann, 1)
+			want(bob, 1)
+			for _, name := range announcements {
+				if name != announcements[method] {
+					server.Notify("notifications/"+name, `{"uri":"a:y"}`)
+				}
+			}
+			synctest.Wait()
+			want(ann, 1)
+			server.Notify("notifications/"+announcements[method], `{"uri":"a:x"}`)
+			synctest.Wait()
+			want(ann, 2)
+			want(bob, 2)
+		})
+	}
+}
+
+// What was asked for before an announcement is not kept.
+func TestCacheForgetsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": func(c *mcptest.Call) {
+			if c.Number == 1 {
+				c.Notify("notifications/resources/updated", `{"uri":"a:x/part"}`)
+			}
+			c.Result(fmt.Sprintf(`{"contents":[{"uri":"a:x","text":"%d"}],"ttlMs":60000}`, c.Number))
+		}, "prompts/list": func(c *mcptest.Call) {
+			if c.Number == 1 {
+				c.Notify("notifications/prompts/list_changed", "")
+			}
+			c.Result(fmt.Sprintf(`{"prompts":[{"name":"%d"}],"ttlMs":60000}`, c.Number))
+		}})
+		c := newClient(t, server, nil)
+		for _, want := range []string{"1", "2", "2"} {
+			if got, err := read(t.Context(), c, "a:x", nil); err != nil || got != want {
+				t.Errorf("%q, %v, want %s", got, err, want)
+			}
+			prompts, err := collect(c.Prompts(t.Context()))
+			if err != nil || prompts[0].Name != want {
+				t.Errorf("%v, %v, want %s", prompts, err, want)
+			}
+		}
+	})
+}
+
+// A change of a part is one of the whole.
+func TestCacheForgetsWhole(t *testing.T) {
+	for _, test := range []struct {
+		changed string
+		forgets bool
+	}{
+		{"f://a/b", true}, {"f://a/b/c", true}, {"f://a/b/c/d", true}, {"f://a", false}, {"f://a/bc", false}, {"g://x", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
+			c := newClient(t, server, nil)
+			if _, err := read(t.Context(), c, "f://a/b", nil); err != nil {
+				t.Fatal(err)
+			}
+			server.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, test.changed))
+			synctest.Wait()
+			got, err := read(t.Context(), c, "f://a/b", nil)
+			if err != nil || got == "2" != test.forgets {
+				t.Errorf("after a change of %s: %q, %v", test.changed, got, err)
+			}
+		})
+	}
+}
+
+func TestCacheFresh(t *testing.T) {
+	server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
+	c := newClient(t, server, nil)
+	for i, test := range []struct {
+		uri   string
+		fresh bool
+		want  string
+	}{{"a", false, "1"}, {"a", false, "1"}, {"b", false, "2"}, {"a", false, "1"}, {"a", true, "3"}, {"a", false, "3"}, {"b", false, "2"}} {
+		if got, err := read(t.Context(), c, test.uri, &mcp.RequestOptions{Fresh: test.fresh}); err != nil || got != test.want {
+			t.Errorf("%d: %q, %v, want %s", i, got, err, test.want)
+		}
+	}
+}
+
+// What needed an answer of the user's is for this call alone, and so is an error
+// and an answer that is none.
+func TestCacheKeepsNoOther(t *testing.T) {
+	good := func(n int) mcptest.Handler {
+		return mcptest.Result(fmt.Sprintf(`{"contents":[{"uri":"a","text":"%d"}],"ttlMs":60000,"cacheScope":"public"}`, n))
+	}
+	server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": mcptest.Sequence(
+		needs(`{"q":`+wish+`}`, `"s"`), good(1),
+		mcptest.Error(-32603, "busy"),
+		mcptest.Result(`{"contents":[{"text":"no uri"}],"ttlMs":60000}`),
+		good(2), good(3),
+	)})
+	c := newClient(t, server, &mcp.ClientOptions{Elicit: annAnswers})
+	for i, want := range []string{"1", "", "", "2", "2"} {
+		got, err := read(t.Context(), c, "a", nil)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%d: %q, %v, want %q", i, got, err, want)
+		}
+	}
+}
+
+// An answer that came later takes the place of a kept one, also if it must not
+// be kept itself.
+func TestCacheLastAnswerCounts(t *testing.T) {
+	answer := func(n int, hint string) mcptest.Handler {
+		return mcptest.Result(fmt.Sprintf(`{"contents":[{"uri":"a","text":"%d"}]%s}`, n, hint))
+	}
+	server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": mcptest.Sequence(
+		answer(1, `,"ttlMs":60000,"cacheScope":"public"`), answer(2, `,"ttlMs":0`), answer(3, `,"ttlMs":60000`), answer(4, ""))})
+	c := newClient(t, server, nil)
+	for i, want := range []string{"1", "2", "3", "3"} {
+		if got, err := read(t.Context(), c, "a", &mcp.RequestOptions{Fresh: i == 1}); err != nil || got != want {
+			t.Errorf("%d: %q, %v, want %q", i, got, err, want)
+		}
+	}
+}
+
+// What callers do with what they get does not reach other callers.
+func TestCacheGivesCopies(t *testing.T) {
+	server := featured(t, mcp.Revision20260728, mcptest.Script{
+		"resources/read": mcptest.Result(`{"contents":[{"uri":"a","blob":"AAE="}],"ttlMs":60000,"_meta":{"k":"v"}}`),
+	})
+	c := newClient(t, server, nil)
+	for range 3 {
+		res, err := c.ReadResource(t.Context(), "a", nil)
+		if err != nil || res.Contents[0].Blob[0] != 0 || res.Meta["k"] != "v" || res.TTLMs != 60000 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		res.Contents[0].Blob[0], res.Contents[0].URI, res.Meta["k"] = 9, "b", "w"
+	}
+	wantCount(t, server, "resources/read", 1)
+}
+
+// A new connection may be that of another user.
+func TestCacheForgetsWithConnection(t *testing.T) {
+	eachCacheable(t, func(t *testing.T, _ string, want func(*mcp.Client, int)) {
+		c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
+		want(c, 1)
+		if err := c.Reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want(c, 2)
+	})
+}
+
+// What was not used for the longest time gives way, and what is larger than the
+// cache stays out.
+func TestCacheBounded(t *testing.T) {
+	server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
+	want := func(c *mcp.Client, uri, want string) {
+		t.Helper()
+		if got, err := read(t.Context(), c, uri, nil); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %s", uri, got, err, want)
+		}
+	}
+	c := newClient(t, server, &mcp.ClientOptions{Cache: mcp.NewCache(800)}) // room for two
+	want(c, "a", "1")
+	want(c, "b", "2")
+	want(c, "a", "1")
+	want(c, "c", "3") // drops b
+	want(c, "a", "1")
+	want(c, "b", "4") // drops c
+	want(c, "a", "1")
+	want(c, "c", "5")
+	none := newClient(t, server, &mcp.ClientOptions{Cache: mcp.NewCache(0)})
+	want(none, "a", "6")
+	want(none, "a", "7")
+}

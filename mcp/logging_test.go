@@ -1,0 +1,371 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// levelIn returns the log level in a request's _meta.
+func levelIn(t testing.TB, params json.RawMessage) string {
+	t.Helper()
+	var p struct {
+		Meta struct {
+			Level string `json:"io.modelcontextprotocol/logLevel"`
+		} `json:"_meta"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Meta.Level
+}
+
+func levelSet(t testing.TB, r mcptest.Received) string {
+	t.Helper()
+	var p struct {
+		Level string `json:"level"`
+	}
+	if err := json.Unmarshal(r.Params, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Level
+}
+
+// An older server is told with each connection and each change.
+func TestLogLevelLegacy(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Result(`{}`), "tools/call": text("x")})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{LogLevel: "info"})
+		if err := c.SetLogLevel(t.Context(), "error"); err != nil || server.Connections() != 0 {
+			t.Errorf("%v, and %d connections", err, server.Connections())
+		}
+		want := func(n int, level string) {
+			t.Helper()
+			if got := levelSet(t, server.Await("logging/setLevel", n)); got != level {
+				t.Errorf("level %d is %q, want %q", n, got, level)
+			}
+		}
+		ready(t, c)
+		want(1, "error")
+		if err := c.SetLogLevel(t.Context(), "debug"); err != nil {
+			t.Fatal(err)
+		}
+		want(2, "debug")
+		if err := c.Reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want(3, "debug")
+		if err := c.SetLogLevel(t.Context(), ""); err != nil { // it cannot be told to be silent
+			t.Fatal(err)
+		}
+		want(4, "emergency")
+		if err := c.Reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, c, "x")
+		if err := c.SetLogLevel(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		wantCount(t, server, "logging/setLevel", 4)
+		if level := levelIn(t, server.Received("tools/call")[0].Params); level != "" {
+			t.Errorf("level %q in _meta", level)
+		}
+	})
+}
+
+// A server of 2026-07-28 is told with each request, unless the caller says
+// something else for one.
+func TestLogLevelModern(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/call": text("x")})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{LogLevel: "warning"})
+		want := func(level string) {
+			t.Helper()
+			calls := server.Received("tools/call")
+			if got := levelIn(t, calls[len(calls)-1].Params); got != level {
+				t.Errorf("level %q, want %q", got, level)
+			}
+		}
+		mustCall(t, c, "x")
+		want("warning")
+		if err := c.SetLogLevel(t.Context(), "alert"); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, c, "x")
+		want("alert")
+		if _, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"io.modelcontextprotocol/logLevel": "debug"}}); err != nil {
+			t.Fatal(err)
+		}
+		want("debug")
+		if err := c.SetLogLevel(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, c, "x")
+		want("")
+		wantCount(t, server, "logging/setLevel", 0)
+	})
+}
+
+// The level can change while requests are on their way.
+func TestLogLevelChangesMeanwhile(t *testing.T) {
+	for _, revision := range eras() {
+		server := featured(t, revision, mcptest.Script{"tools/call": text("x"), "logging/setLevel": mcptest.Result(`{}`)})
+		c := newClient(t, server, nil)
+		var calls sync.WaitGroup
+		for i := range 8 {
+			calls.Go(func() {
+				for range 20 {
+					if i%2 == 0 {
+						mustCall(t, c, "x")
+					} else if err := c.SetLogLevel(t.Context(), mcp.LoggingLevel([]string{"debug", "error"}[i/2%2])); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		calls.Wait()
+		if err := c.SetLogLevel(t.Context(), "notice"); err != nil {
+			t.Fatal(err)
+		}
+		if revision == mcp.Revision20251125 {
+			told := server.Received("logging/setLevel")
+			if got := levelSet(t, told[len(told)-1]); got != "notice" {
+				t.Errorf("the server was told %q last", got)
+			}
+		}
+	}
+}
+
+func TestLogLevelNonsense(t *testing.T) {
+	var log bytes.Buffer
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Result(`{}`)})
+	c := newClient(t, server, &mcp.ClientOptions{LogLevel: "loud", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if !strings.Contains(log.String(), `loud`) {
+		t.Errorf("the log says %s", &log)
+	}
+	ready(t, c)
+	err := c.SetLogLevel(t.Context(), "WARN")
+	wantOutcome(t, err, mcp.NotSent)
+	for _, word := range []string{`"scripted"`, `"WARN"`, "warning", "logging/setLevel"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("error %q does not say %s", err, word)
+		}
+	}
+	wantCount(t, server, "logging/setLevel", 0)
+}
+
+// A server that refuses the level is as good as before.
+func TestLogLevelRefused(t *testing.T) {
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Error(-32602, "no"), "tools/call": text("x")})
+	c := newClient(t, server, &mcp.ClientOptions{LogLevel: "info"})
+	mustCall(t, c, "x")
+	server.Await("logging/setLevel", 1)
+	err := c.SetLogLevel(t.Context(), "debug")
+	var refused *mcp.ServerError
+	if !errors.As(err, &refused) || refused.Method != "logging/setLevel" {
+		t.Errorf("error %v", err)
+	}
+	if n := c.State().Connections; n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	silent := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""))
+	c = newClient(t, silent, &mcp.ClientOptions{LogLevel: "info"})
+	ready(t, c)
+	if err := c.SetLogLevel(t.Context(), "debug"); err != nil {
+		t.Error(err)
+	}
+	wantCount(t, silent, "logging/setLevel", 0)
+}
+
+func TestLogInOrder(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			for i := range 100 {
+				c.Notify("notifications/message", fmt.Sprintf(`{"level":"info","LEVEL":"x","logger":"l","data":{"n":%d}}`, i))
+			}
+			text("x")(c)
+		}})
+		got := make(chan *mcp.LogMessage, 100)
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Log: func(m *mcp.LogMessage) { got <- m }})
+		mustCall(t, c, "x")
+		for i := range 100 {
+			m := <-got
+			if m.Server != "scripted" || m.Level != "info" || m.Logger != "l" || string(m.Data) != fmt.Sprintf(`{"n":%d}`, i) || m.Dropped != 0 {
+				t.Fatalf("message %d: %+v %s", i, m, m.Data)
+			}
+		}
+	})
+}
+
+// A slow Log stops nobody, and gets the newest messages.
+func TestLogSlow(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		const sent = 1000
+		server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			for i := range sent {
+				c.Notify("notifications/message", fmt.Sprintf(`{"level":"info","data":%d}`, i))
+			}
+			text("x")(c)
+		}})
+		first, slow := make(chan struct{}), make(chan struct{})
+		got := make(chan *mcp.LogMessage, sent)
+		once := sync.OnceFunc(func() { close(first); <-slow })
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Log: func(m *mcp.LogMessage) { once(); got <- m }})
+		mustCall(t, c, "x")
+		<-first
+		close(slow)
+		next, dropped := 0, 0
+		for next < sent {
+			m := <-got
+			next += m.Dropped
+			dropped += m.Dropped
+			if string(m.Data) != fmt.Sprint(next) {
+				t.Fatalf("message %s after %d dropped, want %d", m.Data, m.Dropped, next)
+			}
+			next++
+		}
+		if p.name == "lent" && dropped != sent-257 { // one was with Log
+			t.Errorf("%d messages dropped", dropped)
+		}
+	})
+}
+
+// Large messages do not fill the memory while they wait.
+func TestLogLarge(t *testing.T) {
+	large := `"` + strings.Repeat("x", 1<<20) + `"`
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		for range 10 {
+			c.Notify("notifications/message", `{"level":"info","data":`+large+`}`)
+		}
+		text("x")(c)
+	}})
+	busy, slow := make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(busy); <-slow })
+	got := make(chan *mcp.LogMessage, 10)
+	c := newClient(t, server, &mcp.ClientOptions{Log: func(m *mcp.LogMessage) { once(); got <- m }})
+	mustCall(t, c, "x")
+	<-busy
+	close(slow)
+	seen := 0
+	for delivered := 0; seen < 10; delivered++ {
+		m := <-got
+		seen += 1 + m.Dropped
+		if delivered > 4 {
+			t.Fatal("more than 4 MiB were waiting")
+		}
+	}
+}
+
+func TestLogPanics(t *testing.T) {
+	var log bytes.Buffer
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		c.Notify("notifications/message", `{"level":"info","data":1}`)
+		c.Notify("notifications/message", `{"level":"info","data":2}`)
+		text("x")(c)
+	}})
+	second := make(chan struct{})
+	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)), Log: func(m *mcp.LogMessage) {
+		if string(m.Data) == "1" {
+			panic("oops")
+		}
+		close(second)
+	}})
+	mustCall(t, c, "x")
+	<-second
+	_ = c.Close()
+	if !strings.Contains(log.String(), "oops") {
+		t.Errorf("the log says %s", &log)
+	}
+}
+
+// Without a Log the messages go to the Logger, at their level and harmless.
+func TestLogDefault(t *testing.T) {
+	var log bytes.Buffer
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		for _, level := range []string{"debug", "notice", "emergency", "odd"} {
+			c.Notify("notifications/message", fmt.Sprintf(`{"level":%q,"logger":"l\u001b[2J","data":"a\u001b[31m\u202eb\u0000"}`, level))
+		}
+		c.Notify("notifications/message", `{"level":"info","data":{"long":"`+strings.Repeat("x", 10_000)+`"}}`)
+		for _, bad := range []string{`{}`, `{"level":"info"}`, `{"level":1,"data":1}`, `{"level":"info","logger":1,"data":1}`} {
+			c.Notify("notifications/message", bad)
+		}
+		text("x")(c)
+	}})
+	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	callAndClose(t, c, server)
+	lines := strings.Split(log.String(), "\n")
+	for _, want := range []string{"level=DEBUG", "level=INFO+2", "level=ERROR+6", "level=INFO "} {
+		found := false
+		for _, line := range lines {
+			found = found || strings.Contains(line, want) && strings.Contains(line, "server=scripted") && strings.Contains(line, `a\u{1b}[31m\u{202e}b\u{0}`) &&
+				strings.Contains(line, `l\u{1b}[2J`)
+		}
+		if !found {
+			t.Errorf("no line with %s in\n%.2000s", want, &log)
+		}
+	}
+	if log.Len() > 8_000 {
+		t.Errorf("%d bytes were logged", log.Len())
+	}
+	if n := strings.Count(log.String(), "invalid log message"); n != 4 {
+		t.Errorf("%d invalid messages in the log, want 4", n)
+	}
+}
+
+// callAndClose calls the tool and closes the client, which waits for what is
+// still to be logged.
+func callAndClose(t *testing.T, c *mcp.Client, server *mcptest.Server) {
+	t.Helper()
+	mustCall(t, c, "x")
+	server.Disconnect()
+	if err := c.Reconnect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+}
+
+// The last words of a server are heard, and Close does not wait for ever for a
+// Log that does not return.
+func TestLogOutlivesConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := featured(t, mcp.Revision20251125)
+		got := make(chan *mcp.LogMessage, 10)
+		stuck := make(chan struct{})
+		c := newClient(t, server, &mcp.ClientOptions{CloseTimeout: time.Second, Log: func(m *mcp.LogMessage) {
+			time.Sleep(time.Millisecond)
+			got <- m
+			if string(m.Data) == `"stuck"` {
+				<-stuck
+			}
+		}})
+		ready(t, c)
+		for i := range 5 {
+			server.Notify("notifications/message", fmt.Sprintf(`{"level":"info","data":%d}`, i))
+		}
+		server.Disconnect()
+		for i := range 5 {
+			if m := <-got; string(m.Data) != fmt.Sprint(i) {
+				t.Errorf("message %s, want %d", m.Data, i)
+			}
+		}
+		ready(t, c)
+		server.Notify("notifications/message", `{"level":"info","data":"stuck"}`)
+		<-got
+		start := time.Now()
+		_ = c.Close()
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("Close took %v", d)
+		}
+		close(stuck)
+	})
+}
