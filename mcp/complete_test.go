@@ -214,3 +214,18 @@ func TestCompleterForgets(t *testing.T) {
 	ask(long)
 	wantCount(t, server, "completion/complete", 260)
 }
+
+func TestCompleteRefused(t *testing.T) {
+	refuses(t, "completion/complete", func(c *mcp.Client) error {
+		_, err := c.Complete(t.Context(), typed("x"), nil)
+		return err
+	}, map[string]string{
+		`7`: "result", `{}`: "completion.values", `{"completion":[]}`: "completion", `{"completion":{}}`: "completion.values",
+		`{"completion":{"values":"x"}}`:                              "completion.values",
+		`{"completion":{"values":["x",7]}}`:                          "completion.values[1]",
+		`{"completion":{"values":[],"total":1.5}}`:                   "completion.total",
+		`{"completion":{"values":[],"total":"1"}}`:                   "completion.total",
+		`{"completion":{"values":[],"hasMore":1}}`:                   "completion.hasMore",
+		`{"completion":{"values":[]},"resultType":"input_required"}`: "resultType",
+	}, `{"completion":{"values":[]}}`)
+}

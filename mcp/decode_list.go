@@ -20,12 +20,22 @@ func decodeIcons(key, value []byte) ([]Icon, error) {
 func safeIcons(icons []Icon) []Icon {
 	var safe []Icon
 	for _, icon := range icons {
-		scheme, _, _ := strings.Cut(icon.Source, ":")
-		if strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data") {
+		scheme, _, found := strings.Cut(icon.Source, ":")
+		if found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")) {
 			safe = append(safe, icon)
 		}
 	}
 	return safe
+}
+
+// withSafeIcons returns what a server says of its program, with safe icons only.
+func withSafeIcons(server *Implementation) *Implementation {
+	if server == nil || len(server.Icons) == 0 {
+		return server
+	}
+	safe := *server
+	safe.Icons = safeIcons(server.Icons)
+	return &safe
 }
 
 // decodeInteger decodes a whole number, however it is written.

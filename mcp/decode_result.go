@@ -95,26 +95,14 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 }
 
 // decodeContentsOf decodes contents that must say of which resource they are, and
-// hold either text or bytes.
+// hold text or bytes.
 func decodeContentsOf(raw []byte) (*ResourceContents, error) {
 	r, err := decodeResource(raw)
 	if err != nil {
 		return nil, err
 	}
-	text, blob := false, false
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "text":
-			text = string(value) != "null"
-		case "blob":
-			blob = string(value) != "null"
-		}
-	}
-	switch {
-	case r.URI == "":
+	if r.URI == "" {
 		return nil, at("uri", errMissing)
-	case text && blob:
-		return nil, errors.New("both text and blob")
 	}
 	return r, nil
 }

@@ -113,3 +113,116 @@ func TestReadResourceNotFound(t *testing.T) {
 		})
 	}
 }
+
+func TestResourceDecodedExactly(t *testing.T) {
+	server := featured(t, mcp.Revision20251125, mcptest.Script{
+		"resources/list": mcptest.Result(`{"resources":[{"uri":"a:1","URI":"x","name":"n","title":"T","description":"d","mimeType":"m",
+			"size":9007199254740993,"annotations":{"audience":["user"],"priority":0.5,"lastModified":"2026-01-01T00:00:00Z"},"_meta":{"k":1},"new":{}},
+			{"uri":"a:2","name":"n","size":1e3},{"uri":"a:3","name":"n","size":1.5},{"uri":"a:4","name":"n","size":"1"},{"uri":"a:5","name":"n","size":null}]}`),
+		"resources/templates/list": mcptest.Result(`{"resourceTemplates":[{"uriTemplate":"a:{x}","URITEMPLATE":"y","name":"n","title":"T","description":"d","mimeType":"m",
+			"annotations":{"audience":["user"]},"_meta":{"k":1}}]}`),
+	})
+	c := newClient(t, server, nil)
+	resources, err := collect(c.Resources(t.Context()))
+	if err != nil || uris(resources) != "a:1 a:2 a:5" {
+		t.Fatal(uris(resources), err)
+	}
+	r := resources[0]
+	if r.Name != "n" || r.Title != "T" || r.Description != "d" || r.MIMEType != "m" || r.Size != 9007199254740993 || resources[1].Size != 1000 ||
+		r.Annotations.Priority != 0.5 || r.Annotations.LastModified != "2026-01-01T00:00:00Z" || r.Meta["k"] != 1.0 {
+		t.Errorf("resource %+v", r)
+	}
+	templates, err := collect(c.ResourceTemplates(t.Context()))
+	if err != nil || len(templates) != 1 {
+		t.Fatal(templates, err)
+	}
+	if u := templates[0]; u.URITemplate != "a:{x}" || u.Name != "n" || u.Title != "T" || u.Description != "d" || u.MIMEType != "m" || u.Annotations == nil || u.Meta["k"] != 1.0 {
+		t.Errorf("template %+v", u)
+	}
+}
+
+// refuses runs a request whose results are all wrong, in both eras on both
+// planes, and wants an error that says where, and a connection that lives on.
+func refuses(t *testing.T, method string, ask func(*mcp.Client) error, bad map[string]string, good string) {
+	t.Helper()
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for result, path := range bad {
+			server := featured(t, revision, mcptest.Script{method: mcptest.Sequence(mcptest.Result(result), mcptest.Result(good))})
+			c := newClient(t, p.to(server), nil)
+			err := ask(c)
+			var invalid *mcp.ProtocolError
+			if !errors.As(err, &invalid) || invalid.Path != path || invalid.Method != method || invalid.Server != "scripted" {
+				t.Errorf("%s: error %v, want one at %s", result, err, path)
+				continue
+			}
+			wantOutcome(t, err, mcp.Answered)
+			if err := ask(c); err != nil || c.State().Connections != 1 {
+				t.Errorf("after %s: error %v", result, err)
+			}
+		}
+	})
+}
+
+func TestReadResourceRefused(t *testing.T) {
+	refuses(t, "resources/read", func(c *mcp.Client) error {
+		_, err := c.ReadResource(t.Context(), "a:1", nil)
+		return err
+	}, map[string]string{
+		`[]`: "result", `7`: "result", `{}`: "contents", `{"contents":null}`: "contents", `{"contents":{}}`: "contents", `{"CONTENTS":[]}`: "contents",
+		`{"contents":[7]}`:                                                          "contents[0]",
+		`{"contents":[{"text":"x"}]}`:                                               "contents[0].uri",
+		`{"contents":[{"uri":7,"text":"x"}]}`:                                       "contents[0].uri",
+		`{"contents":[{"uri":"a"}]}`:                                                "contents[0]",
+		`{"contents":[{"uri":"a","text":null}]}`:                                    "contents[0]",
+		`{"contents":[{"uri":"a","TEXT":"x"}]}`:                                     "contents[0]",
+		`{"contents":[{"uri":"a","text":7}]}`:                                       "contents[0].text",
+		`{"contents":[{"uri":"a","blob":"%"}]}`:                                     "contents[0].blob",
+		`{"contents":[{"uri":"a","blob":{}}]}`:                                      "contents[0].blob",
+		`{"contents":[{"uri":"a","text":"x"},{"uri":"a","text":"x","mimeType":1}]}`: "contents[1].mimeType",
+		`{"contents":[],"_meta":7}`:                                                 "_meta",
+		`{"contents":[],"resultType":"later"}`:                                      "resultType",
+		`{"contents":[],"resultType":7}`:                                            "resultType",
+	}, `{"contents":[],"resultType":"complete"}`)
+}
+
+// A server of 2026-07-28 may need something before it answers, and one of an
+// older revision may not.
+func TestReadResourceInput(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"resources/read": mcptest.Sequence(
+			needs(`{"q":`+wish+`}`, `"s"`), mcptest.Result(`{"contents":[{"uri":"a","text":"x"}]}`))})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers})
+		res, err := c.ReadResource(t.Context(), "a", nil)
+		var invalid *mcp.ProtocolError
+		switch {
+		case revision < mcp.Revision20260728:
+			if !errors.As(err, &invalid) || invalid.Path != "resultType" {
+				t.Errorf("error %v", err)
+			}
+		case err != nil || len(res.Contents) != 1:
+			t.Errorf("%v, %v", res, err)
+		default:
+			if second := string(server.Received("resources/read")[1].Params); !strings.Contains(second, `"requestState":"s"`) || !strings.Contains(second, `"inputResponses":{"q":`) {
+				t.Errorf("second round %s", second)
+			}
+		}
+	})
+}
+
+func TestReadResourceProgress(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"resources/read": func(c *mcptest.Call) {
+			c.Progress(1)
+			c.Result(`{"contents":[]}`)
+		}})
+		seen := 0
+		if _, err := newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", &mcp.RequestOptions{
+			Progress: func(*mcp.ProgressParams) { seen++ }, Meta: mcp.Meta{"k": "v"},
+		}); err != nil || seen != 1 {
+			t.Errorf("%d notifications, %v", seen, err)
+		}
+		if params := string(server.Received("resources/read")[0].Params); !strings.Contains(params, `"k":"v"`) {
+			t.Errorf("params %s", params)
+		}
+	})
+}

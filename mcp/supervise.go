@@ -81,7 +81,7 @@ func (c *Client) began(l *life) {
 	s := State{
 		Phase:           Ready,
 		Connections:     c.state.Connections + 1,
-		Server:          l.info.ServerInfo,
+		Server:          withSafeIcons(l.info.ServerInfo),
 		ProtocolVersion: l.info.ProtocolVersion,
 		Instructions:    l.info.Instructions,
 		Capabilities:    l.info.Capabilities,

@@ -1,0 +1,195 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// library is a server with a resource, a template, a prompt and completions.
+func library() mcp.Transport {
+	s := sdk.NewServer(&sdk.Implementation{Name: "library", Version: "1"}, &sdk.ServerOptions{
+		CompletionHandler: func(_ context.Context, r *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+			res := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
+			for _, name := range []string{"Ada", "Alan", "Grace"} {
+				if strings.HasPrefix(name, r.Params.Argument.Value) {
+					res.Completion.Values = append(res.Completion.Values, name)
+				}
+			}
+			return res, nil
+		},
+	})
+	read := func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		if r.Params.URI != "book://ada" {
+			return nil, sdk.ResourceNotFoundError(r.Params.URI)
+		}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "Notes on the engine"}}}, nil
+	}
+	s.AddResource(&sdk.Resource{URI: "book://ada", Name: "ada"}, read)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "book://{author}", Name: "by author"}, read)
+	s.AddPrompt(&sdk.Prompt{Name: "praise", Arguments: []*sdk.PromptArgument{{Name: "author"}}},
+		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{
+				Role: "user", Content: &sdk.TextContent{Text: "Praise " + r.Params.Arguments["author"] + "."},
+			}}}, nil
+		})
+	return &transport.Pipe{Serve: s.Run}
+}
+
+func ExampleClient_Resources() {
+	c := mcp.NewClient("library", library(), nil)
+	defer c.Close()
+	for r, err := range c.Resources(context.Background()) {
+		if err != nil {
+			fmt.Println(err) // the last yield
+			return
+		}
+		fmt.Println(r.URI)
+	}
+	// Output:
+	// book://ada
+}
+
+func ExampleClient_ResourceTemplates() {
+	c := mcp.NewClient("library", library(), nil)
+	defer c.Close()
+	for t, err := range c.ResourceTemplates(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(t.URITemplate)
+	}
+	// Output:
+	// book://{author}
+}
+
+func ExampleClient_ReadResource() {
+	ctx := context.Background()
+	c := mcp.NewClient("library", library(), nil)
+	defer c.Close()
+	res, err := c.ReadResource(ctx, "book://ada", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Contents[0].Text)
+	_, err = c.ReadResource(ctx, "book://eve", nil)
+	fmt.Println(errors.Is(err, mcp.ErrResourceNotFound))
+	// Output:
+	// Notes on the engine
+	// true
+}
+
+func ExampleClient_Prompts() {
+	c := mcp.NewClient("library", library(), nil)
+	defer c.Close()
+	for p, err := range c.Prompts(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(p.Name, p.Arguments[0].Name)
+	}
+	// Output:
+	// praise author
+}
+
+func ExampleClient_GetPrompt() {
+	c := mcp.NewClient("library", library(), nil)
+	defer c.Close()
+	res, err := c.GetPrompt(context.Background(), "praise", map[string]string{"author": "Ada"}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range res.Messages {
+		if text, ok := m.Content.(*mcp.TextContent); ok {
+			fmt.Println(m.Role, "says:", text.Text)
+		}
+	}
+	// Output:
+	// user says: Praise Ada.
+}
+
+func ExampleClient_Complete() {
+	c := mcp.NewClient("library", library(), nil)
+	defer c.Close()
+	res, err := c.Complete(context.Background(), &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "praise"},
+		Argument: mcp.CompleteArgument{Name: "author", Value: "A"},
+	}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Completion.Values)
+	// Output:
+	// [Ada Alan]
+}
+
+func ExampleClient_NewCompleter() {
+	ctx := context.Background()
+	c := mcp.NewClient("library", library(), nil)
+	defer c.Close()
+	box := c.NewCompleter(nil) // for one input field
+	typed := func(text string) {
+		res, err := box.Complete(ctx, &mcp.CompleteParams{
+			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "book://{author}"},
+			Argument: mcp.CompleteArgument{Name: "author", Value: text},
+		})
+		switch {
+		case errors.Is(err, mcp.ErrSuperseded):
+			// The user went on typing.
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println(res.Completion.Values)
+		}
+	}
+	typed("A")
+	typed("Al")
+	typed("A") // known already
+	// Output:
+	// [Ada Alan]
+	// [Alan]
+	// [Ada Alan]
+}
+
+func ExampleClient_SetLogLevel() {
+	c := mcp.NewClient("library", library(), &mcp.ClientOptions{
+		LogLevel: "warning",
+		Log: func(m *mcp.LogMessage) {
+			fmt.Printf("%s: %s: %s\n", m.Server, m.Level, m.Data)
+		},
+	})
+	defer c.Close()
+	fmt.Println(c.SetLogLevel(context.Background(), "debug")) // when something is to be found out
+	fmt.Println(mcp.SafeToRetry(c.SetLogLevel(context.Background(), "loud")))
+	// Output:
+	// <nil>
+	// true
+}
+
+// Clients of one server for several users can share what is the same for all.
+func ExampleNewCache() {
+	shared := mcp.NewCache(16 << 20)
+	ann := mcp.NewClient("library", library(), &mcp.ClientOptions{Cache: shared})
+	defer ann.Close()
+	bob := mcp.NewClient("library", library(), &mcp.ClientOptions{Cache: shared})
+	defer bob.Close()
+	res, err := bob.ReadResource(context.Background(), "book://ada", &mcp.RequestOptions{Fresh: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Contents[0].Text)
+	// Output:
+	// Notes on the engine
+}

@@ -1,0 +1,349 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// lists are the lists that are iterated over, reduced to their errors.
+var lists = []struct {
+	method, member string
+	read           func(context.Context, *mcp.Client) (int, error)
+}{
+	{"prompts/list", "prompts", func(ctx context.Context, c *mcp.Client) (int, error) { return count(c.Prompts(ctx)) }},
+	{"resources/list", "resources", func(ctx context.Context, c *mcp.Client) (int, error) { return count(c.Resources(ctx)) }},
+	{"resources/templates/list", "resourceTemplates", func(ctx context.Context, c *mcp.Client) (int, error) { return count(c.ResourceTemplates(ctx)) }},
+	{"tools/list", "tools", func(ctx context.Context, c *mcp.Client) (int, error) {
+		tools, err := c.Tools(ctx)
+		return len(tools), err
+	}},
+}
+
+func count[T any](list iter.Seq2[*T, error]) (int, error) {
+	items, err := collect(list)
+	return len(items), err
+}
+
+// item is one that every list accepts.
+func item(n int) string {
+	return fmt.Sprintf(`{"name":"%d","uri":"a:%d","uriTemplate":"a:%d","inputSchema":{}}`, n, n, n)
+}
+
+// Lists that are none are errors that say where, and the connection lives on.
+func TestListsRefused(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, l := range lists {
+			for _, bad := range []struct{ result, path string }{
+				{`{}`, l.member},
+				{`[]`, l.member},
+				{`7`, l.member},
+				{`{"` + l.member + `":{}}`, l.member},
+				{`{"` + l.member + `":null}`, l.member},
+				{`{"` + strings.ToUpper(l.member) + `":[]}`, l.member},
+				{`{"` + l.member + `":[],"nextCursor":1}`, "nextCursor"},
+				{`{"` + l.member + `":[],"nextCursor":{}}`, "nextCursor"},
+				{`{"` + l.member + `":[],"resultType":7}`, "resultType"},
+				{`{"` + l.member + `":[],"resultType":"later"}`, "resultType"},
+				{`{"` + l.member + `":[],"resultType":"input_required"}`, "resultType"},
+				{`{"` + l.member + `":[],"nextCursor":"again"}`, "nextCursor"},
+			} {
+				good := mcptest.Result(`{"` + l.member + `":[` + item(1) + `],"resultType":"complete"}`)
+				refuse := mcptest.Result(bad.result)
+				server := featured(t, revision, mcptest.Script{l.method: mcptest.Sequence(refuse, func(c *mcptest.Call) {
+					if strings.Contains(bad.result, "again") && c.Number == 2 {
+						refuse(c)
+					} else {
+						good(c)
+					}
+				})})
+				c := newClient(t, p.to(server), nil)
+				n, err := l.read(t.Context(), c)
+				var invalid *mcp.ProtocolError
+				if n != 0 || !errors.As(err, &invalid) || invalid.Path != bad.path || invalid.Method != l.method || invalid.Server != "scripted" {
+					t.Errorf("%s %s: %d items, error %v", l.method, bad.result, n, err)
+				}
+				wantOutcome(t, err, mcp.Answered)
+				if n, err := l.read(t.Context(), c); n != 1 || err != nil {
+					t.Errorf("%s after %s: %d items, error %v", l.method, bad.result, n, err)
+				}
+				if n := c.State().Connections; n != 1 {
+					t.Errorf("%d connections", n)
+				}
+			}
+		}
+	})
+}
+
+func TestListsBounded(t *testing.T) {
+	for _, l := range lists {
+		endless := func(c *mcptest.Call) {
+			c.Result(fmt.Sprintf(`{"%s":[%s],"nextCursor":"%d"}`, l.member, item(c.Number), c.Number))
+		}
+		for limit, opts := range map[string]*mcp.ClientOptions{"pages of " + l.method: {MaxPages: 3}, "bytes of " + l.method: {MaxCatalog: 400}} {
+			server := featured(t, mcp.Revision20251125, mcptest.Script{l.method: endless})
+			_, err := l.read(t.Context(), newClient(t, server, opts))
+			var exceeded *mcp.LimitError
+			if !errors.As(err, &exceeded) || exceeded.Limit != limit || !strings.Contains(err.Error(), `"scripted"`) {
+				t.Errorf("%s: error %v", limit, err)
+			}
+		}
+	}
+}
+
+func TestListsLeaveOut(t *testing.T) {
+	var log bytes.Buffer
+	for _, l := range lists {
+		server := featured(t, mcp.Revision20251125, mcptest.Script{l.method: mcptest.Result(
+			`{"` + l.member + `":[` + item(1) + `,7,null,{},{"name":1,"uri":1,"uriTemplate":1},` + item(2) + `]}`)})
+		c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if n, err := l.read(t.Context(), c); n != 2 || err != nil {
+			t.Errorf("%s: %d items, error %v", l.method, n, err)
+		}
+		for i := 1; i < 5; i++ {
+			if place := fmt.Sprintf("%s %s[%d]", l.method, l.member, i); !strings.Contains(log.String(), place) {
+				t.Errorf("the log does not name %s:\n%s", place, &log)
+			}
+		}
+	}
+}
+
+// A server without a list is not asked for it.
+func TestListsNotOffered(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, `{"logging":{}}`))
+		c := newClient(t, p.to(server), nil)
+		for _, l := range lists {
+			if n, err := l.read(t.Context(), c); n != 0 || err != nil {
+				t.Errorf("%s: %d items, error %v", l.method, n, err)
+			}
+			wantCount(t, server, l.method, 0)
+		}
+	})
+}
+
+func TestListsEmptyCursor(t *testing.T) {
+	for _, revision := range eras() {
+		for _, l := range lists {
+			server := featured(t, revision, mcptest.Script{l.method: mcptest.Sequence(
+				mcptest.Result(`{"`+l.member+`":[`+item(1)+`],"nextCursor":""}`), mcptest.Result(`{"`+l.member+`":[`+item(2)+`]}`))})
+			want := 1
+			if revision == mcp.Revision20260728 {
+				want = 2
+			}
+			if n, err := l.read(t.Context(), newClient(t, server, nil)); n != want || err != nil {
+				t.Errorf("%s %s: %d items, error %v", revision, l.method, n, err)
+			}
+		}
+	}
+}
+
+// A page that does not come ends with the context, and the error is the last
+// that is yielded.
+func TestListEndsWithContext(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server := featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
+				mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1")), mcptest.Hang)})
+			c := newClient(t, p.to(server), nil)
+			ready(t, c)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			yields := 0
+			for r, err := range c.Resources(ctx) {
+				switch yields++; {
+				case yields == 1 && (err != nil || r.URI != "a:1"), yields == 2 && (r != nil || !errors.Is(err, context.DeadlineExceeded)), yields > 2:
+					t.Errorf("yield %d: %v, %v", yields, r, err)
+				}
+			}
+			if yields != 2 {
+				t.Errorf("%d yields", yields)
+			}
+			for r, err := range c.Resources(ctx) {
+				if r != nil || !errors.Is(err, context.DeadlineExceeded) || !mcp.SafeToRetry(err) {
+					t.Errorf("%v, %v after the end of the context", r, err)
+				}
+			}
+		})
+	})
+}
+
+// A consumer that takes its time does not keep the client from shutting down.
+func TestListDoesNotHoldShutdown(t *testing.T) {
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"resources/list": mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1"))})
+	c := newClient(t, server, nil)
+	var last error
+	for _, err := range c.Resources(t.Context()) {
+		if last = err; err == nil {
+			if err := c.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if !errors.Is(last, mcp.ErrClosed) {
+		t.Errorf("error %v", last)
+	}
+}
+
+// versioned gives out a list of two pages whose cursors are good for one version
+// of it only.
+func versioned(version *string) mcptest.Handler {
+	return func(c *mcptest.Call) {
+		switch cursor := cursorOf(c.Params); cursor {
+		case "":
+			c.Result(resourcePage(`,"nextCursor":"`+*version+`","ttlMs":60000`, "a:same", "a:"+*version))
+		case `"` + *version + `"`:
+			c.Result(resourcePage(``, "a:end of "+*version))
+		default:
+			c.Error(-32602, "unknown cursor "+cursor)
+		}
+	}
+}
+
+// A cursor from the cache that is not good any more makes the list be read from
+// the beginning, without what was yielded before.
+func TestListStaleCursor(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		version := "1"
+		server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/list": versioned(&version)})
+		c := newClient(t, p.to(server), nil)
+		want := func(want string, asked int) {
+			t.Helper()
+			before := len(server.Received("resources/list"))
+			got, err := collect(c.Resources(t.Context()))
+			if err != nil || uris(got) != want {
+				t.Errorf("%q, %v, want %q", uris(got), err, want)
+			}
+			wantCount(t, server, "resources/list", before+asked)
+		}
+		want("a:same a:1 a:end of 1", 2)
+		want("a:same a:1 a:end of 1", 1) // the second page is not for keeping
+		version = "2"
+		want("a:same a:1 a:2 a:end of 2", 3) // page 2 refused, and then both anew
+		want("a:same a:2 a:end of 2", 1)
+	})
+}
+
+// A cursor that was never good is an error, not a reason to try again.
+func TestListBadCursor(t *testing.T) {
+	for _, revision := range eras() {
+		server := featured(t, revision, mcptest.Script{"resources/list": func(c *mcptest.Call) {
+			if cursorOf(c.Params) == "" {
+				c.Result(resourcePage(`,"nextCursor":"x","ttlMs":0`, "a:1"))
+			} else {
+				c.Error(-32602, "unknown cursor")
+			}
+		}})
+		c := newClient(t, server, nil)
+		got, err := collect(c.Resources(t.Context()))
+		var refused *mcp.ServerError
+		if uris(got) != "a:1" || !errors.As(err, &refused) || refused.Method != "resources/list" || refused.Err.Code != -32602 {
+			t.Errorf("%v, %v", got, err)
+		}
+		wantCount(t, server, "resources/list", 2)
+		wantPhase(t, c, mcp.Ready)
+	}
+}
+
+// A new connection may not know the cursors of the one before.
+func TestListCursorOfOldConnection(t *testing.T) {
+	for _, revision := range eras() {
+		server := featured(t, revision, mcptest.Script{"resources/list": func(c *mcptest.Call) {
+			switch own := fmt.Sprintf(`"%d"`, c.Connection); cursorOf(c.Params) {
+			case "":
+				c.Result(resourcePage(`,"nextCursor":`+own, "a:1"))
+			case own:
+				c.Result(resourcePage("", "a:2"))
+			default:
+				c.Error(-32602, "unknown cursor")
+			}
+		}})
+		c := newClient(t, server, nil)
+		var got []*mcp.Resource
+		for r, err := range c.Resources(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, r); len(got) == 1 {
+				if err := c.Reconnect(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if uris(got) != "a:1 a:2" {
+			t.Errorf("%s: %s", revision, uris(got))
+		}
+	}
+}
+
+// The tools are never mixed from pages of different ages: if one of them is
+// stale all are read.
+func TestToolsOfOneTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			version := (c.Number + 1) / 2
+			if cursorOf(c.Params) == "" {
+				c.Result(fmt.Sprintf(`{"tools":[{"name":"a%d"}],"nextCursor":"2","ttlMs":60000,"cacheScope":"public"}`, version))
+			} else {
+				c.Result(fmt.Sprintf(`{"tools":[{"name":"b%d"}],"ttlMs":1000,"cacheScope":"public"}`, version))
+			}
+		}})
+		opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+		ann, bob := newClient(t, server, opts), newClient(t, server, opts)
+		wantTools(t, ann, "a1 b1")
+		wantTools(t, bob, "a1 b1")
+		wantCount(t, server, "tools/list", 2)
+		time.Sleep(time.Second)
+		wantTools(t, ann, "a2 b2")
+		wantTools(t, bob, "a2 b2")
+		wantCount(t, server, "tools/list", 4)
+	})
+}
+
+// Callers who wait for the same list share it, even if it is good for no time.
+func TestStaleToolsListedOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			time.Sleep(time.Second)
+			c.Result(`{"tools":[{"name":"a"}],"ttlMs":0}`)
+		}})
+		c := newClient(t, server, nil)
+		ready(t, c)
+		go func() { _, _ = c.Tools(t.Context()) }()
+		time.Sleep(500 * time.Millisecond)
+		for range 10 { // for whom the list under way is too old
+			go func() { _, _ = c.Tools(t.Context()) }()
+		}
+		time.Sleep(10 * time.Second)
+		wantCount(t, server, "tools/list", 2)
+		wantTools(t, c, "a")
+		wantCount(t, server, "tools/list", 3)
+	})
+}
+
+// An announcement counts at once, before ToolsVersion says so.
+func TestToolsForgottenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			c.Result(fmt.Sprintf(`{"tools":[{"name":"%d"}],"ttlMs":3600000}`, c.Number))
+		}})
+		c := newClient(t, server, nil)
+		wantTools(t, c, "1")
+		server.Notify("notifications/tools/list_changed", "")
+		synctest.Wait()
+		wantTools(t, c, "2")
+		server.Notify("notifications/tools/list_changed", "") // within the 250 ms
+		synctest.Wait()
+		wantTools(t, c, "3")
+	})
+}
