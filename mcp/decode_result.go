@@ -10,14 +10,16 @@ import (
 
 // A resultHead is what tells a result from a question of the server's.
 type resultHead struct {
-	kind string
-	need inputRequired
+	kind  string
+	named bool // there is a kind
+	need  inputRequired
 }
 
 // take takes a member of a result that belongs to the head.
 func (h *resultHead) take(key, value []byte) (err error) {
 	switch string(key) {
 	case "resultType":
+		h.named = string(value) != "null"
 		err = decodeString(&h.kind, key, value)
 	case "inputRequests":
 		h.need.requests, err = decodeRequests(key, value)
@@ -32,7 +34,7 @@ func (h *resultHead) take(key, value []byte) (err error) {
 // asks returns what the server needs first, or nil if the result is complete.
 func (h *resultHead) asks(modern bool) (*inputRequired, error) {
 	switch {
-	case h.kind == kindComplete || h.kind == "":
+	case h.kind == kindComplete || !h.named:
 		return nil, nil
 	case h.kind == kindInputRequired && modern:
 		return &h.need, nil
