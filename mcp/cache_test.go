@@ -72,18 +72,16 @@ func counting(more string) mcptest.Script {
 	return script
 }
 
-// eachCacheable runs a test for each method in a bubble; want asks and compares.
-func eachCacheable(t *testing.T, test func(t *testing.T, method string, want func(c *mcp.Client, n int))) {
+// eachCacheable runs a test for each method; want asks and compares.
+func eachCacheable(t *testing.T, test func(t *testing.T, method string, want func(t *testing.T, c *mcp.Client, n int))) {
 	for _, kind := range cacheables {
 		t.Run(kind.method, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				test(t, kind.method, func(c *mcp.Client, n int) {
-					t.Helper()
-					got, err := kind.ask(t.Context(), c)
-					if err != nil || got != fmt.Sprint(n) {
-						t.Errorf("%q, %v, want answer %d", got, err, n)
-					}
-				})
+			test(t, kind.method, func(t *testing.T, c *mcp.Client, n int) {
+				t.Helper()
+				got, err := kind.ask(t.Context(), c)
+				if err != nil || got != fmt.Sprint(n) {
+					t.Errorf("%q, %v, want answer %d", got, err, n)
+				}
 			})
 		})
 	}
@@ -95,17 +93,19 @@ const quiet = `{"tools":{},"resources":{},"prompts":{}}`
 func TestCacheTTL(t *testing.T) {
 	for _, p := range planes() {
 		for _, capabilities := range []string{quiet, allFeatures} {
-			eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
-				server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, capabilities), counting(`,"ttlMs":1500,"cacheScope":"public"`))
-				c := newClient(t, p.to(server), nil)
-				ready(t, c)
-				want(c, 1)
-				time.Sleep(1500*time.Millisecond - time.Nanosecond)
-				want(c, 1)
-				time.Sleep(time.Nanosecond)
-				want(c, 2)
-				want(c, 2)
-				wantCount(t, server, method, 2)
+			eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
+				synctest.Test(t, func(t *testing.T) {
+					server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, capabilities), counting(`,"ttlMs":1500,"cacheScope":"public"`))
+					c := newClient(t, p.to(server), nil)
+					ready(t, c)
+					want(t, c, 1)
+					time.Sleep(1500*time.Millisecond - time.Nanosecond)
+					want(t, c, 1)
+					time.Sleep(time.Nanosecond)
+					want(t, c, 2)
+					want(t, c, 2)
+					wantCount(t, server, method, 2)
+				})
 			})
 		}
 	}
@@ -115,48 +115,54 @@ func TestCacheTTL(t *testing.T) {
 // of a server that announces changes are good until it does.
 func TestCacheStale(t *testing.T) {
 	for _, hint := range []string{"", `,"ttlMs":0`, `,"ttlMs":-5`, `,"ttlMs":"1000"`, `,"ttlMs":null`, `,"TTLMS":1000`} {
-		eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
-			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(hint+`,"cacheScope":"public"`)), nil)
-			want(c, 1)
-			want(c, 2)
-			want(c, 3)
-			explicit := hint == `,"ttlMs":0` || hint == `,"ttlMs":-5`
-			c = newClient(t, featured(t, mcp.Revision20260728, counting(hint)), nil)
-			want(c, 1)
-			if method == "tools/list" && !explicit {
-				want(c, 1)
-			} else {
-				want(c, 2)
-			}
+		eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(hint+`,"cacheScope":"public"`)), nil)
+				want(t, c, 1)
+				want(t, c, 2)
+				want(t, c, 3)
+				explicit := hint == `,"ttlMs":0` || hint == `,"ttlMs":-5`
+				c = newClient(t, featured(t, mcp.Revision20260728, counting(hint)), nil)
+				want(t, c, 1)
+				if method == "tools/list" && !explicit {
+					want(t, c, 1)
+				} else {
+					want(t, c, 2)
+				}
+			})
 		})
 	}
 }
 
 func TestCacheLongTTL(t *testing.T) {
 	for _, ttl := range []string{"86400001", "1e300", "9223372036854775808", "1e999"} {
-		eachCacheable(t, func(t *testing.T, _ string, want func(*mcp.Client, int)) {
-			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(`,"ttlMs":`+ttl)), &mcp.ClientOptions{HealthInterval: -1})
-			want(c, 1)
-			time.Sleep(24*time.Hour - time.Nanosecond)
-			want(c, 1)
-			time.Sleep(time.Nanosecond)
-			want(c, 2)
+		eachCacheable(t, func(t *testing.T, _ string, want func(*testing.T, *mcp.Client, int)) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(`,"ttlMs":`+ttl)), &mcp.ClientOptions{HealthInterval: -1})
+				want(t, c, 1)
+				time.Sleep(24*time.Hour - time.Nanosecond)
+				want(t, c, 1)
+				time.Sleep(time.Nanosecond)
+				want(t, c, 2)
+			})
 		})
 	}
 }
 
 // Older revisions know no such hints.
 func TestCacheLegacy(t *testing.T) {
-	eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
-		c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, quiet), counting(`,"ttlMs":1500,"cacheScope":"public"`)), nil)
-		want(c, 1)
-		if method == "tools/list" {
-			want(c, 1)
-			time.Sleep(time.Hour)
-			want(c, 1)
-			return
-		}
-		want(c, 2)
+	eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, quiet), counting(`,"ttlMs":1500,"cacheScope":"public"`)), nil)
+			want(t, c, 1)
+			if method == "tools/list" {
+				want(t, c, 1)
+				time.Sleep(time.Hour)
+				want(t, c, 1)
+				return
+			}
+			want(t, c, 2)
+		})
 	})
 }
 
@@ -166,23 +172,25 @@ func TestCacheScope(t *testing.T) {
 		`,"cacheScope":"public"`: true, `,"cacheScope":"private"`: false, ``: false,
 		`,"cacheScope":"PUBLIC"`: false, `,"cacheScope":7`: false, `,"cacheScope":null`: false,
 	} {
-		eachCacheable(t, func(t *testing.T, _ string, want func(*mcp.Client, int)) {
-			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`+scope))
-			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-			ann, bob := newClient(t, server, opts), newClient(t, server, opts)
-			other := mcp.NewClient("other", server, opts)
-			defer other.Close()
-			want(ann, 1)
-			if shared {
-				want(bob, 1)
-				want(other, 2)
-				_ = ann.Close()
-				want(bob, 1)
-			} else {
-				want(bob, 2)
-				want(other, 3)
-				want(bob, 2)
-			}
+		eachCacheable(t, func(t *testing.T, _ string, want func(*testing.T, *mcp.Client, int)) {
+			synctest.Test(t, func(t *testing.T) {
+				server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`+scope))
+				opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+				ann, bob := newClient(t, server, opts), newClient(t, server, opts)
+				other := mcp.NewClient("other", server, opts)
+				defer other.Close()
+				want(t, ann, 1)
+				if shared {
+					want(t, bob, 1)
+					want(t, other, 2)
+					_ = ann.Close()
+					want(t, bob, 1)
+				} else {
+					want(t, bob, 2)
+					want(t, other, 3)
+					want(t, bob, 2)
+				}
+			})
 		})
 	}
 }
@@ -196,23 +204,25 @@ func TestCacheForgets(t *testing.T) {
 		"resources/read": "resources/updated",
 	}
 	for _, p := range planes() {
-		eachCacheable(t, func(t *testing.T, method string, want func(*mcp.Client, int)) {
-			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000,"cacheScope":"public"`))
-			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-			ann, bob := newClient(t, p.to(server), opts), newClient(t, p.to(server), opts)
-			want(ann, 1)
-			want(bob, 1)
-			for _, name := range announcements {
-				if name != announcements[method] {
-					server.Notify("notifications/"+name, `{"uri":"a:y"}`)
+		eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
+			synctest.Test(t, func(t *testing.T) {
+				server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000,"cacheScope":"public"`))
+				opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+				ann, bob := newClient(t, p.to(server), opts), newClient(t, p.to(server), opts)
+				want(t, ann, 1)
+				want(t, bob, 1)
+				for _, name := range announcements {
+					if name != announcements[method] {
+						server.Notify("notifications/"+name, `{"uri":"a:y"}`)
+					}
 				}
-			}
-			synctest.Wait()
-			want(ann, 1)
-			server.Notify("notifications/"+announcements[method], `{"uri":"a:x"}`)
-			synctest.Wait()
-			want(ann, 2)
-			want(bob, 2)
+				synctest.Wait()
+				want(t, ann, 1)
+				server.Notify("notifications/"+announcements[method], `{"uri":"a:x"}`)
+				synctest.Wait()
+				want(t, ann, 2)
+				want(t, bob, 2)
+			})
 		})
 	}
 }
@@ -337,13 +347,15 @@ func TestCacheGivesCopies(t *testing.T) {
 
 // A new connection may be that of another user.
 func TestCacheForgetsWithConnection(t *testing.T) {
-	eachCacheable(t, func(t *testing.T, _ string, want func(*mcp.Client, int)) {
-		c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
-		want(c, 1)
-		if err := c.Reconnect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		want(c, 2)
+	eachCacheable(t, func(t *testing.T, _ string, want func(*testing.T, *mcp.Client, int)) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
+			want(t, c, 1)
+			if err := c.Reconnect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want(t, c, 2)
+		})
 	})
 }
 

@@ -1,5 +1,8 @@
 package mcp
 
+// Revision 2026-07-28 calls logging deprecated. Servers of all revisions use it still.
+//lint:file-ignore SA1019 see above
+
 import (
 	"context"
 	"encoding/json"
@@ -27,20 +30,31 @@ const (
 	maxLogText = 4 << 10
 )
 
-// logLevels are the severities of RFC 5424, the least first, and how they are
-// called in slog.
-var logLevels = []struct {
-	name  LoggingLevel
-	level slog.Level
-}{
-	{"debug", slog.LevelDebug},
-	{"info", slog.LevelInfo},
-	{"notice", slog.LevelInfo + 2},
-	{"warning", slog.LevelWarn},
-	{"error", slog.LevelError},
-	{"critical", slog.LevelError + 2},
-	{"alert", slog.LevelError + 4},
-	{"emergency", slog.LevelError + 6},
+// leastLog is the level of which the least is logged.
+const leastLog LoggingLevel = "emergency"
+
+// slogLevel returns what slog calls one of the severities of RFC 5424, and
+// whether it is one.
+func slogLevel(level LoggingLevel) (slog.Level, bool) {
+	switch level {
+	case "debug":
+		return slog.LevelDebug, true
+	case "info":
+		return slog.LevelInfo, true
+	case "notice":
+		return slog.LevelInfo + 2, true
+	case "warning":
+		return slog.LevelWarn, true
+	case "error":
+		return slog.LevelError, true
+	case "critical":
+		return slog.LevelError + 2, true
+	case "alert":
+		return slog.LevelError + 4, true
+	case leastLog:
+		return slog.LevelError + 6, true
+	}
+	return slog.LevelInfo, false
 }
 
 // A LogMessage is one message that a server logged.
@@ -60,14 +74,10 @@ type LogMessage struct {
 
 // validLevel says what is wrong with a level that is none.
 func validLevel(level LoggingLevel) error {
-	var names []string
-	for _, l := range logLevels {
-		if l.name == level {
-			return nil
-		}
-		names = append(names, string(l.name))
+	if _, ok := slogLevel(level); ok {
+		return nil
 	}
-	return fmt.Errorf("%q is no log level: it is one of %s", level, strings.Join(names, ", "))
+	return fmt.Errorf("%q is no log level: it is one of debug, info, notice, warning, error, critical, alert, emergency", level)
 }
 
 // A logLevel is what a client wants its server to log.
@@ -148,7 +158,7 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 		if !l.leveled {
 			return nil
 		}
-		level = logLevels[len(logLevels)-1].name
+		level = leastLog
 	}
 	l.leveled = true
 	r.params[0] = member{"level", appendQuoted(nil, string(level))}
@@ -258,12 +268,7 @@ func (c *Client) handLogOn(m *LogMessage) {
 		c.opts.Log(m)
 		return
 	}
-	level := slog.LevelInfo
-	for _, l := range logLevels {
-		if l.name == m.Level {
-			level = l.level
-		}
-	}
+	level, _ := slogLevel(m.Level)
 	attrs := []slog.Attr{slog.String("server", c.name), slog.String("data", harmless(m.Data))}
 	if m.Logger != "" {
 		attrs = append(attrs, slog.String("logger", harmless(appendQuoted(nil, m.Logger))))

@@ -11,20 +11,22 @@ const (
 	methodGetPrompt   = "prompts/get"
 )
 
-var promptList = &list[Prompt]{
-	method:  methodListPrompts,
-	member:  "prompts",
-	noun:    "prompt",
-	offered: func(caps *ServerCapabilities) bool { return caps.Prompts != nil },
-	decode:  decodePrompt,
-	key:     func(p *Prompt) string { return p.Name },
-	cached:  true,
+func promptList() *list[Prompt] {
+	return &list[Prompt]{
+		method:  methodListPrompts,
+		member:  "prompts",
+		noun:    "prompt",
+		offered: func(caps *ServerCapabilities) bool { return caps.Prompts != nil },
+		decode:  decodePrompt,
+		key:     func(p *Prompt) string { return p.Name },
+		cached:  true,
+	}
 }
 
 // Prompts yields the server's prompts as [Client.Resources] does its resources.
 // A server without prompts is not asked.
 func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
-	return each(ctx, c, promptList)
+	return each(ctx, c, promptList())
 }
 
 // GetPrompt fills in a prompt. What it returns is text of the server's, meant for

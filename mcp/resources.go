@@ -19,24 +19,30 @@ const (
 // has no such resource. The [*ServerError] tells what the server says.
 var ErrResourceNotFound = errors.New("mcp: resource not found")
 
-var resourceList = &list[Resource]{
-	method:  methodListResources,
-	member:  "resources",
-	noun:    "resource",
-	offered: func(caps *ServerCapabilities) bool { return caps.Resources != nil },
-	decode:  decodeListedResource,
-	key:     func(r *Resource) string { return r.URI },
-	cached:  true,
+func offersResources(caps *ServerCapabilities) bool { return caps.Resources != nil }
+
+func resourceList() *list[Resource] {
+	return &list[Resource]{
+		method:  methodListResources,
+		member:  "resources",
+		noun:    "resource",
+		offered: offersResources,
+		decode:  decodeListedResource,
+		key:     func(r *Resource) string { return r.URI },
+		cached:  true,
+	}
 }
 
-var templateList = &list[ResourceTemplate]{
-	method:  methodListTemplates,
-	member:  "resourceTemplates",
-	noun:    "resourceTemplate",
-	offered: resourceList.offered,
-	decode:  decodeResourceTemplate,
-	key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
-	cached:  true,
+func templateList() *list[ResourceTemplate] {
+	return &list[ResourceTemplate]{
+		method:  methodListTemplates,
+		member:  "resourceTemplates",
+		noun:    "resourceTemplate",
+		offered: offersResources,
+		decode:  decodeResourceTemplate,
+		key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
+		cached:  true,
+	}
 }
 
 // Resources yields the server's resources, in its order. Pages are read as they
@@ -48,13 +54,13 @@ var templateList = &list[ResourceTemplate]{
 // first error is the last yield: that of a page, or of a list that ends beyond a
 // limit of [ClientOptions] or goes round in circles.
 func (c *Client) Resources(ctx context.Context) iter.Seq2[*Resource, error] {
-	return each(ctx, c, resourceList)
+	return each(ctx, c, resourceList())
 }
 
 // ResourceTemplates yields the server's resource templates as [Client.Resources]
 // does its resources.
 func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTemplate, error] {
-	return each(ctx, c, templateList)
+	return each(ctx, c, templateList())
 }
 
 // ReadResource reads a resource. What a server of revision 2026-07-28 allows to
