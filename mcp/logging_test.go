@@ -234,8 +234,8 @@ func TestLogSlow(t *testing.T) {
 			}
 			next++
 		}
-		if p.name == "lent" && dropped != sent-257 { // one was with Log
-			t.Errorf("%d messages dropped", dropped)
+		if waited := sent - dropped; p.name == "lent" && waited != 256 && waited != 257 { // Log may have had one already
+			t.Errorf("%d messages waited", waited)
 		}
 	})
 }
