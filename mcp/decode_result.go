@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -96,8 +95,8 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 	return res, nil, nil
 }
 
-// decodeContentsOf decodes contents that must say of which resource they are, and
-// hold text or bytes.
+// decodeContentsOf decodes contents, which must say of which resource they are.
+// Without text and bytes they are an empty text, which many servers leave out.
 func decodeContentsOf(raw []byte) (*ResourceContents, error) {
 	r, err := decodeResource(raw)
 	if err != nil {
