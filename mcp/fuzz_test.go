@@ -118,3 +118,66 @@ func FuzzDecodeElicit(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDecodeTask does the same for a task that was asked for.
+func FuzzDecodeTask(f *testing.F) {
+	for _, seed := range []string{
+		``, `7`, `{}`, `{"taskId":"a","status":"working"}`, `{"taskId":"b","status":"working"}`, `{"taskId":"a","status":"done"}`,
+		`{"taskId":"a","status":"completed","result":{"content":[]},"ttlMs":1e400,"pollIntervalMs":-1,"createdAt":"2026-01-02T03:04:05Z"}`,
+		`{"taskId":"a","status":"failed","error":{"code":1,"message":"m","data":[]},"ttl":null,"pollInterval":0.5,"lastUpdatedAt":7}`,
+		`{"taskId":"a","status":"input_required","inputRequests":{"k":{"method":"roots/list"}},"resultType":"complete"}`,
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, modern bool) {
+		if jsonscan.Valid(data) != nil {
+			return
+		}
+		s, err := decodePolled(data, "a", modern)
+		var invalid *ProtocolError
+		if err != nil {
+			if !errors.As(err, &invalid) || invalid.Path == "" || s != nil {
+				t.Errorf("task %v, error %T %v", s, err, err)
+			}
+			return
+		}
+		if s.ID != "a" || s.Status == "" || s.TTL < 0 || s.PollInterval < 0 {
+			t.Errorf("task %+v", s)
+		}
+		for _, raw := range []json.RawMessage{s.requests, s.result} {
+			if raw != nil && (!json.Valid(raw) || !modern) {
+				t.Errorf("%q came along", raw)
+			}
+		}
+	})
+}
+
+// FuzzRelate: whatever an answer holds, it belongs to the task afterwards, and
+// nothing else is lost.
+func FuzzRelate(f *testing.F) {
+	for _, seed := range []string{`{}`, `[]`, `{"action":"accept"}`, `{"_meta":{"a":1,"io.modelcontextprotocol/related-task":7},"b":"\u0041"}`, `{"_meta":7}`} {
+		f.Add([]byte(seed))
+	}
+	params := json.RawMessage(`{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}}}`)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if jsonscan.Valid(data) != nil {
+			return
+		}
+		if got := relate(data, json.RawMessage(`{"_meta":{}}`)); string(got) != string(data) {
+			t.Errorf("%s became %s", data, got)
+		}
+		got := relate(data, params)
+		if err := jsonscan.Valid(got); err != nil {
+			t.Fatalf("%s became %s: %v", data, got, err)
+		}
+		if data[0] == '{' && string(memberOf(got, "_meta", metaRelatedTask)) != `{"taskId":"a"}` {
+			t.Errorf("%s became %s", data, got)
+		}
+		for key, value := range jsonscan.Fields(data) {
+			if string(key) != "_meta" && string(memberOf(got, string(key))) != string(value) {
+				t.Errorf("%s became %s", data, got)
+			}
+		}
+	})
+}
