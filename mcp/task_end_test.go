@@ -39,7 +39,8 @@ func TestTaskCallerGoes(t *testing.T) {
 			}
 			wantCount(t, server, "tasks/cancel", want)
 			wantCount(t, server, "notifications/cancelled", 0)
-			time.Sleep(5 * time.Second) // then the client does not wait for an answer any more
+			// Then the client does not wait for an answer any more.
+			time.Sleep(5 * time.Second) // sleep: on the bubble's clock
 			synctest.Wait()
 			if keep {
 				return
@@ -111,7 +112,7 @@ func TestTaskShutdown(t *testing.T) {
 		c := newClient(t, p.to(s.server(t)), withTasks())
 		ended := make(chan error, 1)
 		go func() { _, err := call(t, c, "must"); ended <- err }()
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // sleep: on the bubble's clock
 		if err := c.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -44,6 +44,7 @@ func bakery() mcp.Transport {
 		if err != nil {
 			return err
 		}
+		defer conn.Close()
 		for {
 			m, err := conn.Read(ctx)
 			if err != nil {

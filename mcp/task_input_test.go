@@ -44,7 +44,7 @@ func TestTaskInput(t *testing.T) {
 			modernTask.get("completed"))})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Tasks: true, Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			asked++
-			time.Sleep(3 * time.Minute)
+			time.Sleep(3 * time.Minute) // sleep: on the bubble's clock
 			return annAnswers(ctx, r)
 		}})
 		if got := textOf(t, mustCall(t, c, "x")); got != "done" {

@@ -54,7 +54,8 @@ func TestTaskProgress(t *testing.T) {
 			),
 			"tasks/result": func(c *mcptest.Call) {
 				report(c, 1)
-				time.Sleep(5 * time.Minute) // longer than the server may be silent otherwise
+				// Longer than the server may be silent otherwise.
+				time.Sleep(5 * time.Minute) // sleep: on the bubble's clock
 				report(c, 40)
 				c.Result(taskResult)
 			},
@@ -123,7 +124,7 @@ func TestTaskProgressFlood(t *testing.T) {
 		var got []float64
 		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
 			if len(got) == 0 {
-				time.Sleep(time.Minute)
+				time.Sleep(time.Minute) // sleep: on the bubble's clock
 			}
 			got = append(got, p.Progress)
 		}})
@@ -177,7 +178,8 @@ func TestTaskProgressPanics(t *testing.T) {
 		server := s.server(t, mcptest.Script{
 			"tools/call": mcptest.Sequence(func(c *mcptest.Call) {
 				c.Result(s.created())
-				time.Sleep(time.Second) // the first poll is on its way then
+				// The first poll is on its way then.
+				time.Sleep(time.Second) // sleep: on the bubble's clock
 				c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, tokenOf(t, c)))
 			}, text("next")),
 			"tasks/get": mcptest.Hang,
@@ -210,7 +212,7 @@ func TestTaskAnnounced(t *testing.T) {
 			for _, params := range []string{``, `[]`, `{}`, `{"taskId":7}`, `{"taskId":"t2","status":"completed"}`, `{"taskId":""}`} {
 				c.Notify("notifications/tasks/status", params)
 			}
-			time.Sleep(7 * time.Second)
+			time.Sleep(7 * time.Second) // sleep: on the bubble's clock
 			c.Notify("notifications/tasks/status", `{`+s.state("completed")+`}`)
 		}})
 		c := newClient(t, p.to(server), nil)
@@ -258,11 +260,11 @@ func TestTaskElicits(t *testing.T) {
 			if err != nil || !strings.Contains(string(answer), "Ann") || !strings.Contains(string(answer), related) {
 				t.Errorf("answer %s, %v", answer, err)
 			}
-			time.Sleep(2 * time.Minute)
+			time.Sleep(2 * time.Minute) // sleep: on the bubble's clock
 			c.Result(taskResult)
 		}})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			time.Sleep(3 * time.Minute)
+			time.Sleep(3 * time.Minute) // sleep: on the bubble's clock
 			return annAnswers(ctx, r)
 		}})
 		if got := textOf(t, mustCall(t, c, "must")); got != "done" {
