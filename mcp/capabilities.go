@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -108,4 +110,11 @@ func (c *Client) requestMeta(version string) []byte {
 		meta = fmt.Appendf(meta, "%q:%s,", member.key, value)
 	}
 	return meta
+}
+
+// probe returns the session's probe for revision 2026-07-28 with the metadata of
+// all other requests: the session does not know everything that is declared.
+func (c *Client) probe(req *jsonrpc.Request) *jsonrpc.Request {
+	meta := bytes.TrimSuffix(c.requestMeta(Revision20260728), []byte(","))
+	return &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: fmt.Appendf(nil, `{"_meta":{%s}}`, meta)}
 }

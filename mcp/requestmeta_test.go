@@ -3,24 +3,34 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Every request of revision 2026-07-28 says in which version, by whom and with
-// what capabilities it is made. The header repeats the version and the method,
-// and both kinds of answers are accepted.
-func TestRequestMetaOfEveryRequest(t *testing.T) {
-	listening := make(chan struct{})
+// A siteOfAll knows every method of revision 2026-07-28.
+func siteOfAll(t *testing.T, listening chan<- string) *site {
+	complete := func(members string) func(*visit) { return result(`{"resultType":"complete",` + members + `}`) }
+	task := complete(`"taskId":"tä","status":"working","createdAt":"2026-01-02T03:04:05Z","ttlMs":null,"pollIntervalMs":500`)
 	s := newSite(t, mcp.Revision20260728, map[string]func(*visit){
-		"server/discover": result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`),
+		"server/discover": complete(`"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{},` +
+			`"resources":{"subscribe":true},"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{},"com.example/x":{}}}`),
 		"subscriptions/listen": func(v *visit) {
-			v.stream(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
-			close(listening)
+			v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`)
+			listening <- string(v.Params)
 			<-v.gone
 		},
-		"tools/list": result(`{"resultType":"complete","tools":[]}`),
+		"tools/list":               complete(`"tools":[]`),
+		"prompts/list":             complete(`"prompts":[]`),
+		"prompts/get":              complete(`"messages":[]`),
+		"resources/list":           complete(`"resources":[]`),
+		"resources/templates/list": complete(`"resourceTemplates":[]`),
+		"resources/read":           complete(`"contents":[{"uri":"file:///r","text":""}]`),
+		"completion/complete":      complete(`"completion":{"values":[]}`),
+		"tasks/get":                task,
+		"tasks/cancel":             task,
+		"com.example/x":            complete(`"y":1`),
 	})
 	s.script["tools/call"] = func(v *visit) {
 		if len(s.of("tools/call")) == 1 {
@@ -29,31 +39,72 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 		}
 		v.stream(`{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","content":[]}}`)
 	}
+	return s
+}
+
+// askAll makes a request of every kind.
+func askAll(t *testing.T, c *mcp.Client) {
+	ctx := t.Context()
+	check := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	check("ping", c.Ping(ctx))
+	wantTools(t, c, "")
+	mustCall(t, c, "tool")
+	check("prompts", second(collect(c.Prompts(ctx))))
+	check("prompt", second(c.GetPrompt(ctx, "prompt", nil, nil)))
+	check("resources", second(collect(c.Resources(ctx))))
+	check("templates", second(collect(c.ResourceTemplates(ctx))))
+	check("resource", second(c.ReadResource(ctx, "file:///r", nil)))
+	check("completion", second(c.Complete(ctx, &mcp.CompleteParams{
+		Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "prompt"}, Argument: mcp.CompleteArgument{Name: "a"},
+	}, nil)))
+	check("task", second(c.Task(ctx, "tä")))
+	check("cancelled task", c.CancelTask(ctx, "tä"))
+	check("request", second(c.Request(ctx, "com.example/x", nil, nil)))
+}
+
+// Every request of revision 2026-07-28 says in which version, by whom and with
+// what capabilities it is made. The header repeats the version, the method and
+// the name of what it is about, and both kinds of answers are accepted.
+func TestRequestMetaOfEveryRequest(t *testing.T) {
+	listening := make(chan string, 2)
+	s := siteOfAll(t, listening)
 	c := newClient(t, &s.HTTP, &mcp.ClientOptions{
 		Implementation: &mcp.Implementation{Name: "belt", Version: "7"},
-		Elicit:         annAnswers,
+		Elicit:         annAnswers, Tasks: true,
 	})
 	ready(t, c)
-	if err := c.Ping(t.Context()); err != nil {
-		t.Error(err)
+	askAll(t, c)
+	follows, stop := context.WithCancel(t.Context())
+	go func() {
+		for range c.ResourceUpdates(follows, "file:///r") {
+			continue
+		}
+	}()
+	both := <-listening + <-listening
+	if !strings.Contains(both, `"toolsListChanged":true`) || !strings.Contains(both, `"resourceSubscriptions":["file:///r"]`) {
+		t.Errorf("subscribed to %s", both)
 	}
-	wantTools(t, c, "")
-	mustCall(t, c, "x")
-	<-listening
-	if err := c.Shutdown(context.Background()); err != nil {
+	stop()
+	if err := c.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 
-	for method, n := range map[string]int{"server/discover": 2, "tools/list": 1, "tools/call": 2, "subscriptions/listen": 1} {
-		if got := len(s.of(method)); got != n {
-			t.Errorf("%d requests %s, want %d", got, method, n)
-		}
+	names := map[string]string{
+		"tools/call": "tool", "prompts/get": "prompt", "resources/read": "file:///r",
+		"tasks/get": "=?base64?dMOk?=", "tasks/cancel": "=?base64?dMOk?=",
 	}
+	seen := map[string]bool{}
 	for _, v := range s.of("") {
+		seen[v.Method] = true
 		var params struct {
 			Meta struct {
 				Version      string                         `json:"io.modelcontextprotocol/protocolVersion"`
-				Capabilities json.RawMessage                `json:"io.modelcontextprotocol/clientCapabilities"`
+				Capabilities map[string]json.RawMessage     `json:"io.modelcontextprotocol/clientCapabilities"`
 				ClientInfo   struct{ Name, Version string } `json:"io.modelcontextprotocol/clientInfo"`
 			} `json:"_meta"`
 		}
@@ -62,16 +113,22 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 			continue
 		}
 		m := params.Meta
-		if m.Version != mcp.Revision20260728 || m.ClientInfo.Name != "belt" || m.ClientInfo.Version != "7" || string(m.Capabilities) != `{"elicitation":{"form":{}}}` {
+		if m.Version != mcp.Revision20260728 || m.ClientInfo.Name != "belt" || m.ClientInfo.Version != "7" ||
+			string(m.Capabilities["elicitation"]) != `{"form":{}}` || string(m.Capabilities["extensions"]) != `{"io.modelcontextprotocol/tasks":{}}` {
 			t.Errorf("%s: _meta of %s", v.Method, v.Params)
 		}
 		for field, want := range map[string]string{
-			"Mcp-Protocol-Version": m.Version, "Mcp-Method": v.Method, "Mcp-Session-Id": "",
+			"Mcp-Protocol-Version": m.Version, "Mcp-Method": v.Method, "Mcp-Name": names[v.Method], "Mcp-Session-Id": "",
 			"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
 		} {
 			if got := v.Header.Get(field); got != want {
 				t.Errorf("%s: %s is %q, want %q", v.Method, field, got, want)
 			}
+		}
+	}
+	for method := range s.script {
+		if !seen[method] {
+			t.Errorf("no request %s", method)
 		}
 	}
 }

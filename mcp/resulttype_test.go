@@ -1,43 +1,86 @@
 package mcp_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
+// typedMethods are the requests whose results are decoded, with the members that
+// a result needs.
+var typedMethods = []struct {
+	method, members string
+	asks            bool // the server may ask for input in revision 2026-07-28
+	ask             func(context.Context, *mcp.Client) error
+}{
+	{"tools/call", `"content":[]`, true, func(ctx context.Context, c *mcp.Client) error { return second(c.CallTool(ctx, "x", nil, nil)) }},
+	{"prompts/get", `"messages":[]`, true, func(ctx context.Context, c *mcp.Client) error { return second(c.GetPrompt(ctx, "x", nil, nil)) }},
+	{"resources/read", `"contents":[]`, true, func(ctx context.Context, c *mcp.Client) error { return second(c.ReadResource(ctx, "a:x", nil)) }},
+	{"tools/list", `"tools":[]`, false, func(ctx context.Context, c *mcp.Client) error { return second(c.Tools(ctx)) }},
+	{"prompts/list", `"prompts":[]`, false, func(ctx context.Context, c *mcp.Client) error { return second(collect(c.Prompts(ctx))) }},
+	{"resources/list", `"resources":[]`, false, func(ctx context.Context, c *mcp.Client) error { return second(collect(c.Resources(ctx))) }},
+	{"resources/templates/list", `"resourceTemplates":[]`, false, func(ctx context.Context, c *mcp.Client) error { return second(collect(c.ResourceTemplates(ctx))) }},
+	{"completion/complete", `"completion":{"values":[]}`, false, func(ctx context.Context, c *mcp.Client) error {
+		return second(c.Complete(ctx, &mcp.CompleteParams{
+			Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}, Argument: mcp.CompleteArgument{Name: "a"},
+		}, nil))
+	}},
+}
+
 // A result without a type is complete; one of a type that nobody knows, or that
 // the method cannot have, is no result.
 func TestResultTypes(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		for kind, valid := range map[string]bool{
-			``:                                true,
-			`"resultType":"complete",`:        true,
-			`"resultType":"bogus",`:           false,
-			`"resultType":"Complete",`:        false,
-			`"resultType":"",`:                false,
-			`"resultType":7,`:                 false,
-			`"RESULTTYPE":"bogus",`:           true, // no such member
-			`"_meta":{"resultType":"bogus"},`: true,
-		} {
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/call": mcptest.Result(`{` + kind + `"content":[]}`),
-				"tools/list": mcptest.Result(`{` + kind + `"tools":[]}`),
-			})
-			c := newClient(t, p.to(server), nil)
-			_, err := call(t, c, "x")
-			wantValid(t, "tools/call with "+kind, err, valid)
-			_, err = c.Tools(t.Context())
-			wantValid(t, "tools/list with "+kind, err, valid)
+		for _, m := range typedMethods {
+			for kind, valid := range map[string]bool{
+				``:                                true,
+				`"resultType":"complete",`:        true,
+				`"resultType":"bogus",`:           false,
+				`"resultType":"Complete",`:        false,
+				`"resultType":"",`:                false,
+				`"resultType":7,`:                 false,
+				`"RESULTTYPE":"bogus",`:           true, // no such member
+				`"_meta":{"resultType":"bogus"},`: true,
+			} {
+				server := featured(t, revision, mcptest.Script{m.method: mcptest.Result(`{` + kind + m.members + `}`)})
+				err := m.ask(t.Context(), newClient(t, p.to(server), nil))
+				wantValid(t, m.method+" with "+kind, err, valid)
+			}
 		}
-		// Input is for some methods only, and lists are none of them.
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": mcptest.Result(`{"resultType":"input_required","tools":[]}`),
-		})
-		_, err := newClient(t, p.to(server), nil).Tools(t.Context())
-		wantValid(t, "a list that wants input", err, false)
+	})
+}
+
+// Input is for some methods of revision 2026-07-28 only.
+func TestInputRequiredOf(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, m := range typedMethods {
+			server := featured(t, revision, mcptest.Script{m.method: mcptest.Sequence(
+				mcptest.Result(`{"resultType":"input_required","inputRequests":{"q":`+wish+`},`+m.members+`}`),
+				mcptest.Result(`{`+m.members+`}`),
+			)})
+			asked := 0
+			c := newClient(t, p.to(server), &mcp.ClientOptions{
+				Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					asked++
+					return annAnswers(ctx, r)
+				},
+			})
+			may := m.asks && revision == mcp.Revision20260728
+			wantValid(t, m.method+" that wants input", m.ask(t.Context(), c), may)
+			if (asked == 1) != may {
+				t.Errorf("%s: the user was asked %d times", m.method, asked)
+			}
+			if !may {
+				continue
+			}
+			if again := string(server.Received(m.method)[1].Params); !strings.Contains(again, `"inputResponses":{"q":`) {
+				t.Errorf("%s: asked again with %s", m.method, again)
+			}
+		}
 	})
 }
 

@@ -198,6 +198,7 @@ func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 	probing := ok && req.Method == methodDiscover
 	if probing {
 		t.watchProbe(req.ID)
+		m = t.client.probe(req)
 	}
 	if ok && (req.Method == methodInitialize || probing) {
 		t.mu.Lock()

@@ -1,0 +1,58 @@
+package mcp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// Subscriptions on one connection are told apart by their ids: what the server
+// says of one is not taken for the word about another.
+func TestSubscriptionsAreToldApart(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			listens := make(chan *mcptest.Call, 2)
+			server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+				mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+					listens <- c
+					<-c.Context().Done()
+				}})
+			c := newClient(t, p.to(server), nil)
+			ready(t, c)
+			lists := <-listens
+			f := follow(t, c, "file:///a")
+			resources := <-listens
+			if lists.ID() == resources.ID() || !strings.Contains(string(resources.Params), "file:///a") || strings.Contains(string(lists.Params), "file:///a") {
+				t.Errorf("%s asks for %s, and %s for %s", lists.ID(), lists.Params, resources.ID(), resources.Params)
+			}
+			agree := func(id string) {
+				resources.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
+					`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, id))
+			}
+			agree(lists.ID())
+			agree(`"of nobody"`)
+			agree(`7`)
+			resources.Notify("notifications/subscriptions/acknowledged", `{"notifications":{"resourceSubscriptions":["file:///a"]}}`)
+			f.want(t) // nobody has agreed to it yet
+			agree(resources.ID())
+			f.want(t, "file:///a")
+
+			// The end of one is not the end of the other.
+			version := c.State().ToolsVersion
+			lists.Result(`{"resultType":"complete"}`)
+			<-listens // it is made again
+			if c.State().ToolsVersion == version {
+				t.Error("what changed meanwhile is not looked for")
+			}
+			updated(server, "file:///a")
+			f.want(t, "file:///a")
+			wantCount(t, server, "subscriptions/listen", 3)
+			f.stop()
+			_ = c.Close()
+		})
+	})
+}
