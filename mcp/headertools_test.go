@@ -52,3 +52,35 @@ func TestInvalidHeaderToolIsLeftOut(t *testing.T) {
 		}
 	})
 }
+
+// Who calls a tool before the tools were listed does not know what to repeat:
+// the server refuses, the list tells, and the call is made again.
+func TestHeaderMismatchBeforeList(t *testing.T) {
+	s := newSite(t, mcp.Revision20260728, map[string]func(*visit){
+		"tools/list": result(`{"resultType":"complete","tools":[{"name":"x","inputSchema":{"type":"object","properties":{
+			"where":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}},
+			"zone":{"type":"string","x-mcp-header":"Zone"}}}}]}`),
+		"tools/call": func(v *visit) {
+			if v.Header.Get("Mcp-Param-Region") == "" {
+				v.reply(400, `"error":{"code":-32020,"message":"header mismatch"}`)
+				return
+			}
+			v.reply(200, `"result":{"resultType":"complete","content":[]}`)
+		},
+	})
+	c := newClient(t, &s.HTTP, nil)
+	_, err := c.CallTool(t.Context(), "x", []byte(`{"where":{"region":"=?base64?eA==?="},"zone":null}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := s.of("tools/call")
+	if len(calls) != 2 || len(s.of("tools/list")) != 1 || string(calls[0].ID) == string(calls[1].ID) {
+		t.Errorf("%d calls, %d lists", len(calls), len(s.of("tools/list")))
+	}
+	if got := calls[1].Header.Get("Mcp-Param-Region"); got != "=?base64?PT9iYXNlNjQ/ZUE9PT89?=" {
+		t.Errorf("Mcp-Param-Region %q", got)
+	}
+	if _, sent := calls[1].Header["Mcp-Param-Zone"]; sent {
+		t.Error("null is repeated")
+	}
+}
