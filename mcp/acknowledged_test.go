@@ -45,6 +45,7 @@ func TestSubscriptionsAreToldApart(t *testing.T) {
 			version := c.State().ToolsVersion
 			lists.Result(`{"resultType":"complete"}`)
 			<-listens // it is made again
+			synctest.Wait()
 			if c.State().ToolsVersion == version {
 				t.Error("what changed meanwhile is not looked for")
 			}
