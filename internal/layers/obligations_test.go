@@ -18,8 +18,6 @@ import (
 const (
 	// obligations is how many there are. A row is never dropped.
 	obligations = 68
-	// todoAllowed lets rows wait for their tests while features are written.
-	todoAllowed = true
 
 	conformanceFolder = "internal/conformance"
 	scenarioTest      = "TestScenarios"
@@ -34,7 +32,6 @@ type obligation struct {
 	Tests      []string `json:"tests"`   // as "folder.TestName" or "folder.TestName/subtest"
 	Pending    string   `json:"pending"` // the package or file, without .go, that will hold the rest
 	Rest       string   `json:"rest"`    // what that is
-	Todo       bool     `json:"todo"`
 }
 
 // A conformanceTable is what internal/conformance/scenarios.json says of the
@@ -69,9 +66,7 @@ func checkObligations(tr *tree, suite *conformanceTable, rows []obligation) []st
 			say("needs an obligation and its revisions")
 		}
 		switch {
-		case r.Todo && !todoAllowed:
-			say("is still to do")
-		case len(r.Tests) == 0 && r.Pending == "" && !r.Todo:
+		case len(r.Tests) == 0 && r.Pending == "":
 			say("has no test")
 		case (r.Pending == "") != (r.Rest == ""):
 			say("must say both what is pending and where")
@@ -162,12 +157,9 @@ func obligationTable(rows []obligation) string {
 		for _, name := range r.Tests {
 			cell = append(cell, "`"+name+"`")
 		}
-		switch {
-		case r.Pending != "":
+		if r.Pending != "" {
 			pending++
 			cell = append(cell, fmt.Sprintf("*pending, in `%s`:* %s", r.Pending, r.Rest))
-		case r.Todo:
-			cell = append(cell, "*to do*")
 		}
 		body += fmt.Sprintf("| %d | %s | %s | %s |\n", r.Row, r.Obligation, r.Revisions, strings.Join(cell, "<br>"))
 	}
