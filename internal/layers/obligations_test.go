@@ -88,11 +88,13 @@ func checkObligations(tr *tree, suite *conformanceTable, rows []obligation) []st
 	return problems
 }
 
-// holds reports whether there is a package in a folder, or a Go file, of the
-// given path, the file's without its ending.
+// holds reports whether there is a package in a folder of the given path or
+// below it, or a Go file of that path, but for its ending.
 func (tr *tree) holds(name string) bool {
-	if tr.pkgs[name] != nil {
-		return true
+	for folder := range tr.pkgs {
+		if folder == name || strings.HasPrefix(folder, name+"/") {
+			return true
+		}
 	}
 	p := tr.pkgs[path.Dir(name)]
 	return p != nil && slices.ContainsFunc(p.files, func(f *file) bool { return f.path == name+".go" })
@@ -232,6 +234,7 @@ func TestObligationsSeeProblems(t *testing.T) {
 		"mcp/a.go":                       "package mcp\nfunc TestInProduction() {}\n",
 		"internal/conformance/a_test.go": "package conformance\nfunc TestScenarios() { _ = \"literal\" }\n",
 		"registry/policy.go":             "package registry\n",
+		"auth/flow/a.go":                 "package flow\n",
 	})
 	var suite conformanceTable
 	if err := json.Unmarshal([]byte(`{"scenarios":[{"name":"auth/x","checks":3},{"name":"auth/y","unsupported":"no"}]}`), &suite); err != nil {
@@ -254,9 +257,10 @@ func TestObligationsSeeProblems(t *testing.T) {
 	rows[5].Tests = []string{"mcp.TestA", "mcp.TestA"}
 	rows[6].Pending, rows[6].Rest = "mcp", "x"
 	rows[7].Pending, rows[7].Rest = "registry/policy", "x"
-	rows[8].Pending = "auth"
+	rows[8].Pending = "sessions"
 	rows[9].Row = 9
 	rows[10].Revisions = ""
+	rows[11].Pending, rows[11].Rest = "auth", "x"
 	expect(t, checkObligations(tr, &suite, rows[:obligations-1]),
 		"row 3: mcp.TestB: no such test",
 		"row 3: mcp.TestMethod: no such test",
@@ -273,6 +277,7 @@ func TestObligationsSeeProblems(t *testing.T) {
 		"row 9: must say both what is pending and where",
 		"row 9: stands at place 10",
 		"row 11: needs an obligation and its revisions",
+		"row 12: is pending although there is auth: name the tests",
 		"67 rows, must be 68",
 	)
 }
