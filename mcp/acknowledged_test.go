@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
 // Subscriptions on one connection are told apart by their ids: what the server
-// says of one is not taken for the word about another.
+// says of an earlier one is not taken for the word about the present one.
 func TestSubscriptionsAreToldApart(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		synctest.Test(t, func(t *testing.T) {
@@ -41,12 +42,15 @@ func TestSubscriptionsAreToldApart(t *testing.T) {
 			agree(resources.ID())
 			f.want(t, "file:///a")
 
-			// The end of one is not the end of the other.
-			version := c.State().ToolsVersion
+			// The end of the earlier one is not the end of the present one.
 			lists.Result(`{"resultType":"complete"}`)
-			<-listens // it is made again
-			synctest.Wait()
-			if c.State().ToolsVersion == version {
+			time.Sleep(time.Minute)
+			wantCount(t, server, "subscriptions/listen", 2)
+			version := c.State().ToolsVersion
+			resources.Result(`{"resultType":"complete"}`)
+			again := <-listens
+			time.Sleep(time.Second)
+			if c.State().ToolsVersion == version || again.ID() == resources.ID() {
 				t.Error("what changed meanwhile is not looked for")
 			}
 			updated(server, "file:///a")
