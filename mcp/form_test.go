@@ -172,6 +172,7 @@ func TestFill(t *testing.T) {
 		{"email", `{"s":{"type":"string","format":"email"}}`, "", content{"s": "ann@a.example"}, `{"s":"ann@a.example"}`},
 		{"no email", `{"s":{"type":"string","format":"email"}}`, "", content{"s": secret}, `"s" is not of format email`},
 		{"email with name", `{"s":{"type":"string","format":"email"}}`, "", content{"s": "Ann <ann@a.example>"}, `"s" is not of format email`},
+		{"email in brackets", `{"s":{"type":"string","format":"email"}}`, "", content{"s": "<ann@a.example>"}, `"s" is not of format email`},
 		{"uri", `{"s":{"type":"string","format":"uri"}}`, "", content{"s": "https://a.example/x?y#z"}, `{"s":"https://a.example/x?y#z"}`},
 		{"urn", `{"s":{"type":"string","format":"uri"}}`, "", content{"s": "urn:isbn:1"}, `{"s":"urn:isbn:1"}`},
 		{"no uri", `{"s":{"type":"string","format":"uri"}}`, "", content{"s": "/a/b"}, `"s" is not of format uri`},
