@@ -190,6 +190,7 @@ func TestFill(t *testing.T) {
 		{"too big", `{"i":{"type":"integer","maximum":18446744073709551616}}`, "", content{"i": json.Number("18446744073709551617")}, `"i" is more than 18446744073709551616`},
 		{"too small", `{"i":{"type":"integer","minimum":9007199254740993}}`, "", content{"i": json.Number("9007199254740992")}, `"i" is less than 9007199254740993`},
 		{"beyond measure", `{"i":{"type":"integer"}}`, "", content{"i": json.Number("1e999999999")}, `"i" has too many digits`},
+		{"too many digits", `{"i":{"type":"integer"}}`, "", content{"i": json.Number("1e401")}, `"i" has too many digits`},
 		{"fraction", `{"n":{"type":"number","maximum":0.3}}`, "", content{"n": json.Number("0.30000000000000001")}, `"n" is more than 0.3`},
 		{"too many", `{"m":{"type":"array","items":{"enum":["a","b"]},"maxItems":1}}`, "", content{"m": []string{"a", "b"}}, `"m" has more than 1 element`},
 		{"too few", `{"m":{"type":"array","items":{"enum":["a","b"]},"minItems":2}}`, "", content{"m": []string{"a"}}, `"m" has fewer than 2 elements`},
