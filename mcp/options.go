@@ -41,6 +41,7 @@ type ClientOptions struct {
 	MaxSampleRounds int
 	// Roots are the folders and files that the server may know of, each a file
 	// URI. Default: none, and the server is told that there are none to ask for.
+	// One that is no plain file URI is left out and logged, see [RootError].
 	// See [Client.SetRoots].
 	Roots []*Root
 	// Tasks lets a server of revision 2026-07-28 answer a call of a tool with a
