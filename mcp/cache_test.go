@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -381,4 +382,45 @@ func TestCacheBounded(t *testing.T) {
 	none := newClient(t, server, &mcp.ClientOptions{Cache: mcp.NewCache(0)})
 	want(none, "a", "6")
 	want(none, "a", "7")
+}
+
+// What was read before the server agreed to announce changes may be old by then.
+func TestCacheForgetsWhenFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := announcer(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
+		c := newClient(t, server, nil)
+		want := func(want string) {
+			t.Helper()
+			if got, err := read(t.Context(), c, "a:x", nil); err != nil || got != want {
+				t.Errorf("%q, %v, want %s", got, err, want)
+			}
+		}
+		want("1")
+		want("1")
+		f := follow(t, c, "a:x")
+		f.want(t, "a:x")
+		want("2")
+		want("2")
+		f.stop()
+		f.want(t, "end")
+	})
+}
+
+// Tools that are shared are copies, down to their schemas.
+func TestCacheGivesCopiesOfTools(t *testing.T) {
+	server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": mcptest.Result(
+		`{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":60000,"cacheScope":"public"}`)})
+	opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+	for range 3 {
+		tools, err := newClient(t, server, opts).Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema, _ := tools[0].InputSchema.(json.RawMessage)
+		if string(schema) != `{"type":"object"}` {
+			t.Fatalf("schema %s", schema)
+		}
+		clear(schema)
+	}
+	wantCount(t, server, "tools/list", 1)
 }

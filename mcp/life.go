@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +26,8 @@ type life struct {
 	leveled bool          // it was told what to log; guarded by the token for telling
 	tasks   taskAbilities // of revision 2025-11-25
 	meta    []byte        // members of _meta in every request, each followed by a comma
+
+	unannounced atomic.Bool // the server does not announce other tools, whatever it says
 
 	pulse pulse
 	watch sync.WaitGroup

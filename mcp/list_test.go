@@ -347,3 +347,35 @@ func TestToolsForgottenAtOnce(t *testing.T) {
 		wantTools(t, c, "3")
 	})
 }
+
+// A server that says that it announces changes, and then does not agree to, has
+// its tools read each time.
+func TestToolsNotAnnouncedAfterAll(t *testing.T) {
+	agrees := func(filter string) mcptest.Handler {
+		return func(c *mcptest.Call) {
+			c.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
+				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`, c.ID(), filter))
+			<-c.Context().Done()
+		}
+	}
+	for name, test := range map[string]struct {
+		listen mcptest.Handler
+		want   string
+	}{
+		"agreed":     {agrees(`{"toolsListChanged":true}`), "1"},
+		"silent":     {mcptest.Hang, "1"},
+		"not agreed": {agrees(`{"promptsListChanged":true}`), "2"},
+		"taken back": {agrees(`{"toolsListChanged":false}`), "2"},
+		"refused":    {mcptest.Error(-32601, "method not found"), "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := featured(t, mcp.Revision20260728, counting(""), mcptest.Script{"subscriptions/listen": test.listen})
+				c := newClient(t, server, nil)
+				wantTools(t, c, "1")
+				synctest.Wait()
+				wantTools(t, c, test.want)
+			})
+		})
+	}
+}

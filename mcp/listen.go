@@ -161,6 +161,7 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	}
 	if n.lists != nil && (all || len(uris) == 0) {
 		n.client.opts.Logger.Warn("mcp: the server does not announce changes", "server", n.client.name, "error", err)
+		n.life.unannounced.Store(true)
 		n.lists = nil
 	}
 }
@@ -275,7 +276,9 @@ func (t *tap) acknowledged(params json.RawMessage) {
 	if again {
 		n.missed()
 	}
-	n.client.agreedOn(asked, memberOf(params, "notifications"))
+	filter := memberOf(params, "notifications")
+	n.life.unannounced.Store(string(memberOf(filter, "toolsListChanged")) != "true")
+	n.client.agreedOn(asked, filter)
 }
 
 func subscriptionID(meta []byte) jsonrpc.ID {

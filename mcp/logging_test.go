@@ -369,3 +369,16 @@ func TestLogOutlivesConnection(t *testing.T) {
 		close(stuck)
 	})
 }
+
+// A level that a dying connection did not hear is told to the next one.
+func TestLogLevelAsConnectionEnds(t *testing.T) {
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{}`))})
+	c := newClient(t, server, nil)
+	ready(t, c)
+	if err := c.SetLogLevel(t.Context(), "error"); err != nil {
+		t.Error(err)
+	}
+	if got := levelSet(t, server.Await("logging/setLevel", 2)); got != "error" {
+		t.Errorf("level %q", got)
+	}
+}

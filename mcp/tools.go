@@ -23,10 +23,10 @@ type toolCache struct {
 	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
 	tools      []*Tool
 	byName     map[string]knownTool
-	begun      uint64 // how often the list was read, or begun to be read
-	reading    uint64 // the one of these that the tools are from
-	timed      bool   // they are good for a time only
-	goodTill   freshness
+	begun      uint64    // how often the list was read, or begun to be read
+	reading    uint64    // the one of these that the tools are from
+	stalest    freshness // of the pages with a hint
+	unhinted   bool      // there was a page without one
 }
 
 // A knownTool is a tool as last listed, what its calls repeat in headers, and
@@ -95,7 +95,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(version, reading, tools, tasks, pages, l)
+		c.keepTools(version, reading, tools, tasks, pages)
 		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
@@ -107,22 +107,35 @@ func (c *Client) goodTools() (begun uint64, tools []*Tool, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
-	ok = c.state.Phase == Ready && t.version == c.state.ToolsVersion && (!t.timed || t.goodTill.fresh())
-	return t.begun, slices.Clip(t.tools), ok
+	return t.begun, slices.Clip(t.tools), c.presentToolsLocked() && t.good(c.current)
 }
 
 // toolsSince returns the tools if they can be used by somebody who came when they
 // had been listed so many times: what was asked for since then is news to him.
 func (c *Client) toolsSince(begun uint64) ([]*Tool, bool) {
-	_, tools, ok := c.goodTools()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
-	news := c.state.Phase == Ready && t.version == c.state.ToolsVersion && t.reading > begun
-	if news {
-		tools = slices.Clip(t.tools)
+	return slices.Clip(t.tools), c.presentToolsLocked() && (t.reading > begun || t.good(c.current))
+}
+
+// presentToolsLocked reports whether no other tools were announced.
+func (c *Client) presentToolsLocked() bool {
+	return c.state.Phase == Ready && c.tools.version == c.state.ToolsVersion
+}
+
+// good reports whether the tools are good still, by what the server said. Without
+// its word they are as long as it would announce other ones.
+func (t *toolCache) good(l *life) bool {
+	switch {
+	case !l.modern():
+		return true
+	case t.unhinted && !l.announcesTools():
+		return false
+	case t.stalest.hinted:
+		return t.stalest.fresh()
 	}
-	return tools, ok || news
+	return true
 }
 
 // beginTools counts a reading of the list.
@@ -133,29 +146,25 @@ func (c *Client) beginTools() uint64 {
 	return c.tools.begun
 }
 
-func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool], l *life) {
+func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
 		schema, _ := t.InputSchema.(json.RawMessage)
 		headers, _ := paramHeaders(schema)
 		byName[t.Name] = knownTool{t, headers, newOutputSchema(t), tasks[t.Name]}
 	}
-	goodTill := pages.stalest
-	if pages.unhinted && !l.announcesTools() {
-		goodTill = freshness{} // nobody will say when they are not
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
 	t.version, t.reading, t.tools, t.byName = version, reading, tools, byName
-	t.timed = l.modern() && (pages.stalest.hinted || !l.announcesTools())
-	t.goodTill = goodTill
+	t.stalest, t.unhinted = pages.stalest, pages.unhinted
 }
 
-// announcesTools reports whether the server says that it announces other tools.
+// announcesTools reports whether the server announces other tools, as far as it
+// has not turned out yet that it does not.
 func (l *life) announcesTools() bool {
 	caps := l.info.Capabilities
-	return caps != nil && caps.Tools != nil && caps.Tools.ListChanged
+	return caps != nil && caps.Tools != nil && caps.Tools.ListChanged && !l.unannounced.Load()
 }
 
 // knownTool returns the tool as last listed; its Tool is nil if there is none.
