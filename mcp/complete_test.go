@@ -192,6 +192,18 @@ func TestCompleterEndsWithContext(t *testing.T) {
 	})
 }
 
+func TestCompleterEndsWithClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes}), nil)
+		box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Hour})
+		start := time.Now()
+		time.AfterFunc(time.Second, func() { _ = c.Close() })
+		if _, err := box.Complete(t.Context(), typed("a")); !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) || time.Since(start) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
 // What is kept is bounded in number and size.
 func TestCompleterForgets(t *testing.T) {
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})

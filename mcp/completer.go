@@ -74,22 +74,27 @@ func (t *Completer) Complete(ctx context.Context, params *CompleteParams) (*Comp
 	key := string(object(member{"ref", ref}, member{"argument", argument}, member{"context", others}))
 	own, stop := context.WithCancel(ctx)
 	defer stop()
+	defer context.AfterFunc(c.closing, stop)()
 	kept := t.supersede(&stop, key)
 	defer t.finish(&stop)
 	if kept != nil {
 		return kept, nil
 	}
 	if t.opts.Delay > 0 && sleep(own, t.opts.Delay) != nil {
-		if err := ctx.Err(); err != nil {
-			return nil, c.explain(&request{method: methodComplete}, WithOutcome(err, NotSent))
+		err := ctx.Err()
+		if c.closing.Err() != nil {
+			err = ErrClosed
 		}
-		return nil, t.superseded(NotSent)
+		if err == nil {
+			return nil, t.superseded(NotSent)
+		}
+		return nil, c.explain(&request{method: methodComplete}, WithOutcome(err, NotSent))
 	}
 	ask, err := c.complete(own, params, t.opts.RequestOptions)
 	if err == nil {
 		t.keep(key, ask)
 	}
-	if ctx.Err() == nil && own.Err() != nil {
+	if ctx.Err() == nil && c.closing.Err() == nil && own.Err() != nil {
 		return nil, t.superseded(OutcomeOf(err)) // an answer that comes too late would hide a newer one
 	}
 	if err != nil {
