@@ -69,7 +69,7 @@ func follow(t *testing.T, c *mcp.Client, uri string) *follower {
 
 // take returns what was yielded since the last time.
 func (f *follower) take() (got []string) {
-	time.Sleep(time.Second) // on a fake clock: more than any message takes
+	time.Sleep(time.Second) // sleep: on a fake clock, longer than any message takes
 	synctest.Wait()
 	for {
 		select {
@@ -132,20 +132,20 @@ func TestResourceUpdates(t *testing.T) {
 
 		// On a new connection all is asked for again, and may have changed.
 		server.Disconnect()
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: on a fake clock
 		a.want(t, "file:///a")
 		b.want(t, "file:///b/")
 
 		// What nobody follows any more is not asked for.
 		b.stop()
 		b.want(t, "end")
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: on a fake clock
 		updated(server, "file:///b/x")
 		updated(server, "file:///a")
 		a.take()
 		a.stop()
 		server.Disconnect()
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: on a fake clock
 		a2.take()
 		method := "resources/subscribe"
 		if revision == mcp.Revision20260728 {
