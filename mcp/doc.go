@@ -38,6 +38,44 @@
 // found out by pings and gets a new connection; one that may be busy is left
 // alone. See HealthInterval.
 //
+// # Resources and prompts
+//
+// [Client.Resources], [Client.ResourceTemplates] and [Client.Prompts] yield what
+// the server offers, page by page; [Client.ReadResource] and [Client.GetPrompt]
+// fetch one. [Client.ResourceUpdates] tells of changes, across connections:
+//
+//	for uri, err := range c.ResourceUpdates(ctx, "file:///journal") {
+//		if err != nil {
+//			return err
+//		}
+//		res, err := c.ReadResource(ctx, uri, nil)
+//		...
+//	}
+//
+// [Client.Complete] completes an argument, and a [Completer] does so while a user
+// types. What a server allows to be kept is kept in a [Cache].
+//
+// # What servers want
+//
+// A server may want something itself: an answer of the user, his visit to a web
+// page, words of a language model, the roots it may work in. Set the handlers
+// Elicit, ElicitURL and Sample and the Roots of [ClientOptions]; what is not set
+// the server is told that this client cannot do. Handlers learn which server asks
+// and are the same in all revisions. Package ask has ready ones. While one runs no
+// call grows impatient.
+//
+// # Tasks
+//
+// A call of a tool may become a task, which goes on after the request for it was
+// answered. [Client.CallTool] waits for its result all the same; [TaskOptions]
+// tell of it, and [Client.ResumeTask] comes back to it after a restart.
+//
+// # Structured results
+//
+// What a tool calls its structured result is checked against the tool's output
+// schema. If it does not match the error is an [*OutputError], which holds the
+// result as it came.
+//
 // # Protocol revisions
 //
 // The client finds out what a server speaks: it probes for revision 2026-07-28
