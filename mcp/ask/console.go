@@ -110,7 +110,7 @@ func (c *Console) Close() error {
 // readLine waits for a line of the user. Only the dialog that has the turn calls
 // it. It waits no longer than for completed.
 func (c *Console) readLine(ctx context.Context, completed <-chan struct{}) (string, error) {
-	line := make(chan typed, 1)
+	line := make(chan typed, 1) // room for a line that nobody waits for any more
 	c.mu.Lock()
 	switch {
 	case c.shut:
@@ -132,22 +132,12 @@ func (c *Console) readLine(ctx context.Context, completed <-chan struct{}) (stri
 	case t := <-line:
 		return t.line, t.err
 	case <-ctx.Done():
-		c.forgo()
 		return "", ctx.Err()
 	case <-completed:
-		c.forgo()
 		return "", errCompleted
 	case <-c.closed:
-		c.forgo()
 		return "", errEnded
 	}
-}
-
-// forgo leaves the line that may still come to nobody.
-func (c *Console) forgo() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting = nil
 }
 
 // read reads one line and gives it to who waits for it.

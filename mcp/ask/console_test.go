@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
@@ -174,35 +175,78 @@ func TestConsoleEnds(t *testing.T) {
 }
 
 func TestConsoleOneAtATime(t *testing.T) {
-	u := newUser(t)
-	answers := make(chan string, 2)
-	var both sync.WaitGroup
-	for _, server := range []string{"one", "two"} {
-		both.Go(func() {
-			res, err := u.console.Elicit(t.Context(), &mcp.ElicitRequest{Server: server})
-			if err != nil {
-				t.Error(err)
-				return
+	synctest.Test(t, func(t *testing.T) {
+		in, keys := io.Pipe()
+		var out screen
+		c := &ask.Console{In: in, Out: &out}
+		answers := make(chan string, 2)
+		for range 2 {
+			go func() {
+				res, err := c.Elicit(t.Context(), &mcp.ElicitRequest{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answers <- res.Action
+			}()
+		}
+		// One more does not wait longer than its context.
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		synctest.Wait()
+		go func() {
+			_, err := c.Elicit(ctx, &mcp.ElicitRequest{})
+			ended <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		for i, line := range []string{"s", "d"} {
+			if n := strings.Count(out.String(), "asks you"); n != i+1 {
+				t.Errorf("%d questions after %d answers", n, i)
 			}
-			answers <- res.Action
-		})
+			_, _ = io.WriteString(keys, line+"\n")
+			synctest.Wait()
+		}
+		if first, second := <-answers, <-answers; first != "accept" || second != "decline" {
+			t.Errorf("answers %s, %s", first, second)
+		}
+	})
+}
+
+// A slowInput takes its time to end.
+type slowInput struct {
+	ended chan struct{}
+	over  atomic.Bool
+}
+
+func (s *slowInput) Read([]byte) (int, error) {
+	<-s.ended
+	time.Sleep(time.Second)
+	s.over.Store(true)
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (s *slowInput) SetReadDeadline(until time.Time) error {
+	if !until.IsZero() {
+		close(s.ended)
 	}
-	u.await(t, "[c]ancel: ")
-	// One more does not wait longer than its context.
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := u.console.Elicit(ctx, &mcp.ElicitRequest{Server: "three"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	if text := u.String(); strings.Contains(text, "one") == strings.Contains(text, "two") {
-		t.Errorf("two questions at one time: %q", text)
-	}
-	u.types(t, "s")
-	u.after(t, "[c]ancel: ", "d")
-	both.Wait()
-	if first, second := <-answers, <-answers; first != "accept" || second != "decline" {
-		t.Errorf("answers %s, %s", first, second)
-	}
+	return nil
+}
+
+// Close waits for the goroutine that reads.
+func TestConsoleCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := &slowInput{ended: make(chan struct{})}
+		c := &ask.Console{In: in, Out: &screen{}}
+		go func() { _, _ = c.Elicit(t.Context(), &mcp.ElicitRequest{}) }()
+		synctest.Wait()
+		if err := c.Close(); err != nil || !in.over.Load() {
+			t.Errorf("error %v, the read is over: %v", err, in.over.Load())
+		}
+	})
 }
 
 // Close ends the question, the one that waits for its turn, and the goroutine

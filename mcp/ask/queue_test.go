@@ -303,6 +303,35 @@ func TestQueueAnsweredOnce(t *testing.T) {
 	}
 }
 
+// A meddler answers a question while another answer to it is checked.
+type meddler struct {
+	queue *ask.Queue
+	id    string
+}
+
+func (m meddler) MarshalJSON() ([]byte, error) {
+	return []byte("1"), m.queue.Answer(m.id, &mcp.ElicitResult{Action: "decline"})
+}
+
+func TestQueueAnsweredMeanwhile(t *testing.T) {
+	var q ask.Queue
+	ended := make(chan string, 1)
+	go func() {
+		res, err := q.Elicit(t.Context(), &mcp.ElicitRequest{})
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- res.Action
+	}()
+	id := next(t, &q).ID
+	if err := q.Answer(id, yes(map[string]any{"n": meddler{&q, id}})); !errors.Is(err, ask.ErrAnswered) {
+		t.Errorf("error %v", err)
+	}
+	if got := <-ended; got != "decline" {
+		t.Errorf("action %s", got)
+	}
+}
+
 func TestQuestionJSON(t *testing.T) {
 	var q ask.Queue
 	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, form("<b>", `{"n":{"type":"integer","minimum":1,"default":3},"c":{"type":"string","enum":["x"],"maxLength":2}}`, `["c"]`))
