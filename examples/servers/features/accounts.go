@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	maxInvitations = 100
+
+	// visitTime is how long a user has to follow an invitation.
+	visitTime = 10 * time.Minute
+)
+
+// accounts is a web page where a user connects an account. What the user does
+// there never passes through the client: that is what elicitation by URL is for.
+type accounts struct {
+	base string // the page's address, without the invitation
+	srv  *http.Server
+	done chan struct{} // closed when srv has ended
+
+	mu      sync.Mutex
+	invited map[string]*invitation
+}
+
+// An invitation is one user's way to the page.
+type invitation struct {
+	once    sync.Once
+	visited chan struct{} // closed when the user has been there
+	tell    func()        // tells the client that
+}
+
+func openAccounts() (*accounts, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	a := &accounts{
+		base:    fmt.Sprintf("http://%s/connect/", listener.Addr()),
+		done:    make(chan struct{}),
+		invited: make(map[string]*invitation),
+	}
+	mux := http.NewServeMux()
+	// A link preview follows links too, so that only the button counts.
+	mux.HandleFunc("GET /connect/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `<!doctype html><title>Connect</title><form method="post"><button>Connect my account</button></form>`)
+	})
+	mux.HandleFunc("POST /connect/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if !a.visit(r.PathValue("id")) {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, "Your account is connected. You can close this page.\n")
+	})
+	a.srv = &http.Server{
+		Handler:           http.NewCrossOriginProtection().Handler(mux),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      10 * time.Second,
+	}
+	go func() {
+		defer close(a.done)
+		_ = a.srv.Serve(listener) // until close
+	}()
+	return a, nil
+}
+
+func (a *accounts) close() {
+	_ = a.srv.Close()
+	<-a.done
+}
+
+// invite returns a new invitation; tell is called with it when the user has been
+// there. It cannot be guessed, so that who knows it is the one who was invited.
+func (a *accounts) invite(tell func(id string)) (id string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.invited) == maxInvitations {
+		return "", errors.New("too many invitations are open; try again later")
+	}
+	id = rand.Text()
+	a.invited[id] = &invitation{visited: make(chan struct{}), tell: func() { tell(id) }}
+	return id, nil
+}
+
+// visit notes that the user has been there.
+func (a *accounts) visit(id string) bool {
+	a.mu.Lock()
+	i, ok := a.invited[id]
+	a.mu.Unlock()
+	if !ok {
+		return false
+	}
+	i.once.Do(func() {
+		close(i.visited)
+		i.tell()
+	})
+	return true
+}
+
+// await returns when the user has been there, and ends the invitation.
+func (a *accounts) await(ctx context.Context, id string) error {
+	a.mu.Lock()
+	i, ok := a.invited[id]
+	a.mu.Unlock()
+	if !ok {
+		return errors.New("there is no such invitation; call connect_account again")
+	}
+	defer a.withdraw(id)
+	ctx, cancel := context.WithTimeout(ctx, visitTime)
+	defer cancel()
+	select {
+	case <-i.visited:
+		return nil
+	case <-ctx.Done():
+		return errors.New("the account was not connected in time")
+	}
+}
+
+func (a *accounts) withdraw(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.invited, id)
+}

@@ -1,0 +1,424 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// bin is the path of the server's binary, built once for all tests.
+var bin string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "features")
+	if err != nil {
+		log.Fatal(err)
+	}
+	bin = filepath.Join(dir, "features.exe") // a name that runs on Windows too
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		log.Fatalf("go build: %v\n%s", err, out)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+const (
+	legacy = "2025-11-25"
+
+	capabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+)
+
+// A peer is a client that writes its messages by hand.
+type peer struct {
+	t        *testing.T
+	revision string
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Scanner
+	ids      int
+	hello    string // the result of the handshake
+
+	// answers gives the results of the server's own requests, by method.
+	answers map[string]func(params string) string
+	// notes are the notifications that came, as method and parameters.
+	notes []string
+}
+
+type message struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  json.RawMessage `json:"error,omitempty"`
+}
+
+// dial runs the binary and makes the handshake of the revision.
+func dial(t *testing.T, revision string, args ...string) *peer {
+	t.Helper()
+	p := &peer{t: t, revision: revision, cmd: exec.Command(bin, args...), answers: make(map[string]func(string) string)}
+	p.cmd.Stderr = os.Stderr
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewScanner(out)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.in.Close()
+		for p.out.Scan() { // to the end
+		}
+		if err := p.cmd.Wait(); err != nil {
+			t.Errorf("end of input: %v, want exit status 0", err)
+		}
+	})
+	if revision == legacy {
+		p.hello = p.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"clientInfo":{"name":"peer","version":"1"}}`)
+		p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	} else {
+		p.hello = p.call("server/discover", `{}`)
+	}
+	return p
+}
+
+func (p *peer) send(line string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, strings.ReplaceAll(line, "\n", "")+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// request sends a request with what its revision adds to the parameters.
+func (p *peer) request(method, params string) (id string) {
+	p.t.Helper()
+	if p.revision != legacy {
+		params = withMeta(params)
+	}
+	p.ids++
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, p.ids, method, params))
+	return fmt.Sprint(p.ids)
+}
+
+func withMeta(params string) string {
+	meta := `"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+		"io.modelcontextprotocol/clientInfo":{"name":"peer","version":"1"},
+		"io.modelcontextprotocol/logLevel":"info",
+		"io.modelcontextprotocol/clientCapabilities":` + capabilities
+	if strings.Contains(params, `"_meta":{`) {
+		return strings.Replace(params, `"_meta":{`, `"_meta":{`+meta+`,`, 1)
+	}
+	if params == `{}` {
+		return `{"_meta":{` + meta + `}}`
+	}
+	return strings.Replace(params, `{`, `{"_meta":{`+meta+`},`, 1)
+}
+
+// read returns the next response or notification; requests it answers.
+func (p *peer) read() message {
+	p.t.Helper()
+	for p.out.Scan() {
+		var m message
+		if err := json.Unmarshal(p.out.Bytes(), &m); err != nil {
+			p.t.Fatalf("%s: %v", p.out.Bytes(), err)
+		}
+		if m.Method == "" || m.ID == nil {
+			return m
+		}
+		answer, ok := p.answers[m.Method]
+		if !ok {
+			p.t.Fatalf("the server asked for %s %s", m.Method, m.Params)
+		}
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer(string(m.Params))))
+	}
+	p.t.Fatalf("the server ended: %v", p.out.Err())
+	return message{}
+}
+
+// response waits for the response with an id, and returns its result or error.
+func (p *peer) response(id string) (result, err string) {
+	p.t.Helper()
+	for {
+		m := p.read()
+		if m.Method != "" {
+			p.notes = append(p.notes, fmt.Sprintf("%s %s", m.Method, m.Params))
+			continue
+		}
+		if string(m.ID) == id {
+			return string(m.Result), string(m.Error)
+		}
+	}
+}
+
+// call returns the result, which must be one.
+func (p *peer) call(method, params string) string {
+	p.t.Helper()
+	res, err := p.response(p.request(method, params))
+	if err != "" {
+		p.t.Fatalf("%s %s: %s", method, params, err)
+	}
+	return res
+}
+
+// fail returns the error, which must be one.
+func (p *peer) fail(method, params string) string {
+	p.t.Helper()
+	res, err := p.response(p.request(method, params))
+	if err == "" {
+		p.t.Fatalf("%s %s: %s, want an error", method, params, res)
+	}
+	return err
+}
+
+// ask calls a tool that asks for something, gives the answer, and returns the
+// request and the result.
+func (p *peer) ask(tool, method, answer string) (asked, result string) {
+	p.t.Helper()
+	if p.revision == legacy {
+		p.answers[method] = func(params string) string { asked = params; return answer }
+		return asked, p.call("tools/call", `{"name":"`+tool+`"}`)
+	}
+	var first struct {
+		ResultType    string                     `json:"resultType"`
+		InputRequests map[string]json.RawMessage `json:"inputRequests"`
+		RequestState  json.RawMessage            `json:"requestState"`
+	}
+	p.decode(p.call("tools/call", `{"name":"`+tool+`"}`), &first)
+	if first.ResultType != "input_required" || len(first.InputRequests) != 1 {
+		p.t.Fatalf("%s answered %+v, want a question", tool, first)
+	}
+	for key, request := range first.InputRequests {
+		wantAll(p.t, string(request), `"method":"`+method+`"`)
+		asked = string(request)
+		state := ""
+		if first.RequestState != nil {
+			state = `,"requestState":` + string(first.RequestState)
+		}
+		result = p.call("tools/call", fmt.Sprintf(`{"name":%q,"inputResponses":{%q:%s}%s}`, tool, key, answer, state))
+	}
+	return asked, result
+}
+
+func (p *peer) decode(result string, into any) {
+	p.t.Helper()
+	if err := json.Unmarshal([]byte(result), into); err != nil {
+		p.t.Fatalf("%s: %v", result, err)
+	}
+}
+
+func wantAll(t *testing.T, got string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			t.Errorf("%s\nlacks %s", got, part)
+		}
+	}
+}
+
+// cut returns the first text between two others.
+func cut(s, before, after string) string {
+	_, s, _ = strings.Cut(s, before)
+	s, _, _ = strings.Cut(s, after)
+	return s
+}
+
+func everywhere(t *testing.T, test func(t *testing.T, p *peer)) {
+	for _, revision := range []string{legacy, firstModern} {
+		t.Run(revision, func(t *testing.T) { test(t, dial(t, revision)) })
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *peer) {
+		asked, res := p.ask("introduce", "elicitation/create",
+			`{"action":"accept","content":{"name":"Ada","language":"fr","years":7,"newsletter":true}}`)
+		wantAll(t, asked, `"mode":"form"`, `"default":"en"`, `"required":["name"]`)
+		wantAll(t, res, `Voici Ada (7), who reads the newsletter.`)
+		_, res = p.ask("introduce", "elicitation/create", `{"action":"decline"}`)
+		wantAll(t, res, `did not want to be introduced`)
+
+		p.call("tools/call", `{"name":"append","arguments":{"text":"it rained"}}`)
+		asked, res = p.ask("summarize", "sampling/createMessage",
+			`{"role":"assistant","model":"canned","content":{"type":"text","text":"Rain."}}`)
+		wantAll(t, asked, `1. it rained`, `"maxTokens":100`)
+		wantAll(t, res, `Summary by canned:`, `Rain.`)
+
+		_, res = p.ask("list_roots", "roots/list", `{"roots":[{"uri":"file:///srv","name":"srv"}]}`)
+		wantAll(t, res, `The client's roots:`, `file:///srv srv`)
+	})
+}
+
+func TestURLElicitation(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *peer) {
+		// The user visits the page only when the client has accepted.
+		visit := func(request string) {
+			res, err := http.Post(cut(request, `"url":"`, `"`), "", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("the page answered %s", res.Status)
+			}
+		}
+		defer http.DefaultClient.CloseIdleConnections()
+		if p.revision == legacy {
+			p.answers["elicitation/create"] = func(params string) string {
+				wantAll(t, params, `"mode":"url"`, `"elicitationId":"`)
+				visit(params)
+				return `{"action":"accept"}`
+			}
+			wantAll(t, p.call("tools/call", `{"name":"connect_account"}`), `The account is connected.`)
+		} else {
+			asked := p.call("tools/call", `{"name":"connect_account"}`)
+			wantAll(t, asked, `"mode":"url"`, `"elicitationId":"`)
+			state := cut(asked, `"requestState":"`, `"`)
+			visit(asked)
+			retry := `{"name":"connect_account","requestState":"` + state + `","inputResponses":{"visit":{"action":"accept"}}}`
+			wantAll(t, p.call("tools/call", retry), `The account is connected.`)
+			// An invitation is good for one account.
+			wantAll(t, p.call("tools/call", retry), `there is no such invitation`, `"isError":true`)
+		}
+		wantAll(t, strings.Join(p.notes, "\n"), `notifications/elicitation/complete {"elicitationId":"`)
+	})
+}
+
+func TestProgressAndStructuredContent(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *peer) {
+		res := p.call("tools/call", `{"name":"count","arguments":{"to":3},"_meta":{"progressToken":"p"}}`)
+		wantAll(t, res, `counted to 3`)
+		var progress []string
+		for _, n := range p.notes {
+			if strings.HasPrefix(n, "notifications/progress") {
+				progress = append(progress, n)
+			}
+		}
+		if len(progress) != 3 {
+			t.Errorf("progress %q, want 3", progress)
+		}
+		wantAll(t, res, `counted to 3`)
+		wantAll(t, p.call("tools/call", `{"name":"count","arguments":{"to":0}}`), `"isError":true`)
+		wantAll(t, p.call("tools/call", `{"name":"measure","arguments":{"text":"one two\nthree"}}`),
+			`"structuredContent":{"characters":13,"lines":2,"words":3}`)
+	})
+}
+
+func TestResources(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *peer) {
+		wantAll(t, p.call("resources/list", `{}`), aboutURI, journalURI)
+		wantAll(t, p.call("resources/templates/list", `{}`), entryURI+"{number}")
+		wantAll(t, p.call("resources/read", `{"uri":"features://about"}`), `It keeps a journal.`)
+		wantAll(t, p.fail("resources/read", `{"uri":"journal://entries/1"}`), `Resource not found`)
+
+		if p.revision == legacy {
+			p.call("resources/subscribe", `{"uri":"journal://all"}`)
+			p.call("logging/setLevel", `{"level":"info"}`)
+		} else {
+			p.request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["journal://all"]}}`)
+			for p.read().Method != "notifications/subscriptions/acknowledged" {
+			}
+		}
+		wantAll(t, p.call("tools/call", `{"name":"append","arguments":{"text":"it rained"}}`), `"number":1`)
+		notes := strings.Join(p.notes, "\n")
+		wantAll(t, notes, `notifications/resources/updated`, `"uri":"journal://all"`,
+			`notifications/message`, `entry 1 was written`)
+		wantAll(t, p.call("resources/read", `{"uri":"journal://entries/1"}`), `it rained`)
+	})
+}
+
+func TestPromptAndCompletion(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *peer) {
+		p.call("tools/call", `{"name":"append","arguments":{"text":"it rained"}}`)
+		wantAll(t, p.call("prompts/list", `{}`), `"name":"review"`, `"required":true`)
+		wantAll(t, p.call("prompts/get", `{"name":"review","arguments":{"topic":"the weather","language":"Deutsch"}}`),
+			`Look at the weather. Answer in Deutsch.`, `1. it rained`, `"type":"resource"`)
+		wantAll(t, p.fail("prompts/get", `{"name":"review"}`), `-32602`)
+		wantAll(t, p.call("completion/complete",
+			`{"ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"language","value":"e"}}`),
+			`"values":["English","Español","Esperanto"]`, `"total":3`)
+		wantAll(t, p.call("completion/complete",
+			`{"ref":{"type":"ref/resource","uri":"journal://entries/{number}"},"argument":{"name":"number","value":""}}`),
+			`"values":["1"]`)
+	})
+}
+
+func TestRevision(t *testing.T) {
+	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacy} {
+		p := dial(t, legacy, "-revision", revision)
+		wantAll(t, p.hello, `"protocolVersion":"`+revision+`"`)
+		if got := strings.Contains(p.hello, `"tasks":`); got != (revision == legacy) {
+			t.Errorf("revision %s: tasks declared: %v", revision, got)
+		}
+		p.revision = firstModern
+		wantAll(t, p.fail("server/discover", `{}`), `-32022`, `"supported":["`+revision+`"]`)
+		p.revision = legacy
+		wantAll(t, p.call("tools/call", `{"name":"count","arguments":{"to":1}}`), `counted to 1`)
+	}
+}
+
+// listening starts the server for HTTP and returns its address.
+func listening(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, bin, "-http", "127.0.0.1:0")
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // killed
+	})
+	line, err := bufio.NewReader(log).ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if err != nil || !ok {
+		t.Fatalf("the server said %q, %v", line, err)
+	}
+	return url
+}
+
+// post posts a message and returns the session and the body of the response.
+func post(t *testing.T, url, message string, headers ...string) (session, body string) {
+	t.Helper()
+	message = strings.ReplaceAll(message, "\n", "")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode >= 300 {
+		t.Fatalf("%s: %s %s %v", message, res.Status, raw, err)
+	}
+	return res.Header.Get("Mcp-Session-Id"), string(raw)
+}
