@@ -1,10 +1,14 @@
-// Package integration runs this module against the reference servers of the
-// MCP project, over each transport that they offer, and kills them in mid-run.
+// Package integration runs this module against real servers, over each transport
+// that they offer, and kills them in mid-run. They are the reference servers of
+// the MCP project, the official Go SDK's server for its conformance tests, and
+// examples/servers/features.
 //
 //	go test -race -tags integration ./internal/integration/...
 //
-// The servers are npm packages, pinned by the lock file in testdata/npm and
-// installed once into bin/integration. npm and Node.js 20 or newer must be on
-// the PATH. Nothing but the installation uses the network; the servers listen
-// on the loopback interface's ports, chosen by the system.
+// With -v, TestFeatures prints a table of what was tried with which of them.
+//
+// The reference servers are npm packages, pinned by the lock file in
+// testdata/npm and installed once into bin/integration. npm and Node.js 20 or
+// newer must be on the PATH. Nothing but the installation uses the network; the
+// servers listen on the loopback interface's ports, chosen by the system.
 package integration

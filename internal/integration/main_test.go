@@ -18,7 +18,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(strip) != "" {
+		serveStripped()
+		return
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(programs.dir)
+		os.Exit(code)
+	}))
+}
 
 // script returns the path of the program of a reference server, such as
 // "everything", after installing it if need be.

@@ -1,0 +1,136 @@
+//go:build integration && unix
+
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+func taskFeatures() []feature {
+	const none, ext = "the revision has no tasks", "the extension has no list"
+	older := reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none}
+	return []feature{
+		{name: "task", on: servers{
+			"npm": becomesTask("simulate-research-query", `{"topic":"rain"}`, "# Research Report: rain"),
+			"own": becomesTask("research", `{"topic":"rain"}`, "Read 3 sources about rain."),
+		}, not: older},
+		{name: "task that asks", on: servers{
+			"npm": func(t *testing.T, p *peer) {
+				p.user.fill(map[string]any{"interpretation": "snake"})
+				becomesTask("simulate-research-query", `{"topic":"python","ambiguous":true}`, "**Clarification**: snake")(t, p)
+				p.user.form(t)
+			},
+			"own": func(t *testing.T, p *peer) {
+				p.user.fill(map[string]any{"title": "Days"})
+				becomesTask("publish", `{}`, `as "Days"`)(t, p)
+				p.user.form(t)
+			},
+		}, not: older},
+		{name: "task left and resumed", on: servers{
+			"npm": resumed("simulate-research-query", `{"topic":"snow"}`, "# Research Report: snow"),
+			"own": resumed("research", `{"topic":"snow","steps":10}`, "Read 10 sources about snow."),
+		}, not: older},
+		{name: "task cancelled", on: servers{
+			"npm": abandoned("simulate-research-query", `{"topic":"hail"}`),
+			"own": abandoned("research", `{"topic":"hail","steps":100}`),
+		}, not: older},
+		{name: "task of a cancelled call", on: servers{
+			"npm": given("simulate-research-query", `{"topic":"fog"}`),
+			"own": given("research", `{"topic":"fog","steps":100}`),
+		}, not: older},
+		{name: "list of tasks", on: servers{
+			"npm": listsTasks("simulate-research-query", `{"topic":"dew"}`),
+			"own": listsTasks("research", `{"topic":"dew","steps":1}`),
+		}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none, modern: ext}},
+	}
+}
+
+// becomesTask calls a tool as a task and waits for its result.
+func becomesTask(tool, args string, parts ...string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		var seen []mcp.TaskStatus
+		res := p.tool(t, tool, args, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) {
+			seen = append(seen, task.Status)
+			if task.ID == "" || task.CreatedAt.IsZero() || task.PollInterval == 0 {
+				t.Errorf("task %+v", task)
+			}
+		}}})
+		want(t, text(res), parts...)
+		if len(seen) < 2 || seen[0] != mcp.TaskWorking || seen[len(seen)-1] != mcp.TaskCompleted {
+			t.Errorf("the task was %q", seen)
+		}
+	}
+}
+
+// begun calls a tool as a task, ends the caller's context as soon as there is
+// one, and returns it.
+func begun(t *testing.T, p *peer, tool, args string, keep bool) *mcp.Task {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctxFor(t))
+	defer cancel()
+	var task *mcp.Task
+	_, err := p.CallTool(ctx, tool, json.RawMessage(args), &mcp.CallToolOptions{Task: &mcp.TaskOptions{
+		Keep:   keep,
+		Update: func(u *mcp.Task) { task = u; cancel() },
+	}})
+	var left *mcp.TaskError
+	if !errors.As(err, &left) || !errors.Is(err, context.Canceled) || task == nil || left.Task.ID != task.ID {
+		t.Fatalf("task %+v, error %v", task, err)
+	}
+	return task
+}
+
+func resumed(tool, args, part string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		task := begun(t, p, tool, args, true)
+		res, err := p.ResumeTask(ctxFor(t), task.ID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, text(res), part)
+	}
+}
+
+// abandoned cancels a task while another waits for it.
+func abandoned(tool, args string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		task := begun(t, p, tool, args, true)
+		if err := p.CancelTask(ctxFor(t), task.ID); err != nil {
+			t.Fatal(err)
+		}
+		now, err := p.Task(ctxFor(t), task.ID)
+		if err != nil || now.Status != mcp.TaskCancelled {
+			t.Errorf("task %+v, %v", now, err)
+		}
+		var failed *mcp.TaskError
+		if _, err := p.ResumeTask(ctxFor(t), task.ID, nil); !errors.As(err, &failed) || failed.Task.Status != mcp.TaskCancelled {
+			t.Errorf("resumed: %v", err)
+		}
+	}
+}
+
+// given gives up a call that became a task, which cancels the task.
+func given(tool, args string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		task := begun(t, p, tool, args, false)
+		eventually(t, "the task to be cancelled", func() bool {
+			now, err := p.Task(ctxFor(t), task.ID)
+			return err == nil && now.Status == mcp.TaskCancelled
+		})
+	}
+}
+
+func listsTasks(tool, args string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		task := begun(t, p, tool, args, true)
+		if ids := list(t, p.Client.Tasks(ctxFor(t)), func(t *mcp.Task) string { return t.ID }); !slices.Contains(ids, task.ID) {
+			t.Errorf("task %s is not among %q", task.ID, ids)
+		}
+	}
+}
