@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -42,6 +43,18 @@ func resourceFeatures() []feature {
 				reads("journal://entries/1", "first")(t, p)
 			},
 		}},
+		// The SDK's servers leave an empty text out.
+		{name: "empty resource", on: servers{"own": func(t *testing.T, p *peer) {
+			var entry struct{ URI string }
+			raw, _ := p.tool(t, "append", `{"text":""}`, nil).StructuredContent.(json.RawMessage)
+			if err := json.Unmarshal(raw, &entry); err != nil {
+				t.Fatal(err)
+			}
+			res, err := p.ReadResource(ctxFor(t), entry.URI, nil)
+			if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "" || res.Contents[0].Blob != nil {
+				t.Errorf("%+v, %v", res, err)
+			}
+		}}},
 		{name: "missing resource", on: servers{
 			"sdk": cannotRead("test://nothing"), "npm": cannotRead("demo://resource/nothing"), "own": cannotRead("journal://entries/999"),
 		}},

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -48,6 +50,37 @@ func taskFeatures() []feature {
 			"npm": listsTasks("simulate-research-query", `{"topic":"dew"}`),
 			"own": listsTasks("research", `{"topic":"dew","steps":1}`),
 		}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none, modern: ext}},
+		{name: "all at once", on: servers{"own": atOnce}, not: older},
+	}
+}
+
+// atOnce has calls that ask, report progress and become tasks under way at the
+// same time.
+func atOnce(t *testing.T, p *peer) {
+	p.user.fill(map[string]any{"name": "Ada", "title": "Days"})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for range 3 {
+		for tool, c := range map[string]struct{ args, part string }{
+			"introduce":       {`{}`, "This is Ada."},
+			"connect_account": {`{}`, "The account is connected."},
+			"summarize":       {`{}`, "said by a model"},
+			"list_roots":      {`{}`, "file:///srv/one"},
+			"count":           {`{"to":5}`, "counted to 5"},
+			"research":        {`{"topic":"ice"}`, "Read 3 sources about ice."},
+			"publish":         {`{}`, `as "Days"`},
+		} {
+			wg.Go(func() {
+				opts := &mcp.CallToolOptions{}
+				if tool == "research" || tool == "publish" {
+					opts.Task = &mcp.TaskOptions{}
+				}
+				res, err := p.CallTool(ctxFor(t), tool, json.RawMessage(c.args), opts)
+				if err != nil || res.IsError || !strings.Contains(text(res), c.part) {
+					t.Errorf("%s: %+v, %v", tool, res, err)
+				}
+			})
+		}
 	}
 }
 
