@@ -38,6 +38,23 @@ func taskFeatures() []feature {
 			"npm": resumed("simulate-research-query", `{"topic":"snow"}`, "# Research Report: snow"),
 			"own": resumed("research", `{"topic":"snow","steps":10}`, "Read 10 sources about snow."),
 		}, not: older},
+		{name: "task resumed by another", on: servers{"own": func(t *testing.T, p *peer) {
+			task := begun(t, p, "research", `{"topic":"sleet","steps":10}`, true)
+			res, err := p.another(t, nil).ResumeTask(ctxFor(t), task.ID, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, text(res), "Read 10 sources about sleet.")
+		}}, not: reasons{"own stdio": "a task ends with its server's process"}},
+		{name: "progress of a task", on: servers{"own": func(t *testing.T, p *peer) {
+			var seen []float64
+			p.tool(t, "research", `{"topic":"mist"}`, &mcp.CallToolOptions{
+				Task: &mcp.TaskOptions{}, Progress: func(p *mcp.ProgressParams) { seen = append(seen, p.Progress) },
+			})
+			if !slices.Equal(seen, []float64{0, 1, 2}) {
+				t.Errorf("progress %v", seen)
+			}
+		}}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none, modern: "tasks of the extension have no progress"}},
 		{name: "task cancelled", on: servers{
 			"npm": abandoned("simulate-research-query", `{"topic":"hail"}`),
 			"own": abandoned("research", `{"topic":"hail","steps":100}`),

@@ -153,7 +153,7 @@ func (ts *tasks) call(ctx context.Context, req *mcp.CallToolRequest, run func(co
 	if !wanted {
 		return run(ctx)
 	}
-	t, err := ts.start(ctx, req.Session, ttl, run)
+	t, err := ts.start(req.Session, ttl, run)
 	if err != nil {
 		return nil, err
 	}

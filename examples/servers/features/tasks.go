@@ -57,13 +57,14 @@ func (ts *tasks) close() {
 }
 
 // start runs a tool call as a task that goes on when the request ends.
-func (ts *tasks) start(request context.Context, owner *mcp.ServerSession, ttl time.Duration, call func(context.Context) (mcp.Result, error)) (*task, error) {
+func (ts *tasks) start(owner *mcp.ServerSession, ttl time.Duration, call func(context.Context) (mcp.Result, error)) (*task, error) {
 	now := time.Now()
 	t := &task{
 		id: rand.Text(), owner: owner, created: now, ttl: ttl,
 		changed: make(chan struct{}), status: working, updated: now,
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(request), taskKey{}, t), ttl)
+	// Not the request's context: what is sent with that belongs to the request.
+	ctx, cancel := context.WithTimeout(context.WithValue(ts.ctx, taskKey{}, t), ttl)
 	t.cancel = cancel
 
 	ts.mu.Lock()
@@ -76,7 +77,6 @@ func (ts *tasks) start(request context.Context, owner *mcp.ServerSession, ttl ti
 	ts.kept = append(ts.kept, t)
 	ts.wg.Go(func() {
 		defer cancel()
-		defer context.AfterFunc(ts.ctx, cancel)()
 		t.finish(call(ctx))
 	})
 	return t, nil
