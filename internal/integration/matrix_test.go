@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ type (
 func TestFeatures(t *testing.T) {
 	all := slices.Concat(toolFeatures(), resourceFeatures(), promptFeatures(), noticeFeatures(), askingFeatures(), taskFeatures())
 	table := make(map[string]map[string]string)
-	var notes []string
+	notes := make(map[string][]string) // targets, by feature and reason
 	for _, g := range targets() {
 		cells := make(map[string]string)
 		table[g.String()] = cells
@@ -50,7 +51,8 @@ func TestFeatures(t *testing.T) {
 				}
 				if why := f.excuse(g); why != "" {
 					cells[f.name] = "-"
-					notes = append(notes, fmt.Sprintf("%s, %s: %s", f.name, g, why))
+					note := f.name + ": " + why
+					notes[note] = append(notes[note], g.String())
 					continue
 				}
 				cells[f.name] = "?" // the -run flag left it out
@@ -65,7 +67,11 @@ func TestFeatures(t *testing.T) {
 			}
 		})
 	}
-	t.Log("\n" + render(all, table) + strings.Join(notes, "\n"))
+	report := "\n" + render(all, table)
+	for _, note := range slices.Sorted(maps.Keys(notes)) {
+		report += fmt.Sprintf("%s (%s)\n", note, strings.Join(notes[note], ", "))
+	}
+	t.Log(report)
 }
 
 func (f feature) excuse(g target) string {
@@ -254,10 +260,18 @@ func (u *user) hear(line string) {
 }
 
 // logged reports whether a message contains the words.
-func (u *user) logged(words string) bool {
+func (u *user) logged(words string) bool { return u.count(words) > 0 }
+
+// count returns how many messages contain the words.
+func (u *user) count(words string) (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.ContainsFunc(u.logs, func(m *mcp.LogMessage) bool { return strings.Contains(string(m.Data), words) })
+	for _, m := range u.logs {
+		if strings.Contains(string(m.Data), words) {
+			n++
+		}
+	}
+	return n
 }
 
 func (u *user) heard(words string) bool {
