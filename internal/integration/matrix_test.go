@@ -260,18 +260,10 @@ func (u *user) hear(line string) {
 }
 
 // logged reports whether a message contains the words.
-func (u *user) logged(words string) bool { return u.count(words) > 0 }
-
-// count returns how many messages contain the words.
-func (u *user) count(words string) (n int) {
+func (u *user) logged(words string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, m := range u.logs {
-		if strings.Contains(string(m.Data), words) {
-			n++
-		}
-	}
-	return n
+	return slices.ContainsFunc(u.logs, func(m *mcp.LogMessage) bool { return strings.Contains(string(m.Data), words) })
 }
 
 func (u *user) heard(words string) bool {
