@@ -16,8 +16,10 @@ type list[T any] struct {
 	method string // such as "tools/list"
 	member string // of the result that holds the items, such as "tools"
 	noun   string // for one item, such as "tool"
-	// offered reports whether a server with these capabilities has the list.
-	offered func(*ServerCapabilities) bool
+	// offered reports whether the server says that it has the list.
+	offered func(*life) bool
+	// absent is the error if it does not; nil: the list is empty then.
+	absent error
 	// decode takes one item. What it refuses is left out.
 	decode func(raw []byte, modern bool) (*T, error)
 	// key names an item among those of the list.
@@ -331,9 +333,9 @@ func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err err
 	if err != nil {
 		return nil, false, err
 	}
-	if caps := l.info.Capabilities; caps == nil || !p.list.offered(caps) {
+	if !p.list.offered(l) {
 		p.ended = true
-		return nil, false, nil
+		return nil, false, p.list.absent
 	}
 	return p.next(ctx, l)
 }

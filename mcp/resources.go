@@ -19,7 +19,9 @@ const (
 // has no such resource. The [*ServerError] tells what the server says.
 var ErrResourceNotFound = errors.New("mcp: resource not found")
 
-func offersResources(caps *ServerCapabilities) bool { return caps.Resources != nil }
+func offersResources(l *life) bool {
+	return l.info.Capabilities != nil && l.info.Capabilities.Resources != nil
+}
 
 func resourceList() *list[Resource] {
 	return &list[Resource]{

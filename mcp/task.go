@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -168,68 +167,25 @@ func (c *Client) CancelTask(ctx context.Context, id string) error {
 	return err
 }
 
-// Tasks yields the tasks that the server knows, in its order, reading its list
-// page by page. A failure ends the sequence with an error. Only revision
-// 2025-11-25 has such a list, and not every server of it; else the error is
-// [errors.ErrUnsupported].
+// Tasks yields the tasks that the server knows, in its order, as
+// [Client.Resources] does its resources. Only revision 2025-11-25 has such a list,
+// and not every server of it; else the error is [errors.ErrUnsupported].
 func (c *Client) Tasks(ctx context.Context) iter.Seq2[*Task, error] {
-	return func(yield func(*Task, error) bool) {
-		r := c.taskRequest(methodListTasks, "")
-		seen := make(map[string]bool)
-		size := int64(0)
-		for pages := 1; ; pages++ {
-			tasks, bytes, next, err := c.taskPage(ctx, r)
-			size += bytes
-			for _, task := range tasks {
-				if !yield(task, nil) {
-					return
-				}
-			}
-			switch {
-			case err != nil || len(next) == 0:
-			case size > c.opts.MaxCatalog:
-				err = c.explain(r, &LimitError{"bytes of tasks/list", c.opts.MaxCatalog})
-			case pages == c.opts.MaxPages:
-				err = c.explain(r, &LimitError{"pages of tasks/list", int64(c.opts.MaxPages)})
-			case seen[string(next)]:
-				err = c.explain(r, at("nextCursor", errors.New("the server's pages go round in circles")))
-			}
+	return each(ctx, c, &list[Task]{
+		method:  methodListTasks,
+		member:  "tasks",
+		noun:    "task",
+		offered: func(l *life) bool { return l.tasks.list },
+		absent:  c.noTasks(methodListTasks, "the server does not offer it"),
+		decode: func(raw []byte, modern bool) (*Task, error) {
+			s, err := decodeTask(raw, modern)
 			if err != nil {
-				yield(nil, err)
-				return
+				return nil, err
 			}
-			if len(next) == 0 {
-				return
-			}
-			seen[string(next)] = true
-			r.params[0] = member{"cursor", next}
-		}
-	}
-}
-
-// taskPage reads one page of the list of tasks, and returns its size and the
-// cursor of the next.
-func (c *Client) taskPage(ctx context.Context, r *request) (tasks []*Task, size int64, next json.RawMessage, err error) {
-	if err := c.enter(); err != nil {
-		return nil, 0, nil, c.explain(r, err)
-	}
-	defer c.leave()
-	l, err := c.present(ctx)
-	switch {
-	case err != nil:
-		return nil, 0, nil, c.explain(r, err)
-	case l.modern() || !l.tasks.list:
-		return nil, 0, nil, c.noTasks(methodListTasks, "the server does not offer it")
-	}
-	raw, l, err := c.send(ctx, r)
-	if err != nil {
-		return nil, 0, nil, err
-	}
-	tasks, next, err = decodeTasks(raw, l.modern())
-	if err != nil {
-		return nil, 0, nil, c.explain(r, err)
-	}
-	return tasks, int64(len(raw)), next, nil
+			return &s.Task, nil
+		},
+		key: func(t *Task) string { return t.ID },
+	})
 }
 
 const (

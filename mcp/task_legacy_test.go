@@ -328,7 +328,7 @@ func TestTasks(t *testing.T) {
 	}
 	everyPlane(t, func(t *testing.T, p plane) {
 		server := s.server(t, mcptest.Script{"tasks/list": mcptest.Sequence(
-			page(`,"nextCursor":"a\u0041"`, "working:1", "completed:2"), page(`,"nextCursor":"b"`), page(`,"nextCursor":""`, "failed:3"))})
+			page(`,"nextCursor":"a\u0041"`, "working:1", "completed:2"), page(`,"nextCursor":"b"`), mcptest.Result(`{"tasks":[{"taskId":"t2"},{`+s.state("failed:3")+`},7],"nextCursor":""}`))})
 		c := newClient(t, p.to(server), nil)
 		var got []string
 		for task, err := range c.Tasks(t.Context()) {
@@ -350,12 +350,12 @@ func TestTasks(t *testing.T) {
 		answer mcptest.Handler
 		path   string
 	}{
-		"circle":    {page(`,"nextCursor":"a"`, "working"), "nextCursor"},
-		"cursor":    {page(`,"nextCursor":7`), "nextCursor"},
-		"no tasks":  {mcptest.Result(`{}`), "tasks"},
-		"no array":  {mcptest.Result(`{"tasks":{}}`), "tasks"},
-		"bad task":  {mcptest.Result(`{"tasks":[{` + s.state("working") + `},{"taskId":"t2"}]}`), "tasks[1].status"},
-		"no object": {mcptest.Result(`[]`), "tasks"},
+		"circle":     {page(`,"nextCursor":"a"`, "working"), "nextCursor"},
+		"cursor":     {page(`,"nextCursor":7`), "nextCursor"},
+		"no tasks":   {mcptest.Result(`{}`), "tasks"},
+		"no array":   {mcptest.Result(`{"tasks":{}}`), "tasks"},
+		"no object":  {mcptest.Result(`[]`), "tasks"},
+		"not a list": {mcptest.Result(`{"resultType":"task","tasks":[]}`), "resultType"},
 	} {
 		c := newClient(t, s.server(t, mcptest.Script{"tasks/list": test.answer}), nil)
 		var last error

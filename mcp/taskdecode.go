@@ -149,40 +149,6 @@ func createdTask(raw []byte) (*taskState, error) {
 	return s, at("task", err)
 }
 
-// decodeTasks decodes a page of tasks/list. The cursor is empty on the last.
-func decodeTasks(raw []byte, modern bool) (tasks []*Task, next json.RawMessage, err error) {
-	found := false
-	walk := jsonscan.Walk(raw)
-	for key := range walk.Members() {
-		switch string(key) {
-		case "tasks":
-			if walk.Kind() != '[' {
-				return nil, nil, at("tasks", errors.New("not an array"))
-			}
-			found = true
-			for i := range walk.Elements() {
-				s, err := decodeTask(walk.Value(), modern)
-				if err != nil {
-					return nil, nil, at(fmt.Sprintf("tasks[%d]", i), err)
-				}
-				tasks = append(tasks, &s.Task)
-			}
-		case "nextCursor":
-			value := walk.Value()
-			switch {
-			case value[0] == '"' && string(value) != `""`:
-				next = value
-			case value[0] != '"' && string(value) != "null":
-				return nil, nil, at("nextCursor", errNotString)
-			}
-		}
-	}
-	if !found {
-		return nil, nil, at("tasks", errors.New("missing"))
-	}
-	return tasks, next, nil
-}
-
 func decodeFailure(raw []byte) (*JSONRPCError, error) {
 	if raw[0] != '{' {
 		return nil, errNotObject

@@ -193,7 +193,7 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 			method:  methodListTools,
 			member:  "tools",
 			noun:    "tool",
-			offered: func(caps *ServerCapabilities) bool { return caps.Tools != nil },
+			offered: func(l *life) bool { return l.info.Capabilities != nil && l.info.Capabilities.Tools != nil },
 			decode: func(raw []byte, modern bool) (*Tool, error) {
 				t, err := decodeTool(raw, modern)
 				if err == nil {
