@@ -216,16 +216,15 @@ func TestConsoleOneAtATime(t *testing.T) {
 	})
 }
 
-// A slowInput takes its time to end.
+// A slowInput has read deadlines, and does something before a read ends by one.
 type slowInput struct {
-	ended chan struct{}
-	over  atomic.Bool
+	ended  chan struct{}
+	before func()
 }
 
 func (s *slowInput) Read([]byte) (int, error) {
 	<-s.ended
-	time.Sleep(time.Second)
-	s.over.Store(true)
+	s.before()
 	return 0, os.ErrDeadlineExceeded
 }
 
@@ -239,12 +238,16 @@ func (s *slowInput) SetReadDeadline(until time.Time) error {
 // Close waits for the goroutine that reads.
 func TestConsoleCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := &slowInput{ended: make(chan struct{})}
+		var over atomic.Bool
+		in := &slowInput{ended: make(chan struct{}), before: func() {
+			time.Sleep(time.Second)
+			over.Store(true)
+		}}
 		c := &ask.Console{In: in, Out: &screen{}}
 		go func() { _, _ = c.Elicit(t.Context(), &mcp.ElicitRequest{}) }()
 		synctest.Wait()
-		if err := c.Close(); err != nil || !in.over.Load() {
-			t.Errorf("error %v, the read is over: %v", err, in.over.Load())
+		if err := c.Close(); err != nil || !over.Load() {
+			t.Errorf("error %v, the read is over: %v", err, over.Load())
 		}
 	})
 }
