@@ -1,5 +1,7 @@
 package mcp
 
+//lint:file-ignore SA1019 sampling and roots are deprecated and in use.
+
 import (
 	"bytes"
 	"encoding/json"
