@@ -79,7 +79,11 @@ func TestUnknownRevisionIsLeft(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			wantOutcome(t, err, mcp.NotSent)
-			<-left
+			select {
+			case <-left:
+			case <-time.After(time.Hour):
+				t.Fatal("the connection lives")
+			}
 			for _, method := range []string{"notifications/initialized", "notifications/cancelled", "tools/list"} {
 				wantCount(t, server, method, 0)
 			}
