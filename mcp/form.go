@@ -56,7 +56,8 @@ type FormField struct {
 	MaxItems *int `json:"maxItems,omitempty"`
 	// Pattern is a regular expression that a string must match somewhere, up to
 	// 1,024 bytes. One that package regexp cannot read, such as one that looks
-	// ahead, is not checked here, only by the server.
+	// ahead, is not checked here, only by the server; nor is a text for which
+	// that would take long.
 	Pattern string `json:"pattern,omitempty"`
 	// Format is what a string must be: "email", "uri", "date" (2006-01-02) or
 	// "date-time" (RFC 3339). Other formats are not checked.
@@ -85,6 +86,12 @@ const (
 	maxChoices     = 1_000
 	maxPattern     = 1 << 10 // bytes
 	maxFieldNumber = 400     // bytes of a number, and digits that its exponent adds
+	maxEmail       = 1 << 10 // bytes
+	// maxPatternSteps bounds what matching one text may cost: the instructions
+	// of the pattern times the bytes of the text, which counts as no shorter
+	// than minPatternText since the pattern must be compiled as well.
+	maxPatternSteps = 1 << 20
+	minPatternText  = 100
 )
 
 // A form is the schema of an elicitation: a flat object of simple values.
@@ -165,7 +172,11 @@ func (f *form) require(names []byte) error {
 	if len(names) > 0 && names[0] != '[' {
 		return refused("requestedSchema: required is not a list of names")
 	}
+	count := 0
 	for value := range jsonscan.Elements(names) {
+		if count++; count > maxFields {
+			return refused("requestedSchema requires more than %d fields", maxFields)
+		}
 		name, ok := jsonscan.String(value)
 		i := slices.IndexFunc(f.fields, func(field FormField) bool { return field.Name == name })
 		if !ok || i < 0 {

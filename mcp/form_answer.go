@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
 // A FieldError reports what is wrong with a field of an answer to a form. Its
@@ -152,12 +153,25 @@ func (f *FormField) checkText(text string) error {
 	case !f.formatted(text):
 		return f.wrong("is not of format %s", f.Format)
 	}
-	if f.Pattern != "" {
-		if pattern, err := regexp.Compile(f.Pattern); err == nil && !pattern.MatchString(text) {
-			return f.wrong("does not match the pattern %s", f.Pattern)
-		}
+	if !f.matches(text) {
+		return f.wrong("does not match the pattern %s", f.Pattern)
 	}
 	return nil
+}
+
+// matches reports whether a text matches the field's pattern. Where that would
+// take long, nothing here says no: the pattern is the server's, and a short one
+// can stand for a very large one.
+func (f *FormField) matches(text string) bool {
+	if f.Pattern == "" {
+		return true
+	}
+	size, err := schemagate.PatternSize(f.Pattern)
+	if err != nil || size*(len(text)+minPatternText) > maxPatternSteps {
+		return true
+	}
+	pattern, err := regexp.Compile(f.Pattern)
+	return err != nil || pattern.MatchString(text)
 }
 
 func (f *FormField) offers(value string) bool {
@@ -168,6 +182,9 @@ func (f *FormField) offers(value string) bool {
 func (f *FormField) formatted(text string) bool {
 	switch f.Format {
 	case "email":
+		if len(text) > maxEmail {
+			return false
+		}
 		addr, err := mail.ParseAddress(text)
 		return err == nil && addr.Name == "" && addr.Address == text
 	case "uri":

@@ -58,6 +58,17 @@ func (p *patterns) engine(text string) (jsonschema.Regexp, error) {
 	return re, nil
 }
 
+// PatternSize returns how many instructions a regular expression, as package
+// regexp reads it, compiles to at most, repetitions written out. Of very large
+// ones it says only that they are.
+func PatternSize(text string) (int, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return 0, err
+	}
+	return instructions(tree), nil
+}
+
 // instructions returns what an expression compiles to at most, repetitions
 // written out. It never gets beyond maxPrograms by much.
 func instructions(re *syntax.Regexp) int {
