@@ -95,7 +95,7 @@ func (l *life) announcedLists() (lists []member) {
 // wanted returns what is to be announced, or nil.
 func (n *listener) wanted() json.RawMessage {
 	members := n.lists
-	if uris := n.client.topics.uris(); len(uris) > 0 {
+	if uris := n.client.topics.uris(); len(uris) > 0 && n.life.announcesUpdates() {
 		list, _ := json.Marshal(uris) // strings always encode
 		members = append(members[:len(members):len(members)], member{"resourceSubscriptions", list})
 	}

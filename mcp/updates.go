@@ -26,16 +26,16 @@ import (
 // never does.
 func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		w := c.topics.join(uri) // before there is a life: the next ones know of it
+		defer c.topics.leave(w)
 		l, err := c.acquire(ctx, nil)
 		if err == nil && !l.announcesUpdates() {
-			err = WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of resources: %w", c.name, errors.ErrUnsupported), NotSent)
+			err = c.announcesNothing()
 		}
 		if err != nil {
 			yield("", err)
 			return
 		}
-		w := c.topics.join(uri)
-		defer c.topics.leave(w)
 		for {
 			select {
 			case <-w.signal:
@@ -58,8 +58,13 @@ func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[stri
 	}
 }
 
-// maxUpdates bounds the URIs that wait for a slow consumer.
-const maxUpdates = 256
+const (
+	// maxUpdates bounds the URIs that wait for a slow consumer, and
+	// maxUpdateURI each of them in bytes. The consumer's own stands for what
+	// is more.
+	maxUpdates   = 256
+	maxUpdateURI = 8 << 10
+)
 
 // topics are the resources whose changes somebody wants to know of.
 type topics struct {
@@ -132,11 +137,12 @@ func (s *topics) tell(uri string) {
 		if uri != w.uri && !strings.HasPrefix(uri, strings.TrimSuffix(w.uri, "/")+"/") {
 			continue
 		}
-		if len(w.updated) >= maxUpdates {
+		news := uri
+		if len(w.updated) >= maxUpdates || len(uri) > maxUpdateURI {
 			clear(w.updated)
-			uri = w.uri
+			news = w.uri
 		}
-		w.updated[uri] = struct{}{}
+		w.updated[news] = struct{}{}
 		poke(w.signal)
 	}
 }
@@ -189,9 +195,17 @@ func (l *life) announcesUpdates() bool {
 	return caps != nil && caps.Resources != nil && caps.Resources.Subscribe
 }
 
-// follow has the server announce changes.
+func (c *Client) announcesNothing() error {
+	return WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of resources: %w", c.name, errors.ErrUnsupported), NotSent)
+}
+
+// follow has the server announce changes. Those who wait for some that this
+// server will not announce, unlike the one before it, wait no longer.
 func (c *Client) follow(ctx context.Context, l *life) error {
 	c.topics.disagree("")
+	if !l.announcesUpdates() {
+		c.topics.fail("", c.announcesNothing())
+	}
 	if l.modern() {
 		return c.listen(ctx, l)
 	}
@@ -249,6 +263,8 @@ func (c *Client) subscribe(l *life) {
 			case err == nil:
 				have[uri] = true
 				c.topics.agree(uri)
+			case l.tap.over():
+				return // and is asked of the next connection
 			case l.alive.Err() != nil:
 				return
 			case errors.As(err, &refused):
