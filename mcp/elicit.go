@@ -20,7 +20,7 @@ type ElicitRequest struct {
 }
 
 // elicit asks the user, and checks the question before and the answer after.
-func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+func (c *Client) elicit(ctx context.Context, raw json.RawMessage, waits bool) (json.RawMessage, error) {
 	params, err := decodeElicit(raw)
 	if err != nil {
 		return nil, at("params", err)
@@ -30,7 +30,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	case (params.Mode == "" || params.Mode == "form") && c.opts.Elicit != nil:
 		res, err = c.elicitForm(ctx, params)
 	case params.Mode == "url" && c.opts.ElicitURL != nil:
-		res, _, err = c.elicitURL(ctx, params)
+		res, _, err = c.elicitURL(ctx, params, waits)
 	default:
 		return nil, refused("elicitation mode %q was not declared", params.Mode)
 	}

@@ -36,6 +36,11 @@ type ElicitURLRequest struct {
 	// Completed is closed when the server announces that the user is done, or
 	// when Done was called. Many servers announce nothing.
 	Completed <-chan struct{}
+	// ServerWaits says that the server waits for the answer, and may give up if
+	// it is not given as soon as the user has agreed. Otherwise nothing but the
+	// caller's own call waits, and the handler can take its time until the user
+	// is done, which spares everybody another round.
+	ServerWaits bool
 
 	page *page
 }
@@ -52,7 +57,7 @@ func (r *ElicitURLRequest) Done() {
 const maxURL = 8 << 10
 
 // elicitURL asks the user whether he agrees to visit a page.
-func (c *Client) elicitURL(ctx context.Context, params *ElicitParams) (*ElicitResult, *page, error) {
+func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, waits bool) (*ElicitResult, *page, error) {
 	host, warnings, err := examine(params.URL)
 	if err != nil {
 		return nil, nil, refused("url: %v", err)
@@ -60,7 +65,7 @@ func (c *Client) elicitURL(ctx context.Context, params *ElicitParams) (*ElicitRe
 	p := c.pages.begin(params.ElicitationID)
 	res, err := c.opts.ElicitURL(ctx, &ElicitURLRequest{
 		Server: c.name, Message: params.Message, URL: params.URL,
-		Host: host, Warnings: warnings, Completed: p.completed, page: p,
+		Host: host, Warnings: warnings, Completed: p.completed, ServerWaits: waits, page: p,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -226,7 +231,7 @@ func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause erro
 		var res *ElicitResult
 		var p *page
 		err := x.client.attendTo(methodElicit, func() (err error) {
-			res, p, err = x.client.elicitURL(ctx, params)
+			res, p, err = x.client.elicitURL(ctx, params, false)
 			return err
 		})
 		if err == nil && res.Action != "accept" {

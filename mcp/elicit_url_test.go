@@ -43,7 +43,7 @@ func TestElicitURL(t *testing.T) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": tool})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{
 			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-				if r.Server != "scripted" || r.URL != url || r.Host != "127.0.0.1" || r.Message != "Log in" || len(r.Warnings) != 0 {
+				if r.ServerWaits != (revision < mcp.Revision20260728) || r.Server != "scripted" || r.URL != url || r.Host != "127.0.0.1" || r.Message != "Log in" || len(r.Warnings) != 0 {
 					t.Errorf("request %+v", r)
 				}
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"secret": 1}}, nil

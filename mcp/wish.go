@@ -39,14 +39,15 @@ func (c *Client) declares(method string) bool {
 }
 
 // grant fulfils one wish. The parameters were checked by jsonscan, or are nil.
-func (c *Client) grant(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, err error) {
+// Waits says that the server waits for the answer.
+func (c *Client) grant(ctx context.Context, method string, params json.RawMessage, waits bool) (result json.RawMessage, err error) {
 	if !c.declares(method) {
 		return nil, &JSONRPCError{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this client has no %s", method)}
 	}
 	err = c.attendTo(method, func() error {
 		switch method {
 		case methodElicit:
-			result, err = c.elicit(ctx, params)
+			result, err = c.elicit(ctx, params, waits)
 		case methodSample:
 			result, err = c.sample(ctx, params)
 		case methodRoots:
@@ -116,7 +117,7 @@ func (c *Client) fulfil(ctx context.Context, requests json.RawMessage) (json.Raw
 		if err != nil {
 			return nil, at(path, err)
 		}
-		response, err := c.grant(ctx, method, params)
+		response, err := c.grant(ctx, method, params, false)
 		if err != nil {
 			return nil, ungranted(path, err)
 		}

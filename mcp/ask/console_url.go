@@ -11,15 +11,18 @@ import (
 
 // ElicitURL shows the page that the user is to visit, its host on a line of its
 // own, and asks whether he agrees; only the whole word yes means that he does.
-// Then it has the page opened by Open, or by the user, and waits until the server
-// says that he is done or he says so himself. Only then does the server get its
-// answer.
+// Then it has the page opened by Open, or by the user. Unless the server waits for
+// the answer, it is given when the server says that the user is done, or he says so
+// himself.
 func (c *Console) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 	action, err := c.hold(ctx, func(d *dialog) error {
 		if err := d.consent(r); err != nil {
 			return err
 		}
 		d.open(r)
+		if r.ServerWaits {
+			return nil
+		}
 		return d.awaitDone(r)
 	})
 	return answered(action, nil, err)

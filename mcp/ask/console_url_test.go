@@ -59,8 +59,7 @@ func TestConsoleURL(t *testing.T) {
 		t.Errorf("%d visits before the user agreed", n)
 	}
 	u.types(t, "Yes")
-	u.after(t, "The page was opened in your browser.\nPress Enter when you are done there", "what?")
-	u.after(t, "Press Enter when you are done there", "")
+	u.await(t, "The page was opened in your browser.\n")
 	if got := <-answer; got != `{"action":"accept"}` {
 		t.Errorf("the server got %s", got)
 	}
@@ -142,7 +141,8 @@ func TestConsoleURLBeforeCall(t *testing.T) {
 		ended <- err
 	}()
 	u.after(t, consent, "yes")
-	u.await(t, "Press Enter")
+	u.after(t, "Press Enter when you are done there", "what?")
+	u.await(t, "Press Enter when you are done there")
 	if n := calls.Load(); n != 1 {
 		t.Errorf("%d calls before the user was done", n)
 	}
