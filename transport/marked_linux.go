@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,12 +29,20 @@ func endMarked(mark string, within time.Duration) {
 // ended reports whether a process is gone or a zombie, with its files closed. It
 // loses its environment a little before that.
 func ended(pid int) bool {
+	state := stateOf(pid)
+	return state == 0 || state == 'Z' || state == 'X'
+}
+
+// stateOf returns the letter for what a process is doing, or zero if there is none.
+func stateOf(pid int) byte {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return true
+		return 0
 	}
-	_, state, _ := bytes.Cut(stat, []byte(") "))
-	return bytes.HasPrefix(state, []byte("Z")) || bytes.HasPrefix(state, []byte("X"))
+	if _, state, ok := bytes.Cut(stat, []byte(") ")); ok && len(state) > 0 {
+		return state[0]
+	}
+	return 0
 }
 
 // A look goes through the environments of all processes.
@@ -46,17 +55,31 @@ type look struct {
 
 // unsurePatience is how often, a millisecond apart, a process is asked again that
 // shows no environment at all. One that is just executing another program shows
-// none for a moment; one that was started with none never does.
-const unsurePatience = 10
+// none for a moment, which is longer on a busy machine, where it waits for its turn
+// meanwhile; one that was started with none never shows any.
+const (
+	unsurePatience = 10
+	busyPatience   = 250
+)
 
 // kill kills the marked processes, and reports whether it found any.
 func (l *look) kill() bool {
 	found, unsure := l.killAmong(l.processes())
-	for try := 0; try < unsurePatience && len(unsure) > 0 && !found; try++ {
+	for try := 0; try < busyPatience && len(unsure) > 0 && !found; try++ {
+		if try >= unsurePatience {
+			unsure = slices.DeleteFunc(unsure, asleep)
+		}
 		time.Sleep(time.Millisecond)
 		found, unsure = l.killAmong(unsure)
 	}
 	return found
+}
+
+// asleep reports whether a process waits for something to happen, which none does
+// that is executing another program.
+func asleep(pid int) bool {
+	state := stateOf(pid)
+	return state != 'R' && state != 'D'
 }
 
 func (l *look) killAmong(pids []int) (found bool, unsure []int) {
