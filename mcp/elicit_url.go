@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -134,8 +135,22 @@ type page struct {
 
 func (p *page) complete() { p.once.Do(func() { close(p.completed) }) }
 
-// maxOpenPages bounds the pages whose completion is waited for.
-const maxOpenPages = 64
+// over reports whether the user is done with the page.
+func (p *page) over() bool {
+	select {
+	case <-p.completed:
+		return true
+	default:
+		return false
+	}
+}
+
+const (
+	// maxOpenPages bounds the pages whose completion is waited for, and
+	// maxPageID their ids in bytes, since they are kept.
+	maxOpenPages = 64
+	maxPageID    = 4 << 10
+)
 
 // pages are those that users were asked to visit, by the ids of the server.
 type pages struct {
@@ -144,18 +159,21 @@ type pages struct {
 	ids  []string // in the order in which they were opened
 }
 
-// begin returns a page for an id, the same if it was asked for before. The
-// oldest is forgotten when there are too many.
+// begin returns a page for an id, the same if it was asked for before and the
+// user is not done with it. The oldest is forgotten when there are too many. A
+// page whose id is missing or too long is never announced to be done.
 func (s *pages) begin(id string) *page {
 	p := &page{completed: make(chan struct{})}
-	if id == "" {
+	if id == "" || len(id) > maxPageID {
 		return p
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.open[id]; known != nil {
+	known := s.open[id]
+	if known != nil && !known.over() {
 		return known
 	}
+	s.removeLocked(id)
 	if s.open == nil {
 		s.open = make(map[string]*page)
 	}
@@ -179,18 +197,17 @@ func (s *pages) complete(params json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.open[id]
-	if p == nil {
-		return
+	if p := s.open[id]; p != nil {
+		s.removeLocked(id)
+		p.complete()
 	}
+}
+
+func (s *pages) removeLocked(id string) {
 	delete(s.open, id)
-	for i, known := range s.ids {
-		if known == id {
-			s.ids = append(s.ids[:i:i], s.ids[i+1:]...)
-			break
-		}
+	if i := slices.Index(s.ids, id); i >= 0 {
+		s.ids = slices.Delete(s.ids, i, i+1)
 	}
-	p.complete()
 }
 
 // pagesIn returns what a server of revision 2025-11-25 wants the user to visit
@@ -224,16 +241,22 @@ func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
 // visit has the user visit the pages that stand before a request, and returns
 // when he is done with all of them.
 func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause error) error {
-	ctx, stop := x.within(ctx)
+	bounded, stop := x.within(ctx)
 	defer stop()
+	late := func() error {
+		return x.answered(fmt.Errorf("waiting for the user to visit a page: %w", x.ended(ctx)))
+	}
 	var open []*page
 	for _, params := range wanted {
 		var res *ElicitResult
 		var p *page
 		err := x.client.attendTo(methodElicit, func() (err error) {
-			res, p, err = x.client.elicitURL(ctx, params, false)
+			res, p, err = x.client.elicitURL(bounded, params, false)
 			return err
 		})
+		if err != nil && bounded.Err() != nil {
+			return late()
+		}
 		if err == nil && res.Action != "accept" {
 			err = errors.New("the user did not agree to visit the page")
 		}
@@ -245,8 +268,8 @@ func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause erro
 	for _, p := range open {
 		select {
 		case <-p.completed:
-		case <-ctx.Done():
-			return x.answered(fmt.Errorf("waiting for the user to visit a page: %w", x.ended(ctx)))
+		case <-bounded.Done():
+			return late()
 		}
 	}
 	return nil

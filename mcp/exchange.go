@@ -147,9 +147,12 @@ func (x *exchange) ended(ctx context.Context) error {
 
 // fulfil gets the server what it needs.
 func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
-	ctx, stop := x.within(ctx)
+	bounded, stop := x.within(ctx)
 	defer stop()
-	responses, err := x.client.fulfil(ctx, need.requests)
+	responses, err := x.client.fulfil(bounded, need.requests)
+	if err != nil && bounded.Err() != nil {
+		err = fmt.Errorf("waiting for what the server wants to know: %w", x.ended(ctx))
+	}
 	x.request.params[paramResponses].value, x.request.params[paramState].value = responses, need.state
 	return err
 }

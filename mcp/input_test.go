@@ -202,7 +202,7 @@ func TestInputEnds(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := <-ended; !errors.Is(err, context.Canceled) {
+		if err := <-ended; !errors.Is(err, mcp.ErrClosed) {
 			t.Errorf("error %v", err)
 		}
 	})
