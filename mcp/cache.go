@@ -30,7 +30,8 @@ const (
 // client is one identity. They are forgotten when it makes another connection
 // and when it is closed.
 //
-// A Cache is safe for concurrent use and owns no goroutine.
+// A Cache is safe for concurrent use and owns no goroutine. The zero Cache keeps
+// nothing.
 type Cache struct {
 	max int64
 
@@ -135,7 +136,9 @@ func (f *fetch) begin() {
 	c := f.client.opts.Cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fetches[f] = struct{}{}
+	if c.max > 0 {
+		c.fetches[f] = struct{}{}
+	}
 }
 
 func (f *fetch) end() {
@@ -278,7 +281,7 @@ func (c *Client) forgetLists(kinds listKinds) {
 
 // forgetResource makes a resource be read again, and those that it is a part of.
 func (c *Client) forgetResource(uri string) {
-	if strings.Count(uri, "/") > maxDepth {
+	if len(uri) > maxUpdateURI || strings.Count(uri, "/") > maxDepth {
 		c.opts.Cache.forgetAll(c, func(t topic) bool { return t.method == methodReadResource })
 		return
 	}

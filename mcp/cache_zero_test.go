@@ -1,0 +1,29 @@
+package mcp_test
+
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// The zero Cache, and one without room, keep nothing.
+func TestCacheZero(t *testing.T) {
+	for name, cache := range map[string]*mcp.Cache{"zero": {}, "no room": mcp.NewCache(0), "less": mcp.NewCache(-1)} {
+		t.Run(name, func(t *testing.T) {
+			server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"resources":{}}`), mcptest.Script{
+				"resources/read": mcptest.Result(`{"contents":[{"uri":"a:a","text":"x"}],"ttlMs":60000}`),
+			})
+			c := newClient(t, server, &mcp.ClientOptions{Cache: cache})
+			for range 2 {
+				if _, err := c.ReadResource(t.Context(), "a:a", nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Reconnect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wantCount(t, server, "resources/read", 2)
+		})
+	}
+}
