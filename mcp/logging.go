@@ -4,6 +4,7 @@ package mcp
 //lint:file-ignore SA1019 see above
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,6 +186,9 @@ func (c *Client) greetWithLevel(l *life) {
 	})
 }
 
+// size returns what a message holds, in bytes.
+func (m *LogMessage) size() int { return len(m.Data) + len(m.Logger) + len(m.Level) }
+
 // A logQueue holds the messages on their way to Log.
 type logQueue struct {
 	mu       sync.Mutex // guards the following
@@ -212,12 +216,12 @@ func (t *tap) logged(params json.RawMessage) {
 func (q *logQueue) add(m *LogMessage) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.messages) > 0 && (len(q.messages) == maxLogQueue || q.bytes+len(m.Data) > maxLogBytes) {
+	for len(q.messages) > 0 && (len(q.messages) == maxLogQueue || q.bytes+m.size() > maxLogBytes) {
 		q.dropped++
 		q.takeLocked()
 	}
 	q.messages = append(q.messages, m)
-	q.bytes += len(m.Data)
+	q.bytes += m.size()
 	start := !q.running
 	q.running = true
 	return start
@@ -227,7 +231,7 @@ func (q *logQueue) takeLocked() *LogMessage {
 	m := q.messages[0]
 	q.messages[0] = nil
 	q.messages = q.messages[1:]
-	q.bytes -= len(m.Data)
+	q.bytes -= m.size()
 	return m
 }
 
@@ -318,7 +322,7 @@ func decodeLogMessage(params json.RawMessage) (*LogMessage, error) {
 			m.Logger, ok = jsonscan.String(value)
 			ok = ok || string(value) == "null"
 		case "data":
-			m.Data = value
+			m.Data = bytes.Clone(value) // or the whole notification would be kept
 		}
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", key, errNotString)

@@ -243,9 +243,19 @@ func TestLogSlow(t *testing.T) {
 // Large messages do not fill the memory while they wait.
 func TestLogLarge(t *testing.T) {
 	large := `"` + strings.Repeat("x", 1<<20) + `"`
+	for name, params := range map[string]string{
+		"data":   `{"level":"info","data":` + large + `}`,
+		"logger": `{"level":"info","data":1,"logger":` + large + `}`,
+		"level":  `{"level":` + large + `,"data":1}`,
+	} {
+		t.Run(name, func(t *testing.T) { logLarge(t, params) })
+	}
+}
+
+func logLarge(t *testing.T, params string) {
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		for range 10 {
-			c.Notify("notifications/message", `{"level":"info","data":`+large+`}`)
+			c.Notify("notifications/message", params)
 		}
 		text("x")(c)
 	}})

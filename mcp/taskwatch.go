@@ -85,7 +85,7 @@ func (t *tap) taskProgress(params json.RawMessage) {
 	defer s.mu.Unlock()
 	t.reported.Add(1)
 	for w := range s.set {
-		if w.token == token && token != 0 {
+		if w.token == token && token != 0 && len(params) <= inflight.MaxProgressBytes {
 			if len(w.progress) == maxTaskProgress {
 				w.progress = append(w.progress[:0], w.progress[1:]...)
 			}

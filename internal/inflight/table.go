@@ -32,6 +32,9 @@ const maxFree = 64
 // when more arrive the oldest are dropped, since the newest tells the most.
 const maxProgress = 256
 
+// MaxProgressBytes bounds each of them. Larger ones tell nobody anything.
+const MaxProgressBytes = 64 << 10
+
 // An Answer is the result or the error of a request, as sent by the server.
 // Exactly one of the two is set.
 type Answer struct {
@@ -125,6 +128,9 @@ func (t *Table) Progress(params []byte) bool {
 	c := t.tokens[token]
 	if c == nil || c.ended {
 		return false
+	}
+	if len(params) > MaxProgressBytes {
+		return true
 	}
 	if len(c.progress) == maxProgress {
 		c.progress = append(c.progress[:0], c.progress[1:]...)

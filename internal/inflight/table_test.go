@@ -119,6 +119,25 @@ func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {
 	}
 }
 
+// What waits for a slow callback is bounded in bytes as well.
+func TestHugeProgressIsDropped(t *testing.T) {
+	var table Table
+	c := begin(t, &table, 1)
+	for _, size := range []int{MaxProgressBytes, MaxProgressBytes + 1} {
+		params := []byte(`{"progressToken":1,"progress":1,"message":""}`)
+		params = append(params[:len(params)-2], strings.Repeat("x", size-len(params))+`"}`...)
+		if !table.Progress(params) || len(params) != size {
+			t.Errorf("%d bytes: not known", len(params))
+		}
+	}
+	table.Answer(fmt.Append(nil, c.ID), Answer{Result: []byte("1")})
+	n := 0
+	_, _ = c.Wait(t.Context(), func(json.RawMessage) { n++ })
+	if n != 1 {
+		t.Errorf("%d notifications, want 1", n)
+	}
+}
+
 func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 	var table Table
 	var wg sync.WaitGroup
