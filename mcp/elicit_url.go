@@ -109,7 +109,7 @@ func warningsOf(scheme, host string) (warnings []string) {
 	if scheme == "http" && !local {
 		warnings = append(warnings, "The connection to this page is not encrypted.")
 	}
-	if numeric && !local {
+	if (numeric || endsInNumber(host)) && !local {
 		warnings = append(warnings, "The address is a number, not a name.")
 	}
 	for label := range strings.SplitSeq(strings.ToLower(host), ".") {
@@ -125,6 +125,20 @@ func warningsOf(scheme, host string) (warnings []string) {
 		}
 	}
 	return warnings
+}
+
+// endsInNumber reports whether a browser takes a host for an address of version 4
+// in one of its older forms, such as 2130706433 or 0x7f.1.
+func endsInNumber(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	digits := "0123456789"
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		last, digits = hex, digits+"abcdef"
+	} else if last == "" {
+		return false
+	}
+	return strings.Trim(last, digits) == ""
 }
 
 // A page is one that a user was asked to visit.
