@@ -203,7 +203,7 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 type unknownResult string
 
 func (u unknownResult) Error() string {
-	return fmt.Sprintf("%q is not known in this revision", string(u))
+	return fmt.Sprintf("%.80q is not known in this revision", string(u))
 }
 
 // decodeRequests keeps the wishes of a server, or nil if it has none.

@@ -162,7 +162,7 @@ func decodePromptMessage(raw []byte) (*PromptMessage, error) {
 	}
 	switch {
 	case role != "user" && role != "assistant":
-		return nil, at("role", fmt.Errorf("%q is neither user nor assistant", role))
+		return nil, at("role", fmt.Errorf("%.80q is neither user nor assistant", role))
 	case m.Content == nil:
 		return nil, at("content", errMissing)
 	}

@@ -78,7 +78,7 @@ func (t *tap) notice(method string, params json.RawMessage) {
 func (t *tap) serve(req *jsonrpc.Request) {
 	if t.modern.Load() {
 		// Revision 2026-07-28 has no such requests, and forbids answers.
-		t.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", t.client.name, "method", req.Method)
+		t.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", t.client.name, "method", harmless([]byte(req.Method)))
 		return
 	}
 	ctx, cancel := context.WithCancel(t.reading)
@@ -103,7 +103,7 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request) {
 	result, err := t.grant(ctx, req.Method, req.Params)
 	if err != nil {
 		if ctx.Err() == nil {
-			t.client.opts.Logger.Warn("mcp: a request of the server failed", "server", t.client.name, "method", req.Method, "error", err)
+			t.client.opts.Logger.Warn("mcp: a request of the server failed", "server", t.client.name, "method", harmless([]byte(req.Method)), "error", err)
 		}
 		resp.Error = refuse(err)
 	} else {

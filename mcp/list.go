@@ -249,8 +249,7 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 func nameOf(item []byte) string {
 	for key, value := range jsonscan.Fields(item) {
 		if string(key) == "name" {
-			name, _ := jsonscan.String(value)
-			return name
+			return harmless(value)
 		}
 	}
 	return ""

@@ -42,7 +42,7 @@ func (c *Client) declares(method string) bool {
 // Waits says that the server waits for the answer.
 func (c *Client) grant(ctx context.Context, method string, params json.RawMessage, waits bool) (result json.RawMessage, err error) {
 	if !c.declares(method) {
-		return nil, &JSONRPCError{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this client has no %s", method)}
+		return nil, &JSONRPCError{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this client has no %.80s", method)}
 	}
 	err = c.attendTo(method, func() error {
 		switch method {
