@@ -164,6 +164,26 @@ func TestTaskServerAway(t *testing.T) {
 	})
 }
 
+// One that stays away is what the error tells of, besides the time that is over.
+func TestTaskServerStaysAway(t *testing.T) {
+	everyTask(t, func(t *testing.T, s taskScript, p plane) {
+		s.states = []string{"working"}
+		server := s.server(t)
+		c := newClient(t, p.to(server), withTasks())
+		time.AfterFunc(700*time.Millisecond, func() {
+			server.Down(errDown)
+			server.Disconnect()
+		})
+		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: time.Minute})
+		taskError(t, err)
+		wantOutcome(t, err, mcp.Unknown)
+		var late *mcp.TimeoutError
+		if !errors.As(err, &late) || !errors.Is(err, errDown) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
 // What the server does not know any more has ended.
 func TestTaskForgotten(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {

@@ -90,6 +90,7 @@ type taskWait struct {
 	polled   time.Time // when tasks/get was answered last
 	stale    bool      // the task was announced to have changed since
 	failures int       // requests in a row that were not answered
+	failure  error     // of the last of them
 	hasty    bool      // the server does not take tasks/result before the end
 	asked    map[string]struct{}
 	pending  json.RawMessage // inputResponses that were not delivered yet
@@ -117,6 +118,9 @@ func (t *toolCall) await(ctx context.Context, task *taskState, opts *CallToolOpt
 	over := bounded.Err() != nil && !w.gone && !w.task.Status.Ended()
 	if over {
 		err = t.ended(ctx)
+		if w.failures > 0 {
+			err = fmt.Errorf("%w (before that: %w)", err, w.failure)
+		}
 	}
 	if (over || w.helpless) && !w.opts.Keep {
 		t.client.abandonTask(w.task.ID)
@@ -271,6 +275,7 @@ func (w *taskWait) survive(ctx context.Context, err error) error {
 		return err
 	}
 	w.failures++
+	w.failure = err
 	return nil
 }
 
