@@ -62,7 +62,7 @@ func TestResourceUpdatesSurviveDeath(t *testing.T) {
 		})
 		c := newClient(t, p.to(server), nil)
 		f := follow(t, c, "a:a")
-		time.Sleep(time.Minute) // sleep: on a fake clock
+		time.Sleep(time.Minute) // sleep: on the bubble's clock
 		f.want(t, "a:a")
 		_ = c.Close()
 	})
