@@ -379,3 +379,15 @@ func TestToolsNotAnnouncedAfterAll(t *testing.T) {
 		})
 	}
 }
+
+// A server that dies of being asked for its tools is not killed again and again.
+func TestToolsThatKillTheServer(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": mcptest.Disconnect})
+		_, err := newClient(t, p.to(server), nil).Tools(t.Context())
+		if err == nil {
+			t.Error("no error")
+		}
+		wantCount(t, server, "tools/list", 2)
+	})
+}

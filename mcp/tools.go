@@ -88,7 +88,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		// The version tells too late: announcements are passed on one by one.
 		changed := !c.carriedBy(l) || l.tap.announced() != announced || l.tap.mended.Load() != mended
 		switch {
-		case changed && attempt < maxListings && ctx.Err() == nil:
+		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
 			continue // or pages of two lists might be mixed
 		case err != nil:
 			return nil, err
