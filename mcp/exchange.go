@@ -24,7 +24,8 @@ type RequestOptions struct {
 	Progress func(*ProgressParams)
 	// IdleTimeout and CallTimeout replace those of [ClientOptions].
 	IdleTimeout, CallTimeout time.Duration
-	// Meta holds further members of the request's _meta.
+	// Meta holds further members of the request's _meta. With any, the answer
+	// neither comes from the [Cache] nor is it kept there.
 	Meta Meta
 	// Fresh asks the server even if the answer is in the [Cache].
 	Fresh bool

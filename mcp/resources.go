@@ -82,7 +82,8 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	if err != nil {
 		return nil, c.explain(&read.request, err)
 	}
-	if l.modern() && ctx.Err() == nil && (opts == nil || !opts.Fresh) {
+	special := len(read.request.meta) > 0 // the answer may be for nothing else
+	if l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
 		if raw, _ := read.fetch.kept(); raw != nil {
 			if _, err := read.decode(raw, l); err == nil {
 				return read.result, nil
@@ -97,7 +98,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 		}
 		return nil, err
 	}
-	if read.rounds == 1 {
+	if read.rounds == 1 && !special {
 		read.fetch.keep(read.raw, read.freshness)
 	}
 	return read.result, nil

@@ -7,6 +7,21 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
+// What was asked with metadata of the caller's is not what is asked without.
+func TestCacheMeta(t *testing.T) {
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"resources":{}}`), mcptest.Script{
+		"resources/read": mcptest.Result(`{"contents":[{"uri":"a:a","text":"x"}],"ttlMs":60000}`),
+	})
+	c := newClient(t, server, nil)
+	special := &mcp.RequestOptions{Meta: mcp.Meta{"com.example/tenant": "a"}}
+	for i, opts := range []*mcp.RequestOptions{special, nil, special, nil} {
+		if _, err := c.ReadResource(t.Context(), "a:a", opts); err != nil {
+			t.Fatal(err)
+		}
+		wantCount(t, server, "resources/read", []int{1, 2, 3, 3}[i])
+	}
+}
+
 // The zero Cache, and one without room, keep nothing.
 func TestCacheZero(t *testing.T) {
 	for name, cache := range map[string]*mcp.Cache{"zero": {}, "no room": mcp.NewCache(0), "less": mcp.NewCache(-1)} {
