@@ -74,6 +74,10 @@ func (t *tap) notice(method string, params json.RawMessage) {
 	}
 }
 
+// A service is one request of the server under way. Its id can come again when
+// the server has withdrawn it.
+type service struct{ cancel context.CancelFunc }
+
 // serve answers a request of the server, on a goroutine of its own.
 func (t *tap) serve(req *jsonrpc.Request) {
 	if t.modern.Load() {
@@ -82,23 +86,24 @@ func (t *tap) serve(req *jsonrpc.Request) {
 		return
 	}
 	ctx, cancel := context.WithCancel(t.reading)
+	s := &service{cancel}
 	t.mu.Lock()
 	_, twice := t.serving[req.ID]
 	full := len(t.serving) == maxServing
 	if !twice && !full {
-		t.serving[req.ID] = cancel
+		t.serving[req.ID] = s
 	}
 	t.mu.Unlock()
 	serve := func() {
 		defer cancel()
-		t.answer(ctx, req)
+		t.answer(ctx, req, s)
 	}
 	if twice || full || !t.goes(serve) {
 		cancel()
 	}
 }
 
-func (t *tap) answer(ctx context.Context, req *jsonrpc.Request) {
+func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service) {
 	resp := &jsonrpc.Response{ID: req.ID}
 	result, err := t.grant(ctx, req.Method, req.Params)
 	if err != nil {
@@ -110,14 +115,16 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request) {
 		resp.Result = relate(result, req.Params)
 	}
 	t.mu.Lock()
-	_, wanted := t.serving[req.ID] // or the server does not want to know any more
+	wanted := t.serving[req.ID] == s // or the server does not want to know any more
 	t.mu.Unlock()
 	if wanted {
 		_ = t.conn.Write(ctx, resp)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.serving, req.ID)
+	if t.serving[req.ID] == s {
+		delete(t.serving, req.ID)
+	}
 }
 
 // grant runs the handler for a request. While it runs, no request to the server
@@ -157,11 +164,11 @@ func (t *tap) cancelled(params json.RawMessage) {
 		return
 	}
 	t.mu.Lock()
-	cancel := t.serving[id]
+	s := t.serving[id]
 	delete(t.serving, id)
 	t.mu.Unlock()
-	if cancel != nil {
-		cancel()
+	if s != nil {
+		s.cancel()
 		return
 	}
 	t.endListening(id, nil)

@@ -57,9 +57,9 @@ type tap struct {
 	greeting       jsonrpc.ID      // of the handshake's request
 	greetingResult json.RawMessage // what was answered to it
 
-	serving  map[jsonrpc.ID]context.CancelFunc // requests of the server
-	granting int                               // wishes of the server under way
-	granted  time.Time                         // when the last one ended
+	serving  map[jsonrpc.ID]*service // requests of the server
+	granting int                     // wishes of the server under way
+	granted  time.Time               // when the last one ended
 
 	listener *listener // nil if the server announces nothing, or in its own way
 }
@@ -76,7 +76,7 @@ func newTap(c *Client, conn Conn, patience time.Duration) *tap {
 		client:   c,
 		conn:     conn,
 		patient:  patience,
-		serving:  make(map[jsonrpc.ID]context.CancelFunc),
+		serving:  make(map[jsonrpc.ID]*service),
 		messages: make(chan jsonrpc.Message),
 		closed:   make(chan struct{}),
 		shut:     make(chan struct{}),
