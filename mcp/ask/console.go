@@ -20,6 +20,8 @@ const maxLine = 64 << 10
 var (
 	errEnded   = errors.New("nobody answers any more")
 	errTooLong = errors.New("too long")
+	// errStale is the error of a line that may be an answer to an earlier question.
+	errStale = errors.New("begun before")
 	// errCompleted ends the wait for a line when the server says that the user is
 	// done.
 	errCompleted = errors.New("the user is done")
@@ -30,9 +32,10 @@ var (
 // concurrent use. The fields must not be changed once it is in use.
 //
 // At any time the user can type /decline or /cancel instead of an answer. When In
-// has ended, every question is cancelled. A line that comes for a question which
-// has ended without it is dropped, unless the next one has been asked by then;
-// what was typed ahead of any question is its answer, as with other programs.
+// has ended, every question is cancelled. A line that may have been meant for a
+// question which has ended without it is dropped, and asked for again if there is
+// another question by then: nobody agrees by mistake. What was typed ahead of any
+// question is its answer, as with other programs.
 type Console struct {
 	// In is where the user's answers come from, line by line; only what is asked
 	// for is read. Default: [os.Stdin].
@@ -122,7 +125,8 @@ func (c *Console) readLine(ctx context.Context, completed <-chan struct{}) (stri
 		return "", err
 	}
 	c.waiting = line
-	if c.reading == nil { // or one goes on that an earlier question has begun
+	begunBefore := c.reading != nil
+	if !begunBefore {
 		done := make(chan struct{})
 		c.reading = done
 		go c.read(done)
@@ -130,6 +134,9 @@ func (c *Console) readLine(ctx context.Context, completed <-chan struct{}) (stri
 	c.mu.Unlock()
 	select {
 	case t := <-line:
+		if begunBefore && t.err == nil {
+			return "", errStale
+		}
 		return t.line, t.err
 	case <-ctx.Done():
 		return "", ctx.Err()
@@ -241,6 +248,10 @@ func (d *dialog) ask(prompt string) (string, error) {
 		text, err := d.console.readLine(d.ctx, d.completed)
 		if errors.Is(err, errTooLong) {
 			d.say("That is longer than %d bytes.\n", maxLine)
+			continue
+		}
+		if errors.Is(err, errStale) {
+			d.say("That line may have been meant for the question before. Please type it again.\n")
 			continue
 		}
 		if err != nil {

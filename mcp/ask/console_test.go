@@ -158,7 +158,8 @@ func TestConsoleEnds(t *testing.T) {
 			t.Errorf("answer %v", err)
 		}
 
-		// One that is asked while the read goes on gets the line.
+		// What comes while the next one is asked already may have been meant for the
+		// one before, and is not taken for an answer.
 		ctx, cancel = context.WithCancel(t.Context())
 		go asks(ctx)
 		synctest.Wait()
@@ -166,6 +167,11 @@ func TestConsoleEnds(t *testing.T) {
 		<-ended
 		go asks(t.Context())
 		synctest.Wait()
+		_, _ = io.WriteString(keys, "d\n")
+		synctest.Wait()
+		if len(ended) != 0 || !strings.HasSuffix(strings.TrimSpace(out.String()), ":") || !strings.Contains(out.String(), "Please type it again.") {
+			t.Errorf("the line was taken for an answer: %s", &out)
+		}
 		_, _ = io.WriteString(keys, "s\n")
 		if err := <-ended; err.Error() != "accept" {
 			t.Errorf("answer %v", err)
