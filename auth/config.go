@@ -1,0 +1,163 @@
+package auth
+
+import (
+	"context"
+	"crypto"
+	"crypto/tls"
+	"net/http"
+	"net/netip"
+	"net/url"
+)
+
+// A GrantType is the way in which a client comes to its first token.
+type GrantType int
+
+const (
+	// AuthorizationCode: the user logs in with a browser that comes back to a
+	// redirect URI (RFC 6749, section 4.1, with PKCE). The default.
+	AuthorizationCode GrantType = iota
+	// DeviceCode: the user logs in with a browser anywhere, by a short code
+	// (RFC 8628).
+	DeviceCode
+	// ClientCredentials: the program logs in as itself (RFC 6749, section 4.4).
+	// It needs Config.Client, with a secret or Config.SigningKey.
+	ClientCredentials
+	// EnterpriseManaged: the user's login at the identity provider of his
+	// organisation is exchanged for a token of the server (ID-JAG). It needs
+	// Config.Enterprise.
+	EnterpriseManaged
+	// WorkloadIdentity: the platform that runs the program vouches for it by a
+	// JWT (RFC 7523, section 2.1). It needs Config.Assertion.
+	WorkloadIdentity
+)
+
+func (g GrantType) String() string {
+	switch g {
+	case AuthorizationCode:
+		return "authorization code"
+	case DeviceCode:
+		return "device code"
+	case ClientCredentials:
+		return "client credentials"
+	case EnterpriseManaged:
+		return "enterprise-managed authorization"
+	case WorkloadIdentity:
+		return "workload identity"
+	}
+	return "unknown grant type"
+}
+
+// Interactive reports whether a human takes part.
+func (g GrantType) Interactive() bool { return g == AuthorizationCode || g == DeviceCode }
+
+// A Config says how to log in at one MCP server. Only URL is required.
+type Config struct {
+	// Server is what errors call the server, usually the name under which it is
+	// configured. Default: the host of URL.
+	Server string
+	// URL is the server's MCP endpoint: https, or http on a loopback address.
+	URL string
+	// Grant is the way to come to a token.
+	Grant GrantType
+
+	// Client is a client that was registered by hand. Its Issuer is required:
+	// what one authorization server has issued is not sent to another.
+	Client *Client
+	// SigningKey authenticates Client, or the client of ClientMetadataURL, by
+	// private_key_jwt.
+	SigningKey *SigningKey
+	// ClientMetadataURL is the address of a Client ID Metadata Document of the
+	// program, https and with a path. It is used where the authorization server
+	// supports that and there is no Client.
+	ClientMetadataURL string
+	// ClientName is what dynamic registration calls the program. Default: "MCP
+	// client".
+	ClientName string
+	// ClientURI is a page about the program for dynamic registration. It may be
+	// empty.
+	ClientURI string
+	// NoRegistration rules dynamic registration out.
+	NoRegistration bool
+
+	// Scopes are asked for instead of those that the server proposes.
+	Scopes []string
+	// MaxScopes bounds the scopes that the server may make the program ask for:
+	// others are an [*ScopeError]. Nil means any.
+	MaxScopes []string
+	// Issuer is the authorization server to use. Default: the first that the
+	// server names and that works.
+	Issuer string
+	// ChooseIssuers returns the authorization servers to be tried, in order,
+	// out of those that the server names. It is not used with Issuer.
+	ChooseIssuers func(named []string) []string
+
+	// NoResource leaves out the resource parameter (RFC 8707), for identity
+	// providers that refuse requests that have it.
+	NoResource bool
+	// AssumePKCE goes on although the authorization server does not say that it
+	// supports PKCE with S256, for those that do and do not say so. PKCE is
+	// used in any case.
+	AssumePKCE bool
+	// NoFallback rules out the login of revision 2025-03-26, for servers without
+	// protected resource metadata.
+	NoFallback bool
+	// DPoP binds tokens to a key of the session (RFC 9449). Without it that is
+	// done only where the server requires it.
+	DPoP bool
+
+	// Enterprise is where EnterpriseManaged begins.
+	Enterprise *Enterprise
+	// Assertion returns the JWT of WorkloadIdentity for the authorization server
+	// with the given issuer and token endpoint. It is asked for each token.
+	Assertion func(ctx context.Context, issuer, tokenEndpoint string) (Secret, error)
+
+	// Network says which addresses may be spoken to.
+	Network Network
+}
+
+// A Network says which addresses a login may speak to besides https addresses on
+// public networks. The host of Config.URL is always allowed, and so are the hosts
+// of the issuers and endpoints that a Config names; if the host of URL is a
+// loopback address, all loopback addresses are, and http there.
+type Network struct {
+	// Allow are private networks whose addresses may be spoken to.
+	Allow []netip.Prefix
+	// AllowHTTP allows http, without TLS, for all that may be spoken to. Tokens
+	// then travel readable.
+	AllowHTTP bool
+	// TLS replaces the TLS configuration, for private certificate authorities.
+	TLS *tls.Config
+	// Proxy replaces [http.ProxyFromEnvironment]. A proxy resolves names by
+	// itself: behind one, only addresses in URLs can be checked.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// A SigningKey signs JWTs by which a client authenticates itself
+// (private_key_jwt, RFC 7523).
+type SigningKey struct {
+	// Signer holds the key: RSA, ECDSA (P-256, P-384, P-521) or Ed25519.
+	Signer crypto.Signer
+	// ID is the key's id in the client's JWKS. It may be empty.
+	ID string
+	// Algorithm is the JWS algorithm. Default: what fits the key, RS256 for RSA.
+	Algorithm string
+}
+
+// An Enterprise is the identity provider of the user's organisation, for
+// enterprise-managed authorization.
+type Enterprise struct {
+	// Issuer is the identity provider. Its token endpoint is looked up, unless
+	// TokenEndpoint says where it is.
+	Issuer string
+	// TokenEndpoint is the identity provider's token endpoint.
+	TokenEndpoint string
+	// Client is the program as it is registered with the identity provider.
+	Client Client
+	// SubjectToken returns what the user got from the identity provider when he
+	// logged in there: an ID token, unless SubjectTokenType says otherwise. It is
+	// asked for each token.
+	SubjectToken func(context.Context) (Secret, error)
+	// SubjectTokenType is the type of that token (RFC 8693, section 3). Default:
+	// urn:ietf:params:oauth:token-type:id_token.
+	SubjectTokenType string
+}

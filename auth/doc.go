@@ -1,0 +1,31 @@
+// Package auth logs in at MCP servers: OAuth 2.1 as the MCP specification
+// profiles it, as steps that keep nothing. It owns no goroutine, no storage and
+// no browser; package session does, and is what most programs use.
+//
+// # The steps of a login
+//
+// A [Flow] is made of the [Config] of one server. [Flow.Discover] finds the
+// authorization server, [Flow.Register] finds out as whom to speak to it, and
+// [Flow.Begin] makes a [Pending]: data that can be stored, with the address that
+// the user has to visit. When the user's browser comes back to the redirect URI,
+// [Flow.Complete] makes a [Grant] of the Pending and the address it came back to,
+// perhaps in another process. [Flow.Refresh] makes a new Grant of an old one, and
+// [Flow.Revoke] ends it.
+//
+// With a device code, [Flow.BeginDevice] and [Flow.Poll] take the place of Begin
+// and Complete. Where no human is needed, [Flow.Obtain] returns a Grant at once:
+// client credentials, enterprise-managed authorization and workload identity.
+//
+// # What it trusts
+//
+// Every address comes from a party that is not trusted before it is checked, the
+// MCP server first of all. Requests go to https addresses on public networks
+// only, except where the Config itself points elsewhere; see [Network]. Metadata
+// of another issuer or resource than was asked for is refused, and what one
+// authorization server has issued is never sent to another.
+//
+// # Secrets
+//
+// Tokens, keys and verifiers are [Secret]: no error, log or JSON shows them. Grant
+// and Pending are stored by their MarshalBinary, whose result must be sealed.
+package auth

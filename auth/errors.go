@@ -1,0 +1,249 @@
+package auth
+
+import (
+	"fmt"
+	"time"
+)
+
+// A ConfigError reports a Config that cannot be used.
+type ConfigError struct {
+	// Server is the server's name.
+	Server string
+	// Field is the field of Config, such as "Client.Issuer".
+	Field string
+	// Problem says what is wrong, and what would be right.
+	Problem string
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("auth: server %q: %s %s", e.Server, e.Field, e.Problem)
+}
+
+// A URLError reports an address that was refused before anything was sent there:
+// its scheme, or the network that it leads to. It shows no more of it than
+// scheme and host.
+type URLError struct {
+	// Server is the server's name.
+	Server string
+	// Field is where the address comes from, such as "token_endpoint".
+	Field string
+	// Origin is its scheme and host, as far as they can be shown.
+	Origin string
+	// Problem says what is wrong with it.
+	Problem string
+}
+
+func (e *URLError) Error() string {
+	return fmt.Sprintf("auth: server %q: %s %q refused: %s", e.Server, e.Field, e.Origin, e.Problem)
+}
+
+// A DiscoveryError reports that no authorization server was found.
+type DiscoveryError struct {
+	// Server is the server's name.
+	Server string
+	// Stage is what was looked for: "protected resource metadata" or
+	// "authorization server metadata".
+	Stage string
+	// Err is what happened last.
+	Err error
+}
+
+func (e *DiscoveryError) Error() string {
+	return fmt.Sprintf("auth: server %q: no usable %s: %v", e.Server, e.Stage, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *DiscoveryError) Unwrap() error { return e.Err }
+
+// A MetadataError reports metadata of an authorization server that must not be
+// used.
+type MetadataError struct {
+	// Server is the server's name.
+	Server string
+	// Issuer is whose metadata it is.
+	Issuer string
+	// Field is the member, such as "code_challenge_methods_supported".
+	Field string
+	// Problem says what is wrong, and the cure if there is one.
+	Problem string
+}
+
+func (e *MetadataError) Error() string {
+	return fmt.Sprintf("auth: server %q: authorization server %q: %s %s", e.Server, e.Issuer, e.Field, e.Problem)
+}
+
+// An IssuerMismatchError reports something of another authorization server than
+// it has to be of. Nothing was sent.
+type IssuerMismatchError struct {
+	// Server is the server's name.
+	Server string
+	// What is of the wrong issuer: "metadata", "response", "registered client",
+	// "session".
+	What string
+	// Want and Got are the issuers. Got is empty if none is named.
+	Want, Got string
+}
+
+func (e *IssuerMismatchError) Error() string {
+	if e.Got == "" {
+		return fmt.Sprintf("auth: server %q: the %s names no issuer; it must be %q", e.Server, e.What, e.Want)
+	}
+	return fmt.Sprintf("auth: server %q: the %s is of issuer %q; it must be %q", e.Server, e.What, e.Got, e.Want)
+}
+
+// A ResourceMismatchError reports protected resource metadata of another server.
+type ResourceMismatchError struct {
+	// Server is the server's name.
+	Server string
+	// URL is the server's own address.
+	URL string
+	// Got is the resource that the metadata is about.
+	Got string
+}
+
+func (e *ResourceMismatchError) Error() string {
+	return fmt.Sprintf("auth: server %q: its metadata is about %q, not about %q", e.Server, e.Got, e.URL)
+}
+
+// A ScopeError reports that the server wants more than it may have.
+type ScopeError struct {
+	// Server is the server's name.
+	Server string
+	// Scopes are those that are too much.
+	Scopes []string
+	// Problem says why.
+	Problem string
+}
+
+func (e *ScopeError) Error() string {
+	return fmt.Sprintf("auth: server %q: scopes %q: %s", e.Server, e.Scopes, e.Problem)
+}
+
+// A StateError reports a response that does not belong to a login: its state is
+// missing, wrong, used before or too old. Nothing was sent.
+type StateError struct {
+	// Server is the server's name; empty if no login is known by that state.
+	Server string
+	// Problem says which.
+	Problem string
+}
+
+func (e *StateError) Error() string {
+	if e.Server == "" {
+		return "auth: response to no login: " + e.Problem
+	}
+	return fmt.Sprintf("auth: server %q: response to no login: %s", e.Server, e.Problem)
+}
+
+// A RegistrationError reports that there is no client as which to log in.
+type RegistrationError struct {
+	// Server is the server's name.
+	Server string
+	// Issuer is the authorization server.
+	Issuer string
+	// Err is why registration failed, or that it is not offered.
+	Err error
+}
+
+func (e *RegistrationError) Error() string {
+	return fmt.Sprintf("auth: server %q: no client at %q: %v", e.Server, e.Issuer, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *RegistrationError) Unwrap() error { return e.Err }
+
+// An OAuthError reports that an authorization server has refused a request. It
+// holds nothing of the answer but its code.
+type OAuthError struct {
+	// Server is the MCP server's name.
+	Server string
+	// Request is what was refused: "authorization", "token", "refresh",
+	// "registration", "revocation", "device authorization", "token exchange".
+	Request string
+	// Status is the HTTP status; 0 for an authorization response.
+	Status int
+	// Code is the error code of the answer, such as "invalid_grant"; empty if
+	// it has none.
+	Code string
+	// RetryAfter is how long the authorization server wants to be left alone.
+	RetryAfter time.Duration
+}
+
+func (e *OAuthError) Error() string {
+	code := e.Code
+	if code == "" {
+		code = "no error code"
+	}
+	if e.Status == 0 {
+		return fmt.Sprintf("auth: server %q: %s refused: %s", e.Server, e.Request, code)
+	}
+	return fmt.Sprintf("auth: server %q: %s refused: %s (HTTP status %d)", e.Server, e.Request, code, e.Status)
+}
+
+// A RequestError reports a request to an authorization server, or for metadata,
+// that brought no answer, or one that cannot be read.
+type RequestError struct {
+	// Server is the MCP server's name.
+	Server string
+	// Request is what was asked, as in [OAuthError], or "metadata".
+	Request string
+	// Host was asked.
+	Host string
+	// NotSent says that the request cannot have been received.
+	NotSent bool
+	// Err is what happened. It shows nothing of the answer.
+	Err error
+}
+
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("auth: server %q: %s request to %s: %v", e.Server, e.Request, e.Host, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// A LoginRequiredError reports that only a human can help: the request needs a
+// login, or a login with more rights.
+type LoginRequiredError struct {
+	// Server is the server's name.
+	Server string
+	// User is who has to log in; empty in programs with one user.
+	User string
+	// URL is where; empty if the login was declined before, or could not be
+	// begun.
+	URL string
+	// UserCode is what to type there, for a login by device code.
+	UserCode string
+	// Expires is when URL is no longer good.
+	Expires time.Time
+	// Scopes are set if the user is logged in and more rights are needed.
+	Scopes []string
+	// Reason says why the last login is no longer good; empty if there was none.
+	Reason string
+	// Done, if not nil, is closed when somebody has logged in, or logged out.
+	Done <-chan struct{}
+}
+
+func (e *LoginRequiredError) Error() string {
+	who := ""
+	if e.User != "" {
+		who = fmt.Sprintf(" of user %q", e.User)
+	}
+	text := fmt.Sprintf("auth: server %q needs a login%s", e.Server, who)
+	if len(e.Scopes) > 0 {
+		text += fmt.Sprintf(" for scopes %q", e.Scopes)
+	}
+	if e.Reason != "" {
+		text += " (" + e.Reason + ")"
+	}
+	if e.URL != "" {
+		text += ": open the login URL of this error"
+	}
+	return text
+}
+
+// LoginURL returns URL. The state of an mcp.Client has it.
+func (e *LoginRequiredError) LoginURL() string { return e.URL }
+
+// LoggedIn returns Done. An mcp.Client that waits for a login waits for it.
+func (e *LoginRequiredError) LoggedIn() <-chan struct{} { return e.Done }

@@ -1,0 +1,108 @@
+package auth
+
+import (
+	"context"
+	"errors"
+)
+
+// A Flow has the steps of logging in at one server. It keeps nothing between
+// them that could not be lost. Its methods are safe for concurrent use.
+type Flow struct {
+	config Config
+}
+
+// New checks a Config, copies it and returns its Flow. The errors are
+// [*ConfigError].
+func New(c *Config) (*Flow, error) { return nil, errors.New("not implemented") }
+
+// Close closes idle connections. The Flow can still be used.
+func (f *Flow) Close() {}
+
+// DiscoverOptions tell [Flow.Discover] what is known already.
+type DiscoverOptions struct {
+	// Challenges are those of the server's response with status 401 or 403.
+	Challenges []Challenge
+	// Issuer is the authorization server of an earlier login. It is preferred
+	// as long as the server names it.
+	Issuer string
+	// HadMetadata says that the server was seen with protected resource
+	// metadata before. Then the fallback of revision 2025-03-26 is ruled out,
+	// as it could be forced by breaking the metadata.
+	HadMetadata bool
+}
+
+// Discover finds the authorization server: the protected resource metadata that
+// a challenge names, or else at the well-known addresses for the server's path
+// and for its root; then the metadata of the authorization servers it names, in
+// the order of the specification, until one works.
+//
+// Its errors are [*DiscoveryError], [*ResourceMismatchError],
+// [*IssuerMismatchError], [*MetadataError] and [*URLError].
+func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, error) {
+	return nil, errors.New("not implemented")
+}
+
+// ChooseScopes returns the scopes to ask for: those of Config.Scopes; else those
+// of the challenge; else those that the resource names. Scopes granted before are
+// kept if the challenge is about insufficient scope, and offline_access is added
+// where the authorization server lists it. The error is an [*ScopeError].
+func (f *Flow) ChooseScopes(a *Authority, challenges []Challenge, before []string) ([]string, error) {
+	return nil, errors.New("not implemented")
+}
+
+// Register returns the client as which to speak to a: the Config's own; else its
+// metadata document, where a takes such; else known, if a issued it, its secret
+// has not expired and it has redirectURI; else one that it registers. redirectURI
+// is empty for logins without one.
+//
+// Its errors are [*IssuerMismatchError], [*RegistrationError] and those of
+// requests.
+func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, known *Client) (*Client, error) {
+	return nil, errors.New("not implemented")
+}
+
+// Begin makes a login that waits for the user. It sends nothing.
+func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []string) (*Pending, error) {
+	return nil, errors.New("not implemented")
+}
+
+// Complete makes a grant of a login and the address at which the user's browser
+// came back, as a whole or from its path on. The response is checked before
+// anything is sent: [*StateError] for an answer to another login,
+// [*IssuerMismatchError] for that of another authorization server. If the user
+// said no it returns an [*OAuthError] with the code access_denied.
+func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Grant, error) {
+	return nil, errors.New("not implemented")
+}
+
+// BeginDevice makes a login by device code that waits for the user.
+func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes []string) (*Pending, error) {
+	return nil, errors.New("not implemented")
+}
+
+// Poll asks until the user has finished a login by device code, until p expires
+// or until ctx ends, and not more often than the authorization server allows.
+func (f *Flow) Poll(ctx context.Context, p *Pending) (*Grant, error) {
+	return nil, errors.New("not implemented")
+}
+
+// Obtain gets a grant without a human, for the grant types that are not
+// Interactive.
+func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*Grant, error) {
+	return nil, errors.New("not implemented")
+}
+
+// Refresh makes a new grant of an old one by its refresh token. If the answer
+// brings no new refresh token, the old one is kept. The refresh token may have
+// been used up if the error does not tell that the request was not sent, or was
+// refused; see [OAuthError].
+func (f *Flow) Refresh(ctx context.Context, g *Grant) (*Grant, error) {
+	return nil, errors.New("not implemented")
+}
+
+// Revoke revokes the tokens of a grant, the refresh token first, where the
+// authorization server has an endpoint for that. Where it has none it does
+// nothing.
+func (f *Flow) Revoke(ctx context.Context, g *Grant) error {
+	return errors.New("not implemented")
+}

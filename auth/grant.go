@@ -1,0 +1,85 @@
+package auth
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/secret"
+)
+
+// A Client is a program as an authorization server knows it.
+type Client struct {
+	// Issuer is the authorization server that knows it.
+	Issuer string `json:"issuer"`
+	// ID is its client_id.
+	ID string `json:"client_id"`
+	// Secret is its client_secret; empty if it has none.
+	Secret Secret `json:"client_secret,omitempty"`
+	// SecretExpires is when Secret ends; zero if it does not.
+	SecretExpires time.Time `json:"client_secret_expires,omitempty"`
+	// AuthMethod is how it authenticates itself at the token endpoint: none,
+	// client_secret_basic, client_secret_post or private_key_jwt. Empty means
+	// the best that the authorization server supports and the client can do.
+	AuthMethod string `json:"token_endpoint_auth_method,omitempty"`
+	// RedirectURIs are the redirect URIs that it was registered with. Empty
+	// means that any may be used.
+	RedirectURIs []string `json:"redirect_uris,omitempty"`
+	// Source is where it comes from.
+	Source ClientSource `json:"source,omitempty"`
+}
+
+// A ClientSource is where a [Client] comes from.
+type ClientSource int
+
+const (
+	// Preregistered clients are given by the Config.
+	Preregistered ClientSource = iota
+	// MetadataDocument clients are described by their Client ID Metadata
+	// Document.
+	MetadataDocument
+	// Dynamic clients were registered by the program itself (RFC 7591).
+	Dynamic
+)
+
+// A Token is what an authorization server has issued.
+type Token struct {
+	// Access is the access token.
+	Access Secret `json:"access_token"`
+	// Type is "Bearer" or "DPoP".
+	Type string `json:"token_type"`
+	// Refresh is the refresh token; empty if there is none.
+	Refresh Secret `json:"refresh_token,omitempty"`
+	// Obtained is when the token was issued.
+	Obtained time.Time `json:"obtained"`
+	// Expires is when the access token ends; zero if that is not known.
+	Expires time.Time `json:"expires,omitempty"`
+}
+
+// A Grant is what a login has brought: the token, and what is needed to renew
+// it. It is changed by nobody; Refresh makes a new one.
+type Grant struct {
+	// Authority issued it.
+	Authority Authority `json:"authority"`
+	// Client is whom it was issued to.
+	Client Client `json:"client"`
+	// Token is the newest token.
+	Token Token `json:"token"`
+	// Scopes are the scopes of the token: those that the authorization server
+	// names, else those that were asked for.
+	Scopes []string `json:"scopes,omitempty"`
+	// Requested are the scopes that were asked for.
+	Requested []string `json:"requested,omitempty"`
+	// DPoPKey is the private key that the token is bound to, PKCS #8 in base64;
+	// empty if it is bound to none.
+	DPoPKey Secret `json:"dpop_key,omitempty"`
+}
+
+// MarshalBinary returns the grant as JSON with its secrets in clear. Seal it
+// wherever it is kept.
+func (g *Grant) MarshalBinary() ([]byte, error) { return secret.Encode(g) }
+
+// UnmarshalBinary reads what MarshalBinary has written.
+func (g *Grant) UnmarshalBinary(data []byte) error {
+	*g = Grant{}
+	return json.Unmarshal(data, g)
+}
