@@ -3,20 +3,19 @@ package auth
 import (
 	"context"
 	"errors"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
 // A Flow has the steps of logging in at one server. It keeps nothing between
 // them that could not be lost. Its methods are safe for concurrent use.
 type Flow struct {
 	config Config
+	http   *guardhttp.Client
 }
 
-// New checks a Config, copies it and returns its Flow. The errors are
-// [*ConfigError].
-func New(c *Config) (*Flow, error) { return nil, errors.New("not implemented") }
-
 // Close closes idle connections. The Flow can still be used.
-func (f *Flow) Close() {}
+func (f *Flow) Close() { f.http.Close() }
 
 // DiscoverOptions tell [Flow.Discover] what is known already.
 type DiscoverOptions struct {

@@ -1,16 +1,30 @@
 // Package guardhttp sends requests to addresses that come from parties that are
 // not trusted: it checks where they lead, at the time of dialling, and bounds what
-// comes back.
+// comes back. It owns no goroutine.
 package guardhttp
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
+	"io"
+	"maps"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	wholeTimeout = 30 * time.Second
+	dialTimeout  = 10 * time.Second
+	maxRedirects = 3
+	maxBody      = 1 << 20
 )
 
 // Options say which addresses are allowed besides https on public networks.
@@ -23,65 +37,221 @@ type Options struct {
 	Networks []netip.Prefix
 	// AllowHTTP allows http for all that may be spoken to.
 	AllowHTTP bool
-	// TLS replaces the TLS configuration.
+	// TLS replaces the TLS configuration. Versions before 1.2 are ruled out in
+	// any case.
 	TLS *tls.Config
 	// Proxy replaces http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Resolver replaces net.DefaultResolver.
+	Resolver *net.Resolver
 }
 
-// A Client sends guarded requests. It is safe for concurrent use.
-type Client struct{ o Options }
+// A Client sends guarded requests. It is safe for concurrent use. Each request
+// ends after 30 seconds, redirects and answer included.
+type Client struct {
+	places  places
+	proxy   func(*http.Request) (*url.URL, error)
+	dialer  net.Dialer
+	get     *http.Transport
+	post    *http.Transport
+	timeout time.Duration
+}
 
 // New returns a Client.
-func New(o Options) *Client { return &Client{o} }
-
-// Close closes idle connections.
-func (c *Client) Close() {}
-
-// Check parses an address that a request could go to and refuses it for what can
-// be seen without resolving it. The error is a *Refusal.
-func (c *Client) Check(raw string) (*url.URL, error) { return nil, errors.New("not implemented") }
-
-// An Answer is a response that was read whole. Its body is JSON, or nil if the
-// response had another content type (only with an error status).
-type Answer struct {
-	Status int
-	Header http.Header
-	Body   []byte
+func New(o Options) *Client {
+	c := &Client{
+		places:  newPlaces(o),
+		proxy:   o.Proxy,
+		dialer:  net.Dialer{Timeout: dialTimeout, Resolver: o.Resolver},
+		timeout: wholeTimeout,
+	}
+	if c.proxy == nil {
+		c.proxy = http.ProxyFromEnvironment
+	}
+	settings := &tls.Config{}
+	if o.TLS != nil {
+		settings = o.TLS.Clone()
+	}
+	settings.MinVersion = max(settings.MinVersion, tls.VersionTLS12)
+	settings.NextProtos = nil
+	c.get = c.newTransport(settings)
+	// A POST has a connection of its own. On one that was idle the server may be
+	// hanging up just now, and whether it has received a refresh token could not
+	// be told.
+	c.post = c.newTransport(settings.Clone())
+	c.post.DisableKeepAlives = true
+	return c
 }
 
-// Get sends a GET. Redirects are followed within the origin.
+func (c *Client) newTransport(settings *tls.Config) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:                  proxyOf,
+		DialContext:            c.dial,
+		TLSClientConfig:        settings,
+		TLSHandshakeTimeout:    dialTimeout,
+		Protocols:              protocols,
+		MaxIdleConns:           8,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        15 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		OnProxyConnectResponse: refusedByProxy,
+	}
+}
+
+// Close closes idle connections. The Client can still be used.
+func (c *Client) Close() {
+	c.get.CloseIdleConnections()
+	c.post.CloseIdleConnections()
+}
+
+// Get sends a GET. Redirects are followed within the origin, three at most. The
+// errors are [*Refusal] and [*Failure].
 func (c *Client) Get(ctx context.Context, to string, header http.Header) (*Answer, error) {
-	return nil, errors.New("not implemented")
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	u, err := c.Check(to)
+	if err != nil {
+		return nil, err
+	}
+	for range maxRedirects + 1 {
+		answer, err := c.once(ctx, c.get, http.MethodGet, u, header, "")
+		if err != nil || !redirects(answer.Status) {
+			return answer, err
+		}
+		if u, err = c.follow(u, answer); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &Failure{Host: u.Host, Status: http.StatusFound, Err: errors.New("redirects more than 3 times")}
 }
 
-// PostForm sends a form. Redirects are errors.
+// PostForm sends a form. Redirects are errors; so is an answer that comes too
+// late. The errors are [*Refusal] and [*Failure].
 func (c *Client) PostForm(ctx context.Context, to string, header http.Header, form url.Values) (*Answer, error) {
-	return nil, errors.New("not implemented")
+	return c.send(ctx, to, header, "application/x-www-form-urlencoded", form.Encode())
 }
 
-// PostJSON sends JSON. Redirects are errors.
+// PostJSON sends JSON. It is like PostForm otherwise.
 func (c *Client) PostJSON(ctx context.Context, to string, header http.Header, body []byte) (*Answer, error) {
-	return nil, errors.New("not implemented")
+	return c.send(ctx, to, header, "application/json", string(body))
 }
 
-// A Refusal reports an address that must not be spoken to. Nothing was sent.
-type Refusal struct {
-	Origin  string // scheme and host, as far as they can be shown
-	Problem string
+func (c *Client) send(ctx context.Context, to string, header http.Header, contentType, body string) (*Answer, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	u, err := c.Check(to)
+	if err != nil {
+		return nil, err
+	}
+	header = maps.Clone(header)
+	if header == nil {
+		header = make(http.Header)
+	}
+	header["Content-Type"] = []string{contentType}
+	answer, err := c.once(ctx, c.post, http.MethodPost, u, header, body)
+	if err != nil {
+		return nil, err
+	}
+	if redirects(answer.Status) {
+		return nil, &Failure{Host: u.Host, Status: answer.Status, Err: errors.New("redirects a POST, which is not followed")}
+	}
+	return answer, nil
 }
 
-func (e *Refusal) Error() string { return fmt.Sprintf("%q refused: %s", e.Origin, e.Problem) }
-
-// A Failure reports a request without a usable answer. It shows nothing of the
-// answer's body, and of the address the host only.
-type Failure struct {
-	Host    string
-	NotSent bool // the request cannot have been received
-	Err     error
+// bounded returns a context that ends after the Client's own time too. Its cause
+// tells the two apart.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.timeout, errTooSlow)
 }
 
-func (e *Failure) Error() string { return e.Host + ": " + e.Err.Error() }
+var errTooSlow = errors.New("no whole answer within 30 seconds")
 
-// Unwrap returns Err.
-func (e *Failure) Unwrap() error { return e.Err }
+// once sends one request and reads the answer.
+func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string) (*Answer, error) {
+	fail := func(sent bool, err error) error {
+		if context.Cause(ctx) == errTooSlow {
+			err = errTooSlow
+		} else if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return failure(to, sent, err)
+	}
+	if ctx.Err() != nil {
+		return nil, fail(false, nil)
+	}
+	// Set by the goroutine that writes the request, too.
+	var connected atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
+	req := &http.Request{
+		Method: method, URL: to, Host: to.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header, len(header)+1),
+	}
+	for name, values := range header {
+		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+	}
+	if req.Header.Get("Accept") == "" {
+		req.Header.Set("Accept", "application/json")
+	}
+	if body != "" {
+		req.Body = io.NopCloser(strings.NewReader(body)) // it cannot be sent twice
+		req.ContentLength = int64(len(body))
+	}
+	by, err := c.proxy(req)
+	if err != nil {
+		return nil, &Failure{Host: to.Host, NotSent: true, Err: errors.New("the proxy's address cannot be used")}
+	}
+	req = req.WithContext(withProxy(traced, by))
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		return nil, fail(connected.Load(), err)
+	}
+	defer resp.Body.Close()
+	answer, err := read(resp)
+	if err != nil {
+		e := fail(true, err)
+		if f := (*Failure)(nil); errors.As(e, &f) {
+			f.Status = resp.StatusCode
+		}
+		return nil, e
+	}
+	return answer, nil
+}
+
+// follow returns where a redirect of a GET leads, if that is the same origin.
+func (c *Client) follow(from *url.URL, a *Answer) (*url.URL, error) {
+	fail := func(problem string) (*url.URL, error) {
+		return nil, &Failure{Host: from.Host, Status: a.Status, Err: errors.New(problem)}
+	}
+	location := a.Header.Get("Location")
+	if location == "" {
+		return fail("redirects to nowhere")
+	}
+	relative, err := url.Parse(location)
+	if err != nil {
+		return fail("redirects to what is no URL")
+	}
+	to := from.ResolveReference(relative)
+	to.Fragment, to.RawFragment = "", ""
+	to, err = c.Check(to.String())
+	if err != nil {
+		return nil, err
+	}
+	if to.Scheme != from.Scheme || !strings.EqualFold(to.Hostname(), from.Hostname()) || portOf(to) != portOf(from) {
+		return fail("redirects to another origin, " + originOf(to) + ", which is not followed")
+	}
+	return to, nil
+}
+
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,310 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+)
+
+// minRSA is the least size of an RSA key that signs (RFC 7518, section 3.3), in
+// bits.
+const minRSA = 2048
+
+// New checks a Config, copies it and returns its Flow. The errors are
+// [*ConfigError].
+func New(c *Config) (*Flow, error) {
+	if c == nil {
+		return nil, &ConfigError{Field: "Config", Problem: "is nil"}
+	}
+	own := c.clone()
+	u, err := url.Parse(own.URL)
+	if own.Server == "" && err == nil {
+		own.Server = u.Host
+	}
+	if own.ClientName == "" {
+		own.ClientName = "MCP client"
+	}
+	guard := guardhttp.New(guardhttp.Options{
+		Trusted:   own.hosts(),
+		Networks:  own.Network.Allow,
+		AllowHTTP: own.Network.AllowHTTP,
+		TLS:       own.Network.TLS,
+		Proxy:     own.Network.Proxy,
+	})
+	check := &configCheck{config: own, guard: guard}
+	check.all()
+	if check.err != nil {
+		return nil, check.err
+	}
+	return &Flow{config: *own, http: guard}, nil
+}
+
+// clone returns a copy that shares nothing with c that can be written.
+func (c *Config) clone() *Config {
+	own := *c
+	own.Client = c.Client.clone()
+	if c.SigningKey != nil {
+		key := *c.SigningKey
+		own.SigningKey = &key
+	}
+	if c.Enterprise != nil {
+		enterprise := *c.Enterprise
+		enterprise.Client = *enterprise.Client.clone()
+		own.Enterprise = &enterprise
+	}
+	own.Scopes = slices.Clone(c.Scopes)
+	own.MaxScopes = slices.Clone(c.MaxScopes)
+	own.Network.Allow = slices.Clone(c.Network.Allow)
+	if c.Network.TLS != nil {
+		own.Network.TLS = c.Network.TLS.Clone()
+	}
+	return &own
+}
+
+func (c *Client) clone() *Client {
+	if c == nil {
+		return nil
+	}
+	own := *c
+	own.RedirectURIs = slices.Clone(c.RedirectURIs)
+	return &own
+}
+
+// hosts returns the hosts that the Config itself names, which may be on private
+// networks.
+func (c *Config) hosts() []string {
+	named := []string{c.URL, c.Issuer}
+	if c.Client != nil {
+		named = append(named, c.Client.Issuer)
+	}
+	if c.Enterprise != nil {
+		named = append(named, c.Enterprise.Issuer, c.Enterprise.TokenEndpoint, c.Enterprise.Client.Issuer)
+	}
+	var hosts []string
+	for _, raw := range named {
+		if u, err := url.Parse(raw); err == nil && u.Host != "" {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts
+}
+
+// A configCheck checks a Config and keeps the first problem.
+type configCheck struct {
+	config *Config
+	guard  *guardhttp.Client
+	err    error
+}
+
+func (k *configCheck) fail(field, format string, a ...any) {
+	if k.err == nil {
+		k.err = &ConfigError{Server: k.config.Server, Field: field, Problem: fmt.Sprintf(format, a...)}
+	}
+}
+
+func (k *configCheck) all() {
+	c := k.config
+	if c.URL == "" {
+		k.fail("URL", "is empty: give the server's MCP endpoint")
+	}
+	address, _, _ := strings.Cut(c.URL, "#") // a fragment is never sent
+	k.address("URL", address)
+	for i, p := range c.Network.Allow {
+		if !p.IsValid() || p.Addr().Is4In6() {
+			k.fail(fmt.Sprintf("Network.Allow[%d]", i), "is no network")
+		}
+	}
+	if c.Issuer != "" {
+		k.issuer("Issuer", c.Issuer)
+	}
+	k.scopes()
+	k.signingKey()
+	if c.Client != nil {
+		k.client("Client", c.Client)
+		if c.Client.Issuer == "" {
+			k.fail("Client.Issuer", "is empty: name the authorization server that has registered the client, so that its credentials go to no other")
+		} else if c.Issuer != "" && c.Issuer != c.Client.Issuer {
+			k.fail("Client.Issuer", "is not Issuer: the client is unknown there")
+		}
+	}
+	if c.ClientMetadataURL != "" {
+		k.metadataURL()
+	}
+	if u, err := url.Parse(c.ClientURI); c.ClientURI != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+		k.fail("ClientURI", "is not an http or https address")
+	}
+	k.grant()
+}
+
+// address checks an address that requests go to.
+func (k *configCheck) address(field, raw string) {
+	if _, err := k.guard.Check(raw); err != nil {
+		k.fail(field, "%s", problemOf(err))
+	}
+}
+
+// issuer checks an issuer identifier (RFC 8414, section 2).
+func (k *configCheck) issuer(field, raw string) {
+	k.address(field, raw)
+	if strings.Contains(raw, "?") {
+		k.fail(field, "has a query, which no issuer has")
+	}
+}
+
+func (k *configCheck) scopes() {
+	for _, list := range []struct {
+		field  string
+		scopes []string
+	}{{"Scopes", k.config.Scopes}, {"MaxScopes", k.config.MaxScopes}} {
+		for _, s := range list.scopes {
+			if !validScope(s) {
+				k.fail(list.field, "has %q, which is not one scope", s)
+			}
+		}
+	}
+	if extra := beyond(k.config.Scopes, k.config.MaxScopes); len(extra) > 0 {
+		k.fail("Scopes", "has %q, which MaxScopes has not", extra)
+	}
+}
+
+func (k *configCheck) client(field string, c *Client) {
+	if c.ID == "" {
+		k.fail(field+".ID", "is empty: give the client_id")
+	}
+	if c.Issuer != "" {
+		k.issuer(field+".Issuer", c.Issuer)
+	}
+	switch c.AuthMethod {
+	case "", "none":
+	case "client_secret_basic", "client_secret_post":
+		if c.Secret == "" {
+			k.fail(field+".Secret", "is empty, but AuthMethod is %s", c.AuthMethod)
+		}
+	case "private_key_jwt":
+		if k.config.SigningKey == nil {
+			k.fail("SigningKey", "is nil, but %s.AuthMethod is private_key_jwt", field)
+		}
+	default:
+		k.fail(field+".AuthMethod", "is %q: it must be none, client_secret_basic, client_secret_post, private_key_jwt or empty", c.AuthMethod)
+	}
+}
+
+// metadataURL checks the address of the program's metadata document (Client ID
+// Metadata Documents, section 3).
+func (k *configCheck) metadataURL() {
+	const field = "ClientMetadataURL"
+	raw := k.config.ClientMetadataURL
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil:
+		k.fail(field, "is not an https address without a user name")
+	case u.Path == "" || u.Path == "/":
+		k.fail(field, "has no path")
+	case strings.Contains(raw, "#"):
+		k.fail(field, "has a fragment")
+	case slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." }):
+		k.fail(field, "has . or .. in its path")
+	}
+}
+
+func (k *configCheck) signingKey() {
+	key := k.config.SigningKey
+	if key == nil {
+		return
+	}
+	if key.Signer == nil {
+		k.fail("SigningKey.Signer", "is nil")
+		return
+	}
+	algorithms := signingAlgorithms(key.Signer.Public())
+	if len(algorithms) == 0 {
+		k.fail("SigningKey.Signer", "is no RSA key of %d bits or more, no ECDSA key of P-256, P-384 or P-521, and no Ed25519 key", minRSA)
+		return
+	}
+	if key.Algorithm == "" {
+		key.Algorithm = algorithms[0]
+	} else if !slices.Contains(algorithms, key.Algorithm) {
+		k.fail("SigningKey.Algorithm", "is %q, which the key cannot do: it must be one of %q", key.Algorithm, algorithms)
+	}
+}
+
+// signingAlgorithms returns the JWS algorithms of a key, the default first (RFC
+// 7518, section 3.1; RFC 8037; RFC 9864).
+func signingAlgorithms(public any) []string {
+	switch p := public.(type) {
+	case *rsa.PublicKey:
+		if p.N.BitLen() >= minRSA {
+			return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
+		}
+	case *ecdsa.PublicKey:
+		switch p.Curve.Params().BitSize {
+		case 256:
+			return []string{"ES256"}
+		case 384:
+			return []string{"ES384"}
+		case 521:
+			return []string{"ES512"}
+		}
+	case ed25519.PublicKey:
+		return []string{"EdDSA", "Ed25519"}
+	}
+	return nil
+}
+
+// grant checks what the grant type needs, and what only another one uses.
+func (k *configCheck) grant() {
+	c := k.config
+	if c.Grant < AuthorizationCode || c.Grant > WorkloadIdentity {
+		k.fail("Grant", "is no grant type")
+	}
+	if c.Grant == ClientCredentials {
+		switch {
+		case c.Client == nil:
+			k.fail("Client", "is nil, but Grant is ClientCredentials")
+		case c.Client.Secret == "" && c.SigningKey == nil:
+			k.fail("Client.Secret", "is empty and SigningKey is nil, but Grant is ClientCredentials")
+		}
+	}
+	if c.Enterprise != nil && c.Grant != EnterpriseManaged {
+		k.fail("Enterprise", "is set, but Grant is not EnterpriseManaged")
+	}
+	if c.Grant == EnterpriseManaged {
+		k.enterprise()
+	}
+	if c.Assertion != nil && c.Grant != WorkloadIdentity {
+		k.fail("Assertion", "is set, but Grant is not WorkloadIdentity")
+	}
+	if c.Assertion == nil && c.Grant == WorkloadIdentity {
+		k.fail("Assertion", "is nil, but Grant is WorkloadIdentity")
+	}
+}
+
+func (k *configCheck) enterprise() {
+	e := k.config.Enterprise
+	if e == nil {
+		k.fail("Enterprise", "is nil, but Grant is EnterpriseManaged")
+		return
+	}
+	if e.Issuer == "" && e.TokenEndpoint == "" {
+		k.fail("Enterprise.Issuer", "is empty: name the identity provider")
+	}
+	if e.Issuer != "" {
+		k.issuer("Enterprise.Issuer", e.Issuer)
+	}
+	if e.TokenEndpoint != "" {
+		k.address("Enterprise.TokenEndpoint", e.TokenEndpoint)
+	}
+	k.client("Enterprise.Client", &e.Client)
+	if e.Client.Issuer != "" && e.Issuer != "" && e.Client.Issuer != e.Issuer {
+		k.fail("Enterprise.Client.Issuer", "is not Enterprise.Issuer: the client is unknown there")
+	}
+	if e.SubjectToken == nil {
+		k.fail("Enterprise.SubjectToken", "is nil")
+	}
+}

@@ -1,0 +1,320 @@
+package guardhttp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// local returns a Client for a configuration that names this machine.
+func local(t testing.TB, o Options) *Client {
+	o.Trusted = append(o.Trusted, "127.0.0.1")
+	c := New(o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serve starts a server and returns its address.
+func serve(t testing.TB, h http.HandlerFunc) string {
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func answerJSON(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+func wantFailure(t testing.TB, err error, text string) *Failure {
+	t.Helper()
+	var f *Failure
+	if !errors.As(err, &f) {
+		t.Fatalf("error is %T %v, want a *Failure", err, err)
+	}
+	if !strings.Contains(f.Error(), text) {
+		t.Errorf("error %q, want one with %q", f, text)
+	}
+	return f
+}
+
+func TestGet(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.Header.Get("Accept") != "application/json" || r.Header.Get("MCP-Protocol-Version") != "x" {
+			t.Errorf("received %s with %v", r.Method, r.Header)
+		}
+		w.Header().Set("DPoP-Nonce", "n")
+		answerJSON(w, 200, `{"a":1}`)
+	})
+	a, err := local(t, Options{}).Get(t.Context(), at+"/x?y=z", http.Header{"mcp-protocol-version": {"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Status != 200 || string(a.Body) != `{"a":1}` || a.Header.Get("DPoP-Nonce") != "n" {
+		t.Errorf("answer %+v", a)
+	}
+}
+
+func TestPost(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		answerJSON(w, 400, fmt.Sprintf(`{"method":%q,"type":%q,"body":%q,"close":%v}`, r.Method, r.Header.Get("Content-Type"), body, r.Close))
+	})
+	c := local(t, Options{})
+	header := http.Header{"Dpop": {"proof"}}
+	form, err := c.PostForm(t.Context(), at, header, url.Values{"a": {"b c"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(form.Body), `{"method":"POST","type":"application/x-www-form-urlencoded","body":"a=b+c","close":true}`; got != want {
+		t.Errorf("the server saw %s, want %s", got, want)
+	}
+	plain, err := c.PostJSON(t.Context(), at, nil, []byte(`[1]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(plain.Body), `{"method":"POST","type":"application/json","body":"[1]","close":true}`; got != want {
+		t.Errorf("the server saw %s, want %s", got, want)
+	}
+	if len(header) != 1 {
+		t.Errorf("the caller's header was changed to %v", header)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	big, _ := json.Marshal(strings.Repeat("x", maxBody))
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	_, _ = z.Write(bytes.Repeat([]byte(" "), 50<<20))
+	_ = z.Close()
+	var packed bytes.Buffer
+	z = gzip.NewWriter(&packed)
+	_, _ = io.WriteString(z, `{"b":2}`)
+	_ = z.Close()
+	for _, test := range []struct {
+		name     string
+		status   int
+		kind     string
+		encoding string
+		body     []byte
+		want     string // the body
+		err      string
+	}{
+		{name: "json", status: 200, kind: "application/json; charset=utf-8", body: []byte(`{}`), want: `{}`},
+		{name: "suffix", status: 201, kind: "application/oauth+json", body: []byte(`{}`), want: `{}`},
+		{name: "gzip", status: 200, kind: "application/json", encoding: "gzip", body: packed.Bytes(), want: `{"b":2}`},
+		{name: "refusal", status: 401, kind: "application/json", body: []byte(`{"error":"x"}`), want: `{"error":"x"}`},
+		{name: "refusal in HTML", status: 403, kind: "text/html", body: []byte(`<secret>`)},
+		{name: "nothing", status: 200},
+		{name: "HTML", status: 200, kind: "text/html", body: []byte(`<secret>`), err: `"text/html"`},
+		{name: "no type", status: 200, kind: " ", body: []byte(`{"secret":1}`), err: "no content type"},
+		{name: "odd type", status: 200, kind: "application/" + strings.Repeat("secret", 20), body: []byte(`{}`), err: "not JSON"},
+		{name: "suffix of text", status: 200, kind: "text/x+json", body: []byte(`{}`), err: "content type"},
+		{name: "encoding", status: 200, kind: "application/json", encoding: "br", body: []byte(`secret`), err: "compressed"},
+		{name: "large", status: 200, kind: "application/json", body: big, err: "1 MiB"},
+		{name: "large refusal", status: 400, kind: "application/json", body: big, err: "1 MiB"},
+		{name: "bomb", status: 200, kind: "application/json", encoding: "gzip", body: bomb.Bytes(), err: "1 MiB"},
+		{name: "broken gzip", status: 200, kind: "application/json", encoding: "gzip", body: []byte(`secret`), err: "hung up"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if test.kind != "" {
+					w.Header().Set("Content-Type", test.kind)
+				}
+				if test.encoding != "" {
+					w.Header().Set("Content-Encoding", test.encoding)
+				}
+				w.WriteHeader(test.status)
+				_, _ = w.Write(test.body)
+			})
+			a, err := local(t, Options{}).PostForm(t.Context(), at+"/p?q=secret", nil, nil)
+			if test.err != "" {
+				f := wantFailure(t, err, test.err)
+				if f.Status != test.status || f.NotSent {
+					t.Errorf("failure %+v", f)
+				}
+				if strings.Contains(err.Error(), "secret") {
+					t.Errorf("%q shows the answer or the query", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Status != test.status || string(a.Body) != test.want {
+				t.Errorf("answer %d %q, want %d %q", a.Status, a.Body, test.status, test.want)
+			}
+		})
+	}
+}
+
+// A server that is not one, with a secret in what it sends.
+func TestBrokenAnswersAreNotShown(t *testing.T) {
+	for _, raw := range []string{
+		"secret\r\n\r\n",
+		"HTTP/1.1 secret\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nsecret\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: secret\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: secret\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\nsecret",
+		"",
+	} {
+		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(conn, raw)
+			_ = conn.Close()
+		})
+		_, err := local(t, Options{}).PostForm(t.Context(), at, nil, nil)
+		if f := wantFailure(t, err, ""); f.NotSent {
+			t.Errorf("%q: not sent, but it was", raw)
+		}
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			if strings.Contains(e.Error(), "secret") {
+				t.Errorf("%q: %q shows the answer", raw, e)
+			}
+		}
+	}
+}
+
+func TestNotSent(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	closed := s.URL
+	s.Close()
+	c := local(t, Options{})
+	_, err := c.PostForm(t.Context(), closed, nil, nil)
+	if f := wantFailure(t, err, "refused"); !f.NotSent {
+		t.Error("nobody listens, but it was sent")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = c.PostForm(ctx, closed, nil, nil)
+	if f := wantFailure(t, err, "canceled"); !f.NotSent || !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+}
+
+func TestContextEndsWhileAnswered(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		cancel(errors.New("the caller's own cause"))
+		<-r.Context().Done()
+	})
+	_, err := local(t, Options{}).PostForm(ctx, at, nil, nil)
+	if f := wantFailure(t, err, "canceled"); f.NotSent || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v; not sent: %v", err, f.NotSent)
+	}
+}
+
+func TestWholeTimeout(t *testing.T) {
+	for _, stage := range []string{"header", "body"} {
+		t.Run(stage, func(t *testing.T) {
+			at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if stage == "body" {
+					answerJSON(w, 200, "{")
+					w.(http.Flusher).Flush()
+				}
+				<-r.Context().Done()
+			})
+			c := local(t, Options{})
+			c.timeout /= 300
+			_, err := c.PostForm(t.Context(), at, nil, nil)
+			wantFailure(t, err, "30 seconds")
+			if errors.Is(err, context.DeadlineExceeded) {
+				t.Error("it looks as if the caller's context had ended")
+			}
+		})
+	}
+}
+
+func TestTLS(t *testing.T) {
+	newServer := func(version uint16) *httptest.Server {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(w, 200, `{}`) }))
+		s.TLS = &tls.Config{MaxVersion: version}
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s
+	}
+	s := newServer(0)
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	mine := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10}
+	if _, err := local(t, Options{TLS: mine}).Get(t.Context(), s.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := local(t, Options{}).Get(t.Context(), s.URL, nil)
+	if f := wantFailure(t, err, "unknown authority"); !f.NotSent {
+		t.Error("sent without a certificate")
+	}
+	_, err = local(t, Options{TLS: mine}).Get(t.Context(), newServer(tls.VersionTLS11).URL, nil)
+	if f := wantFailure(t, err, "TLS"); !f.NotSent {
+		t.Error("sent by TLS 1.1")
+	}
+	if mine.MinVersion != tls.VersionTLS10 || mine.NextProtos != nil {
+		t.Error("the caller's TLS configuration was changed")
+	}
+	_, err = local(t, Options{TLS: mine}).Get(t.Context(), "https://localhost:"+s.Listener.Addr().String()[len("127.0.0.1:"):], nil)
+	wantFailure(t, err, "another name")
+}
+
+func TestProxy(t *testing.T) {
+	var asked, through atomic.Int32
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		through.Add(1)
+		if r.Method == http.MethodConnect {
+			http.Error(w, "secret", http.StatusForbidden)
+			return
+		}
+		answerJSON(w, 200, fmt.Sprintf(`{"host":%q}`, r.Host))
+	})
+	c := New(Options{AllowHTTP: true, Proxy: func(*http.Request) (*url.URL, error) {
+		asked.Add(1)
+		return url.Parse(proxy)
+	}})
+	t.Cleanup(c.Close)
+	// The proxy itself is on this machine, which only the configuration may say.
+	a, err := c.Get(t.Context(), "http://mcp.example/x", nil)
+	if err != nil || string(a.Body) != `{"host":"mcp.example"}` {
+		t.Fatalf("answer %+v, %v", a, err)
+	}
+	_, err = c.PostForm(t.Context(), "https://mcp.example/x", nil, nil)
+	if f := wantFailure(t, err, "proxy refuses the connection: HTTP status 403"); !f.NotSent {
+		t.Error("sent, although the proxy refused")
+	}
+	if asked.Load() != 2 || through.Load() != 2 {
+		t.Errorf("%d questions for the proxy and %d requests through it, want 2 each", asked.Load(), through.Load())
+	}
+	// Addresses that can be seen are checked all the same.
+	for _, to := range []string{"http://169.254.169.254/", "https://10.0.0.1/", "https://localhost/", proxy} {
+		var refused *Refusal
+		if _, err := c.Get(t.Context(), to, nil); !errors.As(err, &refused) {
+			t.Errorf("%s: %v, want a *Refusal", to, err)
+		}
+	}
+	if through.Load() != 2 {
+		t.Error("a refused request went to the proxy")
+	}
+	broken := New(Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, errors.New("http://user:secret@proxy") }})
+	_, err = broken.Get(t.Context(), "https://mcp.example/", nil)
+	if wantFailure(t, err, "proxy"); strings.Contains(err.Error(), "secret") {
+		t.Errorf("%q shows the proxy's password", err)
+	}
+}

@@ -1,0 +1,98 @@
+package guardhttp
+
+import "net/netip"
+
+// A kind is what an address is for.
+type kind int
+
+const (
+	public   kind = iota
+	private       // RFC 1918, RFC 4193, RFC 6598
+	loopback      // this machine
+	special       // the rest: link-local, metadata services, documentation, multicast, tunnels, reserved
+)
+
+func (k kind) String() string {
+	switch k {
+	case public:
+		return "a public address"
+	case private:
+		return "a private network"
+	case loopback:
+		return "this machine"
+	}
+	return "an address for special purposes"
+}
+
+// kindOf returns the kind of an address. Of version 6 only what is assigned to
+// the public is public; where an address has one of version 4 in it that the
+// packets go to, that decides.
+func kindOf(a netip.Addr) kind {
+	a = a.Unmap()
+	switch {
+	case !a.IsValid():
+		return special
+	case a.IsLoopback():
+		return loopback
+	case isMetadata(a):
+		return special
+	case a.Is4():
+		return kindOf4(a)
+	case within(a, "64:ff9b::/96"): // NAT64: how networks without version 4 reach it
+		b := a.As16()
+		return kindOf(netip.AddrFrom4([4]byte(b[12:])))
+	case within(a, "fc00::/7"):
+		return private
+	case !within(a, "2000::/3"):
+		return special
+	case within(a,
+		"2001::/23",     // protocol assignments, with Teredo and ORCHID
+		"2001:db8::/32", // documentation
+		"2002::/16",     // 6to4
+		"3ffe::/16",     // 6bone
+		"3fff::/20",     // documentation
+	):
+		return special
+	}
+	return public
+}
+
+func kindOf4(a netip.Addr) kind {
+	switch {
+	case within(a, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"):
+		return private
+	case within(a,
+		"0.0.0.0/8",       // this network
+		"169.254.0.0/16",  // link-local
+		"192.0.0.0/24",    // protocol assignments
+		"192.0.2.0/24",    // documentation
+		"192.88.99.0/24",  // relays of 6to4
+		"198.18.0.0/15",   // benchmarks
+		"198.51.100.0/24", // documentation
+		"203.0.113.0/24",  // documentation
+		"224.0.0.0/3",     // multicast, reserved, broadcast
+	):
+		return special
+	}
+	return public
+}
+
+// isMetadata reports whether an address outside of the special networks is where
+// a cloud gives credentials to its machines.
+func isMetadata(a netip.Addr) bool {
+	return within(a,
+		"100.100.100.200/32", // Alibaba
+		"168.63.129.16/32",   // Azure
+		"fd00:ec2::/32",      // Amazon
+		"fd20:ce::254/128",   // Google
+	)
+}
+
+func within(a netip.Addr, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if netip.MustParsePrefix(p).Contains(a) {
+			return true
+		}
+	}
+	return false
+}
