@@ -214,7 +214,13 @@ func contentDigest(body []byte) string {
 //
 // The errors are [*ProofError]; header is then as it was.
 func (g *Grant) Authorize(header http.Header, method, target string, body []byte, nonce string) error {
-	fail := func(err error) error { return &ProofError{Server: hostOf(g.Authority.Resource), Err: err} }
+	fail := func(err error) error {
+		e := &ProofError{Err: err}
+		if u, err := url.Parse(g.Authority.Resource); err == nil {
+			e.Server = u.Host
+		}
+		return e
+	}
 	switch {
 	case header == nil:
 		return fail(errors.New("the request has no header"))
@@ -237,13 +243,4 @@ func (g *Grant) Authorize(header http.Header, method, target string, body []byte
 	header.Set("DPoP", text)
 	header.Set("Authorization", "DPoP "+g.Token.Access.Reveal())
 	return nil
-}
-
-// hostOf returns the host of an address, and nothing of what follows it.
-func hostOf(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }
