@@ -60,7 +60,8 @@ func ParsePrivateKey(text []byte) (crypto.Signer, error) {
 	}
 }
 
-// An algorithm is one of JSON Web Signature (RFC 7518, section 3.1; RFC 8037).
+// An algorithm is one of JSON Web Signature (RFC 7518, section 3.1; RFC
+// 8037; RFC 9864).
 type algorithm struct {
 	name string
 	hash crypto.Hash // 0: the message itself is signed
@@ -82,11 +83,12 @@ func algorithms() []algorithm {
 		{name: "ES384", hash: crypto.SHA384, kind: "ECDSA", bits: 384},
 		{name: "ES512", hash: crypto.SHA512, kind: "ECDSA", bits: 521},
 		{name: "EdDSA", kind: "Ed25519"},
+		{name: "Ed25519", kind: "Ed25519"},
 	}
 }
 
-// minRSA is the least size of RSA keys in bits (RFC 7518, section 3.3).
-const minRSA = 2048
+// leastRSA is the least size of RSA keys in bits (RFC 7518, section 3.3).
+const leastRSA = 2048
 
 // algorithmOf returns the algorithm called name, or that which fits the key if
 // name is empty. The errors go on after the name of a key.
@@ -125,8 +127,8 @@ func examineKey(signer crypto.Signer) (kind string, bits int, err error) {
 	}
 	switch key := signer.Public().(type) {
 	case *rsa.PublicKey:
-		if key.N == nil || key.N.BitLen() < minRSA {
-			return "", 0, fmt.Errorf("it is an RSA key of less than %d bits", minRSA)
+		if key.N == nil || key.N.BitLen() < leastRSA {
+			return "", 0, fmt.Errorf("it is an RSA key of less than %d bits", leastRSA)
 		}
 		return "RSA", 0, nil
 	case *ecdsa.PublicKey:

@@ -105,7 +105,7 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 		err = verify(sum384[:], 48)
 	case "ES512":
 		err = verify(sum512[:], 66)
-	case "EdDSA":
+	case "EdDSA", "Ed25519":
 		if !ed25519.Verify(public.(ed25519.PublicKey), input, signature) {
 			err = errors.New("wrong signature")
 		}
@@ -136,6 +136,7 @@ func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 		{p521, "", "ES512"},
 		{ed25519Key(t), "", "EdDSA"},
 		{ed25519Key(t), "EdDSA", "EdDSA"},
+		{ed25519Key(t), "Ed25519", "Ed25519"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			k := &SigningKey{Signer: test.signer, ID: "key 1", Algorithm: test.asked}
