@@ -1,0 +1,195 @@
+package authtest_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+const (
+	redirectURI = "http://127.0.0.1:9999/callback"
+	verifier    = "a-code-verifier-that-is-long-enough-to-be-one-43"
+)
+
+// An app is a client of a server, with nothing but net/http.
+type app struct {
+	t        *testing.T
+	server   *authtest.Server
+	id       string
+	secret   string
+	resource string
+}
+
+// echo tells what a handler is told.
+func echo() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Header.Get("Authtest-User")+" "+r.Header.Get("Authtest-Scope"))
+	})
+}
+
+func newApp(t *testing.T, s *authtest.Server, r *authtest.Resource) *app {
+	t.Helper()
+	a := &app{t: t, server: s}
+	if r != nil {
+		a.resource = r.URL
+	}
+	status, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"none","grant_types":["authorization_code","refresh_token"]}`)
+	if status != http.StatusCreated {
+		t.Fatalf("registration: %d %v", status, answer)
+	}
+	a.id = answer["client_id"].(string)
+	return a
+}
+
+func (a *app) register(document string) (int, map[string]any) {
+	a.t.Helper()
+	response, err := a.server.Client().Post(a.server.URL(authtest.RegistrationEndpoint), "application/json", strings.NewReader(document))
+	return a.read(response, err)
+}
+
+func (a *app) get(address string) (int, map[string]any) {
+	a.t.Helper()
+	response, err := a.server.Client().Get(address)
+	return a.read(response, err)
+}
+
+func (a *app) read(response *http.Response, err error) (int, map[string]any) {
+	a.t.Helper()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer map[string]any
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	_ = json.Unmarshal(data, &answer)
+	return response.StatusCode, answer
+}
+
+// query returns a right authorization request, with changes.
+func (a *app) query(changes ...string) url.Values {
+	sum := sha256.Sum256([]byte(verifier))
+	q := url.Values{
+		"response_type":         {"code"},
+		"client_id":             {a.id},
+		"redirect_uri":          {redirectURI},
+		"state":                 {"some-state"},
+		"scope":                 {"read write"},
+		"code_challenge":        {base64.RawURLEncoding.EncodeToString(sum[:])},
+		"code_challenge_method": {"S256"},
+	}
+	if a.resource != "" {
+		q.Set("resource", a.resource)
+	}
+	return changed(q, changes)
+}
+
+// changed applies pairs of names and values; an empty value removes.
+func changed(v url.Values, changes []string) url.Values {
+	for i := 0; i < len(changes); i += 2 {
+		if changes[i+1] == "" {
+			v.Del(changes[i])
+		} else {
+			v.Set(changes[i], changes[i+1])
+		}
+	}
+	return v
+}
+
+// approve returns what comes back to the redirect URI.
+func (a *app) approve(changes ...string) url.Values {
+	a.t.Helper()
+	callback, err := a.server.Approve(context.Background(), a.server.URL(authtest.AuthorizationEndpoint)+"?"+a.query(changes...).Encode())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	u, err := url.Parse(callback)
+	if err != nil || !strings.HasPrefix(callback, redirectURI+"?") {
+		a.t.Fatalf("sent back to %q", callback)
+	}
+	return u.Query()
+}
+
+// token sends a token request.
+func (a *app) token(changes ...string) (int, map[string]any) {
+	a.t.Helper()
+	form := url.Values{"client_id": {a.id}}
+	if a.resource != "" {
+		form.Set("resource", a.resource)
+	}
+	return a.post(authtest.TokenEndpoint, changed(form, changes))
+}
+
+func (a *app) post(e authtest.Endpoint, form url.Values) (int, map[string]any) {
+	a.t.Helper()
+	response, err := a.server.Client().PostForm(a.server.URL(e), form)
+	return a.read(response, err)
+}
+
+func (a *app) exchange(code string, changes ...string) (int, map[string]any) {
+	a.t.Helper()
+	return a.token(append([]string{
+		"grant_type", "authorization_code", "code", code, "redirect_uri", redirectURI, "code_verifier", verifier,
+	}, changes...)...)
+}
+
+func (a *app) refresh(token string, changes ...string) (int, map[string]any) {
+	a.t.Helper()
+	return a.token(append([]string{"grant_type", "refresh_token", "refresh_token", token}, changes...)...)
+}
+
+// login returns an access and a refresh token.
+func (a *app) login(changes ...string) (access, refresh string) {
+	a.t.Helper()
+	status, answer := a.exchange(a.approve(changes...).Get("code"))
+	if status != http.StatusOK {
+		a.t.Fatalf("exchange: %d %v", status, answer)
+	}
+	refresh, _ = answer["refresh_token"].(string)
+	return answer["access_token"].(string), refresh
+}
+
+// call calls the resource.
+func (a *app) call(access string) *http.Response {
+	a.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, a.resource, strings.NewReader(`{}`))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if access != "" {
+		r.Header.Set("Authorization", "Bearer "+access)
+	}
+	response, err := a.server.Client().Do(r)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+func (a *app) wantCall(access string, status int) {
+	a.t.Helper()
+	if got := a.call(access).StatusCode; got != status {
+		a.t.Errorf("the resource answers %d, want %d", got, status)
+	}
+}
+
+// want checks the answer to a request that is refused.
+func (a *app) want(code string) func(status int, answer map[string]any) {
+	return func(status int, answer map[string]any) {
+		a.t.Helper()
+		if answer["error"] != code || status/100 != 4 {
+			a.t.Errorf("answer %d %v, want error %s", status, answer, code)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package authtest_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+func TestLogin(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	r := s.Protect(echo(), nil)
+	a := newApp(t, s, r)
+
+	challenge := a.call("")
+	if got, want := challenge.Header.Get("WWW-Authenticate"), `Bearer resource_metadata="`+r.MetadataURL()+`"`; challenge.StatusCode != 401 || got != want {
+		t.Errorf("challenge %d %s, want %s", challenge.StatusCode, got, want)
+	}
+	_, about := a.get(r.MetadataURL())
+	if about["resource"] != r.URL || about["authorization_servers"].([]any)[0] != s.Issuer {
+		t.Errorf("resource metadata %v", about)
+	}
+	_, metadata := a.get(s.Issuer + "/.well-known/oauth-authorization-server")
+	if metadata["issuer"] != s.Issuer || metadata["token_endpoint"] != s.URL(authtest.TokenEndpoint) {
+		t.Errorf("metadata %v", metadata)
+	}
+
+	response := a.approve()
+	if response.Get("state") != "some-state" || response.Get("iss") != s.Issuer {
+		t.Errorf("authorization response %v", response)
+	}
+	status, answer := a.exchange(response.Get("code"))
+	if status != 200 || answer["token_type"] != "Bearer" || answer["scope"] != "read write" || answer["expires_in"] != 3600.0 {
+		t.Errorf("answer %d %v", status, answer)
+	}
+	access := answer["access_token"].(string)
+	body, _ := io.ReadAll(a.call(access).Body)
+	if string(body) != "user read write" {
+		t.Errorf("the handler sees %q", body)
+	}
+	a.wantCall("access-made-up", 401)
+	if got := s.Granted("authorization_code"); got != 1 {
+		t.Errorf("%d grants", got)
+	}
+	f, ok := s.Family(access)
+	if !ok || f.User != "user" || f.Resource != r.URL || f.ClientID != a.id || f.Number != 1 {
+		t.Errorf("family %+v", f)
+	}
+	for _, secret := range []string{access, response.Get("code"), verifier, answer["refresh_token"].(string)} {
+		if !slices.Contains(s.Secrets(), secret) {
+			t.Errorf("%q is not among the secrets", secret)
+		}
+	}
+}
+
+// Each thing that can be wrong with a login is refused.
+func TestLoginWrong(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{Scopes: []string{"read", "write"}})
+	r := s.Protect(echo(), nil)
+	a := newApp(t, s, r)
+	b := newApp(t, s, r)
+	for _, c := range []struct {
+		change []string
+		code   string
+	}{
+		{[]string{"response_type", "token"}, "unsupported_response_type"},
+		{[]string{"code_challenge", ""}, "invalid_request"},
+		{[]string{"code_challenge_method", "plain"}, "invalid_request"},
+		{[]string{"resource", ""}, "invalid_target"},
+		{[]string{"resource", "relative"}, "invalid_target"},
+		{[]string{"resource", r.URL + "#x"}, "invalid_target"},
+		{[]string{"scope", "other"}, "invalid_scope"},
+	} {
+		response := a.approve(c.change...)
+		if response.Get("error") != c.code || response.Get("iss") != s.Issuer || response.Has("code") {
+			t.Errorf("%q: response %v, want %s", c.change, response, c.code)
+		}
+	}
+	for _, change := range [][]string{{"redirect_uri", "http://127.0.0.1:1/other"}, {"client_id", "unknown"}} {
+		address := s.URL(authtest.AuthorizationEndpoint) + "?" + a.query(change...).Encode()
+		if callback, err := s.Approve(context.Background(), address); err == nil {
+			t.Errorf("%q: sent to %q", change, callback)
+		}
+	}
+	for _, c := range []struct {
+		change []string
+		code   string
+	}{
+		{[]string{"code", "code-unknown"}, "invalid_grant"},
+		{[]string{"code_verifier", "another-verifier-of-the-same-length-as-the-first"}, "invalid_grant"},
+		{[]string{"code_verifier", ""}, "invalid_grant"},
+		{[]string{"redirect_uri", ""}, "invalid_grant"},
+		{[]string{"client_id", b.id}, "invalid_grant"},
+		{[]string{"client_id", "unknown"}, "invalid_client"},
+		{[]string{"resource", ""}, "invalid_target"},
+		{[]string{"resource", "https://other.example/mcp"}, "invalid_target"},
+		{[]string{"grant_type", "password"}, "unauthorized_client"},
+	} {
+		a.want(c.code)(a.exchange(a.approve().Get("code"), c.change...))
+	}
+	if n := len(s.Families()); n != 0 {
+		t.Errorf("%d logins", n)
+	}
+}
+
+func TestDeny(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	callback, err := s.Deny(context.Background(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode())
+	if err != nil || !strings.Contains(callback, "error=access_denied") {
+		t.Errorf("sent to %q, %v", callback, err)
+	}
+}
+
+// A code that is used twice ends what the first use has brought.
+func TestCodeTwice(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	code := a.approve().Get("code")
+	_, answer := a.exchange(code)
+	a.wantCall(answer["access_token"].(string), 200)
+	a.want("invalid_grant")(a.exchange(code))
+	a.wantCall(answer["access_token"].(string), 401)
+}
+
+// A token of one resource does not open another.
+func TestAudience(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	r := s.Protect(echo(), nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	access, _ := a.login()
+	a.wantCall(access, 200)
+	a.resource = r.URL
+	a.wantCall(access, 401)
+	if got := r.Requests()[0]; got.Status != 401 || got.Header.Get("Authorization") != "Bearer "+access {
+		t.Errorf("request %+v", got)
+	}
+}
+
+func TestIss(t *testing.T) {
+	for iss, want := range map[authtest.Iss]struct {
+		got        string
+		advertised bool
+	}{
+		authtest.IssAdvertised:        {"right", true},
+		authtest.IssAbsent:            {"", false},
+		authtest.IssUnadvertised:      {"right", false},
+		authtest.IssWrong:             {authtest.WrongIssuer, true},
+		authtest.IssWrongUnadvertised: {authtest.WrongIssuer, false},
+		authtest.IssMissing:           {"", true},
+	} {
+		s := authtest.NewServer(t, &authtest.Options{Iss: iss})
+		a := newApp(t, s, s.Protect(echo(), nil))
+		if want.got == "right" {
+			want.got = s.Issuer
+		}
+		for _, response := range []url.Values{a.approve(), a.approve("scope", "read", "response_type", "token")} {
+			if response.Get("iss") != want.got {
+				t.Errorf("%d: response %v, want %q", iss, response, want.got)
+			}
+		}
+		_, metadata := a.get(s.URL(authtest.MetadataEndpoint))
+		if advertised := metadata["authorization_response_iss_parameter_supported"] == true; advertised != want.advertised {
+			t.Errorf("%d: advertised %v", iss, advertised)
+		}
+	}
+}
+
+// The metadata is where the options say, and nowhere else.
+func TestPlaces(t *testing.T) {
+	places := func(path string) []string {
+		return []string{
+			"/.well-known/oauth-authorization-server" + path,
+			"/.well-known/openid-configuration" + path,
+			path + "/.well-known/openid-configuration",
+		}
+	}
+	for _, path := range []string{"", "/tenant1"} {
+		for discovery, want := range map[authtest.Discovery]int{
+			authtest.OAuthMetadata: 0, authtest.OpenIDInserted: 1, authtest.OpenIDAppended: 2, authtest.NoMetadata: 3,
+		} {
+			s := authtest.NewServer(t, &authtest.Options{Path: path, Discovery: discovery})
+			a := &app{t: t, server: s}
+			for i, place := range places(path) {
+				status, metadata := a.get(strings.TrimSuffix(s.Issuer, path) + place)
+				found := status == 200 && metadata["issuer"] == s.Issuer
+				if right := i == want || path == "" && want > 0 && want < 3 && i > 0; found != right {
+					t.Errorf("issuer %q, discovery %d: %s answers %d", path, discovery, place, status)
+				}
+			}
+		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{TLS: true})
+	r := s.Protect(echo(), nil)
+	a := newApp(t, s, r)
+	access, _ := a.login()
+	a.wantCall(access, 200)
+	transport := &http.Transport{TLSClientConfig: s.TLS()}
+	defer transport.CloseIdleConnections()
+	for _, address := range []string{s.URL(authtest.MetadataEndpoint), r.MetadataURL()} {
+		response, err := (&http.Client{Transport: transport}).Get(address)
+		if err != nil || !strings.HasPrefix(address, "https://") {
+			t.Fatalf("%s: %v", address, err)
+		}
+		response.Body.Close()
+	}
+}

@@ -1,0 +1,65 @@
+package authtest
+
+import "net/http"
+
+const (
+	wellKnownOAuth  = "/.well-known/oauth-authorization-server"
+	wellKnownOpenID = "/.well-known/openid-configuration"
+)
+
+func (s *Server) metadataPath() string {
+	switch s.options.Discovery {
+	case OpenIDInserted:
+		return wellKnownOpenID + s.options.Path
+	case OpenIDAppended:
+		return s.options.Path + wellKnownOpenID
+	}
+	return wellKnownOAuth + s.options.Path
+}
+
+func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodGet {
+		return &refusal{code: "invalid_request", status: http.StatusMethodNotAllowed, text: "metadata is read with GET"}
+	}
+	writeJSON(w, http.StatusOK, s.metadata())
+	return nil
+}
+
+func (s *Server) metadata() map[string]any {
+	o := &s.options
+	grants := []string{grantCode}
+	if o.Refresh != RefreshNone {
+		grants = append(grants, grantRefresh)
+	}
+	document := map[string]any{
+		"issuer":                                s.Issuer,
+		"authorization_endpoint":                s.URL(AuthorizationEndpoint),
+		"token_endpoint":                        s.URL(TokenEndpoint),
+		"revocation_endpoint":                   s.URL(RevocationEndpoint),
+		"response_types_supported":              []string{"code"},
+		"grant_types_supported":                 grants,
+		"code_challenge_methods_supported":      []string{"S256"},
+		"token_endpoint_auth_methods_supported": []string{authNone, authBasic, authPost},
+	}
+	if !o.NoRegistration {
+		document["registration_endpoint"] = s.URL(RegistrationEndpoint)
+	}
+	if o.Scopes != nil {
+		document["scopes_supported"] = o.Scopes
+	}
+	if o.Documents != nil {
+		document["client_id_metadata_document_supported"] = true
+	}
+	switch o.Iss {
+	case IssAdvertised, IssWrong, IssMissing:
+		document["authorization_response_iss_parameter_supported"] = true
+	}
+	if o.Discovery == OpenIDInserted || o.Discovery == OpenIDAppended {
+		document["subject_types_supported"] = []string{"public"}
+		document["id_token_signing_alg_values_supported"] = []string{"ES256"}
+	}
+	if o.Metadata != nil {
+		o.Metadata(document)
+	}
+	return document
+}

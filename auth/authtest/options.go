@@ -1,0 +1,141 @@
+package authtest
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Options say what kind of authorization server a [Server] is. The zero value is
+// one that does everything as the MCP specification wants it: metadata of RFC
+// 8414, dynamic registration, PKCE, resource parameters, its name in responses,
+// and refresh tokens that can be used once.
+type Options struct {
+	// TLS serves over https, with a certificate that Server.Client trusts.
+	TLS bool
+	// Path is the path of the issuer, such as "/tenant1". Default: none.
+	Path string
+	// Discovery is where the metadata is.
+	Discovery Discovery
+	// Metadata may alter the metadata before it is sent. It is called for each
+	// request, and must be safe for concurrent use.
+	Metadata func(document map[string]any)
+	// Iss says whether authorization responses name their issuer (RFC 9207).
+	Iss Iss
+	// Resource says what becomes of the resource parameter (RFC 8707).
+	Resource ResourceRule
+
+	// Clients are registered by hand.
+	Clients []Client
+	// Documents returns the Client ID Metadata Document at a client_id that is
+	// an address; see [FetchDocuments]. Nil means that such are not supported.
+	Documents func(ctx context.Context, clientID string) ([]byte, error)
+	// NoRegistration leaves out the registration endpoint.
+	NoRegistration bool
+	// ClientAuth is the token_endpoint_auth_method that clients are registered
+	// with, whatever they ask for. Default: what they ask for.
+	ClientAuth string
+	// SecretLifetime is how long the secrets of registered clients last.
+	// Default: for ever.
+	SecretLifetime time.Duration
+	// AnyLoopbackPort lets redirect URIs at loopback addresses differ in their
+	// ports from those that are registered (RFC 8252, section 7.3).
+	AnyLoopbackPort bool
+
+	// Scopes are all that there are; others are refused, and the metadata lists
+	// them. Nil means any, and no list.
+	Scopes []string
+	// GrantScopes returns what the user grants of what was asked for. Default:
+	// all of it.
+	GrantScopes func(user string, asked []string) []string
+	// TokenLifetime is how long access tokens last. Default: an hour.
+	TokenLifetime time.Duration
+	// Refresh says how refresh tokens are issued.
+	Refresh Refresh
+	// Grace is how long a used refresh token can be used again before that
+	// counts as theft. Default: not at all.
+	Grace time.Duration
+	// Answer may alter the answers to token requests that succeed, before they
+	// are sent. It must be safe for concurrent use.
+	Answer func(r *http.Request, answer map[string]any)
+
+	// LoginPage shows a page that asks for user and password, for tests with a
+	// browser. Without it every authorization request is granted at once.
+	LoginPage bool
+	// Users are the users and passwords that the page takes. Default: any.
+	Users map[string]string
+
+	// Tamper is called before a request is dealt with. If it returns true it
+	// has answered itself. The body of r can be read. It must be safe for
+	// concurrent use.
+	Tamper func(w http.ResponseWriter, r *http.Request) bool
+	// NoRecord keeps no requests and no secrets, only counts: for benchmarks.
+	NoRecord bool
+}
+
+// A Discovery is where an authorization server has its metadata.
+type Discovery int
+
+const (
+	// OAuthMetadata: where RFC 8414 wants it.
+	OAuthMetadata Discovery = iota
+	// OpenIDInserted: at /.well-known/openid-configuration followed by the
+	// issuer's path.
+	OpenIDInserted
+	// OpenIDAppended: at the issuer's path followed by
+	// /.well-known/openid-configuration.
+	OpenIDAppended
+	// NoMetadata: nowhere.
+	NoMetadata
+)
+
+// An Iss says whether authorization responses name their issuer (RFC 9207).
+type Iss int
+
+const (
+	// IssAdvertised: they do, and the metadata says so.
+	IssAdvertised Iss = iota
+	// IssAbsent: they do not, and the metadata says nothing.
+	IssAbsent
+	// IssUnadvertised: they do, and the metadata says nothing.
+	IssUnadvertised
+	// IssWrong: they name another, and the metadata says that they name one.
+	IssWrong
+	// IssWrongUnadvertised: they name another, and the metadata says nothing.
+	IssWrongUnadvertised
+	// IssMissing: they do not, but the metadata says that they do.
+	IssMissing
+)
+
+// WrongIssuer is the issuer that responses name with [IssWrong].
+const WrongIssuer = "https://wrong.example"
+
+// A ResourceRule says what becomes of the resource parameter (RFC 8707).
+type ResourceRule int
+
+const (
+	// ResourceRequired: each authorization and token request needs it.
+	ResourceRequired ResourceRule = iota
+	// ResourceOptional: tokens without it are good for every [Resource].
+	ResourceOptional
+	// ResourceRefused: requests with it are refused, as some identity providers
+	// do; tokens are good for every [Resource].
+	ResourceRefused
+)
+
+// A Refresh says how refresh tokens are issued.
+type Refresh int
+
+const (
+	// RefreshRotated: each can be used once and brings the next one. The second
+	// use of one revokes all tokens of its login.
+	RefreshRotated Refresh = iota
+	// RefreshKept: the first one is good for ever, and answers to it bring no
+	// other.
+	RefreshKept
+	// RefreshOffline: as RefreshRotated, for logins with the scope
+	// offline_access only.
+	RefreshOffline
+	// RefreshNone: there are none.
+	RefreshNone
+)

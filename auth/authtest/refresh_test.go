@@ -1,0 +1,166 @@
+package authtest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+func TestRotation(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	other, _ := a.login()
+	access, first := a.login()
+	status, answer := a.refresh(first)
+	second, _ := answer["refresh_token"].(string)
+	if status != 200 || second == "" || second == first {
+		t.Fatalf("answer %d %v", status, answer)
+	}
+	newest := answer["access_token"].(string)
+	a.wantCall(access, 200)
+	a.wantCall(newest, 200)
+	if f, _ := s.Family(first); f.Refresh != second || f.Access != newest || f.Refreshes != 1 || f.Revoked {
+		t.Errorf("family %+v", f)
+	}
+
+	a.want("invalid_grant")(a.refresh(first)) // the second use
+	if s.Revoked() != 1 {
+		t.Errorf("%d logins revoked", s.Revoked())
+	}
+	a.want("invalid_grant")(a.refresh(second))
+	a.want("invalid_grant")(a.refresh(first))
+	if s.Revoked() != 1 {
+		t.Errorf("%d logins revoked", s.Revoked())
+	}
+	a.wantCall(newest, 401)
+	a.wantCall(other, 200)
+}
+
+func TestRefreshWrong(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	r := s.Protect(echo(), nil)
+	a, b := newApp(t, s, r), newApp(t, s, r)
+	_, refresh := a.login("scope", "read")
+	a.want("invalid_grant")(a.refresh("refresh-unknown"))
+	a.want("invalid_grant")(b.refresh(refresh))
+	a.want("invalid_target")(a.refresh(refresh, "resource", ""))
+	a.want("invalid_target")(a.refresh(refresh, "resource", "https://other.example"))
+	a.want("invalid_scope")(a.refresh(refresh, "scope", "read write"))
+	if status, answer := a.refresh(refresh); status != 200 {
+		t.Errorf("it was used up: %v", answer)
+	}
+}
+
+func TestRefreshKinds(t *testing.T) {
+	for _, c := range []struct {
+		kind          authtest.Refresh
+		scope         string
+		first, second bool
+	}{
+		{authtest.RefreshRotated, "read", true, true},
+		{authtest.RefreshKept, "read", true, false},
+		{authtest.RefreshOffline, "read", false, false},
+		{authtest.RefreshOffline, "read offline_access", true, true},
+		{authtest.RefreshNone, "read", false, false},
+	} {
+		s := authtest.NewServer(t, &authtest.Options{Refresh: c.kind})
+		a := newApp(t, s, s.Protect(echo(), nil))
+		_, refresh := a.login("scope", c.scope)
+		if (refresh != "") != c.first {
+			t.Errorf("%+v: refresh token %q", c, refresh)
+		}
+		for n := range 2 {
+			if refresh == "" {
+				break
+			}
+			status, answer := a.refresh(refresh)
+			next, _ := answer["refresh_token"].(string)
+			if status != 200 || (next != "") != c.second {
+				t.Errorf("%+v: refresh %d: %d %v", c, n, status, answer)
+			}
+			if next != "" {
+				refresh = next
+			}
+		}
+	}
+}
+
+func TestGrace(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{Grace: time.Hour})
+	a := newApp(t, s, s.Protect(echo(), nil))
+	_, refresh := a.login()
+	for range 3 {
+		if status, answer := a.refresh(refresh); status != 200 {
+			t.Errorf("answer %d %v", status, answer)
+		}
+	}
+	if s.Revoked() != 0 {
+		t.Error("revoked")
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	one, refresh := a.login()
+	two, _ := a.login()
+	if !s.Expire(refresh) || s.Expire("unknown") {
+		t.Error("Expire does not know its tokens")
+	}
+	a.wantCall(one, 401)
+	a.wantCall(two, 200)
+	s.ExpireAll()
+	a.wantCall(two, 401)
+	_, answer := a.refresh(refresh)
+	a.wantCall(answer["access_token"].(string), 200)
+	s.EndAll()
+	a.wantCall(answer["access_token"].(string), 401)
+	a.want("invalid_grant")(a.refresh(answer["refresh_token"].(string)))
+	if s.Revoked() != 0 {
+		t.Error("that counts as theft")
+	}
+}
+
+func TestTokenLifetime(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{TokenLifetime: time.Nanosecond})
+	a := newApp(t, s, s.Protect(echo(), nil))
+	access, _ := a.login()
+	a.wantCall(access, 401)
+}
+
+func TestRevocation(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	r := s.Protect(echo(), nil)
+	a, b := newApp(t, s, r), newApp(t, s, r)
+	access, refresh := a.login()
+	revoke := func(a *app, token string) (int, map[string]any) {
+		return a.post(authtest.RevocationEndpoint, map[string][]string{"client_id": {a.id}, "token": {token}})
+	}
+	a.want("invalid_grant")(revoke(b, refresh))
+	a.wantCall(access, 200)
+	revoke(a, access)
+	a.wantCall(access, 401)
+	_, answer := a.refresh(refresh)
+	if status, _ := revoke(a, answer["refresh_token"].(string)); status != 200 {
+		t.Errorf("status %d", status)
+	}
+	a.wantCall(answer["access_token"].(string), 401)
+	if status, _ := revoke(a, "unknown"); status != 200 {
+		t.Errorf("status %d", status)
+	}
+	if f := s.Families()[0]; !f.Ended || f.Revoked {
+		t.Errorf("family %+v", f)
+	}
+}
+
+func TestPurge(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	_, refresh := a.login()
+	s.Purge()
+	a.want("invalid_client")(a.refresh(refresh))
+	if s.Refused("invalid_client") != 1 {
+		t.Errorf("%d refusals", s.Refused("invalid_client"))
+	}
+}

@@ -1,0 +1,146 @@
+package authtest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	grantCode    = "authorization_code"
+	grantRefresh = "refresh_token"
+	formType     = "application/x-www-form-urlencoded"
+)
+
+// serveToken deals with a token request (RFC 6749, section 3.2).
+func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
+	form, err := s.form(r)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token"} {
+		s.records.keep(form.Get(name))
+	}
+	c, err := s.authenticate(r, form)
+	if err != nil {
+		return err
+	}
+	grantType := form.Get("grant_type")
+	if err := c.mayUse(grantType); err != nil {
+		return err
+	}
+	if err := s.checkResource(form); err != nil {
+		return err
+	}
+	var answer map[string]any
+	switch grantType {
+	case grantCode:
+		answer, err = s.exchangeCode(c, form)
+	case grantRefresh:
+		answer, err = s.exchangeRefresh(c, form)
+	default:
+		err = refusef("unsupported_grant_type", "grant_type %q is not supported", grantType)
+	}
+	if err != nil {
+		return err
+	}
+	if s.options.Answer != nil {
+		s.options.Answer(r, answer)
+	}
+	s.records.grant(grantType)
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// form returns the form of a POST whose parameters stand there once.
+func (s *Server) form(r *http.Request) (url.Values, error) {
+	if r.Method != http.MethodPost {
+		return nil, &refusal{code: "invalid_request", status: http.StatusMethodNotAllowed, text: "want POST"}
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != formType {
+		return nil, refusef("invalid_request", "Content-Type is %q, want %s", kind, formType)
+	}
+	if err := r.ParseForm(); err != nil {
+		return nil, refusef("invalid_request", "the form cannot be read")
+	}
+	for name, values := range r.PostForm {
+		if len(values) > 1 && name != "resource" {
+			return nil, refusef("invalid_request", "parameter %s stands there twice", name)
+		}
+	}
+	return r.PostForm, nil
+}
+
+func (s *Server) exchangeCode(c *client, form url.Values) (map[string]any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.codes[form.Get("code")]
+	switch {
+	case held == nil:
+		return nil, refusef("invalid_grant", "the code is not known")
+	case held.family != nil:
+		held.family.ended = true // RFC 6749, section 4.1.2
+		return nil, refusef("invalid_grant", "the code was used before")
+	case held.client != c.ID:
+		return nil, refusef("invalid_grant", "the code is another client's")
+	case time.Now().After(held.expires):
+		return nil, refusef("invalid_grant", "the code has expired")
+	case held.redirectURI != form.Get("redirect_uri"):
+		return nil, refusef("invalid_grant", "redirect_uri differs from that of the authorization request")
+	case held.grant.resource != form.Get("resource"):
+		return nil, refusef("invalid_target", "resource differs from that of the authorization request")
+	case held.challenge != challengeOf(form.Get("code_verifier")):
+		return nil, refusef("invalid_grant", "code_verifier does not fit the code_challenge")
+	}
+	held.family = s.newFamily(held.grant)
+	return s.issue(held.family, held.grant.scopes), nil
+}
+
+func challengeOf(verifier string) string {
+	sum := sha256.Sum256([]byte(verifier))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func (s *Server) exchangeRefresh(c *client, form url.Values) (map[string]any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.refresh[form.Get("refresh_token")]
+	switch {
+	case held == nil:
+		return nil, refusef("invalid_grant", "the refresh token is not known")
+	case held.family.client != c.ID:
+		return nil, refusef("invalid_grant", "the refresh token is another client's")
+	case held.family.revoked || held.family.ended:
+		return nil, refusef("invalid_grant", "the refresh token was revoked")
+	}
+	f := held.family
+	if resource := form.Get("resource"); f.resource != resource {
+		return nil, refusef("invalid_target", "resource differs from that of the login")
+	}
+	scopes := f.scopes
+	if form.Get("scope") != "" {
+		scopes = strings.Fields(form.Get("scope"))
+		for _, scope := range scopes {
+			if !slices.Contains(f.scopes, scope) {
+				return nil, refusef("invalid_scope", "scope %q was not granted", scope)
+			}
+		}
+	}
+	if s.options.Refresh != RefreshKept {
+		if !held.used.IsZero() && time.Since(held.used) >= s.options.Grace {
+			f.revoked = true
+			s.revoked++
+			return nil, refusef("invalid_grant", "the refresh token was used before: all tokens of its login are revoked")
+		}
+		if held.used.IsZero() {
+			held.used = time.Now()
+		}
+	}
+	f.refreshes++
+	return s.issue(f, scopes), nil
+}
