@@ -2,5 +2,7 @@
 // and revisions. It knows nothing of what the bytes mean; package session seals
 // them before they come here.
 //
-// Package drivertest checks an implementation.
+// [Memory] is the driver that keeps them no longer than the program runs. Package
+// session/filestore keeps them in files. Whoever writes another one, for a
+// database say, has it checked by package session/drivertest.
 package driver

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -12,6 +13,27 @@ var ErrNotFound = errors.New("no such record")
 // ErrConflict reports that a record has another revision than the caller knows.
 var ErrConflict = errors.New("the record was changed by somebody else")
 
+// ErrDamaged reports bytes that are not those that were saved, where no older
+// state is left that is sound. A driver that can tell moves them aside for
+// whoever wants to examine them; from then on there is no such record.
+var ErrDamaged = errors.New("the record is damaged")
+
+// ErrName reports a name that no record can have.
+var ErrName = errors.New("not a name of a record")
+
+// ErrTooLarge reports more than MaxData bytes.
+var ErrTooLarge = errors.New("the record is too large")
+
+// ErrClosed reports a call after Close.
+var ErrClosed = errors.New("the store is closed")
+
+const (
+	// MaxName bounds the name of a record, in bytes.
+	MaxName = 128
+	// MaxData bounds what is kept under one name, in bytes.
+	MaxData = 1 << 20
+)
+
 // A Revision is one state of one record. The zero value means that there is no
 // record.
 type Revision string
@@ -20,29 +42,38 @@ type Revision string
 type Record struct {
 	// Data are the bytes. They belong to who got them.
 	Data []byte
-	// Revision tells them from all other bytes that were ever kept there.
+	// Revision tells them from all other bytes that were ever kept there, also
+	// before the record was deleted.
 	Revision Revision
+	// Restored says that these are not the bytes that were saved last: those
+	// were damaged, and the driver went back to the newest older state that is
+	// sound. It stays until the next Save. What the bytes allow may have been
+	// used up since; a refresh token is an example.
+	Restored bool
 }
 
-// A Store keeps records. Names are 1 to 128 letters a to z, digits, and "-", "_"
-// or "." inside. All methods are safe for concurrent use, also by several
-// processes, return soon after ctx ends, and wrap the errors above.
+// A Store keeps records of at most MaxData bytes. Names are as [CheckName] wants
+// them. All methods are safe for concurrent use, also by several processes. They
+// return soon after ctx ends, and do nothing if it has ended before. Their errors
+// wrap ctx's error or those above, where these fit.
 type Store interface {
-	// Load returns the record of a name, or ErrNotFound.
+	// Load returns the record of a name, or ErrNotFound, or ErrDamaged.
 	Load(ctx context.Context, name string) (Record, error)
 	// Save replaces the record if its revision is still old, and returns the
 	// new revision; otherwise it changes nothing and returns ErrConflict. When
 	// it returns, the record would survive a loss of power, as far as the medium
 	// can promise that. After any other error either the old record or the new
-	// one is kept, never less.
+	// one is kept, never less. It does not keep or change data.
 	Save(ctx context.Context, name string, data []byte, old Revision) (Revision, error)
 	// Delete removes the record if its revision is still old; otherwise it
 	// returns ErrConflict, or ErrNotFound if there is none.
 	Delete(ctx context.Context, name string, old Revision) error
 	// Names yields the names of the records that begin with prefix, in no
-	// order. It ends with the first error.
+	// order, each once. Records that come or go meanwhile may be among them or
+	// not. It ends with the first error. The loop may use the store.
 	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
-	// Close frees what the store holds. Records remain.
+	// Close frees what the store holds. Records remain. Other methods return
+	// ErrClosed from then on. Locks stay until they are unlocked.
 	Close() error
 }
 
@@ -50,6 +81,24 @@ type Store interface {
 type Locker interface {
 	// Lock waits until nobody else holds the lock of a name, or until ctx
 	// ends. Locks end with their process. They are advisory: Save and Delete
-	// do not ask for them.
+	// do not ask for them. A lock may be held for half a minute, and keeps
+	// nobody from other names. Calls of unlock after the first do nothing.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
+}
+
+// CheckName returns an error that wraps ErrName unless name is the name of a
+// record: 1 to MaxName letters a to z, digits, and "-", "_" or "." inside.
+func CheckName(name string) error {
+	if name == "" || len(name) > MaxName {
+		return fmt.Errorf("%w: it has %d bytes, not 1 to %d", ErrName, len(name), MaxName)
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		case (c == '-' || c == '_' || c == '.') && i > 0 && i < len(name)-1:
+		default:
+			return fmt.Errorf("%w: %q", ErrName, name)
+		}
+	}
+	return nil
 }

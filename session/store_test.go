@@ -1,0 +1,358 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// A testKey is 32 times the same letter.
+func testKey(letter string) auth.Secret { return auth.Secret(strings.Repeat(letter, KeySize)) }
+
+func openStore(t testing.TB, d driver.Store, source KeySource) *Store {
+	t.Helper()
+	s, err := NewStore(t.Context(), d, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustSave(t testing.TB, s *Store, name, data string, old version) version {
+	t.Helper()
+	at, err := s.save(t.Context(), name, []byte(data), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// expectData loads a record.
+func expectData(t testing.TB, s *Store, name, want string) version {
+	t.Helper()
+	data, at, err := s.load(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(data) != want {
+		t.Errorf("%s is %q, want %q", name, data, want)
+	}
+	return at
+}
+
+func TestStoreKeepsStates(t *testing.T) {
+	ctx := t.Context()
+	s := Memory()
+	defer s.Close()
+	if _, _, err := s.load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
+		t.Errorf("load of nothing: %v", err)
+	}
+	first := mustSave(t, s, "a", "one", version{})
+	if _, err := s.save(ctx, "a", []byte("two"), version{}); !errors.Is(err, driver.ErrConflict) {
+		t.Errorf("save over an unknown state: %v", err)
+	}
+	second := mustSave(t, s, "a", "two", first)
+	if second.generation != 2 || first.generation != 1 {
+		t.Errorf("generations %d and %d, want 1 and 2", first.generation, second.generation)
+	}
+	if got := expectData(t, s, "a", "two"); got != second {
+		t.Errorf("loaded version %v, saved as %v", got, second)
+	}
+	if err := s.remove(ctx, "a", first); !errors.Is(err, driver.ErrConflict) {
+		t.Errorf("remove of an earlier state: %v", err)
+	}
+	if err := s.remove(ctx, "a", second); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := s.load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
+		t.Errorf("load of a removed record: %v", err)
+	}
+}
+
+func TestStoreNames(t *testing.T) {
+	s := openStore(t, driver.NewMemory(), StaticKey(testKey("k")))
+	defer s.Close()
+	for _, name := range []string{"a.1", "a.2", "b.1"} {
+		mustSave(t, s, name, name, version{})
+	}
+	list := func(prefix string) (names []string) {
+		for name, err := range s.names(t.Context(), prefix) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return names
+	}
+	if got := list(""); !slices.Equal(got, []string{"a.1", "a.2", "b.1"}) {
+		t.Errorf("all names are %q", got)
+	}
+	if got := list("a."); !slices.Equal(got, []string{"a.1", "a.2"}) {
+		t.Errorf("names with a are %q", got)
+	}
+	if got := list(reserved); got != nil {
+		t.Errorf("the store's own names are shown: %q", got)
+	}
+	if _, _, err := s.load(t.Context(), keysRecord); !errors.Is(err, driver.ErrName) {
+		t.Errorf("load of a reserved name: %v", err)
+	}
+	if _, err := s.save(t.Context(), keysRecord, nil, version{}); !errors.Is(err, driver.ErrName) {
+		t.Errorf("save under a reserved name: %v", err)
+	}
+	if err := s.remove(t.Context(), keysRecord, version{}); !errors.Is(err, driver.ErrName) {
+		t.Errorf("remove of a reserved name: %v", err)
+	}
+}
+
+func TestStoreLock(t *testing.T) {
+	s := Memory()
+	defer s.Close()
+	unlock, locked, err := s.lock(t.Context(), "a")
+	if err != nil || !locked {
+		t.Fatalf("lock: %v, %v", locked, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := s.lock(ended, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("second lock: %v", err)
+	}
+	unlock()
+
+	plain := openStore(t, struct{ driver.Store }{driver.NewMemory()}, StaticKey(testKey("k")))
+	defer plain.Close()
+	unlock, locked, err = plain.lock(t.Context(), "a")
+	if err != nil || locked {
+		t.Fatalf("lock of a driver that cannot: %v, %v", locked, err)
+	}
+	unlock()
+}
+
+// sealedRecord returns the bytes that the driver has.
+func sealedRecord(t testing.TB, d driver.Store, name string) driver.Record {
+	t.Helper()
+	r, err := d.Load(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func replace(t testing.TB, d driver.Store, name string, data []byte) {
+	t.Helper()
+	var old driver.Revision
+	if r, err := d.Load(t.Context(), name); err == nil {
+		old = r.Revision
+	}
+	if _, err := d.Save(t.Context(), name, data, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStoreNoticesEveryAlteredByte(t *testing.T) {
+	d := driver.NewMemory()
+	s := openStore(t, d, StaticKey(testKey("k")))
+	defer s.Close()
+	mustSave(t, s, "a", "canary-7Qx", version{})
+	sealed := sealedRecord(t, d, "a").Data
+	if bytes.Contains(sealed, []byte("canary")) {
+		t.Fatal("the record is not sealed")
+	}
+	for i := range sealed {
+		altered := bytes.Clone(sealed)
+		altered[i] ^= 0x10
+		replace(t, d, "a", altered)
+		data, at, err := s.load(t.Context(), "a")
+		var corrupt *CorruptError
+		var key *KeyError
+		if inID := i >= atKey && i < atGeneration; inID && !errors.As(err, &key) || !inID && !errors.As(err, &corrupt) {
+			t.Errorf("byte %d altered: %q, %v", i, data, err)
+		}
+		if at.revision != sealedRecord(t, d, "a").Revision {
+			t.Errorf("byte %d altered: no version to replace it by", i)
+		}
+	}
+	for _, n := range []int{0, 1, sealHeader, len(sealed) - 1} {
+		replace(t, d, "a", sealed[:n])
+		var corrupt *CorruptError
+		if _, _, err := s.load(t.Context(), "a"); !errors.As(err, &corrupt) || corrupt.Name != "a" {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
+	}
+	replace(t, d, "a", sealed)
+	expectData(t, s, "a", "canary-7Qx")
+}
+
+func TestStoreNoticesSwappedRecords(t *testing.T) {
+	d := driver.NewMemory()
+	s := openStore(t, d, StaticKey(testKey("k")))
+	defer s.Close()
+	mustSave(t, s, "alice", "of alice", version{})
+	mustSave(t, s, "bob", "of bob", version{})
+	replace(t, d, "bob", sealedRecord(t, d, "alice").Data)
+	var corrupt *CorruptError
+	if data, _, err := s.load(t.Context(), "bob"); !errors.As(err, &corrupt) {
+		t.Errorf("alice's record as bob's: %q, %v", data, err)
+	}
+	// The check of the keys is sealed for another purpose, under another name.
+	keys := s.keys.Load()
+	replace(t, d, "bob", keys.seal(forCheck, "bob", opened{data: []byte("x")}))
+	if data, _, err := s.load(t.Context(), "bob"); !errors.As(err, &corrupt) {
+		t.Errorf("a check as a record: %q, %v", data, err)
+	}
+}
+
+func TestStoreWrongKey(t *testing.T) {
+	d := driver.NewMemory()
+	s := openStore(t, d, StaticKey(testKey("k")))
+	mustSave(t, s, "a", "x", version{})
+	_, err := NewStore(t.Context(), d, StaticKey(testKey("l")))
+	var key *KeyError
+	if !errors.As(err, &key) || key.Record != "" {
+		t.Errorf("open with another key: %v", err)
+	}
+	for _, source := range []KeySource{
+		nil,
+		StaticKey("short"),
+		StaticKey(testKey("k"), "short"),
+		func(context.Context, []byte) (*SealingKeys, error) { return nil, nil },
+	} {
+		if _, err := NewStore(t.Context(), d, source); !errors.As(err, &key) || strings.Contains(err.Error(), "short") {
+			t.Errorf("open with a useless source: %v", err)
+		}
+	}
+	// Without the record of the keys, a record has to open.
+	if err := d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewStore(t.Context(), d, StaticKey(testKey("l"))); !errors.As(err, &key) {
+		t.Errorf("open with another key and no record of the keys: %v", err)
+	}
+	expectData(t, openStore(t, d, StaticKey(testKey("k"))), "a", "x")
+}
+
+func TestStoreCreatedByMany(t *testing.T) {
+	d := driver.NewMemory()
+	// As with a passphrase, the key depends on the salt.
+	salted := func(_ context.Context, salt []byte) (*SealingKeys, error) {
+		return &SealingKeys{Current: auth.Secret(salt)}, nil
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			s, err := NewStore(t.Context(), d, salted)
+			if err == nil {
+				_, err = s.save(t.Context(), fmt.Sprint("r", i), []byte("x"), version{})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	s := openStore(t, d, salted)
+	for i := range 16 {
+		expectData(t, s, fmt.Sprint("r", i), "x")
+	}
+}
+
+func TestRotate(t *testing.T) {
+	d := driver.NewMemory()
+	s := openStore(t, d, StaticKey(testKey("k")))
+	at := mustSave(t, s, "a", "1", version{})
+	mustSave(t, s, "b", "2", version{})
+
+	both := openStore(t, d, StaticKey(testKey("l"), testKey("k")))
+	expectData(t, both, "a", "1")
+	mustSave(t, both, "b", "3", expectData(t, both, "b", "2"))
+	var key *KeyError
+	if _, err := NewStore(t.Context(), d, StaticKey(testKey("l"))); !errors.As(err, &key) {
+		t.Errorf("the old key was left out before Rotate: %v", err)
+	}
+	if _, _, err := s.load(t.Context(), "b"); !errors.As(err, &key) || key.Record != "b" {
+		t.Errorf("load of a record with a new key: %v", err)
+	}
+	if n, err := both.Rotate(t.Context()); n != 1 || err != nil {
+		t.Errorf("Rotate: %d, %v, want 1 record", n, err)
+	}
+	if n, err := both.Rotate(t.Context()); n != 0 || err != nil {
+		t.Errorf("second Rotate: %d, %v, want 0 records", n, err)
+	}
+	after := openStore(t, d, StaticKey(testKey("l")))
+	if now := expectData(t, after, "a", "1"); now.generation != at.generation || now.revision == at.revision {
+		t.Errorf("version %v became %v: want the same generation", at, now)
+	}
+	expectData(t, after, "b", "3")
+}
+
+// A store that is open while the key is replaced asks for the keys again.
+func TestNewKeyIsTakenUp(t *testing.T) {
+	var mu sync.Mutex
+	now := StaticKey(testKey("k"))
+	source := func(ctx context.Context, salt []byte) (*SealingKeys, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return now(ctx, salt)
+	}
+	d := driver.NewMemory()
+	s, other := openStore(t, d, source), openStore(t, d, source)
+	mustSave(t, s, "a", "1", version{})
+	mu.Lock()
+	now = StaticKey(testKey("l"), testKey("k"))
+	mu.Unlock()
+	if n, err := s.Rotate(t.Context()); n != 1 || err != nil {
+		t.Fatalf("Rotate: %d, %v", n, err)
+	}
+	expectData(t, other, "a", "1")
+}
+
+// restoring says of every record that it was restored, until it is saved.
+type restoring struct{ *driver.Memory }
+
+func (r restoring) Load(ctx context.Context, name string) (driver.Record, error) {
+	record, err := r.Memory.Load(ctx, name)
+	record.Restored = true
+	return record, err
+}
+
+func TestRotateKeepsThatRecordsWereRestored(t *testing.T) {
+	d := driver.NewMemory()
+	mustSave(t, openStore(t, d, StaticKey(testKey("k"))), "a", "1", version{})
+	if _, err := openStore(t, restoring{d}, StaticKey(testKey("l"), testKey("k"))).Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, d, StaticKey(testKey("l")))
+	at := expectData(t, s, "a", "1")
+	if !at.restored {
+		t.Error("the record is no longer known to be restored")
+	}
+	if at = mustSave(t, s, "a", "2", at); at.restored || expectData(t, s, "a", "2").restored {
+		t.Error("a saved record is still known as restored")
+	}
+}
+
+func TestPrintingShowsNoKey(t *testing.T) {
+	s := openStore(t, driver.NewMemory(), StaticKey(testKey("k"), testKey("o")))
+	keys := &SealingKeys{Current: testKey("k"), Old: []auth.Secret{testKey("o")}}
+	k, o := testKey("k").Reveal(), testKey("o").Reveal()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q"} {
+		for _, v := range []any{s, keys, *keys, StaticKey(testKey("k"))} {
+			text := fmt.Sprintf(verb, v)
+			for _, shown := range []string{
+				k, o, fmt.Sprintf("%x", k), strings.Trim(fmt.Sprint([]byte(k[:4])), "[]"), strings.Trim(fmt.Sprint([]byte(o[:4])), "[]"),
+			} {
+				if strings.Contains(text, shown) {
+					t.Errorf("%s of %T shows a key: %s", verb, v, text)
+				}
+			}
+		}
+	}
+}

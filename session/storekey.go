@@ -1,0 +1,218 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// keysRecord is the name of the record that says which keys a store has. It is
+// the only one that is not sealed.
+const keysRecord = reserved + "keys"
+
+// keysFormat is the version of keyInfo.
+const keysFormat = 1
+
+// keyInfo is what keysRecord holds.
+type keyInfo struct {
+	Format int    `json:"format"`
+	Salt   []byte `json:"salt"`
+	// Check is a sealed constant. It is sealed anew by Rotate only: as long as
+	// it is sealed with an old key, records may be.
+	Check []byte `json:"check"`
+}
+
+const (
+	saltSize  = 32
+	checkText = "these are the keys of this store"
+)
+
+// unlock gets the keys of the store, and makes sure that they are the right ones.
+func (s *Store) unlock(ctx context.Context) error {
+	for {
+		info, _, err := s.loadInfo(ctx)
+		if err == nil {
+			s.salt = info.Salt
+			return s.tryKeys(ctx, info)
+		}
+		if !errors.Is(err, driver.ErrNotFound) {
+			return err
+		}
+		err = s.create(ctx)
+		if !errors.Is(err, driver.ErrConflict) {
+			return err
+		}
+		// Somebody else was faster.
+	}
+}
+
+// loadInfo returns what keysRecord holds.
+func (s *Store) loadInfo(ctx context.Context) (*keyInfo, driver.Revision, error) {
+	r, err := s.driver.Load(ctx, keysRecord)
+	if err != nil {
+		return nil, "", wrap(keysRecord, err)
+	}
+	var info keyInfo
+	if err := json.Unmarshal(r.Data, &info); err != nil {
+		return nil, "", &CorruptError{Name: keysRecord, Problem: "it is not JSON"}
+	}
+	if info.Format != keysFormat {
+		return nil, "", &CorruptError{Name: keysRecord, Problem: fmt.Sprintf(
+			"it has format %d, and this program knows only %d", info.Format, keysFormat)}
+	}
+	return &info, r.Revision, nil
+}
+
+// tryKeys gets the keys and opens the check.
+func (s *Store) tryKeys(ctx context.Context, info *keyInfo) error {
+	keys, err := s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	check, err := keys.open(forCheck, keysRecord, info.Check)
+	var unknown *KeyError
+	switch {
+	case errors.As(err, &unknown):
+		return &KeyError{Problem: "the store was sealed with another one; if the key was replaced, return the one before as an old one until Rotate has run"}
+	case err != nil:
+		return err
+	case string(check.data) != checkText:
+		return &CorruptError{Name: keysRecord, Problem: "its check is another one"}
+	}
+	return nil
+}
+
+// create makes the keysRecord of a new store. If records are there without it,
+// the keys have to open them.
+func (s *Store) create(ctx context.Context) error {
+	s.salt = make([]byte, saltSize)
+	_, _ = rand.Read(s.salt) // never fails
+	keys, err := s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.tryRecord(ctx); err != nil {
+		if _, _, now := s.loadInfo(ctx); now == nil {
+			return driver.ErrConflict // it was made meanwhile
+		}
+		return err
+	}
+	at, err := s.saveInfo(ctx, keys, "")
+	if err != nil {
+		return err
+	}
+	// Once more, for drivers that keep older states: without the salt, all that
+	// is sealed with a passphrase would be lost.
+	if _, err = s.saveInfo(ctx, keys, at); errors.Is(err, driver.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// tryRecord opens one record, if there is any.
+func (s *Store) tryRecord(ctx context.Context) error {
+	for name, err := range s.names(ctx, "") {
+		if err != nil {
+			return err
+		}
+		_, _, err := s.load(ctx, name)
+		var unknown *KeyError
+		if errors.As(err, &unknown) {
+			return &KeyError{Record: name, Problem: "it is sealed with another one, and the record that tells which keys the store has is missing"}
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision) (driver.Revision, error) {
+	data, err := json.Marshal(&keyInfo{
+		Format: keysFormat, Salt: s.salt, Check: keys.seal(forCheck, keysRecord, opened{data: []byte(checkText)}),
+	})
+	if err != nil {
+		return "", err
+	}
+	at, err := s.driver.Save(ctx, keysRecord, data, old)
+	return at, wrap(keysRecord, err)
+}
+
+// Rotate asks the key source for the keys and seals with the current one all
+// records that were sealed with another. It returns how many those were. With an
+// error, it has done a part, and can be called again.
+//
+// To replace a key: let the source return the new key as the current one and the
+// old key among the old ones, in every process; call Rotate in one of them; then
+// take the old key away. Processes that run since before have to be started anew
+// or call Rotate, too, before that. What a driver keeps of older states stays
+// sealed as it was.
+func (s *Store) Rotate(ctx context.Context) (resealed int, err error) {
+	keys, err := s.ask(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for name, err := range s.names(ctx, "") {
+		if err != nil {
+			return resealed, err
+		}
+		done, err := s.reseal(ctx, keys, name)
+		if err != nil {
+			return resealed, err
+		}
+		if done {
+			resealed++
+		}
+	}
+	return resealed, s.recheck(ctx, keys)
+}
+
+// reseal seals a record with the current key, unless it is already, or is gone.
+func (s *Store) reseal(ctx context.Context, keys *keyset, name string) (done bool, err error) {
+	for {
+		r, err := s.driver.Load(ctx, name)
+		if errors.Is(err, driver.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, wrap(name, err)
+		}
+		id, err := keyOf(name, r.Data)
+		if err != nil || id == keys.current {
+			return false, err
+		}
+		o, err := keys.open(forRecord, name, r.Data)
+		if err != nil {
+			return false, err
+		}
+		o.restored = o.restored || r.Restored // which Save would make forgotten
+		_, err = s.driver.Save(ctx, name, keys.seal(forRecord, name, o), r.Revision)
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, driver.ErrConflict) {
+			return false, wrap(name, err)
+		}
+	}
+}
+
+// recheck seals the check with the current key.
+func (s *Store) recheck(ctx context.Context, keys *keyset) error {
+	for {
+		info, at, err := s.loadInfo(ctx)
+		if err != nil {
+			return err
+		}
+		if id, err := keyOf(keysRecord, info.Check); err != nil || id == keys.current {
+			return err
+		}
+		_, err = s.saveInfo(ctx, keys, at)
+		if !errors.Is(err, driver.ErrConflict) {
+			return err
+		}
+	}
+}
