@@ -247,3 +247,7 @@ func (e *LoginRequiredError) LoginURL() string { return e.URL }
 
 // LoggedIn returns Done. An mcp.Client that waits for a login waits for it.
 func (e *LoginRequiredError) LoggedIn() <-chan struct{} { return e.Done }
+
+// StepUp reports whether the user is logged in, and only the request that failed
+// needs more rights. An mcp.Client then goes on with its connection.
+func (e *LoginRequiredError) StepUp() bool { return len(e.Scopes) > 0 }

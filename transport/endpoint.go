@@ -41,6 +41,8 @@ type endpoint struct {
 	owned  *http.Transport // rt, unless that is the user's
 	limit  int64
 
+	authenticator Authenticator // oauth, if it is one
+
 	authorizing chan struct{} // holds a token while a login is under way
 	asking      chan struct{} // holds a token while the token source is asked
 }
@@ -85,6 +87,7 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 		authorizing: make(chan struct{}, 1),
 		asking:      make(chan struct{}, 1),
 	}
+	e.authenticator, _ = o.oauth.(Authenticator)
 	if e.rt = o.roundTripper; e.rt == nil {
 		e.owned = newHTTPTransport()
 		e.rt = e.owned
@@ -148,18 +151,18 @@ func (e *unreachableError) Unwrap() error { return e.err }
 // Outcome returns mcp.NotSent.
 func (e *unreachableError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// do sends one request, once more after a login if the server asks for one, and
-// returns the response whatever its status. Its errors tell the outcome.
+// do sends one request, again after each login that the server asks for, and
+// returns the last response whatever its status. Its errors tell the outcome.
 func (e *endpoint) do(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Response, error) {
-	req, resp, err := e.once(ctx, method, to, header, body)
-	if err != nil || e.oauth == nil || !wantsLogin(resp) {
-		return resp, err
+	for left := e.sends() - 1; ; left-- {
+		req, resp, err := e.once(ctx, method, to, header, body)
+		if err != nil || left <= 0 || !wantsLogin(resp) {
+			return resp, err
+		}
+		if err := e.authorize(ctx, refused(ctx, req, body), resp); err != nil {
+			return nil, err
+		}
 	}
-	if err := e.authorize(ctx, req, resp); err != nil {
-		return nil, err
-	}
-	_, resp, err = e.once(ctx, method, to, header, body)
-	return resp, err
 }
 
 func wantsLogin(resp *http.Response) bool {
@@ -168,8 +171,12 @@ func wantsLogin(resp *http.Response) bool {
 }
 
 // authorize runs the login, one at a time. Requests that were refused while
-// another one logged in only take the new token.
+// another one logged in only take the new token. An authenticator sees to both by
+// itself.
 func (e *endpoint) authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	if e.authenticator != nil {
+		return e.logIn(ctx, req, resp)
+	}
 	select {
 	case e.authorizing <- struct{}{}:
 		defer func() { <-e.authorizing }()
@@ -180,6 +187,10 @@ func (e *endpoint) authorize(ctx context.Context, req *http.Request, resp *http.
 	if now, err := e.bearer(ctx); err == nil && now != "" && now != req.Header.Get("Authorization") {
 		return resp.Body.Close()
 	}
+	return e.logIn(ctx, req, resp)
+}
+
+func (e *endpoint) logIn(ctx context.Context, req *http.Request, resp *http.Response) error {
 	if err := e.oauth.Authorize(ctx, req, resp); err != nil {
 		return &authorizeError{err}
 	}
@@ -190,7 +201,7 @@ func (e *endpoint) authorize(ctx context.Context, req *http.Request, resp *http.
 // source may be slow and knows no context, so it is left behind when ctx ends;
 // while it is busy nobody else asks, so that at most one goroutine stays behind.
 func (e *endpoint) bearer(ctx context.Context) (string, error) {
-	if e.oauth == nil {
+	if e.oauth == nil || e.authenticator != nil {
 		return "", nil
 	}
 	type outcome struct {
@@ -253,11 +264,16 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 		full.Set("Authorization", bearer)
 	}
 	for redirects := 0; ; redirects++ {
-		req, f := e.newRequest(ctx, method, to, full, frame)
+		fields, err := e.authenticate(ctx, full, method, to, frame)
+		if err != nil {
+			return nil, nil, err
+		}
+		req, f := e.newRequest(ctx, method, to, fields, frame)
 		resp, err := e.rt.RoundTrip(req)
 		if err != nil {
 			return req, nil, e.explain(ctx, err, f)
 		}
+		e.observe(req, resp)
 		if !redirected(resp) {
 			return req, resp, nil
 		}

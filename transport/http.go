@@ -34,7 +34,8 @@ type HTTP struct {
 	// are sent to the origin of URL and nowhere else.
 	Header http.Header
 	// OAuth, if set, supplies the user's token, and is asked to log in when
-	// the server answers 401, or 403 with a challenge.
+	// the server answers 401, or 403 with a challenge. It may be an
+	// [Authenticator].
 	OAuth auth.OAuthHandler
 	// RoundTripper replaces the HTTP transport. Default: one of its own for
 	// each connection, closed with it.

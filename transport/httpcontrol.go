@@ -117,7 +117,8 @@ func (c *httpConn) request(req *jsonrpc.Request, frame []byte) {
 	}
 	var status *StatusError
 	var login *authorizeError
-	if errors.As(err, &login) || errors.As(err, &status) && status.Code == http.StatusUnauthorized {
+	required := errors.As(err, &login) || errors.As(err, &status) && status.Code == http.StatusUnauthorized
+	if required && !(req.Method == methodListen && needsRights(err)) {
 		// Another handshake on this connection would only ask for the same login again.
 		c.fail(err)
 		return
@@ -162,7 +163,7 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 			return err
 		}
 		var status *StatusError
-		if !opened && errors.As(err, &status) && !status.passing() {
+		if !opened && (needsRights(err) || errors.As(err, &status) && !status.passing()) {
 			return err
 		}
 		if errors.Is(err, errNoAnswer) {

@@ -209,7 +209,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		case errors.As(err, &unreachable):
 			c.fail(err)
 			return
-		case errors.As(err, &status) && !status.passing() && status.Code != http.StatusUnauthorized:
+		case needsRights(err), errors.As(err, &status) && !status.passing() && status.Code != http.StatusUnauthorized:
 			return
 		}
 		wait := at.retry

@@ -1,0 +1,454 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"golang.org/x/oauth2"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A porter is a transport.Authenticator that counts. Each request gets a pass of
+// its own, which says what it is for.
+type porter struct {
+	t         *testing.T
+	authorize func(ctx context.Context, req *http.Request, resp *http.Response) error
+	pass      func(ctx context.Context, header http.Header) error // may be nil
+
+	passes   atomic.Int32
+	asked    atomic.Int32 // calls of Authorize
+	mu       sync.Mutex
+	observed []int // the statuses of responses
+}
+
+func (p *porter) TokenSource(context.Context) (oauth2.TokenSource, error) {
+	p.t.Error("the token source of an Authenticator was asked for")
+	return nil, nil
+}
+
+func (p *porter) Authenticate(ctx context.Context, header http.Header, method, target string, body []byte) error {
+	if p.pass != nil {
+		if err := p.pass(ctx, header); err != nil {
+			return err
+		}
+	}
+	header.Add("Pass", fmt.Sprintf("%d %s %s %t", p.passes.Add(1), method, target, len(body) > 0))
+	return nil
+}
+
+func (p *porter) Observe(resp *http.Response) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.observed = append(p.observed, resp.StatusCode)
+}
+
+func (p *porter) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	p.asked.Add(1)
+	_ = resp.Body.Close()
+	return p.authorize(ctx, req, resp)
+}
+
+func (p *porter) statuses() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Sprint(p.observed)
+}
+
+// wantPasses checks that each request carries one pass, no two the same, and
+// that it was made for it.
+func wantPasses(t *testing.T, base string, requests []*http.Request) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, r := range requests {
+		passes := r.Header.Values("Pass")
+		made := fmt.Sprintf(" %s %s%s %t", r.Method, base, r.RequestURI, r.Method == http.MethodPost)
+		if len(passes) != 1 || seen[passes[0]] || !strings.HasSuffix(passes[0], made) {
+			t.Errorf("%s %s has the passes %q", r.Method, r.RequestURI, passes)
+			continue
+		}
+		seen[passes[0]] = true
+	}
+}
+
+// needsLogin is an error that only a human can help with.
+type needsLogin struct{ rights bool }
+
+func (needsLogin) Error() string    { return "login needed" }
+func (needsLogin) LoginURL() string { return "https://as.example/login" }
+func (n needsLogin) StepUp() bool   { return n.rights }
+
+// control sends a request of the control plane.
+func control(t *testing.T, l link, method, params string) {
+	t.Helper()
+	id, err := jsonrpc.MakeID("control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Write(bounded(t), &jsonrpc.Request{ID: id, Method: method, Params: []byte(params)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every request gets fields of its own, of both revisions and of all kinds, and
+// every response is seen.
+func TestAuthenticatorEveryRequest(t *testing.T) {
+	p := &porter{t: t}
+	s := &script{
+		call: func(p *post) { p.json(200, answer) },
+		get:  func(w http.ResponseWriter, r *http.Request) { openStream(w); <-r.Context().Done() },
+	}
+	url := listen(t, s)
+	c := shake(t, &transport.HTTP{URL: url + "/mcp?tenant=7#part", OAuth: p})
+	if _, err := ask(t, c); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Call(bounded(t), "tools/call", []byte(modernMeta), nil); err != nil {
+		t.Error(err)
+	}
+	closeWithin(t, c)
+	kinds := map[string]int{}
+	for _, r := range s.requests("") {
+		kinds[r.Method]++
+	}
+	if kinds["POST"] != 4 || kinds["GET"] != 1 || kinds["DELETE"] != 1 {
+		t.Errorf("requests: %v", kinds)
+	}
+	wantPasses(t, url, s.requests(""))
+	if n := len(strings.Fields(p.statuses())); n != 6 {
+		t.Errorf("%d of 6 responses were seen", n)
+	}
+}
+
+func TestAuthenticatorSSE(t *testing.T) {
+	p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return nil }}
+	old := newOldServer(accept)
+	var mu sync.Mutex
+	var seen []*http.Request
+	refusals := map[string]int{http.MethodGet: 1, http.MethodPost: 1}
+	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r)
+		refusals[r.Method]--
+		refuses := refusals[r.Method] >= 0
+		mu.Unlock()
+		if refuses {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		old.ServeHTTP(w, r)
+	}))
+	c := dial(t, &transport.SSE{URL: url, OAuth: p})
+	if _, err := ask(t, c); err != nil {
+		t.Error(err)
+	}
+	closeWithin(t, c)
+	mu.Lock()
+	defer mu.Unlock()
+	wantPasses(t, url, seen)
+	if len(seen) != 4 || p.asked.Load() != 2 || p.statuses() != "[401 200 401 202]" {
+		t.Errorf("%d requests, %d logins, responses %s", len(seen), p.asked.Load(), p.statuses())
+	}
+}
+
+// Where a request is redirected to within the origin it goes with fields for
+// there; to another origin it does not go at all.
+func TestAuthenticatorRedirects(t *testing.T) {
+	s := &script{call: func(p *post) { p.json(200, answer) }}
+	var mu sync.Mutex
+	var seen []*http.Request
+	mux := http.NewServeMux()
+	mux.Handle("/new", s)
+	hop := func(to string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			seen = append(seen, r)
+			mu.Unlock()
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		}
+	}
+	mux.HandleFunc("/first", hop("/second?q=1"))
+	mux.HandleFunc("/second", hop("/new"))
+	url := listen(t, mux)
+	p := &porter{t: t}
+	header := http.Header{"Pass-Free": {"a", "b", "c"}}
+	if got, err := ask(t, dial(t, &transport.HTTP{URL: url + "/first", OAuth: p, Header: header})); err != nil || got != `{"ok":true}` {
+		t.Errorf("got %s, %v", got, err)
+	}
+	wantPasses(t, url, append(seen, s.requests("")...))
+	if p.statuses() != "[307 307 200]" {
+		t.Errorf("responses %s", p.statuses())
+	}
+
+	var leaked atomic.Int32
+	canary := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { leaked.Add(1) }))
+	mux.HandleFunc("/away", hop(canary+"/mcp"))
+	p = &porter{t: t}
+	_, err := ask(t, dial(t, &transport.HTTP{URL: url + "/away", OAuth: p}))
+	wantOutcome(t, err, mcp.NotSent)
+	if leaked.Load() != 0 || p.passes.Load() != 1 {
+		t.Errorf("%d requests reached the other origin, %d passes were made", leaked.Load(), p.passes.Load())
+	}
+}
+
+// A request may be refused for one reason after the other. It is sent again each
+// time that Authorize has returned nil, three times at most.
+func TestAuthenticatorRepeats(t *testing.T) {
+	refusals := []func(http.ResponseWriter){
+		func(w http.ResponseWriter) { w.WriteHeader(401) },
+		func(w http.ResponseWriter) {
+			w.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+			w.Header().Set("DPoP-Nonce", "n")
+			w.WriteHeader(401)
+		},
+		func(w http.ResponseWriter) {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+			w.WriteHeader(403)
+		},
+		func(w http.ResponseWriter) { w.WriteHeader(401) },
+	}
+	const params = `{"name":"deploy"}`
+	for n := range len(refusals) + 1 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			sent := 0
+			s := &script{call: func(p *post) {
+				sent++
+				if string(p.Params) != params {
+					t.Errorf("the server got %s", p.Params)
+				}
+				if sent <= n {
+					refusals[sent-1](p)
+					return
+				}
+				p.json(200, answer)
+			}}
+			url := listen(t, s)
+			p := &porter{t: t, authorize: func(_ context.Context, req *http.Request, resp *http.Response) error {
+				body, err := io.ReadAll(req.Body)
+				if err != nil || !strings.Contains(string(body), params) || req.Method != http.MethodPost || req.URL.String() != url {
+					t.Errorf("%s %s %s, %v", req.Method, req.URL, body, err)
+				}
+				again, err := req.GetBody()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if second, _ := io.ReadAll(again); string(second) != string(body) {
+					t.Errorf("the body the second time: %s", second)
+				}
+				if req.Header.Get("Pass") == "" || req.Header.Get("Key") != "k" {
+					t.Errorf("the header is not the one that was sent: %v", req.Header)
+				}
+				if resp.StatusCode == 403 && resp.Header.Get("WWW-Authenticate") == "" {
+					t.Error("no challenge")
+				}
+				clear(req.Header) // it is a copy
+				req.URL.Path = "/elsewhere"
+				return nil
+			}}
+			c := dial(t, &transport.HTTP{URL: url, OAuth: p, Header: http.Header{"Key": {"k"}}})
+			_, err := c.Call(bounded(t), "tools/call", []byte(params), nil)
+			if n < len(refusals) {
+				if err != nil || sent != n+1 || int(p.asked.Load()) != n {
+					t.Errorf("%d requests, %d logins, %v", sent, p.asked.Load(), err)
+				}
+				wantPasses(t, url, s.requests(""))
+				return
+			}
+			var status *transport.StatusError
+			if !errors.As(err, &status) || status.Code != 401 || sent != 4 || p.asked.Load() != 3 {
+				t.Errorf("%d requests, %d logins, %v", sent, p.asked.Load(), err)
+			}
+		})
+	}
+}
+
+// Requests that are refused at once do not wait for each other's logins.
+func TestAuthenticatorTogether(t *testing.T) {
+	const n = 8
+	var all sync.WaitGroup
+	all.Add(n)
+	var in atomic.Bool
+	p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error {
+		all.Done()
+		all.Wait()
+		in.Store(true)
+		return nil
+	}}
+	s := &script{call: func(p *post) {
+		if !in.Load() {
+			p.WriteHeader(401)
+			return
+		}
+		p.json(200, answer)
+	}}
+	// The fields of the recipe have room for another value that nobody must use.
+	header := http.Header{"Pass-Free": append(make([]string, 0, 8), "a")}
+	p.pass = func(_ context.Context, header http.Header) error { header.Add("Pass-Free", "b"); return nil }
+	c := dial(t, &transport.HTTP{URL: listen(t, s), OAuth: p, Header: header})
+	var calls sync.WaitGroup
+	for range n {
+		calls.Go(func() {
+			if _, err := ask(t, c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	for _, r := range s.requests("") {
+		if got := r.Header.Values("Pass-Free"); len(got) != 2 {
+			t.Errorf("fields %q", got)
+		}
+	}
+}
+
+func TestAuthenticatorErrors(t *testing.T) {
+	s := &script{call: func(p *post) { p.WriteHeader(401) }}
+	url := listen(t, s)
+	broken := errors.New("no key")
+	p := &porter{t: t, pass: func(context.Context, http.Header) error { return broken }}
+	_, err := ask(t, dial(t, &transport.HTTP{URL: url, OAuth: p}))
+	wantOutcome(t, err, mcp.NotSent)
+	if !errors.Is(err, broken) || len(s.requests("")) != 0 {
+		t.Errorf("got %v, and %d requests", err, len(s.requests("")))
+	}
+
+	p = &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return needsLogin{} }}
+	_, err = ask(t, dial(t, &transport.HTTP{URL: url, OAuth: p}))
+	wantOutcome(t, err, mcp.NotSent)
+	if !errors.As(err, new(needsLogin)) || len(s.requests("")) != 1 {
+		t.Errorf("got %v, and %d requests", err, len(s.requests("")))
+	}
+}
+
+// A call ends with its context although its authenticator waits, and Close ends
+// those that belong to no call.
+func TestAuthenticatorWaits(t *testing.T) {
+	for name, waits := range map[string]*porter{
+		"Authenticate": {t: t, pass: func(ctx context.Context, _ http.Header) error { <-ctx.Done(); return ctx.Err() }},
+		"Authorize": {t: t, authorize: func(ctx context.Context, _ *http.Request, _ *http.Response) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, &transport.HTTP{URL: listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(401)
+			})), OAuth: waits})
+			ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer stop()
+			_, err := c.Call(ctx, "tools/list", nil, nil)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			wantOutcome(t, err, mcp.NotSent)
+			control(t, c, "initialize", `{}`)
+			closeWithin(t, c)
+		})
+	}
+}
+
+// The listening stream is opened with a login, the first time and when it has
+// broken.
+func TestAuthenticatorListening(t *testing.T) {
+	var opened atomic.Int32
+	again := make(chan struct{})
+	s := &script{get: func(w http.ResponseWriter, r *http.Request) {
+		switch opened.Add(1) {
+		case 1, 3:
+			w.WriteHeader(http.StatusUnauthorized)
+		case 2:
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "id: 1\nretry: 1\ndata:\n\n") // and it breaks
+		default:
+			openStream(w)
+			close(again)
+			<-r.Context().Done()
+		}
+	}}
+	p := &porter{t: t, authorize: func(_ context.Context, req *http.Request, _ *http.Response) error {
+		if req.Method != http.MethodGet || req.Body != nil || req.Header.Get("Mcp-Session-Id") != sessionID {
+			t.Errorf("%s of session %q", req.Method, req.Header.Get("Mcp-Session-Id"))
+		}
+		return nil
+	}}
+	url := listen(t, s)
+	c := shake(t, &transport.HTTP{URL: url, OAuth: p})
+	select {
+	case <-again:
+	case <-bounded(t).Done():
+		t.Fatal("the stream was not opened again")
+	}
+	closeWithin(t, c)
+	if n := p.asked.Load(); n != 2 {
+		t.Errorf("%d logins, want 2", n)
+	}
+	wantPasses(t, url, s.requests(""))
+	if got := s.requests(http.MethodGet)[3].Header.Get("Last-Event-ID"); got != "1" {
+		t.Errorf("the stream goes on after %q", got)
+	}
+}
+
+// A stream that the user may not have is not asked for again, and the connection
+// lives on.
+func TestAuthenticatorListeningWithoutRights(t *testing.T) {
+	gets := make(chan struct{}, 8)
+	s := &script{
+		call: func(p *post) { p.json(200, answer) },
+		get: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+			w.WriteHeader(http.StatusForbidden)
+			gets <- struct{}{}
+		},
+	}
+	p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return needsLogin{rights: true} }}
+	c := shake(t, &transport.HTTP{URL: listen(t, s), OAuth: p})
+	<-gets
+	if _, err := ask(t, c); err != nil {
+		t.Error(err)
+	}
+	// The same for the stream of the newest revision.
+	s.call = func(p *post) {
+		if p.Method == "subscriptions/listen" {
+			p.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+			p.WriteHeader(http.StatusForbidden)
+			return
+		}
+		p.json(200, answer)
+	}
+	modern := dial(t, &transport.HTTP{URL: listen(t, s), OAuth: p})
+	control(t, modern, "subscriptions/listen", modernMeta)
+	m, err := modern.Read(bounded(t))
+	if resp, ok := m.(*jsonrpc.Response); err != nil || !ok || !errors.As(resp.Error, new(needsLogin)) {
+		t.Errorf("the listener got %v, %v", m, err)
+	}
+	if _, err := ask(t, modern); err != nil {
+		t.Error(err)
+	}
+	closeWithin(t, modern)
+	closeWithin(t, c)
+	if len(gets) != 0 {
+		t.Errorf("the stream was asked for %d times more", len(gets))
+	}
+}
+
+// The end of a session asks nobody to log in.
+func TestAuthenticatorDelete(t *testing.T) {
+	s := &script{remove: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }}
+	p := &porter{t: t}
+	url := listen(t, s)
+	closeWithin(t, shake(t, &transport.HTTP{URL: url, OAuth: p}))
+	if n := len(s.requests(http.MethodDelete)); n != 1 || p.asked.Load() != 0 {
+		t.Errorf("%d requests, %d logins", n, p.asked.Load())
+	}
+	wantPasses(t, url, s.requests(""))
+}
