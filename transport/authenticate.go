@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"golang.org/x/oauth2"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -49,6 +50,15 @@ type Authenticator interface {
 	Observe(resp *http.Response)
 }
 
+// An authorizeError reports that a login was needed and failed.
+type authorizeError struct{ err error }
+
+func (e *authorizeError) Error() string { return "authorization failed: " + e.err.Error() }
+func (e *authorizeError) Unwrap() error { return e.err }
+
+// Outcome returns mcp.NotSent: the server refused the request.
+func (e *authorizeError) Outcome() mcp.Outcome { return mcp.NotSent }
+
 // sends returns how often a request may be sent because of logins.
 func (e *endpoint) sends() int {
 	switch {
@@ -58,6 +68,89 @@ func (e *endpoint) sends() int {
 		return loginSends
 	}
 	return 1
+}
+
+func wantsLogin(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusUnauthorized ||
+		resp.StatusCode == http.StatusForbidden && resp.Header.Get("WWW-Authenticate") != ""
+}
+
+// authorize runs the login, one at a time. Requests that were refused while
+// another one logged in only take the new token. An authenticator sees to both by
+// itself.
+func (e *endpoint) authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	if e.authenticator != nil {
+		return e.logIn(ctx, req, resp)
+	}
+	select {
+	case e.authorizing <- struct{}{}:
+		defer func() { <-e.authorizing }()
+	case <-ctx.Done():
+		_ = resp.Body.Close()
+		return mcp.WithOutcome(ctx.Err(), mcp.NotSent)
+	}
+	if now, err := e.bearer(ctx); err == nil && now != "" && now != req.Header.Get("Authorization") {
+		return resp.Body.Close()
+	}
+	return e.logIn(ctx, req, resp)
+}
+
+func (e *endpoint) logIn(ctx context.Context, req *http.Request, resp *http.Response) error {
+	if err := e.oauth.Authorize(ctx, req, resp); err != nil {
+		return &authorizeError{err}
+	}
+	return nil
+}
+
+// bearer returns the Authorization field for the user's token, or "". The token
+// source may be slow and knows no context, so it is left behind when ctx ends;
+// while it is busy nobody else asks, so that at most one goroutine stays behind.
+func (e *endpoint) bearer(ctx context.Context) (string, error) {
+	if e.oauth == nil || e.authenticator != nil {
+		return "", nil
+	}
+	type outcome struct {
+		field string
+		err   error
+	}
+	select {
+	case e.asking <- struct{}{}:
+	case <-ctx.Done():
+		return "", mcp.WithOutcome(ctx.Err(), mcp.NotSent)
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() { <-e.asking }()
+		field, err := bearerField(ctx, e.oauth)
+		done <- outcome{field, err}
+	}()
+	select {
+	case o := <-done:
+		return o.field, o.err
+	case <-ctx.Done():
+		return "", mcp.WithOutcome(ctx.Err(), mcp.NotSent)
+	}
+}
+
+func bearerField(ctx context.Context, h auth.OAuthHandler) (string, error) {
+	source, err := h.TokenSource(ctx)
+	if err != nil {
+		return "", &authorizeError{err}
+	}
+	if source == nil {
+		return "", nil
+	}
+	token, err := source.Token()
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant":
+		return "", nil // the server's 401 leads to a new login
+	case err != nil:
+		return "", &authorizeError{err}
+	case token == nil:
+		return "", nil
+	}
+	return "Bearer " + token.AccessToken, nil
 }
 
 // authenticate returns the header of one request, which is not changed afterwards.
