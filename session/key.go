@@ -1,6 +1,9 @@
 package session
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // A Key names one session: one user at one server.
 type Key struct {
@@ -10,9 +13,19 @@ type Key struct {
 	Server string
 }
 
+// String returns the key as errors show it.
+func (k Key) String() string {
+	if k.User == "" {
+		return fmt.Sprintf("server %q", k.Server)
+	}
+	return fmt.Sprintf("user %q at server %q", k.User, k.Server)
+}
+
 type userKey struct{}
 
-// WithUser returns a context for calls on behalf of a user.
+// WithUser returns a context for calls on behalf of a user. A [Handler] refuses
+// to let out a request on behalf of another user than its own, and the callbacks
+// of an auth.Config find their user there.
 func WithUser(ctx context.Context, user string) context.Context {
 	return context.WithValue(ctx, userKey{}, user)
 }

@@ -1,0 +1,239 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// An entry is what this process knows of one session.
+type entry struct {
+	manager *Manager
+	key     Key
+	name    string
+	spread  float64 // 0 to 1: where in the time for it the token is renewed
+
+	mu      sync.Mutex // guards the following; held for no time
+	known   *record    // the newest known; nil if none was read yet
+	at      version
+	turns   int           // counts the changes of known
+	nonce   string        // the newest DPoP nonce of the server
+	changed chan struct{} // closed and replaced with every change of known
+	job     *job          // the work under way
+	shown   *shown        // the login that is shown to the user
+	watched int           // who waits for changes and says when he no longer does
+	awaited bool          // somebody was given changed since it was made
+	unsaved *answer       // nobody has got it yet
+	proven  auth.Secret   // the access token that the server has last accepted
+	doubted auth.Secret   // the one that it refused last, before it had taken it
+	doubts  int           // such in a row
+	retryAt time.Time     // no renewal before
+	fails   int           // attempts that failed in a row
+	lastErr error         // of the last of them
+	due     time.Time     // when the keeper looks at it; zero for never
+	looks   int           // how often it has since the last change
+}
+
+func newEntry(m *Manager, key Key) *entry {
+	return &entry{manager: m, key: key, name: recordName(key), spread: rand.Float64(), changed: make(chan struct{})}
+}
+
+// idle reports whether nothing would be lost if the entry were forgotten.
+func (e *entry) idle() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.job == nil && e.shown == nil && e.watched == 0 && e.unsaved == nil
+}
+
+// forget tells those who wait for a change of an entry that is no longer kept.
+func (e *entry) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.signalLocked()
+}
+
+func (e *entry) signalLocked() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+	e.awaited = false
+}
+
+// nextChange returns a channel that is closed when the session changes, by
+// whichever process.
+func (e *entry) nextChange() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.awaited = true
+	e.planLocked()
+	return e.changed
+}
+
+// watch has the session looked at for changes by other processes until stop is
+// called.
+func (e *entry) watch() (stop func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watched++
+	e.planLocked()
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.watched--
+	}
+}
+
+// current returns what is known of the session, reading it if nothing is.
+func (e *entry) current(ctx context.Context) (*record, error) {
+	e.mu.Lock()
+	known := e.known
+	e.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	r, _, err := e.load(ctx)
+	return r, err
+}
+
+// load reads the session anew.
+func (e *entry) load(ctx context.Context) (*record, version, error) {
+	e.mu.Lock()
+	turns := e.turns
+	e.mu.Unlock()
+	r, at, err := e.manager.load(ctx, e.key, e.name)
+	if err != nil {
+		return nil, at, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.turns == turns { // else somebody has read or saved meanwhile
+		e.adoptLocked(r, at)
+	}
+	return r, at, nil
+}
+
+// load reads the session of a key. There is always one, though it may be empty.
+func (m *Manager) load(ctx context.Context, key Key, name string) (*record, version, error) {
+	data, at, err := m.store.load(ctx, name)
+	switch {
+	case errors.Is(err, driver.ErrNotFound):
+		return newRecord(key), version{}, nil
+	case err != nil:
+		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
+	}
+	r, err := decodeRecord(data, key)
+	if err != nil {
+		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
+	}
+	if at.restored {
+		r = r.with(func(r *record) { r.Journal = r.lostJournal() })
+	}
+	return r, at, nil
+}
+
+// lostJournal is the journal of a record that is older than it should be: its
+// refresh token may be used up.
+func (r *record) lostJournal() *journal {
+	if r.Grant == nil {
+		return r.Journal
+	}
+	return &journal{Refresh: hashOf(r.Grant.Token.Refresh.Reveal()), Lost: true}
+}
+
+// save replaces the session and makes it known.
+func (e *entry) save(ctx context.Context, r *record, old version) (version, error) {
+	data, err := r.encode()
+	if err != nil {
+		return old, &StoreError{Key: e.key, Op: "save", Err: err}
+	}
+	at, err := e.manager.store.save(ctx, e.name, data, old)
+	if err != nil {
+		return old, &StoreError{Key: e.key, Op: "save", Err: err}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.adoptLocked(r, at)
+	return at, nil
+}
+
+// adoptLocked takes over a state of the record.
+func (e *entry) adoptLocked(r *record, at version) {
+	if e.known != nil && at == e.at {
+		return
+	}
+	e.known, e.at = r, at
+	e.turns++
+	e.looks = 0
+	e.signalLocked()
+	e.planLocked()
+}
+
+// refused notes that the server did not take a token, and reports how many new
+// ones in a row it has not.
+func (e *entry) refused(access auth.Secret) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch access {
+	case e.proven:
+		e.proven, e.doubts = "", 0
+	case e.doubted:
+	default:
+		e.doubted = access
+		e.doubts++
+	}
+	return e.doubts
+}
+
+// accepted notes that the server has taken a token.
+func (e *entry) accepted(access auth.Secret) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.proven != access {
+		e.proven, e.doubts = access, 0
+	}
+}
+
+func (e *entry) setNonce(nonce string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.nonce = nonce
+}
+
+func (e *entry) getNonce() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.nonce
+}
+
+// change loads the session, lets f make another one of it, and saves that; again
+// if somebody else was faster. If f returns nil nothing is saved. The caller
+// should hold the session's lock.
+func (e *entry) change(ctx context.Context, f func(*record) *record) (*record, error) {
+	for {
+		r, at, err := e.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		next := f(r)
+		if next == nil {
+			return r, nil
+		}
+		_, err = e.save(ctx, next, at)
+		if err == nil || !errors.Is(err, driver.ErrConflict) || ctx.Err() != nil {
+			return next, err
+		}
+	}
+}
+
+// locked locks the session for this process, if the store can.
+func (e *entry) locked(ctx context.Context) (unlock func(), really bool, err error) {
+	unlock, really, err = e.manager.store.lock(ctx, e.name)
+	if err != nil {
+		return nil, false, &StoreError{Key: e.key, Op: "lock", Err: err}
+	}
+	return unlock, really, nil
+}

@@ -1,0 +1,420 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/backoff"
+)
+
+const (
+	renewBase    = 500 * time.Millisecond
+	renewCeiling = 60 * time.Second
+	// leaseTime is how long the journal of another manager is believed to tell of
+	// a request under way, where the store cannot lock.
+	leaseTime = requestTime + 15*time.Second
+	// leasePoll is how often it is looked at.
+	leasePoll = 200 * time.Millisecond
+	// maxDoubts is how many new tokens in a row a server may refuse before the
+	// login counts as ended.
+	maxDoubts = 3
+)
+
+// A need says why a session has to change.
+type need struct {
+	sent       auth.Secret      // the access token that is no longer good; empty if none was sent
+	challenges []auth.Challenge // what the server asked for; nil if it did not
+	rejected   bool             // the server has refused sent
+	stepUp     []string         // the scopes that a request lacks
+	operation  string           // the request that lacks them
+	asked      bool             // somebody has asked for a login
+	quiet      bool             // nobody waits: no login is begun
+}
+
+// A job is work on one session that everybody waits for together.
+type job struct {
+	need need
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+// meet does what n needs, once for all who need the same, and waits for it or
+// until ctx ends.
+func (e *entry) meet(ctx context.Context, n need) error {
+	for {
+		e.mu.Lock()
+		j := e.job
+		mine := j == nil
+		if mine {
+			j = &job{need: n, done: make(chan struct{})}
+			e.job = j
+		}
+		e.mu.Unlock()
+		if mine && !e.manager.goes(func() { e.run(j) }) {
+			e.finish(j, ErrClosed)
+		}
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if mine || j.need.covers(n) {
+			return j.err
+		}
+	}
+}
+
+// covers reports whether the work that is done for n is also that for other.
+func (n need) covers(other need) bool {
+	if len(n.stepUp) > 0 || len(other.stepUp) > 0 || other.asked && !n.asked || n.quiet && !other.quiet {
+		return false
+	}
+	return n.sent == other.sent || other.sent == ""
+}
+
+func (e *entry) finish(j *job, err error) {
+	e.mu.Lock()
+	e.job = nil
+	e.mu.Unlock()
+	j.err = err
+	close(j.done)
+}
+
+// run does the work of a job.
+func (e *entry) run(j *job) {
+	ctx, stop := context.WithTimeout(WithUser(e.manager.closing, e.key.User), workTime)
+	defer stop()
+	err := e.work(ctx, j.need)
+	if ctx.Err() != nil && e.manager.closing.Err() != nil && errors.Is(err, context.Canceled) {
+		err = ErrClosed
+	}
+	e.finish(j, err)
+}
+
+// work does what is needed, as the only process that does so.
+func (e *entry) work(ctx context.Context, n need) error {
+	flow, config, err := e.manager.flow(e.key)
+	if err != nil {
+		return err
+	}
+	if err := e.saveUnsaved(ctx); err != nil {
+		return err
+	}
+	unlock, really, err := e.locked(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, at, err := e.load(ctx)
+	if err != nil {
+		return err
+	}
+	if !really {
+		if r, at, err = e.awaitLease(ctx, r, at); err != nil {
+			return err
+		}
+	}
+	t := &task{entry: e, need: n, flow: flow, config: config, record: r, at: at}
+	return t.do(ctx)
+}
+
+// awaitLease waits while another manager sends the refresh token.
+func (e *entry) awaitLease(ctx context.Context, r *record, at version) (*record, version, error) {
+	tick := time.NewTicker(leasePoll)
+	defer tick.Stop()
+	for {
+		j := r.Journal
+		if j == nil || j.Lost || j.Holder == e.manager.holder || time.Since(j.Started) > leaseTime {
+			return r, at, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, at, ctx.Err()
+		}
+		var err error
+		if r, at, err = e.load(ctx); err != nil {
+			return nil, at, err
+		}
+	}
+}
+
+// An answer is a grant that could not be saved when it came. Nobody has got it
+// yet.
+type answer struct {
+	grant *auth.Grant
+	url   string // of the server
+	hash  string // of the refresh token that it was given for; empty if for none
+	login bool   // the user has logged in for it
+}
+
+// saveUnsaved saves such an answer, if there is one.
+func (e *entry) saveUnsaved(ctx context.Context) error {
+	e.mu.Lock()
+	unsaved := e.unsaved
+	e.mu.Unlock()
+	if unsaved == nil {
+		return nil
+	}
+	if err := e.saveAnswer(ctx, unsaved); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.unsaved = nil
+	e.mu.Unlock()
+	return nil
+}
+
+// saveAnswer saves a new grant, unless the session went on without it.
+func (e *entry) saveAnswer(ctx context.Context, a *answer) error {
+	_, err := e.change(ctx, func(r *record) *record {
+		if a.hash != "" && (r.Journal == nil || r.Journal.Refresh != a.hash) {
+			return nil
+		}
+		return r.with(func(r *record) {
+			r.Grant, r.URL, r.Ended, r.Journal = a.grant, a.url, "", nil
+			r.HadMetadata = r.HadMetadata || a.grant.Authority.HasMetadata
+			if a.login {
+				r.Logins++
+				r.Login, r.Silent = nil, ""
+			}
+		})
+	})
+	return err
+}
+
+// A task is the work of one job, while it has the session for itself.
+type task struct {
+	*entry
+	need   need
+	flow   *auth.Flow
+	config *auth.Config
+	record *record
+	at     version
+}
+
+// put saves what f makes of the record.
+func (t *task) put(ctx context.Context, f func(*record)) error {
+	next := t.record.with(f)
+	at, err := t.save(ctx, next, t.at)
+	if err != nil {
+		return err
+	}
+	t.record, t.at = next, at
+	return nil
+}
+
+func (t *task) do(ctx context.Context) error {
+	n, grant := t.need, t.record.live(t.config.URL)
+	switch {
+	case n.asked:
+		return t.beginLogin(ctx, "")
+	case len(n.stepUp) > 0:
+		return t.stepUp(ctx, grant)
+	case grant != nil && grant.Token.Access != n.sent:
+		return nil // somebody else was faster
+	}
+	if grant != nil && n.rejected {
+		over, err := t.doubt(ctx, grant)
+		if err != nil {
+			return err
+		}
+		if over {
+			grant = nil
+		}
+	}
+	if grant != nil && grant.Token.Refresh != "" {
+		if ended, err := t.refresh(ctx, grant); !ended {
+			return err
+		}
+	}
+	switch {
+	case !t.config.Grant.Interactive():
+		return t.obtain(ctx, nil)
+	case n.quiet:
+		return nil // the server's 401 will tell whether a login is needed
+	}
+	return t.beginLogin(ctx, t.record.Ended)
+}
+
+// doubt considers what it means that the server refuses a token. It reports true
+// if the login is over.
+func (t *task) doubt(ctx context.Context, grant *auth.Grant) (over bool, err error) {
+	doubts := t.refused(t.need.sent)
+	switch {
+	case doubts == 0:
+		return false, nil // it had been good, and has come to its end
+	case doubts > maxDoubts && !t.config.Grant.Interactive():
+		return false, t.failed(errors.New("the server refuses new tokens"))
+	case doubts > maxDoubts:
+		return true, t.end(ctx, "the server no longer accepts the tokens of this login")
+	case t.moved(ctx, grant):
+		return true, t.end(ctx, "the server has another authorization server now")
+	}
+	return false, nil
+}
+
+// end notes that the present grant cannot be renewed.
+func (t *task) end(ctx context.Context, reason string) error {
+	t.manager.opts.Logger.Info("session: ended", "user", t.key.User, "server", t.key.Server, "reason", reason)
+	return t.put(ctx, func(r *record) { r.Ended, r.Journal = reason, nil })
+}
+
+// moved reports whether the server has another authorization server by now. What
+// cannot be found out counts as no.
+func (t *task) moved(ctx context.Context, grant *auth.Grant) bool {
+	a, err := t.flow.Discover(ctx, t.discoverOptions())
+	return err == nil && a.Issuer != grant.Authority.Issuer
+}
+
+func (t *task) discoverOptions() *auth.DiscoverOptions {
+	o := &auth.DiscoverOptions{Challenges: t.need.challenges, HadMetadata: t.record.HadMetadata}
+	if o.Challenges == nil {
+		o.Challenges = t.record.Challenges
+	}
+	if g := t.record.Grant; g != nil && t.record.URL == t.config.URL {
+		o.Issuer = g.Authority.Issuer
+	}
+	return o
+}
+
+// refresh renews the token by its refresh token. It reports true if the session
+// has ended by that, so that another login is needed.
+func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err error) {
+	if wait := t.resting(); wait != nil {
+		return false, wait
+	}
+	lost := t.record.Journal != nil // a request of which nobody saved an answer
+	hash := hashOf(grant.Token.Refresh.Reveal())
+	err = t.put(ctx, func(r *record) {
+		r.Journal = &journal{Started: time.Now(), Holder: t.manager.holder, Refresh: hash}
+	})
+	if err != nil {
+		return false, err // and nothing was sent
+	}
+	ctx, stop := t.manager.lasting(t.key)
+	defer stop()
+	renewed, err := t.flow.Refresh(ctx, grant)
+	if err == nil {
+		return false, t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
+	}
+	var refused *auth.OAuthError
+	var failed *auth.RequestError
+	switch {
+	case errors.As(err, &refused) && refused.Code == "invalid_grant":
+		reason := "the authorization server no longer knows it"
+		if lost {
+			reason = "the answer to an earlier renewal was lost"
+		}
+		return true, t.end(ctx, reason)
+	case errors.As(err, &refused) && refused.Code == "invalid_client" && grant.Client.Source == auth.Dynamic:
+		err := t.end(ctx, "the authorization server no longer knows this program")
+		if err == nil {
+			err = t.put(ctx, func(r *record) { r.Client = nil })
+		}
+		return true, err
+	}
+	answered := errors.As(err, &refused) || errors.As(err, &failed) && failed.NotSent
+	_ = t.put(ctx, func(r *record) {
+		r.Journal = nil
+		if lost || !answered {
+			r.Journal = &journal{Started: time.Now(), Holder: t.manager.holder, Refresh: hash, Lost: true}
+		}
+	}) // if that fails the journal stays as it is, and tells the same
+	return false, t.failed(err)
+}
+
+// keep saves a new grant before anybody gets it. If that fails for too long it is
+// kept in memory, to be saved before anything else is done.
+func (e *entry) keep(ctx context.Context, a *answer) error {
+	for attempt := 0; ; attempt++ {
+		err := e.saveAnswer(ctx, a)
+		if err == nil {
+			e.renewed()
+			return nil
+		}
+		timer := time.NewTimer(backoff.Full(attempt, renewBase/2, renewBase, renewCeiling))
+		select {
+		case <-timer.C:
+			continue
+		case <-ctx.Done():
+		case <-e.manager.closing.Done():
+		}
+		timer.Stop()
+		e.mu.Lock()
+		e.unsaved = a
+		e.mu.Unlock()
+		return err
+	}
+}
+
+// renewed forgets earlier failures.
+func (e *entry) renewed() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fails, e.retryAt = 0, time.Time{}
+}
+
+// resting returns an error while it is too early for another attempt.
+func (e *entry) resting() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if time.Now().Before(e.retryAt) {
+		return &RefreshError{Key: e.key, RetryAt: e.retryAt, Err: e.lastErr}
+	}
+	return nil
+}
+
+// failed notes that a token could not be renewed for now.
+func (e *entry) failed(err error) error {
+	_ = e.pause(err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return &RefreshError{Key: e.key, RetryAt: e.retryAt, Err: err}
+}
+
+// pause notes a failure that may pass, and returns it. The next attempt has to
+// wait.
+func (e *entry) pause(err error) error {
+	var refused *auth.OAuthError
+	wait := time.Duration(0)
+	if errors.As(err, &refused) {
+		wait = refused.RetryAfter
+	}
+	e.mu.Lock()
+	e.fails++
+	e.lastErr = err
+	e.retryAt = time.Now().Add(max(wait, backoff.Full(e.fails-1, renewBase/2, renewBase, renewCeiling)))
+	e.planLocked()
+	e.mu.Unlock()
+	e.manager.opts.Logger.Warn("session: attempt failed", "user", e.key.User, "server", e.key.Server, "error", err)
+	return err
+}
+
+// obtain gets a grant without a human.
+func (t *task) obtain(ctx context.Context, more []string) error {
+	if wait := t.resting(); wait != nil {
+		return wait
+	}
+	a, err := t.flow.Discover(ctx, t.discoverOptions())
+	if err != nil {
+		return t.failed(err)
+	}
+	c, err := t.flow.Register(ctx, a, "", t.record.Client)
+	if err != nil {
+		return t.failed(err)
+	}
+	scopes, err := t.flow.ChooseScopes(a, t.need.challenges, more)
+	if err != nil {
+		return err
+	}
+	asking, stop := t.manager.lasting(t.key)
+	defer stop()
+	g, err := t.flow.Obtain(asking, a, c, scopes)
+	if err != nil {
+		return t.failed(err)
+	}
+	return t.keep(asking, &answer{grant: g, url: t.config.URL})
+}

@@ -1,0 +1,156 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+const (
+	// shortLife is the life of tokens that are renewed by use only.
+	shortLife = 20 * time.Second
+	// lookBase and lookCeiling bound how often a session is looked at that
+	// another process may change while somebody here waits for that.
+	lookBase    = 2 * time.Second
+	lookCeiling = 30 * time.Second
+	// lookPause is the least time between two rounds.
+	lookPause = time.Second
+	// maxRenewals bounds the renewals ahead of time that run at once.
+	maxRenewals = 8
+)
+
+// A keeper knows when which session has to be looked at.
+type keeper struct {
+	wake chan struct{} // capacity 1: something has to be looked at earlier than planned
+
+	mu   sync.Mutex // guards the following
+	next time.Time  // when it wakes by itself; zero for never
+}
+
+// planLocked sets when the keeper has to look at the session.
+func (e *entry) planLocked() {
+	due := time.Time{}
+	now := time.Now()
+	if e.known != nil && e.known.Grant != nil && e.known.Ended == "" {
+		due = e.renewalTime(&e.known.Grant.Token)
+		if !due.IsZero() && due.Before(e.retryAt) {
+			due = e.retryAt
+		}
+	}
+	if e.watched > 0 || e.awaited {
+		look := now.Add(min(lookCeiling, lookBase+time.Duration(e.looks)*time.Second))
+		if due.IsZero() || look.Before(due) {
+			due = look
+		}
+	}
+	e.due = due
+	if !due.IsZero() {
+		e.manager.keeper.plan(due)
+	}
+}
+
+// renewalTime returns when a token is renewed ahead of its end: at about three
+// quarters of its life, spread so that processes and users do not come all at
+// once. It is zero for tokens that cannot be renewed, or not by the clock.
+func (e *entry) renewalTime(t *auth.Token) time.Time {
+	life := t.Expires.Sub(t.Obtained)
+	if t.Expires.IsZero() || t.Refresh == "" || life < shortLife {
+		return time.Time{}
+	}
+	return t.Obtained.Add(time.Duration((0.7 + 0.1*e.spread) * float64(life)))
+}
+
+// plan has the keeper wake at a time, if it would sleep longer.
+func (k *keeper) plan(due time.Time) {
+	k.mu.Lock()
+	earlier := k.next.IsZero() || due.Before(k.next)
+	if earlier {
+		k.next = due
+	}
+	k.mu.Unlock()
+	if earlier {
+		select {
+		case k.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// keep renews tokens ahead of their end, and looks for what other processes have
+// changed, until Close.
+func (m *Manager) keep() {
+	timer := time.NewTimer(0)
+	timer.Stop()
+	defer timer.Stop()
+	turns := make(chan struct{}, maxRenewals)
+	for {
+		m.keeper.mu.Lock()
+		next := m.keeper.next
+		m.keeper.mu.Unlock()
+		if !next.IsZero() {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case <-m.closing.Done():
+			return
+		case <-m.keeper.wake:
+			continue
+		case <-timer.C:
+		}
+		m.lookAround(turns)
+	}
+}
+
+// lookAround does what is due.
+func (m *Manager) lookAround(turns chan struct{}) {
+	m.keeper.mu.Lock()
+	m.keeper.next = time.Time{}
+	m.keeper.mu.Unlock()
+	now := time.Now()
+	for _, e := range m.cached() {
+		e.mu.Lock()
+		due := e.due
+		mine := !due.IsZero() && !due.After(now) && e.job == nil
+		if mine {
+			e.due = time.Time{}
+			e.looks++
+		}
+		e.mu.Unlock()
+		switch {
+		case mine:
+			select {
+			case turns <- struct{}{}:
+			case <-m.closing.Done():
+				return
+			}
+			if !m.goes(func() {
+				defer func() { <-turns }()
+				e.look()
+			}) {
+				return
+			}
+		case !due.IsZero():
+			if soonest := now.Add(lookPause); due.Before(soonest) {
+				due = soonest
+			}
+			m.keeper.plan(due)
+		}
+	}
+}
+
+// look reads the session anew, and renews its token if it is time for that.
+func (e *entry) look() {
+	ctx, stop := context.WithTimeout(e.manager.closing, workTime)
+	defer stop()
+	r, _, err := e.load(ctx)
+	if err == nil && r.Grant != nil && r.Ended == "" {
+		if due := e.renewalTime(&r.Grant.Token); !due.IsZero() && !due.After(time.Now()) {
+			_ = e.meet(ctx, need{sent: r.Grant.Token.Access, quiet: true}) // it has told the log
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.planLocked()
+}

@@ -1,0 +1,526 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/secret"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// freshLogin is how long a login that is shown to somebody must still last.
+const freshLogin = time.Minute
+
+// A shown is a login that is shown to the user at this machine.
+type shown struct {
+	stop context.CancelFunc
+	done chan struct{} // closed when it has ended
+	err  error         // set before
+}
+
+// A Login is a login that was begun.
+type Login struct {
+	// URL is where the user has to go; empty if he need not.
+	URL string
+	// UserCode is what he has to type there, for a login by device code.
+	UserCode string
+	// Expires is when it is too late.
+	Expires time.Time
+
+	entry  *entry
+	name   string // of the pending's record; empty if nobody has to log in
+	before int    // logins of the session so far
+	shown  *shown
+}
+
+// Login begins a login, or joins the one that waits for the user, and returns
+// what the user has to know. A login that was declined or left alone before is
+// begun again. With a Prompt it is shown to the user at this machine, and Wait
+// waits for him. ctx bounds the beginning of the login only.
+//
+// At a server that needs no human the session is logged in when Login returns.
+func (m *Manager) Login(ctx context.Context, key Key) (*Login, error) {
+	e := m.entry(key)
+	err := e.meet(ctx, need{asked: true})
+	var required *auth.LoginRequiredError
+	switch {
+	case err == nil:
+		return &Login{entry: e}, nil
+	case !errors.As(err, &required):
+		return nil, err
+	}
+	r, err := e.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &Login{entry: e, URL: required.URL, UserCode: required.UserCode, Expires: required.Expires, before: r.Logins}
+	if r.Login != nil {
+		l.name = r.Login.Name
+	}
+	e.mu.Lock()
+	l.shown = e.shown
+	e.mu.Unlock()
+	return l, nil
+}
+
+// Wait returns when the user has logged in, here or in another process. It
+// returns an error when he has not in time or does not want to, and when ctx ends.
+func (l *Login) Wait(ctx context.Context) error {
+	if l.name == "" {
+		return nil
+	}
+	e := l.entry
+	defer e.watch()()
+	late := time.NewTimer(time.Until(l.Expires))
+	defer late.Stop()
+	var ended <-chan struct{}
+	if l.shown != nil {
+		ended = l.shown.done
+	}
+	for {
+		e.mu.Lock()
+		changed := e.changed
+		e.mu.Unlock()
+		r, _, err := e.load(ctx)
+		switch {
+		case err != nil:
+			return err
+		case r.Logins > l.before:
+			return nil
+		case ended == nil && (r.Login == nil || r.Login.Name != l.name):
+			return l.over(r.Silent)
+		}
+		select {
+		case <-changed:
+		case <-ended:
+			if l.shown.err != nil {
+				return l.shown.err
+			}
+			ended = nil
+		case <-late.C:
+			return l.over("nobody has answered the login")
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-e.manager.closing.Done():
+			return ErrClosed
+		}
+	}
+}
+
+func (l *Login) over(reason string) error {
+	return &auth.LoginRequiredError{Server: l.entry.key.Server, User: l.entry.key.User, Reason: reason}
+}
+
+// beginLogin begins a login, unless one waits for the user already, and returns
+// the error that tells of it.
+func (t *task) beginLogin(ctx context.Context, reason string) error {
+	n := t.need
+	if !t.config.Grant.Interactive() {
+		return t.obtain(ctx, nil)
+	}
+	if l := t.record.Login; l != nil && t.stillGood(ctx, l) {
+		return t.loginRequired(reason)
+	}
+	if t.record.Silent != "" && !n.asked {
+		return t.loginRequired(t.record.Silent)
+	}
+	if !n.asked {
+		if wait := t.resting(); wait != nil {
+			return wait
+		}
+	}
+	if n.challenges == nil && t.record.Challenges == nil {
+		challenges, err := t.flow.Probe(ctx)
+		if err != nil {
+			return t.pause(err)
+		}
+		t.need.challenges = challenges
+	}
+	client := t.record.Client
+	p, prompting, err := t.begin(ctx)
+	if err != nil {
+		if t.record.Client != client {
+			_ = t.put(ctx, func(*record) {}) // the registration is good for the next attempt
+		}
+		return t.pause(err)
+	}
+	if err := t.announce(ctx, p, prompting != nil); err != nil {
+		if prompting != nil {
+			_ = prompting.Close()
+		}
+		return err
+	}
+	t.showLogin(p, prompting)
+	return t.loginRequired(reason)
+}
+
+// stillGood reports whether a login that was begun can still be finished.
+func (t *task) stillGood(ctx context.Context, l *login) bool {
+	if time.Until(l.Expires) < freshLogin || len(lacking(l.Scopes, t.need.stepUp)) > 0 {
+		return false
+	}
+	if !l.Prompt {
+		return true
+	}
+	t.mu.Lock()
+	mine := t.shown != nil
+	t.mu.Unlock()
+	if mine {
+		return true
+	}
+	// Another process shows it as long as it holds this lock.
+	unlock := t.lockPrompt(ctx)
+	if unlock != nil {
+		unlock()
+	}
+	return unlock == nil
+}
+
+// lockPrompt locks the right to show logins of the session, for as long as one is
+// shown. It returns nil if another process has it.
+func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
+	ctx, stop := context.WithTimeout(ctx, leasePoll)
+	defer stop()
+	unlock, _, err := e.manager.store.lock(ctx, promptPrefix+hashOf(e.name))
+	if err != nil {
+		return nil
+	}
+	return unlock
+}
+
+// begin makes a new login, and what will show it if there is a Prompt.
+func (t *task) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error) {
+	a, err := t.flow.Discover(ctx, t.discoverOptions())
+	if err != nil {
+		return nil, nil, err
+	}
+	var before []string
+	if g := t.record.Grant; g != nil && g.Authority.Issuer == a.Issuer {
+		before = append(slices.Clone(g.Requested), g.Scopes...)
+	}
+	before = append(before, t.need.stepUp...)
+	challenges := t.need.challenges
+	if challenges == nil {
+		challenges = t.record.Challenges
+	}
+	scopes, err := t.flow.ChooseScopes(a, challenges, before)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := t.record.Client
+	if known != nil && known.Issuer != a.Issuer {
+		known = nil
+	}
+	redirect := t.manager.opts.RedirectURL
+	var prompting auth.Prompting
+	if prompt := t.manager.opts.Prompt; prompt != nil {
+		var registered []string
+		if known != nil {
+			registered = known.RedirectURIs
+		} else if c := t.config.Client; c != nil {
+			registered = c.RedirectURIs
+		}
+		if prompting, err = prompt.Start(ctx, registered); err != nil {
+			return nil, nil, err
+		}
+		redirect = prompting.RedirectURI()
+	}
+	p, err := t.beginAt(ctx, a, known, redirect, scopes)
+	if err != nil && prompting != nil {
+		_ = prompting.Close()
+		prompting = nil
+	}
+	t.record = t.record.with(func(r *record) { r.HadMetadata = r.HadMetadata || a.HasMetadata })
+	return p, prompting, err
+}
+
+func (t *task) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client, redirect string, scopes []string) (*auth.Pending, error) {
+	device := t.config.Grant == auth.DeviceCode
+	if device {
+		redirect = ""
+	} else if redirect == "" {
+		return nil, &auth.ConfigError{Server: t.key.Server, Field: "Options", Problem: "of the manager have neither a Prompt nor a RedirectURL to log in with"}
+	}
+	c, err := t.flow.Register(ctx, a, redirect, known)
+	if err != nil {
+		return nil, err
+	}
+	if c.Source == auth.Dynamic {
+		t.record = t.record.with(func(r *record) { r.Client = c })
+	}
+	if device {
+		return t.flow.BeginDevice(ctx, a, c, scopes)
+	}
+	return t.flow.Begin(a, c, redirect, scopes)
+}
+
+// announce saves a login for whoever completes it, and in the session.
+func (t *task) announce(ctx context.Context, p *auth.Pending, prompt bool) error {
+	err := t.manager.putPending(ctx, &pending{Format: recordFormat, User: t.key.User, Server: t.key.Server, Login: p})
+	if err != nil {
+		return &StoreError{Key: t.key, Op: "save", Err: err}
+	}
+	old := t.record.Login
+	l := &login{Name: loginName(p), URL: p.URL, Expires: p.Expires, Scopes: p.Scopes, Prompt: prompt}
+	if p.Device != nil {
+		l.UserCode = p.Device.UserCode
+	}
+	err = t.put(ctx, func(r *record) {
+		r.Login, r.Silent = l, ""
+		if t.need.challenges != nil {
+			r.Challenges = t.need.challenges
+		}
+		if t.need.asked {
+			r.StepUps = nil
+		}
+		if len(t.need.stepUp) > 0 {
+			r.StepUps = counted(r.StepUps, t.need.operation)
+		}
+	})
+	if old != nil {
+		t.manager.drop(ctx, old.Name)
+	}
+	t.manager.opts.Logger.Info("session: login begun", "user", t.key.User, "server", t.key.Server)
+	return err
+}
+
+// drop removes a login that nobody is to complete any more. One that stays in
+// the store is worth nothing after some minutes.
+func (m *Manager) drop(ctx context.Context, name string) {
+	if _, at, err := m.store.load(ctx, name); err == nil {
+		_ = m.store.remove(ctx, name, at)
+	}
+}
+
+// showLogin shows a login to the user, or waits for a device code to be approved,
+// in a goroutine of the manager's.
+func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) {
+	if prompting == nil && p.Device == nil {
+		return
+	}
+	e := t.entry
+	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Expires)
+	s := &shown{stop: stop, done: make(chan struct{})}
+	e.mu.Lock()
+	before := e.shown
+	e.shown = s
+	e.mu.Unlock()
+	if before != nil {
+		before.stop()
+	}
+	started := e.manager.goes(func() {
+		defer stop()
+		s.err = e.show(ctx, t.flow, p, prompting)
+		if s.err != nil {
+			e.manager.opts.Logger.Info("session: not logged in", "user", e.key.User, "server", e.key.Server, "error", s.err)
+		}
+		e.mu.Lock()
+		if e.shown == s {
+			e.shown = nil
+		}
+		e.mu.Unlock()
+		close(s.done)
+	})
+	if !started {
+		stop()
+		if prompting != nil {
+			_ = prompting.Close()
+		}
+		s.err = ErrClosed
+		close(s.done)
+	}
+}
+
+// show shows a login and completes it.
+func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prompting auth.Prompting) error {
+	m := e.manager
+	if unlock := e.lockPrompt(ctx); unlock != nil {
+		defer unlock()
+	}
+	callback := ""
+	if prompting != nil {
+		var err error
+		callback, err = prompting.Show(ctx, p)
+		defer func() { _ = prompting.Close() }()
+		if err != nil {
+			return e.unanswered(p, err)
+		}
+	}
+	if p.Device == nil {
+		_, err := m.Complete(ctx, callback, nil)
+		return err
+	}
+	grant, err := flow.Poll(ctx, p)
+	if err != nil {
+		return e.unanswered(p, err)
+	}
+	return e.conclude(p, grant, nil)
+}
+
+// unanswered notes that a login was shown in vain. The user is not asked again
+// before somebody asks for it.
+func (e *entry) unanswered(p *auth.Pending, why error) error {
+	if e.manager.closing.Err() != nil {
+		return why // the next process may ask
+	}
+	return e.conclude(p, nil, why)
+}
+
+// conclude ends a login, with a grant or with the reason why there is none.
+func (e *entry) conclude(p *auth.Pending, g *auth.Grant, why error) error {
+	ctx, stop := e.manager.lasting(e.key)
+	defer stop()
+	_, config, err := e.manager.flow(e.key)
+	if err != nil {
+		return err
+	}
+	unlock, _, err := e.locked(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if g != nil {
+		if err := e.keep(ctx, &answer{grant: g, url: config.URL, login: true}); err != nil {
+			return err
+		}
+		e.manager.opts.Logger.Info("session: logged in", "user", e.key.User, "server", e.key.Server)
+	}
+	name := loginName(p)
+	_, err = e.change(ctx, func(r *record) *record {
+		if g == nil && (r.Login == nil || r.Login.Name != name) {
+			return nil // another login has taken its place, or the user has logged out
+		}
+		return r.with(func(r *record) {
+			r.Login, r.Silent = nil, ""
+			if g == nil {
+				r.Silent = silence(why)
+			}
+		})
+	})
+	e.manager.drop(ctx, name)
+	if why != nil {
+		return why
+	}
+	return err
+}
+
+// silence says why the user is not asked again.
+func silence(why error) string {
+	var refused *auth.OAuthError
+	switch {
+	case errors.Is(why, auth.ErrDeclined), errors.As(why, &refused) && refused.Code == "access_denied":
+		return "the login was declined"
+	case errors.Is(why, context.DeadlineExceeded):
+		return "nobody has answered the login"
+	}
+	return "the login failed"
+}
+
+func loginName(p *auth.Pending) string {
+	if p.Device != nil {
+		return pendingName(p.Device.Code.Reveal())
+	}
+	return pendingName(p.State.Reveal())
+}
+
+// loginRequired tells of the login that waits for the user.
+func (t *task) loginRequired(reason string) error {
+	err := &auth.LoginRequiredError{Server: t.key.Server, User: t.key.User, Scopes: t.need.stepUp, Reason: reason}
+	if l := t.record.Login; l != nil {
+		err.URL, err.UserCode, err.Expires = l.URL, l.UserCode, l.Expires
+	}
+	err.Done = t.nextChange()
+	return err
+}
+
+// CompleteOptions restrict [Manager.Complete].
+type CompleteOptions struct {
+	// User is who has come back. A login of somebody else is an [*UserError],
+	// and goes on waiting.
+	User string
+}
+
+// Complete completes the login that the user's browser has come back from:
+// callback is the address it came to, as a whole or from its path on. It may have
+// been begun by another process that shares the store. A login can be completed
+// once. Without options every user's login is.
+//
+// The errors are those of [auth.Flow.Complete], [*UserError] and [*StoreError].
+func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOptions) (Key, error) {
+	state, err := auth.StateOf(callback)
+	if err != nil {
+		return Key{}, err
+	}
+	name := pendingName(state)
+	p, at, err := m.loadPending(ctx, name)
+	if err != nil {
+		return Key{}, err
+	}
+	key := Key{User: p.User, Server: p.Server}
+	if o != nil && o.User != key.User {
+		return Key{}, &UserError{Key: key, User: o.User}
+	}
+	flow, _, err := m.flow(key)
+	if err != nil {
+		return key, err
+	}
+	if err := m.store.remove(ctx, name, at); err != nil {
+		if errors.Is(err, driver.ErrConflict) || errors.Is(err, driver.ErrNotFound) {
+			return key, &auth.StateError{Server: key.Server, Problem: "the login was completed before"}
+		}
+		return key, &StoreError{Key: key, Op: "remove", Err: err}
+	}
+	done := make(chan error, 1)
+	if !m.goes(func() { done <- m.entry(key).complete(flow, p, callback) }) {
+		return key, ErrClosed
+	}
+	select {
+	case err := <-done:
+		return key, err
+	case <-ctx.Done():
+		return key, ctx.Err()
+	}
+}
+
+// complete exchanges the code of a callback and concludes the login.
+func (e *entry) complete(flow *auth.Flow, p *pending, callback string) error {
+	ctx, stop := e.manager.lasting(e.key)
+	defer stop()
+	grant, err := flow.Complete(ctx, p.Login, callback)
+	var failed *auth.RequestError
+	if errors.As(err, &failed) && failed.NotSent {
+		// The code was not used: the user can reload the page.
+		if e.manager.putPending(ctx, p) == nil {
+			return err
+		}
+	}
+	return e.conclude(p.Login, grant, err)
+}
+
+// putPending saves a login for whoever completes it.
+func (m *Manager) putPending(ctx context.Context, p *pending) error {
+	data, err := secret.Encode(p)
+	if err != nil {
+		return err
+	}
+	_, err = m.store.save(ctx, loginName(p.Login), data, version{})
+	return err
+}
+
+func (m *Manager) loadPending(ctx context.Context, name string) (*pending, version, error) {
+	data, at, err := m.store.load(ctx, name)
+	if errors.Is(err, driver.ErrNotFound) {
+		return nil, at, &auth.StateError{Problem: "its state is not known; it was completed before, or has expired"}
+	}
+	var p *pending
+	if err == nil {
+		p, err = decodePending(data)
+	}
+	if err != nil {
+		return nil, at, &StoreError{Op: "load", Err: err}
+	}
+	return p, at, nil
+}

@@ -1,0 +1,133 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// Logout ends a session: its tokens and secrets are removed from the store, and
+// then revoked, where the authorization server offers that. The user is not asked
+// to log in again until somebody calls Login. The error tells that revocation
+// failed; nothing is left here all the same, unless it is a [*StoreError].
+func (m *Manager) Logout(ctx context.Context, key Key) error {
+	e := m.entry(key)
+	var grant *auth.Grant
+	var pending string
+	err := e.exclusively(ctx, func(ctx context.Context) error {
+		_, err := e.change(ctx, func(r *record) *record {
+			grant = r.Grant
+			if r.Login != nil {
+				pending = r.Login.Name
+			}
+			return r.with(func(r *record) {
+				r.Grant, r.Ended, r.Journal, r.Login, r.StepUps, r.Header = nil, "", nil, nil, nil, nil
+				r.Silent = "the user has logged out"
+			})
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if pending != "" {
+		m.drop(ctx, pending)
+	}
+	e.stopShowing()
+	m.opts.Logger.Info("session: logged out", "user", key.User, "server", key.Server)
+	if grant == nil {
+		return nil
+	}
+	flow, _, err := m.flow(key)
+	if err != nil {
+		return err
+	}
+	return flow.Revoke(WithUser(ctx, key.User), grant)
+}
+
+// Forget removes everything that is known of a session, also the registration of
+// this program. It does not revoke tokens: call Logout before.
+func (m *Manager) Forget(ctx context.Context, key Key) error {
+	e := m.entry(key)
+	err := e.exclusively(ctx, func(ctx context.Context) error {
+		for {
+			_, at, err := m.load(ctx, key, e.name)
+			if err != nil || at == (version{}) {
+				return err
+			}
+			err = m.store.remove(ctx, e.name, at)
+			if err == nil || errors.Is(err, driver.ErrNotFound) {
+				_, _, err = e.load(ctx)
+				return err
+			}
+			if !errors.Is(err, driver.ErrConflict) {
+				return &StoreError{Key: key, Op: "remove", Err: err}
+			}
+		}
+	})
+	e.stopShowing()
+	return err
+}
+
+// SetHeader has the requests of a session sent with these fields, such as
+// Authorization or X-Api-Key, instead of a token. They replace those set before
+// and any login. Without fields it only removes them.
+func (m *Manager) SetHeader(ctx context.Context, key Key, header map[string]auth.Secret) error {
+	_, config, err := m.flow(key)
+	if err != nil {
+		return err
+	}
+	for name, value := range header {
+		if !httpfield.ValidName(name) {
+			return fmt.Errorf("session: %v: %q is no header name", key, name)
+		}
+		if !httpfield.ValidValue(value.Reveal()) {
+			return fmt.Errorf("session: %v: the value of %s holds a control character", key, name)
+		}
+	}
+	e := m.entry(key)
+	return e.exclusively(ctx, func(ctx context.Context) error {
+		_, err := e.change(ctx, func(r *record) *record {
+			return r.with(func(r *record) {
+				r.Header, r.URL = maps.Clone(header), config.URL
+				r.Grant, r.Ended, r.Journal = nil, "", nil
+			})
+		})
+		return err
+	})
+}
+
+// SetToken has the requests of a session sent with a bearer token that was issued
+// by other means. It is SetHeader with an Authorization field.
+func (m *Manager) SetToken(ctx context.Context, key Key, token auth.Secret) error {
+	return m.SetHeader(ctx, key, map[string]auth.Secret{"Authorization": "Bearer " + token})
+}
+
+// exclusively runs f while no other process changes the session.
+func (e *entry) exclusively(ctx context.Context, f func(context.Context) error) error {
+	unlock, _, err := e.locked(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return f(ctx)
+}
+
+// stopShowing ends the login that is shown to the user, if there is one.
+func (e *entry) stopShowing() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shown != nil {
+		e.shown.stop()
+	}
+}
+
+func sortedNames(header map[string]auth.Secret) []string {
+	return slices.Sorted(maps.Keys(header))
+}

@@ -1,0 +1,197 @@
+package session
+
+import (
+	"container/list"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+const (
+	// workTime bounds one renewal or one beginning of a login, the waiting for
+	// other processes included.
+	workTime = 60 * time.Second
+	// requestTime bounds the request for a token, and the saving of its answer.
+	// Neither ends with the caller, nor with Close.
+	requestTime = 30 * time.Second
+	// maxFlows bounds the flows that are kept.
+	maxFlows = 256
+	// DefaultMaxCached is the bound of sessions in memory when MaxCached is zero.
+	DefaultMaxCached = 10_000
+)
+
+// Options configure a [Manager].
+type Options struct {
+	// Config returns how to log in at the server of a key. It is called often
+	// and must be quick. Keys that share a Config should get the same pointer;
+	// the callbacks of a Config find their user by [UserOf]. Required.
+	Config func(Key) (*auth.Config, error)
+	// Prompt shows logins to the user at this machine, such as
+	// [auth.Loopback]. If it is nil, somebody has to send users to the address
+	// of an [auth.LoginRequiredError], and RedirectURL is where they come back.
+	Prompt auth.Prompt
+	// RedirectURL is the address of the program's own [Manager.CallbackHandler],
+	// as browsers see it. It is not used with a Prompt.
+	RedirectURL string
+	// Logger tells of logins, renewals and their failures. Default: nothing.
+	Logger *slog.Logger
+	// MaxCached bounds the sessions that are kept in memory. Those beyond it
+	// are read from the store again when they are used. Default: 10,000.
+	MaxCached int
+}
+
+// A Manager keeps the sessions of users at servers. Its methods are safe for
+// concurrent use, and several managers in several processes can share a store.
+//
+// A Manager owns one goroutine, which renews tokens ahead of their end, one for
+// each renewal under way, and one for each login that is shown to a user. Close
+// ends them all.
+type Manager struct {
+	store  *Store
+	opts   Options
+	holder string // tells this manager from others that share the store
+
+	closing context.Context // ends with Close
+	close   context.CancelFunc
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex // guards the following
+	closed  bool
+	entries map[Key]*list.Element // of *entry
+	recent  *list.List            // the same, the last used first
+	flows   map[*auth.Config]*auth.Flow
+
+	keeper keeper
+}
+
+// NewManager returns a manager of the sessions in a store. It does not close the
+// store.
+func NewManager(store *Store, o *Options) (*Manager, error) {
+	if o == nil || o.Config == nil {
+		return nil, errors.New("session: Options.Config is required")
+	}
+	opts := *o
+	if opts.MaxCached <= 0 {
+		opts.MaxCached = DefaultMaxCached
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	closing, end := context.WithCancel(context.Background())
+	m := &Manager{
+		store:   store,
+		opts:    opts,
+		holder:  rand.Text(),
+		closing: closing,
+		close:   end,
+		entries: map[Key]*list.Element{},
+		recent:  list.New(),
+		flows:   map[*auth.Config]*auth.Flow{},
+	}
+	m.keeper.wake = make(chan struct{}, 1)
+	m.wg.Go(m.keep)
+	return m, nil
+}
+
+// Close ends the logins that are shown to users and returns when all goroutines
+// have ended. A request for a token that is under way is brought to its end, and
+// its answer saved, for at most 30 seconds. Later calls do nothing.
+func (m *Manager) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.close()
+	m.wg.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for c, f := range m.flows {
+		f.Close()
+		delete(m.flows, c)
+	}
+	return nil
+}
+
+// goes runs f in a goroutine that Close waits for. It reports false after Close.
+func (m *Manager) goes(f func()) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.wg.Go(f)
+	return true
+}
+
+// entry returns the entry of a key, the last used of all from now on.
+func (m *Manager) entry(key Key) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at, ok := m.entries[key]; ok {
+		m.recent.MoveToFront(at)
+		return at.Value.(*entry)
+	}
+	e := newEntry(m, key)
+	m.entries[key] = m.recent.PushFront(e)
+	for at := m.recent.Back(); m.recent.Len() > m.opts.MaxCached && at != nil; {
+		before := at.Prev()
+		if old := at.Value.(*entry); old != e && old.idle() {
+			m.recent.Remove(at)
+			delete(m.entries, old.key)
+			old.forget()
+		}
+		at = before
+	}
+	return e
+}
+
+// cached returns the entries in memory.
+func (m *Manager) cached() []*entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]*entry, 0, len(m.entries))
+	for at := m.recent.Front(); at != nil; at = at.Next() {
+		all = append(all, at.Value.(*entry))
+	}
+	return all
+}
+
+// flow returns the steps of logging in for a key.
+func (m *Manager) flow(key Key) (*auth.Flow, *auth.Config, error) {
+	config, err := m.opts.Config(key)
+	if err == nil && config == nil {
+		err = errors.New("no such server")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("session: %v: %w", key, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f, ok := m.flows[config]; ok {
+		return f, config, nil
+	}
+	f, err := auth.New(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	for c, old := range m.flows {
+		if len(m.flows) < maxFlows {
+			break
+		}
+		old.Close() // who uses it goes on, with new connections
+		delete(m.flows, c)
+	}
+	m.flows[config] = f
+	return f, config, nil
+}
+
+// lasting returns a context for what must come to its end once it has begun,
+// whoever asked for it.
+func (m *Manager) lasting(key Key) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(WithUser(context.Background(), key.User), requestTime)
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/secret"
+)
+
+// recordFormat is the newest format of records. Older ones are read.
+const recordFormat = 1
+
+// The names of records in a store begin with their kind.
+const (
+	sessionPrefix = "s-" // sessions, by key
+	pendingPrefix = "p-" // logins that wait for the user, by state
+	promptPrefix  = "l-" // locked while a login is shown to the user, by key
+)
+
+// A record is what is kept of one session. It is not changed once it is known
+// to others: who wants another one makes a copy.
+type record struct {
+	Format int    `json:"format"`
+	User   string `json:"user"`
+	Server string `json:"server"`
+	// URL is the server's address when the session began. It is good for no
+	// other.
+	URL string `json:"url,omitempty"`
+
+	Grant   *auth.Grant `json:"grant,omitempty"`
+	Ended   string      `json:"ended,omitempty"` // why Grant cannot be renewed any more
+	Journal *journal    `json:"journal,omitempty"`
+
+	// Client is what the program has registered itself as. It outlives Grant.
+	Client      *auth.Client     `json:"client,omitempty"`
+	HadMetadata bool             `json:"had_metadata,omitempty"`
+	Challenges  []auth.Challenge `json:"challenges,omitempty"` // the last that asked for a login
+
+	Logins  int            `json:"logins,omitempty"` // how often the user has logged in
+	Login   *login         `json:"login,omitempty"`
+	Silent  string         `json:"silent,omitempty"` // why the user is not asked again
+	StepUps map[string]int `json:"step_ups,omitempty"`
+
+	// Header holds secrets that are sent instead of a token.
+	Header map[string]auth.Secret `json:"header,omitempty"`
+}
+
+// A journal is written before a refresh token is sent, so that whoever finds it
+// knows that the token may have been used up.
+type journal struct {
+	Started time.Time `json:"started"`
+	Holder  string    `json:"holder"`         // the manager that sends it
+	Refresh string    `json:"refresh"`        // SHA-256 of the refresh token
+	Lost    bool      `json:"lost,omitempty"` // it was sent, and no answer came
+}
+
+// A login is one that waits for the user.
+type login struct {
+	Name     string    `json:"name"` // of the pending's own record
+	URL      string    `json:"url"`
+	UserCode string    `json:"user_code,omitempty"`
+	Expires  time.Time `json:"expires"`
+	Scopes   []string  `json:"scopes,omitempty"`
+	Prompt   bool      `json:"prompt,omitempty"` // it is shown by the process that began it
+}
+
+// pending is what is kept of a login under the hash of its state.
+type pending struct {
+	Format int           `json:"format"`
+	User   string        `json:"user"`
+	Server string        `json:"server"`
+	Login  *auth.Pending `json:"login"`
+}
+
+func newRecord(key Key) *record {
+	return &record{Format: recordFormat, User: key.User, Server: key.Server}
+}
+
+// with returns a copy that f has changed.
+func (r *record) with(f func(*record)) *record {
+	c := *r
+	f(&c)
+	return &c
+}
+
+// key returns whose record it is.
+func (r *record) key() Key { return Key{User: r.User, Server: r.Server} }
+
+// live returns the grant if it is one for the server at url and can be used.
+func (r *record) live(url string) *auth.Grant {
+	if r.Grant == nil || r.Ended != "" || r.URL != url {
+		return nil
+	}
+	return r.Grant
+}
+
+func (r *record) encode() ([]byte, error) { return secret.Encode(r) }
+
+func decodeRecord(data []byte, key Key) (*record, error) {
+	r := &record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("not a session: %w", err)
+	}
+	switch {
+	case r.Format < 1 || r.Format > recordFormat:
+		return nil, fmt.Errorf("a session of format %d, which this version does not know", r.Format)
+	case key != (Key{}) && r.key() != key:
+		return nil, fmt.Errorf("the session of somebody else")
+	}
+	return r, nil
+}
+
+func decodePending(data []byte) (*pending, error) {
+	p := &pending{}
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, fmt.Errorf("not a login: %w", err)
+	}
+	if p.Format < 1 || p.Format > recordFormat || p.Login == nil {
+		return nil, fmt.Errorf("a login of format %d, which this version does not know", p.Format)
+	}
+	return p, nil
+}
+
+// recordName returns the name under which the session of a key is kept. Other
+// keys have other names, and nothing of the key can be read from it.
+func recordName(key Key) string {
+	var size [8]byte
+	binary.BigEndian.PutUint64(size[:], uint64(len(key.User)))
+	h := sha256.New()
+	h.Write(size[:])
+	h.Write([]byte(key.User))
+	h.Write([]byte(key.Server))
+	return sessionPrefix + hex.EncodeToString(h.Sum(nil))
+}
+
+func pendingName(state string) string { return pendingPrefix + hashOf(state) }
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,166 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// A Phase says how far a session is.
+type Phase int
+
+const (
+	// LoggedOut: there is no login, nor does one wait for the user.
+	LoggedOut Phase = iota
+	// LoginPending: the user has to go to Status.LoginURL.
+	LoginPending
+	// LoggedIn: requests are let out with a token, or with secret headers.
+	LoggedIn
+)
+
+func (p Phase) String() string {
+	switch p {
+	case LoggedOut:
+		return "logged out"
+	case LoginPending:
+		return "login pending"
+	case LoggedIn:
+		return "logged in"
+	}
+	return "unknown"
+}
+
+// A Status is where a session stood at one moment. It holds no secrets.
+type Status struct {
+	// Key is whose session it is.
+	Key Key
+	// Phase is how far it is.
+	Phase Phase
+	// Issuer is the authorization server; empty without a login, and with
+	// secret headers.
+	Issuer string
+	// Scopes are what the user has granted.
+	Scopes []string
+	// Expires is when the access token ends; zero if that is not known. That
+	// is not the end of the session if Renewable is set.
+	Expires time.Time
+	// Renewable says that the token is renewed without the user.
+	Renewable bool
+	// Headers are the names of the secret headers.
+	Headers []string
+	// LoginURL is where the user can log in, until LoginExpires. It may be set
+	// while he is logged in: then more rights were asked for.
+	LoginURL string
+	// UserCode is what he has to type there, for a login by device code.
+	UserCode string
+	// LoginExpires is when LoginURL is no longer good.
+	LoginExpires time.Time
+	// Reason says why the session has ended, or why the user is not asked to
+	// log in.
+	Reason string
+}
+
+// Status returns where a session stands, read anew from the store. A key that
+// nobody has used is LoggedOut.
+func (m *Manager) Status(ctx context.Context, key Key) (Status, error) {
+	r, _, err := m.entry(key).load(ctx)
+	if err != nil {
+		return Status{Key: key}, err
+	}
+	return m.status(key, r), nil
+}
+
+func (m *Manager) status(key Key, r *record) Status {
+	s := Status{Key: key, Reason: r.Silent}
+	if r.Ended != "" {
+		s.Reason = r.Ended
+	}
+	if l := r.Login; l != nil && time.Now().Before(l.Expires) {
+		s.Phase, s.LoginURL, s.UserCode, s.LoginExpires = LoginPending, l.URL, l.UserCode, l.Expires
+	}
+	config, err := m.opts.Config(key)
+	if err != nil || config == nil {
+		return s
+	}
+	if g := r.live(config.URL); g != nil {
+		s.Phase = LoggedIn
+		s.Issuer, s.Scopes, s.Expires = g.Authority.Issuer, g.Scopes, g.Token.Expires
+		s.Renewable = g.Token.Refresh != "" || !config.Grant.Interactive()
+	}
+	if len(r.Header) > 0 && r.URL == config.URL {
+		s.Phase, s.Headers = LoggedIn, sortedNames(r.Header)
+	}
+	return s
+}
+
+// Watch yields the present status and then each later one, until ctx ends or the
+// manager is closed. What other processes change is seen within some seconds. A
+// consumer that is slower than the changes sees the newest. If the store cannot
+// be read, the status has the error in Reason.
+func (m *Manager) Watch(ctx context.Context, key Key) iter.Seq[Status] {
+	return func(yield func(Status) bool) {
+		e := m.entry(key)
+		defer e.watch()()
+		for {
+			e.mu.Lock()
+			changed := e.changed
+			e.mu.Unlock()
+			status, err := m.Status(ctx, key)
+			if err != nil {
+				if ctx.Err() != nil {
+					return
+				}
+				status.Reason = err.Error()
+			}
+			e.mu.Lock()
+			again := changed != e.changed // reading has brought news
+			e.mu.Unlock()
+			if again && err == nil {
+				continue
+			}
+			if !yield(status) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			case <-m.closing.Done():
+				return
+			}
+		}
+	}
+}
+
+// Keys yields the keys of all sessions in the store, in no order. Sessions that
+// cannot be read yield an error, and the others follow.
+func (m *Manager) Keys(ctx context.Context) iter.Seq2[Key, error] {
+	return func(yield func(Key, error) bool) {
+		for name, err := range m.store.names(ctx, sessionPrefix) {
+			if err != nil {
+				yield(Key{}, &StoreError{Op: "load", Err: err})
+				return
+			}
+			data, _, err := m.store.load(ctx, name)
+			if errors.Is(err, driver.ErrNotFound) {
+				continue // it was removed meanwhile
+			}
+			var key Key
+			if err == nil {
+				var r *record
+				if r, err = decodeRecord(data, Key{}); err == nil {
+					key = r.key()
+				}
+			}
+			if err != nil {
+				err = &StoreError{Op: "load", Err: err}
+			}
+			if !yield(key, err) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
