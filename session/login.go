@@ -7,19 +7,10 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/internal/secret"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
 // freshLogin is how long a login that is shown to somebody must still last.
 const freshLogin = time.Minute
-
-// A shown is a login that is shown to the user at this machine.
-type shown struct {
-	stop context.CancelFunc
-	done chan struct{} // closed when it has ended
-	err  error         // set before
-}
 
 // A Login is a login that was begun.
 type Login struct {
@@ -157,40 +148,6 @@ func (t *task) beginLogin(ctx context.Context, reason string) error {
 	return t.loginRequired(reason)
 }
 
-// stillGood reports whether a login that was begun can still be finished.
-func (t *task) stillGood(ctx context.Context, l *login) bool {
-	if time.Until(l.Expires) < freshLogin || len(lacking(l.Scopes, t.need.stepUp)) > 0 {
-		return false
-	}
-	if !l.Prompt {
-		return true
-	}
-	t.mu.Lock()
-	mine := t.shown != nil
-	t.mu.Unlock()
-	if mine {
-		return true
-	}
-	// Another process shows it as long as it holds this lock.
-	unlock := t.lockPrompt(ctx)
-	if unlock != nil {
-		unlock()
-	}
-	return unlock == nil
-}
-
-// lockPrompt locks the right to show logins of the session, for as long as one is
-// shown. It returns nil if another process has it.
-func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
-	ctx, stop := context.WithTimeout(ctx, leasePoll)
-	defer stop()
-	unlock, _, err := e.manager.store.lock(ctx, promptPrefix+hashOf(e.name))
-	if err != nil {
-		return nil
-	}
-	return unlock
-}
-
 // begin makes a new login, and what will show it if there is a Prompt.
 func (t *task) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error) {
 	a, err := t.flow.Discover(ctx, t.discoverOptions())
@@ -295,137 +252,6 @@ func (m *Manager) drop(ctx context.Context, name string) {
 	}
 }
 
-// showLogin shows a login to the user, or waits for a device code to be approved,
-// in a goroutine of the manager's.
-func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) {
-	if prompting == nil && p.Device == nil {
-		return
-	}
-	e := t.entry
-	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Expires)
-	s := &shown{stop: stop, done: make(chan struct{})}
-	e.mu.Lock()
-	before := e.shown
-	e.shown = s
-	e.mu.Unlock()
-	if before != nil {
-		before.stop()
-	}
-	started := e.manager.goes(func() {
-		defer stop()
-		s.err = e.show(ctx, t.flow, p, prompting)
-		if s.err != nil {
-			e.manager.opts.Logger.Info("session: not logged in", "user", e.key.User, "server", e.key.Server, "error", s.err)
-		}
-		e.mu.Lock()
-		if e.shown == s {
-			e.shown = nil
-		}
-		e.mu.Unlock()
-		close(s.done)
-	})
-	if !started {
-		stop()
-		if prompting != nil {
-			_ = prompting.Close()
-		}
-		s.err = ErrClosed
-		close(s.done)
-	}
-}
-
-// show shows a login and completes it.
-func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prompting auth.Prompting) error {
-	m := e.manager
-	if unlock := e.lockPrompt(ctx); unlock != nil {
-		defer unlock()
-	}
-	callback := ""
-	if prompting != nil {
-		var err error
-		callback, err = prompting.Show(ctx, p)
-		defer func() { _ = prompting.Close() }()
-		if err != nil {
-			return e.unanswered(p, err)
-		}
-	}
-	if p.Device == nil {
-		_, err := m.Complete(ctx, callback, nil)
-		return err
-	}
-	grant, err := flow.Poll(ctx, p)
-	if err != nil {
-		return e.unanswered(p, err)
-	}
-	return e.conclude(p, grant, nil)
-}
-
-// unanswered notes that a login was shown in vain. The user is not asked again
-// before somebody asks for it.
-func (e *entry) unanswered(p *auth.Pending, why error) error {
-	if e.manager.closing.Err() != nil {
-		return why // the next process may ask
-	}
-	return e.conclude(p, nil, why)
-}
-
-// conclude ends a login, with a grant or with the reason why there is none.
-func (e *entry) conclude(p *auth.Pending, g *auth.Grant, why error) error {
-	ctx, stop := e.manager.lasting(e.key)
-	defer stop()
-	_, config, err := e.manager.flow(e.key)
-	if err != nil {
-		return err
-	}
-	unlock, _, err := e.locked(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if g != nil {
-		if err := e.keep(ctx, &answer{grant: g, url: config.URL, login: true}); err != nil {
-			return err
-		}
-		e.manager.opts.Logger.Info("session: logged in", "user", e.key.User, "server", e.key.Server)
-	}
-	name := loginName(p)
-	_, err = e.change(ctx, func(r *record) *record {
-		if g == nil && (r.Login == nil || r.Login.Name != name) {
-			return nil // another login has taken its place, or the user has logged out
-		}
-		return r.with(func(r *record) {
-			r.Login, r.Silent = nil, ""
-			if g == nil {
-				r.Silent = silence(why)
-			}
-		})
-	})
-	e.manager.drop(ctx, name)
-	if why != nil {
-		return why
-	}
-	return err
-}
-
-// silence says why the user is not asked again.
-func silence(why error) string {
-	var refused *auth.OAuthError
-	switch {
-	case errors.Is(why, auth.ErrDeclined), errors.As(why, &refused) && refused.Code == "access_denied":
-		return "the login was declined"
-	case errors.Is(why, context.DeadlineExceeded):
-		return "nobody has answered the login"
-	}
-	return "the login failed"
-}
-
-func loginName(p *auth.Pending) string {
-	if p.Device != nil {
-		return pendingName(p.Device.Code.Reveal())
-	}
-	return pendingName(p.State.Reveal())
-}
-
 // loginRequired tells of the login that waits for the user.
 func (t *task) loginRequired(reason string) error {
 	err := &auth.LoginRequiredError{Server: t.key.Server, User: t.key.User, Scopes: t.need.stepUp, Reason: reason}
@@ -434,93 +260,4 @@ func (t *task) loginRequired(reason string) error {
 	}
 	err.Done = t.nextChange()
 	return err
-}
-
-// CompleteOptions restrict [Manager.Complete].
-type CompleteOptions struct {
-	// User is who has come back. A login of somebody else is an [*UserError],
-	// and goes on waiting.
-	User string
-}
-
-// Complete completes the login that the user's browser has come back from:
-// callback is the address it came to, as a whole or from its path on. It may have
-// been begun by another process that shares the store. A login can be completed
-// once. Without options every user's login is.
-//
-// The errors are those of [auth.Flow.Complete], [*UserError] and [*StoreError].
-func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOptions) (Key, error) {
-	state, err := auth.StateOf(callback)
-	if err != nil {
-		return Key{}, err
-	}
-	name := pendingName(state)
-	p, at, err := m.loadPending(ctx, name)
-	if err != nil {
-		return Key{}, err
-	}
-	key := Key{User: p.User, Server: p.Server}
-	if o != nil && o.User != key.User {
-		return Key{}, &UserError{Key: key, User: o.User}
-	}
-	flow, _, err := m.flow(key)
-	if err != nil {
-		return key, err
-	}
-	if err := m.store.remove(ctx, name, at); err != nil {
-		if errors.Is(err, driver.ErrConflict) || errors.Is(err, driver.ErrNotFound) {
-			return key, &auth.StateError{Server: key.Server, Problem: "the login was completed before"}
-		}
-		return key, &StoreError{Key: key, Op: "remove", Err: err}
-	}
-	done := make(chan error, 1)
-	if !m.goes(func() { done <- m.entry(key).complete(flow, p, callback) }) {
-		return key, ErrClosed
-	}
-	select {
-	case err := <-done:
-		return key, err
-	case <-ctx.Done():
-		return key, ctx.Err()
-	}
-}
-
-// complete exchanges the code of a callback and concludes the login.
-func (e *entry) complete(flow *auth.Flow, p *pending, callback string) error {
-	ctx, stop := e.manager.lasting(e.key)
-	defer stop()
-	grant, err := flow.Complete(ctx, p.Login, callback)
-	var failed *auth.RequestError
-	if errors.As(err, &failed) && failed.NotSent {
-		// The code was not used: the user can reload the page.
-		if e.manager.putPending(ctx, p) == nil {
-			return err
-		}
-	}
-	return e.conclude(p.Login, grant, err)
-}
-
-// putPending saves a login for whoever completes it.
-func (m *Manager) putPending(ctx context.Context, p *pending) error {
-	data, err := secret.Encode(p)
-	if err != nil {
-		return err
-	}
-	_, err = m.store.save(ctx, loginName(p.Login), data, version{})
-	return err
-}
-
-func (m *Manager) loadPending(ctx context.Context, name string) (*pending, version, error) {
-	data, at, err := m.store.load(ctx, name)
-	if errors.Is(err, driver.ErrNotFound) {
-		return nil, at, &auth.StateError{Problem: "its state is not known; it was completed before, or has expired"}
-	}
-	var p *pending
-	if err == nil {
-		p, err = decodePending(data)
-	}
-	if err != nil {
-		return nil, at, &StoreError{Op: "load", Err: err}
-	}
-	return p, at, nil
 }

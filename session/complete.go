@@ -1,0 +1,99 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/secret"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// CompleteOptions restrict [Manager.Complete].
+type CompleteOptions struct {
+	// User is who has come back. A login of somebody else is an [*UserError],
+	// and goes on waiting.
+	User string
+}
+
+// Complete completes the login that the user's browser has come back from:
+// callback is the address it came to, as a whole or from its path on. It may have
+// been begun by another process that shares the store. A login can be completed
+// once. Without options every user's login is.
+//
+// The errors are those of [auth.Flow.Complete], [*UserError] and [*StoreError].
+func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOptions) (Key, error) {
+	state, err := auth.StateOf(callback)
+	if err != nil {
+		return Key{}, err
+	}
+	name := pendingName(state)
+	p, at, err := m.loadPending(ctx, name)
+	if err != nil {
+		return Key{}, err
+	}
+	key := Key{User: p.User, Server: p.Server}
+	if o != nil && o.User != key.User {
+		return Key{}, &UserError{Key: key, User: o.User}
+	}
+	flow, _, err := m.flow(key)
+	if err != nil {
+		return key, err
+	}
+	if err := m.store.remove(ctx, name, at); err != nil {
+		if errors.Is(err, driver.ErrConflict) || errors.Is(err, driver.ErrNotFound) {
+			return key, &auth.StateError{Server: key.Server, Problem: "the login was completed before"}
+		}
+		return key, &StoreError{Key: key, Op: "remove", Err: err}
+	}
+	done := make(chan error, 1)
+	if !m.goes(func() { done <- m.entry(key).complete(flow, p, callback) }) {
+		return key, ErrClosed
+	}
+	select {
+	case err := <-done:
+		return key, err
+	case <-ctx.Done():
+		return key, ctx.Err()
+	}
+}
+
+// complete exchanges the code of a callback and concludes the login.
+func (e *entry) complete(flow *auth.Flow, p *pending, callback string) error {
+	ctx, stop := e.manager.lasting(e.key)
+	defer stop()
+	grant, err := flow.Complete(ctx, p.Login, callback)
+	var failed *auth.RequestError
+	if errors.As(err, &failed) && failed.NotSent {
+		// The code was not used: the user can reload the page.
+		if e.manager.putPending(ctx, p) == nil {
+			return err
+		}
+	}
+	return e.conclude(p.Login, grant, err)
+}
+
+// putPending saves a login for whoever completes it.
+func (m *Manager) putPending(ctx context.Context, p *pending) error {
+	data, err := secret.Encode(p)
+	if err != nil {
+		return err
+	}
+	_, err = m.store.save(ctx, loginName(p.Login), data, version{})
+	return err
+}
+
+func (m *Manager) loadPending(ctx context.Context, name string) (*pending, version, error) {
+	data, at, err := m.store.load(ctx, name)
+	if errors.Is(err, driver.ErrNotFound) {
+		return nil, at, &auth.StateError{Problem: "its state is not known; it was completed before, or has expired"}
+	}
+	var p *pending
+	if err == nil {
+		p, err = decodePending(data)
+	}
+	if err != nil {
+		return nil, at, &StoreError{Op: "load", Err: err}
+	}
+	return p, at, nil
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+// A shown is a login that is shown to the user at this machine.
+type shown struct {
+	stop context.CancelFunc
+	done chan struct{} // closed when it has ended
+	err  error         // set before
+}
+
+// stillGood reports whether a login that was begun can still be finished.
+func (t *task) stillGood(ctx context.Context, l *login) bool {
+	if time.Until(l.Expires) < freshLogin || len(lacking(l.Scopes, t.need.stepUp)) > 0 {
+		return false
+	}
+	if !l.Prompt {
+		return true
+	}
+	t.mu.Lock()
+	mine := t.shown != nil
+	t.mu.Unlock()
+	if mine {
+		return true
+	}
+	// Another process shows it as long as it holds this lock.
+	unlock := t.lockPrompt(ctx)
+	if unlock != nil {
+		unlock()
+	}
+	return unlock == nil
+}
+
+// lockPrompt locks the right to show logins of the session, for as long as one is
+// shown. It returns nil if another process has it.
+func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
+	ctx, stop := context.WithTimeout(ctx, leasePoll)
+	defer stop()
+	unlock, _, err := e.manager.store.lock(ctx, promptPrefix+hashOf(e.name))
+	if err != nil {
+		return nil
+	}
+	return unlock
+}
+
+// showLogin shows a login to the user, or waits for a device code to be approved,
+// in a goroutine of the manager's.
+func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) {
+	if prompting == nil && p.Device == nil {
+		return
+	}
+	e := t.entry
+	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Expires)
+	s := &shown{stop: stop, done: make(chan struct{})}
+	e.mu.Lock()
+	before := e.shown
+	e.shown = s
+	e.mu.Unlock()
+	if before != nil {
+		before.stop()
+	}
+	started := e.manager.goes(func() {
+		defer stop()
+		s.err = e.show(ctx, t.flow, p, prompting)
+		if s.err != nil {
+			e.manager.opts.Logger.Info("session: not logged in", "user", e.key.User, "server", e.key.Server, "error", s.err)
+		}
+		e.mu.Lock()
+		if e.shown == s {
+			e.shown = nil
+		}
+		e.mu.Unlock()
+		close(s.done)
+	})
+	if !started {
+		stop()
+		if prompting != nil {
+			_ = prompting.Close()
+		}
+		s.err = ErrClosed
+		close(s.done)
+	}
+}
+
+// show shows a login and completes it.
+func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prompting auth.Prompting) error {
+	m := e.manager
+	if unlock := e.lockPrompt(ctx); unlock != nil {
+		defer unlock()
+	}
+	callback := ""
+	if prompting != nil {
+		var err error
+		callback, err = prompting.Show(ctx, p)
+		defer func() { _ = prompting.Close() }()
+		if err != nil {
+			return e.unanswered(p, err)
+		}
+	}
+	if p.Device == nil {
+		_, err := m.Complete(ctx, callback, nil)
+		return err
+	}
+	grant, err := flow.Poll(ctx, p)
+	if err != nil {
+		return e.unanswered(p, err)
+	}
+	return e.conclude(p, grant, nil)
+}
+
+// unanswered notes that a login was shown in vain. The user is not asked again
+// before somebody asks for it.
+func (e *entry) unanswered(p *auth.Pending, why error) error {
+	if e.manager.closing.Err() != nil {
+		return why // the next process may ask
+	}
+	return e.conclude(p, nil, why)
+}
+
+// conclude ends a login, with a grant or with the reason why there is none.
+func (e *entry) conclude(p *auth.Pending, g *auth.Grant, why error) error {
+	ctx, stop := e.manager.lasting(e.key)
+	defer stop()
+	_, config, err := e.manager.flow(e.key)
+	if err != nil {
+		return err
+	}
+	unlock, _, err := e.locked(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if g != nil {
+		if err := e.keep(ctx, &answer{grant: g, url: config.URL, login: true}); err != nil {
+			return err
+		}
+		e.manager.opts.Logger.Info("session: logged in", "user", e.key.User, "server", e.key.Server)
+	}
+	name := loginName(p)
+	_, err = e.change(ctx, func(r *record) *record {
+		if g == nil && (r.Login == nil || r.Login.Name != name) {
+			return nil // another login has taken its place, or the user has logged out
+		}
+		return r.with(func(r *record) {
+			r.Login, r.Silent = nil, ""
+			if g == nil {
+				r.Silent = silence(why)
+			}
+		})
+	})
+	e.manager.drop(ctx, name)
+	if why != nil {
+		return why
+	}
+	return err
+}
+
+// silence says why the user is not asked again.
+func silence(why error) string {
+	var refused *auth.OAuthError
+	switch {
+	case errors.Is(why, auth.ErrDeclined), errors.As(why, &refused) && refused.Code == "access_denied":
+		return "the login was declined"
+	case errors.Is(why, context.DeadlineExceeded):
+		return "nobody has answered the login"
+	}
+	return "the login failed"
+}
+
+func loginName(p *auth.Pending) string {
+	if p.Device != nil {
+		return pendingName(p.Device.Code.Reveal())
+	}
+	return pendingName(p.State.Reveal())
+}
