@@ -12,10 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
-// minRSA is the least size of an RSA key that signs (RFC 7518, section 3.3), in
-// bits.
-const minRSA = 2048
-
 // New checks a Config, copies it and returns its Flow. The errors are
 // [*ConfigError].
 func New(c *Config) (*Flow, error) {
