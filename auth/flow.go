@@ -12,6 +12,7 @@ import (
 type Flow struct {
 	config Config
 	http   *guardhttp.Client
+	nonces nonces
 }
 
 // Close closes idle connections. The Flow can still be used.
@@ -49,31 +50,6 @@ func (f *Flow) ChooseScopes(a *Authority, challenges []Challenge, before []strin
 	return nil, errors.New("not implemented")
 }
 
-// Register returns the client as which to speak to a: the Config's own; else its
-// metadata document, where a takes such; else known, if a issued it, its secret
-// has not expired and it has redirectURI; else one that it registers. redirectURI
-// is empty for logins without one.
-//
-// Its errors are [*IssuerMismatchError], [*RegistrationError] and those of
-// requests.
-func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, known *Client) (*Client, error) {
-	return nil, errors.New("not implemented")
-}
-
-// Begin makes a login that waits for the user. It sends nothing.
-func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []string) (*Pending, error) {
-	return nil, errors.New("not implemented")
-}
-
-// Complete makes a grant of a login and the address at which the user's browser
-// came back, as a whole or from its path on. The response is checked before
-// anything is sent: [*StateError] for an answer to another login,
-// [*IssuerMismatchError] for that of another authorization server. If the user
-// said no it returns an [*OAuthError] with the code access_denied.
-func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Grant, error) {
-	return nil, errors.New("not implemented")
-}
-
 // BeginDevice makes a login by device code that waits for the user.
 func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes []string) (*Pending, error) {
 	return nil, errors.New("not implemented")
@@ -89,19 +65,4 @@ func (f *Flow) Poll(ctx context.Context, p *Pending) (*Grant, error) {
 // Interactive.
 func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*Grant, error) {
 	return nil, errors.New("not implemented")
-}
-
-// Refresh makes a new grant of an old one by its refresh token. If the answer
-// brings no new refresh token, the old one is kept. The refresh token may have
-// been used up if the error does not tell that the request was not sent, or was
-// refused; see [OAuthError].
-func (f *Flow) Refresh(ctx context.Context, g *Grant) (*Grant, error) {
-	return nil, errors.New("not implemented")
-}
-
-// Revoke revokes the tokens of a grant, the refresh token first, where the
-// authorization server has an endpoint for that. Where it has none it does
-// nothing.
-func (f *Flow) Revoke(ctx context.Context, g *Grant) error {
-	return errors.New("not implemented")
 }

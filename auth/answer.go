@@ -1,0 +1,164 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+const (
+	// maxCode bounds the error code of an answer, in bytes.
+	maxCode = 64
+	// maxToken bounds tokens, client ids and client secrets, in bytes.
+	maxToken = 64 << 10
+	// maxLifetime bounds what an authorization server says of how long
+	// something lives, so that no sum with it overflows.
+	maxLifetime = 10 * 365 * 24 * time.Hour
+	// maxRetryAfter bounds how long an authorization server can have itself
+	// left alone.
+	maxRetryAfter = 24 * time.Hour
+)
+
+// An answer is a JSON object that an authorization server has sent: its members,
+// unread. Names are compared exactly.
+type answer map[string][]byte
+
+// readAnswer reads a JSON object. Its errors show nothing of it.
+func readAnswer(body []byte) (answer, error) {
+	if err := jsonscan.Valid(body); err != nil {
+		return nil, fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	if c := jsonscan.Walk(body); c.Kind() != '{' {
+		return nil, errors.New("the answer is not a JSON object")
+	}
+	a := answer{}
+	for name, value := range jsonscan.Fields(body) {
+		a[string(name)] = value
+	}
+	return a, nil
+}
+
+// text returns a member that is a string; it is empty if there is none, or null.
+func (a answer) text(name string) (string, error) {
+	value, ok := a[name]
+	if !ok || string(value) == "null" {
+		return "", nil
+	}
+	s, ok := jsonscan.String(value)
+	if !ok {
+		return "", fmt.Errorf("%s is not a string", name)
+	}
+	return s, nil
+}
+
+// credential returns a member that is a string of visible characters. others are
+// the further characters that it may have.
+func (a answer) credential(name, others string) (string, error) {
+	s, err := a.text(name)
+	if err != nil {
+		return "", err
+	}
+	if len(s) > maxToken {
+		return "", fmt.Errorf("%s is longer than %d bytes", name, maxToken)
+	}
+	for i := range len(s) {
+		if c := s[i]; (c <= ' ' || c >= 0x7f) && strings.IndexByte(others, c) < 0 {
+			return "", fmt.Errorf("%s has characters that it must not have", name)
+		}
+	}
+	return s, nil
+}
+
+// seconds returns a member that is a number, or a string that holds one, as so
+// many seconds; ok is false if there is none.
+func (a answer) seconds(name string) (n float64, ok bool, err error) {
+	value, ok := a[name]
+	if !ok || string(value) == "null" {
+		return 0, false, nil
+	}
+	text, quoted := jsonscan.String(value)
+	if !quoted {
+		text = string(value)
+	}
+	n, err = strconv.ParseFloat(text, 64)
+	if math.IsNaN(n) || err != nil && !math.IsInf(n, 0) {
+		return 0, false, fmt.Errorf("%s is not a number", name)
+	}
+	return n, true, nil
+}
+
+// lifetime returns a member that says for how many seconds something lives; 0 if
+// that is not known.
+func (a answer) lifetime(name string) (time.Duration, error) {
+	n, _, err := a.seconds(name)
+	if err != nil || n <= 0 {
+		return 0, err
+	}
+	if n >= maxLifetime.Seconds() {
+		return maxLifetime, nil
+	}
+	return time.Duration(n * float64(time.Second)), nil
+}
+
+// code returns the error code of an answer; empty if there is none that can be
+// shown.
+func (a answer) code() string {
+	code, _ := a.text("error")
+	return cleanCode(code)
+}
+
+// cleanCode returns an error code if it is one, and nothing otherwise: it is text
+// of an untrusted party that ends up in errors and logs.
+func cleanCode(code string) string {
+	if len(code) > maxCode {
+		return ""
+	}
+	for i := range len(code) {
+		c := code[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
+			return ""
+		}
+	}
+	return code
+}
+
+// success returns the object that answers a request, or an [*OAuthError] if the
+// request was refused. Some authorization servers refuse with status 200.
+func (f *Flow) success(request, host string, res *guardhttp.Answer) (answer, error) {
+	a, err := readAnswer(res.Body)
+	if res.Status >= 200 && res.Status < 300 {
+		if err != nil {
+			return nil, f.unreadable(request, host, err)
+		}
+		if refusal, err := a.text("error"); err == nil && refusal == "" {
+			return a, nil
+		}
+	}
+	return nil, &OAuthError{
+		Server: f.config.Server, Request: request, Status: res.Status, Code: a.code(), RetryAfter: retryAfter(res.Header),
+	}
+}
+
+// unreadable describes an answer that came and is of no use.
+func (f *Flow) unreadable(request, host string, err error) *RequestError {
+	return &RequestError{Server: f.config.Server, Request: request, Host: host, Err: err}
+}
+
+// retryAfter reads the field Retry-After (RFC 9110, section 10.2.3).
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(0, time.Until(at)), maxRetryAfter)
+	}
+	return 0
+}

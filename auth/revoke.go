@@ -1,0 +1,51 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+)
+
+// Revoke revokes the tokens of a grant (RFC 7009), the refresh token first, where
+// the authorization server has an endpoint for that. Where it has none it does
+// nothing. Both are tried; the errors are those of requests, joined.
+func (f *Flow) Revoke(ctx context.Context, g *Grant) error {
+	if g.Authority.RevocationEndpoint == "" {
+		return nil
+	}
+	client, err := f.whole(&g.Client, g.Authority.Issuer)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		f.revoke(ctx, g, client, "refresh_token", g.Token.Refresh),
+		f.revoke(ctx, g, client, "access_token", g.Token.Access),
+	)
+}
+
+func (f *Flow) revoke(ctx context.Context, g *Grant, client *Client, kind string, token Secret) error {
+	if token == "" {
+		return nil
+	}
+	res, err := f.post(ctx, &clientPost{
+		request:   "revocation",
+		authority: &g.Authority,
+		endpoint:  g.Authority.RevocationEndpoint,
+		client:    client,
+		form:      url.Values{"token": {token.Reveal()}, "token_type_hint": {kind}},
+		anyBody:   true,
+	})
+	if err != nil {
+		return err
+	}
+	if res.Status >= 200 && res.Status < 300 {
+		return nil
+	}
+	a, _ := readAnswer(res.Body)
+	if a.code() == "unsupported_token_type" && kind == "access_token" {
+		return nil // it ends by itself
+	}
+	return &OAuthError{
+		Server: f.config.Server, Request: "revocation", Status: res.Status, Code: a.code(), RetryAfter: retryAfter(res.Header),
+	}
+}

@@ -1,0 +1,153 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+)
+
+// Grant types, as token requests and registrations name them.
+const (
+	grantDeviceCode = "urn:ietf:params:oauth:grant-type:device_code"
+	grantJWTBearer  = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+)
+
+// A clientPost is a form that a client posts to an endpoint of an authorization
+// server.
+type clientPost struct {
+	request   string // what errors call it, as in OAuthError
+	authority *Authority
+	endpoint  string
+	client    *Client // with its secret; see Flow.whole
+	form      url.Values
+	key       Secret // for a proof of possession; empty for none
+	anyBody   bool   // the body of an answer to the good means nothing
+}
+
+// post sends a form, with client authentication and proof of possession. If the
+// authorization server wants another nonce in the proof, it sends the form once
+// more. The answer is returned whatever its status.
+func (f *Flow) post(ctx context.Context, p *clientPost) (*guardhttp.Answer, error) {
+	res, err := f.postOnce(ctx, p)
+	if err != nil || p.key == "" || !f.nonces.keep(p.endpoint, res.Header.Get("DPoP-Nonce")) {
+		return res, err
+	}
+	if a, err := readAnswer(res.Body); err != nil || a.code() != "use_dpop_nonce" {
+		return res, nil
+	}
+	if res, err = f.postOnce(ctx, p); err == nil {
+		f.nonces.keep(p.endpoint, res.Header.Get("DPoP-Nonce"))
+	}
+	return res, err
+}
+
+func (f *Flow) postOnce(ctx context.Context, p *clientPost) (*guardhttp.Answer, error) {
+	form, header := maps.Clone(p.form), http.Header{}
+	if err := f.authenticate(form, header, p.authority, p.client); err != nil {
+		return nil, err
+	}
+	if p.key != "" {
+		proof, err := f.proof(p.key, http.MethodPost, p.endpoint, f.nonces.newest(p.endpoint))
+		if err != nil {
+			return nil, err
+		}
+		header.Set("DPoP", proof)
+	}
+	res, err := f.http.PostForm(ctx, p.endpoint, header, form)
+	if failed := (*guardhttp.Failure)(nil); p.anyBody && errors.As(err, &failed) && failed.Status/100 == 2 {
+		return &guardhttp.Answer{Status: failed.Status}, nil
+	}
+	if err != nil {
+		return nil, f.requestError(p.request, err)
+	}
+	return res, nil
+}
+
+// A tokenRequest is a request to the token endpoint of an authorization server.
+type tokenRequest struct {
+	request   string // what errors call it: "token", "refresh"
+	authority *Authority
+	client    *Client
+	form      url.Values // grant_type and what belongs to it
+	key       Secret     // what the token is to be bound to; empty for nothing
+}
+
+// token asks for a token for the resource of the authority. scopes are those that
+// the answer names; nil if it names none.
+func (f *Flow) token(ctx context.Context, r *tokenRequest) (t *Token, scopes []string, err error) {
+	client, err := f.whole(r.client, r.authority.Issuer)
+	if err != nil {
+		return nil, nil, err
+	}
+	form := maps.Clone(r.form)
+	if resource := r.authority.Resource; resource != "" && !f.config.NoResource {
+		form.Set("resource", resource)
+	}
+	obtained := time.Now() // the token is no younger
+	res, err := f.post(ctx, &clientPost{
+		request: r.request, authority: r.authority, endpoint: r.authority.TokenEndpoint, client: client, form: form, key: r.key,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	host := hostOf(r.authority.TokenEndpoint)
+	a, err := f.success(r.request, host, res)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, scopes, err = readToken(a, r.key != "")
+	if err != nil {
+		return nil, nil, f.unreadable(r.request, host, err)
+	}
+	t.Obtained = obtained
+	if lifetime, err := a.lifetime("expires_in"); err != nil {
+		return nil, nil, f.unreadable(r.request, host, err)
+	} else if lifetime > 0 {
+		t.Expires = obtained.Add(lifetime)
+	}
+	return t, scopes, nil
+}
+
+// readToken reads the answer to a token request (RFC 6749, section 5.1), all but
+// the times. The access token is safe in a header.
+func readToken(a answer, bound bool) (*Token, []string, error) {
+	access, err := a.credential("access_token", "")
+	if err != nil {
+		return nil, nil, err
+	}
+	if access == "" {
+		return nil, nil, errors.New("access_token is missing")
+	}
+	refresh, err := a.credential("refresh_token", " ")
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, err := a.text("token_type")
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case strings.EqualFold(kind, "DPoP") && bound:
+		kind = "DPoP"
+	case bound:
+		return nil, nil, errors.New("token_type is not DPoP: the token is not bound to the key")
+	case strings.EqualFold(kind, "Bearer"):
+		kind = "Bearer"
+	default:
+		return nil, nil, errors.New("token_type is not Bearer")
+	}
+	scope, err := a.text("scope")
+	if err != nil {
+		return nil, nil, err
+	}
+	var scopes []string
+	for s := range strings.FieldsSeq(scope) {
+		scopes = append(scopes, s)
+	}
+	return &Token{Access: Secret(access), Type: kind, Refresh: Secret(refresh)}, scopes, nil
+}
