@@ -220,7 +220,7 @@ func (k *configCheck) signingKey() {
 	}
 	algorithms := signingAlgorithms(key.Signer.Public())
 	if len(algorithms) == 0 {
-		k.fail("SigningKey.Signer", "is no RSA key of %d bits or more, no ECDSA key of P-256, P-384 or P-521, and no Ed25519 key", minRSA)
+		k.fail("SigningKey.Signer", "is no RSA key of %d bits or more, no ECDSA key of P-256, P-384 or P-521, and no Ed25519 key", leastRSA)
 		return
 	}
 	if key.Algorithm == "" {
@@ -235,7 +235,7 @@ func (k *configCheck) signingKey() {
 func signingAlgorithms(public any) []string {
 	switch p := public.(type) {
 	case *rsa.PublicKey:
-		if p.N.BitLen() >= minRSA {
+		if p.N.BitLen() >= leastRSA {
 			return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
 		}
 	case *ecdsa.PublicKey:

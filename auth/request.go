@@ -2,6 +2,7 @@ package auth
 
 import (
 	"errors"
+	"net/url"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
@@ -48,4 +49,13 @@ func problemOf(err error) string {
 		return refused.Problem
 	}
 	return err.Error()
+}
+
+// hostOf returns the host of an address, and nothing of what follows it.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
