@@ -1,0 +1,153 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// patience bounds what a test waits for.
+const patience = 20 * time.Second
+
+const callbackURL = "http://127.0.0.1:1/callback"
+
+// A world is an authorization server, a resource behind it, and a store.
+type world struct {
+	t      *testing.T
+	ctx    context.Context
+	as     *authtest.Server
+	rs     *authtest.Resource
+	store  *Store
+	config *auth.Config
+}
+
+func newWorld(t *testing.T, as *authtest.Options, rs *authtest.ResourceOptions) *world {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(stop)
+	w := &world{t: t, ctx: ctx, as: authtest.NewServer(t, as), store: Memory()}
+	w.rs = w.as.Protect(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(out, "in")
+	}), rs)
+	w.config = &auth.Config{Server: "s", URL: w.rs.URL}
+	return w
+}
+
+// manager returns a manager of the world's store.
+func (w *world) manager(o *Options) *Manager {
+	w.t.Helper()
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Config == nil {
+		opts.Config = func(Key) (*auth.Config, error) { return w.config, nil }
+	}
+	if opts.Prompt == nil && opts.RedirectURL == "" {
+		opts.RedirectURL = callbackURL
+	}
+	m, err := NewManager(w.store, &opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
+// call does what a transport does with one request, and returns its status.
+func (w *world) call(ctx context.Context, m *Manager, key Key) (status int, err error) {
+	return w.callTool(ctx, m, key, "")
+}
+
+func (w *world) callTool(ctx context.Context, m *Manager, key Key, tool string) (status int, err error) {
+	h := m.Handler(key)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"}}`
+	for range 4 {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.rs.URL, strings.NewReader(body))
+		if err != nil {
+			return 0, err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		if err := h.Authenticate(ctx, req.Header, req.Method, w.rs.URL, []byte(body)); err != nil {
+			return 0, err
+		}
+		resp, err := w.as.Client().Do(req)
+		if err != nil {
+			return 0, err
+		}
+		h.Observe(resp)
+		status = resp.StatusCode
+		if status != http.StatusUnauthorized && status != http.StatusForbidden {
+			return status, resp.Body.Close()
+		}
+		if err := h.Authorize(ctx, req, resp); err != nil {
+			return status, err
+		}
+	}
+	return status, nil
+}
+
+func (w *world) mustCall(m *Manager, key Key) {
+	w.t.Helper()
+	if status, err := w.call(w.ctx, m, key); err != nil || status != http.StatusOK {
+		w.t.Fatalf("call of %v: status %d, error %v", key, status, err)
+	}
+}
+
+// mustLogIn does what a user does who is sent to log in.
+func (w *world) mustLogIn(m *Manager, key Key) {
+	w.t.Helper()
+	l, err := m.Login(w.ctx, key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	callback, err := w.as.Approve(w.ctx, l.URL)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if got, err := m.Complete(w.ctx, callback, nil); err != nil || got != key {
+		w.t.Fatalf("completed %v: %v", got, err)
+	}
+	if err := l.Wait(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// mustNeedLogin makes a call that only a login could bring through.
+func (w *world) mustNeedLogin(m *Manager, key Key) *auth.LoginRequiredError {
+	w.t.Helper()
+	_, err := w.call(w.ctx, m, key)
+	var required *auth.LoginRequiredError
+	if !errors.As(err, &required) {
+		w.t.Fatalf("call of %v: %v, not a login that is required", key, err)
+	}
+	return required
+}
+
+// together runs n calls at once and returns their errors.
+func (w *world) together(m *Manager, key Key, n int) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			status, err := w.call(w.ctx, m, key)
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("status %d", status)
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+var alice = Key{User: "alice", Server: "s"}
