@@ -3,6 +3,12 @@ package auth
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // ErrDeclined reports that the user does not want to log in.
@@ -27,3 +33,44 @@ type Prompting interface {
 	// Close ends it. It is called once, also after an error.
 	Close() error
 }
+
+// untilExpired bounds the wait for a user: later than p.Expires his answer is
+// good for nothing.
+func untilExpired(ctx context.Context, p *Pending) (context.Context, context.CancelFunc) {
+	if p.Expires.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, p.Expires)
+}
+
+// output is where the ready prompts write to; standard error if it is nil.
+type output struct{ w io.Writer }
+
+// say writes a text as a whole.
+func (o output) say(text string) error {
+	w := o.w
+	if w == nil {
+		w = os.Stderr
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// invitation says who wants the user to log in, and where. What of it comes from
+// others is made harmless.
+func invitation(p *Pending) string {
+	return "\nServer " + strconv.Quote(plain.Line(p.Server)) + " needs you to log in at " + plain.Line(p.Authority.Issuer) + "\n"
+}
+
+// address is the page to be visited, and the code to be typed there if there is
+// one.
+func address(p *Pending) string {
+	text := "  " + oneLine(p.URL) + "\n"
+	if p.Device != nil {
+		text += "and type this code there:\n  " + plain.Line(p.Device.UserCode) + "\n"
+	}
+	return text
+}
+
+// oneLine is a URL as it can be shown, all of it.
+func oneLine(url string) string { return plain.Text(strings.ReplaceAll(url, "\n", " ")) }

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,22 +8,9 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/lines"
 	"github.com/mcpbelt/mcpbelt/mcp"
-)
-
-// maxLine bounds what can be typed as one answer, in bytes.
-const maxLine = 64 << 10
-
-var (
-	errEnded   = errors.New("nobody answers any more")
-	errTooLong = errors.New("too long")
-	// errStale is the error of a line that may be an answer to an earlier question.
-	errStale = errors.New("begun before")
-	// errCompleted ends the wait for a line when the server says that the user is
-	// done.
-	errCompleted = errors.New("the user is done")
 )
 
 // A Console asks the user at a terminal, one question at a time: others wait
@@ -47,21 +33,12 @@ type Console struct {
 	// If it is nil the user is asked to open the page himself.
 	Open func(ctx context.Context, url string) error
 
-	mu      sync.Mutex // guards the following
-	ready   bool       // they are set
-	in      *bufio.Reader
-	turn    chan struct{}   // one token: the dialog that is held
-	closed  chan struct{}   // closed by Close
-	shut    bool            // Close was called
-	over    error           // why nothing can be read any more
-	waiting chan<- typed    // who waits for a line
-	reading <-chan struct{} // closed when the read under way has ended; nil if none is
-}
-
-// typed is what one read has brought.
-type typed struct {
-	line string
-	err  error
+	mu     sync.Mutex // guards the following
+	ready  bool       // they are set
+	lines  *lines.Reader
+	turn   chan struct{} // one token: the dialog that is held
+	closed chan struct{} // closed by Close
+	shut   bool          // Close was called
 }
 
 // setUpLocked makes a zero Console ready.
@@ -74,7 +51,7 @@ func (c *Console) setUpLocked() {
 	if in == nil {
 		in = os.Stdin
 	}
-	c.in = bufio.NewReaderSize(in, maxLine)
+	c.lines = lines.New(in)
 	c.turn = make(chan struct{}, 1)
 	c.closed = make(chan struct{})
 }
@@ -97,88 +74,10 @@ func (c *Console) Close() error {
 		c.shut = true
 		close(c.closed)
 	}
-	reading := c.reading
+	reader := c.lines
 	c.mu.Unlock()
-	in, ok := c.In.(interface{ SetReadDeadline(time.Time) error })
-	if c.In == nil {
-		in, ok = os.Stdin, true
-	}
-	if reading != nil && ok && in.SetReadDeadline(time.Unix(1, 0)) == nil {
-		<-reading
-		_ = in.SetReadDeadline(time.Time{})
-	}
+	reader.Close()
 	return nil
-}
-
-// readLine waits for a line of the user. Only the dialog that has the turn calls
-// it. It waits no longer than for completed.
-func (c *Console) readLine(ctx context.Context, completed <-chan struct{}) (string, error) {
-	line := make(chan typed, 1) // room for a line that nobody waits for any more
-	c.mu.Lock()
-	switch {
-	case c.shut:
-		c.mu.Unlock()
-		return "", errEnded
-	case c.over != nil:
-		err := c.over
-		c.mu.Unlock()
-		return "", err
-	}
-	c.waiting = line
-	begunBefore := c.reading != nil
-	if !begunBefore {
-		done := make(chan struct{})
-		c.reading = done
-		go c.read(done)
-	}
-	c.mu.Unlock()
-	select {
-	case t := <-line:
-		if begunBefore && t.err == nil {
-			return "", errStale
-		}
-		return t.line, t.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case <-completed:
-		return "", errCompleted
-	case <-c.closed:
-		return "", errEnded
-	}
-}
-
-// read reads one line and gives it to who waits for it.
-func (c *Console) read(done chan<- struct{}) {
-	t := scanLine(c.in)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t.err != nil && !errors.Is(t.err, errTooLong) {
-		t.err = errEnded
-		c.over = errEnded
-	}
-	if c.waiting != nil {
-		c.waiting <- t
-		c.waiting = nil
-	}
-	c.reading = nil
-	close(done)
-}
-
-func scanLine(in *bufio.Reader) typed {
-	line, err := in.ReadSlice('\n')
-	text := strings.TrimRight(string(line), "\r\n")
-	if errors.Is(err, bufio.ErrBufferFull) {
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = in.ReadSlice('\n')
-		}
-		if err == nil {
-			err = errTooLong
-		}
-	}
-	if err != nil && errors.Is(err, io.EOF) && text != "" {
-		err = nil // the last line has no end
-	}
-	return typed{text, err}
 }
 
 // A dialog is one conversation with the user, during which no other is held.
@@ -218,7 +117,7 @@ func (c *Console) hold(ctx context.Context, talk func(*dialog) error) (action st
 	switch {
 	case errors.As(err, &quit):
 		return string(quit), nil
-	case errors.Is(err, errEnded):
+	case errors.Is(err, lines.ErrEnded):
 		return cancel, nil
 	case err != nil:
 		return "", err
@@ -233,7 +132,7 @@ func (d *dialog) flush() error {
 	text := d.pending.String()
 	d.pending.Reset()
 	if _, err := io.WriteString(d.console.out(), text); err != nil {
-		return fmt.Errorf("%w: %w", errEnded, err)
+		return fmt.Errorf("%w: %w", lines.ErrEnded, err)
 	}
 	return nil
 }
@@ -245,12 +144,12 @@ func (d *dialog) ask(prompt string) (string, error) {
 		if err := d.flush(); err != nil {
 			return "", err
 		}
-		text, err := d.console.readLine(d.ctx, d.completed)
-		if errors.Is(err, errTooLong) {
-			d.say("That is longer than %d bytes.\n", maxLine)
+		text, err := d.console.lines.Read(d.ctx, d.completed)
+		if errors.Is(err, lines.ErrTooLong) {
+			d.say("That is longer than %d bytes.\n", lines.Max)
 			continue
 		}
-		if errors.Is(err, errStale) {
+		if errors.Is(err, lines.ErrStale) {
 			d.say("That line may have been meant for the question before. Please type it again.\n")
 			continue
 		}

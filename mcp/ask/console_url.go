@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/lines"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -55,7 +56,7 @@ func (d *dialog) awaitDone(r *mcp.ElicitURLRequest) error {
 	for {
 		text, err := d.ask("Press Enter when you are done there, or type /cancel: ")
 		switch {
-		case errors.Is(err, errCompleted):
+		case errors.Is(err, lines.ErrUntil):
 			d.say("\nThe server says that you are done.\n")
 			return nil
 		case err != nil:

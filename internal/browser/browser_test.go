@@ -1,9 +1,13 @@
-package ask
+package browser
 
 import (
 	"slices"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOpener(t *testing.T) {
 	const page = "https://a.example/"

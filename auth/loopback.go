@@ -1,0 +1,212 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/browser"
+	"github.com/mcpbelt/mcpbelt/internal/loginpage"
+)
+
+// A Loopback is a [Prompt] for programs on the user's own machine: it opens his
+// browser, which comes back to a port of 127.0.0.1 that listens for this one
+// login (RFC 8252, section 7.3). That is the port of a registered redirect URI
+// if one is free, otherwise any.
+//
+// Only the answer to the login that is shown is taken, which is told by its
+// state, and only once. A web page that sends the browser to that port gets
+// nothing and ends nothing.
+//
+// The zero Loopback is ready. It is safe for concurrent use: every login has a
+// port of its own. Until its login is closed, one goroutine listens there, two if
+// the redirect URI is one of localhost, and each connection has one, at most 64.
+// Closing the login ends them and waits for that.
+type Loopback struct {
+	// Open opens a page in the user's browser and returns soon. Default: the
+	// program that the system has for that, xdg-open, open, or url.dll of
+	// Windows, which gets the URL as one argument and without a shell.
+	Open func(ctx context.Context, url string) error
+	// Out gets a few lines for the user, the URL among them. Writing to it must
+	// not block for long. Default: [os.Stderr].
+	Out io.Writer
+}
+
+const (
+	// callbackPath is where the browser comes back to, unless something else is
+	// registered.
+	callbackPath = "/callback"
+	// hitTime bounds one request of a browser.
+	hitTime = 10 * time.Second
+	// maxHit bounds the head of such a request, its address above all, in bytes.
+	maxHit = 64 << 10
+	// maxConns bounds the connections at one time.
+	maxConns = 64
+)
+
+// Start listens for the browser.
+func (l *Loopback) Start(ctx context.Context, registered []string) (Prompting, error) {
+	redirect, listeners, err := listenFor(ctx, registered)
+	if err != nil {
+		return nil, fmt.Errorf("auth: no port for the browser to come back to: %w", err)
+	}
+	b := &comeback{
+		prompt: l, redirect: redirect, host: strings.TrimSuffix(redirect.Host, ":80"), path: redirect.EscapedPath(),
+		hit: make(chan string, 1), closed: make(chan struct{}),
+	}
+	if b.path == "" {
+		b.path = "/"
+	}
+	b.server = &http.Server{
+		Handler: b, ConnState: b.connState, ErrorLog: log.New(io.Discard, "", 0),
+		ReadTimeout: hitTime, WriteTimeout: hitTime, MaxHeaderBytes: maxHit,
+	}
+	b.server.SetKeepAlivesEnabled(false)
+	for _, listener := range listeners {
+		b.serving.Go(func() { _ = b.server.Serve(listener) })
+	}
+	return b, nil
+}
+
+// A comeback is one login that the browser comes back from.
+type comeback struct {
+	prompt     *Loopback
+	redirect   *url.URL
+	host, path string // what a request must have
+	server     *http.Server
+	serving    sync.WaitGroup // who listens
+	conns      sync.WaitGroup // who serves a connection
+	hit        chan string    // room for the one answer
+	closed     chan struct{}  // closed by Close
+
+	mu    sync.Mutex // guards the following
+	open  int        // connections
+	state Secret     // of the login that is shown; empty before
+	taken bool       // its answer is here
+}
+
+// RedirectURI implements [Prompting].
+func (b *comeback) RedirectURI() string { return b.redirect.String() }
+
+// Show implements [Prompting].
+func (b *comeback) Show(ctx context.Context, p *Pending) (callback string, err error) {
+	ctx, cancel := untilExpired(ctx, p)
+	defer cancel()
+	b.mu.Lock()
+	b.state = p.State
+	b.mu.Unlock()
+	out := output{b.prompt.Out}
+	told := out.say(invitation(p) + "Your browser should open by itself. If it does not, open this page:\n" + address(p))
+	page := p.URL
+	if p.Device != nil && p.Device.CompleteURL != "" {
+		page = p.Device.CompleteURL
+	}
+	open := b.prompt.Open
+	if open == nil {
+		open = browser.Open
+	}
+	if err := open(ctx, page); err != nil {
+		if told != nil {
+			return "", fmt.Errorf("auth: server %q: the login cannot be shown: %w", p.Server, errors.Join(err, told))
+		}
+		_ = out.say("No browser opened. Open the page yourself.\n")
+	}
+	if p.Device != nil {
+		return "", nil
+	}
+	select {
+	case callback := <-b.hit:
+		return callback, nil
+	case <-ctx.Done():
+		return "", fmt.Errorf("auth: server %q: waiting for the user's browser to come back: %w", p.Server, ctx.Err())
+	case <-b.closed:
+		return "", fmt.Errorf("auth: server %q: the login was closed", p.Server)
+	}
+}
+
+// Close ends all goroutines of the login.
+func (b *comeback) Close() error {
+	b.mu.Lock()
+	select {
+	case <-b.closed:
+	default:
+		close(b.closed)
+	}
+	b.mu.Unlock()
+	err := b.server.Close()
+	b.serving.Wait()
+	b.conns.Wait()
+	return err
+}
+
+// connState counts connections and turns away those that are too many.
+func (b *comeback) connState(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		b.conns.Add(1)
+		b.mu.Lock()
+		b.open++
+		tooMany := b.open > maxConns
+		b.mu.Unlock()
+		if tooMany {
+			_ = c.Close()
+		}
+	case http.StateClosed:
+		b.mu.Lock()
+		b.open--
+		b.mu.Unlock()
+		b.conns.Done()
+	}
+}
+
+// ServeHTTP answers the browser. Any web page can send it here, and any program
+// of this machine can come.
+func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	status, title, text := b.take(r)
+	if status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", http.MethodGet)
+	}
+	_ = loginpage.Write(w, status, title, text)
+	if status == http.StatusOK {
+		_ = http.NewResponseController(w).Flush() // Close may come at once
+		b.hit <- b.redirect.Scheme + "://" + b.redirect.Host + r.URL.RequestURI()
+	}
+}
+
+// take decides what a request gets. It takes the answer for itself if it is
+// status 200.
+func (b *comeback) take(r *http.Request) (status int, title, text string) {
+	const back = "You can close this page and go back to the program."
+	switch {
+	case !strings.EqualFold(strings.TrimSuffix(r.Host, ":80"), b.host):
+		return http.StatusMisdirectedRequest, "Wrong address", "This program does not serve that host."
+	case r.URL.EscapedPath() != b.path:
+		return http.StatusNotFound, "No such page", "There is nothing here."
+	case r.Method != http.MethodGet:
+		return http.StatusMethodNotAllowed, "Wrong method", "A login comes back by GET."
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.taken {
+		return http.StatusGone, "Done already", "The program has this login's answer. " + back
+	}
+	query := r.URL.Query()
+	states := query["state"]
+	if len(states) != 1 || b.state == "" || subtle.ConstantTimeCompare([]byte(states[0]), []byte(b.state.Reveal())) != 1 {
+		return http.StatusBadRequest, "Not this login", "This is no answer to the login that the program waits for."
+	}
+	b.taken = true
+	if query.Has("error") {
+		return http.StatusOK, "Not logged in", "The login was not completed. " + back
+	}
+	return http.StatusOK, "Almost done", "The program has the answer and finishes the login. " + back
+}
