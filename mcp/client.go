@@ -27,7 +27,7 @@ type Client struct {
 	started  bool
 	state    State
 	changed  chan struct{} // closed and replaced when state or current changes
-	current  *life         // while Ready
+	current  *life         // while Ready, and while Authenticating if a life needs it
 	attempts int           // attempts to connect that have ended
 	draining bool          // Shutdown was called: no new requests
 	active   int           // uses that Shutdown waits for
@@ -35,6 +35,7 @@ type Client struct {
 	wake     chan struct{} // capacity 1: a call needs the server, try again soon
 	renew    chan struct{} // capacity 1: Reconnect was called
 	announce chan struct{} // capacity 1: the server announced other lists
+	logins   chan struct{} // capacity 1: a life's login has changed
 	outdated atomic.Uint32 // which, as listKinds
 
 	turns  chan struct{} // one token for each request in flight
@@ -68,6 +69,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		wake:      make(chan struct{}, 1),
 		renew:     make(chan struct{}, 1),
 		announce:  make(chan struct{}, 1),
+		logins:    make(chan struct{}, 1),
 		turns:     make(chan struct{}, o.MaxInFlight),
 		wishes:    make(chan struct{}, maxWishes),
 		topics:    newTopics(),
@@ -112,13 +114,20 @@ func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
 
 // Ready connects if necessary and returns when the server answers. It returns
 // an [*UnavailableError] when an attempt to connect that was made meanwhile has
-// failed, though the client goes on trying, and ctx's error when ctx ends.
+// failed, though the client goes on trying, or when the server wants a login, and
+// ctx's error when ctx ends.
 func (c *Client) Ready(ctx context.Context) error {
 	l, err := c.acquire(ctx, nil)
 	if err == nil && l.tap.over() {
-		_, err = c.acquire(ctx, l)
+		l, err = c.acquire(ctx, l)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if n := l.login.Load(); n != nil {
+		return &UnavailableError{Server: c.name, Err: n.err}
+	}
+	return nil
 }
 
 // Connect begins to connect, unless that has begun already, and does not wait.
@@ -208,7 +217,8 @@ func (c *Client) Close() error {
 }
 
 // acquire returns the present life, connecting if there is none, and waiting
-// while a connection is being made. A life equal to not is waited out.
+// while a connection is being made. A life equal to not is waited out. A life that
+// needs a login is good enough: whoever sends something finds out.
 func (c *Client) acquire(ctx context.Context, not *life) (*life, error) {
 	return c.await(ctx, not, -1)
 }
@@ -232,15 +242,14 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 		if before < 0 {
 			before = attempts
 		}
+		if current != nil && current != not {
+			return current, nil
+		}
 		switch state.Phase {
-		case Ready:
-			if current != not {
-				return current, nil
-			}
 		case Closed:
 			return nil, WithOutcome(fmt.Errorf("server %q: %w", c.name, ErrClosed), NotSent)
 		case Authenticating:
-			if !renewing || attempts > before {
+			if current == nil && (!renewing || attempts > before) {
 				return nil, &UnavailableError{Server: c.name, Err: state.Err}
 			}
 		case Waiting:

@@ -89,7 +89,7 @@ func (c *Client) pinged(l *life) bool {
 	if err != nil {
 		return true // the pulse was not felt
 	}
-	_, err = l.caller.Call(ctx, r.method, params, nil)
+	_, err = c.exchangeOn(ctx, l, r.method, params, nil)
 	if err == nil || ctx.Err() == nil {
 		l.pulse.beat() // a refusal is a sign of life; a connection that broke ends by itself
 	}

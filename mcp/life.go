@@ -27,7 +27,8 @@ type life struct {
 	tasks   taskAbilities // of revision 2025-11-25
 	meta    []byte        // members of _meta in every request, each followed by a comma
 
-	unannounced atomic.Bool // the server does not announce other tools, whatever it says
+	unannounced atomic.Bool           // the server does not announce other tools, whatever it says
+	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
 
 	pulse pulse
 	watch sync.WaitGroup

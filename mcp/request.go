@@ -118,7 +118,7 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)
 	}
-	result, err := l.caller.Call(f, r.method, params, &f.opts)
+	result, err := c.exchangeOn(f, l, r.method, params, &f.opts)
 	switch OutcomeOf(err) {
 	case Answered:
 		l.pulse.beat()

@@ -15,7 +15,9 @@ const (
 	// Waiting: the last connection or attempt failed; the next attempt is at
 	// State.RetryAt, or sooner if a call needs the server.
 	Waiting
-	// Authenticating: a human has to log in, at State.LoginURL.
+	// Authenticating: a human has to log in, at State.LoginURL. If that turned out
+	// on a connection, it lives on: requests are sent, and those that are refused
+	// fail with the error that tells where to log in.
 	Authenticating
 	// Closed: the client was closed, for good.
 	Closed
@@ -45,8 +47,8 @@ type State struct {
 	Phase Phase
 	// Since is when Phase began.
 	Since time.Time
-	// Err is why the last connection or attempt ended. It is nil while Ready
-	// and after a Close in good order.
+	// Err is why the last connection or attempt ended, or why a login is needed. It
+	// is nil while Ready and after a Close in good order.
 	Err error
 	// Failures counts the attempts and short connections that failed in a row.
 	Failures int
@@ -63,7 +65,8 @@ type State struct {
 	// and resource templates, and of prompts.
 	ResourcesVersion, PromptsVersion uint64
 
-	// The following describe the server while Ready, and are zero otherwise.
+	// The following describe the server while Ready, and while Authenticating on a
+	// connection that lives on. They are zero otherwise.
 
 	// Server names the server's program, as it claims. It may be nil.
 	Server *Implementation

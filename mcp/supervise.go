@@ -114,6 +114,11 @@ func (c *Client) attend(l *life) error {
 	timer.Stop()
 	defer timer.Stop()
 	for {
+		needed := l.login.Load()
+		var done <-chan struct{}
+		if needed != nil {
+			done = needed.done
+		}
 		select {
 		case <-c.closing.Done():
 			return ErrClosed
@@ -125,6 +130,13 @@ func (c *Client) attend(l *life) error {
 			return l.cause()
 		case err := <-l.sick:
 			return err
+		case <-c.logins:
+			c.showLogin(l)
+			continue
+		case <-done:
+			l.loggedIn(needed)
+			c.showLogin(l)
+			continue
 		case <-c.announce:
 			if due != nil {
 				pending = true
@@ -193,15 +205,10 @@ func (c *Client) endLife(l *life, err error) {
 }
 
 // rest waits for the time of the next attempt. A needed server is tried sooner;
-// a server that wants a login is not tried before Reconnect.
+// a server that wants a login is not tried before somebody has logged in.
 func (c *Client) rest(err error, failures int) {
-	var login interface{ LoginURL() string }
-	if errors.As(err, &login) {
-		c.set(State{Phase: Authenticating, Err: err, Failures: failures, LoginURL: login.LoginURL()})
-		select {
-		case <-c.renew:
-		case <-c.closing.Done():
-		}
+	if n := loginFor(err); n != nil {
+		c.awaitLogin(n, failures)
 	} else {
 		c.wait(err, failures)
 	}
@@ -210,10 +217,15 @@ func (c *Client) rest(err error, failures int) {
 	}
 }
 
+// wakeAfter is how soon after the last attempt the next may be.
+func wakeAfter(failures int) time.Duration {
+	return min(wakeBase<<min(failures-1, 10), wakeCeiling)
+}
+
 func (c *Client) wait(err error, failures int) {
 	ended := time.Now()
 	until := ended.Add(backoff.Full(failures-1, retryBase/2, retryBase, retryCeiling))
-	soonest := ended.Add(min(wakeBase<<min(failures-1, 10), wakeCeiling))
+	soonest := ended.Add(wakeAfter(failures))
 	wake := c.wake
 	select {
 	case <-wake: // left over from calls that saw an earlier attempt fail

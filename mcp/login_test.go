@@ -1,0 +1,390 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A club is a site that lets in who is logged in, and the user's handler of
+// logins there.
+type club struct {
+	t *testing.T
+	*site
+	to transport.HTTP
+
+	mu     sync.Mutex
+	member bool          // the user is logged in
+	asked  int           // logins that were asked for
+	done   chan struct{} // closed by the next login; nil if nobody tells
+}
+
+func newClub(t *testing.T, revision string, script map[string]func(*visit)) *club {
+	t.Helper()
+	g := &club{t: t, site: newSite(t, revision, script), done: make(chan struct{})}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer member":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.Header.Get("Vip") != "":
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="vip"`)
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			g.site.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	g.to = transport.HTTP{URL: server.URL, OAuth: g}
+	return g
+}
+
+func (g *club) TokenSource(context.Context) (oauth2.TokenSource, error) {
+	return nil, errors.New("an Authenticator has none")
+}
+
+func (g *club) Authenticate(_ context.Context, header http.Header, _, _ string, body []byte) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.member {
+		header.Set("Authorization", "Bearer member")
+	}
+	if strings.Contains(string(body), `"vip"`) {
+		header.Set("Vip", "1")
+	}
+	return nil
+}
+
+func (g *club) Observe(*http.Response) {}
+
+func (g *club) Authorize(_ context.Context, _ *http.Request, resp *http.Response) error {
+	_ = resp.Body.Close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked++
+	required := &auth.LoginRequiredError{Server: "club", URL: fmt.Sprintf("https://as.example/login/%d", g.asked), Done: g.done}
+	if resp.StatusCode == http.StatusForbidden {
+		required.Scopes = []string{"vip"}
+	}
+	return required
+}
+
+// logIn lets the user in, and tells so if told is true.
+func (g *club) logIn(told bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.member = true
+	if told {
+		close(g.done)
+		g.done = make(chan struct{})
+	}
+}
+
+func (g *club) logOut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.member = false
+}
+
+// waitFor waits for a phase.
+func waitFor(t *testing.T, c *mcp.Client, want mcp.Phase) mcp.State {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	for s := range c.Watch(ctx) {
+		if s.Phase == want {
+			return s
+		}
+	}
+	t.Fatalf("phase %v, want %v", c.State().Phase, want)
+	return mcp.State{}
+}
+
+func wantLogin(t *testing.T, err error) *auth.LoginRequiredError {
+	t.Helper()
+	var required *auth.LoginRequiredError
+	if !errors.As(err, &required) || !mcp.SafeToRetry(err) {
+		t.Fatalf("error %v", err)
+	}
+	return required
+}
+
+func inBothEras(t *testing.T, test func(t *testing.T, revision string)) {
+	for _, revision := range eras() {
+		t.Run(revision, func(t *testing.T) { test(t, revision) })
+	}
+}
+
+const hello = `{"resultType":"complete","content":[{"type":"text","text":"hello"}]}`
+
+// A server that wants a login before anything else is connected to when somebody
+// has logged in, and nobody has to ask for that.
+func TestLoginAtConnect(t *testing.T) {
+	inBothEras(t, func(t *testing.T, revision string) {
+		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+		c := newClient(t, &g.to, nil)
+		url := wantLogin(t, c.Ready(t.Context())).URL
+		if s := wantPhase(t, c, mcp.Authenticating); s.LoginURL != url || s.Failures != 1 || s.ProtocolVersion != "" {
+			t.Errorf("state %+v", s)
+		}
+		_, err := call(t, c, "x")
+		wantLogin(t, err)
+		g.logIn(true)
+		if s := waitFor(t, c, mcp.Ready); s.LoginURL != "" || s.Err != nil || s.Connections != 1 {
+			t.Errorf("state %+v", s)
+		}
+		mustCall(t, c, "x")
+		if n := len(g.of("tools/call")); n != 1 {
+			t.Errorf("%d calls reached the server", n)
+		}
+	})
+}
+
+// A login that ends while a connection lives is no end of the connection: calls
+// under way get their answers, the ones that are refused tell where to log in, and
+// after the login all goes on.
+func TestLoginInMidLife(t *testing.T) {
+	inBothEras(t, func(t *testing.T, revision string) {
+		working, finish := make(chan struct{}), make(chan struct{})
+		g := newClub(t, revision, map[string]func(*visit){"tools/call": func(v *visit) {
+			if strings.Contains(string(v.Params), "slow") {
+				close(working)
+				<-finish
+			}
+			result(hello)(v)
+		}, "tools/list": result(`{"resultType":"complete","tools":[{"name":"x","inputSchema":{"type":"object"}}]}`)})
+		g.logIn(false)
+		c := newClient(t, &g.to, &mcp.ClientOptions{HealthInterval: -1})
+		ready(t, c)
+		slow := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(t.Context(), "slow", json.RawMessage(`{}`), nil)
+			slow <- err
+		}()
+		<-working
+		before := c.State()
+
+		g.logOut()
+		for range 2 { // the second login has another address
+			_, err := call(t, c, "x")
+			url := wantLogin(t, err).URL
+			s := waitForLogin(t, c, url)
+			if s.Connections != 1 || s.Err == nil || s.ProtocolVersion != before.ProtocolVersion || s.ToolsVersion != before.ToolsVersion {
+				t.Errorf("state %+v", s)
+			}
+			if got := wantLogin(t, c.Ready(t.Context())).URL; got != url {
+				t.Errorf("Ready tells of %s, not of %s", got, url)
+			}
+		}
+		close(finish)
+		if err := <-slow; err != nil {
+			t.Errorf("the call under way: %v", err)
+		}
+		wantPhase(t, c, mcp.Authenticating) // it was let in before
+
+		g.logIn(true)
+		if s := waitFor(t, c, mcp.Ready); s.LoginURL != "" || s.Err != nil || s.Connections != 1 || s.Server == nil && before.Server != nil {
+			t.Errorf("state %+v", s)
+		}
+		if n := len(g.of("tools/call")); n != 1 {
+			t.Errorf("%d calls reached the server: refused ones were repeated", n)
+		}
+		mustCall(t, c, "x")
+		if n := len(g.of("DELETE")) + len(g.of("initialize")); n > 1 {
+			t.Errorf("%d handshakes", n)
+		}
+	})
+}
+
+// waitForLogin waits until the state tells of a login at url.
+func waitForLogin(t *testing.T, c *mcp.Client, url string) mcp.State {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	for s := range c.Watch(ctx) {
+		if s.Phase == mcp.Authenticating && s.LoginURL == url {
+			return s
+		}
+	}
+	t.Fatalf("state %+v, want a login at %s", c.State(), url)
+	return mcp.State{}
+}
+
+// Where nobody tells of the login, such as one in another process, the next
+// request finds out.
+func TestLoginElsewhere(t *testing.T) {
+	inBothEras(t, func(t *testing.T, revision string) {
+		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+		g.done = nil
+		g.logIn(false)
+		c := newClient(t, &g.to, nil)
+		ready(t, c)
+		g.logOut()
+		_, err := call(t, c, "x")
+		wantLogin(t, err)
+		waitFor(t, c, mcp.Authenticating)
+		g.logIn(false)
+		mustCall(t, c, "x")
+		if s := waitFor(t, c, mcp.Ready); s.Connections != 1 {
+			t.Errorf("state %+v", s)
+		}
+	})
+}
+
+// Reconnect makes a new connection although the old one only lacks a login.
+func TestLoginReconnect(t *testing.T) {
+	inBothEras(t, func(t *testing.T, revision string) {
+		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+		g.logIn(false)
+		c := newClient(t, &g.to, nil)
+		ready(t, c)
+		g.logOut()
+		_, err := call(t, c, "x")
+		wantLogin(t, err)
+		waitFor(t, c, mcp.Authenticating)
+		wantLogin(t, c.Reconnect(t.Context()))
+		if s := wantPhase(t, c, mcp.Authenticating); s.Connections != 1 || s.ProtocolVersion != "" {
+			t.Errorf("state %+v", s)
+		}
+		g.logIn(true)
+		if s := waitFor(t, c, mcp.Ready); s.Connections != 2 {
+			t.Errorf("state %+v", s)
+		}
+		mustCall(t, c, "x")
+	})
+}
+
+// More rights are a matter of the request that needs them.
+func TestLoginStepUp(t *testing.T) {
+	inBothEras(t, func(t *testing.T, revision string) {
+		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+		g.logIn(false)
+		c := newClient(t, &g.to, nil)
+		ready(t, c)
+		ctx, stop := context.WithCancel(t.Context())
+		var other atomic.Bool
+		watched := make(chan struct{})
+		go func() {
+			defer close(watched)
+			for s := range c.Watch(ctx) {
+				if s.Phase != mcp.Ready {
+					other.Store(true)
+				}
+			}
+		}()
+		_, err := call(t, c, "vip")
+		if required := wantLogin(t, err); !required.StepUp() {
+			t.Errorf("error %v", err)
+		}
+		mustCall(t, c, "x")
+		stop()
+		<-watched
+		if wantPhase(t, c, mcp.Ready); other.Load() {
+			t.Error("the state has changed")
+		}
+	})
+}
+
+// A login that was there at once each time and does not help is no reason to try
+// without pause.
+func TestLoginThatDoesNotHelp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan struct{})
+		close(done)
+		var attempts atomic.Int32
+		c := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) {
+			attempts.Add(1)
+			return nil, &auth.LoginRequiredError{Server: "s", URL: "https://as.example/", Done: done}
+		}), nil)
+		c.Connect()
+		time.Sleep(time.Minute)
+		if n := attempts.Load(); n < 10 || n > 20 {
+			t.Errorf("%d attempts in a minute", n)
+		}
+		wantPhase(t, c, mcp.Authenticating)
+	})
+}
+
+// A login while the client waits for it is followed by an attempt at once.
+func TestLoginIsNoticedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		done := make(chan struct{})
+		var in atomic.Bool
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			if !in.Load() {
+				return nil, &auth.LoginRequiredError{Server: "s", URL: "https://as.example/", Done: done}
+			}
+			return server.Connect(ctx)
+		}), nil)
+		c.Connect()
+		synctest.Wait()
+		for range 5 { // failures
+			wantLogin(t, c.Reconnect(t.Context()))
+		}
+		time.Sleep(time.Hour)
+		wantPhase(t, c, mcp.Authenticating)
+		in.Store(true)
+		start := time.Now()
+		close(done)
+		synctest.Wait()
+		wantPhase(t, c, mcp.Ready)
+		if !time.Now().Equal(start) {
+			t.Errorf("it took %v", time.Since(start))
+		}
+	})
+}
+
+// An idle client finds out by its pings.
+func TestLoginFoundByPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		conn := &barredConn{}
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			var err error
+			conn.Conn, err = server.Connect(ctx)
+			return conn, err
+		}), &mcp.ClientOptions{HealthInterval: time.Minute})
+		ready(t, c)
+		time.Sleep(90 * time.Second)
+		wantPhase(t, c, mcp.Ready)
+		conn.barred.Store(true)
+		time.Sleep(time.Hour)
+		if s := wantPhase(t, c, mcp.Authenticating); s.Connections != 1 {
+			t.Errorf("state %+v", s)
+		}
+		conn.barred.Store(false)
+		time.Sleep(time.Minute)
+		wantPhase(t, c, mcp.Ready)
+	})
+}
+
+// A barredConn answers pings, if the user is not barred.
+type barredConn struct {
+	mcp.Conn
+	barred atomic.Bool
+}
+
+func (c *barredConn) Call(context.Context, string, json.RawMessage, *mcp.CallOptions) (json.RawMessage, error) {
+	if c.barred.Load() {
+		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "s"}, mcp.NotSent)
+	}
+	return json.RawMessage(`{}`), nil
+}
