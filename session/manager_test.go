@@ -53,8 +53,8 @@ func TestManyRefusalsOneLogin(t *testing.T) {
 		}
 		urls[required.URL] = true
 	}
-	if len(urls) != 1 || w.as.Count(authtest.Registration) != 1 {
-		t.Errorf("%d logins and %d registrations", len(urls), w.as.Count(authtest.Registration))
+	if len(urls) != 1 || w.as.Count(authtest.RegistrationEndpoint) != 1 {
+		t.Errorf("%d logins and %d registrations", len(urls), w.as.Count(authtest.RegistrationEndpoint))
 	}
 }
 
@@ -89,8 +89,8 @@ func TestRestartNeedsNoLogin(t *testing.T) {
 	w.as.ExpireAll()
 	m = w.manager(nil)
 	w.mustCall(m, alice)
-	if w.as.Count(authtest.Registration) != 1 || w.as.Granted("refresh_token") != 1 {
-		t.Errorf("%d registrations, %d refreshes", w.as.Count(authtest.Registration), w.as.Granted("refresh_token"))
+	if w.as.Count(authtest.RegistrationEndpoint) != 1 || w.as.Granted("refresh_token") != 1 {
+		t.Errorf("%d registrations, %d refreshes", w.as.Count(authtest.RegistrationEndpoint), w.as.Granted("refresh_token"))
 	}
 }
 

@@ -60,9 +60,17 @@ func run(ctx context.Context, args []string, getenv func(string) string) error {
 
 // Given is what the suite gives to the client of some scenarios.
 type Given struct {
-	ClientID     string `json:"client_id"`
-	ClientSecret string `json:"client_secret"`
-	ToolCalls    []struct {
+	Issuer           string `json:"issuer"`
+	ClientID         string `json:"client_id"`
+	ClientSecret     string `json:"client_secret"`
+	PrivateKey       string `json:"private_key_pem"`
+	Algorithm        string `json:"signing_algorithm"`
+	IdPIssuer        string `json:"idp_issuer"`
+	IdPTokenEndpoint string `json:"idp_token_endpoint"`
+	IdPClientID      string `json:"idp_client_id"`
+	IdPToken         string `json:"idp_id_token"`
+	JWT              string `json:"valid_jwt"`
+	ToolCalls        []struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
@@ -71,13 +79,7 @@ type Given struct {
 // with makes a client for the server behind t, waits until it is ready, and
 // closes it when do is done.
 func with(ctx context.Context, t mcp.Transport, opts *mcp.ClientOptions, do func(*mcp.Client) error) error {
-	var o mcp.ClientOptions
-	if opts != nil {
-		o = *opts
-	}
-	o.Implementation = &mcp.Implementation{Name: "mcpbelt-conformance", Version: "1"}
-	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	c := mcp.NewClient("conformance", t, &o)
+	c := newClient(t, opts)
 	if err := c.Ready(ctx); err != nil {
 		return errors.Join(err, c.Close())
 	}
@@ -86,3 +88,13 @@ func with(ctx context.Context, t mcp.Transport, opts *mcp.ClientOptions, do func
 
 // plain is a recipe for the server without authorization.
 func plain(url string) mcp.Transport { return &transport.HTTP{URL: url} }
+
+func newClient(t mcp.Transport, opts *mcp.ClientOptions) *mcp.Client {
+	var o mcp.ClientOptions
+	if opts != nil {
+		o = *opts
+	}
+	o.Implementation = &mcp.Implementation{Name: "mcpbelt-conformance", Version: "1"}
+	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	return mcp.NewClient("conformance", t, &o)
+}

@@ -65,7 +65,15 @@ func scenario(name string) Play {
 		"auth/token-endpoint-auth-basic",
 		"auth/token-endpoint-auth-none",
 		"auth/token-endpoint-auth-post":
-		return authorizationCode
+		return loggingIn(authorizationCode)
+	case "auth/dpop", "auth/dpop-nonce":
+		return loggingIn(withDPoP)
+	case "auth/client-credentials-basic", "auth/client-credentials-jwt":
+		return loggingIn(clientCredentials)
+	case "auth/enterprise-managed-authorization":
+		return loggingIn(enterprise)
+	case "auth/wif-jwt-bearer":
+		return loggingIn(workload)
 	}
 	return nil
 }
