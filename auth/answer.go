@@ -148,7 +148,7 @@ func (f *Flow) success(request, host string, res *guardhttp.Answer) (answer, err
 
 // unreadable describes an answer that came and is of no use.
 func (f *Flow) unreadable(request, host string, err error) *RequestError {
-	return &RequestError{Server: f.config.Server, Request: request, Host: host, Err: err}
+	return &RequestError{Server: f.config.Server, Request: request, Host: host, Err: err, answered: true}
 }
 
 // retryAfter reads the field Retry-After (RFC 9110, section 10.2.3).

@@ -193,6 +193,8 @@ type RequestError struct {
 	NotSent bool
 	// Err is what happened. It shows nothing of the answer.
 	Err error
+
+	answered bool // by the authorization server, but with something else
 }
 
 func (e *RequestError) Error() string {

@@ -50,17 +50,6 @@ func (f *Flow) ChooseScopes(a *Authority, challenges []Challenge, before []strin
 	return nil, errors.New("not implemented")
 }
 
-// BeginDevice makes a login by device code that waits for the user.
-func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes []string) (*Pending, error) {
-	return nil, errors.New("not implemented")
-}
-
-// Poll asks until the user has finished a login by device code, until p expires
-// or until ctx ends, and not more often than the authorization server allows.
-func (f *Flow) Poll(ctx context.Context, p *Pending) (*Grant, error) {
-	return nil, errors.New("not implemented")
-}
-
 // Obtain gets a grant without a human, for the grant types that are not
 // Interactive.
 func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*Grant, error) {

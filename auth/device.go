@@ -1,0 +1,263 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// deviceInterval is the time between two polls where the authorization
+	// server names none (RFC 8628, section 3.2).
+	deviceInterval = 5 * time.Second
+	// slowDown is added to it each time it is too short (section 3.5).
+	slowDown = 5 * time.Second
+	// maxPollBackoff bounds what failures add to it.
+	maxPollBackoff = time.Minute
+	// deviceLife is how long a code is taken to live if the authorization
+	// server does not say, and maxDeviceLife how long at most.
+	deviceLife, maxDeviceLife = 10 * time.Minute, time.Hour
+	// maxUserCode bounds codes that a user types, in bytes.
+	maxUserCode = 64
+)
+
+// BeginDevice makes a login by device code (RFC 8628, section 3.1) that waits for
+// the user: he opens Pending.URL anywhere and types the code of Pending.Device, or
+// opens the address that has it.
+//
+// Its errors are [*MetadataError] if the authorization server does not offer that,
+// [*URLError] for addresses that no browser should open, [*OAuthError] and
+// [*RequestError].
+func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes []string) (*Pending, error) {
+	if a.DeviceEndpoint == "" {
+		return nil, &MetadataError{Server: f.config.Server, Issuer: a.Issuer,
+			Field: "device_authorization_endpoint", Problem: "is missing: it offers no login by device code"}
+	}
+	client, err := f.whole(c, a.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	key, err := f.bindingKey(a)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{"client_id": {c.ID}} // also beside other authentication
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+	if a.Resource != "" && !f.config.NoResource {
+		form.Set("resource", a.Resource)
+	}
+	const request = "device authorization"
+	asked := time.Now()
+	res, err := f.post(ctx, &clientPost{request: request, authority: a, endpoint: a.DeviceEndpoint, client: client, form: form})
+	if err != nil {
+		return nil, err
+	}
+	host := hostOf(a.DeviceEndpoint)
+	object, err := f.success(request, host, res)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pending{
+		Server: f.config.Server, Grant: DeviceCode, Authority: *a, Client: bare(c),
+		Scopes: slices.Clone(scopes), DPoPKey: key,
+	}
+	lifetime, err := p.readDevice(object)
+	if err != nil {
+		return nil, f.unreadable(request, host, err)
+	}
+	p.Expires = asked.Add(lifetime).Round(0) // without the clock of this process
+	page, err := f.browserURL("verification_uri", p.URL)
+	if err != nil {
+		return nil, err
+	}
+	p.URL = page.String()
+	if p.Device.CompleteURL != "" {
+		if page, err = f.browserURL("verification_uri_complete", p.Device.CompleteURL); err != nil {
+			return nil, err
+		}
+		p.Device.CompleteURL = page.String()
+	}
+	return p, nil
+}
+
+// readDevice reads the answer to a device authorization request (RFC 8628,
+// section 3.2). The addresses are not checked.
+func (p *Pending) readDevice(a answer) (lifetime time.Duration, err error) {
+	code, err := a.credential("device_code", " ")
+	if err != nil {
+		return 0, err
+	}
+	if code == "" {
+		return 0, errors.New("device_code is missing")
+	}
+	d := &Device{Code: Secret(code)}
+	if d.UserCode, err = a.text("user_code"); err != nil {
+		return 0, err
+	}
+	if err := checkUserCode(d.UserCode); err != nil {
+		return 0, err
+	}
+	if p.URL, err = a.text("verification_uri"); err != nil {
+		return 0, err
+	}
+	if p.URL == "" {
+		return 0, errors.New("verification_uri is missing")
+	}
+	if d.CompleteURL, err = a.text("verification_uri_complete"); err != nil {
+		return 0, err
+	}
+	seconds, _, err := a.seconds("interval")
+	if err != nil {
+		return 0, err
+	}
+	d.Interval = deviceInterval
+	if seconds > 0 {
+		d.Interval = time.Duration(math.Ceil(min(seconds, maxDeviceLife.Seconds()))) * time.Second
+	}
+	if lifetime, err = a.lifetime("expires_in"); err != nil {
+		return 0, err
+	}
+	if lifetime == 0 {
+		lifetime = deviceLife
+	}
+	p.Device = d
+	return min(lifetime, maxDeviceLife), nil
+}
+
+// checkUserCode refuses what a user could not type, or what could play tricks on
+// the terminal where it is shown.
+func checkUserCode(code string) error {
+	switch {
+	case code == "":
+		return errors.New("user_code is missing")
+	case len(code) > maxUserCode:
+		return fmt.Errorf("user_code is longer than %d bytes", maxUserCode)
+	case !utf8.ValidString(code) || strings.ContainsFunc(code, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return errors.New("user_code has characters that cannot be shown")
+	}
+	return nil
+}
+
+// Poll asks until the user has finished a login by device code, until p expires
+// or until ctx ends, and not more often than the authorization server allows. It
+// waits before it asks for the first time, so that it can be called again, also
+// by another process. Where it cannot get through it asks less often, and goes
+// on. p is not changed.
+//
+// If the user said no, the error is an [*OAuthError] with the code access_denied;
+// if he took too long, one with the code expired_token. If ctx ended, the error
+// wraps what ended it; a token that was on its way then is lost.
+func (f *Flow) Poll(ctx context.Context, p *Pending) (*Grant, error) {
+	if p.Grant != DeviceCode || p.Device == nil {
+		return nil, &StateError{Server: p.Server, Problem: "the login is not one by device code"}
+	}
+	if err := f.sameIssuer(&p.Authority); err != nil {
+		return nil, err
+	}
+	var g *Grant
+	err := poll(ctx, p.Device.Interval, p.Expires, func() error {
+		token, scopes, err := f.token(ctx, &tokenRequest{
+			request:   "token",
+			authority: &p.Authority,
+			client:    &p.Client,
+			form: url.Values{
+				"grant_type":  {grantDeviceCode},
+				"device_code": {p.Device.Code.Reveal()},
+				"client_id":   {p.Client.ID}, // also beside other authentication
+			},
+			key: p.DPoPKey,
+		})
+		if err == nil {
+			g = newGrant(p, token, scopes)
+		}
+		return err
+	})
+	if late := (*pollExpired)(nil); errors.As(err, &late) {
+		expired := &OAuthError{Server: f.config.Server, Request: "token", Code: "expired_token"}
+		if late.last != nil {
+			return nil, fmt.Errorf("%w; the last attempt: %w", expired, late.last)
+		}
+		return nil, expired
+	}
+	if err != nil {
+		return nil, f.endOfWait(ctx, err)
+	}
+	return g, nil
+}
+
+// endOfWait says what was waited for if the context has ended it.
+func (f *Flow) endOfWait(ctx context.Context, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("auth: server %q: gave up waiting for the login by device code: %w", f.config.Server, ctx.Err())
+}
+
+// A pollExpired says that the time for a login is over. last is why the last
+// attempt got no answer; nil if it got one.
+type pollExpired struct{ last error }
+
+func (*pollExpired) Error() string { return "the login by device code has expired" }
+
+// poll waits and asks until there is an answer.
+func poll(ctx context.Context, interval time.Duration, expires time.Time, ask func() error) error {
+	if interval <= 0 {
+		interval = deviceInterval
+	}
+	pause, last := interval, error(nil)
+	for {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !time.Now().Add(pause).Before(expires):
+			return &pollExpired{last}
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		last = nil
+		refused, failed := (*OAuthError)(nil), (*RequestError)(nil)
+		switch {
+		case errors.As(err, &refused) && refused.Code == "authorization_pending":
+			pause = interval
+		case errors.As(err, &refused) && refused.Code == "slow_down":
+			interval += slowDown
+			pause = interval
+		case refused != nil && refused.passes(), errors.As(err, &failed) && !failed.answered:
+			pause, last = min(2*pause, interval+maxPollBackoff), err
+		default:
+			return err
+		}
+		if refused != nil {
+			pause = max(pause, refused.RetryAfter)
+		}
+	}
+}
+
+// passes reports whether a refusal is of the moment, and says nothing of what was
+// asked for.
+func (e *OAuthError) passes() bool {
+	switch e.Code {
+	case "temporarily_unavailable", "server_error":
+		return true
+	case "":
+		return e.Status == http.StatusTooManyRequests || e.Status >= 500
+	}
+	return e.Status == http.StatusTooManyRequests
+}

@@ -1,0 +1,447 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// deviceAuthority returns what discovery would say of a peer with device codes.
+func deviceAuthority(p *peer) *Authority {
+	a := p.authority()
+	a.DeviceEndpoint = p.url + "/device"
+	a.DPoPAlgorithms = []string{"ES256"}
+	return a
+}
+
+// deviceAnswer returns an answer to a device authorization request, with some
+// members replaced; nil leaves them out.
+func deviceAnswer(members map[string]any) string {
+	all := map[string]any{
+		"device_code":               "dc-1",
+		"user_code":                 "WDJB-MJHT",
+		"verification_uri":          "https://as.example/device",
+		"verification_uri_complete": "https://as.example/device?user_code=WDJB-MJHT",
+		"expires_in":                1800,
+		"interval":                  7,
+	}
+	for name, value := range members {
+		all[name] = value
+		if value == nil {
+			delete(all, name)
+		}
+	}
+	text, _ := json.Marshal(all)
+	return string(text)
+}
+
+func TestBeginDevice(t *testing.T) {
+	as := newPeer(t, sends(200, deviceAnswer(nil)))
+	begin := time.Now()
+	p, err := flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), []string{"read", "write"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := as.only(t)
+	want := url.Values{"client_id": {"client"}, "scope": {"read write"}, "resource": {"https://mcp.example.com/mcp"}}
+	if got.path != "/device" || got.form.Encode() != want.Encode() || got.header.Get("Authorization") != "" {
+		t.Errorf("asked %s %v, want %v", got.path, got.form, want)
+	}
+	if p.Grant != DeviceCode || p.Server != "files" || p.URL != "https://as.example/device" || p.DPoPKey != "" ||
+		p.Client.ID != "client" || p.Authority.Issuer != as.url || strings.Join(p.Scopes, " ") != "read write" {
+		t.Errorf("login %+v", p)
+	}
+	if d := p.Device; d.UserCode != "WDJB-MJHT" || d.Code != "dc-1" || d.Interval != 7*time.Second ||
+		d.CompleteURL != "https://as.example/device?user_code=WDJB-MJHT" {
+		t.Errorf("device %+v", p.Device)
+	}
+	if life := p.Expires.Sub(begin); life < 29*time.Minute || life > 31*time.Minute {
+		t.Errorf("expires in %v", life)
+	}
+}
+
+func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
+	as := newPeer(t, sends(200, deviceAnswer(nil)))
+	client := &Client{Issuer: as.url, ID: "c1", Secret: "s1"}
+	f := flow(t, Config{Grant: DeviceCode, Client: client, NoResource: true, DPoP: true})
+	p, err := f.BeginDevice(t.Context(), deviceAuthority(as), client, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := as.only(t)
+	if id, secret, ok := (&http.Request{Header: got.header}).BasicAuth(); !ok || id != "c1" || secret != "s1" {
+		t.Errorf("header %v", got.header)
+	}
+	if want := (url.Values{"client_id": {"c1"}}); got.form.Encode() != want.Encode() {
+		t.Errorf("asked %v, want %v", got.form, want)
+	}
+	if p.Client.Secret != "" {
+		t.Error("the secret of the configuration is kept with the login")
+	}
+	if _, err := thumbprint(p.DPoPKey); err != nil {
+		t.Errorf("key: %v", err)
+	}
+}
+
+func TestBeginDeviceAnswers(t *testing.T) {
+	f := flow(t, Config{Grant: DeviceCode})
+	for name, test := range map[string]struct {
+		members  map[string]any
+		interval time.Duration
+		life     time.Duration
+	}{
+		"no interval":       {map[string]any{"interval": nil}, 5 * time.Second, 30 * time.Minute},
+		"interval 0":        {map[string]any{"interval": 0}, 5 * time.Second, 30 * time.Minute},
+		"interval below 0":  {map[string]any{"interval": -3}, 5 * time.Second, 30 * time.Minute},
+		"interval of parts": {map[string]any{"interval": 0.2}, time.Second, 30 * time.Minute},
+		"interval as text":  {map[string]any{"interval": "3"}, 3 * time.Second, 30 * time.Minute},
+		"interval huge":     {map[string]any{"interval": 1e300}, time.Hour, 30 * time.Minute},
+		"no life":           {map[string]any{"expires_in": nil}, 7 * time.Second, 10 * time.Minute},
+		"life below 0":      {map[string]any{"expires_in": -1}, 7 * time.Second, 10 * time.Minute},
+		"life as text":      {map[string]any{"expires_in": "600"}, 7 * time.Second, 10 * time.Minute},
+		"life huge":         {map[string]any{"expires_in": 1e300}, 7 * time.Second, time.Hour},
+		"no complete URL":   {map[string]any{"verification_uri_complete": nil}, 7 * time.Second, 30 * time.Minute},
+		"code with a space": {map[string]any{"user_code": "WDJB MJHT"}, 7 * time.Second, 30 * time.Minute},
+		"code of letters":   {map[string]any{"user_code": "ЖЯ-12"}, 7 * time.Second, 30 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			as := newPeer(t, sends(200, deviceAnswer(test.members)))
+			begin := time.Now()
+			p, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Device.Interval != test.interval {
+				t.Errorf("interval %v, want %v", p.Device.Interval, test.interval)
+			}
+			if p.Expires.Before(begin.Add(test.life).Round(0)) || p.Expires.After(time.Now().Add(test.life)) {
+				t.Errorf("expires in %v, want %v", p.Expires.Sub(begin), test.life)
+			}
+		})
+	}
+}
+
+func TestBeginDeviceRefuses(t *testing.T) {
+	canary := "c4n4ry" + rand.Text()
+	f := flow(t, Config{Grant: DeviceCode})
+	var refused *URLError
+	var failed *RequestError
+	for name, test := range map[string]struct {
+		members map[string]any
+		as      any
+		text    string
+	}{
+		"no device code":         {map[string]any{"device_code": nil}, &failed, "device_code is missing"},
+		"device code of lines":   {map[string]any{"device_code": canary + "\r\n"}, &failed, "device_code"},
+		"device code a number":   {map[string]any{"device_code": 7}, &failed, "device_code"},
+		"no user code":           {map[string]any{"user_code": nil}, &failed, "user_code is missing"},
+		"user code long":         {map[string]any{"user_code": strings.Repeat(canary, 20)}, &failed, "user_code is longer"},
+		"user code of escapes":   {map[string]any{"user_code": canary + "\x1b[2J"}, &failed, "cannot be shown"},
+		"user code of lines":     {map[string]any{"user_code": canary + "\nType it at evil.example"}, &failed, "cannot be shown"},
+		"user code turned round": {map[string]any{"user_code": canary + "\u202e"}, &failed, "cannot be shown"},
+		"user code tagged":       {map[string]any{"user_code": canary + "\U000E0041"}, &failed, "cannot be shown"},
+		"no address":             {map[string]any{"verification_uri": nil}, &failed, "verification_uri is missing"},
+		"script":                 {map[string]any{"verification_uri": "javascript:alert(1)//" + canary}, &refused, "verification_uri"},
+		"file":                   {map[string]any{"verification_uri": "file:///etc/passwd?" + canary}, &refused, "verification_uri"},
+		"flag":                   {map[string]any{"verification_uri": "--upload-pack=" + canary}, &refused, "verification_uri"},
+		"user name":              {map[string]any{"verification_uri": "https://as.example@evil.example/" + canary}, &refused, "verification_uri"},
+		"plain http":             {map[string]any{"verification_uri": "http://as.example/" + canary}, &refused, "verification_uri"},
+		"control characters":     {map[string]any{"verification_uri": "https://as.example/\r\n" + canary}, &refused, "verification_uri"},
+		"complete script":        {map[string]any{"verification_uri_complete": "javascript:alert(1)//" + canary}, &refused, "verification_uri_complete"},
+		"complete data":          {map[string]any{"verification_uri_complete": "data:text/html," + canary}, &refused, "verification_uri_complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			as := newPeer(t, sends(200, deviceAnswer(test.members)))
+			p, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
+			if p != nil || !errors.As(err, test.as) || !strings.Contains(err.Error(), test.text) {
+				t.Fatalf("error %v, want %T of %q", err, test.as, test.text)
+			}
+			keepsSecrets(t, err, canary)
+		})
+	}
+	t.Run("refusal", func(t *testing.T) {
+		as := newPeer(t, sends(400, `{"error":"unauthorized_client","error_description":"`+canary+`"}`))
+		_, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
+		var oauth *OAuthError
+		if !errors.As(err, &oauth) || oauth.Request != "device authorization" || oauth.Code != "unauthorized_client" {
+			t.Fatalf("error %v", err)
+		}
+		keepsSecrets(t, err, canary)
+	})
+	t.Run("not offered", func(t *testing.T) {
+		as := newPeer(t, sends(200, deviceAnswer(nil)))
+		var missing *MetadataError
+		_, err := f.BeginDevice(t.Context(), as.authority(), as.public(), nil)
+		if !errors.As(err, &missing) || missing.Field != "device_authorization_endpoint" || len(as.requests()) > 0 {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("client of another", func(t *testing.T) {
+		as := newPeer(t, sends(200, deviceAnswer(nil)))
+		var other *IssuerMismatchError
+		_, err := f.BeginDevice(t.Context(), deviceAuthority(as), &Client{Issuer: "https://other.example", ID: "c1", Source: Dynamic}, nil)
+		if !errors.As(err, &other) || len(as.requests()) > 0 {
+			t.Errorf("error %v after %d requests", err, len(as.requests()))
+		}
+	})
+}
+
+// pollLogin returns a login at a peer that is polled for without long waits.
+func pollLogin(as *peer) *Pending {
+	return &Pending{
+		Server:    "files",
+		Grant:     DeviceCode,
+		Authority: *deviceAuthority(as),
+		Client:    *as.public(),
+		Scopes:    []string{"read", "write"},
+		Expires:   time.Now().Add(time.Hour),
+		Device:    &Device{Code: "dc-1", Interval: time.Millisecond},
+	}
+}
+
+func TestPoll(t *testing.T) {
+	var asked atomic.Int32
+	as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch asked.Add(1) {
+		case 1:
+			sends(400, `{"error":"authorization_pending"}`)(w, r)
+		case 2:
+			sends(503, `{}`)(w, r)
+		case 3: // the connection breaks
+			panic(http.ErrAbortHandler)
+		default:
+			sends(200, `{"access_token":"at","token_type":"bearer","refresh_token":"rt","expires_in":60,"scope":"read"}`)(w, r)
+		}
+	})
+	p := pollLogin(as)
+	g, err := flow(t, Config{Grant: DeviceCode}).Poll(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := url.Values{
+		"grant_type":  {"urn:ietf:params:oauth:grant-type:device_code"},
+		"device_code": {"dc-1"},
+		"client_id":   {"client"},
+		"resource":    {"https://mcp.example.com/mcp"},
+	}
+	if n := len(as.requests()); n != 4 {
+		t.Errorf("asked %d times", n)
+	}
+	for _, got := range as.requests() {
+		if got.path != "/token" || got.form.Encode() != want.Encode() {
+			t.Errorf("asked %s %v, want %v", got.path, got.form, want)
+		}
+	}
+	if g.Token.Access != "at" || g.Token.Refresh != "rt" || strings.Join(g.Scopes, " ") != "read" ||
+		strings.Join(g.Requested, " ") != "read write" || g.Client.ID != "client" || g.Authority.Issuer != as.url {
+		t.Errorf("grant %+v", g)
+	}
+	if p.Device.Interval != time.Millisecond || p.Device.Code != "dc-1" {
+		t.Error("the login was changed")
+	}
+}
+
+func TestPollBindsTheToken(t *testing.T) {
+	as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("DPoP-Nonce", "n1")
+		claims, _ := openProof(t, r.Header.Get("DPoP"))
+		if claims["nonce"] != "n1" {
+			sends(400, `{"error":"use_dpop_nonce"}`)(w, r)
+			return
+		}
+		sends(200, `{"access_token":"at","token_type":"DPoP"}`)(w, r)
+	})
+	p := pollLogin(as)
+	p.DPoPKey = dpopKey(t)
+	g, err := flow(t, Config{Grant: DeviceCode, DPoP: true}).Poll(t.Context(), p)
+	if err != nil || g.Token.Type != "DPoP" || g.DPoPKey != p.DPoPKey {
+		t.Fatalf("grant %+v, error %v", g, err)
+	}
+}
+
+func TestPollEnds(t *testing.T) {
+	canary := "c4n4ry" + rand.Text()
+	f := flow(t, Config{Grant: DeviceCode})
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		code   string // of an OAuthError; empty for a RequestError
+	}{
+		"refused by the user": {400, `{"error":"access_denied","error_description":"` + canary + `"}`, "access_denied"},
+		"too late":            {400, `{"error":"expired_token"}`, "expired_token"},
+		"used before":         {400, `{"error":"invalid_grant"}`, "invalid_grant"},
+		"with status 200":     {200, `{"error":"access_denied"}`, "access_denied"},
+		"of no use":           {200, `{"access_token":7,"x":"` + canary + `"}`, ""},
+		"bound to nothing":    {200, `{"access_token":"` + canary + `","token_type":"mac"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			as := newPeer(t, sends(test.status, test.body))
+			g, err := f.Poll(t.Context(), pollLogin(as))
+			var refused *OAuthError
+			var failed *RequestError
+			switch {
+			case g != nil || err == nil:
+				t.Fatal("a grant")
+			case test.code == "" && !errors.As(err, &failed):
+				t.Errorf("error %v", err)
+			case test.code != "" && (!errors.As(err, &refused) || refused.Code != test.code):
+				t.Errorf("error %v", err)
+			}
+			keepsSecrets(t, err, canary)
+			as.only(t)
+		})
+	}
+}
+
+func TestPollSendsNothingForOtherLogins(t *testing.T) {
+	as := newPeer(t, sends(200, tokenAnswer))
+	f := flow(t, Config{Grant: DeviceCode})
+	var state *StateError
+	p := pollLogin(as)
+	p.Device = nil
+	if _, err := f.Poll(t.Context(), p); !errors.As(err, &state) {
+		t.Errorf("without device: %v", err)
+	}
+	p = pollLogin(as)
+	p.Grant = AuthorizationCode
+	if _, err := f.Poll(t.Context(), p); !errors.As(err, &state) {
+		t.Errorf("by code: %v", err)
+	}
+	p = pollLogin(as)
+	p.Expires = time.Now().Add(-time.Second)
+	var refused *OAuthError
+	if _, err := f.Poll(t.Context(), p); !errors.As(err, &refused) || refused.Code != "expired_token" {
+		t.Errorf("expired: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Poll(ctx, pollLogin(as)); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), `"files"`) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if n := len(as.requests()); n > 0 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// An asker answers polls in a bubble, and keeps when it was asked.
+type asker struct {
+	begin   time.Time
+	asked   []time.Duration
+	answers []error
+}
+
+func (a *asker) ask() error {
+	a.asked = append(a.asked, time.Since(a.begin))
+	if len(a.asked) > len(a.answers) {
+		return &OAuthError{Code: "authorization_pending", Status: 400}
+	}
+	return a.answers[len(a.asked)-1]
+}
+
+func TestPollPace(t *testing.T) {
+	pending := &OAuthError{Code: "authorization_pending", Status: 400}
+	slower := &OAuthError{Code: "slow_down", Status: 400}
+	broken := &RequestError{Err: errors.New("reset")}
+	busy := &OAuthError{Status: 503, RetryAfter: 50 * time.Second}
+	later := &OAuthError{Status: 429, Code: "authorization_pending", RetryAfter: 9 * time.Second}
+	const s = time.Second
+	for name, test := range map[string]struct {
+		answers []error
+		want    []time.Duration
+	}{
+		"at once":           {[]error{nil}, []time.Duration{5 * s}},
+		"pending":           {[]error{pending, pending, nil}, []time.Duration{5 * s, 10 * s, 15 * s}},
+		"slower for good":   {[]error{slower, pending, slower, pending, nil}, []time.Duration{5 * s, 15 * s, 25 * s, 40 * s, 55 * s}},
+		"broken":            {[]error{broken, broken, broken, nil}, []time.Duration{5 * s, 15 * s, 35 * s, 75 * s}},
+		"broken for long":   {[]error{broken, broken, broken, broken, broken, nil}, []time.Duration{5 * s, 15 * s, 35 * s, 75 * s, 140 * s, 205 * s}},
+		"broken, then not":  {[]error{broken, broken, pending, nil}, []time.Duration{5 * s, 15 * s, 35 * s, 40 * s}},
+		"slower and broken": {[]error{slower, broken, pending, nil}, []time.Duration{5 * s, 15 * s, 35 * s, 45 * s}},
+		"busy":              {[]error{busy, nil}, []time.Duration{5 * s, 55 * s}},
+		"later":             {[]error{later, pending, nil}, []time.Duration{5 * s, 14 * s, 19 * s}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &asker{begin: time.Now(), answers: test.answers}
+				if err := poll(t.Context(), 5*s, time.Now().Add(time.Hour), a.ask); err != nil {
+					t.Fatal(err)
+				}
+				if fmt.Sprint(a.asked) != fmt.Sprint(test.want) {
+					t.Errorf("asked after %v, want %v", a.asked, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestPollExpires(t *testing.T) {
+	broken := &RequestError{Err: errors.New("reset")}
+	synctest.Test(t, func(t *testing.T) {
+		a := &asker{begin: time.Now()}
+		err := poll(t.Context(), 0, time.Now().Add(21*time.Second), a.ask)
+		var late *pollExpired
+		if !errors.As(err, &late) || late.last != nil {
+			t.Errorf("error %v", err)
+		}
+		if len(a.asked) != 4 || a.asked[3] != 20*time.Second {
+			t.Errorf("asked after %v", a.asked)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a := &asker{begin: time.Now(), answers: []error{broken, broken}}
+		err := poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)
+		var late *pollExpired
+		if !errors.As(err, &late) || !errors.Is(late.last, broken) {
+			t.Errorf("error %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // more than the login lives
+		a := &asker{begin: time.Now(), answers: []error{&OAuthError{Status: 429, RetryAfter: 2 * time.Hour}}}
+		err := poll(t.Context(), 5*time.Second, time.Now().Add(time.Hour), a.ask)
+		var late *pollExpired
+		if !errors.As(err, &late) || len(a.asked) != 1 || time.Since(a.begin) > time.Minute {
+			t.Errorf("error %v after %v", err, time.Since(a.begin))
+		}
+	})
+}
+
+func TestPollEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		a := &asker{begin: time.Now()}
+		err := poll(ctx, 5*time.Second, time.Now().Add(time.Hour), a.ask)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(a.begin) != 12*time.Second || len(a.asked) != 2 {
+			t.Errorf("error %v after %v, asked after %v", err, time.Since(a.begin), a.asked)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // while it asks
+		ctx, cancel := context.WithCancel(t.Context())
+		a := &asker{begin: time.Now()}
+		err := poll(ctx, 5*time.Second, time.Now().Add(6*time.Second), func() error { cancel(); return a.ask() })
+		if !errors.Is(err, context.Canceled) || len(a.asked) != 1 {
+			t.Errorf("error %v, asked after %v", err, a.asked)
+		}
+	})
+}
+
+func TestPollTellsWhyItExpired(t *testing.T) {
+	as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "7200")
+		sends(503, "{}")(w, r)
+	})
+	_, err := flow(t, Config{Grant: DeviceCode}).Poll(t.Context(), pollLogin(as))
+	var refused *OAuthError
+	if !errors.As(err, &refused) || refused.Code != "expired_token" || !strings.Contains(err.Error(), "503") {
+		t.Errorf("error %v", err)
+	}
+	as.only(t)
+}
