@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
 const (
@@ -37,12 +38,23 @@ type need struct {
 type job struct {
 	need need
 	done chan struct{}
-	err  error // set before done is closed
+
+	// The following are set before done is closed.
+	err    error
+	login  *login // that waits for the user by now
+	shown  *shown // if it is shown at this machine
+	logins int    // before it
 }
 
 // meet does what n needs, once for all who need the same, and waits for it or
 // until ctx ends.
 func (e *entry) meet(ctx context.Context, n need) error {
+	_, err := e.meetBy(ctx, n)
+	return err
+}
+
+// meetBy is meet. It returns the job that has done it.
+func (e *entry) meetBy(ctx context.Context, n need) (*job, error) {
 	for {
 		e.mu.Lock()
 		j := e.job
@@ -58,10 +70,10 @@ func (e *entry) meet(ctx context.Context, n need) error {
 		select {
 		case <-j.done:
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 		if mine || j.need.covers(n) {
-			return j.err
+			return j, j.err
 		}
 	}
 }
@@ -86,7 +98,7 @@ func (e *entry) finish(j *job, err error) {
 func (e *entry) run(j *job) {
 	ctx, stop := context.WithTimeout(WithUser(e.manager.closing, e.key.User), workTime)
 	defer stop()
-	err := e.work(ctx, j.need)
+	err := e.work(ctx, j)
 	if ctx.Err() != nil && e.manager.closing.Err() != nil && errors.Is(err, context.Canceled) {
 		err = ErrClosed
 	}
@@ -94,12 +106,9 @@ func (e *entry) run(j *job) {
 }
 
 // work does what is needed, as the only process that does so.
-func (e *entry) work(ctx context.Context, n need) error {
+func (e *entry) work(ctx context.Context, j *job) error {
 	flow, config, err := e.manager.flow(e.key)
 	if err != nil {
-		return err
-	}
-	if err := e.saveUnsaved(ctx); err != nil {
 		return err
 	}
 	unlock, really, err := e.locked(ctx)
@@ -107,6 +116,20 @@ func (e *entry) work(ctx context.Context, n need) error {
 		return err
 	}
 	defer unlock()
+	if err := e.saveUnsaved(ctx); err != nil {
+		return err
+	}
+	for {
+		err := e.attempt(ctx, j, really, flow, config)
+		if !errors.Is(err, driver.ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+		// Somebody has changed the session who does not hold its lock.
+	}
+}
+
+// attempt does what is needed, unless somebody changes the session meanwhile.
+func (e *entry) attempt(ctx context.Context, j *job, really bool, flow *auth.Flow, config *auth.Config) error {
 	r, at, err := e.load(ctx)
 	if err != nil {
 		return err
@@ -116,7 +139,7 @@ func (e *entry) work(ctx context.Context, n need) error {
 			return err
 		}
 	}
-	t := &task{entry: e, need: n, flow: flow, config: config, record: r, at: at}
+	t := &task{entry: e, job: j, need: j.need, flow: flow, config: config, record: r, at: at}
 	return t.do(ctx)
 }
 
@@ -188,6 +211,7 @@ func (e *entry) saveAnswer(ctx context.Context, a *answer) error {
 // A task is the work of one job, while it has the session for itself.
 type task struct {
 	*entry
+	job    *job
 	need   need
 	flow   *auth.Flow
 	config *auth.Config

@@ -35,26 +35,18 @@ type Login struct {
 // At a server that needs no human the session is logged in when Login returns.
 func (m *Manager) Login(ctx context.Context, key Key) (*Login, error) {
 	e := m.entry(key)
-	err := e.meet(ctx, need{asked: true})
+	j, err := e.meetBy(ctx, need{asked: true})
 	var required *auth.LoginRequiredError
 	switch {
 	case err == nil:
 		return &Login{entry: e}, nil
-	case !errors.As(err, &required):
+	case !errors.As(err, &required) || j.login == nil:
 		return nil, err
 	}
-	r, err := e.current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l := &Login{entry: e, URL: required.URL, UserCode: required.UserCode, Expires: required.Expires, before: r.Logins}
-	if r.Login != nil {
-		l.name = r.Login.Name
-	}
-	e.mu.Lock()
-	l.shown = e.shown
-	e.mu.Unlock()
-	return l, nil
+	return &Login{
+		URL: required.URL, UserCode: required.UserCode, Expires: required.Expires,
+		entry: e, name: j.login.Name, before: j.logins, shown: j.shown,
+	}, nil
 }
 
 // Wait returns when the user has logged in, here or in another process. It
@@ -113,6 +105,14 @@ func (t *task) beginLogin(ctx context.Context, reason string) error {
 		return t.obtain(ctx, nil)
 	}
 	if l := t.record.Login; l != nil && t.stillGood(ctx, l) {
+		if n.asked && t.record.StepUps != nil {
+			if err := t.put(ctx, func(r *record) { r.StepUps = nil }); err != nil {
+				return err
+			}
+		}
+		t.mu.Lock()
+		t.job.shown = t.shown
+		t.mu.Unlock()
 		return t.loginRequired(reason)
 	}
 	if t.record.Silent != "" && !n.asked {
@@ -144,7 +144,7 @@ func (t *task) beginLogin(ctx context.Context, reason string) error {
 		}
 		return err
 	}
-	t.showLogin(p, prompting)
+	t.job.shown = t.showLogin(p, prompting)
 	return t.loginRequired(reason)
 }
 
@@ -157,6 +157,9 @@ func (t *task) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error)
 	var before []string
 	if g := t.record.Grant; g != nil && g.Authority.Issuer == a.Issuer {
 		before = append(slices.Clone(g.Requested), g.Scopes...)
+	}
+	if l := t.record.Login; l != nil && len(t.need.stepUp) > 0 {
+		before = append(before, l.Scopes...) // one login for all that is asked for
 	}
 	before = append(before, t.need.stepUp...)
 	challenges := t.need.challenges
@@ -255,6 +258,7 @@ func (m *Manager) drop(ctx context.Context, name string) {
 // loginRequired tells of the login that waits for the user.
 func (t *task) loginRequired(reason string) error {
 	err := &auth.LoginRequiredError{Server: t.key.Server, User: t.key.User, Scopes: t.need.stepUp, Reason: reason}
+	t.job.login, t.job.logins = t.record.Login, t.record.Logins
 	if l := t.record.Login; l != nil {
 		err.URL, err.UserCode, err.Expires = l.URL, l.UserCode, l.Expires
 	}

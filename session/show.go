@@ -17,16 +17,18 @@ type shown struct {
 
 // stillGood reports whether a login that was begun can still be finished.
 func (t *task) stillGood(ctx context.Context, l *login) bool {
-	if time.Until(l.Expires) < freshLogin || len(lacking(l.Scopes, t.need.stepUp)) > 0 {
+	if time.Until(l.Expires) < freshLogin {
 		return false
-	}
-	if !l.Prompt {
-		return true
 	}
 	t.mu.Lock()
 	mine := t.shown != nil
 	t.mu.Unlock()
-	if mine {
+	switch {
+	case mine:
+		return true // one thing at a time
+	case len(lacking(l.Scopes, t.need.stepUp)) > 0:
+		return false
+	case !l.Prompt:
 		return true
 	}
 	// Another process shows it as long as it holds this lock.
@@ -50,10 +52,10 @@ func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
 }
 
 // showLogin shows a login to the user, or waits for a device code to be approved,
-// in a goroutine of the manager's.
-func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) {
+// in a goroutine of the manager's. It returns nil for a login that somebody else shows.
+func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) *shown {
 	if prompting == nil && p.Device == nil {
-		return
+		return nil
 	}
 	e := t.entry
 	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Expires)
@@ -86,6 +88,7 @@ func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) {
 		s.err = ErrClosed
 		close(s.done)
 	}
+	return s
 }
 
 // show shows a login and completes it.

@@ -1,0 +1,486 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// grantOf returns the grant that is stored.
+func (w *world) grantOf(m *Manager, key Key) *auth.Grant {
+	w.t.Helper()
+	r, _, err := m.load(w.ctx, key, recordName(key))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r.Grant
+}
+
+func TestRefreshOutlivesItsCaller(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	old := w.grantOf(m, alice)
+	w.as.ExpireAll()
+	release := make(chan struct{})
+	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: release})
+	ctx, giveUp := context.WithCancel(w.ctx)
+	before := w.as.Count(authtest.TokenEndpoint)
+	gone := make(chan error, 1)
+	go func() { _, err := w.call(ctx, m, alice); gone <- err }()
+	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
+		t.Fatal(err)
+	}
+	giveUp()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(release)
+	w.mustCall(m, alice)
+	if n := w.as.Granted("refresh_token"); n != 1 || w.as.Revoked() != 0 {
+		t.Errorf("%d refreshes, %d revocations", n, w.as.Revoked())
+	}
+	if now := w.grantOf(m, alice); now.Token.Access == old.Token.Access {
+		t.Error("the answer was lost with its caller")
+	}
+}
+
+func TestRefreshOutlivesClose(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.ExpireAll()
+	release := make(chan struct{})
+	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: release})
+	before := w.as.Count(authtest.TokenEndpoint)
+	called := make(chan struct{})
+	go func() { defer close(called); _, _ = w.call(w.ctx, m, alice) }()
+	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan struct{})
+	go func() { defer close(closed); _ = m.Close() }()
+	<-m.closing.Done()
+	close(release)
+	<-closed
+	<-called
+	w.mustCall(w.manager(nil), alice)
+	if n := w.as.Granted("refresh_token"); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+func TestOldRefreshTokenIsKept(t *testing.T) {
+	w := newWorld(t, &authtest.Options{Refresh: authtest.RefreshKept}, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	for range 3 {
+		w.as.ExpireAll()
+		w.mustCall(m, alice)
+	}
+	if n := w.as.Granted("refresh_token"); n != 3 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	one, two := w.manager(nil), w.manager(nil)
+	w.mustLogIn(one, alice)
+	w.mustCall(two, alice)
+	for round := range 3 {
+		w.as.ExpireAll()
+		w.mustCall(one, alice)
+		w.mustCall(two, alice)
+		if n := w.as.Granted("refresh_token"); n != round+1 {
+			t.Fatalf("round %d: %d refreshes", round, n)
+		}
+	}
+}
+
+func TestFailedRefreshKeepsTheSession(t *testing.T) {
+	faults := map[string]authtest.Fault{
+		"503":                   {Status: 503},
+		"500 with a page":       {Status: 500, Body: "<html>"},
+		"400 without a code":    {Status: 400, Body: "{}"},
+		"temporarily":           {Status: 400, Code: "temporarily_unavailable"},
+		"429 with a wait":       {Status: 429, RetryAfter: time.Second},
+		"cut before the answer": {Cut: true},
+		"no token":              {Status: 200, Body: `{"token_type":"Bearer"}`},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, nil)
+			m := w.manager(nil)
+			w.mustLogIn(m, alice)
+			w.as.ExpireAll()
+			w.as.Fail(authtest.TokenEndpoint, 1, fault)
+			var failed *RefreshError
+			if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
+				t.Fatalf("error %v", err)
+			}
+			if fault.RetryAfter > 0 && time.Until(failed.RetryAt) < fault.RetryAfter/2 {
+				t.Errorf("the next attempt is at %v", failed.RetryAt)
+			}
+			before := w.as.Count(authtest.TokenEndpoint)
+			if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
+				t.Fatalf("at once: %v", err)
+			}
+			if w.as.Count(authtest.TokenEndpoint) != before {
+				t.Error("the authorization server was not left alone")
+			}
+			status, err := m.Status(w.ctx, alice)
+			if err != nil || status.Phase != LoggedIn {
+				t.Errorf("status %+v, error %v", status, err)
+			}
+			for {
+				_, err := w.call(w.ctx, m, alice)
+				if err == nil {
+					break
+				}
+				if !errors.As(err, &failed) {
+					t.Fatal(err)
+				}
+				waitUntil(w.ctx, failed.RetryAt)
+			}
+			if w.as.Revoked() != 0 {
+				t.Error("a refresh token was used twice")
+			}
+		})
+	}
+}
+
+func waitUntil(ctx context.Context, at time.Time) {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func TestLostAnswer(t *testing.T) {
+	for name, grace := range map[string]time.Duration{"without grace": 0, "with grace": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, &authtest.Options{Grace: grace}, nil)
+			m := w.manager(nil)
+			w.mustLogIn(m, alice)
+			w.as.ExpireAll()
+			w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Cut: true})
+			var failed *RefreshError
+			if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
+				t.Fatal(err)
+			}
+			waitUntil(w.ctx, failed.RetryAt)
+			if grace > 0 {
+				w.mustCall(m, alice)
+				return
+			}
+			required := w.mustNeedLogin(m, alice)
+			if required.Reason != "the answer to an earlier renewal was lost" {
+				t.Errorf("reason %q", required.Reason)
+			}
+			w.mustLogIn(m, alice)
+			w.mustCall(m, alice)
+		})
+	}
+}
+
+func TestEndOfTheLogin(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.EndAll()
+	required := w.mustNeedLogin(m, alice)
+	if required.Reason == "" || required.URL == "" {
+		t.Errorf("%+v", required)
+	}
+	if n := w.as.Count(authtest.RegistrationEndpoint); n != 1 {
+		t.Errorf("%d registrations", n)
+	}
+	w.mustLogIn(m, alice)
+	w.mustCall(m, alice)
+}
+
+func TestForgottenClientRegistersAgain(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.Purge()
+	w.as.ExpireAll()
+	w.mustNeedLogin(m, alice)
+	w.mustLogIn(m, alice)
+	w.mustCall(m, alice)
+	if n := w.as.Count(authtest.RegistrationEndpoint); n != 2 {
+		t.Errorf("%d registrations", n)
+	}
+}
+
+func TestServerThatRefusesNewTokens(t *testing.T) {
+	refuse := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/mcp" {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	}
+	w := newWorld(t, nil, &authtest.ResourceOptions{Tamper: refuse})
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	for range 3 {
+		if _, err := w.call(w.ctx, m, alice); err != nil {
+			var required *auth.LoginRequiredError
+			if !errors.As(err, &required) {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	w.mustNeedLogin(m, alice)
+	if n := w.as.Granted("refresh_token"); n > maxDoubts {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+// A brokenDisk is a driver that fails to save when it is told to.
+type brokenDisk struct {
+	driver.Store
+	fail atomic.Int32 // saves to fail; negative: all
+	skip atomic.Int32 // saves that succeed before
+}
+
+var errDisk = errors.New("no space left")
+
+func (d *brokenDisk) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+	if d.skip.Load() > 0 {
+		d.skip.Add(-1)
+		return d.Store.Save(ctx, name, data, old)
+	}
+	if n := d.fail.Load(); n != 0 {
+		if n > 0 {
+			d.fail.Add(-1)
+		}
+		return "", errDisk
+	}
+	return d.Store.Save(ctx, name, data, old)
+}
+
+func (d *brokenDisk) Lock(ctx context.Context, name string) (func(), error) {
+	return d.Store.(driver.Locker).Lock(ctx, name)
+}
+
+func (w *world) breakable() *brokenDisk {
+	w.t.Helper()
+	d := &brokenDisk{Store: driver.NewMemory()}
+	s, err := NewStore(w.ctx, d, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.store = s
+	return d
+}
+
+func TestNothingIsSentThatCannotBeWrittenDown(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.ExpireAll()
+	disk.fail.Store(-1)
+	before := w.as.Count(authtest.TokenEndpoint)
+	var failed *StoreError
+	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) || !errors.Is(err, errDisk) {
+		t.Fatal(err)
+	}
+	if w.as.Count(authtest.TokenEndpoint) != before {
+		t.Error("a refresh token was sent that nobody could have replaced")
+	}
+	disk.fail.Store(0)
+	w.mustCall(m, alice)
+}
+
+func TestAnswerIsSavedBeforeItIsUsed(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.ExpireAll()
+	disk.skip.Store(1) // the journal
+	disk.fail.Store(3)
+	w.mustCall(m, alice)
+	if disk.fail.Load() != 0 {
+		t.Error("the token was used before it was saved")
+	}
+	if n := w.as.Granted("refresh_token"); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+// An answer that cannot be saved before Close is lost, and the journal tells so.
+func TestAnswerThatIsNeverSaved(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.ExpireAll()
+	disk.skip.Store(1)
+	disk.fail.Store(-1)
+	ctx, giveUp := context.WithCancel(w.ctx)
+	gone := make(chan error, 1)
+	before := w.as.Count(authtest.TokenEndpoint)
+	go func() { _, err := w.call(ctx, m, alice); gone <- err }()
+	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
+		t.Fatal(err)
+	}
+	giveUp()
+	<-gone
+	_ = m.Close()
+	disk.fail.Store(0)
+	m = w.manager(nil)
+	if required := w.mustNeedLogin(m, alice); required.Reason != "the answer to an earlier renewal was lost" {
+		t.Errorf("reason %q", required.Reason)
+	}
+}
+
+func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	aged := w.grantOf(m, alice)
+	aged.Token.Obtained = time.Now().Add(-50 * time.Minute)
+	aged.Token.Expires = time.Now().Add(10 * time.Minute)
+	e := newEntry(m, alice)
+	if _, err := e.change(w.ctx, func(r *record) *record {
+		return r.with(func(r *record) { r.Grant = aged })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m = w.manager(nil)
+	w.mustCall(m, alice) // with the old token, which is still good
+	for range m.Watch(w.ctx, alice) {
+		if w.grantOf(m, alice).Token.Access != aged.Token.Access {
+			break
+		}
+	}
+	if n := w.as.Granted("refresh_token"); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+func TestTokenIsRenewedByTheClock(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	_ = m.Close()
+	old := w.grantOf(m, alice)
+	old.Token.Obtained = time.Now().Add(-18 * time.Second) // too short a life for the keeper
+	old.Token.Expires = time.Now().Add(-time.Second)
+	e := newEntry(m, alice)
+	if _, err := e.change(w.ctx, func(r *record) *record {
+		return r.with(func(r *record) { r.Grant = old })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m = w.manager(nil)
+	for _, err := range w.together(m, alice, 20) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.as.Granted("refresh_token"); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+	for _, r := range w.rs.Requests() {
+		if r.Status == http.StatusUnauthorized && r.Header.Get("Authorization") != "" {
+			t.Error("a token was sent that had ended by the clock")
+		}
+	}
+}
+
+// Whatever the authorization server says of their life, tokens are not renewed
+// for each request.
+func TestNoStampede(t *testing.T) {
+	for _, life := range []any{1, 0, "1", -5, nil} {
+		w := newWorld(t, &authtest.Options{Answer: func(_ *http.Request, a map[string]any) {
+			delete(a, "expires_in")
+			if life != nil {
+				a["expires_in"] = life
+			}
+		}}, nil)
+		m := w.manager(nil)
+		w.mustLogIn(m, alice)
+		w.as.ExpireAll()
+		for range 3 {
+			for _, err := range w.together(m, alice, 50) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n := w.as.Granted("refresh_token"); n != 1 {
+			t.Errorf("expires_in %v: %d refreshes", life, n)
+		}
+	}
+}
+
+// noLocks hides that a driver can lock.
+type noLocks struct{ driver.Store }
+
+func TestStoreWithoutLocks(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	s, err := NewStore(w.ctx, noLocks{driver.NewMemory()}, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = s
+	managers := []*Manager{w.manager(nil), w.manager(nil), w.manager(nil)}
+	w.mustLogIn(managers[0], alice)
+	for round := range 5 {
+		w.as.ExpireAll()
+		errs := make(chan error)
+		for _, m := range managers {
+			go func() { errs <- errors.Join(w.together(m, alice, 8)...) }()
+		}
+		for range managers {
+			if err := <-errs; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := w.as.Granted("refresh_token"); n != round+1 || w.as.Revoked() != 0 {
+			t.Fatalf("round %d: %d refreshes, %d revocations", round, n, w.as.Revoked())
+		}
+	}
+}
+
+func TestNoSecretInLogs(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t, nil, nil)
+	m := w.manager(&Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	w.mustLogIn(m, alice)
+	w.as.ExpireAll()
+	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 500})
+	_, _ = w.call(w.ctx, m, alice)
+	_ = m.Logout(w.ctx, alice)
+	_ = m.Close()
+	for _, s := range w.as.Secrets() {
+		if bytes.Contains(log.Bytes(), []byte(s)) {
+			t.Errorf("the log shows %q", s)
+		}
+	}
+	if log.Len() == 0 {
+		t.Error("nothing was logged")
+	}
+}
