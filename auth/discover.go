@@ -1,0 +1,412 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+)
+
+const (
+	resourceStage  = "protected resource metadata"
+	authorityStage = "authorization server metadata"
+
+	// revision is the newest of the specification that discovery follows.
+	revision = "2026-07-28"
+)
+
+// DiscoverOptions tell [Flow.Discover] what is known already.
+type DiscoverOptions struct {
+	// Challenges are those of the server's response with status 401 or 403.
+	Challenges []Challenge
+	// Issuer is the authorization server of an earlier login. It is preferred
+	// as long as the server names it.
+	Issuer string
+	// HadMetadata says that the server was seen with protected resource
+	// metadata before. Then the fallback of revision 2025-03-26 is ruled out,
+	// as it could be forced by breaking the metadata.
+	HadMetadata bool
+}
+
+// Discover finds the authorization server: the protected resource metadata that
+// a challenge names, or else at the well-known addresses for the server's path
+// and for its root; then the metadata of the authorization servers it names, in
+// the order of the specification, until one works. The next is tried when one
+// cannot be reached or has no metadata, not when its metadata is wrong; of more
+// than eight the rest is not looked at.
+//
+// Where a server certainly has no protected resource metadata, Config.Issuer is
+// its authorization server, or else the server itself (revision 2025-03-26).
+//
+// Its errors are [*DiscoveryError], [*ResourceMismatchError],
+// [*IssuerMismatchError], [*MetadataError] and [*URLError]. If ctx has ended,
+// errors.Is finds that in a DiscoveryError.
+func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, error) {
+	if o == nil {
+		o = &DiscoverOptions{}
+	}
+	server, err := url.Parse(f.config.URL)
+	if err != nil {
+		return nil, f.discoveryError(resourceStage, errors.New("the server's own address is no URL"))
+	}
+	m, none, err := f.findResource(ctx, server, o)
+	switch {
+	case err != nil && none && !o.HadMetadata && f.config.Issuer != "":
+		m = &resourceMetadata{resource: canonicalResource(server)}
+	case err != nil && none && !o.HadMetadata && !f.config.NoFallback:
+		return f.fallBack(ctx, server)
+	case err != nil && none && o.HadMetadata:
+		return nil, f.discoveryError(resourceStage, fmt.Errorf("%w, although the server had some before", errors.Unwrap(err)))
+	case err != nil:
+		return nil, err
+	}
+	a, err := f.findAuthority(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	a.Resource = m.resource
+	a.ResourceScopes = m.scopes
+	a.DPoPRequired = m.dpopRequired
+	a.HasMetadata = !none
+	return a, nil
+}
+
+// findResource gets the server's protected resource metadata. none, beside an
+// error, says that it certainly has none.
+func (f *Flow) findResource(ctx context.Context, server *url.URL, o *DiscoverOptions) (m *resourceMetadata, none bool, err error) {
+	field, places := "URL", resourcePlaces(server)
+	named, challenged := param(o.Challenges, "resource_metadata")
+	if challenged {
+		field, places = "resource_metadata", []string{named}
+	}
+	none = !challenged
+	var failed error
+	for _, at := range places {
+		d, err := f.fetch(ctx, field, at)
+		var absent *absentError
+		switch {
+		case err == nil:
+			if m = newResourceMetadata(d); m != nil {
+				return m, false, f.checkResource(server, m)
+			}
+			err, none = f.notMetadata(at), false
+		case errors.As(err, new(*URLError)):
+			return nil, false, err
+		case !errors.As(err, &absent):
+			none = false
+		}
+		// What went wrong says more than that there was nothing at all.
+		if failed == nil || errors.As(failed, &absent) {
+			failed = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, none, f.discoveryError(resourceStage, failed)
+}
+
+// resourcePlaces returns the well-known addresses of protected resource metadata
+// (RFC 9728, section 3.1): for the server's path, and for its root.
+func resourcePlaces(server *url.URL) []string {
+	places := []string{wellKnown(server, "oauth-protected-resource")}
+	if root := wellKnown(&url.URL{Scheme: server.Scheme, Host: server.Host}, "oauth-protected-resource"); root != places[0] {
+		places = append(places, root)
+	}
+	return places
+}
+
+// wellKnown puts a well-known name between the host and the path of an address
+// (RFC 8414, section 3.1). A query stays behind: it may hold a secret.
+func wellKnown(u *url.URL, name string) string {
+	return u.Scheme + "://" + u.Host + "/.well-known/" + name + strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// checkResource checks that metadata is about the server: its origin, and its
+// path or one above that.
+func (f *Flow) checkResource(server *url.URL, m *resourceMetadata) error {
+	u, err := url.Parse(m.resource)
+	if err == nil && u.User == nil && u.RawQuery == "" && !strings.Contains(m.resource, "#") &&
+		resourceOrigin(u) == resourceOrigin(server) && above(u.EscapedPath(), server.EscapedPath()) {
+		return nil
+	}
+	return &ResourceMismatchError{Server: f.config.Server, URL: canonicalResource(server), Got: shown(m.resource)}
+}
+
+// above reports whether a path is another or one of those above it.
+func above(path, other string) bool {
+	return strings.HasPrefix(strings.TrimSuffix(other, "/")+"/", strings.TrimSuffix(path, "/")+"/")
+}
+
+// resourceOrigin returns scheme, host and port in their usual form.
+func resourceOrigin(u *url.URL) string {
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	switch scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return scheme + "://" + host
+}
+
+// canonicalResource returns the identifier of a server that does not say what it
+// is: its address without a query, which may hold a secret.
+func canonicalResource(server *url.URL) string {
+	path := server.EscapedPath()
+	if path == "/" {
+		path = ""
+	}
+	return resourceOrigin(server) + path
+}
+
+// findAuthority gets the metadata of the first authorization server that works.
+func (f *Flow) findAuthority(ctx context.Context, m *resourceMetadata, o *DiscoverOptions) (*Authority, error) {
+	issuers, err := f.candidates(m.issuers, o.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, issuer := range issuers {
+		a, err := f.lookUp(ctx, "authorization_servers", issuer)
+		if err == nil {
+			return a, f.checkGrant(a)
+		}
+		if !errors.As(err, new(*DiscoveryError)) {
+			return nil, err
+		}
+		if failed == nil {
+			failed = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, failed
+}
+
+// candidates returns the authorization servers to be tried, out of those that the
+// server names, in order.
+func (f *Flow) candidates(named []string, before string) ([]string, error) {
+	if own := f.config.Issuer; own != "" {
+		if len(named) > 0 && !slices.Contains(named, own) {
+			return nil, &IssuerMismatchError{Server: f.config.Server, What: "protected resource", Want: own, Got: shown(named[0])}
+		}
+		return []string{own}, nil
+	}
+	if len(named) == 0 {
+		return nil, f.discoveryError(resourceStage, errors.New("it names no authorization server"))
+	}
+	chosen := named
+	if c := f.config.Client; c != nil && slices.Contains(named, c.Issuer) {
+		chosen = []string{c.Issuer} // it is known nowhere else
+	} else if f.config.ChooseIssuers != nil {
+		chosen = slices.DeleteFunc(slices.Clone(f.config.ChooseIssuers(slices.Clone(named))), func(issuer string) bool {
+			return !slices.Contains(named, issuer)
+		})
+		if len(chosen) == 0 {
+			return nil, f.discoveryError(resourceStage, errors.New("ChooseIssuers takes none of the authorization servers that it names"))
+		}
+	}
+	if i := slices.Index(chosen, before); i > 0 {
+		chosen = slices.Concat([]string{before}, chosen[:i], chosen[i+1:])
+	}
+	return chosen, nil
+}
+
+// lookUpIssuer gets the metadata of an authorization server that the Config
+// names. Whether it supports PKCE is not checked.
+func (f *Flow) lookUpIssuer(ctx context.Context, issuer string) (*Authority, error) {
+	return f.lookUp(ctx, "issuer", issuer)
+}
+
+// lookUp gets the metadata of an authorization server. field is where the issuer
+// comes from. The error is a [*DiscoveryError] if there is none, or none that can
+// be got now.
+func (f *Flow) lookUp(ctx context.Context, field, issuer string) (*Authority, error) {
+	u, err := f.check(field, issuer)
+	if err != nil {
+		return nil, err
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		return nil, f.urlError(field, &guardhttp.Refusal{Origin: resourceOrigin(u), Problem: "has a query, which no issuer has"})
+	}
+	var failed error
+	for _, at := range authorityPlaces(u) {
+		d, err := f.fetch(ctx, field, at)
+		if err == nil {
+			if d["issuer"] != nil || d["token_endpoint"] != nil {
+				return f.acceptAuthority(d, issuer)
+			}
+			err = f.notMetadata(at)
+		}
+		if !isNext(err) {
+			return nil, f.lookUpError(err)
+		}
+		failed = err
+	}
+	return nil, f.lookUpError(failed)
+}
+
+// authorityPlaces returns the addresses of an authorization server's metadata in
+// the order of the specification.
+func authorityPlaces(issuer *url.URL) []string {
+	places := []string{wellKnown(issuer, "oauth-authorization-server"), wellKnown(issuer, "openid-configuration")}
+	if path := strings.TrimSuffix(issuer.EscapedPath(), "/"); path != "" {
+		places = append(places, issuer.Scheme+"://"+issuer.Host+path+"/.well-known/openid-configuration")
+	}
+	return places
+}
+
+// acceptAuthority decodes metadata that has to be that of issuer, byte for byte.
+func (f *Flow) acceptAuthority(d document, issuer string) (*Authority, error) {
+	if got, _ := d.text("issuer"); got != issuer {
+		return nil, &IssuerMismatchError{Server: f.config.Server, What: "metadata", Want: issuer, Got: shown(got)}
+	}
+	return f.newAuthority(d, issuer)
+}
+
+// fallBack finds the authorization server as revision 2025-03-26 does: it is the
+// server itself, with metadata at its root or with endpoints at default paths.
+func (f *Flow) fallBack(ctx context.Context, server *url.URL) (*Authority, error) {
+	issuer := resourceOrigin(server)
+	root := server.Scheme + "://" + server.Host
+	d, err := f.fetch(ctx, "URL", root+"/.well-known/oauth-authorization-server")
+	var a *Authority
+	switch {
+	case err == nil && (d["issuer"] != nil || d["token_endpoint"] != nil):
+		// Nobody has named the issuer, so it may end in a slash or not.
+		if got, _ := d.text("issuer"); got == issuer+"/" {
+			issuer = got
+		}
+		a, err = f.acceptAuthority(d, issuer)
+	case err == nil:
+		err = f.lookUpError(f.notMetadata(root))
+	case errors.As(err, new(*absentError)):
+		a, err = &Authority{
+			Issuer:                issuer,
+			AuthorizationEndpoint: root + "/authorize",
+			TokenEndpoint:         root + "/token",
+			RegistrationEndpoint:  root + "/register",
+			PKCE:                  true, // that revision requires it of everybody
+		}, nil
+	default:
+		err = f.lookUpError(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Resource = canonicalResource(server)
+	return a, f.checkGrant(a)
+}
+
+// fetch gets a document. The errors are [*URLError] and [*RequestError], which
+// wraps an absentError or an unreadableError where that is what it is.
+func (f *Flow) fetch(ctx context.Context, field, at string) (document, error) {
+	u, err := f.check(field, at)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := f.http.Get(ctx, at, http.Header{"Mcp-Protocol-Version": {revision}})
+	var refused *guardhttp.Refusal
+	var failed *guardhttp.Failure
+	switch {
+	case errors.As(err, &refused):
+		return nil, f.urlError(field, refused)
+	case errors.As(err, &failed) && failed.Status/100 == 2 && ctx.Err() == nil:
+		return nil, f.metadataRequestError(u.Host, &unreadableError{failed.Err.Error()})
+	case err != nil:
+		return nil, f.requestError("metadata", err)
+	case isAbsent(answer.Status):
+		return nil, f.metadataRequestError(u.Host, &absentError{answer.Status})
+	case answer.Status != http.StatusOK:
+		return nil, f.metadataRequestError(u.Host, fmt.Errorf("HTTP status %d", answer.Status))
+	}
+	if d := parseDocument(answer.Body); d != nil {
+		return d, nil
+	}
+	return nil, f.notMetadata(at)
+}
+
+// isAbsent reports whether a status says that there is no such document, and not
+// that it cannot be had now.
+func isAbsent(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return status/100 == 4
+}
+
+// isNext reports whether a document may be at the next address.
+func isNext(err error) bool {
+	return errors.As(err, new(*absentError)) || errors.As(err, new(*unreadableError))
+}
+
+// An absentError reports an address without a document.
+type absentError struct{ status int }
+
+func (e *absentError) Error() string { return fmt.Sprintf("HTTP status %d", e.status) }
+
+// An unreadableError reports an answer that is not the document that it should be.
+type unreadableError struct{ problem string }
+
+func (e *unreadableError) Error() string { return e.problem }
+
+func (f *Flow) notMetadata(at string) error {
+	host := ""
+	if u, err := url.Parse(at); err == nil {
+		host = u.Host
+	}
+	return f.metadataRequestError(host, &unreadableError{"the answer is not the metadata that was asked for"})
+}
+
+func (f *Flow) metadataRequestError(host string, err error) error {
+	return &RequestError{Server: f.config.Server, Request: "metadata", Host: host, Err: err}
+}
+
+func (f *Flow) discoveryError(stage string, err error) error {
+	return &DiscoveryError{Server: f.config.Server, Stage: stage, Err: err}
+}
+
+// lookUpError makes a [*DiscoveryError] of what is not an error about an address.
+func (f *Flow) lookUpError(err error) error {
+	if errors.As(err, new(*URLError)) {
+		return err
+	}
+	return f.discoveryError(authorityStage, err)
+}
+
+// check parses an address that somebody else has named. The error is a
+// [*URLError] for the field that it comes from.
+func (f *Flow) check(field, raw string) (*url.URL, error) {
+	u, err := f.http.Check(raw)
+	if refused := (*guardhttp.Refusal)(nil); errors.As(err, &refused) {
+		return nil, f.urlError(field, refused)
+	}
+	return u, err
+}
+
+// maxShown bounds what errors show of an identifier, in bytes.
+const maxShown = 256
+
+// shown returns as much of an identifier as an error can show.
+func shown(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(not a URL)"
+	}
+	u.User, u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = nil, "", "", "", false
+	if raw = u.String(); len(raw) > maxShown {
+		raw = raw[:maxShown] + "..."
+	}
+	return raw
+}

@@ -1,0 +1,143 @@
+package auth
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// maxIssuers bounds the authorization servers of one server that are looked at.
+const maxIssuers = 8
+
+// A document is a JSON object that somebody publishes about himself. Members are
+// found by their exact names; null is as good as absent.
+type document map[string]json.RawMessage
+
+// parseDocument returns nil if data is no JSON object.
+func parseDocument(data []byte) document {
+	var d document
+	if json.Unmarshal(data, &d) != nil {
+		return nil
+	}
+	return d
+}
+
+// text returns a member that must be a string. It is empty if there is none.
+func (d document) text(name string) (value string, ok bool) {
+	raw, there := d[name]
+	if !there {
+		return "", true
+	}
+	return value, json.Unmarshal(raw, &value) == nil
+}
+
+// list returns a member as a list of strings. One of another type says nothing.
+func (d document) list(name string) []string {
+	var values []string
+	if json.Unmarshal(d[name], &values) != nil {
+		return nil
+	}
+	return values
+}
+
+// flag returns a member as true or false. One of another type says nothing.
+func (d document) flag(name string) bool {
+	var value bool
+	return json.Unmarshal(d[name], &value) == nil && value
+}
+
+// A resourceMetadata is what a server publishes about itself (RFC 9728, section
+// 2).
+type resourceMetadata struct {
+	resource     string
+	issuers      []string
+	scopes       []string
+	dpopRequired bool
+}
+
+// newResourceMetadata decodes protected resource metadata. It returns nil if
+// there is none in the document.
+func newResourceMetadata(d document) *resourceMetadata {
+	if d["resource"] == nil && d["authorization_servers"] == nil {
+		return nil
+	}
+	m := &resourceMetadata{
+		scopes:       validScopes(d.list("scopes_supported")),
+		dpopRequired: d.flag("dpop_bound_access_tokens_required"),
+	}
+	m.resource, _ = d.text("resource")
+	for _, issuer := range d.list("authorization_servers") {
+		if len(m.issuers) < maxIssuers && !slices.Contains(m.issuers, issuer) {
+			m.issuers = append(m.issuers, issuer)
+		}
+	}
+	return m
+}
+
+// newAuthority decodes the metadata of an authorization server (RFC 8414, section
+// 2; OpenID Connect Discovery 1.0, section 3). Its issuer is known already.
+func (f *Flow) newAuthority(d document, issuer string) (*Authority, error) {
+	a := &Authority{
+		Issuer:            issuer,
+		Scopes:            validScopes(d.list("scopes_supported")),
+		GrantTypes:        d.list("grant_types_supported"),
+		AuthMethods:       d.list("token_endpoint_auth_methods_supported"),
+		PKCE:              slices.Contains(d.list("code_challenge_methods_supported"), "S256"),
+		NamesIssuer:       d.flag("authorization_response_iss_parameter_supported"),
+		MetadataDocuments: d.flag("client_id_metadata_document_supported"),
+		DPoPAlgorithms:    d.list("dpop_signing_alg_values_supported"),
+	}
+	for _, e := range []struct {
+		name string
+		to   *string
+	}{
+		{"authorization_endpoint", &a.AuthorizationEndpoint},
+		{"token_endpoint", &a.TokenEndpoint},
+		{"registration_endpoint", &a.RegistrationEndpoint},
+		{"revocation_endpoint", &a.RevocationEndpoint},
+		{"device_authorization_endpoint", &a.DeviceEndpoint},
+	} {
+		value, ok := d.text(e.name)
+		if !ok {
+			return nil, f.metadataError(issuer, e.name, "is not a string")
+		}
+		if value == "" {
+			continue
+		}
+		if _, err := f.check(e.name, value); err != nil {
+			return nil, err
+		}
+		*e.to = value
+	}
+	if a.AuthorizationEndpoint != "" {
+		if _, err := f.browserURL("authorization_endpoint", a.AuthorizationEndpoint); err != nil {
+			return nil, err
+		}
+	}
+	if a.TokenEndpoint == "" {
+		return nil, f.metadataError(issuer, "token_endpoint", "is missing")
+	}
+	return a, nil
+}
+
+// checkGrant reports what an authorization server lacks for the Config's grant.
+func (f *Flow) checkGrant(a *Authority) error {
+	switch f.config.Grant {
+	case AuthorizationCode:
+		if a.AuthorizationEndpoint == "" {
+			return f.metadataError(a.Issuer, "authorization_endpoint", "is missing: users cannot log in there by authorization code")
+		}
+		if !a.PKCE && !f.config.AssumePKCE {
+			return f.metadataError(a.Issuer, "code_challenge_methods_supported",
+				"does not have S256: without PKCE, codes can be stolen; if it is known to support that nevertheless, set AssumePKCE")
+		}
+	case DeviceCode:
+		if a.DeviceEndpoint == "" {
+			return f.metadataError(a.Issuer, "device_authorization_endpoint", "is missing: users cannot log in there by device code")
+		}
+	}
+	return nil
+}
+
+func (f *Flow) metadataError(issuer, field, problem string) error {
+	return &MetadataError{Server: f.config.Server, Issuer: issuer, Field: field, Problem: problem}
+}
