@@ -1,0 +1,630 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A site answers GETs with the documents that a test puts there, and writes down
+// what it was asked for.
+type site struct {
+	url string
+
+	mu   sync.Mutex
+	docs map[string]http.HandlerFunc
+	got  []string
+}
+
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{docs: map[string]http.HandlerFunc{}}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	s.url = srv.URL
+	return s
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.got = append(s.got, r.Method+" "+r.URL.RequestURI())
+	serve := s.docs[r.URL.Path]
+	s.mu.Unlock()
+	if r.Header.Get("MCP-Protocol-Version") != "2026-07-28" {
+		http.Error(w, "no revision", http.StatusTeapot)
+		return
+	}
+	if serve == nil {
+		http.NotFound(w, r)
+		return
+	}
+	serve(w, r)
+}
+
+func (s *site) put(path string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.docs[path] = h
+}
+
+// asked returns what the site was asked for so far.
+func (s *site) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
+func (s *site) wantAsked(t testing.TB, paths ...string) {
+	t.Helper()
+	var want []string
+	for _, p := range paths {
+		want = append(want, "GET "+p)
+	}
+	if got := s.asked(); !slices.Equal(got, want) {
+		t.Errorf("asked for\n%q, want\n%q", got, want)
+	}
+}
+
+func parsed(t testing.TB, raw string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+type members = map[string]any
+
+func jsonDoc(doc any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(doc)
+	}
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { http.Error(w, "SECRET", code) }
+}
+
+func html(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	_, _ = w.Write([]byte("<html>SECRET"))
+}
+
+// resource puts the metadata of a server there.
+func (s *site) resource(at, resource string, issuers ...string) {
+	s.put(at, jsonDoc(members{"resource": resource, "authorization_servers": issuers, "scopes_supported": []string{"r"}}))
+}
+
+// authorityDoc returns good metadata, changed as told; nil leaves out.
+func authorityDoc(issuer string, change members) members {
+	doc := members{
+		"issuer":                           issuer,
+		"authorization_endpoint":           issuer + "/authorize",
+		"token_endpoint":                   issuer + "/token",
+		"code_challenge_methods_supported": []string{"plain", "S256"},
+	}
+	for name, value := range change {
+		if doc[name] = value; value == nil {
+			delete(doc, name)
+		}
+	}
+	return doc
+}
+
+const (
+	pathPRM = "/.well-known/oauth-protected-resource/mcp"
+	rootPRM = "/.well-known/oauth-protected-resource"
+	rootAS  = "/.well-known/oauth-authorization-server"
+	rootOIC = "/.well-known/openid-configuration"
+)
+
+func flowOf(t testing.TB, c *Config) *Flow {
+	t.Helper()
+	f, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
+func wantAs[E error](t testing.TB, err error) E {
+	t.Helper()
+	var want E
+	if !errors.As(err, &want) {
+		t.Fatalf("error is %T %v, want %T", err, err, want)
+	}
+	if text := err.Error(); strings.Contains(text, "SECRET") {
+		t.Errorf("error %q shows a secret", text)
+	}
+	return want
+}
+
+// challenge is what a server says that names its metadata.
+func challenge(address string) []Challenge {
+	return Challenges(http.Header{"Www-Authenticate": {`Bearer resource_metadata="` + address + `"`}})
+}
+
+func TestDiscover(t *testing.T) {
+	server, as := newSite(t), newSite(t)
+	server.put("/custom", jsonDoc(members{
+		"resource": server.url + "/mcp", "authorization_servers": []string{as.url},
+		"scopes_supported": []any{"a", "b", "a", "not one"}, "dpop_bound_access_tokens_required": true,
+	}))
+	as.put(rootAS, jsonDoc(authorityDoc(as.url, members{
+		"registration_endpoint":                          as.url + "/register",
+		"revocation_endpoint":                            as.url + "/revoke",
+		"device_authorization_endpoint":                  as.url + "/device",
+		"scopes_supported":                               []string{"a", "offline_access"},
+		"grant_types_supported":                          []string{"authorization_code"},
+		"token_endpoint_auth_methods_supported":          []string{"none"},
+		"authorization_response_iss_parameter_supported": true,
+		"client_id_metadata_document_supported":          true,
+		"dpop_signing_alg_values_supported":              []string{"ES256"},
+		"Issuer":                                         "https://other.example",
+		"jwks_uri":                                       7,
+	})))
+	f := flowOf(t, &Config{URL: server.url + "/mcp?api_key=SECRET"})
+	got, err := f.Discover(t.Context(), &DiscoverOptions{Challenges: challenge(server.url + "/custom")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Authority{
+		Resource: server.url + "/mcp", ResourceScopes: []string{"a", "b"}, DPoPRequired: true, HasMetadata: true,
+		Issuer: as.url, AuthorizationEndpoint: as.url + "/authorize", TokenEndpoint: as.url + "/token",
+		RegistrationEndpoint: as.url + "/register", RevocationEndpoint: as.url + "/revoke", DeviceEndpoint: as.url + "/device",
+		Scopes: []string{"a", "offline_access"}, GrantTypes: []string{"authorization_code"}, AuthMethods: []string{"none"},
+		PKCE: true, NamesIssuer: true, MetadataDocuments: true, DPoPAlgorithms: []string{"ES256"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("authority is\n%+v, want\n%+v", got, want)
+	}
+	server.wantAsked(t, "/custom")
+	as.wantAsked(t, rootAS)
+}
+
+// Where the server's metadata is looked for.
+func TestResourcePlaces(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		path     string // of the server
+		at       string // where its metadata is
+		resource string // its path
+		asked    []string
+	}{
+		{"path", "/mcp", pathPRM, "/mcp", []string{pathPRM}},
+		{"root after path", "/mcp", rootPRM, "", []string{pathPRM, rootPRM}},
+		{"resource above", "/a/b/mcp", rootPRM, "/a", []string{rootPRM + "/a/b/mcp", rootPRM}},
+		{"server at the root", "", rootPRM, "", []string{rootPRM}},
+		{"slash alone", "/", rootPRM, "/", []string{rootPRM}},
+		{"slash at the end", "/mcp/", pathPRM, "/mcp", []string{pathPRM}},
+		{"slash in the resource", "/mcp", pathPRM, "/mcp/", []string{pathPRM}},
+		{"query stays behind", "/mcp?api_key=SECRET", pathPRM, "/mcp", []string{pathPRM}},
+		{"fragment stays behind", "/mcp#x", pathPRM, "/mcp", []string{pathPRM}},
+		{"escaped", "/a%2Fb", rootPRM, "", []string{rootPRM + "/a%2Fb", rootPRM}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server, as := newSite(t), newSite(t)
+			server.resource(test.at, server.url+test.resource, as.url)
+			as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
+			a, err := flowOf(t, &Config{URL: server.url + test.path}).Discover(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Resource != server.url+test.resource || !a.HasMetadata {
+				t.Errorf("resource %q, with metadata %v", a.Resource, a.HasMetadata)
+			}
+			server.wantAsked(t, test.asked...)
+		})
+	}
+}
+
+// Where an authorization server's metadata is looked for.
+func TestAuthorityPlaces(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		path  string // of the issuer
+		at    string
+		other http.HandlerFunc // at the other places
+		asked []string
+	}{
+		{"root", "", rootAS, nil, []string{rootAS}},
+		{"root, OpenID", "", rootOIC, nil, []string{rootAS, rootOIC}},
+		{"root with a slash", "/", rootOIC, nil, []string{rootAS, rootOIC}},
+		{"path", "/t/1", rootAS + "/t/1", nil, []string{rootAS + "/t/1"}},
+		{"path, OpenID inserted", "/t", rootOIC + "/t", nil, []string{rootAS + "/t", rootOIC + "/t"}},
+		{"path, OpenID appended", "/t", "/t" + rootOIC, nil, []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
+		{"path with a slash", "/t/", "/t" + rootOIC, nil, []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
+		{"after HTML", "/t", "/t" + rootOIC, html, []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
+		{"after refusals", "/t", "/t" + rootOIC, status(403), []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
+		{"after other JSON", "/t", "/t" + rootOIC, jsonDoc(members{"error": "not found"}), []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
+		{"after a list", "", rootOIC, jsonDoc([]int{1}), []string{rootAS, rootOIC}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server, as := newSite(t), newSite(t)
+			server.resource(pathPRM, server.url+"/mcp", as.url+test.path)
+			if test.other != nil {
+				for _, p := range test.asked {
+					as.put(p, test.other)
+				}
+			}
+			as.put(test.at, jsonDoc(authorityDoc(as.url+test.path, nil)))
+			a, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Issuer != as.url+test.path {
+				t.Errorf("issuer %q", a.Issuer)
+			}
+			as.wantAsked(t, test.asked...)
+		})
+	}
+}
+
+// O7: metadata of another issuer than the one that was named.
+func TestIssuerHasToBeIdentical(t *testing.T) {
+	for _, test := range []struct{ name, named, says string }{
+		{"slash too much", "", "/"},
+		{"slash missing", "/", ""},
+		{"path", "/t", "/T"},
+		{"tenant", "/t", "/u"},
+		{"missing", "", "-"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server, as := newSite(t), newSite(t)
+			server.resource(pathPRM, server.url+"/mcp", as.url+test.named)
+			doc := authorityDoc(as.url+test.says, nil)
+			if test.says == "-" {
+				delete(doc, "issuer")
+			}
+			for _, p := range []string{rootAS, rootAS + "/t"} {
+				as.put(p, jsonDoc(doc))
+			}
+			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+			e := wantAs[*IssuerMismatchError](t, err)
+			if e.What != "metadata" || e.Want != as.url+test.named {
+				t.Errorf("%+v", e)
+			}
+			if got := as.asked(); len(got) != 1 {
+				t.Errorf("after the wrong issuer it asked on: %q", got)
+			}
+		})
+	}
+}
+
+func TestResourceHasToBeTheServer(t *testing.T) {
+	for _, resource := range []string{
+		"", "https://other.example/mcp", "SERVER.evil.example/mcp", "SERVER/mc", "SERVER/mcp/deeper", "SERVER/other",
+		"SERVER/mcp?x=SECRET", "SERVER/mcp#f", "SERVER/%6dcp/../x", "//HOST/mcp", "ftp://HOST/mcp", "http://u:SECRET@HOST/mcp", "SERVER:1/mcp", "::SECRET",
+	} {
+		t.Run(resource, func(t *testing.T) {
+			server := newSite(t)
+			resource := strings.NewReplacer("SERVER", server.url, "HOST", strings.TrimPrefix(server.url, "http://")).Replace(resource)
+			server.resource(pathPRM, resource, server.url)
+			server.resource(rootPRM, server.url, server.url) // which is not asked for
+			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+			wantAs[*ResourceMismatchError](t, err)
+			server.wantAsked(t, pathPRM)
+		})
+	}
+}
+
+func TestResourceInOtherForms(t *testing.T) {
+	for _, test := range []struct{ server, resource string }{
+		{"https://MCP.example/mcp", "https://mcp.example:443/mcp"},
+		{"https://mcp.example:443", "HTTPS://mcp.EXAMPLE/"},
+		{"https://mcp.example:8443/a/b", "https://mcp.example:8443/a"},
+	} {
+		f := flowOf(t, &Config{URL: test.server})
+		if err := f.checkResource(parsed(t, test.server), &resourceMetadata{resource: test.resource}); err != nil {
+			t.Errorf("%s: %v", test.server, err)
+		}
+	}
+	for raw, want := range map[string]string{
+		"https://MCP.example:443/":      "https://mcp.example",
+		"HTTPS://mcp.example/Mcp":       "https://mcp.example/Mcp",
+		"http://127.0.0.1:80/x/?k=v#f":  "http://127.0.0.1/x/",
+		"https://mcp.example:8443/a%2F": "https://mcp.example:8443/a%2F",
+	} {
+		if got := canonicalResource(parsed(t, raw)); got != want {
+			t.Errorf("the resource of %s is %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// A challenge's address is the only one: no other is guessed when it fails.
+func TestChallengesAddressFails(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"absent": nil, "broken": status(500), "HTML": html, "other JSON": jsonDoc(members{"a": 1}), "list": jsonDoc([]int{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newSite(t)
+			server.resource(pathPRM, server.url+"/mcp", server.url)
+			server.put(rootAS, jsonDoc(authorityDoc(server.url, nil)))
+			if h != nil {
+				server.put("/custom", h)
+			}
+			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), &DiscoverOptions{Challenges: challenge(server.url + "/custom")})
+			if e := wantAs[*DiscoveryError](t, err); e.Stage != resourceStage {
+				t.Errorf("stage %q", e.Stage)
+			}
+			wantAs[*RequestError](t, err)
+			server.wantAsked(t, "/custom")
+		})
+	}
+}
+
+// O7: nobody can force the login of revision 2025-03-26.
+func TestFallback(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		docs   map[string]http.HandlerFunc
+		config Config
+		had    bool
+		want   string // the authorization endpoint, or the error's type
+		asked  []string
+	}{
+		{name: "default endpoints", want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "metadata at the root", want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "refused", docs: map[string]http.HandlerFunc{pathPRM: status(401), rootPRM: status(405)}, want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "had metadata", had: true, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "ruled out", config: Config{NoFallback: true}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "server error", docs: map[string]http.HandlerFunc{pathPRM: status(500)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "server error at the root", docs: map[string]http.HandlerFunc{rootPRM: status(503)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "throttled", docs: map[string]http.HandlerFunc{pathPRM: status(429)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "HTML", docs: map[string]http.HandlerFunc{pathPRM: html}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "other JSON", docs: map[string]http.HandlerFunc{rootPRM: jsonDoc(members{"x": 1})}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "broken metadata", docs: map[string]http.HandlerFunc{rootAS: status(500)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "HTML for metadata", docs: map[string]http.HandlerFunc{rootAS: html}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "without PKCE", want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "other issuer", want: "*auth.IssuerMismatchError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "no device endpoint", config: Config{Grant: DeviceCode}, want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newSite(t)
+			for path, h := range test.docs {
+				server.put(path, h)
+			}
+			switch test.name {
+			case "metadata at the root":
+				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"issuer": server.url + "/", "authorization_endpoint": server.url + "/login"})))
+			case "without PKCE":
+				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"code_challenge_methods_supported": nil})))
+			case "other issuer":
+				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"issuer": "https://other.example"})))
+			}
+			test.config.URL = server.url + "/mcp"
+			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{HadMetadata: test.had})
+			server.wantAsked(t, test.asked...)
+			if strings.HasPrefix(test.want, "*") {
+				if got := fmt.Sprintf("%T", err); got != test.want {
+					t.Errorf("error %s %v, want %s", got, err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.AuthorizationEndpoint != server.url+test.want || a.HasMetadata || a.Resource != server.url+"/mcp" {
+				t.Errorf("authority %+v", a)
+			}
+		})
+	}
+}
+
+func TestPKCE(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		config  Config
+		methods any
+		ok      bool
+	}{
+		{name: "missing"},
+		{name: "plain only", methods: []string{"plain"}},
+		{name: "other case", methods: []string{"s256"}},
+		{name: "no list", methods: "S256"},
+		{name: "S256", methods: []string{"S256"}, ok: true},
+		{name: "assumed", config: Config{AssumePKCE: true}, ok: true},
+		{name: "device code", config: Config{Grant: DeviceCode}, ok: true},
+		{name: "client credentials", config: Config{Grant: ClientCredentials, Client: &Client{ID: "c", Secret: "s"}}, ok: true},
+		{name: "workload", config: Config{Grant: WorkloadIdentity, Assertion: func(context.Context, string, string) (Secret, error) { return "", nil }}, ok: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server, as := newSite(t), newSite(t)
+			server.resource(pathPRM, server.url+"/mcp", as.url)
+			as.put(rootAS, jsonDoc(authorityDoc(as.url, members{
+				"code_challenge_methods_supported": test.methods,
+				"device_authorization_endpoint":    as.url + "/device",
+			})))
+			test.config.URL = server.url + "/mcp"
+			if test.config.Client != nil {
+				test.config.Client.Issuer = as.url
+			}
+			_, err := flowOf(t, &test.config).Discover(t.Context(), nil)
+			if test.ok {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if e := wantAs[*MetadataError](t, err); e.Field != "code_challenge_methods_supported" || !strings.Contains(e.Error(), "AssumePKCE") {
+				t.Errorf("%v", e)
+			}
+		})
+	}
+}
+
+func TestMissingEndpoints(t *testing.T) {
+	for _, test := range []struct {
+		field string
+		grant GrantType
+		value any
+	}{
+		{"token_endpoint", AuthorizationCode, nil},
+		{"token_endpoint", DeviceCode, ""},
+		{"authorization_endpoint", AuthorizationCode, nil},
+		{"device_authorization_endpoint", DeviceCode, nil},
+		{"token_endpoint", AuthorizationCode, 7},
+		{"registration_endpoint", AuthorizationCode, []string{"x"}},
+	} {
+		t.Run(test.field, func(t *testing.T) {
+			server, as := newSite(t), newSite(t)
+			server.resource(pathPRM, server.url+"/mcp", as.url, "https://127.0.0.1:1")
+			as.put(rootAS, jsonDoc(authorityDoc(as.url, members{test.field: test.value})))
+			_, err := flowOf(t, &Config{URL: server.url + "/mcp", Grant: test.grant}).Discover(t.Context(), nil)
+			if e := wantAs[*MetadataError](t, err); e.Field != test.field || e.Issuer != as.url {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+// Several authorization servers: a works, b is gone, c has no metadata, d is of
+// another issuer, e fails.
+func TestSeveralAuthorizationServers(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		named  string
+		config Config
+		issuer string // Config.Issuer
+		client string // Config.Client.Issuer
+		before string
+		want   string // the issuer, or the error's type
+	}{
+		{name: "first", named: "ax", want: "a"},
+		{name: "one is gone", named: "ba", want: "a"},
+		{name: "one has none", named: "ca", want: "a"},
+		{name: "one fails", named: "ea", want: "a"},
+		{name: "one is wrong", named: "da", want: "*auth.IssuerMismatchError"},
+		{name: "all are bad", named: "bce", want: "*auth.DiscoveryError"},
+		{name: "none", named: "", want: "*auth.DiscoveryError"},
+		{name: "the one of before", named: "xa", before: "a", want: "a"},
+		{name: "the one of before is named no more", named: "xa", before: "c", want: "x"},
+		{name: "configured", named: "xa", issuer: "a", want: "a"},
+		{name: "configured, not named", named: "x", issuer: "a", want: "*auth.IssuerMismatchError"},
+		{name: "configured, none named", named: "", issuer: "a", want: "a"},
+		{name: "the client's", named: "xa", client: "a", want: "a"},
+		{name: "the client's is gone", named: "bx", client: "b", want: "*auth.DiscoveryError"},
+		{name: "chosen", named: "xa", config: Config{ChooseIssuers: func(n []string) []string { slices.Reverse(n); return n }}, want: "a"},
+		{name: "chosen, but it was not named", named: "x", config: Config{ChooseIssuers: func([]string) []string { return []string{"https://other.example"} }}, want: "*auth.DiscoveryError"},
+		{name: "too many", named: "bbbbbbbba", want: "a"}, // each counts once
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newSite(t)
+			sites := map[rune]*site{}
+			for _, r := range "abcdex" {
+				sites[r] = newSite(t)
+			}
+			gone := httptest.NewServer(nil)
+			sites['b'].url = gone.URL
+			gone.Close()
+			sites['a'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
+			sites['d'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
+			sites['e'].put(rootAS, status(500))
+			sites['x'].put(rootAS, jsonDoc(authorityDoc(sites['x'].url, nil)))
+			named := []string{}
+			for _, r := range test.named {
+				named = append(named, sites[r].url)
+			}
+			urlOf := func(name string) string {
+				if name == "" {
+					return ""
+				}
+				return sites[rune(name[0])].url
+			}
+			server.resource(pathPRM, server.url+"/mcp", named...)
+			test.config.URL, test.config.Issuer = server.url+"/mcp", urlOf(test.issuer)
+			if test.client != "" {
+				test.config.Client = &Client{ID: "c", Issuer: urlOf(test.client)}
+			}
+			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{Issuer: urlOf(test.before)})
+			if strings.HasPrefix(test.want, "*") {
+				if got := fmt.Sprintf("%T", err); got != test.want {
+					t.Errorf("error %s %v, want %s", got, err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Issuer != urlOf(test.want) {
+				t.Errorf("issuer %q, want %q", a.Issuer, urlOf(test.want))
+			}
+			if got := sites['e'].asked(); len(got) > 1 {
+				t.Errorf("one that fails was asked on: %q", got)
+			}
+		})
+	}
+}
+
+func TestTooManyAuthorizationServers(t *testing.T) {
+	server, last := newSite(t), newSite(t)
+	last.put(rootAS, jsonDoc(authorityDoc(last.url, nil)))
+	var named []string
+	for i := range maxIssuers {
+		named = append(named, fmt.Sprintf("%s/%d", newSite(t).url, i))
+	}
+	server.resource(pathPRM, server.url+"/mcp", append(named, last.url)...)
+	_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+	wantAs[*DiscoveryError](t, err)
+	last.wantAsked(t)
+}
+
+func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
+	server, as := newSite(t), newSite(t)
+	as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
+	f := flowOf(t, &Config{URL: server.url + "/mcp", Issuer: as.url, NoFallback: true})
+	a, err := f.Discover(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Issuer != as.url || a.HasMetadata || a.Resource != server.url+"/mcp" {
+		t.Errorf("authority %+v", a)
+	}
+	_, err = f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
+	if wantAs[*DiscoveryError](t, err); !strings.Contains(err.Error(), "had some before") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLookUpIssuer(t *testing.T) {
+	idp := newSite(t)
+	idp.put(rootOIC, jsonDoc(authorityDoc(idp.url, members{"code_challenge_methods_supported": nil, "authorization_endpoint": nil})))
+	f := flowOf(t, &Config{URL: "https://mcp.example", Issuer: idp.url})
+	a, err := f.lookUpIssuer(t.Context(), idp.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.TokenEndpoint != idp.url+"/token" || a.Issuer != idp.url {
+		t.Errorf("authority %+v", a)
+	}
+	_, err = f.lookUpIssuer(t.Context(), idp.url+"?x")
+	if e := wantAs[*URLError](t, err); e.Field != "issuer" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestDiscoverUntilTheContextEnds(t *testing.T) {
+	server := newSite(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	server.put(pathPRM, func(w http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(ctx, nil)
+	if wantAs[*DiscoveryError](t, err); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v is not the context's end", err)
+	}
+	server.wantAsked(t, pathPRM)
+}
