@@ -1,0 +1,211 @@
+package guardhttp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A zone answers questions for names, each time with the next of the addresses
+// that a name has, and with the last one from then on.
+type zone struct {
+	mu    sync.Mutex
+	names map[string][]string
+	asked int
+}
+
+// resolver returns one that asks the zone.
+func (z *zone) resolver(t testing.TB) *net.Resolver {
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	served.Go(func() {
+		buf := make([]byte, 1500)
+		for {
+			n, from, err := pc.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			_, _ = pc.WriteTo(z.answer(buf[:n]), from)
+		}
+	})
+	t.Cleanup(func() { _ = pc.Close(); served.Wait() })
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "udp", pc.LocalAddr().String())
+	}}
+}
+
+// answer answers one question (RFC 1035, section 4.1).
+func (z *zone) answer(query []byte) []byte {
+	const header = 12
+	var labels []string
+	end := header
+	for query[end] != 0 {
+		labels = append(labels, string(query[end+1:end+1+int(query[end])]))
+		end += 1 + int(query[end])
+	}
+	end++
+	kind := binary.BigEndian.Uint16(query[end:])
+	question := query[header : end+4]
+	name := strings.ToLower(strings.Join(labels, "."))
+
+	var addrs []netip.Addr
+	z.mu.Lock()
+	if list := z.names[name]; len(list) > 0 {
+		for text := range strings.FieldsSeq(list[0]) {
+			a := netip.MustParseAddr(text)
+			if a.Is4() && kind == 1 || a.Is6() && kind == 28 {
+				addrs = append(addrs, a)
+			}
+		}
+		if len(list) > 1 && len(addrs) > 0 {
+			z.names[name] = list[1:]
+		}
+		z.asked++
+	}
+	z.mu.Unlock()
+
+	reply := append([]byte{}, query[0], query[1], 0x81, 0x80, 0, 1, 0, byte(len(addrs)), 0, 0, 0, 0)
+	reply = append(reply, question...)
+	for _, a := range addrs {
+		reply = append(reply, 0xc0, header, 0, byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(a.BitLen()/8))
+		reply = append(reply, a.AsSlice()...)
+	}
+	return reply
+}
+
+func hasIPv6() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
+}
+
+// O4: names that lead to where addresses must not.
+func TestNamesThatLeadInside(t *testing.T) {
+	canary := newCanary(t)
+	six := hasIPv6()
+	for _, to := range []string{
+		"127.0.0.1", "::1", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "100.100.100.200", "168.63.129.16",
+		"0.0.0.0", "::", "192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1", "fe80::1", "fd00:ec2::254", "fc00::1", "fec0::1",
+		"::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "2001:db8::1",
+		"127.0.0.1 ::1", "10.0.0.1 127.0.0.1",
+	} {
+		if strings.Contains(to, ":") && !six {
+			continue
+		}
+		z := &zone{names: map[string][]string{"evil.example": {to}}}
+		// All of these are spoken to without TLS, so that only the address saves us.
+		c := New(Options{Trusted: []string{"mcp.example"}, AllowHTTP: true, Resolver: z.resolver(t)})
+		for _, err := range everything(t, c, "http://evil.example:"+canary.port+"/?q=secret") {
+			var r *Refusal
+			if !errors.As(err, &r) {
+				t.Errorf("%s: %v, want a *Refusal", to, err)
+				continue
+			}
+			if r.Origin != "http://evil.example:"+canary.port || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: %v", to, err)
+			}
+		}
+	}
+	canary.wantUntouched(t)
+}
+
+// O4: a name that is public when it is looked at and private when it is used. The
+// first connection fails, as nobody is there.
+func TestRebinding(t *testing.T) {
+	canary := newCanary(t)
+	z := &zone{names: map[string][]string{"evil.example": {"127.0.0.2", "127.0.0.1"}}}
+	c := New(Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: z.resolver(t)})
+	_, err := c.Get(t.Context(), "http://evil.example:"+canary.port, nil)
+	if f := wantFailure(t, err, "refused"); !f.NotSent {
+		t.Error("sent, but nobody was there")
+	}
+	for _, err := range everything(t, c, "http://evil.example:"+canary.port) {
+		var r *Refusal
+		if !errors.As(err, &r) {
+			t.Errorf("%v, want a *Refusal", err)
+		}
+	}
+	canary.wantUntouched(t)
+}
+
+// A redirect within the origin is looked up, and checked, anew.
+func TestRebindingBetweenRedirects(t *testing.T) {
+	var port string
+	z := &zone{names: map[string][]string{"evil.example": {"127.0.0.1", "10.0.0.1"}}}
+	hits := 0
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		hits++
+		w.Header().Set("Connection", "close")
+		http.Redirect(w, r, "http://evil.example:"+port+"/next", http.StatusFound)
+	})
+	port = parsePort(t, at)
+	c := New(Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: z.resolver(t)})
+	_, err := c.Get(t.Context(), "http://evil.example:"+port, nil)
+	var r *Refusal
+	if !errors.As(err, &r) || hits != 1 {
+		t.Errorf("%v after %d requests, want a *Refusal after one", err, hits)
+	}
+}
+
+func parsePort(t testing.TB, raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Port()
+}
+
+// A name that the configuration gives may lead into the organisation, and not to
+// where machines get their credentials.
+func TestTrustedNames(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, 200, `{}`) })
+	port := parsePort(t, at)
+	for _, test := range []struct {
+		to string
+		ok bool
+	}{{"127.0.0.1", true}, {"169.254.169.254", false}, {"100.100.100.200", false}, {"168.63.129.16", false}, {"0.0.0.0", false}, {"fd00:ec2::254", false}} {
+		z := &zone{names: map[string][]string{"mcp.example": {test.to}, "other.example": {test.to}}}
+		c := New(Options{Trusted: []string{"MCP.example."}, AllowHTTP: true, Resolver: z.resolver(t)})
+		t.Cleanup(c.Close)
+		_, err := c.Get(t.Context(), "http://mcp.example:"+port, nil)
+		if (err == nil) != test.ok {
+			t.Errorf("trusted, at %s: %v", test.to, err)
+		}
+		if _, err := c.Get(t.Context(), "http://other.example:"+port, nil); err == nil {
+			t.Errorf("not trusted, at %s: let through", test.to)
+		}
+	}
+}
+
+// localhost is this machine, whoever is asked for it.
+func TestLocalhostThatLeadsElsewhere(t *testing.T) {
+	z := &zone{names: map[string][]string{"x.localhost": {"8.8.8.8"}}}
+	c := New(Options{Trusted: []string{"localhost"}, Resolver: z.resolver(t)})
+	_, err := c.Get(t.Context(), "http://x.localhost:1/", nil)
+	var r *Refusal
+	if !errors.As(err, &r) {
+		t.Errorf("%v, want a *Refusal", err)
+	}
+}
+
+func TestUnknownName(t *testing.T) {
+	z := &zone{names: map[string][]string{}}
+	_, err := New(Options{Resolver: z.resolver(t)}).PostForm(t.Context(), "https://nobody.example/", nil, nil)
+	if f := wantFailure(t, err, "name"); !f.NotSent {
+		t.Error("sent to a name that does not exist")
+	}
+}
