@@ -26,7 +26,7 @@ func (f *Flow) authenticate(form url.Values, header http.Header, a *Authority, c
 	if c.ID == "" { // a workload, which has none
 		return nil
 	}
-	server, key := f.config.Server, f.config.SigningKey
+	server, key := f.config.Server, f.signingKey(c)
 	switch method := authMethod(a, c, key); method {
 	case authNone:
 		form.Set("client_id", c.ID)
@@ -57,6 +57,14 @@ func (f *Flow) authenticate(form url.Values, header http.Header, a *Authority, c
 		return &ConfigError{server, "Client.AuthMethod", fmt.Sprintf("is %q; it can be %s, %s, %s or %s", method, authNone, authBasic, authPost, authKey)}
 	}
 	return nil
+}
+
+// signingKey returns what a client of the Config signs with; nil for nothing.
+func (f *Flow) signingKey(c *Client) *SigningKey {
+	if e := f.config.Enterprise; e != nil && c == &e.Client {
+		return e.SigningKey
+	}
+	return f.config.SigningKey
 }
 
 // authMethod returns how a client authenticates itself: as it says, else by the

@@ -108,7 +108,11 @@ type Config struct {
 	// Enterprise is where EnterpriseManaged begins.
 	Enterprise *Enterprise
 	// Assertion returns the JWT of WorkloadIdentity for the authorization server
-	// with the given issuer and token endpoint. It is asked for each token.
+	// with the given issuer and token endpoint. It is asked for each token, and
+	// has to end with its context. One of the two is the JWT's audience: the MCP
+	// extension says the token endpoint, many authorization servers the issuer.
+	// Set Issuer, unless the JWT is of no use to another authorization server:
+	// the MCP server names them.
 	Assertion func(ctx context.Context, issuer, tokenEndpoint string) (Secret, error)
 
 	// Network says which addresses may be spoken to.
@@ -135,11 +139,14 @@ type Network struct {
 // A SigningKey signs JWTs by which a client authenticates itself
 // (private_key_jwt, RFC 7523).
 type SigningKey struct {
-	// Signer holds the key: RSA, ECDSA (P-256, P-384, P-521) or Ed25519.
+	// Signer holds the key: RSA of 2048 bits or more, ECDSA (P-256, P-384,
+	// P-521) or Ed25519. See [ParsePrivateKey]. No context interrupts it.
 	Signer crypto.Signer
 	// ID is the key's id in the client's JWKS. It may be empty.
 	ID string
-	// Algorithm is the JWS algorithm. Default: what fits the key, RS256 for RSA.
+	// Algorithm is the JWS algorithm: RS256, RS384, RS512, PS256, PS384, PS512,
+	// ES256, ES384, ES512, EdDSA or Ed25519. Default: what fits the key, RS256
+	// for RSA, EdDSA for Ed25519.
 	Algorithm string
 }
 
@@ -153,9 +160,12 @@ type Enterprise struct {
 	TokenEndpoint string
 	// Client is the program as it is registered with the identity provider.
 	Client Client
+	// SigningKey authenticates Client by private_key_jwt. It may be the same
+	// as Config.SigningKey.
+	SigningKey *SigningKey
 	// SubjectToken returns what the user got from the identity provider when he
 	// logged in there: an ID token, unless SubjectTokenType says otherwise. It is
-	// asked for each token.
+	// asked for each token, and has to end with its context.
 	SubjectToken func(context.Context) (Secret, error)
 	// SubjectTokenType is the type of that token (RFC 8693, section 3). Default:
 	// urn:ietf:params:oauth:token-type:id_token.

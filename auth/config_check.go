@@ -1,9 +1,6 @@
 package auth
 
 import (
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/rsa"
 	"fmt"
 	"net/url"
 	"slices"
@@ -45,13 +42,11 @@ func New(c *Config) (*Flow, error) {
 func (c *Config) clone() *Config {
 	own := *c
 	own.Client = c.Client.clone()
-	if c.SigningKey != nil {
-		key := *c.SigningKey
-		own.SigningKey = &key
-	}
+	own.SigningKey = c.SigningKey.clone()
 	if c.Enterprise != nil {
 		enterprise := *c.Enterprise
 		enterprise.Client = *enterprise.Client.clone()
+		enterprise.SigningKey = enterprise.SigningKey.clone()
 		own.Enterprise = &enterprise
 	}
 	own.Scopes = slices.Clone(c.Scopes)
@@ -60,6 +55,14 @@ func (c *Config) clone() *Config {
 	if c.Network.TLS != nil {
 		own.Network.TLS = c.Network.TLS.Clone()
 	}
+	return &own
+}
+
+func (k *SigningKey) clone() *SigningKey {
+	if k == nil {
+		return nil
+	}
+	own := *k
 	return &own
 }
 
@@ -120,9 +123,9 @@ func (k *configCheck) all() {
 		k.issuer("Issuer", c.Issuer)
 	}
 	k.scopes()
-	k.signingKey()
+	k.signingKey("SigningKey", c.SigningKey)
 	if c.Client != nil {
-		k.client("Client", c.Client)
+		k.client("Client", c.Client, c.SigningKey)
 		if c.Client.Issuer == "" {
 			k.fail("Client.Issuer", "is empty: name the authorization server that has registered the client, so that its credentials go to no other")
 		} else if c.Issuer != "" && c.Issuer != c.Client.Issuer {
@@ -169,7 +172,8 @@ func (k *configCheck) scopes() {
 	}
 }
 
-func (k *configCheck) client(field string, c *Client) {
+// client checks a client. key is what it can sign with; nil for nothing.
+func (k *configCheck) client(field string, c *Client, key *SigningKey) {
 	if c.ID == "" {
 		k.fail(field+".ID", "is empty: give the client_id")
 	}
@@ -183,8 +187,8 @@ func (k *configCheck) client(field string, c *Client) {
 			k.fail(field+".Secret", "is empty, but AuthMethod is %s", c.AuthMethod)
 		}
 	case "private_key_jwt":
-		if k.config.SigningKey == nil {
-			k.fail("SigningKey", "is nil, but %s.AuthMethod is private_key_jwt", field)
+		if key == nil {
+			k.fail(strings.TrimSuffix(field, "Client")+"SigningKey", "is nil, but %s.AuthMethod is private_key_jwt", field)
 		}
 	default:
 		k.fail(field+".AuthMethod", "is %q: it must be none, client_secret_basic, client_secret_post, private_key_jwt or empty", c.AuthMethod)
@@ -209,48 +213,13 @@ func (k *configCheck) metadataURL() {
 	}
 }
 
-func (k *configCheck) signingKey() {
-	key := k.config.SigningKey
+func (k *configCheck) signingKey(field string, key *SigningKey) {
 	if key == nil {
 		return
 	}
-	if key.Signer == nil {
-		k.fail("SigningKey.Signer", "is nil")
-		return
+	if err := key.check(); err != nil {
+		k.fail(field, "cannot be used: %v", err)
 	}
-	algorithms := signingAlgorithms(key.Signer.Public())
-	if len(algorithms) == 0 {
-		k.fail("SigningKey.Signer", "is no RSA key of %d bits or more, no ECDSA key of P-256, P-384 or P-521, and no Ed25519 key", leastRSA)
-		return
-	}
-	if key.Algorithm == "" {
-		key.Algorithm = algorithms[0]
-	} else if !slices.Contains(algorithms, key.Algorithm) {
-		k.fail("SigningKey.Algorithm", "is %q, which the key cannot do: it must be one of %q", key.Algorithm, algorithms)
-	}
-}
-
-// signingAlgorithms returns the JWS algorithms of a key, the default first (RFC
-// 7518, section 3.1; RFC 8037; RFC 9864).
-func signingAlgorithms(public any) []string {
-	switch p := public.(type) {
-	case *rsa.PublicKey:
-		if p.N.BitLen() >= leastRSA {
-			return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
-		}
-	case *ecdsa.PublicKey:
-		switch p.Curve.Params().BitSize {
-		case 256:
-			return []string{"ES256"}
-		case 384:
-			return []string{"ES384"}
-		case 521:
-			return []string{"ES512"}
-		}
-	case ed25519.PublicKey:
-		return []string{"EdDSA", "Ed25519"}
-	}
-	return nil
 }
 
 // grant checks what the grant type needs, and what only another one uses.
@@ -296,7 +265,8 @@ func (k *configCheck) enterprise() {
 	if e.TokenEndpoint != "" {
 		k.address("Enterprise.TokenEndpoint", e.TokenEndpoint)
 	}
-	k.client("Enterprise.Client", &e.Client)
+	k.signingKey("Enterprise.SigningKey", e.SigningKey)
+	k.client("Enterprise.Client", &e.Client, e.SigningKey)
 	if e.Client.Issuer != "" && e.Issuer != "" && e.Client.Issuer != e.Issuer {
 		k.fail("Enterprise.Client.Issuer", "is not Enterprise.Issuer: the client is unknown there")
 	}
