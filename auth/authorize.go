@@ -41,7 +41,7 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	p := &Pending{
 		Server:      f.config.Server,
 		Grant:       AuthorizationCode,
-		Expires:     time.Now().Add(pendingLife),
+		Expires:     wallTime().Add(pendingLife),
 		Authority:   *a,
 		Client:      bare(c),
 		Scopes:      slices.Clone(scopes),
@@ -121,7 +121,7 @@ func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Gran
 	if err != nil {
 		return nil, &StateError{p.Server, err.Error()}
 	}
-	if err := r.answers(p, time.Now()); err != nil {
+	if err := r.answers(p, wallTime()); err != nil {
 		return nil, err
 	}
 	code, err := r.code(p)

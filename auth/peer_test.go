@@ -25,11 +25,11 @@ type posted struct {
 // A peer is an authorization server that answers as the test wants, and writes
 // down what it was sent.
 type peer struct {
-	url    string
-	answer http.HandlerFunc
+	url string
 
-	mu  sync.Mutex
-	got []posted
+	mu     sync.Mutex
+	answer http.HandlerFunc
+	got    []posted
 }
 
 func newPeer(t testing.TB, answer http.HandlerFunc) *peer {
@@ -46,9 +46,17 @@ func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	form, _ := url.ParseQuery(string(body))
 	p.mu.Lock()
 	p.got = append(p.got, posted{r.URL.Path, r.Header.Clone(), string(body), form})
+	answer := p.answer
 	p.mu.Unlock()
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
-	p.answer(w, r)
+	answer(w, r)
+}
+
+// says has it give another answer from now on.
+func (p *peer) says(answer http.HandlerFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer = answer
 }
 
 // requests returns what it was sent so far.

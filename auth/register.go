@@ -41,7 +41,7 @@ func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, k
 		}
 		return client, nil
 	}
-	if known.serves(a, redirectURI, time.Now()) {
+	if known.serves(a, redirectURI, wallTime()) {
 		client := bare(known)
 		return &client, nil
 	}

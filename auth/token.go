@@ -89,7 +89,7 @@ func (f *Flow) token(ctx context.Context, r *tokenRequest) (t *Token, scopes []s
 	if resource := r.authority.Resource; resource != "" && !f.config.NoResource {
 		form.Set("resource", resource)
 	}
-	obtained := time.Now() // the token is no younger
+	obtained := wallTime() // the token is no younger
 	res, err := f.post(ctx, &clientPost{
 		request: r.request, authority: r.authority, endpoint: r.authority.TokenEndpoint, client: client, form: form, key: r.key,
 	})
@@ -106,13 +106,16 @@ func (f *Flow) token(ctx context.Context, r *tokenRequest) (t *Token, scopes []s
 		return nil, nil, f.unreadable(r.request, host, err)
 	}
 	t.Obtained = obtained
-	if lifetime, err := a.lifetime("expires_in"); err != nil {
-		return nil, nil, f.unreadable(r.request, host, err)
-	} else if lifetime > 0 {
+	// A hint: that it cannot be read is no reason to lose the rest.
+	if lifetime, err := a.lifetime("expires_in"); err == nil && lifetime > 0 {
 		t.Expires = obtained.Add(lifetime)
 	}
 	return t, scopes, nil
 }
+
+// wallTime returns the time, to be compared with times that come from storage or
+// from before the machine went to sleep, when the monotonic clock stands still.
+func wallTime() time.Time { return time.Now().Round(0).UTC() }
 
 // readToken reads the answer to a token request (RFC 6749, section 5.1), all but
 // the times. The access token is safe in a header.
@@ -141,10 +144,7 @@ func readToken(a answer, bound bool) (*Token, []string, error) {
 	default:
 		return nil, nil, errors.New("token_type is not Bearer")
 	}
-	scope, err := a.text("scope")
-	if err != nil {
-		return nil, nil, err
-	}
+	scope, _ := a.text("scope") // a hint, like expires_in
 	var scopes []string
 	for s := range strings.FieldsSeq(scope) {
 		scopes = append(scopes, s)

@@ -1,0 +1,266 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBegin(t *testing.T) {
+	as := newPeer(t, sends(200, tokenAnswer))
+	f, a, c := flow(t, Config{}), as.authority(), as.public()
+	before := time.Now()
+	p, err := f.Begin(a, c, redirectURI, []string{"read", "files:write"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	challenge := sha256.Sum256([]byte(p.Verifier.Reveal()))
+	want := url.Values{
+		"response_type":         {"code"},
+		"client_id":             {"client"},
+		"redirect_uri":          {redirectURI},
+		"scope":                 {"read files:write"},
+		"state":                 {p.State.Reveal()},
+		"code_challenge":        {base64.RawURLEncoding.EncodeToString(challenge[:])},
+		"code_challenge_method": {"S256"},
+		"resource":              {a.Resource},
+	}
+	if got := u.Query(); !reflect.DeepEqual(got, want) || u.Path != "/authorize" {
+		t.Errorf("%s, want %v", p.URL, want)
+	}
+	if p.Server != "files" || p.Grant != AuthorizationCode || p.RedirectURI != redirectURI || !reflect.DeepEqual(p.Authority, *a) || p.DPoPKey != "" {
+		t.Errorf("%+v", p)
+	}
+	if life := p.Expires.Sub(before); life < pendingLife || life > pendingLife+time.Minute {
+		t.Errorf("lives %v", life)
+	}
+	seen := map[Secret]bool{}
+	for range 100 {
+		p := begin(t, f, a, c)
+		for _, s := range []Secret{p.State, p.Verifier} {
+			if seen[s] || len(s) < 43 || len(s) > 128 {
+				t.Fatalf("%q", s.Reveal())
+			}
+			seen[s] = true
+		}
+	}
+	if p, err = f.Begin(a, c, redirectURI, nil); err != nil || strings.Contains(p.URL, "scope") {
+		t.Errorf("without scopes: %s, %v", p.URL, err)
+	}
+	if n := len(as.requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestLoginThroughStorage completes a login in another process, so to speak.
+func TestLoginThroughStorage(t *testing.T) {
+	as := newPeer(t, sends(200, `{"access_token":"AT","token_type":"Bearer"}`))
+	p := begin(t, flow(t, Config{}), as.authority(), as.public())
+	data, err := p.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored Pending
+	if err := stored.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(*p, stored) {
+		t.Errorf("%+v, want %+v", stored, *p)
+	}
+	g, err := flow(t, Config{}).Complete(t.Context(), &stored, callback(p, "code", "CODE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := as.only(t)
+	want := url.Values{
+		"grant_type":    {"authorization_code"},
+		"code":          {"CODE"},
+		"redirect_uri":  {redirectURI},
+		"code_verifier": {p.Verifier.Reveal()},
+		"client_id":     {"client"},
+		"resource":      {p.Authority.Resource},
+	}
+	if r.path != "/token" || !reflect.DeepEqual(r.form, want) {
+		t.Errorf("%s: sends %v, want %v", r.path, r.form, want)
+	}
+	if !reflect.DeepEqual(g.Scopes, []string{"read"}) || !reflect.DeepEqual(g.Requested, []string{"read"}) || !reflect.DeepEqual(g.Authority, p.Authority) {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestEndpointHasItsOwnQuery(t *testing.T) {
+	f := flow(t, Config{})
+	a := &Authority{Issuer: "https://as.example.com", Resource: "https://mcp.example.com"}
+	c := &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}
+	for query, want := range map[string]string{
+		"?tenant=a%26b&p=1&p=2":                         "p=1&p=2&tenant=a%26b",
+		"?tenant=1&state=evil&state=evil2":              "tenant=1",
+		"?redirect_uri=https://evil.example.com&x":      "x=",
+		"?code_challenge_method=plain&response_type=id": "",
+		"?resource=https://evil.example.com":            "",
+		"?":                                             "",
+	} {
+		a.AuthorizationEndpoint = "https://as.example.com/authorize" + query
+		p, err := f.Begin(a, c, redirectURI, nil)
+		if err != nil {
+			t.Errorf("%s: %v", query, err)
+			continue
+		}
+		u, err := url.Parse(p.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		if q.Get("state") != p.State.Reveal() || q.Get("redirect_uri") != redirectURI || q.Get("code_challenge_method") != "S256" || q.Get("resource") != a.Resource {
+			t.Errorf("%s: %s", query, p.URL)
+		}
+		for _, ours := range []string{"response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "resource"} {
+			if len(q[ours]) != 1 {
+				t.Errorf("%s: %s is there %d times", query, ours, len(q[ours]))
+			}
+			q.Del(ours)
+		}
+		if got := q.Encode(); got != want {
+			t.Errorf("%s: keeps %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestHostileAuthorizationEndpoints shows no user an address that could do more
+// than open a page over TLS.
+func TestHostileAuthorizationEndpoints(t *testing.T) {
+	f := flow(t, Config{})
+	c := &Client{Issuer: "https://as.example.com", ID: "client", Source: Dynamic}
+	for _, endpoint := range []string{
+		"javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "blob:https://as.example.com/x",
+		"ftp://as.example.com", "ms-settings:", "http://as.example.com/authorize", "http://10.0.0.1/", "https://", "https:///authorize",
+		"https:as.example.com", "//as.example.com/authorize", "/authorize", "authorize", "--upload-pack=x", "-https://as.example.com",
+		"a:$(calc)?", `https://as.example.com\@evil.example.com/`, `\\as.example.com\share`, "https://user@as.example.com/",
+		"https://user:password@as.example.com/", "https://as.example.com/#CANARY", "https://as.example.com/a b", "https://as.example.com/\r\nX: y",
+		"https://as.example.com/\x00", "https://as.example.com/\u202e", "https://äs.example.com/", "https://as.example.com:port/", "https://[::1/",
+		"https://as.example.com/?a;b", "https://as.example.com/?%zz", " https://as.example.com/", "https://as.example.com/" + strings.Repeat("a", 1<<20),
+		"http://127.0.0.1.evil.example.com/", "http://localhost.evil.example.com/", "http://2130706433/", "http://0.0.0.0/",
+		"http://[::ffff:10.0.0.1]/", "http://127.0.0.1@evil.example.com/", "ws://127.0.0.1/",
+	} {
+		p, err := f.Begin(&Authority{Issuer: c.Issuer, AuthorizationEndpoint: endpoint}, c, redirectURI, nil)
+		var refused *URLError
+		if !errors.As(err, &refused) || refused.Field != "authorization_endpoint" || refused.Server != "files" {
+			t.Errorf("%.60q: %v, %v", endpoint, p, err)
+			continue
+		}
+		keepsSecrets(t, err, "password", "CANARY")
+		if len(err.Error()) > 500 {
+			t.Errorf("%.60q: an error of %d bytes", endpoint, len(err.Error()))
+		}
+	}
+	for _, endpoint := range []string{
+		`https://as.example.com/x"&calc&"`, "https://as.example.com/$(calc)`id`;|", "https://as.example.com", "http://localhost:1/a", "http://[::1]:1/a",
+	} {
+		p, err := f.Begin(&Authority{Issuer: c.Issuer, AuthorizationEndpoint: endpoint}, c, redirectURI, nil)
+		if err != nil {
+			t.Errorf("%q: %v", endpoint, err)
+			continue
+		}
+		if strings.ContainsAny(p.URL, "\"` |<>\\") {
+			t.Errorf("%q: %s", endpoint, p.URL)
+		}
+	}
+	_, err := f.Begin(&Authority{Issuer: c.Issuer}, c, redirectURI, nil)
+	var none *MetadataError
+	if !errors.As(err, &none) || none.Field != "authorization_endpoint" {
+		t.Errorf("no endpoint: %v", err)
+	}
+}
+
+func TestRedirectURIs(t *testing.T) {
+	f := flow(t, Config{})
+	a := &Authority{Issuer: "https://as.example.com", AuthorizationEndpoint: "https://as.example.com/authorize"}
+	c := &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}
+	for redirect, ok := range map[string]bool{
+		"https://agent.example.com/cb":     true,
+		"https://agent.example.com/cb?x=y": true,
+		"http://127.0.0.1:1/cb":            true,
+		"http://[::1]:1/cb":                true,
+		"http://localhost/cb":              true,
+		"":                                 false,
+		"/cb":                              false,
+		"http://agent.example.com/cb":      false,
+		"http://10.0.0.1/cb":               false,
+		"com.example.agent:/cb":            false,
+		"javascript:x":                     false,
+		"https://agent.example.com/cb#x":   false,
+		"https://u@agent.example.com/cb":   false,
+	} {
+		_, err := f.Begin(a, c, redirect, nil)
+		if refused := (*URLError)(nil); ok != (err == nil) || err != nil && !errors.As(err, &refused) {
+			t.Errorf("%q: %v", redirect, err)
+		}
+	}
+}
+
+// TestHTTPAllowed: whoever allows http for all allows it for pages, too.
+func TestHTTPAllowed(t *testing.T) {
+	f := flow(t, Config{Network: Network{AllowHTTP: true}})
+	a := &Authority{Issuer: "http://as.test", AuthorizationEndpoint: "http://as.test/authorize"}
+	if _, err := f.Begin(a, &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}, redirectURI, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBoundLogin binds the code and the token to one key, where the Config or the
+// server wants that.
+func TestBoundLogin(t *testing.T) {
+	for _, required := range []bool{false, true} {
+		t.Run(fmt.Sprintf("required=%t", required), func(t *testing.T) {
+			as := newPeer(t, sends(200, strings.Replace(tokenAnswer, "Bearer", "DPoP", 1)))
+			f, a := flow(t, Config{DPoP: !required}), as.authority()
+			a.DPoPRequired = required
+			for _, algorithms := range [][]string{nil, {"RS256"}} {
+				a.DPoPAlgorithms = algorithms
+				_, err := f.Begin(a, as.public(), redirectURI, nil)
+				var lacks *MetadataError
+				if !errors.As(err, &lacks) || lacks.Field != "dpop_signing_alg_values_supported" {
+					t.Errorf("%q: %v", algorithms, err)
+				}
+			}
+			a.DPoPAlgorithms = []string{"RS256", "ES256"}
+			p := begin(t, f, a, as.public())
+			u, err := url.Parse(p.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := f.Complete(t.Context(), p, callback(p, "code", "C"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g.Token.Type != "DPoP" || g.DPoPKey == "" || g.DPoPKey != p.DPoPKey {
+				t.Errorf("%+v", g)
+			}
+			if _, err := f.Refresh(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range as.requests() {
+				claims, print := openProof(t, r.header.Get("DPoP"))
+				if claims["htm"] != "POST" || claims["htu"] != as.url+"/token" || claims["ath"] != nil {
+					t.Errorf("%v", claims)
+				}
+				if print != u.Query().Get("dpop_jkt") {
+					t.Errorf("key %s, announced was %q", print, u.Query().Get("dpop_jkt"))
+				}
+			}
+			if other := begin(t, f, a, as.public()); other.DPoPKey == p.DPoPKey {
+				t.Error("two logins have one key")
+			}
+		})
+	}
+}

@@ -1,0 +1,225 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func signingKey(t testing.TB) *SigningKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &SigningKey{Signer: key}
+}
+
+// TestClientAuthentication looks at each method on the wire, with characters that
+// have to be encoded.
+func TestClientAuthentication(t *testing.T) {
+	const id, secret = "client:1 +ä%/", "se:cret &=+%ü~"
+	for _, method := range []string{authNone, authBasic, authPost, authKey} {
+		t.Run(method, func(t *testing.T) {
+			as := newPeer(t, sends(200, tokenAnswer))
+			c := &Client{Issuer: as.url, ID: id, Secret: secret, AuthMethod: method}
+			f := flow(t, Config{Client: c, SigningKey: signingKey(t)})
+			if _, err := f.Refresh(t.Context(), grantOf(as.authority(), c)); err != nil {
+				t.Fatal(err)
+			}
+			r := as.only(t)
+			header := r.header.Get("Authorization")
+			if (header != "") != (method == authBasic) {
+				t.Errorf("Authorization: %q", header)
+			}
+			if got := r.form.Get("client_id"); (got == id) != (method != authBasic) {
+				t.Errorf("client_id %q", got)
+			}
+			if got := r.form.Get("client_secret"); (got == secret) != (method == authPost) || got != secret && got != "" {
+				t.Errorf("client_secret %q", got)
+			}
+			if method == authBasic {
+				pair, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(header, "Basic "))
+				gotID, gotSecret, _ := strings.Cut(string(pair), ":")
+				if err != nil || gotID != "client%3A1+%2B%C3%A4%25%2F" || gotSecret != "se%3Acret+%26%3D%2B%25%C3%BC~" {
+					t.Errorf("%q, %v", pair, err)
+				}
+			}
+			assertion := r.form.Get("client_assertion")
+			if strings.Count(assertion, ".") != 2 == (method == authKey) || r.form.Has("client_assertion_type") != (method == authKey) {
+				t.Errorf("client_assertion %q", assertion)
+			}
+			if method != authBasic && method != authPost && strings.Contains(r.body+header, "cret") {
+				t.Errorf("sends the secret: %s", r.body)
+			}
+		})
+	}
+}
+
+func TestAuthMethod(t *testing.T) {
+	key := signingKey(t)
+	for _, c := range []struct {
+		client Client
+		key    *SigningKey
+		listed string
+		want   string
+	}{
+		{Client{}, nil, "", authNone},
+		{Client{}, nil, "client_secret_basic", authNone},
+		{Client{}, nil, "client_secret_basic none", authNone},
+		{Client{Secret: "s"}, nil, "", authBasic},
+		{Client{Secret: "s"}, nil, "client_secret_post", authPost},
+		{Client{Secret: "s"}, nil, "client_secret_post client_secret_basic", authBasic},
+		{Client{Secret: "s"}, nil, "none", authNone},
+		{Client{Secret: "s"}, nil, "none client_secret_post", authPost},
+		{Client{Secret: "s"}, nil, "tls_client_auth", authBasic},
+		{Client{Secret: "s"}, key, "", authKey},
+		{Client{Secret: "s"}, key, "client_secret_post", authPost},
+		{Client{Secret: "s"}, key, "client_secret_post private_key_jwt", authKey},
+		{Client{Secret: "s", Source: Dynamic}, key, "private_key_jwt client_secret_post", authPost},
+		{Client{}, key, "private_key_jwt", authKey},
+		{Client{Secret: "s", AuthMethod: authPost}, key, "private_key_jwt", authPost},
+	} {
+		a := &Authority{AuthMethods: strings.Fields(c.listed)}
+		if got := authMethod(a, &c.client, c.key); got != c.want {
+			t.Errorf("%+v, key %t, of %q: %s, want %s", c.client, c.key != nil, c.listed, got, c.want)
+		}
+	}
+}
+
+func TestClientThatCannotAuthenticate(t *testing.T) {
+	as := newPeer(t, sends(200, tokenAnswer))
+	for field, c := range map[string]*Client{
+		"Client.Secret":     {Issuer: as.url, ID: "id", AuthMethod: authBasic, Source: Dynamic},
+		"SigningKey":        {Issuer: as.url, ID: "id", AuthMethod: authKey, Source: MetadataDocument},
+		"Client.AuthMethod": {Issuer: as.url, ID: "id", AuthMethod: "tls_client_auth", Source: Dynamic},
+	} {
+		_, err := flow(t, Config{}).Refresh(t.Context(), grantOf(as.authority(), c))
+		var wrong *ConfigError
+		if !errors.As(err, &wrong) || wrong.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	if n := len(as.requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestConfiguredClient follows a client of the Config through a login: what is
+// stored has no secret, and each step takes it from the Config that there is then.
+func TestConfiguredClient(t *testing.T) {
+	as := newPeer(t, sends(200, tokenAnswer))
+	given := &Client{Issuer: as.url, ID: "id", Secret: "old CANARY", RedirectURIs: []string{redirectURI}}
+	f, a := flow(t, Config{Client: given}), as.authority()
+	c, err := f.Register(t.Context(), a, redirectURI, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := begin(t, f, a, c)
+	given.Secret = "changed behind its back"
+	g, err := f.Complete(t.Context(), p, callback(p, "code", "C"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Also if somebody hands over the Config's own, with its secret.
+	direct := begin(t, f, a, &Client{Issuer: as.url, ID: "id", Secret: "old CANARY"})
+	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{"Pending": p, "Pending of the Config's": direct, "Grant": g} {
+		data, err := v.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range forms("old CANARY") {
+			if strings.Contains(string(data), form) {
+				t.Errorf("%s is stored with the client's secret", name)
+			}
+		}
+	}
+	if c.Secret != "" || g.Client.Source != Preregistered {
+		t.Errorf("%+v", g.Client)
+	}
+	rotated := flow(t, Config{Client: &Client{Issuer: as.url, ID: "id", Secret: "new"}})
+	if g, err = rotated.Refresh(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if err := rotated.Revoke(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range as.requests() {
+		want := "new"
+		if i == 0 {
+			want = "old CANARY"
+		}
+		pair := base64.StdEncoding.EncodeToString([]byte("id:" + url.QueryEscape(want)))
+		if got := r.header.Get("Authorization"); got != "Basic "+pair {
+			t.Errorf("request %d: Authorization %q, want the secret %q", i, got, want)
+		}
+	}
+
+	before := len(as.requests())
+	for name, config := range map[string]Config{
+		"no client":      {},
+		"other client":   {Client: &Client{Issuer: as.url, ID: "other", Secret: "s"}},
+		"another issuer": {Client: &Client{Issuer: "https://as.example.com", ID: "id", Secret: "s"}},
+	} {
+		f := flow(t, config)
+		p := begin(t, f, a, c)
+		_, err1 := f.Complete(t.Context(), p, callback(p, "code", "C"))
+		_, err2 := f.Refresh(t.Context(), g)
+		for i, err := range []error{err1, err2, f.Revoke(t.Context(), g)} {
+			var gone *RegistrationError
+			if !errors.As(err, &gone) || gone.Issuer != as.url {
+				t.Errorf("%s, step %d: %v", name, i, err)
+			}
+		}
+	}
+	if n := len(as.requests()); n > before {
+		t.Errorf("%d requests as a client that is gone", n-before)
+	}
+}
+
+// TestClientOfAnotherIssuer has nothing sent as a client, or to one, that belongs
+// to another authorization server.
+func TestClientOfAnotherIssuer(t *testing.T) {
+	as, evil := newPeer(t, sends(200, tokenAnswer)), newPeer(t, sends(200, tokenAnswer))
+	f := flow(t, Config{})
+	c := &Client{Issuer: as.url, ID: "id", Secret: "s", Source: Dynamic}
+	moved := grantOf(evil.authority(), c)
+	_, err1 := f.Begin(evil.authority(), c, redirectURI, nil)
+	_, err2 := f.Refresh(t.Context(), moved)
+	p := begin(t, f, as.authority(), c)
+	p.Authority = *evil.authority()
+	_, err3 := f.Complete(t.Context(), p, callback(p, "code", "C"))
+	for i, err := range []error{err1, err2, err3, f.Revoke(t.Context(), moved)} {
+		var mismatch *IssuerMismatchError
+		if !errors.As(err, &mismatch) || mismatch.Want != evil.url || mismatch.Got != as.url {
+			t.Errorf("step %d: %v", i, err)
+		}
+	}
+	if n := len(as.requests()) + len(evil.requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestWorkloadHasNoClient: nothing tells the authorization server of a client.
+func TestWorkloadHasNoClient(t *testing.T) {
+	as := newPeer(t, sends(200, `{"access_token":"A","token_type":"Bearer"}`))
+	f := flow(t, Config{Grant: WorkloadIdentity, Assertion: noAssertion})
+	a := as.authority()
+	c, err := f.Register(t.Context(), a, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.token(t.Context(), &tokenRequest{"token", a, c, url.Values{"assertion": {"JWT"}}, ""}); err != nil {
+		t.Fatal(err)
+	}
+	r := as.only(t)
+	if got := fmt.Sprint(r.form); got != fmt.Sprint(url.Values{"assertion": {"JWT"}, "resource": {a.Resource}}) || r.header.Get("Authorization") != "" {
+		t.Errorf("sends %s", got)
+	}
+}

@@ -1,0 +1,279 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func noAssertion(context.Context, string, string) (Secret, error) { return "JWT", nil }
+
+// TestRegistrationOrder has several ways open at once: the first of the
+// specification's order is taken.
+func TestRegistrationOrder(t *testing.T) {
+	const document = "https://agent.example.com/client.json"
+	as := newPeer(t, sends(201, `{"client_id":"new"}`))
+	known := &Client{Issuer: as.url, ID: "known", Source: Dynamic, AuthMethod: authNone, RedirectURIs: []string{redirectURI}}
+	own := &Client{Issuer: as.url, ID: "own"}
+	changed := func(change func(c *Client)) *Client {
+		c := *known
+		change(&c)
+		return &c
+	}
+	for _, c := range []struct {
+		name      string
+		config    Config
+		documents bool
+		known     *Client
+		redirect  string
+		want      string // empty for a RegistrationError
+		source    ClientSource
+	}{
+		{"all", Config{Client: own, ClientMetadataURL: document}, true, known, redirectURI, "own", Preregistered},
+		{"no own", Config{ClientMetadataURL: document}, true, known, redirectURI, document, MetadataDocument},
+		{"document not taken", Config{ClientMetadataURL: document}, false, known, redirectURI, "known", Dynamic},
+		{"no document", Config{}, true, known, redirectURI, "known", Dynamic},
+		{"known, registering ruled out", Config{NoRegistration: true}, false, known, redirectURI, "known", Dynamic},
+		{"nothing known", Config{}, false, nil, redirectURI, "new", Dynamic},
+		{"of another issuer", Config{}, false, changed(func(c *Client) { c.Issuer = "https://as.example.com" }), redirectURI, "new", Dynamic},
+		{"issuer with a slash", Config{}, false, changed(func(c *Client) { c.Issuer += "/" }), redirectURI, "new", Dynamic},
+		{"of the Config before", Config{}, false, changed(func(c *Client) { c.Source = Preregistered }), redirectURI, "new", Dynamic},
+		{"a document before", Config{}, false, changed(func(c *Client) { c.Source = MetadataDocument }), redirectURI, "new", Dynamic},
+		{"expired", Config{}, false, changed(func(c *Client) { c.SecretExpires = time.Now().Add(-time.Second) }), redirectURI, "new", Dynamic},
+		{"not yet expired", Config{}, false, changed(func(c *Client) { c.SecretExpires = time.Now().Add(time.Hour) }), redirectURI, "known", Dynamic},
+		{"another redirect URI", Config{}, false, known, "http://127.0.0.1:4712/callback", "new", Dynamic},
+		{"no redirect URI", Config{Grant: DeviceCode}, false, known, "", "new", Dynamic},
+		{"known for none", Config{Grant: DeviceCode}, false, changed(func(c *Client) { c.RedirectURIs = nil }), "", "known", Dynamic},
+		{"known for none, now one", Config{}, false, changed(func(c *Client) { c.RedirectURIs = nil }), redirectURI, "new", Dynamic},
+		{"ruled out", Config{NoRegistration: true}, false, nil, redirectURI, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := len(as.requests())
+			a := as.authority()
+			a.MetadataDocuments = c.documents
+			got, err := flow(t, c.config).Register(t.Context(), a, c.redirect, c.known)
+			if c.want == "" {
+				if none := (*RegistrationError)(nil); !errors.As(err, &none) || !strings.Contains(err.Error(), "NoRegistration") {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.ID != c.want || got.Source != c.source || got.Issuer != as.url {
+				t.Errorf("%+v, want %s", got, c.want)
+			}
+			if sent := len(as.requests()) > before; sent != (c.want == "new") {
+				t.Errorf("registers: %t", sent)
+			}
+		})
+	}
+}
+
+func TestRegisterWithNothingOffered(t *testing.T) {
+	as := newPeer(t, sends(500, ""))
+	a := as.authority()
+	a.RegistrationEndpoint = ""
+	_, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
+	var none *RegistrationError
+	if !errors.As(err, &none) || none.Issuer != as.url || none.Server != "files" || !strings.Contains(err.Error(), "set Client") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestConfiguredClientOfAnotherIssuer: the server names another authorization
+// server than that which has registered the client. It is not asked, not even for
+// another client.
+func TestConfiguredClientOfAnotherIssuer(t *testing.T) {
+	evil := newPeer(t, sends(201, `{"client_id":"new"}`))
+	f := flow(t, Config{Client: &Client{Issuer: "https://as.example.com", ID: "own", Secret: "s"}})
+	_, err := f.Register(t.Context(), evil.authority(), redirectURI, nil)
+	var mismatch *IssuerMismatchError
+	if !errors.As(err, &mismatch) || mismatch.What != "registered client" || mismatch.Want != evil.url || mismatch.Got != "https://as.example.com" {
+		t.Errorf("%v", err)
+	}
+	if n := len(evil.requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestMetadataDocumentWithKey(t *testing.T) {
+	as := newPeer(t, sends(500, ""))
+	a := as.authority()
+	a.MetadataDocuments = true
+	config := Config{ClientMetadataURL: "https://agent.example.com/client.json"}
+	for _, want := range []string{authNone, authKey} {
+		c, err := flow(t, config).Register(t.Context(), a, redirectURI, nil)
+		if err != nil || c.AuthMethod != want {
+			t.Errorf("%+v, %v, want %s", c, err, want)
+		}
+		config.SigningKey = signingKey(t)
+	}
+}
+
+func TestRegistrationRequest(t *testing.T) {
+	const web = "https://agent.example.com/callback"
+	for _, c := range []struct {
+		name     string
+		config   Config
+		methods  string
+		redirect string
+		dpop     bool
+		want     string
+	}{
+		{"terminal", Config{}, "", redirectURI, false,
+			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://127.0.0.1:4711/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
+		{"web", Config{ClientName: "Agent <1>", ClientURI: "https://agent.example.com"}, "client_secret_post client_secret_basic", web, false,
+			`{"client_name":"Agent <1>","client_uri":"https://agent.example.com","application_type":"web","redirect_uris":["https://agent.example.com/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"client_secret_basic"}`},
+		{"none listed last", Config{}, "client_secret_basic none", "http://localhost:1/cb", false,
+			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://localhost:1/cb"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
+		{"post only", Config{}, "private_key_jwt client_secret_post", "http://[::1]:1/cb", false,
+			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://[::1]:1/cb"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"client_secret_post"}`},
+		{"device", Config{Grant: DeviceCode, DPoP: true}, "", "", false,
+			`{"client_name":"MCP client","application_type":"native","grant_types":["urn:ietf:params:oauth:grant-type:device_code","refresh_token"],"token_endpoint_auth_method":"none","dpop_bound_access_tokens":true}`},
+		{"bound tokens", Config{}, "", redirectURI, true,
+			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://127.0.0.1:4711/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none","dpop_bound_access_tokens":true}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			as := newPeer(t, sends(201, `{"client_id":"new"}`))
+			a := as.authority()
+			a.AuthMethods, a.DPoPRequired = strings.Fields(c.methods), c.dpop
+			if _, err := flow(t, c.config).Register(t.Context(), a, c.redirect, nil); err != nil {
+				t.Fatal(err)
+			}
+			r := as.only(t)
+			if r.path != "/register" || r.header.Get("Content-Type") != "application/json" || r.header.Get("Authorization") != "" {
+				t.Errorf("%s %v", r.path, r.header)
+			}
+			var got, want any
+			if err := errors.Join(json.Unmarshal([]byte(r.body), &got), json.Unmarshal([]byte(c.want), &want)); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("sends\n%s, want\n%s", r.body, c.want)
+			}
+		})
+	}
+}
+
+func TestRegistrationAnswers(t *testing.T) {
+	at := time.Date(2035, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		body, methods string
+		want          Client
+	}{
+		{`{"client_id":"id"}`, "", Client{ID: "id", AuthMethod: authNone}},
+		{`{"client_id":"id","client_secret":null,"token_endpoint_auth_method":null}`, "client_secret_basic", Client{ID: "id", AuthMethod: authNone}},
+		{`{"client_id":"id","client_secret":"s"}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic}},
+		{`{"client_id":"id","client_secret":"s"}`, "client_secret_post", Client{ID: "id", Secret: "s", AuthMethod: authPost}},
+		{`{"client_id":"id","client_secret":"s"}`, "none", Client{ID: "id", AuthMethod: authNone}},
+		{`{"client_id":"id","client_secret":"s","token_endpoint_auth_method":"none"}`, "client_secret_post", Client{ID: "id", AuthMethod: authNone}},
+		{`{"client_id":"id","client_secret":"s","token_endpoint_auth_method":"client_secret_post"}`, "none", Client{ID: "id", Secret: "s", AuthMethod: authPost}},
+		{`{"client_id":"id","client_secret":"s","client_secret_expires_at":0}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic}},
+		{`{"client_id":"id","client_secret":"s","client_secret_expires_at":2051319845}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic, SecretExpires: at}},
+		{`{"client_id":"id","client_secret":"s","client_secret_expires_at":"2051319845"}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic, SecretExpires: at}},
+		{`{"client_id":"id","client_secret":"s","client_secret_expires_at":1e300}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic, SecretExpires: time.Unix(maxUnix, 0).UTC()}},
+		{`{"client_id":"id","redirect_uris":["http://127.0.0.1/callback"],"error":""}`, "", Client{ID: "id", AuthMethod: authNone}},
+	} {
+		for _, status := range []int{201, 200} {
+			as := newPeer(t, sends(status, c.body))
+			a := as.authority()
+			a.AuthMethods = strings.Fields(c.methods)
+			got, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
+			if err != nil {
+				t.Errorf("%s: %v", c.body, err)
+				continue
+			}
+			want := c.want
+			want.Issuer, want.Source, want.RedirectURIs = as.url, Dynamic, []string{redirectURI}
+			if !reflect.DeepEqual(*got, want) {
+				t.Errorf("%s: %#v, want %#v", c.body, *got, want)
+			}
+			// It can be stored, found again and used for the next login.
+			if again, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, got); err != nil || again.ID != "id" || len(as.requests()) != 1 {
+				t.Errorf("%s: registers %d times, %v", c.body, len(as.requests()), err)
+			}
+		}
+	}
+}
+
+func TestRegistrationRefusals(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		code   string
+	}{
+		{400, `{"error":"invalid_redirect_uri","error_description":"CANARY"}`, "invalid_redirect_uri"},
+		{400, `{"error":"invalid_client_metadata"}`, "invalid_client_metadata"},
+		{200, `{"error":"invalid_client_metadata","client_id":"CANARY"}`, "invalid_client_metadata"},
+		{403, `<html>CANARY`, ""},
+		{500, ``, ""},
+	} {
+		as := newPeer(t, sends(c.status, c.body))
+		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
+		var none *RegistrationError
+		var no *OAuthError
+		if !errors.As(err, &none) || none.Issuer != as.url || !errors.As(err, &no) || no.Code != c.code || no.Request != "registration" {
+			t.Errorf("%d %s: %v", c.status, c.body, err)
+			continue
+		}
+		keepsSecrets(t, err, "CANARY")
+	}
+	for _, body := range []string{
+		`{}`, `[]`, ``, `{"client_id":""}`, `{"client_id":["CANARY"]}`, `{"client_id":"CANARY\n"}`, `{"client_id":"a","client_id":"CANARY"}`,
+		`{"client_id":"a","client_secret":"CANARY\u0007"}`, `{"client_id":"a","client_secret":3}`,
+		`{"client_id":"a","token_endpoint_auth_method":"client_secret_basic"}`,
+		`{"client_id":"a","client_secret":"CANARY","token_endpoint_auth_method":"tls_client_auth"}`,
+		`{"client_id":"a","client_secret":"CANARY","client_secret_expires_at":"never"}`,
+	} {
+		as := newPeer(t, sends(201, body))
+		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
+		var useless *RequestError
+		if !errors.As(err, &useless) || useless.Request != "registration" || useless.NotSent {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		keepsSecrets(t, err, "CANARY")
+	}
+}
+
+func TestRegistrationIsNotRedirected(t *testing.T) {
+	canary := newPeer(t, sends(201, `{"client_id":"new"}`))
+	as := newPeer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", canary.url)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
+	if failed := (*RequestError)(nil); !errors.As(err, &failed) || len(canary.requests()) > 0 {
+		t.Errorf("%v, %d requests went on", err, len(canary.requests()))
+	}
+	a := as.authority()
+	a.RegistrationEndpoint = "http://192.168.0.1/register"
+	_, err = flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
+	if refused := (*URLError)(nil); !errors.As(err, &refused) || refused.Field != "registration_endpoint" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRegisterSharesNothing: what Register returns can be changed.
+func TestRegisterSharesNothing(t *testing.T) {
+	own := &Client{Issuer: "https://as.example.com", ID: "own", RedirectURIs: []string{redirectURI}}
+	f := flow(t, Config{Client: own})
+	a := &Authority{Issuer: "https://as.example.com"}
+	c, err := f.Register(t.Context(), a, redirectURI, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.RedirectURIs[0] = "changed"
+	again, err := f.Register(t.Context(), a, redirectURI, nil)
+	if err != nil || !slices.Equal(again.RedirectURIs, []string{redirectURI}) {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
