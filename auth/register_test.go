@@ -176,6 +176,7 @@ func TestRegistrationAnswers(t *testing.T) {
 		{`{"client_id":"id","client_secret":"s"}`, "none", Client{ID: "id", AuthMethod: authNone}},
 		{`{"client_id":"id","client_secret":"s","token_endpoint_auth_method":"none"}`, "client_secret_post", Client{ID: "id", AuthMethod: authNone}},
 		{`{"client_id":"id","client_secret":"s","token_endpoint_auth_method":"client_secret_post"}`, "none", Client{ID: "id", Secret: "s", AuthMethod: authPost}},
+		{`{"client_id":"id","token_endpoint_auth_method":"client_secret_basic"}`, "client_secret_basic", Client{ID: "id", AuthMethod: authNone}},
 		{`{"client_id":"id","client_secret":"s","client_secret_expires_at":0}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic}},
 		{`{"client_id":"id","client_secret":"s","client_secret_expires_at":2051319845}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic, SecretExpires: at}},
 		{`{"client_id":"id","client_secret":"s","client_secret_expires_at":"2051319845"}`, "", Client{ID: "id", Secret: "s", AuthMethod: authBasic, SecretExpires: at}},
@@ -229,7 +230,6 @@ func TestRegistrationRefusals(t *testing.T) {
 	for _, body := range []string{
 		`{}`, `[]`, ``, `{"client_id":""}`, `{"client_id":["CANARY"]}`, `{"client_id":"CANARY\n"}`, `{"client_id":"a","client_id":"CANARY"}`,
 		`{"client_id":"a","client_secret":"CANARY\u0007"}`, `{"client_id":"a","client_secret":3}`,
-		`{"client_id":"a","token_endpoint_auth_method":"client_secret_basic"}`,
 		`{"client_id":"a","client_secret":"CANARY","token_endpoint_auth_method":"tls_client_auth"}`,
 		`{"client_id":"a","client_secret":"CANARY","client_secret_expires_at":"never"}`,
 	} {
