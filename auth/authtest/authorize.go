@@ -29,6 +29,7 @@ type authorization struct {
 	challenge   string
 	resource    string
 	scopes      []string
+	thumb       string // that the code is bound to (RFC 9449, section 10)
 }
 
 // serveAuthorization deals with an authorization request (RFC 6749, section
@@ -41,6 +42,7 @@ func (s *Server) serveAuthorization(w http.ResponseWriter, r *http.Request) erro
 		challenge:   query.Get("code_challenge"),
 		resource:    query.Get("resource"),
 		scopes:      strings.Fields(query.Get("scope")),
+		thumb:       query.Get("dpop_jkt"),
 	}
 	var err error
 	if a.client, err = s.client(r.Context(), query.Get("client_id")); err != nil {
@@ -126,7 +128,7 @@ func (s *Server) redirectCode(w http.ResponseWriter, r *http.Request, a *authori
 		client:      a.client.ID,
 		redirectURI: a.redirectURI,
 		challenge:   a.challenge,
-		grant:       grant{client: a.client.ID, user: user, resource: a.resource, scopes: scopes},
+		grant:       grant{client: a.client.ID, user: user, resource: a.resource, scopes: scopes, thumb: a.thumb},
 		expires:     time.Now().Add(codeLifetime),
 	}
 	s.mu.Unlock()

@@ -6,7 +6,7 @@
 // # A login in a few lines
 //
 //	server := authtest.NewServer(t, nil)
-//	resource := server.Protect(handler, nil)
+//	resource := server.NewMCP(nil)
 //	// ... log in at resource.URL; it leads to an address for the user:
 //	callback, err := server.Approve(ctx, authorizationURL)
 //
@@ -15,8 +15,8 @@
 //
 // # Resources
 //
-// [Server.Protect] puts any handler behind the server.
-// [ToolScopes] makes tools need more rights than others.
+// [Server.Protect] puts any handler behind the server. [Server.NewMCP] is an MCP
+// server with two tools. [ToolScopes] makes tools need more rights than others.
 //
 // # What went on
 //

@@ -13,6 +13,7 @@ type grant struct {
 	user     string
 	resource string
 	scopes   []string
+	final    bool   // no refresh tokens
 	thumb    string // of the key that the tokens are bound to; empty if to none
 }
 
@@ -63,6 +64,12 @@ func (s *Server) issue(f *family, scopes []string) map[string]any {
 		"token_type":   "Bearer",
 		"expires_in":   int(s.options.TokenLifetime.Seconds()),
 	}
+	if f.thumb != "" {
+		answer["token_type"] = "DPoP"
+	}
+	if slices.Contains(scopes, "openid") {
+		answer["id_token"] = s.IDToken(f.client, f.user)
+	}
 	if len(scopes) > 0 {
 		answer["scope"] = strings.Join(scopes, " ")
 	}
@@ -77,6 +84,9 @@ func (s *Server) issue(f *family, scopes []string) map[string]any {
 }
 
 func (s *Server) bringsRefresh(f *family) bool {
+	if f.final {
+		return false
+	}
 	switch s.options.Refresh {
 	case RefreshKept:
 		return f.head == ""

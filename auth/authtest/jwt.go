@@ -1,19 +1,184 @@
 package authtest
 
 import (
-	"context"
+	"bytes"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"net/url"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
 )
 
-const authJWT = "private_key_jwt"
-
-func parseJWKS(data json.RawMessage) ([]crypto.PublicKey, error) {
-	return nil, errors.New("not supported yet")
+// algorithms returns the JWS algorithms that are taken.
+func algorithms() []string {
+	return []string{"ES256", "ES384", "ES512", "RS256", "PS256", "EdDSA"}
 }
 
-func (s *Server) authenticateJWT(ctx context.Context, form url.Values) (*client, error) {
-	return nil, refusef("invalid_client", "not supported yet")
+// A jwt is a JSON Web Token in its compact form (RFC 7519), taken apart.
+type jwt struct {
+	header    jwtHeader
+	claims    jwtClaims
+	signed    []byte
+	signature []byte
+}
+
+type jwtHeader struct {
+	Type      string          `json:"typ,omitempty"`
+	Algorithm string          `json:"alg"`
+	Key       json.RawMessage `json:"jwk,omitempty"`
+}
+
+// jwtClaims are the claims that some kind of token has.
+type jwtClaims struct {
+	Issuer   string   `json:"iss,omitempty"`
+	Subject  string   `json:"sub,omitempty"`
+	Audience audience `json:"aud,omitempty"`
+	Expires  float64  `json:"exp,omitempty"` // seconds
+	Issued   float64  `json:"iat,omitempty"` // seconds
+	ID       string   `json:"jti,omitempty"`
+
+	// Of an ID-JAG.
+	ClientID string `json:"client_id,omitempty"`
+	Resource string `json:"resource,omitempty"`
+	Scope    string `json:"scope,omitempty"`
+
+	// Of a DPoP proof.
+	Method    string `json:"htm,omitempty"`
+	Target    string `json:"htu,omitempty"`
+	TokenHash string `json:"ath,omitempty"`
+	Nonce     string `json:"nonce,omitempty"`
+	Digest    string `json:"content_digest,omitempty"`
+}
+
+// An audience is a string or a list of strings.
+type audience []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *audience) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte{'['}) {
+		return json.Unmarshal(data, (*[]string)(a))
+	}
+	*a = []string{""}
+	return json.Unmarshal(data, &(*a)[0])
+}
+
+func parseJWT(text string) (*jwt, error) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return nil, errors.New("that is no JWT")
+	}
+	var raw [3][]byte
+	for i, part := range parts {
+		var err error
+		if raw[i], err = base64.RawURLEncoding.DecodeString(part); err != nil {
+			return nil, errors.New("a part of the JWT is not base64url")
+		}
+	}
+	j := &jwt{signed: []byte(parts[0] + "." + parts[1]), signature: raw[2]}
+	if err := json.Unmarshal(raw[0], &j.header); err != nil {
+		return nil, fmt.Errorf("header of the JWT: %w", err)
+	}
+	if err := json.Unmarshal(raw[1], &j.claims); err != nil {
+		return nil, fmt.Errorf("claims of the JWT: %w", err)
+	}
+	return j, nil
+}
+
+// verify checks the signature.
+func (j *jwt) verify(key crypto.PublicKey) error {
+	ok := false
+	switch key := key.(type) {
+	case *ecdsa.PublicKey:
+		ok = j.verifyECDSA(key)
+	case *rsa.PublicKey:
+		sum := sha256.Sum256(j.signed)
+		switch j.header.Algorithm {
+		case "RS256":
+			ok = rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], j.signature) == nil
+		case "PS256":
+			ok = rsa.VerifyPSS(key, crypto.SHA256, sum[:], j.signature, nil) == nil
+		}
+	case ed25519.PublicKey:
+		ok = j.header.Algorithm == "EdDSA" && ed25519.Verify(key, j.signed, j.signature)
+	}
+	if !ok {
+		return fmt.Errorf("the signature is wrong, or %q does not fit the key", j.header.Algorithm)
+	}
+	return nil
+}
+
+func (j *jwt) verifyECDSA(key *ecdsa.PublicKey) bool {
+	var sum []byte
+	want := ""
+	switch bits := key.Curve.Params().BitSize; bits {
+	case 256:
+		s := sha256.Sum256(j.signed)
+		sum, want = s[:], "ES256"
+	case 384:
+		s := sha512.Sum384(j.signed)
+		sum, want = s[:], "ES384"
+	case 521:
+		s := sha512.Sum512(j.signed)
+		sum, want = s[:], "ES512"
+	}
+	size := (key.Curve.Params().BitSize + 7) / 8
+	if j.header.Algorithm != want || len(j.signature) != 2*size {
+		return false
+	}
+	r, s := new(big.Int).SetBytes(j.signature[:size]), new(big.Int).SetBytes(j.signature[size:])
+	return ecdsa.Verify(key, sum, r, s)
+}
+
+// verifyAny checks that one of the keys has signed.
+func (j *jwt) verifyAny(keys []crypto.PublicKey) error {
+	if !slices.ContainsFunc(keys, func(key crypto.PublicKey) bool { return j.verify(key) == nil }) {
+		return errors.New("none of the keys has signed the JWT")
+	}
+	return nil
+}
+
+// inTime checks exp and iat.
+func (j *jwt) inTime() error {
+	now := float64(time.Now().UnixMilli()) / 1000
+	switch {
+	case j.claims.Expires == 0:
+		return errors.New("exp is missing")
+	case j.claims.Expires <= now:
+		return errors.New("the JWT has expired")
+	case j.claims.Issued > now+60:
+		return errors.New("the JWT is of the future")
+	}
+	return nil
+}
+
+// sign makes a JWT with a P-256 key.
+func sign(key *ecdsa.PrivateKey, kind string, claims any) (string, error) {
+	header, err := json.Marshal(jwtHeader{Type: kind, Algorithm: "ES256"})
+	if err != nil {
+		return "", err
+	}
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		return "", err
+	}
+	signed := base64.RawURLEncoding.EncodeToString(header) + "." + base64.RawURLEncoding.EncodeToString(payload)
+	sum := sha256.Sum256([]byte(signed))
+	r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
+	if err != nil {
+		return "", err
+	}
+	signature := make([]byte, 64)
+	r.FillBytes(signature[:32])
+	s.FillBytes(signature[32:])
+	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }

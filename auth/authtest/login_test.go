@@ -99,7 +99,8 @@ func TestLoginWrong(t *testing.T) {
 		{[]string{"client_id", "unknown"}, "invalid_client"},
 		{[]string{"resource", ""}, "invalid_target"},
 		{[]string{"resource", "https://other.example/mcp"}, "invalid_target"},
-		{[]string{"grant_type", "password"}, "unauthorized_client"},
+		{[]string{"grant_type", "password"}, "unsupported_grant_type"},
+		{[]string{"grant_type", "client_credentials"}, "unsupported_grant_type"},
 	} {
 		a.want(c.code)(a.exchange(a.approve().Get("code"), c.change...))
 	}

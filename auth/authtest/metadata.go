@@ -1,6 +1,9 @@
 package authtest
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 const (
 	wellKnownOAuth  = "/.well-known/oauth-authorization-server"
@@ -25,24 +28,53 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Server) metadata() map[string]any {
+// grantTypes returns the grant types that are supported.
+func (s *Server) grantTypes() []string {
 	o := &s.options
 	grants := []string{grantCode}
 	if o.Refresh != RefreshNone {
 		grants = append(grants, grantRefresh)
 	}
+	if slices.ContainsFunc(o.Clients, func(c Client) bool { return c.Secret != "" || c.Keys != nil }) {
+		grants = append(grants, grantClient)
+	}
+	if o.IdP != nil || o.Assertion != nil {
+		grants = append(grants, grantAssertion)
+	}
+	if o.TokenExchange {
+		grants = append(grants, grantExchange)
+	}
+	if o.Device != nil {
+		grants = append(grants, grantDevice)
+	}
+	return grants
+}
+
+func (s *Server) metadata() map[string]any {
+	o := &s.options
 	document := map[string]any{
-		"issuer":                                s.Issuer,
-		"authorization_endpoint":                s.URL(AuthorizationEndpoint),
-		"token_endpoint":                        s.URL(TokenEndpoint),
-		"revocation_endpoint":                   s.URL(RevocationEndpoint),
-		"response_types_supported":              []string{"code"},
-		"grant_types_supported":                 grants,
-		"code_challenge_methods_supported":      []string{"S256"},
-		"token_endpoint_auth_methods_supported": []string{authNone, authBasic, authPost},
+		"issuer":                                           s.Issuer,
+		"authorization_endpoint":                           s.URL(AuthorizationEndpoint),
+		"token_endpoint":                                   s.URL(TokenEndpoint),
+		"revocation_endpoint":                              s.URL(RevocationEndpoint),
+		"response_types_supported":                         []string{"code"},
+		"grant_types_supported":                            s.grantTypes(),
+		"code_challenge_methods_supported":                 []string{"S256"},
+		"token_endpoint_auth_methods_supported":            []string{authNone, authBasic, authPost, authJWT},
+		"token_endpoint_auth_signing_alg_values_supported": algorithms(),
+		"jwks_uri":                                         s.URL(KeysEndpoint),
 	}
 	if !o.NoRegistration {
 		document["registration_endpoint"] = s.URL(RegistrationEndpoint)
+	}
+	if o.Device != nil {
+		document["device_authorization_endpoint"] = s.URL(DeviceEndpoint)
+	}
+	if o.DPoP != DPoPOff {
+		document["dpop_signing_alg_values_supported"] = algorithms()
+	}
+	if o.IdP != nil {
+		document["authorization_grant_profiles_supported"] = []string{"urn:ietf:params:oauth:grant-profile:id-jag"}
 	}
 	if o.Scopes != nil {
 		document["scopes_supported"] = o.Scopes

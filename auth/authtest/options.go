@@ -42,6 +42,26 @@ type Options struct {
 	// ports from those that are registered (RFC 8252, section 7.3).
 	AnyLoopbackPort bool
 
+	// Device offers logins by device code (RFC 8628). Nil means none.
+	Device *DeviceOptions
+	// IdP is an identity provider whose ID-JAGs are taken (enterprise-managed
+	// authorization). Nil means none.
+	IdP *Server
+	// TokenExchange makes the server such an identity provider: it exchanges ID
+	// tokens of its own for ID-JAGs (RFC 8693). See [Server.IDToken].
+	TokenExchange bool
+	// ClientAt returns the client_id that a client of the identity provider has
+	// at another authorization server. Default: the same.
+	ClientAt func(clientID, issuer string) string
+	// Assertion checks a JWT by which a platform vouches for a workload, and
+	// returns the name of the workload. Nil means that none are taken. It must
+	// be safe for concurrent use.
+	Assertion func(assertion string) (user string, err error)
+	// DPoP says whether tokens are bound to keys (RFC 9449).
+	DPoP DPoP
+	// DPoPNonce makes proofs at the token endpoint need a nonce.
+	DPoPNonce bool
+
 	// Scopes are all that there are; others are refused, and the metadata lists
 	// them. Nil means any, and no list.
 	Scopes []string

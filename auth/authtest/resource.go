@@ -40,6 +40,11 @@ type ResourceOptions struct {
 	// read. It must be safe for concurrent use. See [ToolScopes].
 	Require func(r *http.Request) []string
 
+	// DPoPRequired takes only tokens that are bound to a key (RFC 9449).
+	DPoPRequired bool
+	// DPoPNonce makes proofs need a nonce.
+	DPoPNonce bool
+
 	// Others are further authorization servers whose tokens are taken. Its
 	// metadata lists them behind the one that protects it.
 	Others []*Server
@@ -77,6 +82,7 @@ type Resource struct {
 	http    *httptest.Server // nil with SameOrigin
 	records records
 	faults  faults
+	nonces  nonces
 }
 
 // Protect puts a resource in front of a handler. Options may be nil. It ends with
@@ -91,6 +97,8 @@ func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 	if o.Path == "" {
 		r.options.Path = "/mcp"
 	}
+	r.nonces.needed = o.DPoPNonce
+	r.nonces.change()
 	r.records.off = s.options.NoRecord
 	if o.SameOrigin {
 		r.origin = s.origin
@@ -198,6 +206,12 @@ func (p *Resource) metadata() map[string]any {
 	if p.options.Scopes != nil {
 		document["scopes_supported"] = p.options.Scopes
 	}
+	if p.options.DPoPRequired {
+		document["dpop_bound_access_tokens_required"] = true
+	}
+	if p.options.DPoPRequired || p.server.options.DPoP != DPoPOff {
+		document["dpop_signing_alg_values_supported"] = algorithms()
+	}
 	if p.options.Metadata != nil {
 		p.options.Metadata(document)
 	}
@@ -214,7 +228,8 @@ func (p *Resource) issuers() []string {
 
 // guard lets a request in, or refuses it.
 func (p *Resource) guard(w http.ResponseWriter, r *http.Request, body []byte, n int) {
-	token, e := p.check(r)
+	p.nonces.offer(w)
+	token, e := p.check(r, body)
 	var needed []string
 	if e == nil && p.options.Require != nil {
 		needed = p.options.Require(r)
@@ -232,8 +247,8 @@ func (p *Resource) guard(w http.ResponseWriter, r *http.Request, body []byte, n 
 	}
 	p.records.answered(n, http.StatusOK)
 	r.Header.Set(userHeader, token.family.user)
-	r.Header.Set("Authtest-Client", token.family.client)
-	r.Header.Set("Authtest-Scope", strings.Join(token.scopes, " "))
+	r.Header.Set(clientHeader, token.family.client)
+	r.Header.Set(scopeHeader, strings.Join(token.scopes, " "))
 	p.handler.ServeHTTP(w, r)
 }
 
@@ -242,24 +257,29 @@ type challenge struct {
 	status int
 	code   string // empty if there was no token
 	scopes []string
+	// possession says that the token is good, but not the proof of its key.
+	possession bool
 }
 
 // check returns the token of a request.
-func (p *Resource) check(r *http.Request) (*accessToken, *challenge) {
+func (p *Resource) check(r *http.Request, body []byte) (*accessToken, *challenge) {
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if scheme == "" {
 		return nil, &challenge{status: http.StatusUnauthorized, scopes: p.options.ChallengeScopes}
 	}
 	invalid := &challenge{status: http.StatusUnauthorized, code: "invalid_token", scopes: p.options.ChallengeScopes}
-	if !strings.EqualFold(scheme, "Bearer") {
-		return nil, invalid
-	}
 	for _, s := range append([]*Server{p.server}, p.options.Others...) {
 		t := s.good(text)
 		if t == nil {
 			continue
 		}
 		if t.family.resource == p.URL || t.family.resource == "" && s.options.Resource != ResourceRequired {
+			switch bound := t.family.thumb != ""; {
+			case !strings.EqualFold(scheme, schemeOf(bound)), p.options.DPoPRequired && !bound:
+				return nil, invalid
+			case bound:
+				return t, p.possesses(r, text, t, body)
+			}
 			return t, nil
 		}
 	}
@@ -268,11 +288,24 @@ func (p *Resource) check(r *http.Request) (*accessToken, *challenge) {
 
 func (p *Resource) refuse(w http.ResponseWriter, c *challenge) {
 	params := p.params(c)
-	if len(params) == 0 {
-		params = []string{`realm="authtest"`}
+	if !c.possession && !p.options.DPoPRequired {
+		if len(params) == 0 {
+			params = []string{`realm="authtest"`}
+		}
+		w.Header().Add("WWW-Authenticate", "Bearer "+strings.Join(params, ", "))
 	}
-	w.Header().Add("WWW-Authenticate", "Bearer "+strings.Join(params, ", "))
+	if p.options.DPoPRequired || p.server.options.DPoP != DPoPOff {
+		params = append([]string{fmt.Sprintf("algs=%q", strings.Join(algorithms(), " "))}, params...)
+		w.Header().Add("WWW-Authenticate", "DPoP "+strings.Join(params, ", "))
+	}
 	w.WriteHeader(c.status)
+}
+
+func schemeOf(bound bool) string {
+	if bound {
+		return "DPoP"
+	}
+	return "Bearer"
 }
 
 // params returns the parameters of a challenge.

@@ -2,6 +2,9 @@ package authtest
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -34,18 +37,22 @@ type Server struct {
 	once    sync.Once
 	records records
 	faults  faults
+	nonces  nonces
+	key     *ecdsa.PrivateKey // signs what the server says of others
 
 	mu        sync.Mutex              // guards the following
 	mounted   map[string]http.Handler // resources at this origin, by path
 	resources []*Resource
 	clients   map[string]*client
 	codes     map[string]*code
+	devices   map[string]*device
 	families  []*family
 	access    map[string]*accessToken
 	refresh   map[string]*refreshToken
-	epoch     int // of the last ExpireAll
-	revoked   int // families, by reuse
-	serial    int // of registered clients
+	seen      map[string]bool // ids of JWTs that are good once
+	epoch     int             // of the last ExpireAll
+	revoked   int             // families, by reuse
+	serial    int             // of registered clients
 }
 
 // NewServer starts a server that is closed at the end of the test, with its
@@ -72,6 +79,8 @@ func New(o *Options) (*Server, error) {
 		mounted: map[string]http.Handler{},
 		clients: map[string]*client{},
 		codes:   map[string]*code{},
+		devices: map[string]*device{},
+		seen:    map[string]bool{},
 		access:  map[string]*accessToken{},
 		refresh: map[string]*refreshToken{},
 	}
@@ -84,6 +93,22 @@ func New(o *Options) (*Server, error) {
 	if p := o.Path; p != "" && (p[0] != '/' || strings.HasSuffix(p, "/")) {
 		return nil, fmt.Errorf("authtest: Options.Path %q: it begins with a slash and does not end with one", p)
 	}
+	if o.Device != nil {
+		device := *o.Device
+		if device.Interval == 0 {
+			device.Interval = time.Second
+		}
+		if device.Lifetime == 0 {
+			device.Lifetime = 10 * time.Minute
+		}
+		s.options.Device = &device
+	}
+	var err error
+	if s.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, fmt.Errorf("authtest: %w", err)
+	}
+	s.nonces.needed = o.DPoPNonce
+	s.nonces.change()
 	s.records.off = o.NoRecord
 	for _, c := range s.options.Clients {
 		if err := s.add(c); err != nil {
@@ -95,6 +120,8 @@ func New(o *Options) (*Server, error) {
 	s.Issuer = s.origin + o.Path
 	return s, nil
 }
+
+func newID() string { return rand.Text() }
 
 func listen(h http.Handler, secure bool) *httptest.Server {
 	l := httptest.NewUnstartedServer(h)
@@ -161,6 +188,12 @@ const (
 	RegistrationEndpoint Endpoint = "register"
 	// RevocationEndpoint revokes tokens.
 	RevocationEndpoint Endpoint = "revoke"
+	// DeviceEndpoint begins logins by device code.
+	DeviceEndpoint Endpoint = "device_authorization"
+	// VerificationPage is where a user types the code of a device.
+	VerificationPage Endpoint = "device"
+	// KeysEndpoint has the public keys of the server.
+	KeysEndpoint Endpoint = "jwks"
 	// ResourceEndpoint is the protected address of a Resource.
 	ResourceEndpoint Endpoint = "resource"
 	// ResourceMetadataEndpoint has the metadata of a Resource.
@@ -178,8 +211,12 @@ func (s *Server) endpoint(path string) Endpoint {
 		return NoEndpoint
 	}
 	switch e := Endpoint(rest); e {
-	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint:
+	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, KeysEndpoint:
 		return e
+	case DeviceEndpoint, VerificationPage:
+		if s.options.Device != nil {
+			return e
+		}
 	case RegistrationEndpoint:
 		if !s.options.NoRegistration {
 			return e
@@ -227,6 +264,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		err = s.serveRegistration(w, r)
 	case RevocationEndpoint:
 		err = s.serveRevocation(w, r)
+	case DeviceEndpoint:
+		err = s.serveDevice(w, r)
+	case VerificationPage:
+		err = s.serveVerification(w, r)
+	case KeysEndpoint:
+		err = s.serveKeys(w)
 	default:
 		http.NotFound(w, r)
 	}

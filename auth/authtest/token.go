@@ -1,8 +1,6 @@
 package authtest
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"mime"
 	"net/http"
 	"net/url"
@@ -26,25 +24,33 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 	for _, name := range []string{"code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token"} {
 		s.records.keep(form.Get(name))
 	}
-	c, err := s.authenticate(r, form)
-	if err != nil {
-		return err
-	}
+	s.nonces.offer(w)
 	grantType := form.Get("grant_type")
-	if err := c.mayUse(grantType); err != nil {
-		return err
+	c, err := s.requester(r, form, grantType)
+	if err == nil && grantType != grantExchange {
+		err = s.checkResource(form)
 	}
-	if err := s.checkResource(form); err != nil {
+	thumb := ""
+	if err == nil {
+		thumb, err = s.bind(r)
+	}
+	if err != nil {
 		return err
 	}
 	var answer map[string]any
 	switch grantType {
 	case grantCode:
-		answer, err = s.exchangeCode(c, form)
+		answer, err = s.exchangeCode(c, form, thumb)
 	case grantRefresh:
-		answer, err = s.exchangeRefresh(c, form)
-	default:
-		err = refusef("unsupported_grant_type", "grant_type %q is not supported", grantType)
+		answer, err = s.exchangeRefresh(c, form, thumb)
+	case grantClient:
+		answer, err = s.exchangeClient(c, form, thumb)
+	case grantAssertion:
+		answer, err = s.exchangeAssertion(c, form, thumb)
+	case grantExchange:
+		answer, err = s.exchangeToken(c, form)
+	case grantDevice:
+		answer, err = s.exchangeDevice(c, form, thumb)
 	}
 	if err != nil {
 		return err
@@ -55,6 +61,22 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 	s.records.grant(grantType)
 	writeJSON(w, http.StatusOK, answer)
 	return nil
+}
+
+// requester returns the client of a token request. It may be nil for an assertion.
+func (s *Server) requester(r *http.Request, form url.Values, grantType string) (*client, error) {
+	if !slices.Contains(s.grantTypes(), grantType) {
+		return nil, refusef("unsupported_grant_type", "grant_type %q is not supported", grantType)
+	}
+	_, _, basic := r.BasicAuth()
+	if grantType == grantAssertion && !basic && !form.Has("client_id") && !form.Has("client_assertion") {
+		return nil, nil
+	}
+	c, err := s.authenticate(r, form)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.mayUse(grantType)
 }
 
 // form returns the form of a POST whose parameters stand there once.
@@ -76,7 +98,7 @@ func (s *Server) form(r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-func (s *Server) exchangeCode(c *client, form url.Values) (map[string]any, error) {
+func (s *Server) exchangeCode(c *client, form url.Values, thumb string) (map[string]any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := s.codes[form.Get("code")]
@@ -94,19 +116,17 @@ func (s *Server) exchangeCode(c *client, form url.Values) (map[string]any, error
 		return nil, refusef("invalid_grant", "redirect_uri differs from that of the authorization request")
 	case held.grant.resource != form.Get("resource"):
 		return nil, refusef("invalid_target", "resource differs from that of the authorization request")
-	case held.challenge != challengeOf(form.Get("code_verifier")):
+	case held.challenge != hash(form.Get("code_verifier")):
 		return nil, refusef("invalid_grant", "code_verifier does not fit the code_challenge")
+	case held.grant.thumb != "" && held.grant.thumb != thumb:
+		return nil, refusef(codeProof, "the code is bound to another key")
 	}
+	held.grant.thumb, held.grant.final = thumb, c.mayUse(grantRefresh) != nil
 	held.family = s.newFamily(held.grant)
 	return s.issue(held.family, held.grant.scopes), nil
 }
 
-func challengeOf(verifier string) string {
-	sum := sha256.Sum256([]byte(verifier))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-func (s *Server) exchangeRefresh(c *client, form url.Values) (map[string]any, error) {
+func (s *Server) exchangeRefresh(c *client, form url.Values, thumb string) (map[string]any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := s.refresh[form.Get("refresh_token")]
@@ -121,6 +141,9 @@ func (s *Server) exchangeRefresh(c *client, form url.Values) (map[string]any, er
 	f := held.family
 	if resource := form.Get("resource"); f.resource != resource {
 		return nil, refusef("invalid_target", "resource differs from that of the login")
+	}
+	if f.thumb != thumb {
+		return nil, refusef(codeProof, "the tokens are bound to another key, or to none")
 	}
 	scopes := f.scopes
 	if form.Get("scope") != "" {

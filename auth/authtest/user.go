@@ -10,6 +10,8 @@ import (
 const (
 	decisionHeader = "Authtest-Decision"
 	userHeader     = "Authtest-User"
+	clientHeader   = "Authtest-Client"
+	scopeHeader    = "Authtest-Scope"
 	approved       = "approve"
 	denied         = "deny"
 	defaultUser    = "user"
