@@ -1,0 +1,231 @@
+package authtest_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// A holder is an app whose tokens are bound to a key.
+type holder struct {
+	*app
+	key *ecdsa.PrivateKey
+}
+
+func newHolder(t *testing.T, o *authtest.Options, r *authtest.ResourceOptions) (*holder, *authtest.Resource) {
+	s := authtest.NewServer(t, o)
+	p := s.Protect(echo(), r)
+	return &holder{app: newApp(t, s, p), key: newKey(t)}, p
+}
+
+// proof makes a proof; changes are pairs of claims and values.
+func (h *holder) proof(method, target string, changes ...any) string {
+	claims := map[string]any{"jti": rand.Text(), "htm": method, "htu": target, "iat": time.Now().Unix()}
+	for i := 0; i < len(changes); i += 2 {
+		claims[changes[i].(string)] = changes[i+1]
+	}
+	return jws(h.t, h.key, map[string]any{"typ": "dpop+jwt", "jwk": jwkOf(h.t, h.key)}, claims)
+}
+
+// send sends a request with a proof and returns the answer.
+func (h *holder) send(target, authorization, proof, kind, body string) *http.Response {
+	h.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, target, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", kind)
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	if proof != "" {
+		r.Header.Set("DPoP", proof)
+	}
+	response, err := h.server.Client().Do(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// redeem sends a token request with a proof.
+func (h *holder) redeem(form url.Values, proof string) (*http.Response, map[string]any) {
+	h.t.Helper()
+	form.Set("client_id", h.id)
+	form.Set("resource", h.resource)
+	response := h.send(h.server.URL(authtest.TokenEndpoint), "", proof, "application/x-www-form-urlencoded", form.Encode())
+	_, answer := h.read(response, nil)
+	return response, answer
+}
+
+func (h *holder) codeForm(changes ...string) url.Values {
+	return url.Values{
+		"grant_type": {"authorization_code"}, "code": {h.approve(changes...).Get("code")},
+		"redirect_uri": {redirectURI}, "code_verifier": {verifier},
+	}
+}
+
+func base64Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+}
+
+func TestDPoP(t *testing.T) {
+	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPRequired}, &authtest.ResourceOptions{DPoPRequired: true})
+	token := h.server.URL(authtest.TokenEndpoint)
+	if got := h.call("").Header.Get("WWW-Authenticate"); !strings.HasPrefix(got, `DPoP algs="ES256`) {
+		t.Errorf("challenge %s", got)
+	}
+	form := h.codeForm()
+	h.want("invalid_dpop_proof")(h.exchange(form.Get("code"))) // the code is not used up
+	form = h.codeForm()
+	for _, changes := range [][]any{
+		{"htm", "GET"}, {"htu", p.URL}, {"iat", time.Now().Add(-time.Hour).Unix()}, {"iat", time.Now().Add(time.Hour).Unix()},
+		{"jti", ""}, {"content_digest", digest("")},
+	} {
+		if response, answer := h.redeem(form, h.proof("POST", token, changes...)); response.StatusCode != 400 || answer["error"] != "invalid_dpop_proof" {
+			t.Errorf("%v: %d %v", changes, response.StatusCode, answer)
+		}
+	}
+	_, answer := h.redeem(form, h.proof("POST", token))
+	access, _ := answer["access_token"].(string)
+	if answer["token_type"] != "DPoP" || h.server.Families()[0].KeyThumbprint == "" {
+		t.Fatalf("answer %v", answer)
+	}
+
+	const body = `{"a":1}`
+	right := []any{"ath", base64Hash(access), "content_digest", digest(body)}
+	used := h.proof("POST", p.URL, right...)
+	if response := h.send(p.URL, "DPoP "+access, used, "application/json", body); response.StatusCode != 200 {
+		t.Errorf("status %d", response.StatusCode)
+	}
+	other := &holder{app: h.app, key: newKey(t)}
+	for name, proof := range map[string]string{
+		"none": "", "used": used, "another key": other.proof("POST", p.URL, right...),
+		"no digest":     h.proof("POST", p.URL, "ath", base64Hash(access)),
+		"wrong digest":  h.proof("POST", p.URL, "ath", base64Hash(access), "content_digest", digest("other")),
+		"wrong hash":    h.proof("POST", p.URL, "ath", base64Hash("other"), "content_digest", digest(body)),
+		"other target":  h.proof("POST", token, right...),
+		"other method":  h.proof("GET", p.URL, right...),
+		"broken":        used[:len(used)-8],
+		"no jwt at all": "x",
+	} {
+		response := h.send(p.URL, "DPoP "+access, proof, "application/json", body)
+		if got := response.Header.Get("WWW-Authenticate"); response.StatusCode != 401 || !strings.Contains(got, `error="invalid_dpop_proof"`) {
+			t.Errorf("proof %s: %d %s", name, response.StatusCode, got)
+		}
+	}
+	if response := h.send(p.URL, "Bearer "+access, h.proof("POST", p.URL, right...), "application/json", body); response.StatusCode != 401 {
+		t.Errorf("as a bearer token: status %d", response.StatusCode)
+	}
+
+	refresh := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {answer["refresh_token"].(string)}}
+	if _, answer := h.redeem(refresh, other.proof("POST", token)); answer["error"] != "invalid_dpop_proof" {
+		t.Errorf("refreshed with another key: %v", answer)
+	}
+	if _, answer := h.redeem(refresh, h.proof("POST", token)); answer["token_type"] != "DPoP" {
+		t.Errorf("answer %v", answer)
+	}
+	bound := h.codeForm("dpop_jkt", "another-thumbprint")
+	if _, answer := h.redeem(bound, h.proof("POST", token)); answer["error"] != "invalid_dpop_proof" {
+		t.Errorf("answer %v", answer)
+	}
+}
+
+// The stream of older revisions is read with GET, without a body.
+func TestDPoPWithoutBody(t *testing.T) {
+	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported}, nil)
+	_, answer := h.redeem(h.codeForm(), h.proof("POST", h.server.URL(authtest.TokenEndpoint)))
+	access := answer["access_token"].(string)
+	r, err := http.NewRequest(http.MethodGet, p.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "DPoP "+access)
+	r.Header.Set("DPoP", h.proof("GET", p.URL, "ath", base64Hash(access)))
+	response, err := h.server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 {
+		t.Errorf("status %d", response.StatusCode)
+	}
+}
+
+func TestNonces(t *testing.T) {
+	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported, DPoPNonce: true}, &authtest.ResourceOptions{DPoPNonce: true})
+	token := h.server.URL(authtest.TokenEndpoint)
+	form := h.codeForm()
+	response, answer := h.redeem(form, h.proof("POST", token))
+	nonce := response.Header.Get("DPoP-Nonce")
+	if answer["error"] != "use_dpop_nonce" || nonce == "" {
+		t.Fatalf("answer %v, nonce %q", answer, nonce)
+	}
+	h.server.ChangeNonce()
+	response, answer = h.redeem(form, h.proof("POST", token, "nonce", nonce))
+	if answer["error"] != "use_dpop_nonce" {
+		t.Fatalf("answer %v", answer)
+	}
+	_, answer = h.redeem(form, h.proof("POST", token, "nonce", response.Header.Get("DPoP-Nonce")))
+	access, _ := answer["access_token"].(string)
+	call := func(nonce string) *http.Response {
+		changes := []any{"ath", base64Hash(access), "content_digest", digest("{}")}
+		if nonce != "" {
+			changes = append(changes, "nonce", nonce)
+		}
+		return h.send(p.URL, "DPoP "+access, h.proof("POST", p.URL, changes...), "application/json", "{}")
+	}
+	response = call("")
+	nonce = response.Header.Get("DPoP-Nonce")
+	if got := response.Header.Get("WWW-Authenticate"); response.StatusCode != 401 || !strings.Contains(got, "use_dpop_nonce") || nonce == "" {
+		t.Errorf("challenge %d %s", response.StatusCode, got)
+	}
+	if response := call(nonce); response.StatusCode != 200 {
+		t.Errorf("status %d", response.StatusCode)
+	}
+	p.ChangeNonce()
+	if response := call(nonce); response.StatusCode != 401 {
+		t.Errorf("status %d", response.StatusCode)
+	}
+}
+
+// Where DPoP is possible and not required, both kinds of tokens are good.
+func TestDPoPSupported(t *testing.T) {
+	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported}, nil)
+	if got := h.call("").Header.Values("WWW-Authenticate"); len(got) != 2 {
+		t.Errorf("challenges %q", got)
+	}
+	access, _ := h.login()
+	h.wantCall(access, 200)
+	_, about := h.get(p.MetadataURL())
+	if about["dpop_signing_alg_values_supported"] == nil || about["dpop_bound_access_tokens_required"] != nil {
+		t.Errorf("metadata %v", about)
+	}
+	_, metadata := h.get(h.server.URL(authtest.MetadataEndpoint))
+	if metadata["dpop_signing_alg_values_supported"] == nil {
+		t.Errorf("metadata %v", metadata)
+	}
+
+	required := h.server.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "in")
+	}), &authtest.ResourceOptions{DPoPRequired: true})
+	h.resource = required.URL
+	access, _ = h.login()
+	h.wantCall(access, 401)
+}

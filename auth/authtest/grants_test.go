@@ -1,0 +1,354 @@
+package authtest_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// jws signs claims, in a way that is not the kit's own.
+func jws(t *testing.T, key crypto.Signer, header, claims map[string]any) string {
+	t.Helper()
+	part := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return base64.RawURLEncoding.EncodeToString(data)
+	}
+	digest := func(text string) []byte {
+		sum := sha256.Sum256([]byte(text))
+		return sum[:]
+	}
+	switch key.(type) {
+	case *ecdsa.PrivateKey:
+		header["alg"] = "ES256"
+	case *rsa.PrivateKey:
+		header["alg"] = "RS256"
+	case ed25519.PrivateKey:
+		header["alg"] = "EdDSA"
+	}
+	signed := part(header) + "." + part(claims)
+	var signature []byte
+	var err error
+	switch key := key.(type) {
+	case *ecdsa.PrivateKey:
+		r, s, e := ecdsa.Sign(rand.Reader, key, digest(signed))
+		signature, err = append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...), e
+	case *rsa.PrivateKey:
+		signature, err = key.Sign(rand.Reader, digest(signed), crypto.SHA256)
+	case ed25519.PrivateKey:
+		signature, err = key.Sign(rand.Reader, []byte(signed), crypto.Hash(0))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// jwkOf returns the public JWK of a P-256 key.
+func jwkOf(t *testing.T, key *ecdsa.PrivateKey) map[string]any {
+	t.Helper()
+	point, err := key.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]any{
+		"kty": "EC", "crv": "P-256",
+		"x": base64.RawURLEncoding.EncodeToString(point[1:33]),
+		"y": base64.RawURLEncoding.EncodeToString(point[33:]),
+	}
+}
+
+func TestClientCredentials(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{Clients: []authtest.Client{
+		{ID: "basic:1", Secret: "s3cret/&:%"},
+		{ID: "post", Secret: "other", AuthMethod: "client_secret_post"},
+		{ID: "public"},
+		{ID: "narrow", Secret: "narrow", GrantTypes: []string{"authorization_code"}},
+	}})
+	r := s.Protect(echo(), nil)
+	a := &app{t: t, server: s, resource: r.URL}
+	form := url.Values{"grant_type": {"client_credentials"}, "resource": {r.URL}, "scope": {"read"}}
+	basic := func(id, secret string) (int, map[string]any) {
+		q, _ := http.NewRequest(http.MethodPost, s.URL(authtest.TokenEndpoint), strings.NewReader(form.Encode()))
+		q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		q.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
+		response, err := s.Client().Do(q)
+		return a.read(response, err)
+	}
+	status, answer := basic("basic:1", "s3cret/&:%")
+	if status != 200 || answer["refresh_token"] != nil || answer["scope"] != "read" {
+		t.Fatalf("answer %d %v", status, answer)
+	}
+	a.wantCall(answer["access_token"].(string), 200)
+	if status, answer := a.token("grant_type", "client_credentials", "client_id", "post", "client_secret", "other"); status != 200 {
+		t.Errorf("answer %d %v", status, answer)
+	}
+	a.want("invalid_client")(basic("basic:1", "wrong"))
+	a.want("invalid_client")(basic("post", "other"))
+	a.want("unauthorized_client")(basic("narrow", "narrow"))
+	a.want("invalid_client")(a.token("grant_type", "client_credentials", "client_id", "basic:1", "client_secret", "s3cret/&:%"))
+	a.want("invalid_client")(a.token("grant_type", "client_credentials", "client_id", "basic:1"))
+	a.want("invalid_client")(a.token("grant_type", "client_credentials", "client_id", "post", "client_secret", "wrong"))
+	a.want("unauthorized_client")(a.token("grant_type", "client_credentials", "client_id", "public"))
+	_, metadata := a.get(s.URL(authtest.MetadataEndpoint))
+	if grants := metadata["grant_types_supported"].([]any); grants[len(grants)-1] != "client_credentials" {
+		t.Errorf("grant types %v", grants)
+	}
+}
+
+func TestPrivateKeyJWT(t *testing.T) {
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, edKey, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ecKey := newKey(t)
+	s := authtest.NewServer(t, &authtest.Options{Clients: []authtest.Client{
+		{ID: "robot", Keys: []crypto.PublicKey{&ecKey.PublicKey, &rsaKey.PublicKey, edKey.Public()}},
+	}})
+	a := &app{t: t, server: s, resource: s.Protect(echo(), nil).URL}
+	now := time.Now()
+	claims := func(changes ...any) map[string]any {
+		c := map[string]any{
+			"iss": "robot", "sub": "robot", "aud": s.Issuer, "jti": rand.Text(),
+			"iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
+		}
+		for i := 0; i < len(changes); i += 2 {
+			c[changes[i].(string)] = changes[i+1]
+		}
+		return c
+	}
+	send := func(assertion string, more ...string) (int, map[string]any) {
+		return a.token(append([]string{
+			"grant_type", "client_credentials", "client_id", "", "client_assertion", assertion,
+			"client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+		}, more...)...)
+	}
+	for _, key := range []crypto.Signer{ecKey, rsaKey, edKey} {
+		if status, answer := send(jws(t, key, map[string]any{}, claims())); status != 200 {
+			t.Errorf("%T: answer %d %v", key, status, answer)
+		}
+	}
+	if status, answer := send(jws(t, ecKey, map[string]any{}, claims("aud", []string{s.URL(authtest.TokenEndpoint)})), "client_id", "robot"); status != 200 {
+		t.Errorf("answer %d %v", status, answer)
+	}
+	for _, c := range []map[string]any{
+		claims("iss", "other"), claims("sub", "other"), claims("aud", "https://other.example"), claims("jti", ""),
+		claims("exp", now.Add(-time.Minute).Unix()), claims("exp", 0), claims("iat", now.Add(time.Hour).Unix()),
+	} {
+		status, answer := send(jws(t, ecKey, map[string]any{}, c))
+		if answer["error"] != "invalid_client" || status != 401 {
+			t.Errorf("%v: answer %d %v", c, status, answer)
+		}
+	}
+	a.want("invalid_client")(send(jws(t, newKey(t), map[string]any{}, claims())))
+	a.want("invalid_client")(send("a.b.c"))
+	a.want("invalid_client")(send(jws(t, ecKey, map[string]any{}, claims()), "client_id", "other"))
+	a.want("invalid_client")(send(jws(t, ecKey, map[string]any{}, claims()), "client_assertion_type", "other"))
+	again := jws(t, ecKey, map[string]any{}, claims())
+	send(again)
+	a.want("invalid_client")(send(again))
+}
+
+func TestWorkload(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{Assertion: func(assertion string) (string, error) {
+		if assertion != "good" {
+			return "", errors.New("nobody vouches for that")
+		}
+		return "workload-7", nil
+	}})
+	a := &app{t: t, server: s, resource: s.Protect(echo(), nil).URL}
+	const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+	status, answer := a.token("grant_type", grantType, "client_id", "", "assertion", "good")
+	if status != 200 || answer["refresh_token"] != nil || s.Families()[0].User != "workload-7" {
+		t.Fatalf("answer %d %v", status, answer)
+	}
+	a.wantCall(answer["access_token"].(string), 200)
+	a.want("invalid_grant")(a.token("grant_type", grantType, "client_id", "", "assertion", "bad"))
+	a.want("invalid_client")(a.token("grant_type", grantType, "client_id", "unknown", "assertion", "good"))
+	a.want("invalid_client")(a.token("grant_type", "refresh_token", "client_id", ""))
+
+	none := authtest.NewServer(t, nil)
+	a.server = none
+	a.want("unsupported_grant_type")(a.token("grant_type", grantType, "client_id", "", "assertion", "good"))
+}
+
+func TestEnterpriseManaged(t *testing.T) {
+	idp := authtest.NewServer(t, &authtest.Options{
+		TokenExchange: true,
+		Clients:       []authtest.Client{{ID: "app-at-idp", Secret: "one", AuthMethod: "client_secret_post"}},
+		ClientAt:      func(string, string) string { return "app-at-server" },
+	})
+	s := authtest.NewServer(t, &authtest.Options{
+		IdP:     idp,
+		Clients: []authtest.Client{{ID: "app-at-server", Secret: "two", AuthMethod: "client_secret_post"}, {ID: "public"}},
+	})
+	r := s.Protect(echo(), nil)
+	atIdP := &app{t: t, server: idp, id: "app-at-idp", resource: r.URL}
+	exchange := func(changes ...string) (int, map[string]any) {
+		return atIdP.token(append([]string{
+			"grant_type", "urn:ietf:params:oauth:grant-type:token-exchange", "client_secret", "one",
+			"requested_token_type", "urn:ietf:params:oauth:token-type:id-jag",
+			"subject_token_type", "urn:ietf:params:oauth:token-type:id_token",
+			"subject_token", idp.IDToken("app-at-idp", "alice"), "audience", s.Issuer, "scope", "read",
+		}, changes...)...)
+	}
+	jag := func() string {
+		t.Helper()
+		status, answer := exchange()
+		if status != 200 || answer["token_type"] != "N_A" || answer["issued_token_type"] != "urn:ietf:params:oauth:token-type:id-jag" {
+			t.Fatalf("answer %d %v", status, answer)
+		}
+		return answer["access_token"].(string)
+	}
+	atIdP.want("invalid_request")(exchange("audience", ""))
+	atIdP.want("invalid_request")(exchange("resource", ""))
+	atIdP.want("invalid_request")(exchange("requested_token_type", "other"))
+	atIdP.want("invalid_grant")(exchange("subject_token", idp.IDToken("another", "alice")))
+	atIdP.want("invalid_grant")(exchange("subject_token", s.IDToken("app-at-idp", "alice")))
+	atIdP.want("invalid_grant")(exchange("subject_token", jag()))
+	atIdP.want("invalid_client")(exchange("client_secret", "wrong"))
+
+	a := &app{t: t, server: s, id: "app-at-server", resource: r.URL}
+	send := func(assertion string, changes ...string) (int, map[string]any) {
+		return a.token(append([]string{
+			"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer", "client_secret", "two", "assertion", assertion,
+		}, changes...)...)
+	}
+	used := jag()
+	status, answer := send(used)
+	if status != 200 || answer["scope"] != "read" || answer["refresh_token"] != nil {
+		t.Fatalf("answer %d %v", status, answer)
+	}
+	a.wantCall(answer["access_token"].(string), 200)
+	if f := s.Families()[0]; f.User != "alice" || f.Resource != r.URL {
+		t.Errorf("family %+v", f)
+	}
+	a.want("invalid_grant")(send(used))
+	a.want("invalid_grant")(send(idp.IDToken("app-at-server", "alice")))
+	a.want("invalid_target")(send(jag(), "resource", "https://other.example"))
+	a.want("invalid_client")(send(jag(), "client_id", "", "client_secret", ""))
+	a.want("invalid_grant")(send(jag(), "client_id", "public", "client_secret", ""))
+	_, wrong := exchange("audience", "https://other.example")
+	a.want("invalid_grant")(send(wrong["access_token"].(string)))
+}
+
+func TestDevice(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{
+		Device:  &authtest.DeviceOptions{Interval: time.Nanosecond},
+		Clients: []authtest.Client{{ID: "tv"}, {ID: "other"}},
+	})
+	a := &app{t: t, server: s, id: "tv", resource: s.Protect(echo(), nil).URL}
+	begin := func() (device, user string) {
+		t.Helper()
+		status, answer := a.post(authtest.DeviceEndpoint, url.Values{"client_id": {"tv"}, "resource": {a.resource}, "scope": {"read"}})
+		if status != 200 || answer["verification_uri"] != s.URL(authtest.VerificationPage) {
+			t.Fatalf("answer %d %v", status, answer)
+		}
+		return answer["device_code"].(string), answer["user_code"].(string)
+	}
+	poll := func(code string, changes ...string) (int, map[string]any) {
+		return a.token(append([]string{"grant_type", "urn:ietf:params:oauth:grant-type:device_code", "device_code", code}, changes...)...)
+	}
+	code, user := begin()
+	a.want("authorization_pending")(poll(code))
+	if err := s.ApproveDevice(user); err != nil {
+		t.Fatal(err)
+	}
+	if s.ApproveDevice(user) == nil || s.ApproveDevice("XXXX-XXXX") == nil {
+		t.Error("codes are good twice")
+	}
+	a.want("invalid_grant")(poll(code, "client_id", "other"))
+	a.want("invalid_target")(poll(code, "resource", "https://other.example"))
+	status, answer := poll(code)
+	if status != 200 || answer["refresh_token"] == nil {
+		t.Fatalf("answer %d %v", status, answer)
+	}
+	a.wantCall(answer["access_token"].(string), 200)
+	a.want("invalid_grant")(poll(code))
+
+	code, user = begin()
+	if err := s.DenyDevice(user); err != nil {
+		t.Fatal(err)
+	}
+	a.want("access_denied")(poll(code))
+}
+
+func TestDeviceTimes(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{
+		Device:  &authtest.DeviceOptions{Interval: time.Hour, Lifetime: 24 * time.Hour, NoCompleteURL: true},
+		Clients: []authtest.Client{{ID: "tv"}},
+	})
+	a := &app{t: t, server: s, id: "tv", resource: "https://mcp.example/mcp"}
+	form := url.Values{"client_id": {"tv"}, "resource": {a.resource}}
+	_, answer := a.post(authtest.DeviceEndpoint, form)
+	if answer["interval"] != 3600.0 || answer["verification_uri_complete"] != nil {
+		t.Errorf("answer %v", answer)
+	}
+	poll := []string{"grant_type", "urn:ietf:params:oauth:grant-type:device_code", "device_code", answer["device_code"].(string)}
+	a.want("authorization_pending")(a.token(poll...))
+	a.want("slow_down")(a.token(poll...))
+
+	short := authtest.NewServer(t, &authtest.Options{
+		Device: &authtest.DeviceOptions{Lifetime: time.Nanosecond}, Clients: []authtest.Client{{ID: "tv"}},
+	})
+	a.server = short
+	_, answer = a.post(authtest.DeviceEndpoint, form)
+	poll[3] = answer["device_code"].(string)
+	a.want("expired_token")(a.token(poll...))
+	if err := short.ApproveDevice(answer["user_code"].(string)); err == nil {
+		t.Error("approved too late")
+	}
+}
+
+func TestIDTokenOfLogin(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	callback, err := s.ApproveAs(context.Background(), "alice", s.URL(authtest.AuthorizationEndpoint)+"?"+a.query("scope", "openid").Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(callback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, answer := a.exchange(u.Query().Get("code"))
+	parts := strings.Split(answer["id_token"].(string), ".")
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || !strings.Contains(string(claims), `"sub":"alice"`) || !strings.Contains(string(claims), a.id) {
+		t.Errorf("claims %s, %v", claims, err)
+	}
+	_, keys := a.get(s.URL(authtest.KeysEndpoint))
+	if len(keys["keys"].([]any)) != 1 {
+		t.Errorf("keys %v", keys)
+	}
+}
