@@ -24,7 +24,6 @@ type app struct {
 	t        *testing.T
 	server   *authtest.Server
 	id       string
-	secret   string
 	resource string
 }
 

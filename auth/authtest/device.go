@@ -91,7 +91,7 @@ func (s *Server) exchangeDevice(c *client, form url.Values, thumb string) (map[s
 		return nil, refusef("invalid_grant", "the device code is not known, or was used")
 	case time.Now().After(d.expires):
 		return nil, refusef("expired_token", "the user did not come in time")
-	case d.grant.resource != form.Get("resource"):
+	case !s.fits(d.grant.resource, form):
 		return nil, refusef("invalid_target", "resource differs from that of the device authorization request")
 	}
 	since := time.Since(d.polled)

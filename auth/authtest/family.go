@@ -2,6 +2,7 @@ package authtest
 
 import (
 	"crypto/rand"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func (s *Server) issue(f *family, scopes []string) map[string]any {
 	answer := map[string]any{
 		"access_token": f.newest,
 		"token_type":   "Bearer",
-		"expires_in":   int(s.options.TokenLifetime.Seconds()),
+		"expires_in":   int(math.Ceil(s.options.TokenLifetime.Seconds())),
 	}
 	if f.thumb != "" {
 		answer["token_type"] = "DPoP"

@@ -68,7 +68,8 @@ type Options struct {
 	// GrantScopes returns what the user grants of what was asked for. Default:
 	// all of it.
 	GrantScopes func(user string, asked []string) []string
-	// TokenLifetime is how long access tokens last. Default: an hour.
+	// TokenLifetime is how long access tokens last. Default: an hour. Answers
+	// tell it in seconds, rounded up.
 	TokenLifetime time.Duration
 	// Refresh says how refresh tokens are issued.
 	Refresh Refresh

@@ -47,9 +47,9 @@ type records struct {
 
 // add records a request and returns its number.
 func (l *records) add(e Endpoint, r *http.Request, body []byte) int {
-	q := Request{Endpoint: e, Method: r.Method, Path: r.URL.Path, Body: string(body)}
+	q := Request{Endpoint: e, Method: r.Method, Path: r.URL.Path}
 	if !l.off {
-		q.Query, q.Header = r.URL.Query(), r.Header.Clone()
+		q.Query, q.Header, q.Body = r.URL.Query(), r.Header.Clone(), string(body)
 		if strings.HasPrefix(r.Header.Get("Content-Type"), formType) {
 			q.Form, _ = url.ParseQuery(q.Body) // what can be read of it
 		}

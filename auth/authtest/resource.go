@@ -103,7 +103,7 @@ func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 	if o.SameOrigin {
 		r.origin = s.origin
 	} else {
-		r.http = listen(r, s.options.TLS)
+		r.http = listen(r.serve, s.options.TLS)
 		r.origin = r.http.URL
 	}
 	r.URL = r.origin + r.options.Path
@@ -164,8 +164,8 @@ func (p *Resource) Await(ctx context.Context, e Endpoint, n int) error {
 // does.
 func (p *Resource) Fail(e Endpoint, n int, f Fault) { p.faults.set(e, n, f) }
 
-// ServeHTTP answers a request to the resource's origin.
-func (p *Resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve answers a request to the resource's origin.
+func (p *Resource) serve(w http.ResponseWriter, r *http.Request) {
 	e := NoEndpoint
 	switch r.URL.Path {
 	case p.options.Path:

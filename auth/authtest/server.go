@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -40,8 +41,8 @@ type Server struct {
 	nonces  nonces
 	key     *ecdsa.PrivateKey // signs what the server says of others
 
-	mu        sync.Mutex              // guards the following
-	mounted   map[string]http.Handler // resources at this origin, by path
+	mu        sync.Mutex           // guards the following
+	mounted   map[string]*Resource // at this origin, by path
 	resources []*Resource
 	clients   map[string]*client
 	codes     map[string]*code
@@ -76,7 +77,7 @@ func New(o *Options) (*Server, error) {
 	s := &Server{
 		options: *o,
 		closed:  make(chan struct{}),
-		mounted: map[string]http.Handler{},
+		mounted: map[string]*Resource{},
 		clients: map[string]*client{},
 		codes:   map[string]*code{},
 		devices: map[string]*device{},
@@ -115,16 +116,15 @@ func New(o *Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.http = listen(s, o.TLS)
+	s.http = listen(s.serve, o.TLS)
 	s.origin = s.http.URL
 	s.Issuer = s.origin + o.Path
 	return s, nil
 }
 
-func newID() string { return rand.Text() }
-
-func listen(h http.Handler, secure bool) *httptest.Server {
+func listen(h http.HandlerFunc, secure bool) *httptest.Server {
 	l := httptest.NewUnstartedServer(h)
+	l.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse us are no news
 	if secure {
 		l.StartTLS()
 	} else {
@@ -225,13 +225,13 @@ func (s *Server) endpoint(path string) Endpoint {
 	return NoEndpoint
 }
 
-// ServeHTTP answers a request to the server's address.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve answers a request to the server's origin.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	resource := s.mounted[r.URL.Path]
 	s.mu.Unlock()
 	if resource != nil {
-		resource.ServeHTTP(w, r)
+		resource.serve(w, r)
 		return
 	}
 	e := s.endpoint(r.URL.Path)

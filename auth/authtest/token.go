@@ -114,16 +114,26 @@ func (s *Server) exchangeCode(c *client, form url.Values, thumb string) (map[str
 		return nil, refusef("invalid_grant", "the code has expired")
 	case held.redirectURI != form.Get("redirect_uri"):
 		return nil, refusef("invalid_grant", "redirect_uri differs from that of the authorization request")
-	case held.grant.resource != form.Get("resource"):
+	case !s.fits(held.grant.resource, form):
 		return nil, refusef("invalid_target", "resource differs from that of the authorization request")
 	case held.challenge != hash(form.Get("code_verifier")):
 		return nil, refusef("invalid_grant", "code_verifier does not fit the code_challenge")
 	case held.grant.thumb != "" && held.grant.thumb != thumb:
 		return nil, refusef(codeProof, "the code is bound to another key")
 	}
+	if held.grant.resource == "" {
+		held.grant.resource = form.Get("resource")
+	}
 	held.grant.thumb, held.grant.final = thumb, c.mayUse(grantRefresh) != nil
 	held.family = s.newFamily(held.grant)
 	return s.issue(held.family, held.grant.scopes), nil
+}
+
+// fits reports whether the resource of a token request is that which was granted.
+// Without ResourceRequired either may be missing.
+func (s *Server) fits(granted string, form url.Values) bool {
+	asked := form.Get("resource")
+	return asked == granted || s.options.Resource != ResourceRequired && (asked == "" || granted == "")
 }
 
 func (s *Server) exchangeRefresh(c *client, form url.Values, thumb string) (map[string]any, error) {
@@ -139,7 +149,7 @@ func (s *Server) exchangeRefresh(c *client, form url.Values, thumb string) (map[
 		return nil, refusef("invalid_grant", "the refresh token was revoked")
 	}
 	f := held.family
-	if resource := form.Get("resource"); f.resource != resource {
+	if !s.fits(f.resource, form) {
 		return nil, refusef("invalid_target", "resource differs from that of the login")
 	}
 	if f.thumb != thumb {

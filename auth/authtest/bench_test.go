@@ -1,0 +1,56 @@
+package authtest_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// What a refresh costs the server and a plain client together, on as many logins
+// as there are processors.
+func BenchmarkRefresh(b *testing.B) {
+	s, err := authtest.New(&authtest.Options{
+		NoRecord: true,
+		Resource: authtest.ResourceOptional,
+		Refresh:  authtest.RefreshKept,
+		Clients:  []authtest.Client{{ID: "robot", RedirectURIs: []string{redirectURI}}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	a := &app{server: s, id: "robot"}
+	callback, err := s.Approve(b.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode())
+	if err != nil {
+		b.Fatal(err)
+	}
+	u, err := url.Parse(callback)
+	if err != nil {
+		b.Fatal(err)
+	}
+	post := func(form url.Values) {
+		response, err := s.Client().PostForm(s.URL(authtest.TokenEndpoint), form)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			b.Errorf("status %d", response.StatusCode)
+		}
+	}
+	post(url.Values{
+		"grant_type": {"authorization_code"}, "code": {u.Query().Get("code")}, "redirect_uri": {redirectURI},
+		"code_verifier": {verifier}, "client_id": {"robot"},
+	})
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.Families()[0].Refresh}, "client_id": {"robot"}}
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			post(form)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package authtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+func TestRegistration(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := &app{t: t, server: s}
+	status, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"application_type":"native","client_name":"x"}`)
+	if status != 201 || answer["token_endpoint_auth_method"] != "client_secret_basic" || answer["client_secret"] == nil ||
+		answer["client_secret_expires_at"] != 0.0 || answer["application_type"] != "native" {
+		t.Errorf("answer %d %v", status, answer)
+	}
+	for document, code := range map[string]string{
+		`{}`:                               "invalid_redirect_uri",
+		`{"redirect_uris":["relative"]}`:   "invalid_redirect_uri",
+		`{"redirect_uris":["http://x#"]}`:  "",
+		`{"redirect_uris":["http://x#y"]}`: "invalid_redirect_uri",
+		`{"redirect_uris":"http://x"}`:     "invalid_client_metadata",
+		`[]`:                               "invalid_client_metadata",
+		`{"redirect_uris":["http://x"],"token_endpoint_auth_method":"magic"}`:           "invalid_client_metadata",
+		`{"redirect_uris":["http://x"],"token_endpoint_auth_method":"private_key_jwt"}`: "invalid_client_metadata",
+	} {
+		status, answer := a.register(document)
+		if code != "" && (status != 400 || answer["error"] != code) || code == "" && status != 201 {
+			t.Errorf("%s: answer %d %v", document, status, answer)
+		}
+	}
+	if got := s.Requests()[0].Body; got == "" || s.Count(authtest.RegistrationEndpoint) != 9 {
+		t.Errorf("recorded %q, %d registrations", got, s.Count(authtest.RegistrationEndpoint))
+	}
+	none := authtest.NewServer(t, &authtest.Options{NoRegistration: true})
+	a.server = none
+	_, metadata := a.get(none.URL(authtest.MetadataEndpoint))
+	if status, _ := a.register(`{}`); status != 404 || metadata["registration_endpoint"] != nil {
+		t.Errorf("status %d, metadata %v", status, metadata)
+	}
+}
+
+// A server may register a client otherwise than it asks for, and for a time.
+func TestRegistrationOverruled(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{ClientAuth: "client_secret_post", SecretLifetime: time.Nanosecond})
+	a := newApp(t, s, s.Protect(echo(), nil))
+	_, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"none"}`)
+	secret, _ := answer["client_secret"].(string)
+	if answer["token_endpoint_auth_method"] != "client_secret_post" || secret == "" || answer["client_secret_expires_at"] == 0.0 {
+		t.Fatalf("answer %v", answer)
+	}
+	a.id = answer["client_id"].(string)
+	a.want("invalid_client")(a.exchange(a.approve().Get("code"), "client_secret", secret))
+}
+
+// A client that did not register for refresh tokens gets none.
+func TestRegistrationWithoutRefresh(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	_, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"none"}`)
+	a.id = answer["client_id"].(string)
+	if _, refresh := a.login(); refresh != "" {
+		t.Error("there is a refresh token")
+	}
+	a.want("unauthorized_client")(a.refresh("x"))
+}
+
+func TestMetadataDocument(t *testing.T) {
+	const id = "https://app.example/client.json"
+	documents := map[string]string{
+		id:                                `{"client_id":"` + id + `","client_name":"App","redirect_uris":["` + redirectURI + `"]}`,
+		"https://app.example/other.json":  `{"client_id":"` + id + `","client_name":"App","redirect_uris":["` + redirectURI + `"]}`,
+		"https://app.example/secret.json": `{"client_id":"https://app.example/secret.json","client_name":"App","redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"client_secret_basic"}`,
+		"https://app.example/broken.json": `{`,
+		"https://app.example/":            `{"client_id":"https://app.example/","client_name":"App","redirect_uris":["` + redirectURI + `"]}`,
+		"http://app.example/client.json":  `{"client_id":"http://app.example/client.json","client_name":"App","redirect_uris":["` + redirectURI + `"]}`,
+	}
+	s := authtest.NewServer(t, &authtest.Options{Documents: func(_ context.Context, clientID string) ([]byte, error) {
+		if document, ok := documents[clientID]; ok {
+			return []byte(document), nil
+		}
+		return nil, errors.New("there is no such document")
+	}})
+	a := newApp(t, s, s.Protect(echo(), nil))
+	_, metadata := a.get(s.URL(authtest.MetadataEndpoint))
+	if metadata["client_id_metadata_document_supported"] != true {
+		t.Errorf("metadata %v", metadata)
+	}
+	for _, wrong := range []string{
+		"https://app.example/other.json", "https://app.example/secret.json", "https://app.example/broken.json",
+		"https://app.example/", "http://app.example/client.json", "https://app.example/none.json",
+	} {
+		a.id = wrong
+		if callback, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()); err == nil {
+			t.Errorf("%s: sent to %s", wrong, callback)
+		}
+	}
+	a.id = id
+	access, refresh := a.login()
+	a.wantCall(access, 200)
+	if refresh == "" {
+		t.Error("there is no refresh token")
+	}
+	s.Purge() // knows the document still
+	if status, answer := a.refresh(refresh); status != 200 {
+		t.Errorf("answer %d %v", status, answer)
+	}
+}
+
+// The document is fetched, and its key signs.
+func TestMetadataDocumentFetched(t *testing.T) {
+	key := newKey(t)
+	var id string
+	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/client.json" {
+			http.NotFound(w, r)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"client_id": id, "client_name": "App", "redirect_uris": []string{redirectURI},
+			"token_endpoint_auth_method": "private_key_jwt", "jwks": map[string]any{"keys": []any{jwkOf(t, key)}},
+		})
+	}))
+	defer site.Close()
+	id = site.URL + "/client.json"
+	s := authtest.NewServer(t, &authtest.Options{Documents: authtest.FetchDocuments(site.Client())})
+	a := newApp(t, s, s.Protect(echo(), nil))
+	a.id = id
+	assertion := jws(t, key, map[string]any{}, map[string]any{
+		"iss": id, "sub": id, "aud": s.Issuer, "jti": "1", "exp": time.Now().Add(time.Minute).Unix(),
+	})
+	status, answer := a.exchange(a.approve().Get("code"), "client_assertion", assertion,
+		"client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+	if status != 200 {
+		t.Errorf("answer %d %v", status, answer)
+	}
+	a.id = site.URL + "/none.json"
+	if _, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()); err == nil {
+		t.Error("a document was made up")
+	}
+}
+
+func TestLoopbackPort(t *testing.T) {
+	for _, any := range []bool{false, true} {
+		s := authtest.NewServer(t, &authtest.Options{AnyLoopbackPort: any})
+		a := newApp(t, s, s.Protect(echo(), nil))
+		for uri, right := range map[string]bool{
+			"http://127.0.0.1:1/callback":    any,
+			"http://127.0.0.1:1/other":       false,
+			"http://localhost:9999/callback": false,
+			"http://192.0.2.1:9999/callback": false,
+		} {
+			_, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query("redirect_uri", uri).Encode())
+			if (err == nil) != right {
+				t.Errorf("any %v: %s: %v", any, uri, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package authtest_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// A program without a human, and what it may do.
+func ExampleNewServer() {
+	t := &testing.T{} // your test has its own
+	server := authtest.NewServer(t, &authtest.Options{
+		Clients: []authtest.Client{{ID: "robot", Secret: "secret", AuthMethod: "client_secret_post"}},
+	})
+	defer server.Close()
+	resource := server.NewMCP(nil)
+
+	response, err := server.Client().PostForm(server.URL(authtest.TokenEndpoint), url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {"robot"}, "client_secret": {"secret"}, "resource": {resource.URL},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Status, server.Granted("client_credentials"), server.Families()[0].User)
+	// Output:
+	// 200 OK 1 robot
+}
+
+// The user agrees, and the browser is sent back.
+func ExampleServer_Approve() {
+	server, err := authtest.New(&authtest.Options{
+		Clients: []authtest.Client{{ID: "app", RedirectURIs: []string{"http://127.0.0.1/callback"}}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	login := server.URL(authtest.AuthorizationEndpoint) + "?" + url.Values{
+		"response_type": {"code"}, "client_id": {"app"}, "redirect_uri": {"http://127.0.0.1/callback"},
+		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"},
+		"resource": {"https://mcp.example.com/mcp"}, "state": {"af0ifjsldkj"},
+	}.Encode()
+	callback, err := server.Approve(context.Background(), login)
+	fmt.Println(err, strings.HasPrefix(callback, "http://127.0.0.1/callback?code="))
+	callback, err = server.Deny(context.Background(), login)
+	fmt.Println(err, strings.Contains(callback, "error=access_denied"))
+	// Output:
+	// <nil> true
+	// <nil> true
+}
+
+// A handler of one's own, and a tool that needs more rights than others.
+func ExampleServer_Protect() {
+	server, err := authtest.New(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "hello,", r.Header.Get("Authtest-User"))
+	})
+	resource := server.Protect(handler, &authtest.ResourceOptions{
+		ChallengeScopes: []string{"files:read"},
+		Require:         authtest.ToolScopes(map[string][]string{"delete": {"files:write"}}),
+	})
+	response, err := server.Client().Get(resource.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Status)
+	// Output:
+	// 401 Unauthorized
+}
+
+// The answer to a refresh is lost, after the refresh token was used up.
+func ExampleServer_Fail() {
+	server, err := authtest.New(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	server.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Cut: true})
+	_, err = server.Client().PostForm(server.URL(authtest.TokenEndpoint), url.Values{"grant_type": {"refresh_token"}})
+	fmt.Println(err != nil)
+	// Output:
+	// true
+}

@@ -1,0 +1,207 @@
+package authtest_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+func TestFail(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	p := s.Protect(echo(), nil)
+	a := newApp(t, s, p)
+	access, refresh := a.login()
+
+	s.Fail(authtest.TokenEndpoint, 2, authtest.Fault{Status: 503, Code: "temporarily_unavailable", RetryAfter: 7 * time.Second})
+	for range 2 {
+		response, err := s.Client().PostForm(s.URL(authtest.TokenEndpoint), url.Values{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, answer := a.read(response, nil); status != 503 || answer["error"] != "temporarily_unavailable" || response.Header.Get("Retry-After") != "7" {
+			t.Errorf("answer %d %v", status, answer)
+		}
+	}
+	if status, answer := a.refresh(refresh); status != 200 {
+		t.Errorf("answer %d %v", status, answer)
+	}
+
+	s.Fail(authtest.MetadataEndpoint, -1, authtest.Fault{Status: 200, Body: `{"issuer":"https://other.example"}`})
+	for range 3 {
+		if _, answer := a.get(s.URL(authtest.MetadataEndpoint)); answer["issuer"] != "https://other.example" {
+			t.Errorf("metadata %v", answer)
+		}
+	}
+	s.Fail(authtest.MetadataEndpoint, 0, authtest.Fault{})
+	if _, answer := a.get(s.URL(authtest.MetadataEndpoint)); answer["issuer"] != s.Issuer {
+		t.Errorf("metadata %v", answer)
+	}
+
+	p.Fail(authtest.ResourceEndpoint, 1, authtest.Fault{Status: 500})
+	a.wantCall(access, 500)
+	a.wantCall(access, 200)
+}
+
+// An answer that is lost after the tokens were issued, which is where sessions
+// die.
+func TestCutAfterCommit(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	_, refresh := a.login()
+	lost := func(f authtest.Fault) {
+		t.Helper()
+		s.Fail(authtest.TokenEndpoint, 1, f)
+		response, err := s.Client().PostForm(s.URL(authtest.TokenEndpoint), url.Values{
+			"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {a.id}, "resource": {a.resource},
+		})
+		if err == nil {
+			response.Body.Close()
+			t.Errorf("status %d, want no answer", response.StatusCode)
+		}
+	}
+	lost(authtest.Fault{Cut: true})
+	if f, _ := s.Family(refresh); f.Refreshes != 0 {
+		t.Errorf("family %+v", f)
+	}
+	lost(authtest.Fault{Commit: true, Cut: true})
+	if f, _ := s.Family(refresh); f.Refreshes != 1 || f.Refresh == refresh {
+		t.Errorf("family %+v", f)
+	}
+	if requests := s.Requests(); requests[len(requests)-1].Status != 0 {
+		t.Errorf("request %+v", requests[len(requests)-1])
+	}
+	a.want("invalid_grant")(a.refresh(refresh))
+	if s.Revoked() != 1 {
+		t.Errorf("%d revoked", s.Revoked())
+	}
+}
+
+func TestWait(t *testing.T) {
+	s := authtest.NewServer(t, nil)
+	a := newApp(t, s, s.Protect(echo(), nil))
+	_, refresh := a.login()
+	gate := make(chan struct{})
+	s.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: gate})
+	answered := make(chan map[string]any)
+	before := s.Count(authtest.TokenEndpoint)
+	go func() {
+		_, answer := a.refresh(refresh)
+		answered <- answer
+	}()
+	if err := s.Await(t.Context(), authtest.TokenEndpoint, before+1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case answer := <-answered:
+		t.Errorf("answered %v at once", answer)
+	default:
+	}
+	close(gate)
+	if answer := <-answered; answer["access_token"] == nil {
+		t.Errorf("answer %v", answer)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Await(ctx, authtest.TokenEndpoint, 1000); err == nil {
+		t.Error("awaited what has not come")
+	}
+}
+
+// Close does not wait for a request that nobody releases.
+func TestCloseWhileWaiting(t *testing.T) {
+	s, err := authtest.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Protect(echo(), nil)
+	s.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Wait: make(chan struct{})})
+	p.Fail(authtest.ResourceEndpoint, 1, authtest.Fault{Wait: make(chan struct{})})
+	done := make(chan error, 2)
+	for _, address := range []string{s.URL(authtest.TokenEndpoint), p.URL} {
+		go func() {
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			response, err := client.PostForm(address, nil)
+			if err == nil {
+				response.Body.Close()
+			}
+			done <- err
+		}()
+	}
+	if err := s.Await(t.Context(), authtest.TokenEndpoint, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Await(t.Context(), authtest.ResourceEndpoint, 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s.Close()
+	<-done
+	<-done
+}
+
+func TestTamper(t *testing.T) {
+	var seen string
+	s := authtest.NewServer(t, &authtest.Options{
+		Tamper: func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, "/token") {
+				return false
+			}
+			if err := r.ParseForm(); err == nil {
+				seen = r.PostForm.Get("grant_type")
+			}
+			if seen == "tampered" {
+				w.WriteHeader(http.StatusTeapot)
+				return true
+			}
+			return false
+		},
+		Answer: func(_ *http.Request, answer map[string]any) {
+			delete(answer, "scope")
+			answer["expires_in"] = "60"
+		},
+		Metadata: func(document map[string]any) { delete(document, "code_challenge_methods_supported") },
+	})
+	p := s.Protect(echo(), &authtest.ResourceOptions{
+		Metadata: func(document map[string]any) { document["resource"] = "https://other.example" },
+		Tamper: func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Header.Get("Authorization") != "Bearer tampered" {
+				return false
+			}
+			w.WriteHeader(http.StatusTeapot)
+			return true
+		},
+	})
+	a := newApp(t, s, p)
+	if status, _ := a.token("grant_type", "tampered"); status != http.StatusTeapot {
+		t.Errorf("status %d", status)
+	}
+	status, answer := a.exchange(a.approve().Get("code"))
+	if status != 200 || answer["expires_in"] != "60" || answer["scope"] != nil || seen != "authorization_code" {
+		t.Errorf("answer %d %v", status, answer)
+	}
+	a.wantCall("tampered", http.StatusTeapot)
+	a.wantCall(answer["access_token"].(string), 200)
+	if _, metadata := a.get(s.URL(authtest.MetadataEndpoint)); metadata["code_challenge_methods_supported"] != nil {
+		t.Errorf("metadata %v", metadata)
+	}
+	if _, about := a.get(p.MetadataURL()); about["resource"] != "https://other.example" {
+		t.Errorf("metadata %v", about)
+	}
+}
+
+func TestOptionsWrong(t *testing.T) {
+	for _, o := range []*authtest.Options{
+		{Path: "tenant"}, {Path: "/tenant/"}, {Clients: []authtest.Client{{Secret: "x"}}},
+		{Clients: []authtest.Client{{ID: "x"}, {ID: "x"}}},
+	} {
+		if s, err := authtest.New(o); err == nil {
+			s.Close()
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}

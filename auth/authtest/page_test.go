@@ -1,0 +1,92 @@
+package authtest_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// visit sends a form as a browser and returns the page, or where it is sent.
+func visit(t *testing.T, s *authtest.Server, address string, form url.Values) (page, location string) {
+	t.Helper()
+	browser := *s.Client()
+	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	var response *http.Response
+	var err error
+	if form == nil {
+		response, err = browser.Get(address)
+	} else {
+		response, err = browser.PostForm(address, form)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), response.Header.Get("Location")
+}
+
+func TestLoginPage(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{LoginPage: true, Users: map[string]string{"alice": "wonder"}})
+	a := newApp(t, s, s.Protect(echo(), nil))
+	address := s.URL(authtest.AuthorizationEndpoint) + "?" + a.query("scope", `read <script>`).Encode()
+	page, location := visit(t, s, address, nil)
+	if location != "" || !strings.Contains(page, `name="password"`) || strings.Contains(page, "<script>") {
+		t.Errorf("page %s", page)
+	}
+	for _, wrong := range []url.Values{
+		{"user": {"alice"}, "password": {"wrong"}}, {"user": {"bob"}, "password": {""}}, {},
+	} {
+		if page, location := visit(t, s, address, wrong); location != "" || !strings.Contains(page, "is wrong") {
+			t.Errorf("%v: sent to %q", wrong, location)
+		}
+	}
+	_, location = visit(t, s, address, url.Values{"decision": {"deny"}})
+	if !strings.Contains(location, "error=access_denied") {
+		t.Errorf("sent to %q", location)
+	}
+	_, location = visit(t, s, address, url.Values{"user": {"alice"}, "password": {"wonder"}, "decision": {"approve"}})
+	u, err := url.Parse(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := a.exchange(u.Query().Get("code")); status != 200 || s.Families()[0].User != "alice" {
+		t.Errorf("answer %d %v", status, answer)
+	}
+	a.login() // Approve needs no page
+}
+
+func TestDevicePage(t *testing.T) {
+	s := authtest.NewServer(t, &authtest.Options{
+		Device:  &authtest.DeviceOptions{},
+		Users:   map[string]string{"alice": "wonder"},
+		Clients: []authtest.Client{{ID: "tv"}},
+	})
+	a := &app{t: t, server: s, id: "tv", resource: "https://mcp.example/mcp"}
+	_, answer := a.post(authtest.DeviceEndpoint, url.Values{"client_id": {"tv"}, "resource": {a.resource}})
+	address, code := answer["verification_uri_complete"].(string), answer["user_code"].(string)
+	if page, _ := visit(t, s, address, nil); !strings.Contains(page, `value="`+code+`"`) {
+		t.Errorf("page %s", page)
+	}
+	form := url.Values{"user_code": {code}, "user": {"alice"}, "password": {"wrong"}, "decision": {"approve"}}
+	if page, _ := visit(t, s, address, form); !strings.Contains(page, "is wrong") {
+		t.Errorf("page %s", page)
+	}
+	form.Set("password", "wonder")
+	for _, want := range []string{"Done", "not known"} {
+		if page, _ := visit(t, s, address, form); !strings.Contains(page, want) {
+			t.Errorf("page %s, want %s", page, want)
+		}
+	}
+	status, _ := a.token("grant_type", "urn:ietf:params:oauth:grant-type:device_code", "device_code", answer["device_code"].(string))
+	if status != 200 || s.Families()[0].User != "alice" {
+		t.Errorf("status %d", status)
+	}
+}
