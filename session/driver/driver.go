@@ -73,7 +73,8 @@ type Store interface {
 	// not. It ends with the first error. The loop may use the store.
 	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
 	// Close frees what the store holds. Records remain. Other methods return
-	// ErrClosed from then on. Locks stay until they are unlocked.
+	// ErrClosed from then on. Locks stay until they are unlocked. Further calls
+	// do nothing.
 	Close() error
 }
 

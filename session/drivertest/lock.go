@@ -1,0 +1,129 @@
+package drivertest
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+const (
+	// heldFor is how long the kit waits for a lock that it must not get.
+	heldFor = 50 * time.Millisecond
+	// patience is how long it waits for one that it must get.
+	patience = 20 * time.Second
+)
+
+// lock takes a lock and expects to get it.
+func (p *pair) lock(l driver.Locker, name string) (unlock func()) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.Context(), p.patience)
+	defer cancel()
+	unlock, err := l.Lock(ctx, name)
+	if err != nil {
+		p.Fatalf("Lock(%q): %v", name, err)
+	}
+	return unlock
+}
+
+// expectHeld asks for a lock that somebody holds.
+func (p *pair) expectHeld(l driver.Locker, name string) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.Context(), heldFor)
+	defer cancel()
+	unlock, err := l.Lock(ctx, name)
+	if err == nil {
+		unlock()
+		p.Fatalf("Lock(%q) while somebody else holds it: no error", name)
+	}
+	p.expectError("Lock while somebody else holds it", err, context.DeadlineExceeded)
+}
+
+func checkLock(p *pair) {
+	first, second := p.lockers()
+	unlock := p.lock(first, "a")
+	p.expectHeld(second, "a")
+	p.expectHeld(first, "a")
+	p.lock(second, "b")() // nobody waits for another name
+	unlock()
+	again := p.lock(second, "a")
+	unlock() // does nothing
+	p.expectHeld(first, "a")
+	again()
+	p.lock(first, "a")()
+
+	ctx := p.ended()
+	_, err := first.Lock(ctx, "free")
+	p.expectError("Lock after the end of the context", err, ctx.Err())
+	p.lock(second, "free")()
+}
+
+// checkLockWaits has two callers wait for a lock that is then unlocked.
+func checkLockWaits(p *pair) {
+	first, second := p.lockers()
+	unlock := p.lock(first, "a")
+	ctx, cancel := context.WithTimeout(p.Context(), p.patience)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, l := range []driver.Locker{first, second} {
+		wg.Go(func() {
+			unlock, err := l.Lock(ctx, "a")
+			if err != nil {
+				p.Errorf("Lock: %v", err)
+				return
+			}
+			unlock()
+		})
+	}
+	p.expectHeld(second, "a")
+	unlock()
+	wg.Wait()
+}
+
+// checkLockRecords saves and deletes while a lock is held: they do not ask for it.
+func checkLockRecords(p *pair) {
+	first, _ := p.lockers()
+	defer p.lock(first, "a")()
+	at := p.save(p.first, "a", "one", "")
+	at = p.save(p.second, "a", "two", at)
+	p.expect("a", "two", at)
+	if err := p.second.Delete(p.Context(), "a", at); err != nil {
+		p.Errorf("Delete: %v", err)
+	}
+	p.expectList(p.first, "", nil) // a lock is no record
+}
+
+// checkLockMany has several callers take turns.
+func checkLockMany(p *pair) {
+	first, second := p.lockers()
+	ctx, cancel := context.WithTimeout(p.Context(), p.patience)
+	defer cancel()
+	var holders [2]atomic.Int32 // by name
+	var wg sync.WaitGroup
+	for i := range writers {
+		l := first
+		if i/2%2 == 1 {
+			l = second
+		}
+		wg.Go(func() {
+			for range rounds {
+				unlock, err := l.Lock(ctx, strconv.Itoa(i%2))
+				if err != nil {
+					p.Errorf("Lock: %v", err)
+					return
+				}
+				if n := holders[i%2].Add(1); n != 1 {
+					p.Errorf("%d callers hold one lock", n)
+				}
+				runtime.Gosched()
+				holders[i%2].Add(-1)
+				unlock()
+			}
+		})
+	}
+	wg.Wait()
+}

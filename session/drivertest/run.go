@@ -1,0 +1,162 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// Options say what else there is to test. Nil is fine.
+type Options struct {
+	// Reopen opens a second time the place that a store has open, as another
+	// process would, and closes the second store when the test ends. With it,
+	// Run checks what holds between two processes, and that records survive a
+	// Close. Nil means that this cannot be.
+	Reopen func(t testing.TB, s driver.Store) driver.Store
+}
+
+// Run checks a driver. The function open returns a store without records, another
+// one each time; it has to close it when the test ends. If the stores are
+// driver.Lockers, Run checks their locks, too.
+func Run(t *testing.T, open func(t testing.TB) driver.Store, opts *Options) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	for _, c := range checks() {
+		t.Run(c.name, func(t *testing.T) {
+			c.run(newPair(t, open, o.Reopen))
+		})
+	}
+}
+
+// A check is one promise.
+type check struct {
+	name string
+	run  func(p *pair)
+}
+
+func checks() []check {
+	return []check{
+		{"load", checkLoad},
+		{"save", checkSave},
+		{"save conflict", checkSaveConflict},
+		{"revisions", checkRevisions},
+		{"delete", checkDelete},
+		{"data belong to the caller", checkOwnership},
+		{"empty and large data", checkSizes},
+		{"names", checkNames},
+		{"other names", checkBadNames},
+		{"list", checkList},
+		{"list in use", checkListInUse},
+		{"context ended", checkEnded},
+		{"writers", checkWriters},
+		{"creators", checkCreators},
+		{"close", checkClose},
+		{"reopen", checkReopen},
+		{"lock", checkLock},
+		{"lock waits", checkLockWaits},
+		{"lock and records", checkLockRecords},
+		{"lock by many", checkLockMany},
+	}
+}
+
+// A pair is two stores over one place, or the same store twice if a place can be
+// open only once.
+type pair struct {
+	testing.TB
+	first, second driver.Store
+	reopened      bool
+	patience      time.Duration // for a lock that must be free, or become free
+}
+
+func newPair(t testing.TB, open func(t testing.TB) driver.Store, reopen func(testing.TB, driver.Store) driver.Store) *pair {
+	t.Helper()
+	p := &pair{TB: t, first: open(t), patience: patience}
+	p.second = p.first
+	if reopen != nil {
+		p.second, p.reopened = reopen(t, p.first), true
+	}
+	return p
+}
+
+// lockers returns the stores as Lockers, or skips the test.
+func (p *pair) lockers() (first, second driver.Locker) {
+	p.Helper()
+	first, ok := p.first.(driver.Locker)
+	if !ok {
+		p.Skip("the store is no driver.Locker")
+	}
+	second, ok = p.second.(driver.Locker)
+	if !ok {
+		p.Fatal("the store that was opened again is no driver.Locker")
+	}
+	return first, second
+}
+
+// save saves and expects success.
+func (p *pair) save(s driver.Store, name, data string, old driver.Revision) driver.Revision {
+	p.Helper()
+	at, err := s.Save(p.Context(), name, []byte(data), old)
+	if err != nil {
+		p.Fatalf("Save(%q): %v", name, err)
+	}
+	if at == "" {
+		p.Fatalf("Save(%q) returned the revision of a record that is not there", name)
+	}
+	return at
+}
+
+// expect loads from both stores.
+func (p *pair) expect(name, data string, at driver.Revision) {
+	p.Helper()
+	for _, s := range []driver.Store{p.first, p.second} {
+		r, err := s.Load(p.Context(), name)
+		if err != nil {
+			p.Fatalf("Load(%q): %v", name, err)
+		}
+		if string(r.Data) != data {
+			p.Errorf("Load(%q) returned %s, want %s", name, brief(string(r.Data)), brief(data))
+		}
+		if r.Revision != at {
+			p.Errorf("Load(%q) returned revision %q, Save returned %q", name, r.Revision, at)
+		}
+		if r.Restored {
+			p.Errorf("Load(%q) says that the record was restored", name)
+		}
+	}
+}
+
+// expectNone loads from both stores what is not there.
+func (p *pair) expectNone(name string) {
+	p.Helper()
+	for _, s := range []driver.Store{p.first, p.second} {
+		_, err := s.Load(p.Context(), name)
+		p.expectError("Load of no record", err, driver.ErrNotFound)
+	}
+}
+
+func (p *pair) expectError(what string, err, want error) {
+	p.Helper()
+	if !errors.Is(err, want) {
+		p.Errorf("%s: %v, want an error that wraps %q", what, err, want)
+	}
+}
+
+// ended returns a context that has ended.
+func (p *pair) ended() context.Context {
+	ctx, cancel := context.WithCancel(p.Context())
+	cancel()
+	return ctx
+}
+
+// brief keeps a megabyte out of the log.
+func brief(data string) string {
+	if len(data) > 40 {
+		return data[:40] + "..."
+	}
+	return `"` + data + `"`
+}

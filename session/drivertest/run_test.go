@@ -1,0 +1,197 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A verdict takes the failures of a check.
+type verdict struct {
+	testing.TB
+	failed atomic.Bool
+}
+
+func (v *verdict) Helper()               {}
+func (v *verdict) Errorf(string, ...any) { v.failed.Store(true) }
+func (v *verdict) Fatalf(string, ...any) { v.failed.Store(true); panic(v) }
+func (v *verdict) Fatal(...any)          { v.failed.Store(true); panic(v) }
+func (v *verdict) Skip(...any)           { panic(v) }
+
+// judge returns the checks that a driver fails.
+func judge(t *testing.T, open func() driver.Store) (failed []string) {
+	for _, c := range checks() {
+		v := &verdict{TB: t}
+		func() {
+			defer func() {
+				if r := recover(); r != nil && r != any(v) {
+					panic(r)
+				}
+			}()
+			p := newPair(v, func(testing.TB) driver.Store { return open() }, nil)
+			p.patience = time.Second
+			c.run(p)
+		}()
+		if v.failed.Load() {
+			failed = append(failed, c.name)
+		}
+	}
+	return failed
+}
+
+// A broken driver breaks one promise.
+type broken struct {
+	*driver.Memory
+	load   func(*driver.Memory, context.Context, string) (driver.Record, error)
+	save   func(*driver.Memory, context.Context, string, []byte, driver.Revision) (driver.Revision, error)
+	delete func(*driver.Memory, context.Context, string, driver.Revision) error
+	names  func(*driver.Memory, context.Context, string) iter.Seq2[string, error]
+	lock   func(*driver.Memory, context.Context, string) (func(), error)
+}
+
+func (b *broken) Load(ctx context.Context, name string) (driver.Record, error) {
+	if b.load != nil {
+		return b.load(b.Memory, ctx, name)
+	}
+	return b.Memory.Load(ctx, name)
+}
+
+func (b *broken) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+	if b.save != nil {
+		return b.save(b.Memory, ctx, name, data, old)
+	}
+	return b.Memory.Save(ctx, name, data, old)
+}
+
+func (b *broken) Delete(ctx context.Context, name string, old driver.Revision) error {
+	if b.delete != nil {
+		return b.delete(b.Memory, ctx, name, old)
+	}
+	return b.Memory.Delete(ctx, name, old)
+}
+
+func (b *broken) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	if b.names != nil {
+		return b.names(b.Memory, ctx, prefix)
+	}
+	return b.Memory.Names(ctx, prefix)
+}
+
+func (b *broken) Lock(ctx context.Context, name string) (func(), error) {
+	if b.lock != nil {
+		return b.lock(b.Memory, ctx, name)
+	}
+	return b.Memory.Lock(ctx, name)
+}
+
+// TestSeesBrokenDrivers breaks one promise at a time.
+func TestSeesBrokenDrivers(t *testing.T) {
+	if failed := judge(t, func() driver.Store { return driver.NewMemory() }); failed != nil {
+		t.Errorf("a sound driver fails %q", failed)
+	}
+	for name, b := range map[string]struct {
+		broken broken
+		want   string // a check that has to fail
+	}{
+		"save without comparing": {broken{save: func(m *driver.Memory, ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+			for {
+				r, err := m.Load(ctx, name)
+				if err != nil && !errors.Is(err, driver.ErrNotFound) {
+					return "", err
+				}
+				at, err := m.Save(ctx, name, data, r.Revision)
+				if !errors.Is(err, driver.ErrConflict) {
+					return at, err
+				}
+			}
+		}}, "writers"},
+		"revision is a hash": {broken{save: func(m *driver.Memory, ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+			at, err := m.Save(ctx, name, data, old)
+			if err == nil {
+				at = driver.Revision(data)
+			}
+			return at, err
+		}}, "revisions"},
+		"data are kept": {broken{load: func(m *driver.Memory, ctx context.Context, name string) (driver.Record, error) {
+			r, err := m.Load(ctx, name)
+			r.Data = append(r.Data, 'x')
+			return r, err
+		}}, "load"},
+		"nothing is empty": {broken{load: func(m *driver.Memory, ctx context.Context, name string) (driver.Record, error) {
+			r, err := m.Load(ctx, name)
+			if err == nil && len(r.Data) == 0 {
+				return driver.Record{}, driver.ErrNotFound
+			}
+			return r, err
+		}}, "empty and large data"},
+		"always restored": {broken{load: func(m *driver.Memory, ctx context.Context, name string) (driver.Record, error) {
+			r, err := m.Load(ctx, name)
+			r.Restored = true
+			return r, err
+		}}, "save"},
+		"delete without comparing": {broken{delete: func(m *driver.Memory, ctx context.Context, name string, old driver.Revision) error {
+			r, err := m.Load(ctx, name)
+			if err != nil {
+				return err
+			}
+			return m.Delete(ctx, name, r.Revision)
+		}}, "delete"},
+		"delete of nothing": {broken{delete: func(m *driver.Memory, ctx context.Context, name string, old driver.Revision) error {
+			if err := m.Delete(ctx, name, old); !errors.Is(err, driver.ErrNotFound) {
+				return err
+			}
+			return nil
+		}}, "delete"},
+		"prefix is a pattern": {broken{names: func(m *driver.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
+			return m.Names(ctx, strings.TrimRight(prefix, "_%*"))
+		}}, "list"},
+		"names twice": {broken{names: func(m *driver.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				for range 2 {
+					for name, err := range m.Names(ctx, prefix) {
+						if !yield(name, err) {
+							return
+						}
+					}
+				}
+			}
+		}}, "names"},
+		"context is not looked at": {broken{save: func(m *driver.Memory, ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+			return m.Save(context.WithoutCancel(ctx), name, data, old)
+		}}, "context ended"},
+		"one lock for all": {broken{lock: func(m *driver.Memory, ctx context.Context, name string) (func(), error) {
+			if err := driver.CheckName(name); err != nil {
+				return nil, err
+			}
+			return m.Lock(ctx, "all")
+		}}, "lock"},
+		"no lock": {broken{lock: func(m *driver.Memory, ctx context.Context, name string) (func(), error) {
+			unlock, err := m.Lock(ctx, name)
+			if err == nil {
+				unlock()
+			}
+			return func() {}, err
+		}}, "lock waits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			failed := judge(t, func() driver.Store {
+				fresh := b.broken
+				fresh.Memory = driver.NewMemory()
+				return &fresh
+			})
+			if !strings.Contains(strings.Join(failed, "\n")+"\n", b.want+"\n") {
+				t.Errorf("the kit fails %q, want %q", failed, b.want)
+			}
+		})
+	}
+}
