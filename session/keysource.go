@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 )
@@ -63,6 +64,10 @@ func (e *KeyError) Error() string {
 // Unwrap returns Err.
 func (e *KeyError) Unwrap() error { return e.Err }
 
+func (k *SealingKeys) clone() *SealingKeys {
+	return &SealingKeys{Current: k.Current, Old: slices.Clone(k.Old)}
+}
+
 // check returns a *KeyError unless all keys have the right length.
 func (k *SealingKeys) check() error {
 	if k == nil {
@@ -83,9 +88,6 @@ func (k *SealingKeys) check() error {
 // management service, or that a test made up. Each is KeySize random bytes. To
 // replace a key, give it as an old one until [Store.Rotate] has run.
 func StaticKey(current auth.Secret, old ...auth.Secret) KeySource {
-	keys := SealingKeys{Current: current, Old: append([]auth.Secret(nil), old...)}
-	return func(context.Context, []byte) (*SealingKeys, error) {
-		k := keys
-		return &k, nil
-	}
+	keys := (&SealingKeys{Current: current, Old: old}).clone()
+	return func(context.Context, []byte) (*SealingKeys, error) { return keys.clone(), nil }
 }

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+// parseKeys reads keys in base64 or hex, with blanks or commas between them; the
+// first is the current one. Lines that begin with # are comments. What it returns
+// as problem shows nothing of the text.
+func parseKeys(text string) (keys *SealingKeys, problem string) {
+	var all []auth.Secret
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n,", r) }) {
+			key, ok := parseKey(word)
+			if !ok {
+				return nil, fmt.Sprintf("key %d is not %d bytes in base64 or hex; openssl rand -base64 %d makes one", len(all)+1, KeySize, KeySize)
+			}
+			all = append(all, key)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Sprintf("there is no key; openssl rand -base64 %d makes one", KeySize)
+	}
+	return &SealingKeys{Current: all[0], Old: all[1:]}, ""
+}
+
+func parseKey(word string) (key auth.Secret, ok bool) {
+	var raw []byte
+	var err error
+	if len(word) == hex.EncodedLen(KeySize) {
+		raw, err = hex.DecodeString(word)
+	} else {
+		word = strings.TrimRight(word, "=")
+		encoding := base64.RawStdEncoding
+		if strings.ContainsAny(word, "-_") {
+			encoding = base64.RawURLEncoding
+		}
+		raw, err = encoding.DecodeString(word)
+	}
+	return auth.Secret(raw), err == nil && len(raw) == KeySize
+}
