@@ -1,0 +1,99 @@
+package filestore
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// A file holds one state of one record:
+//
+//	4 bytes   "mbfs"
+//	1 byte    version of the format, 1
+//	1 byte    1 if the state was restored, else 0
+//	16 bytes  revision, random
+//	1 byte    length of the name
+//	          name
+//	4 bytes   length of the data, big endian
+//	          data
+//	32 bytes  SHA-256 of all before, in every version
+const (
+	fileMagic   = "mbfs"
+	fileVersion = 1
+
+	atVersion  = len(fileMagic)
+	atRestored = atVersion + 1
+	atRevision = atRestored + 1
+	atName     = atRevision + revisionSize
+
+	revisionSize = 16
+	minFile      = atName + 1 + 4 + sha256.Size
+	maxFile      = minFile + driver.MaxName + driver.MaxData
+)
+
+// errNewer reports a sound file that this version of the package cannot read.
+var errNewer = errors.New("it was written by a later version of this library")
+
+// damage says what is wrong with a file. It shows nothing of what is in it.
+type damage string
+
+func (d damage) Error() string { return string(d) }
+
+// encode returns the file of a new state of a record.
+func encode(name string, data []byte, restored bool) (file []byte, at driver.Revision) {
+	file = make([]byte, atName, minFile+len(name)+len(data))
+	copy(file, fileMagic)
+	file[atVersion] = fileVersion
+	if restored {
+		file[atRestored] = 1
+	}
+	_, _ = rand.Read(file[atRevision:atName]) // never fails
+	at = revisionOf(file)
+	file = append(file, byte(len(name)))
+	file = append(file, name...)
+	file = binary.BigEndian.AppendUint32(file, uint32(len(data)))
+	file = append(file, data...)
+	sum := sha256.Sum256(file)
+	return append(file, sum[:]...), at
+}
+
+func revisionOf(file []byte) driver.Revision {
+	return driver.Revision(hex.EncodeToString(file[atRevision:atName]))
+}
+
+// decode returns the record that a file holds. The error is a damage, or errNewer.
+func decode(name string, file []byte) (driver.Record, error) {
+	if len(file) < minFile {
+		return driver.Record{}, damage(fmt.Sprintf("it has only %d bytes", len(file)))
+	}
+	body := file[:len(file)-sha256.Size]
+	switch sum := sha256.Sum256(body); {
+	case !bytes.Equal(sum[:], file[len(body):]):
+		return driver.Record{}, damage("its checksum does not match")
+	case !bytes.HasPrefix(body, []byte(fileMagic)):
+		return driver.Record{}, damage("it is not the file of a record")
+	case body[atVersion] != fileVersion:
+		return driver.Record{}, errNewer
+	}
+	n := int(body[atName])
+	rest := body[atName+1:]
+	if len(rest) < n+4 || string(rest[:n]) != name {
+		return driver.Record{}, damage("it is the file of another record")
+	}
+	size := binary.BigEndian.Uint32(rest[n:])
+	data := rest[n+4:]
+	if uint64(len(data)) != uint64(size) {
+		return driver.Record{}, damage("its length does not match")
+	}
+	return driver.Record{
+		Data:     data[:len(data):len(data)],
+		Revision: revisionOf(file),
+		Restored: body[atRestored] != 0,
+	}, nil
+}

@@ -1,0 +1,83 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// Names implements driver.Store. It holds the names of one of the 256 folders at
+// a time, and no file is open while it yields.
+func (f *folder) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for i := range 256 {
+			names, err := f.namesIn(ctx, fmt.Sprintf("%02x", i), prefix)
+			if err != nil {
+				yield("", f.fail("list", "", err))
+				return
+			}
+			for name := range names {
+				if err := ctx.Err(); err != nil {
+					yield("", err)
+					return
+				}
+				if !yield(name, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// namesIn returns the names in a folder of records. Those of records that have no
+// current state, but older ones, are among them: Load restores them.
+func (f *folder) namesIn(ctx context.Context, dir, prefix string) (map[string]bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if f.closed.Load() {
+		return nil, driver.ErrClosed
+	}
+	names := map[string]bool{}
+	err := f.each(path.Join(recordsDir, dir), func(file string) {
+		state, name, ok := strings.Cut(file, ",")
+		if !ok || len(state) != 1 || state[0] < '0' || state[0] >= '0'+states || shard(name) != dir {
+			return // not ours
+		}
+		if strings.HasPrefix(name, prefix) && driver.CheckName(name) == nil {
+			names[name] = true
+		}
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// each calls do with the name of each file in a folder.
+func (f *folder) each(dir string, do func(file string)) error {
+	h, err := f.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for {
+		entries, err := h.ReadDir(512)
+		for _, e := range entries {
+			do(e.Name())
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

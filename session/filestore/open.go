@@ -1,0 +1,148 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// Options are for [Open]. The zero value is fine.
+type Options struct {
+	// Keys returns the sealing keys. Nil means session.KeyFile of the file
+	// "key" in the folder of the store.
+	Keys session.KeySource
+	// Logger is told of files that are damaged (at level error), of states that
+	// were restored, and of files and folders that others could use (as
+	// warnings). It gets names of records, but nothing of what is in them. Nil
+	// means nobody.
+	Logger *slog.Logger
+}
+
+// staleTemp is how old a temporary file has to be before it is taken for that of a
+// process that was killed. Somebody who has really stopped for so long gets an
+// error and loses nothing.
+const staleTemp = time.Hour
+
+// Open opens the store in the folder dir, which it makes if there is none. A folder
+// that others than its owner may use is refused, unless it is empty or a store
+// already; then they are locked out. The error is an *[Error], a
+// *session.KeyError, or a *session.CorruptError.
+//
+// Several processes, and several stores of one process, may have a folder open.
+func Open(ctx context.Context, dir string, opts *Options) (*session.Store, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	f, err := openFolder(dir, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	if o.Keys == nil {
+		o.Keys = session.KeyFile(filepath.Join(f.dir, "key"))
+	}
+	s, err := session.NewStore(ctx, f, o.Keys)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openFolder opens the driver.
+func openFolder(dir string, log *slog.Logger) (*folder, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	f := &folder{dir: dir, log: log}
+	if err := f.open(); err != nil {
+		return nil, f.fail("open", "", err)
+	}
+	return f, nil
+}
+
+func (f *folder) open() error {
+	abs, err := filepath.Abs(f.dir) // the program may change its folder
+	if err != nil {
+		return err
+	}
+	f.dir = abs
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	if f.root, err = os.OpenRoot(f.dir); err != nil {
+		return err
+	}
+	if err = f.prepare(); err != nil {
+		_ = f.root.Close()
+	}
+	return err
+}
+
+// prepare checks the folder and makes those in it.
+func (f *folder) prepare() error {
+	if err := f.lockOut(); err != nil {
+		return err
+	}
+	for _, name := range []string{recordsDir, locksDir, tmpDir, damagedDir} {
+		if err := f.makeDir(name); err != nil {
+			return err
+		}
+		info, err := f.root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a folder, but %v", name, info.Mode().Type())
+		}
+	}
+	// A store that cannot be written to can still be read.
+	if err := errors.Join(f.removeStaleTemp(), f.removeStaleLocks()); err != nil {
+		f.log.Warn("files of killed processes remain", "dir", f.dir, "err", err)
+	}
+	return nil
+}
+
+// lockOut makes sure that nobody but the owner can use the folder.
+func (f *folder) lockOut() error {
+	info, err := f.root.Stat(".")
+	if err != nil || !others(info) {
+		return err
+	}
+	if _, err := f.root.Lstat(recordsDir); errors.Is(err, fs.ErrNotExist) {
+		empty := true
+		if err := f.each(".", func(string) { empty = false }); err != nil {
+			return err
+		}
+		if !empty {
+			return &Error{
+				Op: "open", Dir: f.dir, Err: fmt.Errorf("others may use it, its mode is %v", info.Mode().Perm()),
+				Cure: "take a folder of its own for the sessions, or lock the others out (chmod 700)",
+			}
+		}
+	}
+	if err := f.root.Chmod(".", 0o700); err != nil {
+		return fmt.Errorf("others may use it: %w", err)
+	}
+	f.log.Warn("others could use the folder of sessions; not any more", "dir", f.dir)
+	return nil
+}
+
+// removeStaleTemp removes what killed writers have left.
+func (f *folder) removeStaleTemp() error {
+	before := time.Now().Add(-staleTemp)
+	return f.each(tmpDir, func(file string) {
+		file = path.Join(tmpDir, file)
+		if info, err := f.root.Lstat(file); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			f.removeTemp(file)
+		}
+	})
+}

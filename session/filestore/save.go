@@ -1,0 +1,171 @@
+package filestore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// Save implements driver.Store.
+func (f *folder) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+	if err := f.begin(ctx, name); err != nil {
+		return "", err
+	}
+	if len(data) > driver.MaxData {
+		return "", fmt.Errorf("%w: %q: %d bytes", driver.ErrTooLarge, name, len(data))
+	}
+	if r, err := f.read(name, 0); err == nil && r.Revision != old {
+		return "", conflict(name) // without writing and locking for nothing
+	}
+	at, err := f.save(ctx, name, data, old)
+	if err != nil {
+		return "", f.fail("save", name, err)
+	}
+	return at, nil
+}
+
+// save writes the record beside and puts it in its place.
+func (f *folder) save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+	raw, at := encode(name, data, false)
+	tmp, err := f.writeTemp(raw)
+	if err != nil {
+		return "", err
+	}
+	dir := path.Dir(file(name, 0))
+	if err = f.makeDir(dir); err == nil {
+		err = f.replace(ctx, name, tmp, old)
+	}
+	if err != nil {
+		f.removeTemp(tmp)
+		return "", err
+	}
+	return at, syncFolder(f.root, dir)
+}
+
+// replace puts tmp in the place of the current state of a record, which becomes an
+// older one.
+func (f *folder) replace(ctx context.Context, name, tmp string, old driver.Revision) error {
+	unlock, err := f.lockShard(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := f.current(name)
+	if err != nil && !errors.Is(err, driver.ErrNotFound) && !errors.Is(err, driver.ErrDamaged) {
+		return err
+	}
+	if r.Revision != old {
+		return conflict(name)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err == nil {
+		if err := f.shift(name); err != nil {
+			return err
+		}
+	}
+	return f.root.Rename(tmp, file(name, 0))
+}
+
+// shift makes the current state of a record an older one, while it stays the
+// current one.
+func (f *folder) shift(name string) error {
+	for state := states - 2; state > 0; state-- {
+		err := f.root.Rename(file(name, state), file(name, state+1))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	err := f.root.Link(file(name, 0), file(name, 1))
+	if err == nil || full(err) {
+		return err
+	}
+	// The file system has no hard links.
+	raw, err := f.readFile(file(name, 0))
+	if err != nil {
+		return err
+	}
+	tmp, err := f.writeTemp(raw)
+	if err != nil {
+		return err
+	}
+	if err := f.root.Rename(tmp, file(name, 1)); err != nil {
+		f.removeTemp(tmp)
+		return err
+	}
+	return nil
+}
+
+// Delete implements driver.Store.
+func (f *folder) Delete(ctx context.Context, name string, old driver.Revision) error {
+	if err := f.begin(ctx, name); err != nil {
+		return err
+	}
+	return f.fail("delete", name, f.delete(ctx, name, old))
+}
+
+func (f *folder) delete(ctx context.Context, name string, old driver.Revision) error {
+	unlock, err := f.lockShard(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := f.current(name)
+	if err != nil {
+		return err
+	}
+	if r.Revision != old {
+		return conflict(name)
+	}
+	for state := states - 1; state >= 0; state-- {
+		err := f.root.Remove(file(name, state))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return syncFolder(f.root, path.Dir(file(name, 0)))
+}
+
+// makeDir makes a folder, unless it is there.
+func (f *folder) makeDir(name string) error {
+	err := f.root.Mkdir(name, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(f.root, path.Dir(name))
+}
+
+// writeTemp writes a new file, syncs it and returns its path.
+func (f *folder) writeTemp(raw []byte) (string, error) {
+	tmp := path.Join(tmpDir, rand.Text())
+	h, err := f.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = h.Write(raw)
+	if err == nil {
+		err = h.Sync()
+	}
+	if err = errors.Join(err, h.Close()); err != nil {
+		f.removeTemp(tmp)
+		return "", err
+	}
+	return tmp, nil
+}
+
+// removeTemp removes a file that is of no use. What remains is removed by Open.
+func (f *folder) removeTemp(tmp string) {
+	if err := f.root.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.log.Warn("a temporary file remains", "dir", f.dir, "file", tmp, "err", err)
+	}
+}
