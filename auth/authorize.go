@@ -59,6 +59,9 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	if len(scopes) > 0 {
 		query.Set("scope", strings.Join(scopes, " "))
 	}
+	if slices.Contains(scopes, "offline_access") && (f.config.AskConsent || c.Source != Preregistered) {
+		query.Set("prompt", "consent") // OpenID Connect Core, section 11
+	}
 	if a.Resource != "" && !f.config.NoResource {
 		query.Set("resource", a.Resource)
 	}

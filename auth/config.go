@@ -98,6 +98,12 @@ type Config struct {
 	// supports PKCE with S256, for those that do and do not say so. PKCE is
 	// used in any case.
 	AssumePKCE bool
+	// AskConsent has a user asked for his consent at each login in which the
+	// scope offline_access is asked for (prompt=consent): some authorization
+	// servers issue no refresh tokens otherwise. That is done in any case unless
+	// Client is set, since it was perhaps an administrator who has given his
+	// consent to that, and users cannot.
+	AskConsent bool
 	// NoFallback rules out the login of revision 2025-03-26, for servers without
 	// protected resource metadata.
 	NoFallback bool
