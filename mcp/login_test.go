@@ -376,15 +376,59 @@ func TestLoginFoundByPing(t *testing.T) {
 	})
 }
 
+// A request that finds the connection broken waits for the next one, also where
+// the broken one lacked a login.
+func TestLoginOnBrokenConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		first := &barredConn{}
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			if first.Conn != nil {
+				return &barredConn{Conn: conn}, err
+			}
+			first.Conn = conn
+			return first, err
+		}), &mcp.ClientOptions{HealthInterval: -1})
+		ready(t, c)
+		first.barred.Store(true)
+		wantLogin(t, c.Ping(t.Context()))
+		synctest.Wait()
+		wantPhase(t, c, mcp.Authenticating)
+		first.broken.Store(true)
+		pinged := make(chan error, 1)
+		go func() { pinged <- c.Ping(t.Context()) }()
+		synctest.Wait()
+		server.Disconnect()
+		if err := <-pinged; err != nil {
+			t.Error(err)
+		}
+		if s := wantPhase(t, c, mcp.Ready); s.Connections != 2 {
+			t.Errorf("state %+v", s)
+		}
+	})
+}
+
 // A barredConn answers pings, if the user is not barred.
 type barredConn struct {
 	mcp.Conn
 	barred atomic.Bool
+	broken atomic.Bool // which nobody has told the reader yet
 }
 
 func (c *barredConn) Call(context.Context, string, json.RawMessage, *mcp.CallOptions) (json.RawMessage, error) {
-	if c.barred.Load() {
+	switch {
+	case c.broken.Load():
+		return nil, mcp.WithOutcome(c.Err(), mcp.NotSent)
+	case c.barred.Load():
 		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "s"}, mcp.NotSent)
 	}
 	return json.RawMessage(`{}`), nil
+}
+
+func (c *barredConn) Err() error {
+	if c.broken.Load() {
+		return errDown
+	}
+	return nil
 }

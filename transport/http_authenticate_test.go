@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -398,46 +400,75 @@ func TestAuthenticatorListening(t *testing.T) {
 	}
 }
 
-// A stream that the user may not have is not asked for again, and the connection
-// lives on.
-func TestAuthenticatorListeningWithoutRights(t *testing.T) {
-	gets := make(chan struct{}, 8)
-	s := &script{
-		call: func(p *post) { p.json(200, answer) },
-		get: func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
-			w.WriteHeader(http.StatusForbidden)
-			gets <- struct{}{}
-		},
-	}
-	p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return needsLogin{rights: true} }}
-	c := shake(t, &transport.HTTP{URL: listen(t, s), OAuth: p})
-	<-gets
-	if _, err := ask(t, c); err != nil {
-		t.Error(err)
-	}
-	// The same for the stream of the newest revision.
-	s.call = func(p *post) {
-		if p.Method == "subscriptions/listen" {
-			p.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
-			p.WriteHeader(http.StatusForbidden)
-			return
+// inMemory answers requests without a network, for tests with a clock of their
+// own.
+type inMemory struct{ http.Handler }
+
+func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, r)
+	resp := w.Result()
+	resp.Request = r
+	return resp, nil
+}
+
+// A stream that the user may not have is not asked for again; one that only wants
+// a login is. The connection lives on in both cases.
+func TestAuthenticatorListeningRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		login  needsLogin
+		again  bool
+	}{
+		"login":  {http.StatusUnauthorized, needsLogin{}, true},
+		"rights": {http.StatusForbidden, needsLogin{rights: true}, false},
+	} {
+		refuse := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Bearer error="some"`)
+			w.WriteHeader(c.status)
 		}
-		p.json(200, answer)
-	}
-	modern := dial(t, &transport.HTTP{URL: listen(t, s), OAuth: p})
-	control(t, modern, "subscriptions/listen", modernMeta)
-	m, err := modern.Read(bounded(t))
-	if resp, ok := m.(*jsonrpc.Response); err != nil || !ok || !errors.As(resp.Error, new(needsLogin)) {
-		t.Errorf("the listener got %v, %v", m, err)
-	}
-	if _, err := ask(t, modern); err != nil {
-		t.Error(err)
-	}
-	closeWithin(t, modern)
-	closeWithin(t, c)
-	if len(gets) != 0 {
-		t.Errorf("the stream was asked for %d times more", len(gets))
+		s := &script{get: refuse, call: func(p *post) {
+			if p.Method == "subscriptions/listen" {
+				refuse(p, nil)
+				return
+			}
+			p.json(200, answer)
+		}}
+		t.Run(name+"/GET", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return c.login }}
+				l := shake(t, &transport.HTTP{URL: "http://server/", OAuth: p, RoundTripper: inMemory{s}})
+				time.Sleep(time.Hour)
+				if n := len(s.requests(http.MethodGet)); c.again != (n > 50) || n > 500 || n == 0 {
+					t.Errorf("the stream was asked for %d times in an hour", n)
+				}
+				if _, err := ask(t, l); err != nil {
+					t.Error(err)
+				}
+				closeWithin(t, l)
+			})
+		})
+		t.Run(name+"/subscriptions", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return c.login }}
+				l := dial(t, &transport.HTTP{URL: "http://server/", OAuth: p, RoundTripper: inMemory{s}})
+				control(t, l, "subscriptions/listen", modernMeta)
+				time.Sleep(time.Hour)
+				if n := p.asked.Load(); c.again != (n > 50) || n > 500 || n == 0 {
+					t.Errorf("the stream was asked for %d times in an hour", n)
+				}
+				if !c.again {
+					m, err := l.Read(t.Context())
+					if resp, ok := m.(*jsonrpc.Response); err != nil || !ok || !errors.As(resp.Error, new(needsLogin)) {
+						t.Errorf("the listener got %v, %v", m, err)
+					}
+				}
+				if _, err := ask(t, l); err != nil {
+					t.Error(err)
+				}
+				closeWithin(t, l)
+			})
+		})
 	}
 }
 
