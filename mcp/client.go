@@ -249,7 +249,7 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 		case Closed:
 			return nil, WithOutcome(fmt.Errorf("server %q: %w", c.name, ErrClosed), NotSent)
 		case Authenticating:
-			if current == nil && (!renewing || attempts > before) {
+			if current == nil && (!renewing || attempts > before) && !loginFor(state.Err).over() {
 				return nil, &UnavailableError{Server: c.name, Err: state.Err}
 			}
 		case Waiting:

@@ -32,6 +32,19 @@ func loginFor(err error) *login {
 	return n
 }
 
+// over reports whether somebody has logged in since.
+func (n *login) over() bool {
+	if n == nil {
+		return false
+	}
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // needsRights reports whether an error is about one request only.
 func needsRights(err error) bool {
 	var needed interface{ StepUp() bool }
@@ -85,12 +98,10 @@ func (c *Client) showLogin(l *life) {
 func (c *Client) awaitLogin(n *login, failures int) {
 	c.set(State{Phase: Authenticating, Err: n.err, Failures: failures, LoginURL: n.url})
 	done, again := n.done, (<-chan time.Time)(nil)
-	select {
-	case <-done:
+	if n.over() {
 		timer := time.NewTimer(wakeAfter(failures))
 		defer timer.Stop()
 		done, again = nil, timer.C
-	default:
 	}
 	select {
 	case <-done:
