@@ -322,6 +322,11 @@ func TestPollSendsNothingForOtherLogins(t *testing.T) {
 	if _, err := f.Poll(t.Context(), p); !errors.As(err, &refused) || refused.Code != "expired_token" {
 		t.Errorf("expired: %v", err)
 	}
+	var other *IssuerMismatchError
+	moved := flow(t, Config{Grant: DeviceCode, Issuer: "https://other.example"})
+	if _, err := moved.Poll(t.Context(), pollLogin(as)); !errors.As(err, &other) {
+		t.Errorf("of another issuer: %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := f.Poll(ctx, pollLogin(as)); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), `"files"`) {
@@ -400,6 +405,14 @@ func TestPollExpires(t *testing.T) {
 		err := poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)
 		var late *pollExpired
 		if !errors.As(err, &late) || !errors.Is(late.last, broken) {
+			t.Errorf("error %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // the network is back
+		a := &asker{begin: time.Now(), answers: []error{broken}}
+		err := poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)
+		var late *pollExpired
+		if !errors.As(err, &late) || late.last != nil {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -1,0 +1,187 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// An AssertionError reports that the program's own function for the token by
+// which it is let in, Config.Assertion or Enterprise.SubjectToken, gave none.
+type AssertionError struct {
+	// Server is the server's name.
+	Server string
+	// Field is the function's field of Config.
+	Field string
+	// Err is what the function returned.
+	Err error
+}
+
+func (e *AssertionError) Error() string {
+	return fmt.Sprintf("auth: server %q: %s gave no token: %v", e.Server, e.Field, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *AssertionError) Unwrap() error { return e.Err }
+
+// Obtain gets a grant without a human, for the grant types that are not
+// Interactive. It is asked again, rather than [Flow.Refresh], where the grant has
+// no refresh token, as is usual. After a refusal nothing else is tried.
+//
+// Its errors are [*ConfigError] for another grant type, [*AssertionError],
+// [*IssuerMismatchError] if c is a client of another authorization server, or a
+// is not that of the Config, and those of requests; a refusal by the identity provider of EnterpriseManaged is an
+// [*OAuthError] for a "token exchange".
+func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*Grant, error) {
+	if c.Issuer != a.Issuer {
+		return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: a.Issuer, Got: c.Issuer}
+	}
+	if err := f.sameIssuer(a); err != nil {
+		return nil, err
+	}
+	key, err := f.bindingKey(a)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{}
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+	switch f.config.Grant {
+	case ClientCredentials:
+		form.Set("grant_type", "client_credentials")
+	case EnterpriseManaged:
+		assertion, err := f.exchange(ctx, a, scopes)
+		if err != nil {
+			return nil, err
+		}
+		form.Set("grant_type", grantJWTBearer)
+		form.Set("assertion", assertion.Reveal())
+	case WorkloadIdentity:
+		assertion, err := f.own("Assertion", func() (Secret, error) {
+			return f.config.Assertion(ctx, a.Issuer, a.TokenEndpoint)
+		})
+		if err != nil {
+			return nil, err
+		}
+		form.Set("grant_type", grantJWTBearer)
+		form.Set("assertion", assertion.Reveal())
+	default:
+		return nil, &ConfigError{Server: f.config.Server, Field: "Grant",
+			Problem: "is " + f.config.Grant.String() + ": a human has to log in"}
+	}
+	token, granted, err := f.token(ctx, &tokenRequest{request: "token", authority: a, client: c, form: form, key: key})
+	if err != nil {
+		return nil, err
+	}
+	return newGrant(&Pending{Authority: *a, Client: *c, Scopes: scopes, DPoPKey: key}, token, granted), nil
+}
+
+// own asks the program for a token.
+func (f *Flow) own(field string, ask func() (Secret, error)) (Secret, error) {
+	token, err := ask()
+	token = Secret(strings.TrimSpace(token.Reveal())) // of files, mostly
+	switch {
+	case err != nil:
+	case token == "":
+		err = errors.New("it is empty")
+	case len(token) > maxToken:
+		err = fmt.Errorf("it is longer than %d bytes", maxToken)
+	default:
+		return token, nil
+	}
+	return "", &AssertionError{Server: f.config.Server, Field: field, Err: err}
+}
+
+// typeIDJAG is the type of tokens by which an identity provider vouches for a user
+// at an authorization server.
+const typeIDJAG = "urn:ietf:params:oauth:token-type:id-jag"
+
+// exchange exchanges what the user has of his identity provider for a token that
+// the authorization server takes (MCP extension for enterprise-managed
+// authorization, section 4; RFC 8693).
+func (f *Flow) exchange(ctx context.Context, a *Authority, scopes []string) (Secret, error) {
+	const request = "token exchange"
+	idp := f.config.Enterprise
+	provider, err := f.identityProvider(ctx)
+	if err != nil {
+		return "", err
+	}
+	subject, err := f.own("Enterprise.SubjectToken", func() (Secret, error) { return idp.SubjectToken(ctx) })
+	if err != nil {
+		return "", err
+	}
+	form := url.Values{
+		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
+		"requested_token_type": {typeIDJAG},
+		"audience":             {a.Issuer},
+		"resource":             {a.Resource},
+		"subject_token":        {subject.Reveal()},
+		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
+	}
+	if idp.SubjectTokenType != "" {
+		form.Set("subject_token_type", idp.SubjectTokenType)
+	}
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+	res, err := f.post(ctx, &clientPost{
+		request:   request,
+		authority: provider,
+		endpoint:  provider.TokenEndpoint,
+		client:    &idp.Client,
+		form:      form,
+	})
+	if err != nil {
+		return "", err
+	}
+	host := hostOf(provider.TokenEndpoint)
+	object, err := f.success(request, host, res)
+	if err != nil {
+		return "", err
+	}
+	assertion, err := readIDJAG(object)
+	if err != nil {
+		return "", f.unreadable(request, host, err)
+	}
+	return assertion, nil
+}
+
+// identityProvider returns what is known of the identity provider of the
+// organisation.
+func (f *Flow) identityProvider(ctx context.Context) (*Authority, error) {
+	idp := f.config.Enterprise
+	if idp.TokenEndpoint == "" {
+		return f.lookUpIssuer(ctx, idp.Issuer)
+	}
+	provider := &Authority{Issuer: idp.Issuer, TokenEndpoint: idp.TokenEndpoint}
+	if provider.Issuer == "" {
+		provider.Issuer = idp.Client.Issuer
+	}
+	if provider.Issuer == "" {
+		provider.Issuer = idp.TokenEndpoint // the other audience that RFC 7523 allows
+	}
+	return provider, nil
+}
+
+// readIDJAG reads the answer to the exchange. What is of another type could be of
+// use to the authorization server elsewhere, and is not sent there.
+func readIDJAG(a answer) (Secret, error) {
+	kind, err := a.text("issued_token_type")
+	if err != nil {
+		return "", err
+	}
+	if kind != typeIDJAG {
+		return "", errors.New("issued_token_type is not " + typeIDJAG)
+	}
+	token, err := a.credential("access_token", "")
+	if err != nil {
+		return "", err
+	}
+	if token == "" {
+		return "", errors.New("access_token is missing")
+	}
+	return Secret(token), nil
+}

@@ -1,0 +1,422 @@
+package auth
+
+import (
+	"context"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestClientCredentials(t *testing.T) {
+	key := ecdsaKey(t, elliptic.P256())
+	for name, test := range map[string]struct {
+		client  Client
+		key     *SigningKey
+		methods []string
+		check   func(t *testing.T, as *peer, got posted)
+	}{
+		"basic": {
+			client: Client{ID: "a client:1", Secret: "s+1"},
+			check: func(t *testing.T, _ *peer, got posted) {
+				id, secret, ok := (&http.Request{Header: got.header}).BasicAuth()
+				if !ok || id != "a+client%3A1" || secret != "s%2B1" || got.form.Has("client_secret") {
+					t.Errorf("header %v, form %v", got.header, got.form)
+				}
+			},
+		},
+		"post": {
+			client:  Client{ID: "c1", Secret: "s1"},
+			methods: []string{"client_secret_post"},
+			check: func(t *testing.T, _ *peer, got posted) {
+				if got.form.Get("client_id") != "c1" || got.form.Get("client_secret") != "s1" || got.header.Get("Authorization") != "" {
+					t.Errorf("header %v, form %v", got.header, got.form)
+				}
+			},
+		},
+		"private_key_jwt": {
+			client: Client{ID: "c1"},
+			key:    &SigningKey{Signer: key, ID: "k1"},
+			check: func(t *testing.T, as *peer, got posted) {
+				if got.form.Get("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" || got.header.Get("Authorization") != "" {
+					t.Errorf("header %v, form %v", got.header, got.form)
+				}
+				_, claims := openJWT(t, got.form.Get("client_assertion"), key.Public())
+				if claims["iss"] != "c1" || claims["sub"] != "c1" || claims["aud"] != as.url {
+					t.Errorf("claims %v", claims)
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			as := newPeer(t, sends(200, `{"access_token":"AT","token_type":"Bearer","scope":"read"}`))
+			test.client.Issuer = as.url
+			f := flow(t, Config{Grant: ClientCredentials, Client: &test.client, SigningKey: test.key})
+			a := as.authority()
+			a.AuthMethods = test.methods
+			c, err := f.Register(t.Context(), a, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := f.Obtain(t.Context(), a, c, []string{"read", "write"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := as.only(t)
+			if got.path != "/token" || got.form.Get("grant_type") != "client_credentials" ||
+				got.form.Get("scope") != "read write" || got.form.Get("resource") != a.Resource {
+				t.Errorf("asked %s %v", got.path, got.form)
+			}
+			test.check(t, as, got)
+			if g.Token.Access != "AT" || g.Token.Type != "Bearer" || g.DPoPKey != "" || g.Client.Secret != "" || g.Client.ID != test.client.ID ||
+				strings.Join(g.Scopes, " ") != "read" || strings.Join(g.Requested, " ") != "read write" || g.Authority.Issuer != as.url {
+				t.Errorf("grant %+v", g)
+			}
+		})
+	}
+}
+
+func TestObtainBindsTheToken(t *testing.T) {
+	as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("DPoP-Nonce", "n1")
+		if claims, _ := openProof(t, r.Header.Get("DPoP")); claims["nonce"] != "n1" {
+			sends(400, `{"error":"use_dpop_nonce"}`)(w, r)
+			return
+		}
+		sends(200, `{"access_token":"AT","token_type":"DPoP"}`)(w, r)
+	})
+	client := &Client{Issuer: as.url, ID: "c1", Secret: "s1"}
+	f := flow(t, Config{Grant: ClientCredentials, Client: client, DPoP: true})
+	a := as.authority()
+	var missing *MetadataError
+	if _, err := f.Obtain(t.Context(), a, client, nil); !errors.As(err, &missing) || len(as.requests()) > 0 {
+		t.Errorf("without DPoP at the authorization server: %v", err)
+	}
+	a.DPoPAlgorithms = []string{"ES256"}
+	g, err := f.Obtain(t.Context(), a, client, nil)
+	if err != nil || g.Token.Type != "DPoP" {
+		t.Fatalf("grant %+v, error %v", g, err)
+	}
+	got := as.requests()
+	if len(got) != 2 || got[0].form.Has("scope") {
+		t.Fatalf("requests %v", got)
+	}
+	want, err := thumbprint(g.DPoPKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range got {
+		claims, print := openProof(t, r.header.Get("DPoP"))
+		if print != want || claims["htu"] != as.url+"/token" || claims["content_digest"] != nil {
+			t.Errorf("claims %v, thumbprint %q", claims, print)
+		}
+	}
+}
+
+// An enterprise is a user's organisation: its identity provider and the server's
+// authorization server.
+type enterprise struct {
+	idp, as *peer
+	subject Secret
+}
+
+func newEnterprise(t testing.TB, idp http.HandlerFunc) *enterprise {
+	return &enterprise{
+		idp:     newPeer(t, idp),
+		as:      newPeer(t, sends(200, `{"access_token":"AT","token_type":"Bearer"}`)),
+		subject: "id.token.1",
+	}
+}
+
+func (e *enterprise) config() Config {
+	return Config{
+		Grant:  EnterpriseManaged,
+		Client: &Client{Issuer: e.as.url, ID: "at the as", Secret: "s-as"},
+		Enterprise: &Enterprise{
+			Issuer:        e.idp.url,
+			TokenEndpoint: e.idp.url + "/token",
+			Client:        Client{ID: "at-the-idp", Secret: "s-idp"},
+			SubjectToken:  func(context.Context) (Secret, error) { return e.subject, nil },
+		},
+	}
+}
+
+const exchanged = `{"issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","access_token":"id.jag.1","token_type":"N_A","expires_in":300}`
+
+func TestEnterpriseManaged(t *testing.T) {
+	e := newEnterprise(t, sends(200, exchanged))
+	f := flow(t, e.config())
+	a := e.as.authority()
+	c, err := f.Register(t.Context(), a, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := f.Obtain(t.Context(), a, c, []string{"read"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := e.idp.only(t)
+	want := url.Values{
+		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
+		"requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
+		"audience":             {e.as.url},
+		"resource":             {a.Resource},
+		"scope":                {"read"},
+		"subject_token":        {"id.token.1"},
+		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
+	}
+	if first.path != "/token" || first.form.Encode() != want.Encode() {
+		t.Errorf("the identity provider was asked %s %v, want %v", first.path, first.form, want)
+	}
+	if id, secret, _ := (&http.Request{Header: first.header}).BasicAuth(); id != "at-the-idp" || secret != "s-idp" {
+		t.Errorf("there it was %s with %s", id, secret)
+	}
+	second := e.as.only(t)
+	want = url.Values{
+		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
+		"assertion":  {"id.jag.1"},
+		"scope":      {"read"},
+		"resource":   {a.Resource},
+	}
+	if second.path != "/token" || second.form.Encode() != want.Encode() {
+		t.Errorf("the authorization server was asked %s %v, want %v", second.path, second.form, want)
+	}
+	if id, secret, _ := (&http.Request{Header: second.header}).BasicAuth(); id != "at+the+as" || secret != "s-as" {
+		t.Errorf("there it was %s with %s", id, secret)
+	}
+	for _, text := range []string{first.body, second.body} {
+		if strings.Contains(text, "s-as") || strings.Contains(text, "s-idp") {
+			t.Errorf("a secret in %s", text)
+		}
+	}
+	if g.Token.Access != "AT" || g.Authority.Issuer != e.as.url || g.Client.ID != "at the as" || g.Client.Secret != "" {
+		t.Errorf("grant %+v", g)
+	}
+}
+
+func TestEnterpriseWithAKeyAndAnotherSubjectToken(t *testing.T) {
+	e := newEnterprise(t, sends(200, exchanged))
+	atIDP, atAS := ecdsaKey(t, elliptic.P384()), ecdsaKey(t, elliptic.P256())
+	c := e.config()
+	c.Client = &Client{Issuer: e.as.url, ID: "c-as"}
+	c.SigningKey = &SigningKey{Signer: atAS}
+	c.Enterprise.Client.Secret = ""
+	c.Enterprise.SigningKey = &SigningKey{Signer: atIDP}
+	c.Enterprise.SubjectTokenType = "urn:ietf:params:oauth:token-type:saml2"
+	c.NoResource = true // is about the authorization server
+	f := flow(t, c)
+	if _, err := f.Obtain(t.Context(), e.as.authority(), c.Client, nil); err != nil {
+		t.Fatal(err)
+	}
+	first, second := e.idp.only(t), e.as.only(t)
+	if _, claims := openJWT(t, first.form.Get("client_assertion"), atIDP.Public()); claims["aud"] != e.idp.url || claims["sub"] != "at-the-idp" {
+		t.Errorf("claims %v", claims)
+	}
+	if _, claims := openJWT(t, second.form.Get("client_assertion"), atAS.Public()); claims["aud"] != e.as.url || claims["sub"] != "c-as" {
+		t.Errorf("claims %v", claims)
+	}
+	if first.form.Get("subject_token_type") != "urn:ietf:params:oauth:token-type:saml2" || !first.form.Has("resource") || second.form.Has("resource") {
+		t.Errorf("asked %v and %v", first.form, second.form)
+	}
+}
+
+func TestEnterpriseClientWithASecretBesideAnotherKey(t *testing.T) {
+	e := newEnterprise(t, sends(200, exchanged))
+	c := e.config()
+	c.SigningKey = &SigningKey{Signer: ecdsaKey(t, elliptic.P256())}
+	if _, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.idp.only(t); got.form.Has("client_assertion") || got.header.Get("Authorization") == "" {
+		t.Errorf("asked %v", got.form)
+	}
+}
+
+func TestEnterpriseLooksTheTokenEndpointUp(t *testing.T) {
+	e := newEnterprise(t, nil)
+	e.idp.answer = func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/.well-known/openid-configuration": // which says nothing of PKCE
+			sends(200, `{"issuer":"`+e.idp.url+`","authorization_endpoint":"`+e.idp.url+`/authorize","token_endpoint":"`+e.idp.url+`/exchange"}`)(w, r)
+		case "/exchange":
+			sends(200, exchanged)(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	}
+	c := e.config()
+	c.Enterprise.TokenEndpoint = ""
+	if _, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := e.idp.requests()
+	if last := got[len(got)-1]; last.path != "/exchange" || last.form.Get("subject_token") != "id.token.1" {
+		t.Errorf("asked %s %v", last.path, last.form)
+	}
+	e.as.only(t)
+}
+
+func TestEnterpriseRefused(t *testing.T) {
+	canary := "c4n4ry" + rand.Text()
+	var refused *OAuthError
+	var failed *RequestError
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		as     any
+		text   string
+	}{
+		"refused":       {400, `{"error":"invalid_grant","error_description":"` + canary + `"}`, &refused, "token exchange refused: invalid_grant"},
+		"access token":  {200, `{"issued_token_type":"urn:ietf:params:oauth:token-type:access_token","access_token":"` + canary + `","token_type":"Bearer"}`, &failed, "issued_token_type"},
+		"no type":       {200, `{"access_token":"` + canary + `","token_type":"N_A"}`, &failed, "issued_token_type"},
+		"type a number": {200, `{"issued_token_type":1,"access_token":"` + canary + `"}`, &failed, "issued_token_type"},
+		"no token":      {200, `{"issued_token_type":"urn:ietf:params:oauth:token-type:id-jag"}`, &failed, "access_token is missing"},
+		"bad token":     {200, `{"issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","access_token":"` + canary + `\n"}`, &failed, "access_token"},
+		"elsewhere":     {302, ``, &failed, "token exchange"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnterprise(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Location", "/elsewhere?"+canary)
+				sends(test.status, test.body)(w, r)
+			})
+			e.subject = Secret(canary)
+			c := e.config()
+			c.Enterprise.Client.Secret = Secret(canary)
+			g, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil)
+			if g != nil || !errors.As(err, test.as) || !strings.Contains(err.Error(), test.text) {
+				t.Fatalf("error %v, want %T of %q", err, test.as, test.text)
+			}
+			keepsSecrets(t, err, canary)
+			e.idp.only(t)
+			if len(e.as.requests()) > 0 {
+				t.Error("the authorization server was asked")
+			}
+		})
+	}
+}
+
+func TestEnterpriseSubjectToken(t *testing.T) {
+	away := errors.New("nobody is logged in at the identity provider")
+	for name, test := range map[string]struct {
+		token Secret
+		err   error
+		text  string
+	}{
+		"none":  {"", away, "nobody is logged in"},
+		"empty": {" \n", nil, "empty"},
+		"large": {Secret(strings.Repeat("x", maxToken+1)), nil, "longer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnterprise(t, sends(200, exchanged))
+			c := e.config()
+			c.Enterprise.SubjectToken = func(context.Context) (Secret, error) { return test.token, test.err }
+			_, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil)
+			var own *AssertionError
+			if !errors.As(err, &own) || own.Server != "files" || own.Field != "Enterprise.SubjectToken" || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("error %v", err)
+			}
+			if test.err != nil && !errors.Is(err, test.err) {
+				t.Errorf("error %v", err)
+			}
+			if len(e.idp.requests())+len(e.as.requests()) > 0 {
+				t.Error("something was asked")
+			}
+		})
+	}
+}
+
+func TestWorkloadIdentity(t *testing.T) {
+	for name, client := range map[string]*Client{"without client": nil, "with client": {ID: "c1"}} {
+		t.Run(name, func(t *testing.T) {
+			as := newPeer(t, sends(200, `{"access_token":"AT","token_type":"Bearer"}`))
+			a := as.authority()
+			if client != nil {
+				client.Issuer = as.url
+			}
+			f := flow(t, Config{Grant: WorkloadIdentity, Client: client,
+				Assertion: func(_ context.Context, issuer, tokenEndpoint string) (Secret, error) {
+					if issuer != as.url || tokenEndpoint != as.url+"/token" {
+						t.Errorf("asked for %s, %s", issuer, tokenEndpoint)
+					}
+					return "workload.jwt.1\n", nil
+				}})
+			c, err := f.Register(t.Context(), a, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := f.Obtain(t.Context(), a, c, []string{"read"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := url.Values{
+				"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
+				"assertion":  {"workload.jwt.1"},
+				"scope":      {"read"},
+				"resource":   {a.Resource},
+			}
+			if client != nil {
+				want.Set("client_id", "c1")
+			}
+			if got := as.only(t); got.path != "/token" || got.form.Encode() != want.Encode() || got.header.Get("Authorization") != "" {
+				t.Errorf("asked %s %v, want %v", got.path, got.form, want)
+			}
+			if g.Token.Access != "AT" || g.Authority.Issuer != as.url {
+				t.Errorf("grant %+v", g)
+			}
+		})
+	}
+}
+
+func TestWorkloadIdentityIsNotTriedAgain(t *testing.T) {
+	canary := "c4n4ry" + rand.Text()
+	for _, code := range []string{"invalid_grant", "invalid_scope", "unauthorized_client"} {
+		as := newPeer(t, sends(400, `{"error":"`+code+`","error_description":"`+canary+`"}`))
+		f := flow(t, Config{Grant: WorkloadIdentity, Assertion: func(context.Context, string, string) (Secret, error) { return Secret(canary), nil }})
+		g, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil)
+		var refused *OAuthError
+		if g != nil || !errors.As(err, &refused) || refused.Code != code || refused.Request != "token" {
+			t.Fatalf("error %v", err)
+		}
+		keepsSecrets(t, err, canary)
+		as.only(t)
+	}
+}
+
+func TestObtainSendsNothing(t *testing.T) {
+	as := newPeer(t, sends(200, tokenAnswer))
+	var wrong *ConfigError
+	for _, grant := range []GrantType{AuthorizationCode, DeviceCode} {
+		_, err := flow(t, Config{Grant: grant}).Obtain(t.Context(), as.authority(), as.public(), nil)
+		if !errors.As(err, &wrong) || wrong.Field != "Grant" || !strings.Contains(err.Error(), grant.String()) {
+			t.Errorf("%v: %v", grant, err)
+		}
+	}
+	client := &Client{Issuer: "https://other.example", ID: "c1", Secret: "s1"}
+	f := flow(t, Config{Grant: ClientCredentials, Client: client})
+	var other *IssuerMismatchError
+	if _, err := f.Obtain(t.Context(), as.authority(), client, nil); !errors.As(err, &other) {
+		t.Errorf("client of another: %v", err)
+	}
+	e := newEnterprise(t, sends(200, exchanged))
+	c := e.config()
+	if _, err := flow(t, c).Obtain(t.Context(), as.authority(), c.Client, nil); !errors.As(err, &other) || len(e.idp.requests()) > 0 {
+		t.Errorf("client of another: %v", err)
+	}
+	away := errors.New("no volume")
+	f = flow(t, Config{Grant: WorkloadIdentity, Assertion: func(context.Context, string, string) (Secret, error) { return "", away }})
+	var own *AssertionError
+	if _, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil); !errors.As(err, &own) || own.Field != "Assertion" || !errors.Is(err, away) {
+		t.Errorf("no assertion: %v", err)
+	}
+	// A session of an earlier configuration.
+	f = flow(t, Config{Grant: WorkloadIdentity, Issuer: "https://other.example", Assertion: func(context.Context, string, string) (Secret, error) { return "x", nil }})
+	if _, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil); !errors.As(err, &other) {
+		t.Errorf("authority of another: %v", err)
+	}
+	if n := len(as.requests()); n > 0 {
+		t.Errorf("asked %d times", n)
+	}
+}
