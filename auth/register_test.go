@@ -232,6 +232,7 @@ func TestRegistrationRefusals(t *testing.T) {
 		`{"client_id":"a","client_secret":"CANARY\u0007"}`, `{"client_id":"a","client_secret":3}`,
 		`{"client_id":"a","client_secret":"CANARY","token_endpoint_auth_method":"tls_client_auth"}`,
 		`{"client_id":"a","client_secret":"CANARY","client_secret_expires_at":"never"}`,
+		`{"client_id":"a","client_secret":"CANARY","client_secret_expires_at":"NaN"}`,
 	} {
 		as := newPeer(t, sends(201, body))
 		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
