@@ -1,0 +1,243 @@
+package auth_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+const loginURI = "http://127.0.0.1:4711/callback"
+
+// A journey is a user's way through all steps, at an authorization server that
+// checks everything.
+type journey struct {
+	flow      *auth.Flow
+	authority *auth.Authority
+	client    *auth.Client
+	pending   *auth.Pending
+	as        *authtest.Server
+}
+
+func setOut(t testing.TB, o *authtest.Options, change func(c *auth.Config, as *authtest.Server)) *journey {
+	t.Helper()
+	as := authtest.NewServer(t, o)
+	c := &auth.Config{Server: "files", URL: as.Protect(http.NotFoundHandler(), nil).URL}
+	c.Network.TLS = as.TLS()
+	if change != nil {
+		change(c, as)
+	}
+	l := &journey{as: as}
+	var err error
+	if l.flow, err = auth.New(c); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.flow.Close)
+	if l.authority, err = l.flow.Discover(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if l.client, err = l.flow.Register(t.Context(), l.authority, loginURI, nil); err != nil {
+		t.Fatal(err)
+	}
+	if l.pending, err = l.flow.Begin(l.authority, l.client, loginURI, []string{"read"}); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// complete has the user agree.
+func (l *journey) complete(t testing.TB) (*auth.Grant, error) {
+	t.Helper()
+	callback, err := l.as.Approve(t.Context(), l.pending.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.flow.Complete(t.Context(), l.pending, callback)
+}
+
+// keepsSecretsOf fails if an error shows what the authorization server has issued
+// or the client has made up.
+func keepsSecretsOf(t testing.TB, as *authtest.Server, err error) {
+	t.Helper()
+	text := fmt.Sprintf("%v %+v %#v", err, err, err)
+	for _, secret := range as.Secrets() {
+		if strings.Contains(text, secret) {
+			t.Errorf("shows %q: %s", secret, text)
+		}
+	}
+}
+
+// TestLogins logs in, renews twice and logs out, in each way that a client can be
+// known by.
+func TestLogins(t *testing.T) {
+	const id, secret = "client:1 +ä%/", "se:cret &=+%ü~"
+	own := func(method string) func(*auth.Config, *authtest.Server) {
+		return func(c *auth.Config, as *authtest.Server) {
+			c.Client = &auth.Client{Issuer: as.Issuer, ID: id, Secret: secret, AuthMethod: method}
+		}
+	}
+	given := func(method string) *authtest.Options {
+		return &authtest.Options{Clients: []authtest.Client{{ID: id, Secret: secret, AuthMethod: method, RedirectURIs: []string{loginURI}}}}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := func(_ context.Context, address string) ([]byte, error) {
+		return json.Marshal(map[string]any{"client_id": address, "client_name": "Agent", "redirect_uris": []string{loginURI}})
+	}
+	for name, c := range map[string]struct {
+		options *authtest.Options
+		change  func(*auth.Config, *authtest.Server)
+	}{
+		"registered":                 {nil, nil},
+		"registered, with a path":    {&authtest.Options{Path: "/tenant1"}, nil},
+		"registered, over TLS":       {&authtest.Options{TLS: true}, nil},
+		"registered, OpenID Connect": {&authtest.Options{Path: "/tenant1", Discovery: authtest.OpenIDAppended}, nil},
+		"registered, by basic":       {&authtest.Options{ClientAuth: "client_secret_basic"}, nil},
+		"registered, by post":        {&authtest.Options{ClientAuth: "client_secret_post"}, nil},
+		"own, by basic":              {given("client_secret_basic"), own("client_secret_basic")},
+		"own, by post":               {given("client_secret_post"), own("client_secret_post")},
+		"own, by what is listed":     {given("client_secret_basic"), own("")},
+		"own, by key": {
+			&authtest.Options{Clients: []authtest.Client{{ID: id, Keys: []crypto.PublicKey{key.Public()}, RedirectURIs: []string{loginURI}}}},
+			func(c *auth.Config, as *authtest.Server) {
+				c.Client, c.SigningKey = &auth.Client{Issuer: as.Issuer, ID: id}, &auth.SigningKey{Signer: key}
+			},
+		},
+		"by metadata document": {
+			&authtest.Options{Documents: documents, NoRegistration: true},
+			func(c *auth.Config, _ *authtest.Server) {
+				c.ClientMetadataURL = "https://agent.example.com/client.json"
+			},
+		},
+		"no issuer in responses":      {&authtest.Options{Iss: authtest.IssAbsent}, nil},
+		"issuer not announced":        {&authtest.Options{Iss: authtest.IssUnadvertised}, nil},
+		"refresh token is kept":       {&authtest.Options{Refresh: authtest.RefreshKept}, nil},
+		"resource parameter refused":  {&authtest.Options{Resource: authtest.ResourceRefused}, func(c *auth.Config, _ *authtest.Server) { c.NoResource = true }},
+		"tokens bound to a key":       {&authtest.Options{DPoP: authtest.DPoPRequired}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
+		"tokens bound, with nonces":   {&authtest.Options{DPoP: authtest.DPoPSupported, DPoPNonce: true}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
+		"fewer scopes than asked for": {&authtest.Options{GrantScopes: func(string, []string) []string { return []string{"less"} }}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := setOut(t, c.options, c.change)
+			g, err := l.complete(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scope := "read"
+			if name == "fewer scopes than asked for" {
+				scope = "less"
+			}
+			if g.Token.Access == "" || g.Token.Refresh == "" || g.Token.Expires.IsZero() || fmt.Sprint(g.Scopes) != "["+scope+"]" {
+				t.Errorf("%+v", g)
+			}
+			for range 2 {
+				fresh, err := l.flow.Refresh(t.Context(), g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fresh.Token.Access == g.Token.Access {
+					t.Error("the same token again")
+				}
+				g = fresh
+			}
+			if err := l.flow.Revoke(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+			_, err = l.flow.Refresh(t.Context(), g)
+			var refused *auth.OAuthError
+			if !errors.As(err, &refused) || refused.Code != "invalid_grant" {
+				t.Errorf("after it was revoked: %v", err)
+			}
+			keepsSecretsOf(t, l.as, err)
+		})
+	}
+}
+
+// TestResponsesOfOthers: no code is sent anywhere if the response names another
+// issuer, or none where one was announced.
+func TestResponsesOfOthers(t *testing.T) {
+	for _, iss := range []authtest.Iss{authtest.IssWrong, authtest.IssWrongUnadvertised, authtest.IssMissing} {
+		l := setOut(t, &authtest.Options{Iss: iss}, nil)
+		_, err := l.complete(t)
+		var mismatch *auth.IssuerMismatchError
+		if !errors.As(err, &mismatch) || mismatch.What != "response" {
+			t.Errorf("%v: %v", iss, err)
+		}
+		if n := l.as.Count(authtest.TokenEndpoint); n > 0 {
+			t.Errorf("%v: %d token requests", iss, n)
+		}
+		keepsSecretsOf(t, l.as, err)
+	}
+}
+
+// TestLoginIsCompletedOnce: the authorization server takes each code once.
+func TestLoginIsCompletedOnce(t *testing.T) {
+	l := setOut(t, nil, nil)
+	callback, err := l.as.Approve(t.Context(), l.pending.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range 8 {
+		all.Go(func() {
+			_, err := l.flow.Complete(t.Context(), l.pending, callback)
+			mu.Lock()
+			defer mu.Unlock()
+			var refused *auth.OAuthError
+			switch {
+			case err == nil:
+				done++
+			case !errors.As(err, &refused) || refused.Code != "invalid_grant":
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	all.Wait()
+	if done > 1 {
+		t.Errorf("completed %d times", done)
+	}
+}
+
+// TestRegistrationIsGone: an authorization server that has forgotten a client is
+// told apart, and the client registered anew.
+func TestRegistrationIsGone(t *testing.T) {
+	l := setOut(t, nil, nil)
+	g, err := l.complete(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.as.Purge()
+	_, err = l.flow.Refresh(t.Context(), g)
+	var refused *auth.OAuthError
+	if !errors.As(err, &refused) || refused.Code != "invalid_client" {
+		t.Fatalf("%v", err)
+	}
+	again, err := l.flow.Register(t.Context(), l.authority, loginURI, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.ID == l.client.ID {
+		t.Error("has the same client again")
+	}
+	if l.pending, err = l.flow.Begin(l.authority, again, loginURI, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = l.complete(t); err != nil {
+		t.Error(err)
+	}
+}
