@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"errors"
+	"runtime"
 	"strconv"
 	"sync"
 
@@ -10,7 +11,7 @@ import (
 
 const (
 	writers = 8
-	rounds  = 12 // that each writer has to win
+	rounds  = 8 // that each writer has to win
 )
 
 // checkWriters has several writers count up one number, which none of them may
@@ -35,6 +36,7 @@ func checkWriters(p *pair) {
 				case <-done:
 					return
 				default:
+					runtime.Gosched()
 				}
 			}
 		})

@@ -1,24 +1,154 @@
 package filestore
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/drivertest"
 )
 
-func openTest(t testing.TB, dir string) *folder {
+// A journal is the log of a store, for many writers.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func openLogged(t testing.TB, dir string) (*folder, *journal) {
 	t.Helper()
-	f, err := openFolder(dir, nil)
+	j := &journal{}
+	f, err := openFolder(dir, slog.New(slog.NewTextHandler(j, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
+	return f, j
+}
+
+func openTest(t testing.TB, dir string) *folder {
+	t.Helper()
+	f, _ := openLogged(t, dir)
 	return f
+}
+
+func save(t testing.TB, f *folder, name, data string, old driver.Revision) driver.Revision {
+	t.Helper()
+	at, err := f.Save(t.Context(), name, []byte(data), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// expect loads a record.
+func expect(t testing.TB, f *folder, name, data string, restored bool) driver.Revision {
+	t.Helper()
+	r, err := f.Load(t.Context(), name)
+	if err != nil || string(r.Data) != data || r.Restored != restored {
+		t.Errorf("Load(%q): %.40q, restored %v, %v; want %.40q, restored %v", name, r.Data, r.Restored, err, data, restored)
+	}
+	return r.Revision
+}
+
+// files returns the files in a folder of the store and below it.
+func files(t testing.TB, f *folder, below string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(f.dir, below), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, d.Name())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// onDisk returns the path of a state of a record.
+func onDisk(f *folder, name string, state int) string {
+	return filepath.Join(f.dir, filepath.FromSlash(file(name, state)))
 }
 
 func TestDriver(t *testing.T) {
 	drivertest.Run(t,
 		func(t testing.TB) driver.Store { return openTest(t, t.TempDir()) },
 		&drivertest.Options{Reopen: func(t testing.TB, s driver.Store) driver.Store { return openTest(t, s.(*folder).dir) }})
+}
+
+func TestThreeStatesAreKept(t *testing.T) {
+	for name, link := range map[string]func(string, string) error{
+		"links": nil, "copies": func(string, string) error { return errors.ErrUnsupported },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := openTest(t, t.TempDir())
+			if link != nil {
+				f.link = link
+			}
+			var at driver.Revision
+			for _, data := range []string{"one", "two", "three", "four"} {
+				at = save(t, f, "a", data, at)
+			}
+			for state, want := range []string{"four", "three", "two"} {
+				if r, err := f.read("a", state); err != nil || string(r.Data) != want {
+					t.Errorf("state %d is %q, %v, want %q", state, r.Data, err, want)
+				}
+			}
+			if got := files(t, f, recordsDir); len(got) != states {
+				t.Errorf("there are files %q", got)
+			}
+			if got := files(t, f, tmpDir); got != nil {
+				t.Errorf("temporary files remain: %q", got)
+			}
+			if err := f.Delete(t.Context(), "a", at); err != nil {
+				t.Fatal(err)
+			}
+			if got := files(t, f, recordsDir); got != nil {
+				t.Errorf("after Delete there are files %q", got)
+			}
+		})
+	}
+}
+
+// FuzzNoNameBecomesAPath saves under names that lead elsewhere.
+func FuzzNoNameBecomesAPath(fuzz *testing.F) {
+	for _, name := range []string{"a", "../../a", "/a", "a/../b", `..\a`, "con", "a\x00b", strings.Repeat("a", 129), "A", "a."} {
+		fuzz.Add(name)
+	}
+	outer := fuzz.TempDir()
+	f := openTest(fuzz, filepath.Join(outer, "store"))
+	fuzz.Fuzz(func(t *testing.T, name string) {
+		at, err := f.Save(t.Context(), name, []byte(name), "")
+		if err != nil {
+			if !errors.Is(err, driver.ErrName) {
+				t.Errorf("Save(%q): %v", name, err)
+			}
+		} else {
+			expect(t, f, name, name, false)
+			if err := f.Delete(t.Context(), name, at); err != nil {
+				t.Error(err)
+			}
+		}
+		if left, err := os.ReadDir(outer); err != nil || len(left) != 1 {
+			t.Errorf("Save(%q) left %v beside the store, %v", name, left, err)
+		}
+	})
 }

@@ -59,8 +59,13 @@ func encode(name string, data []byte, restored bool) (file []byte, at driver.Rev
 	file = append(file, name...)
 	file = binary.BigEndian.AppendUint32(file, uint32(len(data)))
 	file = append(file, data...)
-	sum := sha256.Sum256(file)
-	return append(file, sum[:]...), at
+	return sum(file), at
+}
+
+// sum appends the checksum.
+func sum(body []byte) []byte {
+	s := sha256.Sum256(body)
+	return append(body, s[:]...)
 }
 
 func revisionOf(file []byte) driver.Revision {
@@ -73,8 +78,8 @@ func decode(name string, file []byte) (driver.Record, error) {
 		return driver.Record{}, damage(fmt.Sprintf("it has only %d bytes", len(file)))
 	}
 	body := file[:len(file)-sha256.Size]
-	switch sum := sha256.Sum256(body); {
-	case !bytes.Equal(sum[:], file[len(body):]):
+	switch s := sha256.Sum256(body); {
+	case !bytes.Equal(s[:], file[len(body):]):
 		return driver.Record{}, damage("its checksum does not match")
 	case !bytes.HasPrefix(body, []byte(fileMagic)):
 		return driver.Record{}, damage("it is not the file of a record")

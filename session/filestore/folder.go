@@ -32,6 +32,7 @@ const states = 3
 type folder struct {
 	dir    string // absolute
 	root   *os.Root
+	link   func(from, to string) error // root.Link
 	log    *slog.Logger
 	closed atomic.Bool
 	locks  keylock.Set // held within the process, by name of the lock file

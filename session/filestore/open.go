@@ -81,6 +81,7 @@ func (f *folder) open() error {
 	if f.root, err = os.OpenRoot(f.dir); err != nil {
 		return err
 	}
+	f.link = f.root.Link
 	if err = f.prepare(); err != nil {
 		_ = f.root.Close()
 	}

@@ -83,7 +83,7 @@ func (f *folder) shift(name string) error {
 			return err
 		}
 	}
-	err := f.root.Link(file(name, 0), file(name, 1))
+	err := f.link(file(name, 0), file(name, 1))
 	if err == nil || full(err) {
 		return err
 	}

@@ -1,0 +1,160 @@
+//go:build linux
+
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"context"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// mount mounts a small file system, or skips the test where that is not allowed.
+func mount(t *testing.T, options string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("mcpbelt", dir, "tmpfs", 0, options); err != nil {
+		t.Skip("cannot mount a file system:", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// expectFailure wants an *Error with a cause and a cure.
+func expectFailure(t *testing.T, err, cause error) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Dir == "" || e.Cure == "" || !errors.Is(err, cause) {
+		t.Errorf("got %v, want an *Error because of %q with a cure", err, cause)
+	}
+}
+
+func TestDiskFull(t *testing.T) {
+	// The limit of 64 KiB is reached by data, the one of 40 inodes by files.
+	for _, options := range []string{"size=64k", "size=1m,nr_inodes=40"} {
+		t.Run(options, func(t *testing.T) {
+			f := openTest(t, filepath.Join(mount(t, options), "store"))
+			at := save(t, f, "a", "one", "")
+			kept := "one"
+			filler, err := os.Create(filepath.Join(filepath.Dir(f.dir), "filler"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer filler.Close()
+			if strings.HasPrefix(options, "size=64k") {
+				_, err = filler.Write(make([]byte, 1<<20))
+			} else {
+				for i := 0; err == nil; i++ {
+					err = os.WriteFile(fmt.Sprintf("%s%d", filler.Name(), i), nil, 0o600)
+				}
+			}
+			if !errors.Is(err, syscall.ENOSPC) {
+				t.Fatalf("the file system does not become full: %v", err)
+			}
+			for i := range 20 {
+				_, err := f.Save(t.Context(), "a", []byte(strings.Repeat("x", 9000)), at)
+				expectFailure(t, err, syscall.ENOSPC)
+				if _, err = f.Save(t.Context(), fmt.Sprint("new", i), []byte(strings.Repeat("x", 9000)), ""); err == nil {
+					t.Error("a new record was saved where there is no room")
+				}
+				if got := expect(t, f, "a", kept, false); got != at {
+					t.Errorf("the revision is %q, want %q", got, at)
+				}
+			}
+			if got := files(t, f, tmpDir); got != nil {
+				t.Errorf("temporary files remain: %q", got)
+			}
+			if _, err := openFolder(f.dir, nil); err != nil {
+				t.Errorf("a full store cannot be opened: %v", err)
+			}
+			if strings.HasPrefix(options, "size=64k") {
+				if err := filler.Truncate(0); err != nil {
+					t.Fatal(err)
+				}
+				save(t, f, "a", "two", at)
+				expect(t, f, "a", "two", false)
+			}
+		})
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := mount(t, "size=1m")
+	f := openTest(t, filepath.Join(dir, "store"))
+	at := save(t, f, "a", "one", "")
+	at = save(t, f, "a", "two", at)
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("mcpbelt", dir, "tmpfs", syscall.MS_REMOUNT|flags, "size=1m"); err != nil {
+			t.Skip("cannot mount a file system for reading:", err)
+		}
+	}
+	remount(syscall.MS_RDONLY)
+	_, err := f.Save(t.Context(), "a", []byte("x"), at)
+	expectFailure(t, err, syscall.EROFS)
+	expectFailure(t, f.Delete(t.Context(), "a", at), syscall.EROFS)
+	_, err = f.Lock(t.Context(), "a")
+	expectFailure(t, err, syscall.EROFS)
+	expect(t, openTest(t, f.dir), "a", "two", false) // what is there can be read
+	_, err = openFolder(filepath.Join(dir, "other"), nil)
+	expectFailure(t, err, syscall.EROFS)
+	remount(0)
+	save(t, f, "a", "three", at)
+}
+
+// fileLimit is how large a file writeTooMuch may make.
+const fileLimit = 4096
+
+// writeTooMuch saves more than the process may write, which fails in the middle of
+// the file.
+func writeTooMuch(f *folder) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	limit := syscall.Rlimit{Cur: fileLimit, Max: fileLimit}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	r, err := f.Load(context.Background(), "a")
+	if err != nil {
+		return err
+	}
+	_, err = f.Save(context.Background(), "a", make([]byte, 2*fileLimit), r.Revision)
+	if !errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("want %w, got %v", syscall.EFBIG, err)
+	}
+	_, err = f.Save(context.Background(), "b", make([]byte, 2*fileLimit), "")
+	if !errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("want %w, got %v", syscall.EFBIG, err)
+	}
+	return nil
+}
+
+func TestWriteFailsHalfway(t *testing.T) {
+	dir := t.TempDir()
+	f := openTest(t, dir)
+	at := save(t, f, "a", "one", "")
+	cmd, _, _ := start(t, "full", dir)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if got := expect(t, f, "a", "one", false); got != at {
+		t.Errorf("the revision is %q, want %q", got, at)
+	}
+	if _, err := f.Load(t.Context(), "b"); !errors.Is(err, driver.ErrNotFound) {
+		t.Errorf("Load of what was not saved: %v", err)
+	}
+	if got := files(t, f, tmpDir); got != nil {
+		t.Errorf("temporary files remain: %q", got)
+	}
+}

@@ -1,0 +1,107 @@
+//go:build unix
+
+package filestore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+func chmod(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expectMode(t *testing.T, path string, want os.FileMode) {
+	t.Helper()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+		t.Errorf("%s has mode %v, %v, want %v", path, info.Mode(), err, want)
+	}
+}
+
+func TestFolderForOthers(t *testing.T) {
+	shared := filepath.Join(t.TempDir(), "shared")
+	if err := os.Mkdir(shared, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chmod(t, shared, 0o755)
+	hurt(t, filepath.Join(shared, "something"), nil)
+	var e *Error
+	if _, err := openFolder(shared, nil); !errors.As(err, &e) || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("open of a folder that is somebody else's, too: %v", err)
+	}
+	expectMode(t, shared, 0o755)
+	if left, err := os.ReadDir(shared); err != nil || len(left) != 1 {
+		t.Errorf("the folder holds %v, %v", left, err)
+	}
+
+	empty := t.TempDir()
+	chmod(t, empty, 0o777)
+	f, log := openLogged(t, empty)
+	expectMode(t, empty, 0o700)
+	if !strings.Contains(log.String(), "level=WARN") {
+		t.Error("a folder that others could use is not logged")
+	}
+	save(t, f, "a", "x", "")
+	chmod(t, empty, 0o750) // as some volumes of containers are made when they are mounted
+	chmod(t, onDisk(f, "a", 0), 0o640)
+	f = openTest(t, empty)
+	expectMode(t, empty, 0o700)
+	expect(t, f, "a", "x", false)
+	expectMode(t, onDisk(f, "a", 0), 0o600)
+}
+
+func TestFilesOfOtherKinds(t *testing.T) {
+	f := openTest(t, t.TempDir())
+	at := save(t, f, "a", "x", "")
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	hurt(t, elsewhere, readFile(t, onDisk(f, "a", 0)))
+	path := onDisk(f, "a", 0)
+	for kind, make := range map[string]func() error{
+		"link":   func() error { return os.Symlink(elsewhere, path) },
+		"inside": func() error { return os.Symlink("../../"+recordsDir, path) },
+		"pipe":   func() error { return syscall.Mkfifo(path, 0o600) },
+		"folder": func() error { return os.Mkdir(path, 0o700) },
+	} {
+		if err := errors.Join(os.RemoveAll(path), make()); err != nil {
+			t.Fatal(err)
+		}
+		var e *Error
+		if _, err := f.Load(t.Context(), "a"); !errors.As(err, &e) || e.Record != "a" {
+			t.Errorf("Load of a %s: %v", kind, err)
+		}
+		if _, err := f.Save(t.Context(), "a", []byte("y"), at); !errors.As(err, &e) {
+			t.Errorf("Save over a %s: %v", kind, err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Load(t.Context(), "a"); !errors.Is(err, driver.ErrNotFound) {
+		t.Errorf("Load: %v", err)
+	}
+	// The locks are files, not links.
+	if err := os.Symlink(elsewhere, filepath.Join(f.dir, locksDir, recordLock+"b")); err != nil {
+		t.Fatal(err)
+	}
+	var e *Error
+	if _, err := f.Lock(t.Context(), "b"); !errors.As(err, &e) {
+		t.Errorf("Lock of a link: %v", err)
+	}
+	// Nor are the folders of the store.
+	dir := t.TempDir()
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, recordsDir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openFolder(dir, nil); !errors.As(err, &e) {
+		t.Errorf("open with a link for a folder: %v", err)
+	}
+}

@@ -1,0 +1,101 @@
+package filestore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/filestore"
+)
+
+func testKey(letter string) session.KeySource {
+	return session.StaticKey(auth.Secret(strings.Repeat(letter, session.KeySize)))
+}
+
+func TestOpenMakesTheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "store")
+	var wg sync.WaitGroup
+	for range 8 { // all at once
+		wg.Go(func() {
+			s, err := filestore.Open(t.Context(), dir, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if runtime.GOOS == "windows" {
+		return
+	}
+	err := filepath.WalkDir(filepath.Dir(dir), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenWithAnotherKey(t *testing.T) {
+	dir := t.TempDir()
+	s, err := filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("k")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var key *session.KeyError
+	if _, err := filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("l")}); !errors.As(err, &key) {
+		t.Errorf("open with another key: %v", err)
+	}
+	if _, err := filestore.Open(t.Context(), dir, nil); !errors.As(err, &key) {
+		t.Errorf("open with a new key file: %v", err)
+	}
+}
+
+// The record of the keys is saved twice, so that it can be restored.
+func TestRecordOfKeysIsRestored(t *testing.T) {
+	dir := t.TempDir()
+	opts := &filestore.Options{Keys: session.KeyPassphrase("correct horse")}
+	s, err := filestore.Open(t.Context(), dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	found, err := filepath.Glob(filepath.Join(dir, "records", "*", "0,*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("found %q, %v", found, err)
+	}
+	if err := os.WriteFile(found[0], []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := filestore.Open(t.Context(), dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+}
+
+func TestOpenAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := filestore.Open(ctx, t.TempDir(), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("open after the end of the context: %v", err)
+	}
+}
