@@ -1,9 +1,16 @@
-package session
+package session_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(stormDir); dir != "" {
+		runStormProcess(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
