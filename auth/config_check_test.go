@@ -1,0 +1,174 @@
+package auth
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestConfigIsChecked(t *testing.T) {
+	const mcp, as = "https://mcp.example/mcp", "https://as.example"
+	small, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	big, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve := func(c elliptic.Curve) crypto.Signer {
+		k, err := ecdsa.GenerateKey(c, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := func(change func(*Client)) *Client {
+		c := &Client{ID: "c", Secret: "SECRET", Issuer: as}
+		if change != nil {
+			change(c)
+		}
+		return c
+	}
+	enterprise := func(change func(*Enterprise)) *Enterprise {
+		e := &Enterprise{Issuer: as, Client: *client(nil), SubjectToken: func(context.Context) (Secret, error) { return "SECRET", nil }}
+		if change != nil {
+			change(e)
+		}
+		return e
+	}
+	assertion := func(context.Context, string, string) (Secret, error) { return "SECRET", nil }
+
+	for _, test := range []struct {
+		name  string
+		c     Config
+		field string // of the error; empty if there is none
+	}{
+		{"least", Config{URL: mcp}, ""},
+		{"no URL", Config{}, "URL"},
+		{"no URL at all", Config{URL: "mcp.example"}, "URL"},
+		{"http", Config{URL: "http://mcp.example"}, "URL"},
+		{"http here", Config{URL: "http://127.0.0.1:8080/mcp"}, ""},
+		{"http allowed", Config{URL: "http://mcp.example", Network: Network{AllowHTTP: true}}, ""},
+		{"private", Config{URL: "https://10.0.0.1/mcp"}, ""},
+		{"fragment", Config{URL: mcp + "#x"}, ""},
+		{"user", Config{URL: "https://user:SECRET@mcp.example/mcp?SECRET"}, "URL"},
+		{"query", Config{URL: mcp + "?key=SECRET"}, ""},
+		{"grant type", Config{URL: mcp, Grant: 17}, "Grant"},
+		{"negative grant type", Config{URL: mcp, Grant: -1}, "Grant"},
+
+		{"issuer", Config{URL: mcp, Issuer: as + "/"}, ""},
+		{"issuer by http", Config{URL: mcp, Issuer: "http://as.example"}, "Issuer"},
+		{"issuer with a query", Config{URL: mcp, Issuer: as + "?SECRET"}, "Issuer"},
+		{"issuer with a fragment", Config{URL: mcp, Issuer: as + "#"}, "Issuer"},
+
+		{"client", Config{URL: mcp, Client: client(nil)}, ""},
+		{"client without issuer", Config{URL: mcp, Client: client(func(c *Client) { c.Issuer = "" })}, "Client.Issuer"},
+		{"client of another issuer", Config{URL: mcp, Issuer: as + "/", Client: client(nil)}, "Client.Issuer"},
+		{"client of no issuer", Config{URL: mcp, Client: client(func(c *Client) { c.Issuer = "as" })}, "Client.Issuer"},
+		{"client without ID", Config{URL: mcp, Client: client(func(c *Client) { c.ID = "" })}, "Client.ID"},
+		{"method", Config{URL: mcp, Client: client(func(c *Client) { c.AuthMethod = "tls_client_auth" })}, "Client.AuthMethod"},
+		{"no secret", Config{URL: mcp, Client: client(func(c *Client) { c.AuthMethod, c.Secret = "client_secret_post", "" })}, "Client.Secret"},
+		{"no key", Config{URL: mcp, Client: client(func(c *Client) { c.AuthMethod = "private_key_jwt" })}, "SigningKey"},
+		{"key", Config{URL: mcp, Client: client(func(c *Client) { c.AuthMethod = "private_key_jwt" }), SigningKey: &SigningKey{Signer: edwards}}, ""},
+
+		{"RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: big, Algorithm: "PS512"}}, ""},
+		{"small RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: small}}, "SigningKey.Signer"},
+		{"P-256", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P256()), Algorithm: "ES256"}}, ""},
+		{"P-224", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P224())}}, "SigningKey.Signer"},
+		{"algorithm of another curve", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P384()), Algorithm: "ES256"}}, "SigningKey.Algorithm"},
+		{"algorithm of another key", Config{URL: mcp, SigningKey: &SigningKey{Signer: edwards, Algorithm: "RS256"}}, "SigningKey.Algorithm"},
+		{"no signer", Config{URL: mcp, SigningKey: &SigningKey{}}, "SigningKey.Signer"},
+
+		{"document", Config{URL: mcp, ClientMetadataURL: "https://app.example/client.json"}, ""},
+		{"document by http", Config{URL: mcp, ClientMetadataURL: "http://app.example/client.json"}, "ClientMetadataURL"},
+		{"document without path", Config{URL: mcp, ClientMetadataURL: "https://app.example/"}, "ClientMetadataURL"},
+		{"document with fragment", Config{URL: mcp, ClientMetadataURL: "https://app.example/c#"}, "ClientMetadataURL"},
+		{"document with user", Config{URL: mcp, ClientMetadataURL: "https://u:SECRET@app.example/c"}, "ClientMetadataURL"},
+		{"document with dots", Config{URL: mcp, ClientMetadataURL: "https://app.example/a/../c"}, "ClientMetadataURL"},
+		{"page", Config{URL: mcp, ClientURI: "javascript:x"}, "ClientURI"},
+
+		{"scope", Config{URL: mcp, Scopes: []string{"a b"}}, "Scopes"},
+		{"limit", Config{URL: mcp, MaxScopes: []string{""}}, "MaxScopes"},
+		{"beyond limit", Config{URL: mcp, Scopes: []string{"a", "b"}, MaxScopes: []string{"a"}}, "Scopes"},
+
+		{"machine", Config{URL: mcp, Grant: ClientCredentials, Client: client(nil)}, ""},
+		{"machine without client", Config{URL: mcp, Grant: ClientCredentials}, "Client"},
+		{"machine without secret", Config{URL: mcp, Grant: ClientCredentials, Client: client(func(c *Client) { c.Secret = "" })}, "Client.Secret"},
+		{"machine with key", Config{URL: mcp, Grant: ClientCredentials, Client: client(func(c *Client) { c.Secret = "" }), SigningKey: &SigningKey{Signer: edwards}}, ""},
+
+		{"enterprise", Config{URL: mcp, Grant: EnterpriseManaged, Enterprise: enterprise(nil)}, ""},
+		{"enterprise by endpoint", Config{URL: mcp, Grant: EnterpriseManaged, Enterprise: enterprise(func(e *Enterprise) { e.Issuer, e.TokenEndpoint = "", as+"/token" })}, ""},
+		{"no enterprise", Config{URL: mcp, Grant: EnterpriseManaged}, "Enterprise"},
+		{"enterprise in vain", Config{URL: mcp, Enterprise: enterprise(nil)}, "Enterprise"},
+		{"enterprise nowhere", Config{URL: mcp, Grant: EnterpriseManaged, Enterprise: enterprise(func(e *Enterprise) { e.Issuer = "" })}, "Enterprise.Issuer"},
+		{"enterprise by http", Config{URL: mcp, Grant: EnterpriseManaged, Enterprise: enterprise(func(e *Enterprise) { e.TokenEndpoint = "http://as.example" })}, "Enterprise.TokenEndpoint"},
+		{"enterprise without client", Config{URL: mcp, Grant: EnterpriseManaged, Enterprise: enterprise(func(e *Enterprise) { e.Client.ID = "" })}, "Enterprise.Client.ID"},
+		{"client of another enterprise", Config{URL: mcp, Grant: EnterpriseManaged, Enterprise: enterprise(func(e *Enterprise) { e.Client.Issuer = as + "/" })}, "Enterprise.Client.Issuer"},
+		{"enterprise without token", Config{URL: mcp, Grant: EnterpriseManaged, Enterprise: enterprise(func(e *Enterprise) { e.SubjectToken = nil })}, "Enterprise.SubjectToken"},
+
+		{"workload", Config{URL: mcp, Grant: WorkloadIdentity, Assertion: assertion}, ""},
+		{"workload without assertion", Config{URL: mcp, Grant: WorkloadIdentity}, "Assertion"},
+		{"assertion in vain", Config{URL: mcp, Assertion: assertion}, "Assertion"},
+
+		{"network", Config{URL: mcp, Network: Network{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}, ""},
+		{"no network", Config{URL: mcp, Network: Network{Allow: []netip.Prefix{{}}}}, "Network.Allow[0]"},
+		{"odd network", Config{URL: mcp, Network: Network{Allow: []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104")}}}, "Network.Allow[0]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, err := New(&test.c)
+			if test.field == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.Close()
+				return
+			}
+			if e := wantAs[*ConfigError](t, err); e.Field != test.field || f != nil {
+				t.Errorf("%v, want one of %s", e, test.field)
+			}
+		})
+	}
+	if _, err := New(nil); err == nil {
+		t.Error("no Config is one")
+	}
+}
+
+func TestConfigIsCopied(t *testing.T) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{
+		URL: "https://mcp.example:8443/mcp", Scopes: []string{"a"}, MaxScopes: []string{"a"},
+		Client:     &Client{ID: "c", Issuer: "https://as.example", RedirectURIs: []string{"http://127.0.0.1/cb"}},
+		SigningKey: &SigningKey{Signer: key},
+		Network:    Network{TLS: &tls.Config{ServerName: "x"}, Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
+	}
+	f := flowOf(t, &c)
+	if c.Server != "" || c.ClientName != "" || c.SigningKey.Algorithm != "" || c.Network.TLS.MinVersion != 0 {
+		t.Errorf("the caller's Config was written: %+v", c)
+	}
+	c.Scopes[0], c.MaxScopes[0], c.Client.ID, c.Client.RedirectURIs[0], c.Network.TLS.ServerName = "b", "b", "d", "x", "y"
+	c.Network.Allow[0] = netip.Prefix{}
+	own := f.config
+	if own.Scopes[0] != "a" || own.MaxScopes[0] != "a" || own.Client.ID != "c" || !strings.HasPrefix(own.Client.RedirectURIs[0], "http") ||
+		own.Network.TLS.ServerName != "x" || !own.Network.Allow[0].IsValid() {
+		t.Errorf("the Flow's Config was written: %+v", own)
+	}
+	if own.Server != "mcp.example:8443" || own.ClientName != "MCP client" || own.SigningKey.Algorithm != "EdDSA" {
+		t.Errorf("defaults are %q, %q and %q", own.Server, own.ClientName, own.SigningKey.Algorithm)
+	}
+}
