@@ -85,12 +85,12 @@ func TestConfigIsChecked(t *testing.T) {
 		{"key", Config{URL: mcp, Client: client(func(c *Client) { c.AuthMethod = "private_key_jwt" }), SigningKey: &SigningKey{Signer: edwards}}, ""},
 
 		{"RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: big, Algorithm: "PS512"}}, ""},
-		{"small RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: small}}, "SigningKey.Signer"},
+		{"small RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: small}}, "SigningKey"},
 		{"P-256", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P256()), Algorithm: "ES256"}}, ""},
-		{"P-224", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P224())}}, "SigningKey.Signer"},
-		{"algorithm of another curve", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P384()), Algorithm: "ES256"}}, "SigningKey.Algorithm"},
-		{"algorithm of another key", Config{URL: mcp, SigningKey: &SigningKey{Signer: edwards, Algorithm: "RS256"}}, "SigningKey.Algorithm"},
-		{"no signer", Config{URL: mcp, SigningKey: &SigningKey{}}, "SigningKey.Signer"},
+		{"P-224", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P224())}}, "SigningKey"},
+		{"algorithm of another curve", Config{URL: mcp, SigningKey: &SigningKey{Signer: curve(elliptic.P384()), Algorithm: "ES256"}}, "SigningKey"},
+		{"algorithm of another key", Config{URL: mcp, SigningKey: &SigningKey{Signer: edwards, Algorithm: "RS256"}}, "SigningKey"},
+		{"no signer", Config{URL: mcp, SigningKey: &SigningKey{}}, "SigningKey"},
 
 		{"document", Config{URL: mcp, ClientMetadataURL: "https://app.example/client.json"}, ""},
 		{"document by http", Config{URL: mcp, ClientMetadataURL: "http://app.example/client.json"}, "ClientMetadataURL"},
@@ -168,7 +168,7 @@ func TestConfigIsCopied(t *testing.T) {
 		own.Network.TLS.ServerName != "x" || !own.Network.Allow[0].IsValid() {
 		t.Errorf("the Flow's Config was written: %+v", own)
 	}
-	if own.Server != "mcp.example:8443" || own.ClientName != "MCP client" || own.SigningKey.Algorithm != "EdDSA" {
-		t.Errorf("defaults are %q, %q and %q", own.Server, own.ClientName, own.SigningKey.Algorithm)
+	if own.Server != "mcp.example:8443" || own.ClientName != "MCP client" {
+		t.Errorf("defaults are %q and %q", own.Server, own.ClientName)
 	}
 }
