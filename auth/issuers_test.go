@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Several authorization servers: a works, b is gone, c has no metadata, d is of
+// another issuer, e fails.
+func TestSeveralAuthorizationServers(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		named  string
+		config Config
+		issuer string // Config.Issuer
+		client string // Config.Client.Issuer
+		before string
+		want   string // the issuer, or the error's type
+	}{
+		{name: "first", named: "ax", want: "a"},
+		{name: "one is gone", named: "ba", want: "a"},
+		{name: "one has none", named: "ca", want: "a"},
+		{name: "one fails", named: "ea", want: "a"},
+		{name: "one is wrong", named: "da", want: "*auth.IssuerMismatchError"},
+		{name: "all are bad", named: "bce", want: "*auth.DiscoveryError"},
+		{name: "none", named: "", want: "*auth.DiscoveryError"},
+		{name: "the one of before", named: "xa", before: "a", want: "a"},
+		{name: "the one of before is named no more", named: "xa", before: "c", want: "x"},
+		{name: "configured", named: "xa", issuer: "a", want: "a"},
+		{name: "configured, not named", named: "x", issuer: "a", want: "*auth.IssuerMismatchError"},
+		{name: "configured, none named", named: "", issuer: "a", want: "a"},
+		{name: "the client's", named: "xa", client: "a", want: "a"},
+		{name: "the client's is gone", named: "bx", client: "b", want: "*auth.DiscoveryError"},
+		{name: "chosen", named: "xa", config: Config{ChooseIssuers: func(n []string) []string { slices.Reverse(n); return n }}, want: "a"},
+		{name: "chosen, but it was not named", named: "x", config: Config{ChooseIssuers: func([]string) []string { return []string{"https://other.example"} }}, want: "*auth.DiscoveryError"},
+		{name: "too many", named: "bbbbbbbba", want: "a"}, // each counts once
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newSite(t)
+			sites := map[rune]*site{}
+			for _, r := range "abcdex" {
+				sites[r] = newSite(t)
+			}
+			gone := httptest.NewServer(nil)
+			sites['b'].url = gone.URL
+			gone.Close()
+			sites['a'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
+			sites['d'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
+			sites['e'].put(rootAS, status(500))
+			sites['x'].put(rootAS, jsonDoc(authorityDoc(sites['x'].url, nil)))
+			named := []string{}
+			for _, r := range test.named {
+				named = append(named, sites[r].url)
+			}
+			urlOf := func(name string) string {
+				if name == "" {
+					return ""
+				}
+				return sites[rune(name[0])].url
+			}
+			server.resource(pathPRM, server.url+"/mcp", named...)
+			test.config.URL, test.config.Issuer = server.url+"/mcp", urlOf(test.issuer)
+			if test.client != "" {
+				test.config.Client = &Client{ID: "c", Issuer: urlOf(test.client)}
+			}
+			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{Issuer: urlOf(test.before)})
+			if strings.HasPrefix(test.want, "*") {
+				if got := fmt.Sprintf("%T", err); got != test.want {
+					t.Errorf("error %s %v, want %s", got, err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Issuer != urlOf(test.want) {
+				t.Errorf("issuer %q, want %q", a.Issuer, urlOf(test.want))
+			}
+			if got := sites['e'].asked(); len(got) > 1 {
+				t.Errorf("one that fails was asked on: %q", got)
+			}
+		})
+	}
+}
+
+func TestTooManyAuthorizationServers(t *testing.T) {
+	server, last := newSite(t), newSite(t)
+	last.put(rootAS, jsonDoc(authorityDoc(last.url, nil)))
+	var named []string
+	for i := range maxIssuers {
+		named = append(named, fmt.Sprintf("%s/%d", newSite(t).url, i))
+	}
+	server.resource(pathPRM, server.url+"/mcp", append(named, last.url)...)
+	_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+	wantAs[*DiscoveryError](t, err)
+	last.wantAsked(t)
+}
