@@ -159,13 +159,13 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	if len(r.Header) > 0 {
 		return &RefusedError{Key: h.key, Status: resp.StatusCode, Problem: "the server does not accept the configured secrets; set others by SetHeader"}
 	}
-	n := need{sent: sentToken(req), challenges: challenges, rejected: true}
+	n := need{sent: sentToken(req), challenges: challenges, operation: operationOf(req), rejected: true}
 	if resp.StatusCode == http.StatusForbidden {
 		scopes, ok := missingScopes(challenges)
 		if !ok {
 			return &RefusedError{Key: h.key, Status: resp.StatusCode, Problem: "the user may not do that"}
 		}
-		n.stepUp, n.operation, n.rejected = scopes, operationOf(req), false
+		n.stepUp, n.rejected = scopes, false
 	}
 	return e.meet(ctx, n)
 }

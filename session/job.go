@@ -29,7 +29,7 @@ type need struct {
 	challenges []auth.Challenge // what the server asked for; nil if it did not
 	rejected   bool             // the server has refused sent
 	stepUp     []string         // the scopes that a request lacks
-	operation  string           // the request that lacks them
+	operation  string           // the request that the server has refused
 	asked      bool             // somebody has asked for a login
 	quiet      bool             // nobody waits: no login is begun
 }

@@ -233,11 +233,13 @@ func (t *task) announce(ctx context.Context, p *auth.Pending, prompt bool) error
 		if t.need.challenges != nil {
 			r.Challenges = t.need.challenges
 		}
-		if t.need.asked {
+		switch {
+		case t.need.asked:
 			r.StepUps = nil
-		}
-		if len(t.need.stepUp) > 0 {
+		case len(t.need.stepUp) > 0:
 			r.StepUps = counted(r.StepUps, t.need.operation)
+		default:
+			r.StepUps = counted(nil, t.need.operation)
 		}
 	})
 	if old != nil {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// maxStepUps is how often one operation may ask the user for more rights.
+	// maxStepUps is how often one operation may have the user log in, the first
+	// login counted, before he is asked for no more rights.
 	maxStepUps = 3
 	// maxOperations bounds the operations that are counted.
 	maxOperations = 100
