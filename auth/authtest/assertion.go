@@ -147,8 +147,6 @@ func (s *Server) checkIDJAG(j *jwt, c *client) error {
 		return err
 	}
 	switch {
-	case j.claims.Issuer != idp.Issuer:
-		return fmt.Errorf("iss %q is not the identity provider", j.claims.Issuer)
 	case len(j.claims.Audience) != 1 || j.claims.Audience[0] != s.Issuer:
 		return fmt.Errorf("aud %q is not this server", j.claims.Audience)
 	case j.claims.ClientID != c.ID:
@@ -200,7 +198,7 @@ func (s *Server) exchangeToken(c *client, form url.Values) (map[string]any, erro
 	if err != nil {
 		return nil, refusef("invalid_grant", "subject_token: %v", err)
 	}
-	if j.claims.Issuer != s.Issuer || !slices.Contains(j.claims.Audience, c.ID) || j.header.Type == jwtTypeIDJAG {
+	if j.claims.Issuer != s.Issuer || !slices.Contains(j.claims.Audience, c.ID) {
 		return nil, refusef("invalid_grant", "the subject_token is no ID token for the client")
 	}
 	there := c.ID

@@ -75,6 +75,11 @@ func (h *holder) codeForm(changes ...string) url.Values {
 	}
 }
 
+func withPrivate(key map[string]any) map[string]any {
+	key["d"] = "AA"
+	return key
+}
+
 func base64Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -117,11 +122,17 @@ func TestDPoP(t *testing.T) {
 	other := &holder{app: h.app, key: newKey(t)}
 	for name, proof := range map[string]string{
 		"none": "", "used": used, "another key": other.proof("POST", p.URL, right...),
-		"no digest":     h.proof("POST", p.URL, "ath", base64Hash(access)),
-		"wrong digest":  h.proof("POST", p.URL, "ath", base64Hash(access), "content_digest", digest("other")),
-		"wrong hash":    h.proof("POST", p.URL, "ath", base64Hash("other"), "content_digest", digest(body)),
-		"other target":  h.proof("POST", token, right...),
-		"other method":  h.proof("GET", p.URL, right...),
+		"no digest":    h.proof("POST", p.URL, "ath", base64Hash(access)),
+		"wrong digest": h.proof("POST", p.URL, "ath", base64Hash(access), "content_digest", digest("other")),
+		"wrong hash":   h.proof("POST", p.URL, "ath", base64Hash("other"), "content_digest", digest(body)),
+		"other target": h.proof("POST", token, right...),
+		"other method": h.proof("GET", p.URL, right...),
+		"forged": jws(t, newKey(t), map[string]any{"typ": "dpop+jwt", "jwk": jwkOf(t, h.key)}, map[string]any{
+			"jti": rand.Text(), "htm": "POST", "htu": p.URL, "iat": time.Now().Unix(), "ath": base64Hash(access), "content_digest": digest(body),
+		}),
+		"private key in it": jws(t, h.key, map[string]any{"typ": "dpop+jwt", "jwk": withPrivate(jwkOf(t, h.key))}, map[string]any{
+			"jti": rand.Text(), "htm": "POST", "htu": p.URL, "iat": time.Now().Unix(), "ath": base64Hash(access), "content_digest": digest(body),
+		}),
 		"broken":        used[:len(used)-8],
 		"no jwt at all": "x",
 	} {

@@ -67,8 +67,8 @@ func (q *faults) take(e Endpoint) Fault {
 }
 
 // apply answers a request with the fault that is next for it. right answers
-// rightly. closed ends all waiting.
-func (q *faults) apply(e Endpoint, closed <-chan struct{}, w http.ResponseWriter, r *http.Request, right http.HandlerFunc) {
+// rightly.
+func (q *faults) apply(e Endpoint, w http.ResponseWriter, r *http.Request, right http.HandlerFunc) {
 	f := q.take(e)
 	var committed *httptest.ResponseRecorder
 	if f.Commit {
@@ -78,7 +78,6 @@ func (q *faults) apply(e Endpoint, closed <-chan struct{}, w http.ResponseWriter
 	if f.Wait != nil {
 		select {
 		case <-f.Wait:
-		case <-closed:
 		case <-r.Context().Done():
 		}
 	}

@@ -258,6 +258,11 @@ func TestEnterpriseManaged(t *testing.T) {
 	a.want("invalid_target")(send(jag(), "resource", "https://other.example"))
 	a.want("invalid_client")(send(jag(), "client_id", "", "client_secret", ""))
 	a.want("invalid_grant")(send(jag(), "client_id", "public", "client_secret", ""))
+	forged := jws(t, newKey(t), map[string]any{"typ": "oauth-id-jag+jwt"}, map[string]any{
+		"iss": idp.Issuer, "sub": "alice", "aud": s.Issuer, "client_id": "app-at-server", "resource": r.URL,
+		"jti": "forged", "exp": time.Now().Add(time.Minute).Unix(),
+	})
+	a.want("invalid_grant")(send(forged))
 	_, wrong := exchange("audience", "https://other.example")
 	a.want("invalid_grant")(send(wrong["access_token"].(string)))
 }

@@ -183,7 +183,7 @@ func (p *Resource) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	p.faults.apply(e, p.server.closed, w, r, func(w http.ResponseWriter, r *http.Request) {
+	p.faults.apply(e, w, r, func(w http.ResponseWriter, r *http.Request) {
 		switch e {
 		case ResourceEndpoint:
 			p.guard(w, r, body, n)

@@ -34,7 +34,6 @@ type Server struct {
 	options Options
 	origin  string
 	http    *httptest.Server
-	closed  chan struct{}
 	once    sync.Once
 	records records
 	faults  faults
@@ -76,7 +75,6 @@ func New(o *Options) (*Server, error) {
 	}
 	s := &Server{
 		options: *o,
-		closed:  make(chan struct{}),
 		mounted: map[string]*Resource{},
 		clients: map[string]*client{},
 		codes:   map[string]*code{},
@@ -136,7 +134,6 @@ func listen(h http.HandlerFunc, secure bool) *httptest.Server {
 // Close ends the server and its resources with all their connections.
 func (s *Server) Close() {
 	s.once.Do(func() {
-		close(s.closed)
 		s.mu.Lock()
 		resources := s.resources
 		s.resources = nil
@@ -247,7 +244,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.faults.apply(e, s.closed, out, r, s.answer)
+	s.faults.apply(e, out, r, s.answer)
 }
 
 // answer answers a request as the options want it, without faults.
