@@ -1,4 +1,57 @@
 // Package session keeps the logins of users at MCP servers: it gets them, renews
 // them before they end, and keeps them in a store that several processes can
 // share.
+//
+// # In a program on the user's machine
+//
+// Open a store, make a [Manager], and give its [Handler] to a transport:
+//
+//	store, err := filestore.Open(dir, &filestore.Options{Key: keyringstore.Key("my-agent")})
+//	m, err := session.NewManager(store, &session.Options{
+//		Config: func(k session.Key) (*auth.Config, error) { return configs[k.Server], nil },
+//		Prompt: &auth.Loopback{},
+//	})
+//	t := &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "github"})}
+//
+// The first request that the server refuses opens the user's browser, once. A
+// request does not wait for the user: it returns an [auth.LoginRequiredError], and
+// an mcp.Client is Authenticating until he has logged in, and then goes on by
+// itself. [Manager.Login] and [Login.Wait] wait for him.
+//
+// A user who says no, or nothing, is not asked again before somebody calls Login.
+//
+// # In a web program
+//
+// Leave Prompt out, set Options.RedirectURL to the address of
+// [Manager.CallbackHandler], and send each user to the URL of the error or of
+// Login. Sessions are named by [Key], one for each user and server. What a request
+// is let out with never depends on anything but its Handler's key; [WithUser] has
+// a Handler refuse requests that are made for somebody else.
+//
+// # How tokens are renewed
+//
+// At about three quarters of their life, when they have ended by the clock, and
+// when the server refuses them, whatever the clock says. Of all who need that,
+// here and in other processes, one does it: jobs are shared within a process, and
+// the session's lock or, where a store has none, its journal keeps others away.
+//
+// Before a refresh token is sent, the journal says so in the store: a store that
+// cannot be written is found out while the token is still good. The request does
+// not end with who caused it. Its answer is saved before anybody gets it. An
+// answer without a refresh token keeps the old one. Only invalid_grant for the
+// newest refresh token ends a session; after anything else it is tried again,
+// with growing waits, and other requests go on with the token they have.
+//
+// If the answer was lost on its way, the old refresh token is tried once more:
+// some authorization servers allow that. Where not, the user has to log in, and
+// the error says why.
+//
+// # Where sessions are kept
+//
+// A [Store] seals each record, with a key from a [KeySource], before a driver
+// keeps it: files ([filestore]), or anything that implements driver.Store. Who has
+// the store and not the key can read nothing and make nothing up, but can delete
+// records and bring older ones back.
+//
+// [filestore]: https://pkg.go.dev/github.com/mcpbelt/mcpbelt/session/filestore
 package session

@@ -219,7 +219,7 @@ func (t *task) beginAt(ctx context.Context, a *auth.Authority, known *auth.Clien
 
 // announce saves a login for whoever completes it, and in the session.
 func (t *task) announce(ctx context.Context, p *auth.Pending, prompt bool) error {
-	err := t.manager.putPending(ctx, &pending{Format: recordFormat, User: t.key.User, Server: t.key.Server, Login: p})
+	err := t.manager.putPending(ctx, &pending{Version: recordFormat, User: t.key.User, Server: t.key.Server, Login: p})
 	if err != nil {
 		return &StoreError{Key: t.key, Op: "save", Err: err}
 	}

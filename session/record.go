@@ -25,9 +25,9 @@ const (
 // A record is what is kept of one session. It is not changed once it is known
 // to others: who wants another one makes a copy.
 type record struct {
-	Format int    `json:"format"`
-	User   string `json:"user"`
-	Server string `json:"server"`
+	Version int    `json:"version"`
+	User    string `json:"user"`
+	Server  string `json:"server"`
 	// URL is the server's address when the session began. It is good for no
 	// other.
 	URL string `json:"url,omitempty"`
@@ -71,14 +71,17 @@ type login struct {
 
 // pending is what is kept of a login under the hash of its state.
 type pending struct {
-	Format int           `json:"format"`
-	User   string        `json:"user"`
-	Server string        `json:"server"`
-	Login  *auth.Pending `json:"login"`
+	Version int           `json:"version"`
+	User    string        `json:"user"`
+	Server  string        `json:"server"`
+	Login   *auth.Pending `json:"login"`
 }
 
+// Format prints whose session it is, and no secret; see package auth for why.
+func (r record) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "session of %v", r.key()) }
+
 func newRecord(key Key) *record {
-	return &record{Format: recordFormat, User: key.User, Server: key.Server}
+	return &record{Version: recordFormat, User: key.User, Server: key.Server}
 }
 
 // with returns a copy that f has changed.
@@ -107,8 +110,8 @@ func decodeRecord(data []byte, key Key) (*record, error) {
 		return nil, fmt.Errorf("not a session: %w", err)
 	}
 	switch {
-	case r.Format < 1 || r.Format > recordFormat:
-		return nil, fmt.Errorf("a session of format %d, which this version does not know", r.Format)
+	case r.Version < 1 || r.Version > recordFormat:
+		return nil, fmt.Errorf("a session of format %d, which this version does not know", r.Version)
 	case key != (Key{}) && r.key() != key:
 		return nil, fmt.Errorf("the session of somebody else")
 	}
@@ -120,8 +123,8 @@ func decodePending(data []byte) (*pending, error) {
 	if err := json.Unmarshal(data, p); err != nil {
 		return nil, fmt.Errorf("not a login: %w", err)
 	}
-	if p.Format < 1 || p.Format > recordFormat || p.Login == nil {
-		return nil, fmt.Errorf("a login of format %d, which this version does not know", p.Format)
+	if p.Version < 1 || p.Version > recordFormat || p.Login == nil {
+		return nil, fmt.Errorf("a login of format %d, which this version does not know", p.Version)
 	}
 	return p, nil
 }

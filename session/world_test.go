@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,13 +29,15 @@ type world struct {
 	rs     *authtest.Resource
 	store  *Store
 	config *auth.Config
+	shown  *shownText
 }
 
 func newWorld(t *testing.T, as *authtest.Options, rs *authtest.ResourceOptions) *world {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(stop)
-	w := &world{t: t, ctx: ctx, as: authtest.NewServer(t, as), store: Memory()}
+	w := &world{t: t, ctx: ctx, as: authtest.NewServer(t, as), store: Memory(), shown: &shownText{}}
+	t.Cleanup(func() { w.shown.check(t, w.as.Secrets()) })
 	w.rs = w.as.Protect(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(out, "in")
 	}), rs)
@@ -55,11 +58,17 @@ func (w *world) manager(o *Options) *Manager {
 	if opts.Prompt == nil && opts.RedirectURL == "" {
 		opts.RedirectURL = callbackURL
 	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.NewJSONHandler(w.shown, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
 	m, err := NewManager(w.store, &opts)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { _ = m.Close() })
+	w.t.Cleanup(func() {
+		_ = m.Close()
+		w.shown.add(m)
+	})
 	return m
 }
 
@@ -69,6 +78,7 @@ func (w *world) call(ctx context.Context, m *Manager, key Key) (status int, err 
 }
 
 func (w *world) callTool(ctx context.Context, m *Manager, key Key, tool string) (status int, err error) {
+	defer func() { w.shown.add(err) }()
 	h := m.Handler(key)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"}}`
 	for range 4 {

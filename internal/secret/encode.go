@@ -18,15 +18,13 @@ func Encode(v any) ([]byte, error) {
 	return json.Marshal(bare)
 }
 
-var secretType = reflect.TypeFor[Secret]()
-
 // reveal returns a value that package json writes as it would write v, but for
 // the secrets.
 func reveal(v reflect.Value) (any, error) {
 	if !v.IsValid() {
 		return nil, nil
 	}
-	if v.Type() == secretType {
+	if v.Type() == reflect.TypeFor[Secret]() {
 		return v.String(), nil
 	}
 	if !holds(v.Type(), nil) {
@@ -101,7 +99,7 @@ func revealStruct(v reflect.Value) (any, error) {
 // holds reports whether values of type t can hold secrets. Types that encode
 // themselves, and those under way already, hold none.
 func holds(t reflect.Type, above []reflect.Type) bool {
-	if t == secretType {
+	if t == reflect.TypeFor[Secret]() {
 		return true
 	}
 	for _, a := range above {
