@@ -162,6 +162,23 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// Of an answer that does not end no more is read than may be.
+func TestEndlessAnswer(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for block := bytes.Repeat([]byte(" "), 64<<10); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	c := local(t, Options{})
+	_, err := c.Get(t.Context(), at, nil)
+	wantFailure(t, err, "1 MiB")
+	_, err = c.PostForm(t.Context(), at, nil, nil)
+	wantFailure(t, err, "1 MiB")
+}
+
 // A server that is not one, with a secret in what it sends.
 func TestBrokenAnswersAreNotShown(t *testing.T) {
 	for _, raw := range []string{
@@ -247,7 +264,7 @@ func TestWholeTimeout(t *testing.T) {
 func TestTLS(t *testing.T) {
 	newServer := func(version uint16) *httptest.Server {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(w, 200, `{}`) }))
-		s.TLS = &tls.Config{MaxVersion: version}
+		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)
 		s.StartTLS()
 		t.Cleanup(s.Close)

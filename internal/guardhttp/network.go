@@ -24,14 +24,11 @@ func (k kind) String() string {
 	return "an address for special purposes"
 }
 
-// kindOf returns the kind of an address. Of version 6 only what is assigned to
-// the public is public; where an address has one of version 4 in it that the
-// packets go to, that decides.
+// kindOf returns the kind of an address, which is unmapped. Of version 6 only what
+// is assigned to the public is public; where an address has one of version 4 in it
+// that the packets go to, that decides.
 func kindOf(a netip.Addr) kind {
-	a = a.Unmap()
 	switch {
-	case !a.IsValid():
-		return special
 	case a.IsLoopback():
 		return loopback
 	case isMetadata(a):
