@@ -146,6 +146,9 @@ type RegistrationError struct {
 }
 
 func (e *RegistrationError) Error() string {
+	if refused, ok := e.Err.(*OAuthError); ok {
+		return fmt.Sprintf("auth: server %q: no client at %q: %s; register one by hand and set Client", e.Server, e.Issuer, refused.what())
+	}
 	return fmt.Sprintf("auth: server %q: no client at %q: %v", e.Server, e.Issuer, e.Err)
 }
 
@@ -170,14 +173,18 @@ type OAuthError struct {
 }
 
 func (e *OAuthError) Error() string {
+	return fmt.Sprintf("auth: server %q: %s", e.Server, e.what())
+}
+
+func (e *OAuthError) what() string {
 	code := e.Code
 	if code == "" {
 		code = "no error code"
 	}
 	if e.Status == 0 {
-		return fmt.Sprintf("auth: server %q: %s refused: %s", e.Server, e.Request, code)
+		return fmt.Sprintf("%s refused: %s", e.Request, code)
 	}
-	return fmt.Sprintf("auth: server %q: %s refused: %s (HTTP status %d)", e.Server, e.Request, code, e.Status)
+	return fmt.Sprintf("%s refused: %s (HTTP status %d)", e.Request, code, e.Status)
 }
 
 // A RequestError reports a request to an authorization server, or for metadata,

@@ -225,6 +225,9 @@ func TestRegistrationRefusals(t *testing.T) {
 			t.Errorf("%d %s: %v", c.status, c.body, err)
 			continue
 		}
+		if text := err.Error(); strings.Count(text, "auth:") != 1 || !strings.Contains(text, "set Client") {
+			t.Errorf("says the same twice, or no cure: %s", text)
+		}
 		keepsSecrets(t, err, "CANARY")
 	}
 	for _, body := range []string{

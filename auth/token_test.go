@@ -420,3 +420,29 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func FuzzTokenAnswer(f *testing.F) {
+	f.Add([]byte(tokenAnswer))
+	f.Add([]byte(`{"access_token":"A","token_type":"Bearer","expires_in":"1e3","scope":" a  b "}`))
+	f.Add([]byte(`{"error":"invalid_grant","access_token":null}`))
+	f.Add([]byte("{\"access_token\":\"\\ud800\",\"token_type\":\"\\u0042earer\"}"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		a, err := readAnswer(body)
+		if err != nil {
+			return
+		}
+		if life, err := a.lifetime("expires_in"); err == nil && (life < 0 || life > maxLifetime) {
+			t.Fatalf("lives %v", life)
+		}
+		if code := a.code(); len(code) > maxCode || strings.ContainsAny(code, " <>\"'\r\n\x1b") {
+			t.Fatalf("code %q", code)
+		}
+		token, _, err := readToken(a, false)
+		if err != nil {
+			return
+		}
+		if token.Access == "" || token.Type != "Bearer" || strings.ContainsFunc(token.Access.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
+			t.Fatalf("%s %q", token.Type, token.Access.Reveal())
+		}
+	})
+}
