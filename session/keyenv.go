@@ -21,10 +21,6 @@ func KeyEnv(name string) KeySource {
 		if !ok {
 			return nil, &KeyError{Source: source, Problem: "it is not set"}
 		}
-		keys, problem := parseKeys(text)
-		if problem != "" {
-			return nil, &KeyError{Source: source, Problem: problem}
-		}
-		return keys, nil
+		return parseFrom(source, text)
 	}
 }

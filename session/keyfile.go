@@ -46,11 +46,7 @@ func KeyFile(path string) KeySource {
 		if err != nil {
 			return nil, &KeyError{Source: source, Problem: "it cannot be had", Err: err}
 		}
-		keys, problem := parseKeys(string(text))
-		if problem != "" {
-			return nil, &KeyError{Source: source, Problem: problem}
-		}
-		return keys, nil
+		return parseFrom(source, string(text))
 	}
 }
 

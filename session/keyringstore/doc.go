@@ -1,0 +1,34 @@
+// Package keyringstore keeps sessions in files, and the key that they are sealed
+// with in the keyring of the operating system: the Keychain of macOS, the
+// Credential Manager of Windows, the Secret Service on Linux (GNOME Keyring,
+// KWallet). It is a module of its own.
+//
+// # Opening
+//
+// [Open] is filestore.Open with such a key. [Key] is the key source alone, for
+// another driver. The keyring holds 32 bytes under one name, whatever the number
+// of sessions; some keyrings refuse more than a few kilobytes.
+//
+// # When there is no keyring
+//
+// On servers and in containers there often is none. Then Open fails with a
+// *session.KeyError, and does not keep sessions less safely than was asked for. The
+// program decides what comes next: session.KeyFile, session.KeyEnv or
+// session.KeyPassphrase.
+//
+// # Waiting
+//
+// A locked keyring asks the user for a password, and nobody knows for how long. A
+// call waits for it until its context ends, and for a minute at most. What asks the
+// keyring cannot be stopped: one goroutine for each source stays until the keyring
+// answers.
+//
+// # Replacing the key
+//
+// [NewKey] puts a new key before the old ones, session.Store.Rotate seals all anew,
+// and, when each program that uses the store has been started anew or has called
+// Rotate, [DropOldKeys] takes the others away.
+//
+// It is tested with the keyring's own stand-in and with a bus that does not answer,
+// on Linux. It has not been run with real keyrings of macOS and Windows.
+package keyringstore

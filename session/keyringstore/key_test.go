@@ -1,0 +1,319 @@
+package keyringstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zalando/go-keyring"
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// roleVar tells a process that a test started what it is for.
+const roleVar = "MCPBELT_KEYRINGSTORE_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVar) == "ask" {
+		askUntilTold()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// home gives the test a cache folder of its own.
+func home(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {
+		t.Setenv(name, dir)
+	}
+}
+
+func expectKeyError(t *testing.T, err error) {
+	t.Helper()
+	var key *session.KeyError
+	if !errors.As(err, &key) || !strings.Contains(key.Source, "keyring") {
+		t.Errorf("got %v, want a *session.KeyError of the keyring", err)
+	}
+}
+
+func keysOf(t *testing.T, source session.KeySource) *session.SealingKeys {
+	t.Helper()
+	keys, err := source(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func TestKeyIsMadeOnce(t *testing.T) {
+	home(t)
+	shared := &slowRing{texts: map[string]string{}}
+	var mu sync.Mutex
+	made := map[auth.Secret]bool{}
+	var wg sync.WaitGroup
+	for range 8 { // each as a program of its own
+		e := newEntry("test")
+		e.ring = shared
+		wg.Go(func() {
+			keys, err := e.ask(t.Context(), e.getOrMake)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			made[keys.Current] = true
+		})
+	}
+	wg.Wait()
+	if len(made) != 1 {
+		t.Errorf("8 programs got %d keys", len(made))
+	}
+}
+
+// A slowRing lets others in between all it does.
+type slowRing struct {
+	mu    sync.Mutex
+	texts map[string]string
+}
+
+func (r *slowRing) Get(service, account string) (string, error) {
+	runtime.Gosched()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text, ok := r.texts[service+account]
+	if !ok {
+		return "", keyring.ErrNotFound
+	}
+	return text, nil
+}
+
+func (r *slowRing) Set(service, account, text string) error {
+	runtime.Gosched()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.texts[service+account] = text
+	return nil
+}
+
+func TestRotation(t *testing.T) {
+	home(t)
+	keyring.MockInit()
+	dir := t.TempDir()
+	s, err := Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	first := keysOf(t, Key(DefaultService))
+	if err := NewKey(t.Context(), DefaultService); err != nil {
+		t.Fatal(err)
+	}
+	both := keysOf(t, Key(DefaultService))
+	if both.Current == first.Current || len(both.Old) != 1 || both.Old[0] != first.Current {
+		t.Error("the new key does not stand before the old one")
+	}
+	if _, err := s.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := DropOldKeys(t.Context(), DefaultService); err != nil {
+		t.Fatal(err)
+	}
+	if now := keysOf(t, Key(DefaultService)); now.Current != both.Current || len(now.Old) != 0 {
+		t.Error("there is more than the new key")
+	}
+	again, err := Open(t.Context(), dir, &Options{Service: DefaultService})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	var key *session.KeyError
+	if _, err := Open(t.Context(), dir, &Options{Service: "another"}); !errors.As(err, &key) {
+		t.Errorf("open with another entry: %v", err)
+	}
+}
+
+func TestKeysDroppedTooEarly(t *testing.T) {
+	home(t)
+	keyring.MockInit()
+	dir := t.TempDir()
+	s, err := Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := errors.Join(NewKey(t.Context(), DefaultService), DropOldKeys(t.Context(), DefaultService)); err != nil {
+		t.Fatal(err)
+	}
+	var key *session.KeyError
+	if _, err := Open(t.Context(), dir, nil); !errors.As(err, &key) {
+		t.Errorf("open without the key: %v", err)
+	}
+}
+
+func TestNoKeyring(t *testing.T) {
+	home(t)
+	keyring.MockInitWithError(errors.New("no such service"))
+	dir := filepath.Join(t.TempDir(), "store")
+	_, err := Open(t.Context(), dir, nil)
+	expectKeyError(t, err)
+	expectKeyError(t, NewKey(t.Context(), "test"))
+	if found, err := filepath.Glob(filepath.Join(dir, "key*")); err != nil || found != nil {
+		t.Errorf("a key was put into a file instead: %v, %v", found, err)
+	}
+}
+
+func TestSpoiltEntry(t *testing.T) {
+	home(t)
+	keyring.MockInit()
+	if err := keyring.Set("test", account, "canary"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Key("test")(t.Context(), nil)
+	expectKeyError(t, err)
+	if strings.Contains(fmt.Sprint(err), "canary") {
+		t.Errorf("the error shows the entry: %v", err)
+	}
+	expectKeyError(t, NewKey(t.Context(), "test"))
+	if text, err := keyring.Get("test", account); text != "canary" || err != nil {
+		t.Errorf("the entry was overwritten: %q, %v", text, err)
+	}
+}
+
+// A stuckRing answers when it is let go.
+type stuckRing struct {
+	asked chan struct{}
+	letGo chan struct{}
+}
+
+func (r stuckRing) Get(string, string) (string, error) {
+	r.asked <- struct{}{}
+	<-r.letGo
+	return strings.Repeat("ab", session.KeySize), nil
+}
+
+func (r stuckRing) Set(string, string, string) error { return nil }
+
+func TestKeyringThatDoesNotAnswer(t *testing.T) {
+	r := stuckRing{asked: make(chan struct{}, 100), letGo: make(chan struct{})}
+	e := newEntry("test")
+	e.ring = r
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := e.ask(ctx, e.getOrMake); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want the end of the context", err)
+			}
+		})
+	}
+	<-r.asked
+	cancel()
+	wg.Wait()
+
+	e.wait = time.Millisecond
+	_, err := e.ask(t.Context(), e.getOrMake)
+	expectKeyError(t, err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of patience", err)
+	}
+	if len(r.asked) != 0 {
+		t.Errorf("the keyring was asked %d times more while it did not answer", len(r.asked))
+	}
+	e.wait = patience
+	close(r.letGo)
+	if _, err := e.ask(t.Context(), e.getOrMake); err != nil {
+		t.Errorf("after the keyring was unlocked: %v", err)
+	}
+}
+
+// TestBusThatDoesNotAnswer asks the real keyring code, with a bus that takes
+// connections and says nothing. It does so in another process, since the stand-in
+// of the keyring cannot be taken back.
+func TestBusThatDoesNotAnswer(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the Secret Service is for Linux")
+	}
+	path := filepath.Join(t.TempDir(), "bus")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), roleVar+"=ask", "DBUS_SESSION_BUS_ADDRESS=unix:path="+path)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept() // it waits for the bus now
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), "did not answer") {
+		t.Errorf("the process said %q", out.String())
+	}
+}
+
+// askUntilTold asks for keys until standard input ends.
+func askUntilTold() {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	_, err := Key("test")(ctx, nil)
+	fmt.Println(err)
+}
+
+func ExampleOpen() {
+	store, err := Open(context.Background(), "sessions", &Options{Service: "my agent"})
+	var key *session.KeyError
+	if errors.As(err, &key) {
+		fmt.Println("no keyring:", key)
+		return
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+}
+
+func ExampleKey() {
+	// Any driver can have its key in the keyring.
+	store, err := session.NewStore(context.Background(), driver.NewMemory(), Key("my agent"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+}
