@@ -66,12 +66,13 @@ var house = []room{
 // sideways lists the imports between packages of one floor, importer first,
 // each with its reason.
 var sideways = map[[2]string]string{
-	{"internal/inflight", "internal/jsonscan"}:   "it matches the answers that the scan found",
-	{"internal/schemagate", "internal/jsonscan"}: "it reads what the scan has checked",
-	{"host", "host/config"}:                      "a host is built from a configuration",
-	{"session/filestore", "session"}:             "Open returns a *session.Store",
-	{"session/keyringstore", "session"}:          "Open returns a *session.Store",
-	{"registry/codemode", "registry"}:            "it is a tool made of the registry's tools",
+	{"internal/inflight", "internal/jsonscan"}:    "it matches the answers that the scan found",
+	{"internal/schemagate", "internal/jsonscan"}:  "it reads what the scan has checked",
+	{"host", "host/config"}:                       "a host is built from a configuration",
+	{"session/filestore", "session"}:              "Open returns a *session.Store",
+	{"session/keyringstore", "session"}:           "Open returns a *session.Store",
+	{"session/keyringstore", "session/filestore"}: "it is a store of files with another key",
+	{"registry/codemode", "registry"}:             "it is a tool made of the registry's tools",
 }
 
 // roomOf finds the most exact entry for a folder.
