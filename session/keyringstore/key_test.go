@@ -317,3 +317,34 @@ func ExampleKey() {
 	}
 	defer store.Close()
 }
+
+func ExampleNewKey() {
+	ctx := context.Background()
+	store, err := Open(ctx, "sessions", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	if err := NewKey(ctx, DefaultService); err != nil {
+		fmt.Println(err)
+		return
+	}
+	resealed, err := store.Rotate(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resealed, "sessions have the new key")
+	// When no program uses the old key any more:
+	if err := DropOldKeys(ctx, DefaultService); err != nil {
+		fmt.Println(err)
+	}
+}
+
+func ExampleDropOldKeys() {
+	// After NewKey and Store.Rotate; see there.
+	if err := DropOldKeys(context.Background(), DefaultService); err != nil {
+		fmt.Println(err)
+	}
+}

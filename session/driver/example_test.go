@@ -1,0 +1,36 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// Two writers have read the same state; the second one learns of the first.
+func ExampleStore() {
+	ctx := context.Background()
+	var store driver.Store = driver.NewMemory()
+	defer store.Close()
+	before, err := store.Save(ctx, "a", []byte("one"), "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = store.Save(ctx, "a", []byte("two"), before)
+	fmt.Println(err)
+	_, err = store.Save(ctx, "a", []byte("three"), before)
+	fmt.Println(errors.Is(err, driver.ErrConflict))
+	// Output:
+	// <nil>
+	// true
+}
+
+func ExampleCheckName() {
+	fmt.Println(driver.CheckName("alice.github"))
+	fmt.Println(driver.CheckName("../alice"))
+	// Output:
+	// <nil>
+	// not a name of a record: "../alice"
+}

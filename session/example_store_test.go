@@ -1,0 +1,112 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+func ExampleMemory() {
+	store := session.Memory()
+	defer store.Close()
+}
+
+func ExampleNewStore() {
+	// The driver may be one of your own, over a database for example.
+	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyEnv("MY_AGENT_KEY"))
+	var key *session.KeyError
+	if errors.As(err, &key) {
+		fmt.Println("no key from", key.Source)
+		return
+	}
+	defer store.Close()
+	// Output: no key from environment variable "MY_AGENT_KEY"
+}
+
+func ExampleKeyEnv() {
+	// As `openssl rand -base64 32` prints it. The second key is the one before.
+	os.Setenv("MY_AGENT_KEYS", "eHpDtjZP8yYpHs2RrE0Cz1gVEZ/NYaOzlkNCYFsdZ0A=,tFZp6pBzXSbPjUbxA8oJ9jHm+eDNJoyFnQtPXm8Q7YE=")
+	defer os.Unsetenv("MY_AGENT_KEYS")
+	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyEnv("MY_AGENT_KEYS"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+}
+
+func ExampleKeyFile() {
+	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyFile("/run/secrets/my-agent/key"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+}
+
+func ExampleKeyPassphrase() {
+	pass := auth.Secret("asked for at the start, and kept nowhere")
+	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyPassphrase(pass))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+}
+
+func ExampleParseKeys() {
+	// A source that asks a key management service.
+	fetch := func(context.Context) (string, error) {
+		return "c0ffee" + strings.Repeat("0", 58), nil
+	}
+	source := func(ctx context.Context, _ []byte) (*session.SealingKeys, error) {
+		text, err := fetch(ctx)
+		if err != nil {
+			return nil, &session.KeyError{Source: "the key service", Problem: "it does not answer", Err: err}
+		}
+		return session.ParseKeys(auth.Secret(text))
+	}
+	store, err := session.NewStore(context.Background(), driver.NewMemory(), source)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+}
+
+func ExampleStore_Rotate() {
+	ctx, place := context.Background(), driver.NewMemory()
+	older, newer := auth.Secret(strings.Repeat("o", session.KeySize)), auth.Secret(strings.Repeat("n", session.KeySize))
+	store, err := session.NewStore(ctx, place, session.StaticKey(older))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+
+	// The new key first, the old one for what is sealed with it still.
+	store, err = session.NewStore(ctx, place, session.StaticKey(newer, older))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	if _, err := store.Rotate(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// Now the old key can go.
+	store, err = session.NewStore(ctx, place, session.StaticKey(newer))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+}

@@ -1,0 +1,25 @@
+package filestore
+
+import (
+	"encoding/hex"
+	"testing"
+)
+
+// What earlier versions wrote has to be read for ever: this must not change.
+const writtenByVersion1 = "6d6266730101550fb296a4f8eae58dac12a0768aba8c0c616c6963652e676974687562000000067365616c6564ed88b4decf4ec4ceaf4534f9877e26a660d1920c66ac2c3cc247c803cdcc49f9"
+
+func TestFormatStays(t *testing.T) {
+	raw, err := hex.DecodeString(writtenByVersion1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := openTest(t, t.TempDir())
+	save(t, f, "alice.github", "x", "")
+	hurt(t, onDisk(f, "alice.github", 0), raw)
+	if at := expect(t, f, "alice.github", "sealed", true); at != "550fb296a4f8eae58dac12a0768aba8c" {
+		t.Errorf("the revision is %q", at)
+	}
+	if got := file("alice.github", 2); got != "records/d0/2,alice.github" {
+		t.Errorf("the file is %s", got)
+	}
+}

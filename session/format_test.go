@@ -1,0 +1,30 @@
+package session
+
+import (
+	"encoding/hex"
+	"testing"
+)
+
+// What was sealed by earlier versions has to open for ever: these must not change.
+const (
+	sealedByVersion1 = "6d62737301117a1971eb74d77d000000000000000700ce30117e220498de5e2d8b7d95b5b7cf61e68d1c559af27feca98f5230d8e08772f1a467b86c472c0d6aa0607c587e7830"
+	keyOfPassphrase  = "e1b443fafbe383d9053bc754cdba0abf862f5179e6221e66fdce5c7ff3d086ad"
+)
+
+func TestFormatStays(t *testing.T) {
+	sealed, err := hex.DecodeString(sealedByVersion1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := newKeyset(&SealingKeys{Current: testKey("k")}).open(forRecord, "alice.github", sealed)
+	if err != nil || string(o.data) != "a session" || o.generation != 7 || o.restored {
+		t.Errorf("a record of version 1 is %q, %v, %v", o.data, o, err)
+	}
+	keys, err := KeyPassphrase("correct horse")(t.Context(), []byte("0123456789abcdef0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString([]byte(keys.Current.Reveal())); got != keyOfPassphrase {
+		t.Errorf("the passphrase makes key %s, before it made %s", got, keyOfPassphrase)
+	}
+}
