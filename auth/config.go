@@ -146,7 +146,8 @@ type Network struct {
 // (private_key_jwt, RFC 7523).
 type SigningKey struct {
 	// Signer holds the key: RSA of 2048 bits or more, ECDSA (P-256, P-384,
-	// P-521) or Ed25519. See [ParsePrivateKey]. No context interrupts it.
+	// P-521) or Ed25519. See [ParsePrivateKey]. It must be safe for concurrent
+	// use; no context interrupts it.
 	Signer crypto.Signer
 	// ID is the key's id in the client's JWKS. It may be empty.
 	ID string

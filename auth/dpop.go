@@ -210,7 +210,8 @@ func contentDigest(body []byte) string {
 // token, and a proof of possession if the token is bound to a key (RFC 9449, and
 // the DPoP extension of MCP). method and target are the request's; body is its
 // body, nil if it has none; nonce is the newest DPoP-Nonce that the server has
-// given, or empty. A proof is good for one request only: authorize each anew.
+// given, or empty; what cannot be a nonce is left out, so that the server is asked
+// and can give another. A proof is good for one request only: authorize each anew.
 //
 // The errors are [*ProofError]; header is then as it was.
 func (g *Grant) Authorize(header http.Header, method, target string, body []byte, nonce string) error {
@@ -230,6 +231,9 @@ func (g *Grant) Authorize(header http.Header, method, target string, body []byte
 		header.Del("DPoP")
 		header.Set("Authorization", "Bearer "+g.Token.Access.Reveal())
 		return nil
+	}
+	if checkNonce(nonce) != nil {
+		nonce = ""
 	}
 	text, err := prove(g.DPoPKey, target, proofClaims{
 		Method:        method,

@@ -8,7 +8,8 @@ import (
 )
 
 // A Pending is a login that waits for the user. It can be stored and completed
-// once, within ten minutes, by any process that has the same [Config].
+// once, within ten minutes (with a device code: as long as the authorization
+// server says, an hour at most), by any process that has the same [Config].
 type Pending struct {
 	// Server is what errors call the server.
 	Server string `json:"server"`
