@@ -458,3 +458,28 @@ func TestPollTellsWhyItExpired(t *testing.T) {
 	}
 	as.only(t)
 }
+
+func FuzzDeviceAnswer(f *testing.F) {
+	f.Add([]byte(deviceAnswer(nil)))
+	f.Add([]byte(deviceAnswer(map[string]any{"interval": -1e300, "expires_in": "1e400"})))
+	f.Add([]byte(`{"device_code":"\u0000","user_code":"\ud800","verification_uri":{}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		object, err := readAnswer(body)
+		if err != nil {
+			return
+		}
+		p := &Pending{}
+		life, err := p.readDevice(object)
+		if err != nil {
+			return
+		}
+		d := p.Device
+		if life <= 0 || life > maxDeviceLife || d.Interval < time.Second || d.Interval > maxDeviceLife {
+			t.Errorf("lives %v, interval %v", life, d.Interval)
+		}
+		if d.Code == "" || d.UserCode == "" || len(d.UserCode) > maxUserCode || p.URL == "" ||
+			strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b") {
+			t.Errorf("device %+v, code %q", d, d.Code.Reveal())
+		}
+	})
+}
