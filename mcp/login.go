@@ -96,13 +96,13 @@ func (c *Client) showLogin(l *life) {
 // awaitLogin waits until somebody has logged in, or Reconnect. Where somebody has
 // done so already it did not help, and there is a wait as for a needed server.
 func (c *Client) awaitLogin(n *login, failures int) {
-	c.set(State{Phase: Authenticating, Err: n.err, Failures: failures, LoginURL: n.url})
 	done, again := n.done, (<-chan time.Time)(nil)
 	if n.over() {
 		timer := time.NewTimer(wakeAfter(failures))
 		defer timer.Stop()
 		done, again = nil, timer.C
 	}
+	c.set(State{Phase: Authenticating, Err: n.err, Failures: failures, LoginURL: n.url})
 	select {
 	case <-done:
 	case <-again:

@@ -157,6 +157,21 @@ func TestLoginAtConnect(t *testing.T) {
 	})
 }
 
+// Who was told that somebody has logged in finds the server there, though the
+// client may not have heard of it yet.
+func TestLoginAtConnectIsNotMissed(t *testing.T) {
+	inBothEras(t, func(t *testing.T, revision string) {
+		for range 20 {
+			g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+			c := newClient(t, &g.to, nil)
+			done := wantLogin(t, c.Ready(t.Context())).LoggedIn()
+			g.logIn(true)
+			<-done
+			mustCall(t, c, "x")
+		}
+	})
+}
+
 // A login that ends while a connection lives is no end of the connection: calls
 // under way get their answers, the ones that are refused tell where to log in, and
 // after the login all goes on.
