@@ -1,0 +1,229 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// cookieUser knows users by a cookie, as a web program does.
+func cookieUser(r *http.Request) (string, error) {
+	c, err := r.Cookie("user")
+	if err != nil {
+		return "", errors.New("no cookie")
+	}
+	return c.Value, nil
+}
+
+// arrive has a browser come to a callback handler, with the cookie of a user if
+// user is not empty.
+func arrive(t *testing.T, h http.Handler, method, callback, user string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, callback, nil)
+	if user != "" {
+		r.AddCookie(&http.Cookie{Name: "user", Value: user})
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	resp := w.Result()
+	if got := resp.Header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control: %q", got)
+	}
+	if got := resp.Header.Get("Referrer-Policy"); got != "no-referrer" {
+		t.Errorf("Referrer-Policy: %q", got)
+	}
+	if got := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none';") {
+		t.Errorf("Content-Security-Policy: %q", got)
+	}
+	return resp
+}
+
+// checkPage looks for a status and a title, and for what is not to be shown.
+func checkPage(t *testing.T, what string, resp *http.Response, status int, title string, secrets ...string) {
+	t.Helper()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != status || !strings.Contains(string(body), "<h1>"+title+"</h1>") {
+		t.Errorf("%s: status %d, want %d %s: %s", what, resp.StatusCode, status, title, body)
+	}
+	all := string(body) + fmt.Sprint(resp.Header)
+	for _, secret := range secrets {
+		if strings.Contains(all, secret) {
+			t.Errorf("%s: the answer shows %q", what, secret)
+		}
+	}
+}
+
+// begin begins a login and approves it: the callback is where the browser is sent.
+func (w *world) begin(m *Manager, key Key) (l *Login, callback string) {
+	w.t.Helper()
+	l, err := m.Login(w.ctx, key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if callback, err = w.as.Approve(w.ctx, l.URL); err != nil {
+		w.t.Fatal(err)
+	}
+	return l, callback
+}
+
+func TestCallbackHandler(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	var log bytes.Buffer
+	m := w.manager(&Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	h := m.CallbackHandler(&CallbackOptions{User: cookieUser})
+	ann := Key{User: "ann", Server: "s"}
+	l, callback := w.begin(m, ann)
+	u, err := url.Parse(callback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := []string{u.Query().Get("code"), u.Query().Get("state"), "canary"}
+
+	// Nothing of this uses the login up, or reaches the authorization server.
+	before := len(w.as.Requests())
+	junk := "/callback?code=canary&state=canary&error=canary&error_description=canary"
+	checkPage(t, "nobody", arrive(t, h, "GET", callback, ""), 403, "Not logged in", secrets...)
+	checkPage(t, "somebody else", arrive(t, h, "GET", callback, "eve"), 403, "Not logged in", secrets...)
+	checkPage(t, "no login", arrive(t, h, "GET", junk, "ann"), 400, "Not logged in", secrets...)
+	checkPage(t, "no state", arrive(t, h, "GET", "/callback?code=canary", "ann"), 400, "Not logged in", secrets...)
+	checkPage(t, "two states", arrive(t, h, "GET", callback+"&state=canary", "ann"), 400, "Not logged in", secrets...)
+	for _, method := range []string{"POST", "HEAD", "PUT"} {
+		resp := arrive(t, h, method, callback, "ann")
+		if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET" {
+			t.Errorf("%s: status %d", method, resp.StatusCode)
+		}
+	}
+	if after := len(w.as.Requests()); after != before {
+		t.Errorf("%d requests went to the authorization server", after-before)
+	}
+
+	checkPage(t, "the user", arrive(t, h, "GET", u.RequestURI(), "ann"), 200, "Logged in", secrets...)
+	if err := l.Wait(w.ctx); err != nil {
+		t.Error(err)
+	}
+	w.mustCall(m, ann)
+	checkPage(t, "once more", arrive(t, h, "GET", callback, "ann"), 400, "Not logged in", secrets...)
+	w.mustCall(m, ann)
+	for _, secret := range w.as.Secrets() {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("a secret was logged: %s", &log)
+		}
+	}
+	if !strings.Contains(log.String(), "login not completed") {
+		t.Errorf("nothing was logged: %s", &log)
+	}
+}
+
+// The browser may come back to another process than the one that sent it away.
+func TestCallbackHandlerElsewhere(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	key := Key{Server: "s"}
+	here, there := w.manager(nil), w.manager(nil)
+	l, callback := w.begin(here, key)
+	checkPage(t, "the user", arrive(t, there.CallbackHandler(nil), "GET", callback, ""), 200, "Logged in")
+	if err := l.Wait(w.ctx); err != nil {
+		t.Error(err)
+	}
+	w.mustCall(here, key)
+}
+
+// Without a way to know users there is only the one without a name.
+func TestCallbackHandlerOneUser(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	_, callback := w.begin(m, Key{User: "ann", Server: "s"})
+	checkPage(t, "another", arrive(t, m.CallbackHandler(nil), "GET", callback, ""), 403, "Not logged in")
+	if _, err := m.Complete(w.ctx, callback, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCallbackHandlerFails(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	h := m.CallbackHandler(nil)
+	login := func(visit func(l *Login) (string, error)) string {
+		t.Helper()
+		l, err := m.Login(w.ctx, Key{Server: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		callback, err := visit(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return callback
+	}
+	approve := func(l *Login) (string, error) { return w.as.Approve(w.ctx, l.URL) }
+	denied := login(func(l *Login) (string, error) { return w.as.Deny(w.ctx, l.URL) })
+	checkPage(t, "denied", arrive(t, h, "GET", denied, ""), 403, "Not logged in", "access_denied")
+
+	refused := login(approve)
+	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: http.StatusBadRequest, Code: "invalid_grant"})
+	checkPage(t, "refused", arrive(t, h, "GET", refused, ""), 502, "Not logged in", "invalid_grant")
+
+	closed := login(approve)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, "closed", arrive(t, h, "GET", closed, ""), 503, "Not logged in")
+}
+
+// A program has pages of its own.
+func TestCallbackHandlerRedirects(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	h := m.CallbackHandler(&CallbackOptions{SuccessURL: "https://app.example/in?x=1", FailureURL: "/out"})
+	_, callback := w.begin(m, Key{Server: "s"})
+	for _, test := range []struct{ callback, want string }{
+		{"/callback?code=canary&state=canary", "/out"},
+		{callback, "https://app.example/in?x=1"},
+		{callback, "/out"},
+	} {
+		resp := arrive(t, h, "GET", test.callback, "")
+		if got := resp.Header.Get("Location"); resp.StatusCode != http.StatusSeeOther || got != test.want {
+			t.Errorf("status %d to %q, want %q", resp.StatusCode, got, test.want)
+		}
+	}
+}
+
+func ExampleManager_CallbackHandler() {
+	manager, err := NewManager(Memory(), &Options{
+		Config:      func(Key) (*auth.Config, error) { return &auth.Config{URL: "https://notes.example/mcp"}, nil },
+		RedirectURL: "https://app.example/login/callback",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer manager.Close()
+	web := http.NewServeMux()
+	web.Handle("/login/callback", manager.CallbackHandler(&CallbackOptions{
+		User: func(r *http.Request) (string, error) {
+			user, _, ok := r.BasicAuth() // whatever the program does to know its users
+			if !ok {
+				return "", errors.New("nobody")
+			}
+			return user, nil
+		},
+		SuccessURL: "/settings/servers",
+	}))
+	w := httptest.NewRecorder()
+	web.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/login/callback?code=1&state=guessed", nil))
+	fmt.Println(w.Code)
+	// Output:
+	// 403
+}
