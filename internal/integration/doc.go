@@ -11,4 +11,8 @@
 // testdata/npm and installed once into bin/integration. npm and Node.js 20 or
 // newer must be on the PATH. Nothing but the installation uses the network; the
 // servers listen on the loopback interface's ports, chosen by the system.
+//
+// The logins go to an authorization server of the npm registry, oidc-provider,
+// with a real browser: chromium must be on the PATH. The package chromium of
+// Debian is enough, with --no-install-recommends.
 package integration

@@ -1,0 +1,204 @@
+//go:build integration && unix
+
+package integration
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// anybody is the user of a program that has only one.
+func anybody() session.Key { return session.Key{Server: "notes"} }
+
+// An app is one run of a program that uses the notes server.
+type app struct {
+	store   *session.Store
+	manager *session.Manager
+	client  *mcp.Client
+}
+
+// start starts the program with the sessions that were kept in a folder.
+func (n *notes) start(t *testing.T, dir string, prompt auth.Prompt) *app {
+	t.Helper()
+	store, err := filestore.Open(ctxFor(t), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &auth.Config{Server: "notes", URL: n.url, ClientName: "integration test"}
+	manager, err := session.NewManager(store, &session.Options{
+		Config: func(session.Key) (*auth.Config, error) { return config, nil },
+		Prompt: prompt,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &app{store, manager, mcp.NewClient("notes", &transport.HTTP{URL: n.url, OAuth: manager.Handler(anybody())}, nil)}
+	t.Cleanup(func() { r.stop(t) })
+	return r
+}
+
+// stop ends the program. It may have ended already.
+func (r *app) stop(t *testing.T) {
+	t.Helper()
+	if err := errors.Join(r.client.Close(), r.manager.Close(), r.store.Close()); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// login logs in and waits until that is done.
+func (r *app) login(t *testing.T) error {
+	t.Helper()
+	l, err := r.manager.Login(ctxFor(t), anybody())
+	if err != nil {
+		t.Fatalf("Login: %v", err)
+	}
+	return l.Wait(ctxFor(t))
+}
+
+// whoami calls the server's tool.
+func (r *app) whoami(t *testing.T) string {
+	t.Helper()
+	res, err := r.client.CallTool(ctxFor(t), "whoami", nil, nil)
+	if err != nil {
+		t.Fatalf("whoami: %v", err)
+	}
+	return text(res)
+}
+
+// TestLogin logs in at a real authorization server with a real browser, has the
+// tokens renewed, starts anew with what was kept, and logs out.
+func TestLogin(t *testing.T) {
+	n := serveNotes(t)
+	browser := browse(t)
+	dir := filepath.Join(t.TempDir(), "sessions")
+	tabs := make(chan *tab, 1)
+	prompt := &auth.Loopback{Out: io.Discard, Open: func(_ context.Context, url string) error {
+		tabs <- browser.open(t, url)
+		return nil
+	}}
+	first := n.start(t, dir, prompt)
+
+	// The server wants a login, and nobody waits for a human.
+	var required *auth.LoginRequiredError
+	if _, err := first.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || !strings.HasPrefix(required.URL, n.provider.issuer+"/") {
+		t.Fatalf("before the login: %v", err)
+	}
+	page := <-tabs
+	page.fill("input[name=login]", "ann")
+	page.fill("input[name=password]", "secret")
+	page.click("button[type=submit]")
+	page.await("input[name=prompt][value=consent]")
+	if shown := page.text(); !strings.Contains(shown, "notes:read") || !strings.Contains(shown, n.url) {
+		t.Errorf("the user is asked to agree to %q", shown)
+	}
+	page.click("button[type=submit]")
+	page.awaitTitle("Almost done")
+	<-required.LoggedIn()
+	if got := first.whoami(t); got != "ann" {
+		t.Errorf("logged in as %q", got)
+	}
+
+	const renewals = 5
+	for range renewals {
+		n.deny()
+		if got := first.whoami(t); got != "ann" {
+			t.Errorf("logged in as %q", got)
+		}
+	}
+	first.stop(t)
+
+	// The next start of the program needs neither a login nor a registration.
+	second := n.start(t, dir, unwanted{t})
+	if got := second.whoami(t); got != "ann" {
+		t.Errorf("logged in as %q", got)
+	}
+	n.deny()
+	if got := second.whoami(t); got != "ann" {
+		t.Errorf("logged in as %q", got)
+	}
+	if got, want := n.tokens(), 1+renewals+1; got != want {
+		t.Errorf("%d access tokens, want %d", got, want)
+	}
+	events := n.provider.events(t)
+	for event, want := range map[string]int{
+		"registration_create.success": 1,
+		"authorization_code.consumed": 1,
+		"refresh_token.consumed":      renewals + 1,
+		"refresh_token.saved":         1 + renewals + 1,
+		"grant.success":               1 + renewals + 1,
+		"grant.error":                 0,
+		"grant.revoked":               0,
+		"server_error":                0,
+	} {
+		if events[event] != want {
+			t.Errorf("%s: %d times, want %d", event, events[event], want)
+		}
+	}
+
+	if err := second.manager.Logout(ctxFor(t), anybody()); err != nil {
+		t.Errorf("Logout: %v", err)
+	}
+	if events := n.provider.events(t); events["grant.revoked"] != 1 || events["refresh_token.destroyed"] != 1 {
+		t.Errorf("after the logout: %v", events)
+	}
+	if _, err := second.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || required.URL != "" {
+		t.Errorf("after the logout: %v", err)
+	}
+}
+
+// unwanted is a prompt that nobody should see.
+type unwanted struct{ t *testing.T }
+
+func (u unwanted) Start(context.Context, []string) (auth.Prompting, error) {
+	u.t.Error("the user was asked to log in")
+	return nil, auth.ErrDeclined
+}
+
+// TestLoginDeclined has the user refuse at the authorization server.
+func TestLoginDeclined(t *testing.T) {
+	n := serveNotes(t)
+	browser := browse(t)
+	tabs := make(chan *tab, 1)
+	r := n.start(t, t.TempDir(), &auth.Loopback{Out: io.Discard, Open: func(_ context.Context, url string) error {
+		tabs <- browser.open(t, url)
+		return nil
+	}})
+	ended := make(chan error, 1)
+	go func() { ended <- r.login(t) }()
+	page := <-tabs
+	page.click("a[href$=abort]")
+	page.awaitTitle("Not logged in")
+	var refused *auth.OAuthError
+	if err := <-ended; !errors.As(err, &refused) || refused.Code != "access_denied" {
+		t.Errorf("error %v", err)
+	}
+	// He is not asked again before somebody asks for it.
+	var required *auth.LoginRequiredError
+	if _, err := r.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || required.URL != "" || required.Reason == "" {
+		t.Errorf("after that: %v", err)
+	}
+	go func() { ended <- r.login(t) }()
+	page = <-tabs
+	page.fill("input[name=login]", "ann")
+	page.fill("input[name=password]", "secret")
+	page.click("button[type=submit]")
+	page.await("input[name=prompt][value=consent]")
+	page.click("button[type=submit]")
+	page.awaitTitle("Almost done")
+	if err := <-ended; err != nil {
+		t.Fatalf("Wait: %v", err)
+	}
+	if got := r.whoami(t); got != "ann" {
+		t.Errorf("logged in as %q", got)
+	}
+}
