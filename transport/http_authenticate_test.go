@@ -335,25 +335,31 @@ func TestAuthenticatorErrors(t *testing.T) {
 // A call ends with its context although its authenticator waits, and Close ends
 // those that belong to no call.
 func TestAuthenticatorWaits(t *testing.T) {
-	for name, waits := range map[string]*porter{
-		"Authenticate": {t: t, pass: func(ctx context.Context, _ http.Header) error { <-ctx.Done(); return ctx.Err() }},
-		"Authorize": {t: t, authorize: func(ctx context.Context, _ *http.Request, _ *http.Response) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, where := range []string{"Authenticate", "Authorize"} {
+		t.Run(where, func(t *testing.T) {
+			waiting := make(chan struct{}, 2)
+			wait := func(ctx context.Context) error {
+				waiting <- struct{}{}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			p := &porter{t: t, authorize: func(ctx context.Context, _ *http.Request, _ *http.Response) error { return wait(ctx) }}
+			if where == "Authenticate" {
+				p.pass = func(ctx context.Context, _ http.Header) error { return wait(ctx) }
+			}
 			c := dial(t, &transport.HTTP{URL: listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(401)
-			})), OAuth: waits})
-			ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			})), OAuth: p})
+			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
+			go func() { <-waiting; stop() }()
 			_, err := c.Call(ctx, "tools/list", nil, nil)
-			if !errors.Is(err, context.DeadlineExceeded) {
+			if !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
 			wantOutcome(t, err, mcp.NotSent)
 			control(t, c, "initialize", `{}`)
+			<-waiting
 			closeWithin(t, c)
 		})
 	}
