@@ -124,7 +124,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := l.login.Load(); n != nil {
+	if n := l.login.Load(); n != nil && !n.over() {
 		return &UnavailableError{Server: c.name, Err: n.err}
 	}
 	return nil
@@ -249,7 +249,7 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 		case Closed:
 			return nil, WithOutcome(fmt.Errorf("server %q: %w", c.name, ErrClosed), NotSent)
 		case Authenticating:
-			if current == nil && (!renewing || attempts > before) && !loginFor(state.Err).over() {
+			if current == nil && (attempts > before || !renewing && !loginFor(state.Err).over()) {
 				return nil, &UnavailableError{Server: c.name, Err: state.Err}
 			}
 		case Waiting:

@@ -147,6 +147,7 @@ func TestLoginAtConnect(t *testing.T) {
 		_, err := call(t, c, "x")
 		wantLogin(t, err)
 		g.logIn(true)
+		ready(t, c) // who asks now waits for the connection
 		if s := waitFor(t, c, mcp.Ready); s.LoginURL != "" || s.Err != nil || s.Connections != 1 {
 			t.Errorf("state %+v", s)
 		}
@@ -215,6 +216,7 @@ func TestLoginInMidLife(t *testing.T) {
 		wantPhase(t, c, mcp.Authenticating) // it was let in before
 
 		g.logIn(true)
+		ready(t, c) // at once
 		if s := waitFor(t, c, mcp.Ready); s.LoginURL != "" || s.Err != nil || s.Connections != 1 || s.Server == nil && before.Server != nil {
 			t.Errorf("state %+v", s)
 		}
@@ -334,6 +336,11 @@ func TestLoginThatDoesNotHelp(t *testing.T) {
 			t.Errorf("%d attempts in a minute", n)
 		}
 		wantPhase(t, c, mcp.Authenticating)
+		start := time.Now()
+		wantLogin(t, c.Ready(t.Context())) // of one more attempt
+		if waited := time.Since(start); waited > 10*time.Second {
+			t.Errorf("it took %v", waited)
+		}
 	})
 }
 
