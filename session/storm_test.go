@@ -183,7 +183,7 @@ func accidents() []accident {
 func TestStormAccidents(t *testing.T) {
 	rounds := 12
 	if soaking() {
-		rounds = 600
+		rounds = 120
 	}
 	s := newStorm(t, 3, 4)
 	lost := 0
@@ -246,7 +246,7 @@ func (s *storm) suffer(a accident, victim int) {
 func TestStormKills(t *testing.T) {
 	rounds := 20
 	if soaking() {
-		rounds = 2000
+		rounds = 500
 	}
 	s := newStorm(t, 3, 4)
 	ended := 0
