@@ -111,6 +111,8 @@ soak:
 	@FAULT_SEEDS=200 $(GO) test -race -count=1 -timeout 2h -run '^TestFaults$$' ./transport/transporttest
 	@echo '== soak: killed hosts'
 	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 1h -run '^TestWatchdogHostKilled' ./transport
+	@echo '== soak: storms'
+	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 2h -run '^TestStorm' ./session
 	@echo '== soak: killed servers'
 	@$(GO) test -tags integration -race -count=20 -timeout 2h -run Kill ./internal/integration/...
 
