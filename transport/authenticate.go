@@ -203,3 +203,23 @@ func needsRights(err error) bool {
 	var login interface{ StepUp() bool }
 	return errors.As(err, &login) && login.StepUp()
 }
+
+// awaitLogin waits, if a stream that nobody waits for needs a login, until somebody
+// has logged in: to ask again would only begin logins that nobody sees. It reports
+// whether ctx lasted that long.
+func awaitLogin(ctx context.Context, err error) bool {
+	var login interface{ LoggedIn() <-chan struct{} }
+	if !errors.As(err, &login) {
+		return true
+	}
+	done := login.LoggedIn()
+	if done == nil {
+		return true
+	}
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"golang.org/x/oauth2"
@@ -84,11 +81,16 @@ func wantPasses(t *testing.T, base string, requests []*http.Request) {
 }
 
 // needsLogin is an error that only a human can help with.
-type needsLogin struct{ rights bool }
+type needsLogin struct {
+	rights bool
+	done   chan struct{}
+}
 
 func (needsLogin) Error() string    { return "login needed" }
 func (needsLogin) LoginURL() string { return "https://as.example/login" }
 func (n needsLogin) StepUp() bool   { return n.rights }
+
+func (n needsLogin) LoggedIn() <-chan struct{} { return n.done }
 
 // control sends a request of the control plane.
 func control(t *testing.T, l link, method, params string) {
@@ -361,119 +363,6 @@ func TestAuthenticatorWaits(t *testing.T) {
 			control(t, c, "initialize", `{}`)
 			<-waiting
 			closeWithin(t, c)
-		})
-	}
-}
-
-// The listening stream is opened with a login, the first time and when it has
-// broken.
-func TestAuthenticatorListening(t *testing.T) {
-	var opened atomic.Int32
-	again := make(chan struct{})
-	s := &script{get: func(w http.ResponseWriter, r *http.Request) {
-		switch opened.Add(1) {
-		case 1, 3:
-			w.WriteHeader(http.StatusUnauthorized)
-		case 2:
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, "id: 1\nretry: 1\ndata:\n\n") // and it breaks
-		default:
-			openStream(w)
-			close(again)
-			<-r.Context().Done()
-		}
-	}}
-	p := &porter{t: t, authorize: func(_ context.Context, req *http.Request, _ *http.Response) error {
-		if req.Method != http.MethodGet || req.Body != nil || req.Header.Get("Mcp-Session-Id") != sessionID {
-			t.Errorf("%s of session %q", req.Method, req.Header.Get("Mcp-Session-Id"))
-		}
-		return nil
-	}}
-	url := listen(t, s)
-	c := shake(t, &transport.HTTP{URL: url, OAuth: p})
-	select {
-	case <-again:
-	case <-bounded(t).Done():
-		t.Fatal("the stream was not opened again")
-	}
-	closeWithin(t, c)
-	if n := p.asked.Load(); n != 2 {
-		t.Errorf("%d logins, want 2", n)
-	}
-	wantPasses(t, url, s.requests(""))
-	if got := s.requests(http.MethodGet)[3].Header.Get("Last-Event-ID"); got != "1" {
-		t.Errorf("the stream goes on after %q", got)
-	}
-}
-
-// inMemory answers requests without a network, for tests with a clock of their
-// own.
-type inMemory struct{ http.Handler }
-
-func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	m.ServeHTTP(w, r)
-	resp := w.Result()
-	resp.Request = r
-	return resp, nil
-}
-
-// A stream that the user may not have is not asked for again; one that only wants
-// a login is. The connection lives on in both cases.
-func TestAuthenticatorListeningRefused(t *testing.T) {
-	for name, c := range map[string]struct {
-		status int
-		login  needsLogin
-		again  bool
-	}{
-		"login":  {http.StatusUnauthorized, needsLogin{}, true},
-		"rights": {http.StatusForbidden, needsLogin{rights: true}, false},
-	} {
-		refuse := func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("WWW-Authenticate", `Bearer error="some"`)
-			w.WriteHeader(c.status)
-		}
-		s := &script{get: refuse, call: func(p *post) {
-			if p.Method == "subscriptions/listen" {
-				refuse(p, nil)
-				return
-			}
-			p.json(200, answer)
-		}}
-		t.Run(name+"/GET", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return c.login }}
-				l := shake(t, &transport.HTTP{URL: "http://server/", OAuth: p, RoundTripper: inMemory{s}})
-				time.Sleep(time.Hour)
-				if n := len(s.requests(http.MethodGet)); c.again != (n > 50) || n > 500 || n == 0 {
-					t.Errorf("the stream was asked for %d times in an hour", n)
-				}
-				if _, err := ask(t, l); err != nil {
-					t.Error(err)
-				}
-				closeWithin(t, l)
-			})
-		})
-		t.Run(name+"/subscriptions", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return c.login }}
-				l := dial(t, &transport.HTTP{URL: "http://server/", OAuth: p, RoundTripper: inMemory{s}})
-				control(t, l, "subscriptions/listen", modernMeta)
-				time.Sleep(time.Hour)
-				if n := p.asked.Load(); c.again != (n > 50) || n > 500 || n == 0 {
-					t.Errorf("the stream was asked for %d times in an hour", n)
-				}
-				if !c.again {
-					m, err := l.Read(t.Context())
-					if resp, ok := m.(*jsonrpc.Response); err != nil || !ok || !errors.As(resp.Error, new(needsLogin)) {
-						t.Errorf("the listener got %v, %v", m, err)
-					}
-				}
-				if _, err := ask(t, l); err != nil {
-					t.Error(err)
-				}
-				closeWithin(t, l)
-			})
 		})
 	}
 }

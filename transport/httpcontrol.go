@@ -169,7 +169,7 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 		if errors.Is(err, errNoAnswer) {
 			opened, attempt = true, 0
 		}
-		if !pause(ctx, reopenDelay(attempt)) {
+		if !awaitLogin(ctx, err) || !pause(ctx, reopenDelay(attempt)) {
 			return err
 		}
 		c.listChanged()

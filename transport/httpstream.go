@@ -216,7 +216,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		if wait == 0 || err != nil {
 			wait = reopenDelay(attempt)
 		}
-		if !pause(c.ended, max(wait, shortestRetry)) {
+		if !awaitLogin(c.ended, err) || !pause(c.ended, max(wait, shortestRetry)) {
 			return
 		}
 	}
