@@ -165,6 +165,43 @@ func TestAuthenticatorSSE(t *testing.T) {
 	}
 }
 
+// A server that wants a login is asked again before it counts as an old one, and
+// its event stream and messages are asked for with fields of their own.
+func TestAuthenticatorAuto(t *testing.T) {
+	p := &porter{t: t, authorize: func(context.Context, *http.Request, *http.Response) error { return nil }}
+	old := shakingOld(http.StatusMethodNotAllowed, "")
+	var mu sync.Mutex
+	var seen []*http.Request
+	known := map[string]bool{}
+	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r)
+		kind := r.Method + r.URL.Path
+		let := known[kind]
+		known[kind] = true
+		mu.Unlock()
+		if !let {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		old.ServeHTTP(w, r)
+	}))
+	c := dial(t, &transport.Auto{URL: url, OAuth: p})
+	if err := handshake(t, c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t, c); err != nil {
+		t.Error(err)
+	}
+	closeWithin(t, c)
+	mu.Lock()
+	defer mu.Unlock()
+	wantPasses(t, url, seen)
+	if p.asked.Load() != 3 { // POST /, GET / and POST /messages
+		t.Errorf("%d logins for %d requests", p.asked.Load(), len(seen))
+	}
+}
+
 // Where a request is redirected to within the origin it goes with fields for
 // there; to another origin it does not go at all.
 func TestAuthenticatorRedirects(t *testing.T) {
