@@ -38,6 +38,13 @@
 // found out by pings and gets a new connection; one that may be busy is left
 // alone. See HealthInterval.
 //
+// # Logins
+//
+// Nobody waits for a human. A call that needs the user to log in fails with an
+// error that says where, and the state becomes [Authenticating], with its
+// LoginURL. When somebody has logged in the client goes on by itself, on the
+// connection that it has or on a new one.
+//
 // # Resources and prompts
 //
 // [Client.Resources], [Client.ResourceTemplates] and [Client.Prompts] yield what

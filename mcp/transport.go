@@ -31,6 +31,13 @@ type Transport = sdk.Transport
 //	Stateless() bool  // nothing is lost with it, so it is not pinged
 //	Announced() int64 // announcements of other tools that came before the last answer
 //	LateProgress() int64 // progress that came before the last answer and went to Read
+//
+// and of these, of an error in the chain of one that a Conn, a Caller or Connect
+// returns, if it has the first of them:
+//
+//	LoginURL() string          // a human has to log in there before requests are let in
+//	LoggedIn() <-chan struct{} // closed when somebody has; nil if nobody will tell
+//	StepUp() bool              // only that request needs more rights
 type Conn = sdk.Connection
 
 // A Caller is the second face of a [Conn]: the data plane. The Conn numbers
