@@ -114,15 +114,16 @@ func (a answer) code() string {
 	return cleanCode(code)
 }
 
-// cleanCode returns an error code if it is one, and nothing otherwise: it is text
-// of an untrusted party that ends up in errors and logs.
+// cleanCode returns an error code if it looks like one, and nothing otherwise: it
+// is text of an untrusted party that ends up in errors and logs. All codes in use
+// are lower-case words; tokens and keys are not.
 func cleanCode(code string) string {
 	if len(code) > maxCode {
 		return ""
 	}
 	for i := range len(code) {
 		c := code[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
+		if (c < 'a' || c > 'z') && c != '_' {
 			return ""
 		}
 	}
