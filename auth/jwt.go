@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -209,9 +210,10 @@ func (k *SigningKey) check() error {
 }
 
 // assertion returns a JWT by which a client authenticates itself (RFC 7523,
-// sections 2.2 and 3). audience is the issuer of the authorization server: its
-// token endpoint, which RFC 7523 allows as well, can be that of another.
-func (k *SigningKey) assertion(clientID, audience string, now time.Time) (Secret, error) {
+// sections 2.2 and 3). issuer is the authorization server, and the audience unless
+// the key has another: its token endpoint, which RFC 7523 allows as well, can be
+// that of another authorization server.
+func (k *SigningKey) assertion(clientID, issuer string, now time.Time) (Secret, error) {
 	a, err := algorithmOf(k.Signer, k.Algorithm)
 	if err != nil {
 		return "", fmt.Errorf("signing key: %w", err)
@@ -227,7 +229,7 @@ func (k *SigningKey) assertion(clientID, audience string, now time.Time) (Secret
 		ID       string `json:"jti"`
 		Issued   int64  `json:"iat"`
 		Expires  int64  `json:"exp"`
-	}{clientID, clientID, audience, rand.Text(), now.Unix(), now.Add(assertionLife).Unix()})
+	}{clientID, clientID, cmp.Or(k.Audience, issuer), rand.Text(), now.Unix(), now.Add(assertionLife).Unix()})
 	if err != nil {
 		return "", fmt.Errorf("signing the client's assertion: %w", err)
 	}

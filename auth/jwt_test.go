@@ -337,3 +337,24 @@ func TestParsePrivateKeyRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestAssertionForAnotherAudience(t *testing.T) {
+	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, audience := range []string{"", "https://as.example/token"} {
+		token, err := (&SigningKey{Signer: signer, Audience: audience}).assertion("id", "https://as.example", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token.Reveal(), ".")[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "https://as.example" + strings.TrimPrefix(audience, "https://as.example")
+		if !strings.Contains(string(payload), `"aud":"`+want+`"`) {
+			t.Errorf("audience %q: %s", audience, payload)
+		}
+	}
+}

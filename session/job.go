@@ -325,7 +325,7 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 		return false, t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
 	}
 	var refused *auth.OAuthError
-	var failed *auth.RequestError
+	var unregistered *auth.RegistrationError
 	switch {
 	case errors.As(err, &refused) && refused.Code == "invalid_grant":
 		reason := "the authorization server no longer knows it"
@@ -333,21 +333,31 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 			reason = "the answer to an earlier renewal was lost"
 		}
 		return true, t.end(ctx, reason)
-	case errors.As(err, &refused) && refused.Code == "invalid_client" && grant.Client.Source == auth.Dynamic:
+	case errors.As(err, &unregistered), errors.As(err, &refused) && refused.Code == "invalid_client" && grant.Client.Source == auth.Dynamic:
 		err := t.end(ctx, "the authorization server no longer knows this program")
 		if err == nil {
 			err = t.put(ctx, func(r *record) { r.Client = nil })
 		}
 		return true, err
 	}
-	answered := errors.As(err, &refused) || errors.As(err, &failed) && failed.NotSent
 	_ = t.put(ctx, func(r *record) {
 		r.Journal = nil
-		if lost || !answered {
+		if lost || mayBeUsedUp(err) {
 			r.Journal = &journal{Started: time.Now(), Holder: t.manager.holder, Refresh: hash, Lost: true}
 		}
 	}) // if that fails the journal stays as it is, and tells the same
 	return false, t.failed(err)
+}
+
+// mayBeUsedUp reports whether an authorization server may have taken a refresh
+// token although the request failed.
+func mayBeUsedUp(err error) bool {
+	var refused *auth.OAuthError
+	if errors.As(err, &refused) {
+		return refused.Status >= 500
+	}
+	var failed *auth.RequestError
+	return errors.As(err, &failed) && !failed.NotSent
 }
 
 // keep saves a new grant before anybody gets it. If that fails for too long it is
