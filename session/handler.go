@@ -43,7 +43,7 @@ func (h *Handler) Authenticate(ctx context.Context, header http.Header, method, 
 	if err != nil {
 		return err
 	}
-	_, config, err := h.manager.flow(h.key)
+	config, err := h.manager.config(h.key)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s tokenSource) Token() (*oauth2.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, config, err := h.manager.flow(h.key)
+	config, err := h.manager.config(h.key)
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,10 @@ const (
 
 // Options configure a [Manager].
 type Options struct {
-	// Config returns how to log in at the server of a key. It is called often
-	// and must be quick. Keys that share a Config should get the same pointer;
-	// the callbacks of a Config find their user by [UserOf]. Required.
+	// Config returns how to log in at the server of a key. It is called with
+	// every request and must be quick. Keys that share a Config should get the
+	// same pointer, so that they share connections, too; the callbacks of a
+	// Config find their user by [UserOf]. Required.
 	Config func(Key) (*auth.Config, error)
 	// Prompt shows logins to the user at this machine, such as
 	// [auth.Loopback]. If it is nil, somebody has to send users to the address
@@ -161,14 +162,23 @@ func (m *Manager) cached() []*entry {
 	return all
 }
 
-// flow returns the steps of logging in for a key.
-func (m *Manager) flow(key Key) (*auth.Flow, *auth.Config, error) {
+// config returns how to log in for a key.
+func (m *Manager) config(key Key) (*auth.Config, error) {
 	config, err := m.opts.Config(key)
 	if err == nil && config == nil {
 		err = errors.New("no such server")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("session: %v: %w", key, err)
+		return nil, fmt.Errorf("session: %v: %w", key, err)
+	}
+	return config, nil
+}
+
+// flow returns the steps of logging in for a key.
+func (m *Manager) flow(key Key) (*auth.Flow, *auth.Config, error) {
+	config, err := m.config(key)
+	if err != nil {
+		return nil, nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

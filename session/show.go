@@ -130,7 +130,7 @@ func (e *entry) unanswered(p *auth.Pending, why error) error {
 func (e *entry) conclude(p *auth.Pending, g *auth.Grant, why error) error {
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
-	_, config, err := e.manager.flow(e.key)
+	config, err := e.manager.config(e.key)
 	if err != nil {
 		return err
 	}

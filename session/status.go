@@ -81,8 +81,8 @@ func (m *Manager) status(key Key, r *record) Status {
 	if l := r.Login; l != nil && time.Now().Before(l.Expires) {
 		s.Phase, s.LoginURL, s.UserCode, s.LoginExpires = LoginPending, l.URL, l.UserCode, l.Expires
 	}
-	config, err := m.opts.Config(key)
-	if err != nil || config == nil {
+	config, err := m.config(key)
+	if err != nil {
 		return s
 	}
 	if g := r.live(config.URL); g != nil {
