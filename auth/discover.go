@@ -61,7 +61,10 @@ func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, er
 	case err != nil && none && !o.HadMetadata && !f.config.NoFallback:
 		return f.fallBack(ctx, server)
 	case err != nil && none && o.HadMetadata:
-		return nil, f.discoveryError(resourceStage, fmt.Errorf("%w, although the server had some before", errors.Unwrap(err)))
+		if r := (*RequestError)(nil); errors.As(err, &r) {
+			r.Err = fmt.Errorf("%w, although the server had some before", r.Err)
+		}
+		return nil, err
 	case err != nil:
 		return nil, err
 	}

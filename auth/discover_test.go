@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -297,8 +298,11 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 		t.Errorf("authority %+v", a)
 	}
 	_, err = f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
-	if wantAs[*DiscoveryError](t, err); !strings.Contains(err.Error(), "had some before") {
-		t.Errorf("%v", err)
+	wantAs[*DiscoveryError](t, err)
+	host := parsed(t, server.url).Host
+	want := fmt.Sprintf("auth: server %q: no usable protected resource metadata: metadata request to %s: HTTP status 404, although the server had some before", host, host)
+	if err.Error() != want {
+		t.Errorf("error\n%s, want\n%s", err, want)
 	}
 }
 

@@ -49,7 +49,7 @@ type DiscoveryError struct {
 }
 
 func (e *DiscoveryError) Error() string {
-	return fmt.Sprintf("auth: server %q: no usable %s: %v", e.Server, e.Stage, e.Err)
+	return fmt.Sprintf("auth: server %q: no usable %s: %s", e.Server, e.Stage, whatOf(e.Err))
 }
 
 // Unwrap returns Err.
@@ -149,7 +149,7 @@ func (e *RegistrationError) Error() string {
 	if refused, ok := e.Err.(*OAuthError); ok {
 		return fmt.Sprintf("auth: server %q: no client at %q: %s; register one by hand and set Client", e.Server, e.Issuer, refused.what())
 	}
-	return fmt.Sprintf("auth: server %q: no client at %q: %v", e.Server, e.Issuer, e.Err)
+	return fmt.Sprintf("auth: server %q: no client at %q: %s", e.Server, e.Issuer, whatOf(e.Err))
 }
 
 // Unwrap returns Err.
@@ -205,7 +205,11 @@ type RequestError struct {
 }
 
 func (e *RequestError) Error() string {
-	return fmt.Sprintf("auth: server %q: %s request to %s: %v", e.Server, e.Request, e.Host, e.Err)
+	return fmt.Sprintf("auth: server %q: %s", e.Server, e.what())
+}
+
+func (e *RequestError) what() string {
+	return fmt.Sprintf("%s request to %s: %v", e.Request, e.Host, e.Err)
 }
 
 // Unwrap returns Err.
@@ -260,3 +264,12 @@ func (e *LoginRequiredError) LoggedIn() <-chan struct{} { return e.Done }
 // StepUp reports whether the user is logged in, and only the request that failed
 // needs more rights. An mcp.Client then goes on with its connection.
 func (e *LoginRequiredError) StepUp() bool { return len(e.Scopes) > 0 }
+
+// whatOf returns the text of an error that is part of another, which has named
+// the server already.
+func whatOf(err error) string {
+	if d, ok := err.(interface{ what() string }); ok {
+		return d.what()
+	}
+	return err.Error()
+}
