@@ -17,6 +17,7 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 		config Config
 		issuer string // Config.Issuer
 		client string // Config.Client.Issuer
+		choose string // what Config.ChooseIssuers returns
 		before string
 		want   string // the issuer, or the error's type
 	}{
@@ -35,7 +36,7 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 		{name: "the client's", named: "xa", client: "a", want: "a"},
 		{name: "the client's is gone", named: "bx", client: "b", want: "*auth.DiscoveryError"},
 		{name: "chosen", named: "xa", config: Config{ChooseIssuers: func(n []string) []string { slices.Reverse(n); return n }}, want: "a"},
-		{name: "chosen, but it was not named", named: "x", config: Config{ChooseIssuers: func([]string) []string { return []string{"https://other.example"} }}, want: "*auth.DiscoveryError"},
+		{name: "chosen, but it was not named", named: "x", choose: "a", want: "*auth.DiscoveryError"},
 		{name: "too many", named: "bbbbbbbba", want: "a"}, // each counts once
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -63,6 +64,9 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 			}
 			server.resource(pathPRM, server.url+"/mcp", named...)
 			test.config.URL, test.config.Issuer = server.url+"/mcp", urlOf(test.issuer)
+			if test.choose != "" {
+				test.config.ChooseIssuers = func([]string) []string { return []string{urlOf(test.choose)} }
+			}
 			if test.client != "" {
 				test.config.Client = &Client{ID: "c", Issuer: urlOf(test.client)}
 			}
