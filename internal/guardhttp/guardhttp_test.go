@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -334,4 +335,25 @@ func TestProxy(t *testing.T) {
 	if wantFailure(t, err, "proxy"); strings.Contains(err.Error(), "secret") {
 		t.Errorf("%q shows the proxy's password", err)
 	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, 200, `{}`) })
+	c := local(t, Options{})
+	var users sync.WaitGroup
+	for i := range 16 {
+		users.Go(func() {
+			for range 8 {
+				for _, err := range everything(t, c, at) {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+				if i == 0 {
+					c.Close()
+				}
+			}
+		})
+	}
+	users.Wait()
 }

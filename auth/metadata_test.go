@@ -1,0 +1,67 @@
+package auth
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestShown(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                      "",
+		"https://as.example":    "https://as.example",
+		"https://as.example/t/": "https://as.example/t/",
+		"https://u:SECRET@as.example/?SECRET#SECRET": "https://as.example/",
+		"::SECRET":             "(not a URL)",
+		"https://as.example/?": "https://as.example/",
+	} {
+		if got := shown(raw); got != want {
+			t.Errorf("of %q is shown %q, want %q", raw, got, want)
+		}
+	}
+	if got := shown("https://as.example/" + strings.Repeat("x", 1<<20)); len(got) > maxShown+3 {
+		t.Errorf("%d bytes are shown", len(got))
+	}
+}
+
+// Whatever a document has in it, what comes out can be used.
+func FuzzMetadata(f *testing.F) {
+	for _, seed := range []string{
+		`{"issuer":"https://as.example","authorization_endpoint":"https://as.example/a","token_endpoint":"https://as.example/t","code_challenge_methods_supported":["S256"]}`,
+		`{"resource":"https://mcp.example/mcp","authorization_servers":["https://as.example",7],"scopes_supported":["a","b c"]}`,
+		`{"issuer":null,"token_endpoint":[],"scopes_supported":"x","revocation_endpoint":"javascript:x"}`,
+		`[]`, `null`, `{}`, `{"token_endpoint":"https://10.0.0.1/"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	flow := flowOf(f, &Config{URL: "https://mcp.example/mcp"})
+	server := parsed(f, flow.config.URL)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := parseDocument(data)
+		if d == nil {
+			return
+		}
+		if m := newResourceMetadata(d); m != nil {
+			if flow.checkResource(server, m) == nil && !strings.Contains(strings.ToLower(m.resource), "mcp.example") {
+				t.Errorf("resource %q is taken for the server", m.resource)
+			}
+			if len(m.issuers) > maxIssuers {
+				t.Errorf("%d issuers", len(m.issuers))
+			}
+		}
+		a, err := flow.acceptAuthority(d, "https://as.example")
+		if err != nil {
+			_ = err.Error()
+			return
+		}
+		for _, scope := range a.Scopes {
+			if !validScope(scope) {
+				t.Errorf("scope %q", scope)
+			}
+		}
+		for _, e := range []string{a.AuthorizationEndpoint, a.TokenEndpoint, a.RegistrationEndpoint, a.RevocationEndpoint, a.DeviceEndpoint} {
+			if e != "" && !strings.HasPrefix(strings.ToLower(e), "https://") {
+				t.Errorf("endpoint %q", e)
+			}
+		}
+	})
+}
