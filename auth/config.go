@@ -82,7 +82,9 @@ type Config struct {
 	// Scopes are asked for instead of those that the server proposes.
 	Scopes []string
 	// MaxScopes bounds the scopes that the server may make the program ask for:
-	// others are an [*ScopeError]. Nil means any.
+	// of those that it names for basic use the others are left out, and a
+	// challenge for others is an [*ScopeError]. Nil means any. offline_access
+	// is not bounded: it gives no rights at the server.
 	MaxScopes []string
 	// Issuer is the authorization server to use. Default: the first that the
 	// server names and that works.
@@ -127,8 +129,10 @@ type Config struct {
 
 // A Network says which addresses a login may speak to besides https addresses on
 // public networks. The host of Config.URL is always allowed, and so are the hosts
-// of the issuers and endpoints that a Config names; if the host of URL is a
-// loopback address, all loopback addresses are, and http there.
+// of the issuers and endpoints that a Config names; a name among them may lead
+// into private networks, but not to link-local addresses or those where clouds
+// give credentials to their machines. If one of these hosts is localhost or a
+// loopback address, all loopback addresses are allowed, and http there.
 type Network struct {
 	// Allow are private networks whose addresses may be spoken to.
 	Allow []netip.Prefix
