@@ -155,21 +155,30 @@ func TestSwappedFiles(t *testing.T) {
 
 // TestKilledWhileRestoring stops between moving a file aside and restoring.
 func TestKilledWhileRestoring(t *testing.T) {
-	f := openTest(t, t.TempDir())
-	at := save(t, f, "a", "older", "")
-	save(t, f, "a", "newer", at)
-	if err := f.setAside("a", 0, "test"); err != nil {
-		t.Fatal(err)
-	}
-	for name, err := range f.Names(t.Context(), "") {
-		if name != "a" || err != nil {
-			t.Errorf("listed %q, %v", name, err)
+	for _, first := range []string{"load", "save"} {
+		f := openTest(t, t.TempDir())
+		at := save(t, f, "a", "older", "")
+		save(t, f, "a", "newer", at)
+		if err := f.setAside("a", 0, "test"); err != nil {
+			t.Fatal(err)
 		}
+		listed := 0
+		for name, err := range f.Names(t.Context(), "") {
+			if name != "a" || err != nil {
+				t.Errorf("listed %q, %v", name, err)
+			}
+			listed++
+		}
+		if listed != 1 {
+			t.Errorf("%d records are listed", listed)
+		}
+		if first == "save" {
+			if _, err := f.Save(t.Context(), "a", []byte("x"), ""); !errors.Is(err, driver.ErrConflict) {
+				t.Errorf("Save of a new record before it is restored: %v", err)
+			}
+		}
+		expect(t, f, "a", "older", true)
 	}
-	if _, err := f.Save(t.Context(), "a", []byte("x"), ""); !errors.Is(err, driver.ErrConflict) {
-		t.Errorf("Save of a new record before it is restored: %v", err)
-	}
-	expect(t, f, "a", "older", true)
 }
 
 // TestKilledWhileDeleting stops after the older states are gone.
