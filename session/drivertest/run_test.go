@@ -114,7 +114,7 @@ func TestSeesBrokenDrivers(t *testing.T) {
 					return at, err
 				}
 			}
-		}}, "writers"},
+		}}, "save conflict"},
 		"revision is a hash": {broken{save: func(m *driver.Memory, ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
 			at, err := m.Save(ctx, name, data, old)
 			if err == nil {
