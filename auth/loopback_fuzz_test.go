@@ -1,0 +1,73 @@
+package auth
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// FuzzLoopbackPage sends a request of any kind. Its answer is one of few pages,
+// which depend on nothing else of it, and it is the login's answer only if its
+// state is.
+func FuzzLoopbackPage(f *testing.F) {
+	const host, path, state = "127.0.0.1:1", "/callback", "right"
+	for _, seed := range []string{
+		"state=right&code=1", "state=right&error=access_denied&error_description=%3Cscript%3E", "state=wrong", "state=right&state=right",
+		"state=right;code=1", "%zz", "state=%72ight", "State=right", "",
+	} {
+		f.Add(http.MethodGet, host, path, seed)
+	}
+	f.Add(http.MethodPost, host, path, "state=right")
+	f.Add(http.MethodGet, "evil.example", path, "state=right")
+	f.Add(http.MethodGet, host, "/Callback", "state=right")
+
+	pages := map[string]int{}
+	ask := func(b *comeback, r *http.Request) (int, string) {
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	fresh := func() *comeback {
+		return &comeback{redirect: &url.URL{Scheme: "http", Host: host, Path: path}, host: host, path: path, state: state, hit: make(chan string, 1)}
+	}
+	request := func(method, host, path, query string) *http.Request {
+		return &http.Request{Method: method, Host: host, URL: &url.URL{Path: path, RawQuery: query}, Header: http.Header{}}
+	}
+	for _, r := range []*http.Request{
+		request(http.MethodGet, host, path, "state=right"), request(http.MethodGet, host, path, "state=right&error=x"),
+		request(http.MethodGet, host, path, ""), request(http.MethodGet, host, "/", ""),
+		request(http.MethodPost, host, path, ""), request(http.MethodGet, "", path, ""),
+	} {
+		status, body := ask(fresh(), r)
+		pages[body] = status
+	}
+	f.Fuzz(func(t *testing.T, method, from, path, query string) {
+		b := fresh()
+		r := request(method, from, path, query)
+		status, body := ask(b, r)
+		if known, ok := pages[body]; !ok || known != status {
+			t.Fatalf("status %d: %s", status, body)
+		}
+		values, _ := url.ParseQuery(query)
+		right := method == http.MethodGet && from == host && r.URL.EscapedPath() == "/callback" &&
+			len(values["state"]) == 1 && values["state"][0] == state
+		if right != (status == http.StatusOK) {
+			t.Errorf("status %d", status)
+		}
+		select {
+		case callback := <-b.hit:
+			if !right || !strings.HasPrefix(callback, "http://127.0.0.1:1/callback?") || !strings.HasSuffix(callback, query) {
+				t.Errorf("came back at %q", callback)
+			}
+		default:
+			if right {
+				t.Error("the answer was lost")
+			}
+		}
+		if status, _ := ask(b, request(http.MethodGet, host, "/callback", "state=right")); right != (status == http.StatusGone) {
+			t.Errorf("then status %d", status)
+		}
+	})
+}

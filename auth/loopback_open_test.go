@@ -1,0 +1,59 @@
+package auth_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+// The system's program for opening pages gets the URL as one argument, and gets
+// none that is no page.
+func TestLoopbackOpens(t *testing.T) {
+	name := map[string]string{"linux": "xdg-open", "freebsd": "xdg-open", "darwin": "open"}[runtime.GOOS]
+	if name == "" {
+		t.Skip("no scripts here")
+	}
+	folder := t.TempDir()
+	script := "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > '" + folder + "/args'\n"
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, test := range []struct {
+		page   string
+		opened bool
+	}{
+		{"https://as.example/authorize?a=$(touch${IFS}hit)&b=`hit`;hit|hit&state=" + state, true},
+		{"https://as.example/--version?'\"&state=" + state, true},
+		{"file:///etc/passwd", false},
+		{"javascript:alert(1)", false},
+		{"--version", false},
+		{"https://as.example/ --version", false},
+		{"https://ann@as.example/", false},
+		{"https://as.example/\n", false},
+	} {
+		p, err := (&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		login := pending(p.RedirectURI())
+		login.URL, login.Device = test.page, &auth.Device{UserCode: "1"} // so that nobody is waited for
+		if _, err := p.Show(t.Context(), login); err != nil {
+			t.Error(err)
+		}
+		_ = p.Close()
+		args, _ := os.ReadFile(filepath.Join(folder, "args"))
+		want := ""
+		if test.opened {
+			want = "1\n" + test.page + "\n"
+		}
+		if string(args) != want {
+			t.Errorf("%s: the program got %q", test.page, args)
+		}
+		_ = os.Remove(filepath.Join(folder, "args"))
+	}
+}
