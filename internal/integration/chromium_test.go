@@ -160,11 +160,16 @@ type tab struct {
 	session string
 }
 
-// open opens a page in a new tab. Tabs share their cookies.
+// open opens a page in a new tab, which has cookies of its own: each is the browser
+// of another user.
 func (b *chromium) open(t *testing.T, url string) *tab {
 	t.Helper()
+	var context struct{ BrowserContextID string }
+	if err := b.call(t, "", "Target.createBrowserContext", map[string]any{}, &context); err != nil {
+		t.Fatal(err)
+	}
 	var target struct{ TargetID string }
-	if err := b.call(t, "", "Target.createTarget", map[string]any{"url": url}, &target); err != nil {
+	if err := b.call(t, "", "Target.createTarget", map[string]any{"url": url, "browserContextId": context.BrowserContextID}, &target); err != nil {
 		t.Fatal(err)
 	}
 	var attached struct{ SessionID string }
@@ -223,7 +228,15 @@ func (p *tab) click(selector string) {
 	}
 }
 
-// title waits for a page with a title.
+// visit goes to another page.
+func (p *tab) visit(url string) {
+	p.Helper()
+	if err := p.browser.call(p.T, p.session, "Page.navigate", map[string]any{"url": url}, nil); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// awaitTitle waits for a page with a title.
 func (p *tab) awaitTitle(title string) {
 	p.Helper()
 	eventually(p.T, "a page with the title "+title, func() bool {

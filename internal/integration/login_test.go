@@ -17,6 +17,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
+// logIn fills in the provider's page for logins, and waits for the one that asks for
+// consent.
+func (p *tab) logIn(user string) {
+	p.Helper()
+	p.fill("input[name=login]", user)
+	p.fill("input[name=password]", "secret")
+	p.click("button[type=submit]")
+	p.await("input[name=prompt][value=consent]")
+}
+
 // anybody is the user of a program that has only one.
 func anybody() session.Key { return session.Key{Server: "notes"} }
 
@@ -94,10 +104,7 @@ func TestLogin(t *testing.T) {
 		t.Fatalf("before the login: %v", err)
 	}
 	page := <-tabs
-	page.fill("input[name=login]", "ann")
-	page.fill("input[name=password]", "secret")
-	page.click("button[type=submit]")
-	page.await("input[name=prompt][value=consent]")
+	page.logIn("ann")
 	if shown := page.text(); !strings.Contains(shown, "notes:read") || !strings.Contains(shown, n.url) {
 		t.Errorf("the user is asked to agree to %q", shown)
 	}
@@ -189,10 +196,7 @@ func TestLoginDeclined(t *testing.T) {
 	}
 	go func() { ended <- r.login(t) }()
 	page = <-tabs
-	page.fill("input[name=login]", "ann")
-	page.fill("input[name=password]", "secret")
-	page.click("button[type=submit]")
-	page.await("input[name=prompt][value=consent]")
+	page.logIn("ann")
 	page.click("button[type=submit]")
 	page.awaitTitle("Almost done")
 	if err := <-ended; err != nil {
