@@ -71,3 +71,21 @@ func FuzzLoopbackPage(f *testing.F) {
 		}
 	})
 }
+
+// The page is on its way before anybody hears of the answer: the login may be
+// closed then, with its connections.
+func TestLoopbackPageIsSentFirst(t *testing.T) {
+	const host = "127.0.0.1:1"
+	b := &comeback{redirect: &url.URL{Scheme: "http", Host: host, Path: "/callback"}, host: host, path: "/callback", state: "right", hit: make(chan string)}
+	w := httptest.NewRecorder()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		b.ServeHTTP(w, &http.Request{Method: http.MethodGet, Host: host, URL: &url.URL{Path: "/callback", RawQuery: "code=1&state=right"}})
+	}()
+	<-b.hit
+	if !w.Flushed || !strings.HasSuffix(w.Body.String(), "</html>\n") {
+		t.Errorf("flushed: %v, body %q", w.Flushed, w.Body)
+	}
+	<-served
+}
