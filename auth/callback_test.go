@@ -190,7 +190,7 @@ func TestResponseSaysNo(t *testing.T) {
 		strings.Repeat("x", maxCode):    strings.Repeat("x", maxCode),
 		strings.Repeat("x", maxCode+1):  "",
 		"urn:ietf:params:acme:error:no": "",
-		"interaction_required":      "interaction_required",
+		"interaction_required":          "interaction_required",
 	} {
 		_, err := f.Complete(t.Context(), p, callback(p, "error", code, "error_description", "CANARY", "code", "CODE"))
 		var no *OAuthError
