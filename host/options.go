@@ -25,7 +25,8 @@ type Options struct {
 	// Config holds the options with which Open reads the config file.
 	Config *config.Options
 	// OAuth, if set, returns what logs in at the named server, or nil for a
-	// server without login.
+	// server without login. The Handler of a session.Manager does, and is
+	// harmless for servers that want none.
 	OAuth func(server string) auth.OAuthHandler
 	// Transport, if set, makes the transport for a server. If it returns nil
 	// and no error the host makes it as the entry says.
