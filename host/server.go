@@ -161,8 +161,12 @@ func (s *server) follow(ctx context.Context) {
 			s.list(ctx)
 		case mcp.Connecting:
 			s.lost()
-		case mcp.Waiting, mcp.Authenticating:
+		case mcp.Waiting:
 			s.lost()
+			s.settle()
+		case mcp.Authenticating:
+			// The tools stay: who calls one is told to log in.
+			s.keep()
 			s.settle()
 		}
 		s.host.broadcast()
@@ -225,13 +229,20 @@ func (s *server) wrap(listed []*mcp.Tool) []registry.Tool {
 }
 
 func (s *server) isListed(version uint64) bool {
+	s.keep()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed == version
+}
+
+// keep lets the tools stay although the connection was lost.
+func (s *server) keep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.grace != nil {
 		s.grace.Stop()
 		s.grace = nil
 	}
-	return s.listed == version
 }
 
 // found takes over a list of tools.

@@ -1,0 +1,78 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// A server that wants a login keeps its tools: who calls one learns where to log
+// in, not that there is no such tool.
+func TestToolsOfAServerThatWantsALogin(t *testing.T) {
+	ctx := watchdog(t)
+	as := authtest.NewServer(t, nil)
+	rs := as.NewMCP(nil)
+	config := &auth.Config{Server: "s", URL: rs.URL}
+	m, err := session.NewManager(session.Memory(), &session.Options{
+		Config:      func(session.Key) (*auth.Config, error) { return config, nil },
+		RedirectURL: "http://127.0.0.1:1/callback",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	key := session.Key{Server: "s"}
+	logIn := func(ctx context.Context, url string) {
+		t.Helper()
+		callback, err := as.Approve(ctx, url)
+		if err == nil {
+			_, err = m.Complete(ctx, callback, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text := fmt.Sprintf(`{"mcpServers": {"s": {"url": %q}}}`, rs.URL)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, path, &host.Options{
+		OAuth:     func(name string) sdkauth.OAuthHandler { return m.Handler(session.Key{Server: name}) },
+		ToolGrace: -1,
+	})
+	asked := func(s host.Status) bool { return s.State.Phase == mcp.Authenticating }
+	until(t, h, "s", "asked to log in", asked)
+	logIn(ctx, status(t, h, "s").State.LoginURL)
+	until(t, h, "s", "ready", func(s host.Status) bool { return s.Tools == 2 })
+
+	as.EndAll()
+	_, err = h.Registry().Call(ctx, "s__echo", json.RawMessage(`{"text":"hi"}`))
+	var required *auth.LoginRequiredError
+	if !errors.As(err, &required) {
+		t.Fatalf("call: %v", err)
+	}
+	until(t, h, "s", "asked to log in again", asked)
+	if got := names(h); got != "s__echo s__whoami" {
+		t.Errorf("tools: %q", got)
+	}
+	logIn(ctx, required.URL)
+	if _, err := h.Registry().Call(ctx, "s__echo", json.RawMessage(`{"text":"hi"}`)); err != nil {
+		t.Error(err)
+	}
+	if status, err := m.Status(ctx, key); err != nil || status.Phase != session.LoggedIn {
+		t.Errorf("session: %+v, %v", status, err)
+	}
+}
