@@ -191,7 +191,7 @@ func sentToken(req *http.Request) auth.Secret {
 	return ""
 }
 
-func sameOrigin(a, b string) bool { return a != "" && origin(a) == origin(b) }
+func sameOrigin(a, b string) bool { return a == b || origin(a) != "" && origin(a) == origin(b) }
 
 // origin returns scheme and host of an address, or "" if it is none.
 func origin(address string) string {
