@@ -32,6 +32,7 @@
 //	                   xx is the first byte of the SHA-256 of NAME
 //	locks/             what processes lock: 256 files for the folders of records,
 //	                   and one file for each record that somebody works on now
+//	                   (on Windows: has ever worked on)
 //	tmp/               files that are being written
 //	damaged/           files that were moved aside
 //	key                the sealing keys, if Options name no others

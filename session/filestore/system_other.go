@@ -26,10 +26,6 @@ func full(err error) bool {
 	return errors.Is(err, handleDiskFull) || errors.Is(err, diskFull)
 }
 
-// removeLocked removes a lock file. That works only while nobody has it open, so
-// it has to be closed before; who has opened it meanwhile keeps it.
-func removeLocked(path string, unlock func() error) error {
-	err := unlock()
-	_ = os.Remove(path)
-	return err
-}
+// removeLocked only unlocks. Here a file that is open, and perhaps locked by
+// somebody else meanwhile, might be removed under him.
+func removeLocked(_ string, unlock func() error) error { return unlock() }
