@@ -119,9 +119,15 @@ func (e *entry) load(ctx context.Context) (*record, version, error) {
 // load reads the session of a key. There is always one, though it may be empty.
 func (m *Manager) load(ctx context.Context, key Key, name string) (*record, version, error) {
 	data, at, err := m.store.load(ctx, name)
+	var corrupt *CorruptError
 	switch {
 	case errors.Is(err, driver.ErrNotFound):
 		return newRecord(key), version{}, nil
+	case errors.As(err, &corrupt), errors.Is(err, driver.ErrDamaged):
+		m.opts.Logger.Error("session: damaged", "user", key.User, "server", key.Server, "error", err)
+		lost := newRecord(key)
+		lost.Ended = "what was stored of it is damaged"
+		return lost, at, nil // the next login replaces it
 	case err != nil:
 		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
 	}

@@ -339,3 +339,25 @@ func TestCachedSessionsAreBounded(t *testing.T) {
 		t.Errorf("%d keys", keys)
 	}
 }
+
+func TestDamagedSessionNeedsALogin(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	_ = m.Close()
+	name := recordName(alice)
+	kept, err := w.store.driver.Load(w.ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Data[len(kept.Data)-1] ^= 1
+	if _, err := w.store.driver.Save(w.ctx, name, kept.Data, kept.Revision); err != nil {
+		t.Fatal(err)
+	}
+	m = w.manager(nil)
+	if required := w.mustNeedLogin(m, alice); required.URL == "" || !strings.Contains(required.Reason, "damaged") {
+		t.Errorf("%+v", required)
+	}
+	w.mustLogIn(m, alice)
+	w.mustCall(m, alice)
+}
