@@ -320,7 +320,7 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 	}
 	ctx, stop := t.manager.lasting(t.key)
 	defer stop()
-	renewed, err := t.flow.Refresh(ctx, grant)
+	renewed, err := t.flow.Refresh(ctx, t.upToDate(ctx, grant))
 	if err == nil {
 		return false, t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
 	}
@@ -347,6 +347,24 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 		}
 	}) // if that fails the journal stays as it is, and tells the same
 	return false, t.failed(err)
+}
+
+// upToDate returns the grant with the present endpoints of its authorization
+// server, if those it has have failed more than once.
+func (t *task) upToDate(ctx context.Context, grant *auth.Grant) *auth.Grant {
+	t.mu.Lock()
+	fails := t.fails
+	t.mu.Unlock()
+	if fails < 2 {
+		return grant
+	}
+	a, err := t.flow.Discover(ctx, t.discoverOptions())
+	if err != nil || a.Issuer != grant.Authority.Issuer {
+		return grant
+	}
+	moved := *grant
+	moved.Authority = *a
+	return &moved
 }
 
 // mayBeUsedUp reports whether an authorization server may have taken a refresh

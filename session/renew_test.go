@@ -436,6 +436,38 @@ func TestNoStampede(t *testing.T) {
 	}
 }
 
+func TestTokenEndpointMoves(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	_ = m.Close()
+	if _, err := newEntry(m, alice).change(w.ctx, func(r *record) *record {
+		return r.with(func(r *record) {
+			old := *r.Grant
+			old.Authority.TokenEndpoint = w.as.Issuer + "/gone"
+			r.Grant = &old
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m = w.manager(nil)
+	w.as.ExpireAll()
+	for {
+		_, err := w.call(w.ctx, m, alice)
+		if err == nil {
+			break
+		}
+		var failed *RefreshError
+		if !errors.As(err, &failed) {
+			t.Fatal(err)
+		}
+		waitUntil(w.ctx, failed.RetryAt)
+	}
+	if n := w.as.Granted("refresh_token"); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
 // noLocks hides that a driver can lock.
 type noLocks struct{ driver.Store }
 
