@@ -60,7 +60,8 @@ func get(t *testing.T, method, target, host string) (*http.Response, string) {
 		t.Fatal(err)
 	}
 	req.Host = host
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
