@@ -1,6 +1,6 @@
 // Package auth logs in at MCP servers: OAuth 2.1 as the MCP specification
-// profiles it, as steps that keep nothing. It owns no goroutine, no storage and
-// no browser; package session does, and is what most programs use.
+// profiles it, as steps that keep nothing. A [Flow] owns no goroutine, no storage
+// and no browser; package session does, and is what most programs use.
 //
 // # The steps of a login
 //
@@ -15,6 +15,14 @@
 // With a device code, [Flow.BeginDevice] and [Flow.Poll] take the place of Begin
 // and Complete. Where no human is needed, [Flow.Obtain] returns a Grant at once:
 // client credentials, enterprise-managed authorization and workload identity.
+//
+// # Showing a login
+//
+// A [Prompt] shows a login to a user and returns the address that Complete needs.
+// A [Loopback] opens his browser and listens on a port of 127.0.0.1 until it comes
+// back. With a [PasteURL] he opens the page on another machine, and pastes the
+// address into the terminal. Both show the code of a login by device code. Programs
+// whose users are elsewhere take session.Manager.CallbackHandler instead.
 //
 // # What it trusts
 //
