@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +22,7 @@ import (
 // A Loopback is a [Prompt] for programs on the user's own machine: it opens his
 // browser, which comes back to a port of 127.0.0.1 that listens for this one
 // login (RFC 8252, section 7.3). That is the port of a registered redirect URI
-// if one is free, otherwise any.
+// if one is free, otherwise any; the path is /callback if nothing is registered.
 //
 // Only the answer to the login that is shown is taken, which is told by its
 // state, and only once. A web page that sends the browser to that port gets
@@ -36,6 +37,11 @@ type Loopback struct {
 	// program that the system has for that, xdg-open, open, or url.dll of
 	// Windows, which gets the URL as one argument and without a shell.
 	Open func(ctx context.Context, url string) error
+	// RedirectURIs are tried before those that the client is registered with,
+	// such as the ones in the program's Client ID Metadata Document. Those that
+	// are not http on a loopback address are passed over; one without a port
+	// stands for any port.
+	RedirectURIs []string
 	// Out gets a few lines for the user, the URL among them. Writing to it must
 	// not block for long. Default: [os.Stderr].
 	Out io.Writer
@@ -55,7 +61,7 @@ const (
 
 // Start listens for the browser.
 func (l *Loopback) Start(ctx context.Context, registered []string) (Prompting, error) {
-	redirect, listeners, err := listenFor(ctx, registered)
+	redirect, listeners, err := listenFor(ctx, slices.Concat(l.RedirectURIs, registered))
 	if err != nil {
 		return nil, fmt.Errorf("auth: no port for the browser to come back to: %w", err)
 	}

@@ -385,6 +385,18 @@ func TestLoopbackRegistered(t *testing.T) {
 	}
 }
 
+func TestLoopbackRedirectURIs(t *testing.T) {
+	loopback := &auth.Loopback{RedirectURIs: []string{"https://app.example/", "http://localhost/own"}}
+	p, err := loopback.Start(t.Context(), []string{"http://127.0.0.1:" + freePort(t) + "/registered"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if u, err := url.Parse(p.RedirectURI()); err != nil || u.Hostname() != "localhost" || u.Port() == "" || u.Path != "/own" {
+		t.Errorf("redirect URI %q", p.RedirectURI())
+	}
+}
+
 // Of two addresses of localhost nobody else has one.
 func TestLoopbackLocalhost(t *testing.T) {
 	other, err := net.Listen("tcp", "[::1]:0")

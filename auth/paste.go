@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -29,6 +30,10 @@ const pasteURI = "http://127.0.0.1:33418/callback"
 // connections have; otherwise it ends with the next line, which is lost, or with
 // In.
 type PasteURL struct {
+	// RedirectURIs come before those that the client is registered with, such
+	// as the ones in the program's Client ID Metadata Document. Those that are
+	// not http on a loopback address are passed over.
+	RedirectURIs []string
 	// In is where the user pastes, line by line. Only what is asked for is
 	// read. Default: [os.Stdin].
 	In io.Reader
@@ -41,8 +46,8 @@ type PasteURL struct {
 	turn  chan struct{} // one token: the login that is shown
 }
 
-// Start chooses the redirect URI: the first of registered on a loopback address,
-// or else http://127.0.0.1:33418/callback. Nothing listens there.
+// Start chooses the redirect URI: the first on a loopback address of RedirectURIs
+// and registered, or else http://127.0.0.1:33418/callback. Nothing listens there.
 func (p *PasteURL) Start(ctx context.Context, registered []string) (Prompting, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +60,7 @@ func (p *PasteURL) Start(ctx context.Context, registered []string) (Prompting, e
 		p.turn = make(chan struct{}, 1)
 	}
 	redirect := pasteURI
-	for _, raw := range registered {
+	for _, raw := range slices.Concat(p.RedirectURIs, registered) {
 		if loopbackURI(raw) != nil {
 			redirect = raw
 			break

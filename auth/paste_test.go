@@ -122,6 +122,10 @@ func TestPasteURLRegistered(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	x, err := (&auth.PasteURL{RedirectURIs: []string{"https://app.example/", "http://127.0.0.1:3/own"}}).Start(t.Context(), []string{"http://127.0.0.1:2/"})
+	if err != nil || x.RedirectURI() != "http://127.0.0.1:3/own" {
+		t.Errorf("%v, %v", x, err)
+	}
 	got, _ := paste(t, pending(""), "?y=1&code=1&state="+state, "http://localhost:1/x?y=1")
 	if want := "http://localhost:1/x?y=1&code=1&state=" + state; got.callback != want {
 		t.Errorf("came back at %q, want %q", got.callback, want)
