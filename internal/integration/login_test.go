@@ -110,6 +110,10 @@ func TestLogin(t *testing.T) {
 	}
 	page.click("button[type=submit]")
 	page.awaitTitle("Almost done")
+	var width string
+	if err := page.eval("getComputedStyle(document.body).maxWidth", &width); err != nil || !strings.HasSuffix(width, "px") {
+		t.Errorf("the page's own style is not let in: %q, %v", width, err)
+	}
 	<-required.LoggedIn()
 	if got := first.whoami(t); got != "ann" {
 		t.Errorf("logged in as %q", got)
