@@ -36,6 +36,7 @@ type entry struct {
 	fails   int           // attempts that failed in a row
 	lastErr error         // of the last of them
 	due     time.Time     // when the keeper looks at it; zero for never
+	looked  time.Time     // when it last has
 	looks   int           // how often it has since the last change
 }
 

@@ -250,7 +250,7 @@ func (t *task) do(ctx context.Context) error {
 		}
 	}
 	if grant != nil && grant.Token.Refresh != "" {
-		if ended, err := t.refresh(ctx, grant); !ended {
+		if ended, err := t.refresh(ctx, grant); err != nil || !ended {
 			return err
 		}
 	}

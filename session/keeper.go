@@ -17,7 +17,8 @@ const (
 	lookCeiling = 30 * time.Second
 	// lookPause is the least time between two rounds.
 	lookPause = time.Second
-	// maxRenewals bounds the renewals ahead of time that run at once.
+	// maxRenewals bounds the renewals ahead of time that run at once for one
+	// server. Those for others do not wait for a server that is slow.
 	maxRenewals = 8
 )
 
@@ -25,8 +26,9 @@ const (
 type keeper struct {
 	wake chan struct{} // capacity 1: something has to be looked at earlier than planned
 
-	mu   sync.Mutex // guards the following
-	next time.Time  // when it wakes by itself; zero for never
+	mu   sync.Mutex     // guards the following
+	next time.Time      // when it wakes by itself; zero for never
+	busy map[string]int // renewals under way, by server
 }
 
 // planLocked sets when the keeper has to look at the session.
@@ -39,11 +41,14 @@ func (e *entry) planLocked() {
 			due = e.retryAt
 		}
 	}
+	wait := min(lookCeiling, lookBase+time.Duration(e.looks)*time.Second)
 	if e.watched > 0 || e.awaited {
-		look := now.Add(min(lookCeiling, lookBase+time.Duration(e.looks)*time.Second))
-		if due.IsZero() || look.Before(due) {
+		if look := now.Add(wait); due.IsZero() || look.Before(due) {
 			due = look
 		}
+	}
+	if soonest := e.looked.Add(wait); e.looks > 0 && !due.IsZero() && due.Before(soonest) {
+		due = soonest // it was due before, and looking has changed nothing
 	}
 	e.due = due
 	if !due.IsZero() {
@@ -78,13 +83,32 @@ func (k *keeper) plan(due time.Time) {
 	}
 }
 
+// begin takes one of the turns of a server, unless all are taken.
+func (k *keeper) begin(server string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.busy[server] >= maxRenewals {
+		return false
+	}
+	k.busy[server]++
+	return true
+}
+
+// end gives a turn back.
+func (k *keeper) end(server string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.busy[server]--; k.busy[server] == 0 {
+		delete(k.busy, server)
+	}
+}
+
 // keep renews tokens ahead of their end, and looks for what other processes have
 // changed, until Close.
 func (m *Manager) keep() {
 	timer := time.NewTimer(0)
 	timer.Stop()
 	defer timer.Stop()
-	turns := make(chan struct{}, maxRenewals)
 	for {
 		m.keeper.mu.Lock()
 		next := m.keeper.next
@@ -99,12 +123,12 @@ func (m *Manager) keep() {
 			continue
 		case <-timer.C:
 		}
-		m.lookAround(turns)
+		m.lookAround()
 	}
 }
 
 // lookAround does what is due.
-func (m *Manager) lookAround(turns chan struct{}) {
+func (m *Manager) lookAround() {
 	m.keeper.mu.Lock()
 	m.keeper.next = time.Time{}
 	m.keeper.mu.Unlock()
@@ -112,21 +136,16 @@ func (m *Manager) lookAround(turns chan struct{}) {
 	for _, e := range m.cached() {
 		e.mu.Lock()
 		due := e.due
-		mine := !due.IsZero() && !due.After(now) && e.job == nil
+		mine := !due.IsZero() && !due.After(now) && e.job == nil && m.keeper.begin(e.key.Server)
 		if mine {
-			e.due = time.Time{}
+			e.due, e.looked = time.Time{}, now
 			e.looks++
 		}
 		e.mu.Unlock()
 		switch {
 		case mine:
-			select {
-			case turns <- struct{}{}:
-			case <-m.closing.Done():
-				return
-			}
 			if !m.goes(func() {
-				defer func() { <-turns }()
+				defer m.keeper.end(e.key.Server)
 				e.look()
 			}) {
 				return

@@ -95,7 +95,7 @@ func NewManager(store *Store, o *Options) (*Manager, error) {
 		recent:  list.New(),
 		flows:   map[*auth.Config]*auth.Flow{},
 	}
-	m.keeper.wake = make(chan struct{}, 1)
+	m.keeper.wake, m.keeper.busy = make(chan struct{}, 1), map[string]int{}
 	m.wg.Go(m.keep)
 	return m, nil
 }

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// age makes the token of a session one that is due for renewal, for a server at
+// url. No manager may know the session yet.
+func age(ctx context.Context, s *Store, key Key, url string, g auth.Grant) error {
+	g.Token.Obtained = time.Now().Add(-50 * time.Minute)
+	g.Token.Expires = time.Now().Add(10 * time.Minute)
+	e := newEntry(&Manager{store: s}, key)
+	_, err := e.change(ctx, func(r *record) *record {
+		return r.with(func(r *record) { r.Grant, r.URL = &g, url })
+	})
+	return err
+}
+
+// A tiredDisk counts what is read of it, and after too much answers no more.
+type tiredDisk struct {
+	brokenDisk
+	loads atomic.Int32
+}
+
+const tooMany = 200
+
+func (d *tiredDisk) Load(ctx context.Context, name string) (driver.Record, error) {
+	if d.loads.Add(1) > tooMany {
+		<-ctx.Done()
+		return driver.Record{}, ctx.Err()
+	}
+	return d.brokenDisk.Load(ctx, name)
+}
+
+// What is due and cannot be done is tried again after a while, not at once.
+func TestKeeperDoesNotSpin(t *testing.T) {
+	const url = "https://mcp.example.com/mcp"
+	for name, c := range map[string]struct {
+		url     string // of the session
+		saves   int32  // that fail
+		removed bool   // the server from the configuration
+	}{
+		"server has moved":        {url: "https://old.example.com/mcp"},
+		"disk is full":            {url: url, saves: -1},
+		"server was taken away":   {url: url, removed: true},
+		"moved, and disk is full": {url: "https://old.example.com/mcp", saves: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				disk := &tiredDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
+				s, err := NewStore(t.Context(), disk, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				old := auth.Grant{Token: auth.Token{Access: "a", Type: "Bearer", Refresh: "r"}}
+				if err := age(t.Context(), s, alice, c.url, old); err != nil {
+					t.Fatal(err)
+				}
+				config := &auth.Config{Server: "s", URL: url}
+				m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) {
+					if c.removed {
+						return nil, errors.New("not configured")
+					}
+					return config, nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.Close()
+				disk.fail.Store(c.saves)
+				if _, err := m.Status(t.Context(), alice); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Minute)
+				switch n := disk.loads.Load(); {
+				case n > tooMany:
+					t.Error("the keeper does not rest")
+				case n < 3:
+					t.Errorf("the keeper has looked %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// A server whose authorization server does not answer keeps no others from being
+// served.
+func TestKeeperServesOthersMeanwhile(t *testing.T) {
+	hung, good := newWorld(t, nil, nil), newWorld(t, nil, nil)
+	good.store = hung.store
+	configs := map[string]*auth.Config{"hung": hung.config, "good": good.config}
+	o := &Options{Config: func(k Key) (*auth.Config, error) { return configs[k.Server], nil }}
+	key := Key{User: "alice", Server: "good"}
+	var keys []Key
+	for i := range 2 * maxRenewals {
+		keys = append(keys, Key{User: string(rune('a' + i)), Server: "hung"})
+	}
+	m := hung.manager(o)
+	good.mustLogIn(m, key)
+	hung.mustLogIn(m, keys[0])
+	old := hung.grantOf(m, keys[0])
+	aged := *good.grantOf(m, key)
+	_ = m.Close()
+	for _, k := range keys {
+		if err := age(hung.ctx, hung.store, k, hung.config.URL, *old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := age(good.ctx, good.store, key, good.config.URL, aged); err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	defer close(release)
+	hung.as.Fail(authtest.TokenEndpoint, -1, authtest.Fault{Wait: release, Status: 503})
+	before := hung.as.Count(authtest.TokenEndpoint)
+	m = hung.manager(o)
+	for _, k := range keys {
+		if _, err := m.Status(hung.ctx, k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hung.as.Await(hung.ctx, authtest.TokenEndpoint, before+maxRenewals); err != nil {
+		t.Fatal(err)
+	}
+	for range m.Watch(good.ctx, key) {
+		if good.grantOf(m, key).Token.Access != aged.Token.Access {
+			return
+		}
+	}
+	t.Error("one server has kept another from being served")
+}
