@@ -27,8 +27,7 @@ func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOpti
 	if err != nil {
 		return Key{}, err
 	}
-	name := pendingName(state)
-	p, at, err := m.loadPending(ctx, name)
+	p, at, err := m.loadPending(ctx, pendingName(state))
 	if err != nil {
 		return Key{}, err
 	}
@@ -40,14 +39,8 @@ func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOpti
 	if err != nil {
 		return key, err
 	}
-	if err := m.store.remove(ctx, name, at); err != nil {
-		if errors.Is(err, driver.ErrConflict) || errors.Is(err, driver.ErrNotFound) {
-			return key, &auth.StateError{Server: key.Server, Problem: "the login was completed before"}
-		}
-		return key, &StoreError{Key: key, Op: "remove", Err: err}
-	}
 	done := make(chan error, 1)
-	if !m.goes(func() { done <- m.entry(key).complete(flow, p, callback) }) {
+	if !m.goes(func() { done <- m.entry(key).complete(flow, p, at, callback) }) {
 		return key, ErrClosed
 	}
 	select {
@@ -58,10 +51,17 @@ func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOpti
 	}
 }
 
-// complete exchanges the code of a callback and concludes the login.
-func (e *entry) complete(flow *auth.Flow, p *pending, callback string) error {
+// complete takes the login in the state at out of the store, exchanges the code of
+// a callback and concludes the login.
+func (e *entry) complete(flow *auth.Flow, p *pending, at version, callback string) error {
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
+	if err := e.manager.store.remove(ctx, loginName(p.Login), at); err != nil {
+		if errors.Is(err, driver.ErrConflict) || errors.Is(err, driver.ErrNotFound) {
+			return &auth.StateError{Server: e.key.Server, Problem: "the login was completed before"}
+		}
+		return &StoreError{Key: e.key, Op: "remove", Err: err}
+	}
 	grant, err := flow.Complete(ctx, p.Login, callback)
 	var failed *auth.RequestError
 	if errors.As(err, &failed) && failed.NotSent {

@@ -3,8 +3,10 @@ package session
 import "fmt"
 
 // A CorruptError reports a kept session that cannot be read: it was altered, or
-// taken from another place. A new login replaces it. The error shows nothing of
-// what is in it.
+// taken from another place. A [Manager] takes the user for one who is not logged
+// in, and replaces it by his next login; one in a format that this program does
+// not know, which a newer program may have written, stays until Forget. The error
+// shows nothing of what is in it.
 type CorruptError struct {
 	// Name is the name of the record in the store.
 	Name string
@@ -12,6 +14,8 @@ type CorruptError struct {
 	Problem string
 	// Err is the driver's error, if it was the driver who noticed.
 	Err error
+
+	foreign bool // it may be sound, and in a newer format
 }
 
 func (e *CorruptError) Error() string {

@@ -124,11 +124,11 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, vers
 	switch {
 	case errors.Is(err, driver.ErrNotFound):
 		return newRecord(key), version{}, nil
-	case errors.As(err, &corrupt), errors.Is(err, driver.ErrDamaged):
-		m.opts.Logger.Error("session: damaged", "user", key.User, "server", key.Server, "error", err)
-		lost := newRecord(key)
-		lost.Ended = "what was stored of it is damaged"
-		return lost, at, nil // the next login replaces it
+	case errors.As(err, &corrupt) && !corrupt.foreign, errors.Is(err, driver.ErrDamaged):
+		m.opts.Logger.Error("session: lost", "user", key.User, "server", key.Server, "error", err)
+		r := newRecord(key)
+		r.Ended = "what was kept of the session cannot be read"
+		return r, at, nil // the next login replaces it
 	case err != nil:
 		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
 	}

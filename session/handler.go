@@ -157,7 +157,7 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 		return err
 	}
 	if len(r.Header) > 0 {
-		return &RefusedError{Key: h.key, Status: resp.StatusCode, Problem: "the server does not accept the configured secrets; set others by SetHeader"}
+		return h.refusedHeader(req, resp, r)
 	}
 	n := need{sent: sentToken(req), challenges: challenges, operation: operationOf(req), rejected: true}
 	if resp.StatusCode == http.StatusForbidden {
@@ -168,6 +168,27 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 		n.stepUp, n.rejected = scopes, false
 	}
 	return e.meet(ctx, n)
+}
+
+// refusedHeader says what it means that a request was refused, in a session with
+// secrets set by SetHeader.
+func (h *Handler) refusedHeader(req *http.Request, resp *http.Response, r *record) error {
+	_, config, err := h.manager.flow(h.key)
+	if err != nil {
+		return err
+	}
+	refused := &RefusedError{Key: h.key, Status: resp.StatusCode}
+	if r.URL != config.URL {
+		refused.Problem = "the configured secrets are for another address of the server; set them again by SetHeader"
+		return refused
+	}
+	for name, value := range r.Header {
+		if req.Header.Get(name) != value.Reveal() {
+			return nil // they were set meanwhile
+		}
+	}
+	refused.Problem = "the server does not accept the configured secrets; set others by SetHeader"
+	return refused
 }
 
 // missingScopes returns the scopes that a challenge says a request lacks.

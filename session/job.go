@@ -170,7 +170,8 @@ type answer struct {
 	grant *auth.Grant
 	url   string // of the server
 	hash  string // of the refresh token that it was given for; empty if for none
-	login bool   // the user has logged in for it
+	login bool   // somebody has logged in for it
+	begun bool   // that login was begun some time before
 }
 
 // saveUnsaved saves such an answer, if there is one.
@@ -181,19 +182,30 @@ func (e *entry) saveUnsaved(ctx context.Context) error {
 	if unsaved == nil {
 		return nil
 	}
-	if err := e.saveAnswer(ctx, unsaved); err != nil {
+	var over *auth.StateError
+	if err := e.saveAnswer(ctx, unsaved); err != nil && !errors.As(err, &over) {
 		return err
 	}
-	e.mu.Lock()
-	e.unsaved = nil
-	e.mu.Unlock()
+	e.takeUnsaved()
 	return nil
 }
 
-// saveAnswer saves a new grant, unless the session went on without it.
+// takeUnsaved returns such an answer, or nil, and forgets it.
+func (e *entry) takeUnsaved() *answer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	unsaved := e.unsaved
+	e.unsaved = nil
+	return unsaved
+}
+
+// saveAnswer saves a new grant, unless the session went on without it. For a login
+// that the user has called off the error is an *auth.StateError.
 func (e *entry) saveAnswer(ctx context.Context, a *answer) error {
+	over := false
 	_, err := e.change(ctx, func(r *record) *record {
-		if a.hash != "" && (r.Journal == nil || r.Journal.Refresh != a.hash) {
+		over = a.begun && r.Login == nil && r.Silent == loggedOut
+		if over || a.hash != "" && (r.Journal == nil || r.Journal.Refresh != a.hash) {
 			return nil
 		}
 		return r.with(func(r *record) {
@@ -201,10 +213,13 @@ func (e *entry) saveAnswer(ctx context.Context, a *answer) error {
 			r.HadMetadata = r.HadMetadata || a.grant.Authority.HasMetadata
 			if a.login {
 				r.Logins++
-				r.Login, r.Silent = nil, ""
+				r.Login, r.Silent, r.Unanswered, r.Header = nil, "", false, nil
 			}
 		})
 	})
+	if over {
+		return &auth.StateError{Server: e.key.Server, Problem: "the user has logged out since it was begun"}
+	}
 	return err
 }
 
@@ -255,7 +270,7 @@ func (t *task) do(ctx context.Context) error {
 		}
 	}
 	switch {
-	case !t.config.Grant.Interactive():
+	case !t.config.Grant.Interactive() && t.record.Silent == "":
 		return t.obtain(ctx, nil)
 	case n.quiet:
 		return nil // the server's 401 will tell whether a login is needed
@@ -333,12 +348,9 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 			reason = "the answer to an earlier renewal was lost"
 		}
 		return true, t.end(ctx, reason)
-	case errors.As(err, &unregistered), errors.As(err, &refused) && refused.Code == "invalid_client" && grant.Client.Source == auth.Dynamic:
-		err := t.end(ctx, "the authorization server no longer knows this program")
-		if err == nil {
-			err = t.put(ctx, func(r *record) { r.Client = nil })
-		}
-		return true, err
+	case errors.As(err, &unregistered), unknownClient(&grant.Client, err):
+		t.record = t.record.with(func(r *record) { r.Client = nil })
+		return true, t.end(ctx, "the authorization server no longer knows this program")
 	}
 	_ = t.put(ctx, func(r *record) {
 		r.Journal = nil
@@ -378,6 +390,13 @@ func mayBeUsedUp(err error) bool {
 	return errors.As(err, &failed) && !failed.NotSent
 }
 
+// unknownClient reports whether an authorization server no longer knows the
+// program, which had registered itself there and can do so again.
+func unknownClient(c *auth.Client, err error) bool {
+	var refused *auth.OAuthError
+	return c.Source == auth.Dynamic && errors.As(err, &refused) && refused.Code == "invalid_client"
+}
+
 // keep saves a new grant before anybody gets it. If that fails for too long it is
 // kept in memory, to be saved before anything else is done.
 func (e *entry) keep(ctx context.Context, a *answer) error {
@@ -386,6 +405,9 @@ func (e *entry) keep(ctx context.Context, a *answer) error {
 		if err == nil {
 			e.renewed()
 			return nil
+		}
+		if over := (*auth.StateError)(nil); errors.As(err, &over) {
+			return err
 		}
 		timer := time.NewTimer(backoff.Full(attempt, renewBase/2, renewBase, renewCeiling))
 		select {
@@ -447,16 +469,22 @@ func (e *entry) pause(err error) error {
 
 // obtain gets a grant without a human.
 func (t *task) obtain(ctx context.Context, more []string) error {
-	if wait := t.resting(); wait != nil {
+	if wait := t.resting(); wait != nil && !t.need.asked {
 		return wait
 	}
 	a, err := t.flow.Discover(ctx, t.discoverOptions())
 	if err != nil {
 		return t.failed(err)
 	}
-	c, err := t.flow.Register(ctx, a, "", t.record.Client)
+	known := t.record.Client
+	c, err := t.flow.Register(ctx, a, "", known)
 	if err != nil {
 		return t.failed(err)
+	}
+	if c.Source == auth.Dynamic && (known == nil || known.Issuer != c.Issuer || known.ID != c.ID) {
+		if err := t.put(ctx, func(r *record) { r.Client = c }); err != nil {
+			return err
+		}
 	}
 	scopes, err := t.flow.ChooseScopes(a, t.need.challenges, more)
 	if err != nil {
@@ -465,8 +493,11 @@ func (t *task) obtain(ctx context.Context, more []string) error {
 	asking, stop := t.manager.lasting(t.key)
 	defer stop()
 	g, err := t.flow.Obtain(asking, a, c, scopes)
+	if unknownClient(c, err) {
+		_ = t.put(asking, func(r *record) { r.Client = nil })
+	}
 	if err != nil {
 		return t.failed(err)
 	}
-	return t.keep(asking, &answer{grant: g, url: t.config.URL})
+	return t.keep(asking, &answer{grant: g, url: t.config.URL, login: t.need.asked})
 }

@@ -101,7 +101,7 @@ func (l *Login) over(reason string) error {
 // the error that tells of it.
 func (t *task) beginLogin(ctx context.Context, reason string) error {
 	n := t.need
-	if !t.config.Grant.Interactive() {
+	if !t.config.Grant.Interactive() && (n.asked || t.record.Silent == "") {
 		return t.obtain(ctx, nil)
 	}
 	if l := t.record.Login; l != nil && t.stillGood(ctx, l) {
@@ -171,7 +171,7 @@ func (t *task) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error)
 		return nil, nil, err
 	}
 	known := t.record.Client
-	if known != nil && known.Issuer != a.Issuer {
+	if known != nil && (known.Issuer != a.Issuer || t.need.asked && t.record.Unanswered) {
 		known = nil
 	}
 	redirect := t.manager.opts.RedirectURL
@@ -212,7 +212,11 @@ func (t *task) beginAt(ctx context.Context, a *auth.Authority, known *auth.Clien
 		t.record = t.record.with(func(r *record) { r.Client = c })
 	}
 	if device {
-		return t.flow.BeginDevice(ctx, a, c, scopes)
+		p, err := t.flow.BeginDevice(ctx, a, c, scopes)
+		if unknownClient(c, err) {
+			t.record = t.record.with(func(r *record) { r.Client = nil })
+		}
+		return p, err
 	}
 	return t.flow.Begin(a, c, redirect, scopes)
 }
@@ -229,7 +233,7 @@ func (t *task) announce(ctx context.Context, p *auth.Pending, prompt bool) error
 		l.UserCode = p.Device.UserCode
 	}
 	err = t.put(ctx, func(r *record) {
-		r.Login, r.Silent = l, ""
+		r.Login, r.Silent, r.Unanswered = l, "", true
 		if t.need.challenges != nil {
 			r.Challenges = t.need.challenges
 		}
@@ -242,16 +246,23 @@ func (t *task) announce(ctx context.Context, p *auth.Pending, prompt bool) error
 			r.StepUps = counted(nil, t.need.operation)
 		}
 	})
+	if err != nil {
+		t.manager.drop(ctx, l.Name)
+		return err
+	}
 	if old != nil {
 		t.manager.drop(ctx, old.Name)
 	}
 	t.manager.opts.Logger.Info("session: login begun", "user", t.key.User, "server", t.key.Server)
-	return err
+	return nil
 }
 
-// drop removes a login that nobody is to complete any more. One that stays in
-// the store is worth nothing after some minutes.
+// drop removes a login that nobody is to complete any more; name may be empty. One
+// that stays in the store is worth nothing after some minutes.
 func (m *Manager) drop(ctx context.Context, name string) {
+	if name == "" {
+		return
+	}
 	if _, at, err := m.store.load(ctx, name); err == nil {
 		_ = m.store.remove(ctx, name, at)
 	}

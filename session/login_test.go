@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
@@ -360,4 +361,35 @@ func TestDamagedSessionNeedsALogin(t *testing.T) {
 	}
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
+}
+
+// An authorization server that has forgotten the program says so to the user and
+// to nobody else.
+func TestForgottenClientIsNoDeadEnd(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.Purge()
+	w.as.EndAll()
+	l, err := m.Login(w.ctx, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.as.Approve(w.ctx, l.URL); err == nil {
+		t.Fatal("a client that was forgotten can log in")
+	}
+	if _, err := m.entry(alice).change(w.ctx, func(r *record) *record {
+		return r.with(func(r *record) {
+			late := *r.Login
+			late.Expires = time.Now()
+			r.Login = &late
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.mustLogIn(m, alice)
+	w.mustCall(m, alice)
+	if n := w.as.Count(authtest.RegistrationEndpoint); n != 2 {
+		t.Errorf("%d registrations", n)
+	}
 }

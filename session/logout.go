@@ -12,6 +12,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
+// loggedOut is why a user who has logged out is not asked to log in.
+const loggedOut = "the user has logged out"
+
 // Logout ends a session: its tokens and secrets are removed from the store, and
 // then revoked, where the authorization server offers that. The user is not asked
 // to log in again until somebody calls Login. The error tells that revocation
@@ -28,17 +31,18 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 			}
 			return r.with(func(r *record) {
 				r.Grant, r.Ended, r.Journal, r.Login, r.StepUps, r.Header = nil, "", nil, nil, nil, nil
-				r.Silent = "the user has logged out"
+				r.Silent = loggedOut
 			})
 		})
+		if unsaved := e.takeUnsaved(); err == nil && unsaved != nil {
+			grant = unsaved.grant // the newer one
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if pending != "" {
-		m.drop(ctx, pending)
-	}
+	m.drop(ctx, pending)
 	e.stopShowing()
 	m.opts.Logger.Info("session: logged out", "user", key.User, "server", key.Server)
 	if grant == nil {
@@ -55,13 +59,18 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 // this program. It does not revoke tokens: call Logout before.
 func (m *Manager) Forget(ctx context.Context, key Key) error {
 	e := m.entry(key)
+	pending := ""
 	err := e.exclusively(ctx, func(ctx context.Context) error {
+		e.takeUnsaved()
 		for {
-			_, at, err := m.load(ctx, key, e.name)
-			if err != nil || at == (version{}) {
+			r, at, err := m.load(ctx, key, e.name)
+			if at == (version{}) {
 				return err
 			}
-			err = m.store.remove(ctx, e.name, at)
+			if err == nil && r.Login != nil {
+				pending = r.Login.Name
+			}
+			err = m.store.remove(ctx, e.name, at) // also what cannot be read
 			if err == nil || errors.Is(err, driver.ErrNotFound) {
 				_, _, err = e.load(ctx)
 				return err
@@ -71,13 +80,15 @@ func (m *Manager) Forget(ctx context.Context, key Key) error {
 			}
 		}
 	})
+	m.drop(ctx, pending)
 	e.stopShowing()
 	return err
 }
 
 // SetHeader has the requests of a session sent with these fields, such as
 // Authorization or X-Api-Key, instead of a token. They replace those set before
-// and any login. Without fields it only removes them.
+// and any login, whose tokens are not revoked: call Logout before for that. A
+// later login replaces them. Without fields it only removes them.
 func (m *Manager) SetHeader(ctx context.Context, key Key, header map[string]auth.Secret) error {
 	_, config, err := m.flow(key)
 	if err != nil {
@@ -92,15 +103,30 @@ func (m *Manager) SetHeader(ctx context.Context, key Key, header map[string]auth
 		}
 	}
 	e := m.entry(key)
-	return e.exclusively(ctx, func(ctx context.Context) error {
+	pending := ""
+	err = e.exclusively(ctx, func(ctx context.Context) error {
 		_, err := e.change(ctx, func(r *record) *record {
+			if len(header) == 0 {
+				return r.with(func(r *record) { r.Header = nil })
+			}
+			if r.Login != nil {
+				pending = r.Login.Name
+			}
 			return r.with(func(r *record) {
 				r.Header, r.URL = maps.Clone(header), config.URL
-				r.Grant, r.Ended, r.Journal = nil, "", nil
+				r.Grant, r.Ended, r.Journal, r.Login, r.Silent = nil, "", nil, nil, ""
 			})
 		})
+		if len(header) > 0 && err == nil {
+			e.takeUnsaved()
+		}
 		return err
 	})
+	if len(header) > 0 && err == nil {
+		m.drop(ctx, pending)
+		e.stopShowing()
+	}
+	return err
 }
 
 // SetToken has the requests of a session sent with a bearer token that was issued

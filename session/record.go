@@ -38,6 +38,7 @@ type record struct {
 
 	// Client is what the program has registered itself as. It outlives Grant.
 	Client      *auth.Client     `json:"client,omitempty"`
+	Unanswered  bool             `json:"unanswered,omitempty"` // the last login of Client; perhaps it is known no more
 	HadMetadata bool             `json:"had_metadata,omitempty"`
 	Challenges  []auth.Challenge `json:"challenges,omitempty"` // the last that asked for a login
 

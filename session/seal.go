@@ -114,7 +114,7 @@ func keyOf(name string, sealed []byte) (keyID, error) {
 	case len(sealed) < sealHeader+chacha20poly1305.Overhead || !bytes.HasPrefix(sealed, []byte(sealMagic)):
 		return keyID{}, &CorruptError{Name: name, Problem: "it is not a sealed record"}
 	case sealed[atVersion] != sealVersion:
-		return keyID{}, &CorruptError{Name: name, Problem: fmt.Sprintf(
+		return keyID{}, &CorruptError{Name: name, foreign: true, Problem: fmt.Sprintf(
 			"it has format %d, and this program knows only %d", sealed[atVersion], sealVersion)}
 	}
 	return keyID(sealed[atKey:]), nil

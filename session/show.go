@@ -130,36 +130,40 @@ func (e *entry) unanswered(p *auth.Pending, why error) error {
 func (e *entry) conclude(p *auth.Pending, g *auth.Grant, why error) error {
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
-	config, err := e.manager.config(e.key)
+	flow, config, err := e.manager.flow(e.key)
 	if err != nil {
 		return err
-	}
-	unlock, _, err := e.locked(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if g != nil {
-		if err := e.keep(ctx, &answer{grant: g, url: config.URL, login: true}); err != nil {
-			return err
-		}
-		e.manager.opts.Logger.Info("session: logged in", "user", e.key.User, "server", e.key.Server)
 	}
 	name := loginName(p)
-	_, err = e.change(ctx, func(r *record) *record {
-		if g == nil && (r.Login == nil || r.Login.Name != name) {
-			return nil // another login has taken its place, or the user has logged out
+	err = e.exclusively(ctx, func(ctx context.Context) error {
+		if g != nil {
+			return e.keep(ctx, &answer{grant: g, url: config.URL, login: true, begun: true})
 		}
-		return r.with(func(r *record) {
-			r.Login, r.Silent = nil, ""
-			if g == nil {
-				r.Silent = silence(why)
+		_, err := e.change(ctx, func(r *record) *record {
+			if r.Login == nil || r.Login.Name != name {
+				return nil // another login has taken its place, or the user has logged out
 			}
+			return r.with(func(r *record) {
+				r.Login, r.Silent = nil, silence(why)
+				if refused := (*auth.OAuthError)(nil); errors.As(why, &refused) {
+					r.Unanswered = false
+				}
+				if c := r.Client; c != nil && c.ID == p.Client.ID && unknownClient(&p.Client, why) {
+					r.Client = nil
+				}
+			})
 		})
+		return err
 	})
 	e.manager.drop(ctx, name)
-	if why != nil {
+	var over *auth.StateError
+	switch {
+	case why != nil:
 		return why
+	case errors.As(err, &over):
+		_ = flow.Revoke(ctx, g) // nobody keeps it
+	case err == nil:
+		e.manager.opts.Logger.Info("session: logged in", "user", e.key.User, "server", e.key.Server)
 	}
 	return err
 }

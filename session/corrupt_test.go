@@ -1,0 +1,115 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// spoil alters the record of a session in the driver.
+func (w *world) spoil(d *brokenDisk, key Key, at int) {
+	w.t.Helper()
+	r, err := d.Load(w.ctx, recordName(key))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	data := bytes.Clone(r.Data)
+	data[at] ^= 1
+	if _, err := d.Save(w.ctx, recordName(key), data, r.Revision); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A record that nobody can read does not keep its user from logging in.
+func TestLoginReplacesACorruptSession(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	bob := Key{User: "bob", Server: "s"}
+	w.mustLogIn(m, alice)
+	w.mustLogIn(m, bob)
+	_ = m.Close()
+	w.spoil(disk, alice, sealHeader+1)
+	m = w.manager(nil)
+	status, err := m.Status(w.ctx, alice)
+	if err != nil || status.Phase != LoggedOut || status.Reason == "" {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+	if required := w.mustNeedLogin(m, alice); required.URL == "" || required.Reason == "" {
+		t.Errorf("%+v", required)
+	}
+	w.mustLogIn(m, alice)
+	w.mustCall(m, alice)
+	w.mustCall(m, bob)
+}
+
+// What another version of the program has written is left to that.
+func TestSessionOfAnotherFormatIsKept(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	_ = m.Close()
+	w.spoil(disk, alice, atVersion)
+	m = w.manager(nil)
+	var corrupt *CorruptError
+	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &corrupt) {
+		t.Errorf("%v", err)
+	}
+	if _, err := m.Login(w.ctx, alice); !errors.As(err, &corrupt) {
+		t.Errorf("%v", err)
+	}
+	w.spoil(disk, alice, atVersion)
+	w.mustCall(m, alice)
+}
+
+func TestForgetTakesWhatCannotBeRead(t *testing.T) {
+	for name, at := range map[string]int{"altered": sealHeader + 1, "another format": atVersion, "another key": atKey} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, nil)
+			disk := w.breakable()
+			m := w.manager(nil)
+			w.mustLogIn(m, alice)
+			w.spoil(disk, alice, at)
+			if err := m.Forget(w.ctx, alice); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := disk.Load(w.ctx, recordName(alice)); !errors.Is(err, driver.ErrNotFound) {
+				t.Errorf("%v", err)
+			}
+			w.mustLogIn(m, alice)
+		})
+	}
+}
+
+func TestForgetLeavesNothing(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	required := w.mustNeedLogin(m, alice)
+	callback, err := w.as.Approve(w.ctx, required.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Forget(w.ctx, alice); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for name, err := range disk.Names(w.ctx, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if !slices.Equal(names, []string{keysRecord}) {
+		t.Errorf("there is still %q", names)
+	}
+	var stale *auth.StateError
+	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &stale) {
+		t.Errorf("a forgotten login was completed: %v", err)
+	}
+}

@@ -1,0 +1,78 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	if err := m.SetHeader(w.ctx, alice, nil); err != nil {
+		t.Fatal(err)
+	}
+	status, err := m.Status(w.ctx, alice)
+	if err != nil || status.Phase != LoggedIn {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+	w.mustCall(m, alice)
+}
+
+func TestLoginReplacesHeader(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	if err := m.SetToken(w.ctx, alice, "stale"); err != nil {
+		t.Fatal(err)
+	}
+	w.mustLogIn(m, alice)
+	w.mustCall(m, alice)
+	status, err := m.Status(w.ctx, alice)
+	if err != nil || len(status.Headers) > 0 {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+}
+
+// Secrets that are set take the place of a login that waits for the user, and
+// of what was said of one.
+func TestHeaderReplacesLogin(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	token := w.grantOf(m, alice).Token.Access
+	bob := Key{User: "bob", Server: "s"}
+	required := w.mustNeedLogin(m, bob)
+	callback, err := w.as.Approve(w.ctx, required.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetHeader(w.ctx, bob, map[string]auth.Secret{"Authorization": "Bearer " + token}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Complete(w.ctx, callback, nil); err == nil {
+		t.Error("the login was completed")
+	}
+	status, err := m.Status(w.ctx, bob)
+	if err != nil || status.Phase != LoggedIn || status.LoginURL != "" || status.Reason != "" {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+	w.mustCall(m, bob)
+}
+
+// A request that was refused before the secrets were set is sent again with them.
+func TestHeaderSetMeanwhile(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	token := w.grantOf(m, alice).Token.Access
+	bob := Key{User: "bob", Server: "s"}
+	resp, req := w.refusal(m, bob)
+	if err := m.SetToken(w.ctx, bob, token); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Handler(bob).Authorize(w.ctx, req, resp); err != nil {
+		t.Error(err)
+	}
+	w.mustCall(m, bob)
+}

@@ -1,0 +1,108 @@
+package session
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// A login that comes to its end while the user logs out is none.
+func TestLogoutDuringTheLogin(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	l, err := m.Login(w.ctx, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	callback, err := w.as.Approve(w.ctx, l.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: release})
+	completed := make(chan error, 1)
+	go func() { _, err := m.Complete(w.ctx, callback, nil); completed <- err }()
+	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Logout(w.ctx, alice); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	var stale *auth.StateError
+	if err := <-completed; !errors.As(err, &stale) {
+		t.Errorf("completed: %v", err)
+	}
+	if g := w.grantOf(m, alice); g != nil {
+		t.Error("the user is logged in after he has logged out")
+	}
+	for _, f := range w.as.Families() {
+		if !f.Ended {
+			t.Error("what nobody keeps was not revoked")
+		}
+	}
+}
+
+// A grant that could not be saved yet goes with the rest.
+func TestLogoutTakesWhatWasNotSaved(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	e := m.entry(alice)
+	e.unsaved = &answer{grant: w.grantOf(m, alice), url: w.config.URL, login: true}
+	if err := m.Logout(w.ctx, alice); err != nil {
+		t.Fatal(err)
+	}
+	w.mustNeedLogin(m, alice)
+	if g := w.grantOf(m, alice); g != nil {
+		t.Error("the user is logged in after he has logged out")
+	}
+}
+
+// A program that logs in by itself does not either after Logout.
+func TestLogoutOfAProgram(t *testing.T) {
+	app := authtest.Client{ID: "app", Secret: "app-secret"}
+	w := newWorld(t, &authtest.Options{Clients: []authtest.Client{app}}, nil)
+	w.config.Grant = auth.ClientCredentials
+	w.config.Client = &auth.Client{Issuer: w.as.Issuer, ID: app.ID, Secret: auth.Secret(app.Secret)}
+	m := w.manager(nil)
+	w.mustCall(m, alice)
+	if err := m.Logout(w.ctx, alice); err != nil {
+		t.Fatal(err)
+	}
+	if required := w.mustNeedLogin(m, alice); required.Reason == "" || required.URL != "" {
+		t.Errorf("%+v", required)
+	}
+	l, err := m.Login(w.ctx, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Wait(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(m, alice)
+	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedIn || status.Reason != "" {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+}
+
+// A manager that is being closed leaves logins to the others.
+func TestCompleteAfterClose(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	one, two := w.manager(nil), w.manager(nil)
+	required := w.mustNeedLogin(one, alice)
+	callback, err := w.as.Approve(w.ctx, required.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = one.Close()
+	if _, err := one.Complete(w.ctx, callback, nil); !errors.Is(err, ErrClosed) {
+		t.Fatal(err)
+	}
+	if _, err := two.Complete(w.ctx, callback, nil); err != nil {
+		t.Error(err)
+	}
+	w.mustCall(two, alice)
+}

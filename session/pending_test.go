@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// hurry makes the login that waits one that is about to expire.
+func (w *world) hurry(key Key) {
+	w.t.Helper()
+	e := newEntry(&Manager{store: w.store}, key)
+	if _, err := e.change(w.ctx, func(r *record) *record {
+		l := *r.Login
+		l.Expires = time.Now().Add(freshLogin / 2)
+		return r.with(func(r *record) { r.Login = &l })
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A login is taken back only when another one has taken its place.
+func TestLoginThatCannotBeReplaced(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	first := w.mustNeedLogin(m, alice)
+	w.hurry(alice)
+	disk.skip.Store(1) // the login itself
+	disk.fail.Store(1)
+	var failed *StoreError
+	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	n := 0
+	for name, err := range disk.Names(w.ctx, pendingPrefix) {
+		if n++; err != nil || n > 1 {
+			t.Errorf("%s is left, error %v", name, err)
+		}
+	}
+	w.approve(m, first.URL)
+	w.mustCall(m, alice)
+}
+
+// Who shows a login says so to other processes before anybody can ask.
+func TestPromptIsShownByOneProcess(t *testing.T) {
+	for range 20 {
+		w := newWorld(t, nil, nil)
+		asked := make(chan struct{})
+		u := &user{server: w.as, answer: func(ctx context.Context, url string) (string, error) {
+			<-asked
+			return w.as.Approve(ctx, url)
+		}}
+		one, two := w.manager(&Options{Prompt: u}), w.manager(&Options{Prompt: u})
+		first := w.mustNeedLogin(one, alice)
+		if second := w.mustNeedLogin(two, alice); second.URL != first.URL {
+			t.Error("both processes have begun a login")
+		}
+		close(asked)
+		select {
+		case <-first.Done:
+		case <-w.ctx.Done():
+		}
+		w.mustCall(one, alice)
+		if u.times() != 1 {
+			t.Fatalf("the user was asked %d times", u.times())
+		}
+		_, _ = one.Close(), two.Close()
+	}
+}
+
+// A callback that is of no use counts as an answer.
+func TestPromptThatReturnsNonsense(t *testing.T) {
+	for name, callback := range map[string]string{
+		"no address":        "::",
+		"no state":          callbackURL + "?code=x",
+		"of no login":       callbackURL + "?code=x&state=y",
+		"of another server": "https://elsewhere.example.com/",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, nil)
+			u := &user{answer: func(context.Context, string) (string, error) { return callback, nil }}
+			m := w.manager(&Options{Prompt: u})
+			l, err := m.Login(w.ctx, alice)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Wait(w.ctx); err == nil {
+				t.Fatal("nobody has logged in")
+			}
+			if required := w.mustNeedLogin(m, alice); required.Reason == "" || u.times() != 1 {
+				t.Errorf("the user was asked %d times; %+v", u.times(), required)
+			}
+		})
+	}
+}
+
+// A code that a process has got is of no use once nobody waits for its approval.
+func TestDeviceCodeOfAnotherProcess(t *testing.T) {
+	w := newWorld(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
+	w.config.Grant = auth.DeviceCode
+	one, two := w.manager(nil), w.manager(nil)
+	first := w.mustNeedLogin(one, alice)
+	if same := w.mustNeedLogin(two, alice); same.UserCode != first.UserCode {
+		t.Error("both processes have begun a login")
+	}
+	_ = one.Close()
+	second := w.mustNeedLogin(two, alice)
+	if second.UserCode == first.UserCode {
+		t.Fatal("the user is shown a code that nobody waits for")
+	}
+	if err := w.as.ApproveDevice(second.UserCode); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-second.Done:
+	case <-w.ctx.Done():
+	}
+	w.mustCall(two, alice)
+}
+
+// What Wait returns does not look as if its caller had given up.
+func TestWaitForALoginThatIsCalledOff(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	u := &user{answer: func(ctx context.Context, _ string) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}}
+	m := w.manager(&Options{Prompt: u})
+	l, err := m.Login(w.ctx, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- l.Wait(w.ctx) }()
+	if err := m.Logout(w.ctx, alice); err != nil {
+		t.Fatal(err)
+	}
+	var required *auth.LoginRequiredError
+	if err := <-waited; !errors.As(err, &required) || required.Reason != loggedOut {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+)
+
+// refusal sends one request and returns it and its answer.
+func (w *world) refusal(m *Manager, key Key) (*http.Response, *http.Request) {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.ctx, http.MethodPost, w.rs.URL, http.NoBody)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := m.Handler(key).Authenticate(w.ctx, req.Header, req.Method, w.rs.URL, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	resp, err := w.as.Client().Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp, req
+}
+
+// The authorization server may forget the program while the user logs in.
+func TestClientIsForgottenDuringTheLogin(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	l, err := m.Login(w.ctx, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	callback, err := w.as.Approve(w.ctx, l.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.as.Purge()
+	var refused *auth.OAuthError
+	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &refused) || refused.Code != "invalid_client" {
+		t.Fatal(err)
+	}
+	w.mustLogIn(m, alice)
+	w.mustCall(m, alice)
+	if n := w.as.Count(authtest.RegistrationEndpoint); n != 2 {
+		t.Errorf("%d registrations", n)
+	}
+}
+
+// A program that logs in by itself keeps its registration, whatever becomes of
+// the login, as long as the authorization server knows it.
+func TestRegistrationOfAProgram(t *testing.T) {
+	idp := authtest.NewServer(t, &authtest.Options{
+		TokenExchange: true,
+		Clients:       []authtest.Client{{ID: "app-at-idp", Secret: "one", AuthMethod: "client_secret_post"}},
+	})
+	w := newWorld(t, &authtest.Options{IdP: idp}, nil)
+	w.config.Grant = auth.EnterpriseManaged
+	w.config.Enterprise = &auth.Enterprise{
+		Issuer: idp.Issuer, TokenEndpoint: idp.URL(authtest.TokenEndpoint),
+		Client: auth.Client{Issuer: idp.Issuer, ID: "app-at-idp", Secret: "one", AuthMethod: "client_secret_post"},
+		SubjectToken: func(context.Context) (auth.Secret, error) {
+			return auth.Secret(idp.IDToken("app-at-idp", "alice")), nil
+		},
+	}
+	m := w.manager(nil)
+	for round, fault := range []struct {
+		code          string
+		registrations int
+	}{{"invalid_grant", 1}, {"invalid_grant", 1}, {"invalid_client", 1}, {"invalid_grant", 2}} {
+		w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Code: fault.code})
+		var refused *auth.OAuthError
+		if _, err := m.Login(w.ctx, alice); !errors.As(err, &refused) || refused.Code != fault.code || refused.Request != "token" {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if n := w.as.Count(authtest.RegistrationEndpoint); n != fault.registrations {
+			t.Errorf("round %d: %d registrations", round, n)
+		}
+	}
+}
