@@ -63,6 +63,7 @@ func (l *Login) Wait(ctx context.Context) error {
 	if l.shown != nil {
 		ended = l.shown.done
 	}
+	var failed error
 	for {
 		e.mu.Lock()
 		changed := e.changed
@@ -73,16 +74,17 @@ func (l *Login) Wait(ctx context.Context) error {
 			return err
 		case r.Logins > l.before:
 			return nil
-		case ended == nil && (r.Login == nil || r.Login.Name != l.name):
+		case failed != nil && !errors.Is(failed, context.Canceled):
+			return failed
+		case ended == nil && r.Login == nil:
 			return l.over(r.Silent)
+		case ended == nil && r.Login.Name != l.name:
+			return l.over("another login was begun")
 		}
 		select {
 		case <-changed:
 		case <-ended:
-			if l.shown.err != nil {
-				return l.shown.err
-			}
-			ended = nil
+			ended, failed = nil, l.shown.err
 		case <-late.C:
 			return l.over("nobody has answered the login")
 		case <-ctx.Done():
@@ -138,13 +140,13 @@ func (t *task) beginLogin(ctx context.Context, reason string) error {
 		}
 		return t.pause(err)
 	}
-	if err := t.announce(ctx, p, prompting != nil); err != nil {
+	if err := t.announce(ctx, p, prompting != nil || p.Device != nil); err != nil {
 		if prompting != nil {
 			_ = prompting.Close()
 		}
 		return err
 	}
-	t.job.shown = t.showLogin(p, prompting)
+	t.job.shown = t.showLogin(ctx, p, prompting)
 	return t.loginRequired(reason)
 }
 

@@ -67,7 +67,7 @@ type login struct {
 	UserCode string    `json:"user_code,omitempty"`
 	Expires  time.Time `json:"expires"`
 	Scopes   []string  `json:"scopes,omitempty"`
-	Prompt   bool      `json:"prompt,omitempty"` // it is shown by the process that began it
+	Prompt   bool      `json:"prompt,omitempty"` // of use while the process that began it shows it, or polls for it
 }
 
 // pending is what is kept of a login under the hash of its state.

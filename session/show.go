@@ -53,11 +53,12 @@ func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
 
 // showLogin shows a login to the user, or waits for a device code to be approved,
 // in a goroutine of the manager's. It returns nil for a login that somebody else shows.
-func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) *shown {
+func (t *task) showLogin(ctx context.Context, p *auth.Pending, prompting auth.Prompting) *shown {
 	if prompting == nil && p.Device == nil {
 		return nil
 	}
 	e := t.entry
+	unlock := e.lockPrompt(ctx) // before another process can look whether anybody has it
 	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Expires)
 	s := &shown{stop: stop, done: make(chan struct{})}
 	e.mu.Lock()
@@ -69,7 +70,7 @@ func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) *shown {
 	}
 	started := e.manager.goes(func() {
 		defer stop()
-		s.err = e.show(ctx, t.flow, p, prompting)
+		s.err = e.show(ctx, t.flow, p, prompting, unlock)
 		if s.err != nil {
 			e.manager.opts.Logger.Info("session: not logged in", "user", e.key.User, "server", e.key.Server, "error", s.err)
 		}
@@ -82,6 +83,9 @@ func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) *shown {
 	})
 	if !started {
 		stop()
+		if unlock != nil {
+			unlock()
+		}
 		if prompting != nil {
 			_ = prompting.Close()
 		}
@@ -91,10 +95,13 @@ func (t *task) showLogin(p *auth.Pending, prompting auth.Prompting) *shown {
 	return s
 }
 
-// show shows a login and completes it.
-func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prompting auth.Prompting) error {
-	m := e.manager
-	if unlock := e.lockPrompt(ctx); unlock != nil {
+// show shows a login and completes it. unlock is nil if somebody else still had the
+// right to show logins.
+func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prompting auth.Prompting, unlock func()) error {
+	if unlock == nil {
+		unlock = e.lockPrompt(ctx)
+	}
+	if unlock != nil {
 		defer unlock()
 	}
 	callback := ""
@@ -107,8 +114,12 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prom
 		}
 	}
 	if p.Device == nil {
-		_, err := m.Complete(ctx, callback, nil)
-		return err
+		_, err := e.manager.Complete(ctx, callback, nil)
+		var failed *auth.RequestError
+		if err == nil || errors.As(err, &failed) && failed.NotSent {
+			return err
+		}
+		return e.unanswered(p, err) // unless Complete has seen to that
 	}
 	grant, err := flow.Poll(ctx, p)
 	if err != nil {
