@@ -16,6 +16,7 @@ func New(c *Config) (*Flow, error) {
 		return nil, &ConfigError{Field: "Config", Problem: "is nil"}
 	}
 	own := c.clone()
+	own.URL, _, _ = strings.Cut(own.URL, "#") // a fragment is never sent
 	u, err := url.Parse(own.URL)
 	if own.Server == "" && err == nil {
 		own.Server = u.Host
@@ -112,8 +113,7 @@ func (k *configCheck) all() {
 	if c.URL == "" {
 		k.fail("URL", "is empty: give the server's MCP endpoint")
 	}
-	address, _, _ := strings.Cut(c.URL, "#") // a fragment is never sent
-	k.address("URL", address)
+	k.address("URL", c.URL)
 	for i, p := range c.Network.Allow {
 		if !p.IsValid() || p.Addr().Is4In6() {
 			k.fail(fmt.Sprintf("Network.Allow[%d]", i), "is no network")

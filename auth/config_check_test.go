@@ -9,10 +9,23 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
 )
+
+// A fragment is for browsers: requests go without.
+func TestFragmentOfURL(t *testing.T) {
+	server := newPeer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	got, err := flow(t, Config{URL: server.url + "/mcp#tools"}).Probe(t.Context())
+	if err != nil || len(got) != 1 || server.only(t).path != "/mcp" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
 
 func TestConfigIsChecked(t *testing.T) {
 	const mcp, as = "https://mcp.example/mcp", "https://as.example"
