@@ -19,8 +19,8 @@ func (f *Flow) browserURL(field, raw string) (*url.URL, error) {
 	switch {
 	case len(raw) > maxURL:
 		problem = "longer than a browser takes"
-	case !printable(raw):
-		problem = "has blanks, backslashes or characters that are not ASCII"
+	case !guardhttp.Plain(raw):
+		problem = "has characters that no URL has"
 	case err != nil:
 		problem = "not a URL"
 	case u.Scheme != "https" && u.Scheme != "http":
@@ -37,7 +37,7 @@ func (f *Flow) browserURL(field, raw string) (*url.URL, error) {
 		return u, nil
 	}
 	refused := &URLError{Server: f.config.Server, Field: field, Problem: problem}
-	if u != nil && printable(u.Scheme+u.Host) && len(u.Host) <= maxHost {
+	if u != nil && guardhttp.Plain(u.Scheme+u.Host) && len(u.Host) <= maxHost {
 		refused.Origin = u.Scheme + "://" + u.Host
 	}
 	return nil, refused
@@ -45,14 +45,3 @@ func (f *Flow) browserURL(field, raw string) (*url.URL, error) {
 
 // maxHost bounds a host with its port, in bytes.
 const maxHost = 255 + len(":65535")
-
-// printable reports whether text has visible ASCII characters only, and no
-// backslash, which browsers take for a slash.
-func printable(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c > '~' || c == '\\' {
-			return false
-		}
-	}
-	return true
-}

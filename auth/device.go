@@ -110,6 +110,11 @@ func (p *Pending) readDevice(a answer) (lifetime time.Duration, err error) {
 	if p.URL, err = a.text("verification_uri"); err != nil {
 		return 0, err
 	}
+	if p.URL == "" { // Google has kept the name that a draft had
+		if p.URL, err = a.text("verification_url"); err != nil {
+			return 0, err
+		}
+	}
 	if p.URL == "" {
 		return 0, errors.New("verification_uri is missing")
 	}

@@ -130,6 +130,17 @@ func TestBeginDeviceAnswers(t *testing.T) {
 	}
 }
 
+// Google calls the address as a draft of RFC 8628 did.
+func TestBeginDeviceByOldName(t *testing.T) {
+	as := newPeer(t, sends(200, deviceAnswer(map[string]any{
+		"verification_uri": nil, "verification_uri_complete": nil, "verification_url": "https://as.example/old",
+	})))
+	p, err := flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
+	if err != nil || p.URL != "https://as.example/old" {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
 func TestBeginDeviceRefuses(t *testing.T) {
 	canary := "c4n4ry" + rand.Text()
 	f := flow(t, Config{Grant: DeviceCode})
@@ -157,6 +168,8 @@ func TestBeginDeviceRefuses(t *testing.T) {
 		"plain http":             {map[string]any{"verification_uri": "http://as.example/" + canary}, &refused, "verification_uri"},
 		"control characters":     {map[string]any{"verification_uri": "https://as.example/\r\n" + canary}, &refused, "verification_uri"},
 		"complete script":        {map[string]any{"verification_uri_complete": "javascript:alert(1)//" + canary}, &refused, "verification_uri_complete"},
+		"quotes":                 {map[string]any{"verification_uri": `https://as.example/?"&calc&"` + canary}, &refused, "verification_uri"},
+		"pipes":                  {map[string]any{"verification_uri_complete": "https://as.example/?a|" + canary}, &refused, "verification_uri_complete"},
 		"complete data":          {map[string]any{"verification_uri_complete": "data:text/html," + canary}, &refused, "verification_uri_complete"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,10 +48,8 @@ func parse(raw string) (u *url.URL, problem string) {
 	if len(raw) > maxURL {
 		return nil, "is longer than 8 KiB"
 	}
-	for i := range len(raw) {
-		if c := raw[i]; c <= ' ' || c >= 0x7f || c == '\\' || c == '"' || c == '<' || c == '>' || c == '^' || c == '`' || c == '{' || c == '|' || c == '}' {
-			return nil, "has characters that no URL has"
-		}
+	if !Plain(raw) {
+		return nil, "has characters that no URL has"
 	}
 	u, err := url.Parse(raw)
 	switch {
@@ -81,6 +79,18 @@ func parse(raw string) (u *url.URL, problem string) {
 		}
 	}
 	return u, ""
+}
+
+// Plain reports whether text has only characters that URLs have (RFC 3986, appendix
+// A). Among the others are those that browsers take for a slash, and those that mean
+// something to shells and to the quoting of arguments.
+func Plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte("\\\"<>^`{|}", c) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func checkName(host string) string {
