@@ -97,12 +97,11 @@ func (f *Flow) findResource(ctx context.Context, server *url.URL, o *DiscoverOpt
 			if m = newResourceMetadata(d); m != nil {
 				return m, false, f.checkResource(server, m)
 			}
-			err, none = f.notMetadata(at), false
+			err = f.notMetadata(at)
 		case errors.As(err, new(*URLError)):
 			return nil, false, err
-		case !errors.As(err, &absent):
-			none = false
 		}
+		none = none && f.saysNone(err)
 		// What went wrong says more than that there was nothing at all.
 		if failed == nil || errors.As(failed, &absent) {
 			failed = err
@@ -112,6 +111,14 @@ func (f *Flow) findResource(ctx context.Context, server *url.URL, o *DiscoverOpt
 		}
 	}
 	return nil, none, f.discoveryError(resourceStage, failed)
+}
+
+// saysNone reports whether an error means that there is no protected resource
+// metadata at an address. What is no such metadata, as the one page with which many
+// programs answer everything, is enough only if the Config knows the authorization
+// server.
+func (f *Flow) saysNone(err error) bool {
+	return errors.As(err, new(*absentError)) || f.config.Issuer != "" && errors.As(err, new(*unreadableError))
 }
 
 // resourcePlaces returns the well-known addresses of protected resource metadata
@@ -197,7 +204,7 @@ func (f *Flow) findAuthority(ctx context.Context, m *resourceMetadata, o *Discov
 // server names, in order.
 func (f *Flow) candidates(named []string, before string) ([]string, error) {
 	if own := f.config.Issuer; own != "" {
-		if len(named) > 0 && !slices.Contains(named, own) {
+		if len(named) > 0 && !names(named, own) {
 			return nil, &IssuerMismatchError{Server: f.config.Server, What: "protected resource", Want: own, Got: shown(named[0])}
 		}
 		return []string{own}, nil
@@ -206,7 +213,7 @@ func (f *Flow) candidates(named []string, before string) ([]string, error) {
 		return nil, f.discoveryError(resourceStage, errors.New("it names no authorization server"))
 	}
 	chosen := named
-	if c := f.config.Client; c != nil && slices.Contains(named, c.Issuer) {
+	if c := f.config.Client; c != nil && names(named, c.Issuer) {
 		chosen = []string{c.Issuer} // it is known nowhere else
 	} else if f.config.ChooseIssuers != nil {
 		chosen = slices.DeleteFunc(slices.Clone(f.config.ChooseIssuers(slices.Clone(named))), func(issuer string) bool {
@@ -220,6 +227,15 @@ func (f *Flow) candidates(named []string, before string) ([]string, error) {
 		chosen = slices.Concat([]string{before}, chosen[:i], chosen[i+1:])
 	}
 	return chosen, nil
+}
+
+// names reports whether an issuer that the Config gives is among those that a server
+// names. Many servers get the slash at its end wrong, and whose metadata is taken
+// is told by the Config.
+func names(named []string, issuer string) bool {
+	return slices.ContainsFunc(named, func(n string) bool {
+		return strings.TrimSuffix(n, "/") == strings.TrimSuffix(issuer, "/")
+	})
 }
 
 // lookUpIssuer gets the metadata of an authorization server that the Config
@@ -321,7 +337,7 @@ func (f *Flow) fetch(ctx context.Context, field, at string) (document, error) {
 	switch {
 	case errors.As(err, &refused):
 		return nil, f.urlError(field, refused)
-	case errors.As(err, &failed) && failed.Status/100 == 2 && ctx.Err() == nil:
+	case errors.As(err, &failed) && (failed.Status/100 == 2 || failed.Status/100 == 3) && ctx.Err() == nil:
 		return nil, f.metadataRequestError(u.Host, &unreadableError{failed.Err.Error()})
 	case err != nil:
 		return nil, f.requestError("metadata", err)

@@ -102,6 +102,7 @@ func TestAuthorityPlaces(t *testing.T) {
 		{"path with a slash", "/t/", "/t" + rootOIC, nil, []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
 		{"after HTML", "/t", "/t" + rootOIC, html, []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
 		{"after refusals", "/t", "/t" + rootOIC, status(403), []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
+		{"after redirects", "/t", "/t" + rootOIC, elsewhere, []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
 		{"after other JSON", "/t", "/t" + rootOIC, jsonDoc(members{"error": "not found"}), []string{rootAS + "/t", rootOIC + "/t", "/t" + rootOIC}},
 		{"after a list", "", rootOIC, jsonDoc([]int{1}), []string{rootAS, rootOIC}},
 	} {
@@ -297,6 +298,14 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	if a.Issuer != as.url || a.HasMetadata || a.Resource != server.url+"/mcp" {
 		t.Errorf("authority %+v", a)
 	}
+	// Programs of one page answer all addresses with it.
+	for name, h := range map[string]http.HandlerFunc{"HTML": html, "other JSON": jsonDoc(members{"x": 1}), "redirect": elsewhere} {
+		server.put(pathPRM, h)
+		server.put(rootPRM, h)
+		if a, err := f.Discover(t.Context(), nil); err != nil || a.Issuer != as.url || a.HasMetadata {
+			t.Errorf("%s: %v, %v", name, a, err)
+		}
+	}
 	_, err = f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
 	wantAs[*DiscoveryError](t, err)
 	host := parsed(t, server.url).Host
@@ -304,6 +313,9 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("error\n%s, want\n%s", err, want)
 	}
+	server.put(pathPRM, status(503))
+	_, err = f.Discover(t.Context(), nil)
+	wantAs[*DiscoveryError](t, err)
 }
 
 func TestLookUpIssuer(t *testing.T) {

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -77,8 +78,8 @@ func (e *MetadataError) Error() string {
 type IssuerMismatchError struct {
 	// Server is the server's name.
 	Server string
-	// What is of the wrong issuer: "metadata", "response", "registered client",
-	// "session".
+	// What is of the wrong issuer: "metadata", "protected resource", "response",
+	// "registered client", "session".
 	What string
 	// Want and Got are the issuers. Got is empty if none is named.
 	Want, Got string
@@ -87,6 +88,9 @@ type IssuerMismatchError struct {
 func (e *IssuerMismatchError) Error() string {
 	if e.Got == "" {
 		return fmt.Sprintf("auth: server %q: the %s names no issuer; it must be %q", e.Server, e.What, e.Want)
+	}
+	if e.What == "metadata" && strings.TrimSuffix(e.Got, "/") == strings.TrimSuffix(e.Want, "/") {
+		return fmt.Sprintf("auth: server %q: the metadata is of issuer %q, and the server names %q: if that is a mistake of its, set Issuer to the former", e.Server, e.Got, e.Want)
 	}
 	return fmt.Sprintf("auth: server %q: the %s is of issuer %q; it must be %q", e.Server, e.What, e.Got, e.Want)
 }

@@ -90,6 +90,34 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 	}
 }
 
+// Many servers write the issuer with a slash that it does not have, or without the
+// one it has. Without a word from the configuration that is another issuer.
+func TestIssuerWithASlashTooMuch(t *testing.T) {
+	for _, slash := range []string{"", "/"} {
+		server, as := newSite(t), newSite(t)
+		issuer := as.url + slash
+		named := as.url + "/"
+		if slash != "" {
+			named = as.url
+		}
+		server.resource(pathPRM, server.url+"/mcp", named)
+		as.put(rootAS, jsonDoc(authorityDoc(issuer, members{
+			"authorization_endpoint": as.url + "/authorize", "token_endpoint": as.url + "/token",
+		})))
+		_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+		if e := wantAs[*IssuerMismatchError](t, err); e.What != "metadata" || !strings.Contains(err.Error(), "set Issuer") {
+			t.Errorf("%v", err)
+		}
+		for _, c := range []Config{{Issuer: issuer}, {Client: &Client{ID: "c", Issuer: issuer}}} {
+			c.URL = server.url + "/mcp"
+			a, err := flowOf(t, &c).Discover(t.Context(), nil)
+			if err != nil || a.Issuer != issuer {
+				t.Errorf("issuer %q: %v, %v", issuer, a, err)
+			}
+		}
+	}
+}
+
 func TestTooManyAuthorizationServers(t *testing.T) {
 	server, last := newSite(t), newSite(t)
 	last.put(rootAS, jsonDoc(authorityDoc(last.url, nil)))

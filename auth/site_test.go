@@ -93,6 +93,11 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Error(w, "SECRET", code) }
 }
 
+// elsewhere sends to another origin, as programs do that know no such page.
+func elsewhere(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "https://login.example/SECRET", http.StatusFound)
+}
+
 func html(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
 	_, _ = w.Write([]byte("<html>SECRET"))
