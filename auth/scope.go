@@ -48,8 +48,17 @@ func insufficient(challenges []Challenge) bool {
 	return slices.ContainsFunc(challenges, func(c Challenge) bool { return c.Params["error"] == "insufficient_scope" })
 }
 
-// scopesOf returns the scopes of a list that has blanks between them.
-func scopesOf(list string) []string { return validScopes(strings.Fields(list)) }
+// maxScopes bounds lists of scopes, in bytes.
+const maxScopes = 64 << 10
+
+// scopesOf returns the scopes of a list that has blanks between them. A list that
+// is too long says nothing.
+func scopesOf(list string) []string {
+	if len(list) > maxScopes {
+		return nil
+	}
+	return validScopes(strings.Fields(list))
+}
 
 // validScopes returns what of a list can be asked for, once each.
 func validScopes(list []string) []string {

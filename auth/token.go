@@ -145,9 +145,8 @@ func readToken(a answer, bound bool) (*Token, []string, error) {
 		return nil, nil, errors.New("token_type is not Bearer")
 	}
 	scope, _ := a.text("scope") // a hint, like expires_in
-	var scopes []string
-	for s := range strings.FieldsSeq(scope) {
-		scopes = append(scopes, s)
+	if !strings.Contains(scope, " ") {
+		scope = strings.ReplaceAll(scope, ",", " ") // GitHub, for one, puts commas between them
 	}
-	return &Token{Access: Secret(access), Type: kind, Refresh: Secret(refresh)}, scopes, nil
+	return &Token{Access: Secret(access), Type: kind, Refresh: Secret(refresh)}, scopesOf(scope), nil
 }

@@ -45,6 +45,10 @@ func TestTokenAnswers(t *testing.T) {
 		{body: `{"access_token":"A","token_type":"Bearer","expires_in":9223372036854775807}`, life: maxLifetime},
 		{body: `{"access_token":"A","token_type":"Bearer","scope":" read  write "}`, scopes: "read write"},
 		{body: `{"access_token":"A","token_type":"Bearer","scope":["read"]}`},
+		{body: `{"access_token":"A","token_type":"Bearer","scope":"read,write"}`, scopes: "read write"}, // GitHub
+		{body: `{"access_token":"A","token_type":"Bearer","scope":"a,b read"}`, scopes: "a,b read"},
+		{body: `{"access_token":"A","token_type":"Bearer","scope":"read \u001b[2J \u202e read"}`, scopes: "read"},
+		{body: `{"access_token":"A","token_type":"Bearer","scope":"` + strings.Repeat("s ", 40<<10) + `"}`},
 		{body: `{"access_token":"A","token_type":"Bearer","error":""}`},
 		{body: `{"access_token":"A","token_type":"Bearer","error":null,"more":{"access_token":"B"},"Access_Token":"B"}`},
 		{body: `{"access_token":"\u0041","token_type":"Bearer","refresh_token":"R +/="}`, refresh: "R +/="},
