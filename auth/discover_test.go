@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -217,6 +218,24 @@ func TestChallengesAddressFails(t *testing.T) {
 			wantAs[*RequestError](t, err)
 			server.wantAsked(t, "/custom")
 		})
+	}
+}
+
+// What is kept with each session stays small, whatever somebody publishes.
+func TestLongListsSayNothing(t *testing.T) {
+	server, as := newSite(t), newSite(t)
+	var many []string
+	for i := range 20 << 10 {
+		many = append(many, "s"+strconv.Itoa(i))
+	}
+	server.put(pathPRM, jsonDoc(members{"resource": server.url + "/mcp", "authorization_servers": []string{as.url}, "scopes_supported": many}))
+	as.put(rootAS, jsonDoc(authorityDoc(as.url, members{"scopes_supported": many, "grant_types_supported": many})))
+	a, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.ResourceScopes)+len(a.Scopes)+len(a.GrantTypes) > 0 {
+		t.Errorf("%d, %d and %d", len(a.ResourceScopes), len(a.Scopes), len(a.GrantTypes))
 	}
 }
 

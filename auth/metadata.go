@@ -5,8 +5,13 @@ import (
 	"slices"
 )
 
-// maxIssuers bounds the authorization servers of one server that are looked at.
-const maxIssuers = 8
+const (
+	// maxIssuers bounds the authorization servers of one server that are looked
+	// at.
+	maxIssuers = 8
+	// maxList bounds the lists in a document that are kept, in bytes.
+	maxList = 64 << 10
+)
 
 // A document is a JSON object that somebody publishes about himself. Members are
 // found by their exact names; null is as good as absent.
@@ -30,8 +35,17 @@ func (d document) text(name string) (value string, ok bool) {
 	return value, json.Unmarshal(raw, &value) == nil
 }
 
-// list returns a member as a list of strings. One of another type says nothing.
+// list returns a member as a list of strings that can be kept with each session. One
+// of another type, or one that is too long for that, says nothing.
 func (d document) list(name string) []string {
+	if len(d[name]) > maxList {
+		return nil
+	}
+	return d.anyList(name)
+}
+
+// anyList is list without its bound.
+func (d document) anyList(name string) []string {
 	var values []string
 	if json.Unmarshal(d[name], &values) != nil {
 		return nil
@@ -65,7 +79,7 @@ func newResourceMetadata(d document) *resourceMetadata {
 		dpopRequired: d.flag("dpop_bound_access_tokens_required"),
 	}
 	m.resource, _ = d.text("resource")
-	for _, issuer := range d.list("authorization_servers") {
+	for _, issuer := range d.anyList("authorization_servers") {
 		if len(m.issuers) < maxIssuers && !slices.Contains(m.issuers, issuer) {
 			m.issuers = append(m.issuers, issuer)
 		}
