@@ -19,7 +19,8 @@ var ErrNoRefreshToken = errors.New("auth: the grant has no refresh token")
 // Whether the refresh token has been used up is told by the error:
 //
 //   - an [*OAuthError] with a status below 500 is a refusal, and says by
-//     invalid_grant that the token is of no use any more;
+//     invalid_grant that the token is of no use any more. So it does where the
+//     authorization server has another code for that, or wants to see the user;
 //   - after an OAuthError with another status, or a [*RequestError] without
 //     NotSent, nobody knows: the authorization server may have issued new tokens;
 //   - after any other error it is as good as before, as nothing was sent:
@@ -38,6 +39,9 @@ func (f *Flow) Refresh(ctx context.Context, g *Grant) (*Grant, error) {
 		"refresh_token": {g.Token.Refresh.Reveal()},
 	}
 	token, scopes, err := f.token(ctx, &tokenRequest{"refresh", &g.Authority, &g.Client, form, g.DPoPKey})
+	if refused := (*OAuthError)(nil); errors.As(err, &refused) && refused.Status < 500 && endsLogin(refused.Code) {
+		refused.Code = "invalid_grant"
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,4 +55,15 @@ func (f *Flow) Refresh(ctx context.Context, g *Grant) (*Grant, error) {
 	}
 	fresh.Scopes = scopes
 	return &fresh, nil
+}
+
+// endsLogin reports whether an error code means that only another login helps:
+// those of OpenID Connect Core, section 3.1.2.6, which Entra has here too, and that
+// of GitHub.
+func endsLogin(code string) bool {
+	switch code {
+	case "interaction_required", "login_required", "consent_required", "bad_refresh_token":
+		return true
+	}
+	return false
 }

@@ -60,6 +60,27 @@ func TestRefreshWithoutToken(t *testing.T) {
 	}
 }
 
+// TestRefreshByOtherCodes: a refusal that only another login can cure has one name.
+func TestRefreshByOtherCodes(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		code, want string
+	}{
+		{200, "bad_refresh_token", "invalid_grant"}, // GitHub
+		{400, "interaction_required", "invalid_grant"},
+		{400, "login_required", "invalid_grant"},
+		{400, "consent_required", "invalid_grant"},
+		{400, "invalid_request", "invalid_request"},
+		{503, "login_required", "login_required"},
+	} {
+		as := newPeer(t, sends(c.status, `{"error":"`+c.code+`"}`))
+		_, err := flow(t, Config{}).Refresh(t.Context(), grantOf(as.authority(), as.public()))
+		if no := wantAs[*OAuthError](t, err); no.Code != c.want || no.Status != c.status {
+			t.Errorf("%s: %v", c.code, err)
+		}
+	}
+}
+
 // TestRefreshTellsWhatBecameOfTheToken: a refusal, an answer of no use, and none.
 func TestRefreshTellsWhatBecameOfTheToken(t *testing.T) {
 	as := newPeer(t, sends(400, `{"error":"invalid_grant"}`))

@@ -42,7 +42,10 @@ func (f *Flow) revoke(ctx context.Context, g *Grant, client *Client, kind string
 		return nil
 	}
 	a, _ := readAnswer(res.Body)
-	if a.code() == "unsupported_token_type" && kind == "access_token" {
+	switch code := a.code(); {
+	case code == "invalid_token":
+		return nil // it is revoked already, perhaps with the other one
+	case code == "unsupported_token_type" && kind == "access_token":
 		return nil // it ends by itself
 	}
 	return &OAuthError{

@@ -59,6 +59,8 @@ func TestRevokeOneOfTwo(t *testing.T) {
 	}{
 		{"refresh_token", "unsupported_token_type", 400, false},
 		{"refresh_token", "invalid_client", 401, false},
+		{"refresh_token", "invalid_token", 400, true}, // Google: revoked before
+		{"access_token", "invalid_token", 400, true},
 		{"access_token", "unsupported_token_type", 400, true},
 		{"access_token", "server_error", 503, false},
 	} {
