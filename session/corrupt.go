@@ -12,10 +12,9 @@ type CorruptError struct {
 	Name string
 	// Problem says what is wrong.
 	Problem string
-	// Err is the driver's error, if it was the driver who noticed.
+	// Err is the cause, such as the driver's error; it may be nil.
 	Err error
 
-	foreign bool // it may be sound, and in a newer format
 }
 
 func (e *CorruptError) Error() string {

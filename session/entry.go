@@ -124,7 +124,7 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, vers
 	switch {
 	case errors.Is(err, driver.ErrNotFound):
 		return newRecord(key), version{}, nil
-	case errors.As(err, &corrupt) && !corrupt.foreign, errors.Is(err, driver.ErrDamaged):
+	case errors.As(err, &corrupt) && !errors.Is(err, errFormat), errors.Is(err, driver.ErrDamaged):
 		m.opts.Logger.Error("session: lost", "user", key.User, "server", key.Server, "error", err)
 		r := newRecord(key)
 		r.Ended = "what was kept of the session cannot be read"

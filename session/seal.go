@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"golang.org/x/crypto/chacha20poly1305"
@@ -107,6 +108,10 @@ func (ks *keyset) seal(use purpose, name string, o opened) []byte {
 	return ks.ciphers[ks.current].Seal(sealed, nonce, o.data, additional(use, name, sealed))
 }
 
+// errFormat is under a *CorruptError about a record that another version of this
+// package could read.
+var errFormat = errors.New("another format")
+
 // keyOf returns which key a record was sealed with. The error is a
 // *CorruptError.
 func keyOf(name string, sealed []byte) (keyID, error) {
@@ -114,7 +119,7 @@ func keyOf(name string, sealed []byte) (keyID, error) {
 	case len(sealed) < sealHeader+chacha20poly1305.Overhead || !bytes.HasPrefix(sealed, []byte(sealMagic)):
 		return keyID{}, &CorruptError{Name: name, Problem: "it is not a sealed record"}
 	case sealed[atVersion] != sealVersion:
-		return keyID{}, &CorruptError{Name: name, foreign: true, Problem: fmt.Sprintf(
+		return keyID{}, &CorruptError{Name: name, Err: errFormat, Problem: fmt.Sprintf(
 			"it has format %d, and this program knows only %d", sealed[atVersion], sealVersion)}
 	}
 	return keyID(sealed[atKey:]), nil

@@ -56,13 +56,12 @@ func NewStore(ctx context.Context, d driver.Store, source KeySource) (*Store, er
 func Memory() *Store {
 	key := make([]byte, KeySize)
 	_, _ = rand.Read(key) // never fails
-	source := StaticKey(auth.Secret(key))
-	s := &Store{driver: driver.NewMemory(), source: source}
-	s.keys.Store(newKeyset(&SealingKeys{Current: auth.Secret(key)}))
+	s := &Store{driver: driver.NewMemory(), source: StaticKey(auth.Secret(key))}
+	_ = s.unlock(context.Background()) // neither the driver nor the source can fail
 	return s
 }
 
-// ask asks the source for the keys and takes them.
+// ask asks the source for the keys.
 func (s *Store) ask(ctx context.Context) (*keyset, error) {
 	k, err := s.source(ctx, bytes.Clone(s.salt))
 	if err == nil {
@@ -71,9 +70,7 @@ func (s *Store) ask(ctx context.Context) (*keyset, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := newKeyset(k)
-	s.keys.Store(keys)
-	return keys, nil
+	return newKeyset(k), nil
 }
 
 func checkName(name string) error {
@@ -107,7 +104,12 @@ func (s *Store) open(ctx context.Context, name string, sealed []byte) (opened, e
 	if !errors.As(err, &unknown) {
 		return o, err
 	}
-	keys, asked := s.ask(ctx)
+	keys, asked := s.askAgain(ctx)
+	if errors.As(asked, &unknown) {
+		about := *unknown
+		about.Record = name
+		return opened{}, &about
+	}
 	if asked != nil {
 		return opened{}, asked
 	}

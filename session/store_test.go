@@ -314,6 +314,73 @@ func TestNewKeyIsTakenUp(t *testing.T) {
 	expectData(t, other, "a", "1")
 }
 
+// A source that returns keys of another store by mistake does no harm to one that is
+// open.
+func TestWrongKeysAreNotTakenUp(t *testing.T) {
+	now := StaticKey(testKey("k"))
+	source := func(ctx context.Context, salt []byte) (*SealingKeys, error) { return now(ctx, salt) }
+	d := driver.NewMemory()
+	s := openStore(t, d, source)
+	mustSave(t, s, "a", "1", version{})
+	now = StaticKey(testKey("l")) // without the old one
+	var key *KeyError
+	if n, err := s.Rotate(t.Context()); n != 0 || !errors.As(err, &key) {
+		t.Errorf("Rotate: %d, %v, want a *KeyError", n, err)
+	}
+	at := expectData(t, s, "a", "1")
+	mustSave(t, s, "a", "2", at)
+	expectData(t, openStore(t, d, StaticKey(testKey("k"))), "a", "2")
+
+	if err := d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision); err != nil {
+		t.Fatal(err)
+	}
+	other := newKeyset(&SealingKeys{Current: testKey("m")})
+	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
+	if _, _, err := s.load(t.Context(), "a"); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, driver.ErrNotFound) {
+		t.Errorf("load without the record of the keys: %v, want a *KeyError", err)
+	}
+}
+
+// One record that nobody can read keeps no other from being sealed anew, and no old
+// key from being taken away.
+func TestRotatePassesOverCorruptRecords(t *testing.T) {
+	d := driver.NewMemory()
+	s := openStore(t, d, StaticKey(testKey("k")))
+	for _, name := range []string{"a", "b", "c"} {
+		mustSave(t, s, name, "of "+name, version{})
+	}
+	replace(t, d, "b", sealedRecord(t, d, "a").Data)
+	var corrupt *CorruptError
+	n, err := openStore(t, d, StaticKey(testKey("l"), testKey("k"))).Rotate(t.Context())
+	if n != 2 || !errors.As(err, &corrupt) || corrupt.Name != "b" {
+		t.Errorf("Rotate: %d, %v, want 2 records and a *CorruptError", n, err)
+	}
+	after := openStore(t, d, StaticKey(testKey("l")))
+	expectData(t, after, "a", "of a")
+	expectData(t, after, "c", "of c")
+
+	// What a later version has sealed may need the old key.
+	later := bytes.Clone(sealedRecord(t, d, "a").Data)
+	later[atVersion]++
+	replace(t, d, "b", later)
+	if _, err := openStore(t, d, StaticKey(testKey("m"), testKey("l"))).Rotate(t.Context()); !errors.As(err, &corrupt) || corrupt.Name != "b" {
+		t.Errorf("Rotate: %v, want a *CorruptError", err)
+	}
+	openStore(t, d, StaticKey(testKey("m"), testKey("l")))
+	var key *KeyError
+	if _, err := NewStore(t.Context(), d, StaticKey(testKey("m"))); !errors.As(err, &key) {
+		t.Errorf("the old key can be left out: %v", err)
+	}
+}
+
+func TestRotateMemory(t *testing.T) {
+	s := Memory()
+	mustSave(t, s, "a", "1", version{})
+	if n, err := s.Rotate(t.Context()); n != 0 || err != nil {
+		t.Errorf("Rotate: %d, %v", n, err)
+	}
+}
+
 // restoring says of every record that it was restored, until it is saved.
 type restoring struct{ *driver.Memory }
 

@@ -37,7 +37,8 @@ func (s *Store) unlock(ctx context.Context) error {
 		info, _, err := s.loadInfo(ctx)
 		if err == nil {
 			s.salt = info.Salt
-			return s.tryKeys(ctx, info)
+			_, err = s.takeKeys(ctx, info)
+			return err
 		}
 		if !errors.Is(err, driver.ErrNotFound) {
 			return err
@@ -67,23 +68,37 @@ func (s *Store) loadInfo(ctx context.Context) (*keyInfo, driver.Revision, error)
 	return &info, r.Revision, nil
 }
 
-// tryKeys gets the keys and opens the check.
-func (s *Store) tryKeys(ctx context.Context, info *keyInfo) error {
+// takeKeys asks for the keys and takes them if they open the check.
+func (s *Store) takeKeys(ctx context.Context, info *keyInfo) (*keyset, error) {
 	keys, err := s.ask(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	check, err := keys.open(forCheck, keysRecord, info.Check)
 	var unknown *KeyError
 	switch {
 	case errors.As(err, &unknown):
-		return &KeyError{Problem: "the store was sealed with another one; if the key was replaced, return the one before as an old one until Rotate has run"}
+		return nil, &KeyError{Problem: "the store was sealed with another one; if the key was replaced, return the one before as an old one until Rotate has run"}
 	case err != nil:
-		return err
+		return nil, err
 	case string(check.data) != checkText:
-		return &CorruptError{Name: keysRecord, Problem: "its check is another one"}
+		return nil, &CorruptError{Name: keysRecord, Problem: "its check is another one"}
 	}
-	return nil
+	s.keys.Store(keys)
+	return keys, nil
+}
+
+// askAgain asks for the keys of an open store. Keys of another store are not taken:
+// what would be sealed with them could be lost.
+func (s *Store) askAgain(ctx context.Context) (*keyset, error) {
+	info, _, err := s.loadInfo(ctx)
+	if errors.Is(err, driver.ErrNotFound) {
+		return nil, &KeyError{Problem: "the record that tells which keys the store has is missing"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.takeKeys(ctx, info)
 }
 
 // create makes the keysRecord of a new store. If records are there without it,
@@ -95,6 +110,7 @@ func (s *Store) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.keys.Store(keys)
 	if err := s.tryRecord(ctx); err != nil {
 		if _, _, now := s.loadInfo(ctx); now == nil {
 			return driver.ErrConflict // it was made meanwhile
@@ -119,7 +135,10 @@ func (s *Store) tryRecord(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, _, err := s.load(ctx, name)
+		r, err := s.driver.Load(ctx, name)
+		if err == nil {
+			_, err = s.keys.Load().open(forRecord, name, r.Data)
+		}
 		var unknown *KeyError
 		if errors.As(err, &unknown) {
 			return &KeyError{Record: name, Problem: "it is sealed with another one, and the record that tells which keys the store has is missing"}
@@ -143,8 +162,9 @@ func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision)
 }
 
 // Rotate asks the key source for the keys and seals with the current one all
-// records that were sealed with another. It returns how many those were. With an
-// error, it has done a part, and can be called again.
+// records that were sealed with another. It returns how many those were. Records
+// that cannot be read are left as they are, and reported when all others are done.
+// With an error, it has done a part, and can be called again.
 //
 // To replace a key: let the source return the new key as the current one and the
 // old key among the old ones, in every process; call Rotate in one of them; then
@@ -152,23 +172,29 @@ func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision)
 // or call Rotate, too, before that. What a driver keeps of older states stays
 // sealed as it was.
 func (s *Store) Rotate(ctx context.Context) (resealed int, err error) {
-	keys, err := s.ask(ctx)
+	keys, err := s.askAgain(ctx)
 	if err != nil {
 		return 0, err
 	}
+	var corrupt []error
 	for name, err := range s.names(ctx, "") {
 		if err != nil {
 			return resealed, err
 		}
 		done, err := s.reseal(ctx, keys, name)
-		if err != nil {
+		switch {
+		case errors.As(err, new(*CorruptError)) && !errors.Is(err, errFormat):
+			corrupt = append(corrupt, err) // no key opens it
+		case err != nil:
 			return resealed, err
-		}
-		if done {
+		case done:
 			resealed++
 		}
 	}
-	return resealed, s.recheck(ctx, keys)
+	if err := s.recheck(ctx, keys); err != nil {
+		return resealed, err
+	}
+	return resealed, errors.Join(corrupt...)
 }
 
 // reseal seals a record with the current key, unless it is already, or is gone.
