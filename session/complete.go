@@ -40,7 +40,11 @@ func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOpti
 		return key, err
 	}
 	done := make(chan error, 1)
-	if !m.goes(func() { done <- m.entry(key).complete(flow, p, at, callback) }) {
+	if !m.goes(func() {
+		e, stop := m.watch(key)
+		defer stop()
+		done <- e.complete(flow, p, at, callback)
+	}) {
 		return key, ErrClosed
 	}
 	select {

@@ -21,6 +21,8 @@ type entry struct {
 	mu      sync.Mutex // guards the following; held for no time
 	known   *record    // the newest known; nil if none was read yet
 	at      version
+	read    time.Time     // when it was last read
+	retired bool          // another entry takes this one's place
 	turns   int           // counts the changes of known
 	nonce   string        // the newest DPoP nonce of the server
 	changed chan struct{} // closed and replaced with every change of known
@@ -44,18 +46,18 @@ func newEntry(m *Manager, key Key) *entry {
 	return &entry{manager: m, key: key, name: recordName(key), spread: rand.Float64(), changed: make(chan struct{})}
 }
 
-// idle reports whether nothing would be lost if the entry were forgotten.
-func (e *entry) idle() bool {
+// retire reports whether nothing is lost if the entry is kept no longer. Then it
+// is not used for anything new.
+func (e *entry) retire() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.job == nil && e.shown == nil && e.watched == 0 && e.unsaved == nil
-}
-
-// forget tells those who wait for a change of an entry that is no longer kept.
-func (e *entry) forget() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	inUse := e.job != nil || e.shown != nil || e.watched > 0 || e.unsaved != nil
+	if inUse || e.awaited && e.looks < maxLooks {
+		return false
+	}
+	e.retired, e.known = true, nil
 	e.signalLocked()
+	return true
 }
 
 func (e *entry) signalLocked() {
@@ -75,10 +77,13 @@ func (e *entry) nextChange() <-chan struct{} {
 }
 
 // watch has the session looked at for changes by other processes until stop is
-// called.
+// called. It returns nil if the entry is retired.
 func (e *entry) watch() (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.retired {
+		return nil
+	}
 	e.watched++
 	e.planLocked()
 	return func() {
@@ -88,16 +93,31 @@ func (e *entry) watch() (stop func()) {
 	}
 }
 
-// current returns what is known of the session, reading it if nothing is.
+// current returns what is known of the session. It is read if nothing is, or if
+// another process may have changed it some time ago; who does so while others have
+// what they need does not wait long for the store.
 func (e *entry) current(ctx context.Context) (*record, error) {
+	now := time.Now()
 	e.mu.Lock()
 	known := e.known
-	e.mu.Unlock()
 	if known != nil {
-		return known, nil
+		if now.Sub(e.read) < lookCeiling {
+			e.mu.Unlock()
+			return known, nil
+		}
+		e.read = now // one looks for all
 	}
-	r, _, err := e.load(ctx)
-	return r, err
+	e.mu.Unlock()
+	if known == nil {
+		r, _, err := e.load(ctx)
+		return r, err
+	}
+	looking, stop := context.WithTimeout(ctx, lookPause)
+	defer stop()
+	if r, _, err := e.load(looking); err == nil {
+		return r, nil
+	}
+	return known, ctx.Err()
 }
 
 // load reads the session anew.
@@ -111,6 +131,7 @@ func (e *entry) load(ctx context.Context) (*record, version, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.read = time.Now()
 	if e.turns == turns { // else somebody has read or saved meanwhile
 		e.adoptLocked(r, at)
 	}

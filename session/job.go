@@ -57,6 +57,11 @@ func (e *entry) meet(ctx context.Context, n need) error {
 func (e *entry) meetBy(ctx context.Context, n need) (*job, error) {
 	for {
 		e.mu.Lock()
+		if e.retired {
+			e.mu.Unlock()
+			e = e.manager.entry(e.key)
+			continue
+		}
 		j := e.job
 		mine := j == nil
 		if mine {

@@ -15,6 +15,9 @@ const (
 	// another process may change while somebody here waits for that.
 	lookBase    = 2 * time.Second
 	lookCeiling = 30 * time.Second
+	// maxLooks is how often that is done in about a quarter of an hour, which is
+	// longer than a login lasts.
+	maxLooks = 40
 	// lookPause is the least time between two rounds.
 	lookPause = time.Second
 	// maxRenewals bounds the renewals ahead of time that run at once for one

@@ -55,8 +55,8 @@ func (l *Login) Wait(ctx context.Context) error {
 	if l.name == "" {
 		return nil
 	}
-	e := l.entry
-	defer e.watch()()
+	e, stop := l.entry.manager.watch(l.entry.key)
+	defer stop()
 	late := time.NewTimer(time.Until(l.Expires))
 	defer late.Stop()
 	var ended <-chan struct{}

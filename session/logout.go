@@ -17,7 +17,8 @@ const loggedOut = "the user has logged out"
 
 // Logout ends a session: its tokens and secrets are removed from the store, and
 // then revoked, where the authorization server offers that. The user is not asked
-// to log in again until somebody calls Login. The error tells that revocation
+// to log in again until somebody calls Login. Other processes that share the store
+// learn of it within half a minute. The error tells that revocation
 // failed; nothing is left here all the same, unless it is a [*StoreError].
 func (m *Manager) Logout(ctx context.Context, key Key) error {
 	e := m.entry(key)

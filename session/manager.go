@@ -20,6 +20,8 @@ const (
 	// requestTime bounds the request for a token, and the saving of its answer.
 	// Neither ends with the caller, nor with Close.
 	requestTime = 30 * time.Second
+	// maxRetired bounds the sessions that are removed from memory for a new one.
+	maxRetired = 8
 	// maxFlows bounds the flows that are kept.
 	maxFlows = 256
 	// DefaultMaxCached is the bound of sessions in memory when MaxCached is zero.
@@ -42,8 +44,9 @@ type Options struct {
 	RedirectURL string
 	// Logger tells of logins, renewals and their failures. Default: nothing.
 	Logger *slog.Logger
-	// MaxCached bounds the sessions that are kept in memory. Those beyond it
-	// are read from the store again when they are used. Default: 10,000.
+	// MaxCached bounds the sessions that are kept in memory, those in use not
+	// counted. Those beyond it are read from the store again when they are used,
+	// and are not renewed ahead of time. Default: 10,000.
 	MaxCached int
 }
 
@@ -137,18 +140,32 @@ func (m *Manager) entry(key Key) *entry {
 		m.recent.MoveToFront(at)
 		return at.Value.(*entry)
 	}
-	e := newEntry(m, key)
-	m.entries[key] = m.recent.PushFront(e)
-	for at := m.recent.Back(); m.recent.Len() > m.opts.MaxCached && at != nil; {
-		before := at.Prev()
-		if old := at.Value.(*entry); old != e && old.idle() {
+	for range maxRetired {
+		if m.recent.Len() < m.opts.MaxCached {
+			break
+		}
+		at := m.recent.Back()
+		if old := at.Value.(*entry); old.retire() {
 			m.recent.Remove(at)
 			delete(m.entries, old.key)
-			old.forget()
+		} else {
+			m.recent.MoveToFront(at) // it is in use
 		}
-		at = before
 	}
+	e := newEntry(m, key)
+	m.entries[key] = m.recent.PushFront(e)
 	return e
+}
+
+// watch returns the entry of a key, which is kept in memory, and looked at for
+// changes by other processes, until stop is called.
+func (m *Manager) watch(key Key) (e *entry, stop func()) {
+	for {
+		e := m.entry(key)
+		if stop := e.watch(); stop != nil {
+			return e, stop
+		}
+	}
 }
 
 // cached returns the entries in memory.

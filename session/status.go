@@ -102,8 +102,8 @@ func (m *Manager) status(key Key, r *record) Status {
 // be read, the status has the error in Reason.
 func (m *Manager) Watch(ctx context.Context, key Key) iter.Seq[Status] {
 	return func(yield func(Status) bool) {
-		e := m.entry(key)
-		defer e.watch()()
+		e, stop := m.watch(key)
+		defer stop()
 		for {
 			e.mu.Lock()
 			changed := e.changed
