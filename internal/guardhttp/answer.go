@@ -28,6 +28,14 @@ func read(resp *http.Response) (*Answer, error) {
 	if redirects(a.Status) {
 		return a, nil
 	}
+	problem := notJSON(resp.Header)
+	switch {
+	case problem == "":
+	case a.Status/100 != 2:
+		return a, nil
+	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+		return nil, &unreadable{problem} // it may not end
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case len(body) > maxBody:
@@ -36,12 +44,10 @@ func read(resp *http.Response) (*Answer, error) {
 		return nil, err
 	case len(body) == 0:
 		return a, nil
-	}
-	if problem := notJSON(resp.Header); problem == "" {
-		a.Body = body
-	} else if a.Status/100 == 2 {
+	case problem != "":
 		return nil, &unreadable{problem}
 	}
+	a.Body = body
 	return a, nil
 }
 

@@ -180,6 +180,24 @@ func TestEndlessAnswer(t *testing.T) {
 	wantFailure(t, err, "1 MiB")
 }
 
+// What is of no use by its header is not waited for.
+func TestUselessBodies(t *testing.T) {
+	for kind, status := range map[string]int{"text/event-stream": 200, "text/html": 404} {
+		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(status)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		a, err := local(t, Options{}).Get(t.Context(), at, nil)
+		if status == 200 {
+			wantFailure(t, err, "text/event-stream")
+		} else if err != nil || a.Status != status {
+			t.Errorf("%s: %+v, %v", kind, a, err)
+		}
+	}
+}
+
 // A server that is not one, with a secret in what it sends.
 func TestBrokenAnswersAreNotShown(t *testing.T) {
 	for _, raw := range []string{
