@@ -14,7 +14,6 @@ type CorruptError struct {
 	Problem string
 	// Err is the cause, such as the driver's error; it may be nil.
 	Err error
-
 }
 
 func (e *CorruptError) Error() string {

@@ -356,7 +356,7 @@ func TestDamagedSessionNeedsALogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = w.manager(nil)
-	if required := w.mustNeedLogin(m, alice); required.URL == "" || !strings.Contains(required.Reason, "damaged") {
+	if required := w.mustNeedLogin(m, alice); required.URL == "" || !strings.Contains(required.Reason, "cannot be read") {
 		t.Errorf("%+v", required)
 	}
 	w.mustLogIn(m, alice)
