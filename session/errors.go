@@ -39,6 +39,9 @@ type StoreError struct {
 }
 
 func (e *StoreError) Error() string {
+	if e.Key == (Key{}) {
+		return fmt.Sprintf("session: cannot %s a record: %v", e.Op, e.Err)
+	}
 	return fmt.Sprintf("session: %v: cannot %s the session: %v", e.Key, e.Op, e.Err)
 }
 

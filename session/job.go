@@ -148,14 +148,22 @@ func (e *entry) attempt(ctx context.Context, j *job, really bool, flow *auth.Flo
 	return t.do(ctx)
 }
 
-// awaitLease waits while another manager sends the refresh token.
+// awaitLease waits while another manager sends the refresh token. Whether it still
+// does cannot be told by the clock alone, which may be another machine's.
 func (e *entry) awaitLease(ctx context.Context, r *record, at version) (*record, version, error) {
 	tick := time.NewTicker(leasePoll)
 	defer tick.Stop()
+	var seen version
+	var since time.Time
 	for {
 		j := r.Journal
 		if j == nil || j.Lost || j.Holder == e.manager.holder || time.Since(j.Started) > leaseTime {
 			return r, at, nil
+		}
+		if at != seen {
+			seen, since = at, time.Now()
+		} else if time.Since(since) > leaseTime {
+			return r, at, nil // it began in the future
 		}
 		select {
 		case <-tick.C:

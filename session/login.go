@@ -272,7 +272,10 @@ func (m *Manager) drop(ctx context.Context, name string) {
 
 // loginRequired tells of the login that waits for the user.
 func (t *task) loginRequired(reason string) error {
-	err := &auth.LoginRequiredError{Server: t.key.Server, User: t.key.User, Scopes: t.need.stepUp, Reason: reason}
+	err := &auth.LoginRequiredError{Server: t.key.Server, User: t.key.User, Reason: reason}
+	if t.record.live(t.config.URL) != nil {
+		err.Scopes = t.need.stepUp
+	}
 	t.job.login, t.job.logins = t.record.Login, t.record.Logins
 	if l := t.record.Login; l != nil {
 		err.URL, err.UserCode, err.Expires = l.URL, l.UserCode, l.Expires

@@ -105,7 +105,7 @@ func NewManager(store *Store, o *Options) (*Manager, error) {
 
 // Close ends the logins that are shown to users and returns when all goroutines
 // have ended. A request for a token that is under way is brought to its end, and
-// its answer saved, for at most 30 seconds. Later calls do nothing.
+// its answer saved, for at most a minute. Later calls only wait for that.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true

@@ -86,9 +86,13 @@ func (m *Manager) status(key Key, r *record) Status {
 		return s
 	}
 	if g := r.live(config.URL); g != nil {
-		s.Phase = LoggedIn
 		s.Issuer, s.Scopes, s.Expires = g.Authority.Issuer, g.Scopes, g.Token.Expires
 		s.Renewable = g.Token.Refresh != "" || !config.Grant.Interactive()
+		if s.Renewable || s.Expires.IsZero() || time.Now().Before(s.Expires) {
+			s.Phase = LoggedIn
+		} else if s.Reason == "" {
+			s.Reason = "the token has ended, and there is nothing to renew it with"
+		}
 	}
 	if len(r.Header) > 0 && r.URL == config.URL {
 		s.Phase, s.Headers = LoggedIn, sortedNames(r.Header)
@@ -96,14 +100,27 @@ func (m *Manager) status(key Key, r *record) Status {
 	return s
 }
 
+// nextByClock returns when the status changes although nobody does anything; zero
+// for never.
+func (s *Status) nextByClock() time.Time {
+	next := s.LoginExpires
+	if s.Phase == LoggedIn && !s.Renewable && !s.Expires.IsZero() && (next.IsZero() || s.Expires.Before(next)) {
+		next = s.Expires
+	}
+	return next
+}
+
 // Watch yields the present status and then each later one, until ctx ends or the
 // manager is closed. What other processes change is seen within some seconds. A
 // consumer that is slower than the changes sees the newest. If the store cannot
-// be read, the status has the error in Reason.
+// be read, the status has the error in Reason, once until it can.
 func (m *Manager) Watch(ctx context.Context, key Key) iter.Seq[Status] {
 	return func(yield func(Status) bool) {
 		e, stop := m.watch(key)
 		defer stop()
+		timer := time.NewTimer(lookCeiling)
+		defer timer.Stop()
+		failed := false
 		for {
 			e.mu.Lock()
 			changed := e.changed
@@ -121,11 +138,19 @@ func (m *Manager) Watch(ctx context.Context, key Key) iter.Seq[Status] {
 			if again && err == nil {
 				continue
 			}
-			if !yield(status) {
+			if told := err != nil && failed; !told && !yield(status) {
 				return
+			}
+			failed = err != nil
+			timer.Stop()
+			if next := status.nextByClock(); failed {
+				timer.Reset(lookBase)
+			} else if !next.IsZero() {
+				timer.Reset(time.Until(next))
 			}
 			select {
 			case <-changed:
+			case <-timer.C:
 			case <-ctx.Done():
 				return
 			case <-m.closing.Done():

@@ -1,0 +1,133 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// A deafDisk cannot be read when it is told so.
+type deafDisk struct {
+	brokenDisk
+	deaf atomic.Bool
+}
+
+func (d *deafDisk) Load(ctx context.Context, name string) (driver.Record, error) {
+	if d.deaf.Load() {
+		return driver.Record{}, errDisk
+	}
+	return d.brokenDisk.Load(ctx, name)
+}
+
+// watching runs f in a bubble, with what Watch yields of alice's session, which
+// is r at first. A deaf disk is so from then on.
+func watching(t *testing.T, deaf bool, r func(*record), f func(disk *deafDisk, next func() (Status, bool))) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := &deafDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
+		s, err := NewStore(t.Context(), disk, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
+		m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if _, err := newEntry(m, alice).change(t.Context(), func(old *record) *record {
+			return old.with(func(n *record) { n.URL = config.URL; r(n) })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Status(t.Context(), alice); err != nil {
+			t.Fatal(err)
+		}
+		disk.deaf.Store(deaf)
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		next, end := iter.Pull(m.Watch(ctx, alice))
+		defer end()
+		f(disk, next)
+	})
+}
+
+// A login that nobody has answered in time is over without anybody's doing.
+func TestWatchSeesALoginExpire(t *testing.T) {
+	pending := func(r *record) { r.Login = &login{Name: "x", URL: "https://a/", Expires: time.Now().Add(time.Minute)} }
+	watching(t, false, pending, func(_ *deafDisk, next func() (Status, bool)) {
+		if s, _ := next(); s.Phase != LoginPending {
+			t.Fatalf("%+v", s)
+		}
+		if s, ok := next(); !ok || s.Phase != LoggedOut {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestWatchSeesATokenEnd(t *testing.T) {
+	short := func(r *record) {
+		r.Grant = &auth.Grant{Token: auth.Token{Access: "a", Type: "Bearer", Obtained: time.Now(), Expires: time.Now().Add(time.Minute)}}
+	}
+	watching(t, false, short, func(_ *deafDisk, next func() (Status, bool)) {
+		if s, _ := next(); s.Phase != LoggedIn {
+			t.Fatalf("%+v", s)
+		}
+		if s, ok := next(); !ok || s.Phase != LoggedOut || s.Reason == "" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A store that could not be read for a while leaves no wrong status behind.
+func TestWatchGetsOverAnError(t *testing.T) {
+	out := func(r *record) { r.Silent = loggedOut }
+	watching(t, true, out, func(disk *deafDisk, next func() (Status, bool)) {
+		if s, _ := next(); s.Reason == "" || s.Reason == loggedOut {
+			t.Fatalf("%+v", s)
+		}
+		time.AfterFunc(time.Minute, func() { disk.deaf.Store(false) })
+		if s, ok := next(); !ok || s.Reason != loggedOut {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The journal of a machine whose clock is ahead keeps the others away for the
+// time of a request, not until their clocks are there.
+func TestJournalOfTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := NewStore(t.Context(), noLocks{driver.NewMemory()}, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := newEntry(&Manager{store: s}, alice)
+		if _, err := e.change(t.Context(), func(r *record) *record {
+			return r.with(func(r *record) {
+				r.Journal = &journal{Started: time.Now().Add(24 * time.Hour), Holder: "another", Refresh: "x"}
+			})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), workTime)
+		defer stop()
+		r, at, err := e.load(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, _, err = e.awaitLease(ctx, r, at); err != nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if time.Since(began) < leaseTime {
+			t.Error("it is not believed at all")
+		}
+	})
+}
