@@ -37,6 +37,7 @@ type entry struct {
 	retryAt time.Time     // no renewal before
 	fails   int           // attempts that failed in a row
 	lastErr error         // of the last of them
+	queued  bool          // the keeper is about to look at it
 	due     time.Time     // when the keeper looks at it; zero for never
 	looked  time.Time     // when it last has
 	looks   int           // how often it has since the last change
@@ -51,7 +52,7 @@ func newEntry(m *Manager, key Key) *entry {
 func (e *entry) retire() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	inUse := e.job != nil || e.shown != nil || e.watched > 0 || e.unsaved != nil
+	inUse := e.job != nil || e.queued || e.shown != nil || e.watched > 0 || e.unsaved != nil
 	if inUse || e.awaited && e.looks < maxLooks {
 		return false
 	}

@@ -29,9 +29,15 @@ const (
 type keeper struct {
 	wake chan struct{} // capacity 1: something has to be looked at earlier than planned
 
-	mu   sync.Mutex     // guards the following
-	next time.Time      // when it wakes by itself; zero for never
-	busy map[string]int // renewals under way, by server
+	mu    sync.Mutex // guards the following
+	next  time.Time  // when it wakes by itself; zero for never
+	lines map[string]*line
+}
+
+// A line is what is due for one server.
+type line struct {
+	due     []*entry
+	workers int // who serve it
 }
 
 // planLocked sets when the keeper has to look at the session.
@@ -86,24 +92,39 @@ func (k *keeper) plan(due time.Time) {
 	}
 }
 
-// begin takes one of the turns of a server, unless all are taken.
-func (k *keeper) begin(server string) bool {
+// queue puts a session into the line of its server. It reports whether another
+// worker should serve that.
+func (k *keeper) queue(e *entry) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.busy[server] >= maxRenewals {
+	l := k.lines[e.key.Server]
+	if l == nil {
+		l = &line{}
+		k.lines[e.key.Server] = l
+	}
+	l.due = append(l.due, e)
+	if l.workers == maxRenewals {
 		return false
 	}
-	k.busy[server]++
+	l.workers++
 	return true
 }
 
-// end gives a turn back.
-func (k *keeper) end(server string) {
+// first takes the first session of a line, or nil if the worker who asks has to
+// end.
+func (k *keeper) first(server string) *entry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.busy[server]--; k.busy[server] == 0 {
-		delete(k.busy, server)
+	l := k.lines[server]
+	if len(l.due) > 0 {
+		e := l.due[0]
+		l.due = l.due[1:]
+		return e
 	}
+	if l.workers--; l.workers == 0 {
+		delete(k.lines, server)
+	}
+	return nil
 }
 
 // keep renews tokens ahead of their end, and looks for what other processes have
@@ -130,7 +151,7 @@ func (m *Manager) keep() {
 	}
 }
 
-// lookAround does what is due.
+// lookAround finds what is due.
 func (m *Manager) lookAround() {
 	m.keeper.mu.Lock()
 	m.keeper.next = time.Time{}
@@ -139,18 +160,15 @@ func (m *Manager) lookAround() {
 	for _, e := range m.cached() {
 		e.mu.Lock()
 		due := e.due
-		mine := !due.IsZero() && !due.After(now) && e.job == nil && m.keeper.begin(e.key.Server)
+		mine := !due.IsZero() && !due.After(now) && e.job == nil && !e.queued
 		if mine {
-			e.due, e.looked = time.Time{}, now
+			e.due, e.looked, e.queued = time.Time{}, now, true
 			e.looks++
 		}
 		e.mu.Unlock()
 		switch {
 		case mine:
-			if !m.goes(func() {
-				defer m.keeper.end(e.key.Server)
-				e.look()
-			}) {
+			if m.keeper.queue(e) && !m.goes(func() { m.serve(e.key.Server) }) {
 				return
 			}
 		case !due.IsZero():
@@ -159,6 +177,13 @@ func (m *Manager) lookAround() {
 			}
 			m.keeper.plan(due)
 		}
+	}
+}
+
+// serve does what is due for a server.
+func (m *Manager) serve(server string) {
+	for e := m.keeper.first(server); e != nil; e = m.keeper.first(server) {
+		e.look()
 	}
 }
 
@@ -174,5 +199,6 @@ func (e *entry) look() {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.queued = false
 	e.planLocked()
 }

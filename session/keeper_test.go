@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -138,4 +139,44 @@ func TestKeeperServesOthersMeanwhile(t *testing.T) {
 		}
 	}
 	t.Error("one server has kept another from being served")
+}
+
+// However many are due, they are served one after the other without a rest.
+func TestKeeperServesMany(t *testing.T) {
+	const many = 50 * maxRenewals
+	synctest.Test(t, func(t *testing.T) {
+		s := Memory()
+		config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
+		m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var told atomic.Int32
+		for i := range many {
+			go func() {
+				for status := range m.Watch(ctx, Key{User: strconv.Itoa(i), Server: "s"}) {
+					if status.Phase == LoggedIn {
+						told.Add(1)
+					}
+				}
+			}()
+		}
+		synctest.Wait()
+		for i := range many {
+			e := newEntry(&Manager{store: s}, Key{User: strconv.Itoa(i), Server: "s"})
+			if _, err := e.change(ctx, func(r *record) *record {
+				return r.with(func(r *record) { r.URL, r.Header = config.URL, map[string]auth.Secret{"A": "b"} })
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * lookBase)
+		synctest.Wait()
+		if n := told.Load(); n != many {
+			t.Errorf("%d of %d were told in time", n, many)
+		}
+	})
 }

@@ -53,8 +53,9 @@ type Options struct {
 // A Manager keeps the sessions of users at servers. Its methods are safe for
 // concurrent use, and several managers in several processes can share a store.
 //
-// A Manager owns one goroutine, which renews tokens ahead of their end, one for
-// each renewal under way, and one for each login that is shown to a user. Close
+// A Manager owns one goroutine that knows when tokens have to be renewed, up to
+// eight for each server that do so, one for each renewal or beginning of a login
+// under way, and one for each login that is completed or shown to a user. Close
 // ends them all.
 type Manager struct {
 	store  *Store
@@ -98,7 +99,7 @@ func NewManager(store *Store, o *Options) (*Manager, error) {
 		recent:  list.New(),
 		flows:   map[*auth.Config]*auth.Flow{},
 	}
-	m.keeper.wake, m.keeper.busy = make(chan struct{}, 1), map[string]int{}
+	m.keeper.wake, m.keeper.lines = make(chan struct{}, 1), map[string]*line{}
 	m.wg.Go(m.keep)
 	return m, nil
 }
