@@ -82,6 +82,7 @@ func isMetadata(a netip.Addr) bool {
 		"168.63.129.16/32",   // Azure
 		"fd00:ec2::/32",      // Amazon
 		"fd20:ce::254/128",   // Google
+		"fd00:c1::/32",       // Oracle
 	)
 }
 

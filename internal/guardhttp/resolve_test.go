@@ -173,17 +173,21 @@ func parsePort(t testing.TB, raw string) string {
 // where machines get their credentials.
 func TestTrustedNames(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, 200, `{}`) })
-	port := parsePort(t, at)
+	port, six := parsePort(t, at), hasIPv6()
 	for _, test := range []struct {
 		to string
 		ok bool
-	}{{"127.0.0.1", true}, {"169.254.169.254", false}, {"100.100.100.200", false}, {"168.63.129.16", false}, {"0.0.0.0", false}, {"fd00:ec2::254", false}} {
+	}{{"127.0.0.1", true}, {"169.254.169.254", false}, {"100.100.100.200", false}, {"168.63.129.16", false}, {"0.0.0.0", false}, {"fd00:ec2::254", false}, {"fd00:c1::a9fe:a9fe", false}} {
 		z := &zone{names: map[string][]string{"mcp.example": {test.to}, "other.example": {test.to}}}
 		c := New(Options{Trusted: []string{"MCP.example."}, AllowHTTP: true, Resolver: z.resolver(t)})
 		t.Cleanup(c.Close)
 		_, err := c.Get(t.Context(), "http://mcp.example:"+port, nil)
 		if (err == nil) != test.ok {
 			t.Errorf("trusted, at %s: %v", test.to, err)
+		}
+		var r *Refusal
+		if !test.ok && (six || !strings.Contains(test.to, ":")) && !errors.As(err, &r) {
+			t.Errorf("trusted, at %s: %v, want a *Refusal", test.to, err)
 		}
 		if _, err := c.Get(t.Context(), "http://other.example:"+port, nil); err == nil {
 			t.Errorf("not trusted, at %s: let through", test.to)
