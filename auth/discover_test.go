@@ -325,6 +325,8 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, a, err)
 		}
 	}
+	server.put(pathPRM, nil)
+	server.put(rootPRM, nil)
 	_, err = f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
 	wantAs[*DiscoveryError](t, err)
 	host := parsed(t, server.url).Host
