@@ -50,6 +50,9 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 		Verifier:    random(),
 	}
 	challenge := sha256.Sum256([]byte(p.Verifier.Reveal()))
+	for name, values := range f.config.LoginParams {
+		query[name] = slices.Clone(values)
+	}
 	query.Set("response_type", "code")
 	query.Set("client_id", c.ID)
 	query.Set("redirect_uri", redirectURI)
@@ -59,7 +62,7 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	if len(scopes) > 0 {
 		query.Set("scope", strings.Join(scopes, " "))
 	}
-	if slices.Contains(scopes, "offline_access") && (f.config.AskConsent || c.Source != Preregistered) {
+	if slices.Contains(scopes, offlineAccess) && (f.config.AskConsent || c.Source != Preregistered) && f.config.LoginParams["prompt"] == nil {
 		query.Set("prompt", "consent") // OpenID Connect Core, section 11
 	}
 	if a.Resource != "" && !f.config.NoResource {

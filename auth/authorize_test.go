@@ -136,6 +136,35 @@ func TestEndpointHasItsOwnQuery(t *testing.T) {
 	}
 }
 
+// TestLoginParams: what a provider wants besides, and nothing that is ours to say.
+func TestLoginParams(t *testing.T) {
+	params := url.Values{"access_type": {"offline"}, "audience": {"https://a.example/?x&y"}, "prompt": {"select_account"}}
+	f := flow(t, Config{LoginParams: params})
+	params.Set("access_type", "online")
+	a := &Authority{Issuer: "https://as.example.com", AuthorizationEndpoint: "https://as.example.com/authorize?access_type=x&t=1"}
+	p, err := f.Begin(a, &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}, redirectURI, []string{"offline_access"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := parsed(t, p.URL).Query()
+	for name, want := range map[string]string{"access_type": "offline", "audience": "https://a.example/?x&y", "prompt": "select_account", "t": "1", "client_id": "client"} {
+		if got := q[name]; !reflect.DeepEqual(got, []string{want}) {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{
+		"", "response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method",
+		"scope", "resource", "dpop_jkt", "response_mode", "request", "request_uri",
+	} {
+		_, err := New(&Config{URL: "https://mcp.example", LoginParams: url.Values{name: {"x"}}})
+		if e := wantAs[*ConfigError](t, err); e.Field != "LoginParams" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err = New(&Config{URL: "https://mcp.example", Grant: DeviceCode, LoginParams: url.Values{"a": {"x"}}})
+	wantAs[*ConfigError](t, err)
+}
+
 // TestHostileAuthorizationEndpoints shows no user an address that could do more
 // than open a page over TLS.
 func TestHostileAuthorizationEndpoints(t *testing.T) {

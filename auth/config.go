@@ -107,6 +107,12 @@ type Config struct {
 	// Client is set, since it was perhaps an administrator who has given his
 	// consent to that, and users cannot.
 	AskConsent bool
+	// LoginParams are added to the address where users log in, with grant type
+	// AuthorizationCode, for what authorization servers want besides what is
+	// specified: access_type=offline has Google issue refresh tokens, and
+	// audience tells some what the token is for. Parameters that are set
+	// otherwise are refused; prompt replaces what AskConsent would say.
+	LoginParams url.Values
 	// NoFallback rules out the login of revision 2025-03-26, for servers without
 	// protected resource metadata.
 	NoFallback bool

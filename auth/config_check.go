@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -52,6 +53,10 @@ func (c *Config) clone() *Config {
 	}
 	own.Scopes = slices.Clone(c.Scopes)
 	own.MaxScopes = slices.Clone(c.MaxScopes)
+	own.LoginParams = maps.Clone(c.LoginParams)
+	for name, values := range own.LoginParams {
+		own.LoginParams[name] = slices.Clone(values)
+	}
 	own.Network.Allow = slices.Clone(c.Network.Allow)
 	if c.Network.TLS != nil {
 		own.Network.TLS = c.Network.TLS.Clone()
@@ -123,6 +128,7 @@ func (k *configCheck) all() {
 		k.issuer("Issuer", c.Issuer)
 	}
 	k.scopes()
+	k.loginParams()
 	k.signingKey("SigningKey", c.SigningKey)
 	if c.Client != nil {
 		k.client("Client", c.Client, c.SigningKey)
@@ -169,6 +175,23 @@ func (k *configCheck) scopes() {
 	}
 	if extra := beyond(k.config.Scopes, k.config.MaxScopes); len(extra) > 0 {
 		k.fail("Scopes", "has %q, which MaxScopes has not", extra)
+	}
+}
+
+// loginParams checks that parameters of logins are none that say who logs in where,
+// and how the answer comes back.
+func (k *configCheck) loginParams() {
+	for _, name := range slices.Sorted(maps.Keys(k.config.LoginParams)) {
+		switch name {
+		case "":
+			k.fail("LoginParams", "has a parameter without a name")
+		case "response_type", "response_mode", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method",
+			"scope", "resource", "dpop_jkt", "request", "request_uri":
+			k.fail("LoginParams", "has %q, which is set otherwise", name)
+		}
+	}
+	if len(k.config.LoginParams) > 0 && k.config.Grant != AuthorizationCode {
+		k.fail("LoginParams", "is set, but Grant is not AuthorizationCode")
 	}
 }
 
