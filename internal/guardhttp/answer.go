@@ -1,6 +1,7 @@
 package guardhttp
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"mime"
@@ -9,8 +10,8 @@ import (
 )
 
 // An Answer is a response that was read whole. Its body is JSON by its content
-// type, or nil if it is empty, or if it is another with a status that is not of
-// success.
+// type, or begins like an object where the type says nothing; or it is nil if it
+// is empty, or if it is another with a status that is not of success.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -28,9 +29,9 @@ func read(resp *http.Response) (*Answer, error) {
 	if redirects(a.Status) {
 		return a, nil
 	}
-	problem := notJSON(resp.Header)
+	problem, vague := notJSON(resp.Header)
 	switch {
-	case problem == "":
+	case problem == "" || vague:
 	case a.Status/100 != 2:
 		return a, nil
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
@@ -44,25 +45,30 @@ func read(resp *http.Response) (*Answer, error) {
 		return nil, err
 	case len(body) == 0:
 		return a, nil
-	case problem != "":
+	case problem == "", vague && bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")):
+		a.Body = body
+	case a.Status/100 == 2:
 		return nil, &unreadable{problem}
 	}
-	a.Body = body
 	return a, nil
 }
 
-func notJSON(h http.Header) (problem string) {
+// notJSON says why an answer is not JSON by its header. That is vague if the type
+// is one that tells nothing: a document without an extension gets such a type from
+// many servers of static files.
+func notJSON(h http.Header) (problem string, vague bool) {
 	if h.Get("Content-Encoding") != "" {
-		return "the answer is compressed in a way that was not asked for"
+		return "the answer is compressed in a way that was not asked for", false
 	}
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	switch {
 	case kind == "" && err != nil:
-		return "the answer has no content type, and must have application/json"
+		return "the answer has no content type, and must have application/json", true
 	case kind == "application/json" || strings.HasSuffix(kind, "+json") && strings.HasPrefix(kind, "application/"):
-		return ""
+		return "", false
 	case len(kind) > 64:
-		return "the answer is not JSON by its content type"
+		return "the answer is not JSON by its content type", false
 	}
-	return fmt.Sprintf("the answer has the content type %q, and must have application/json", kind)
+	problem = fmt.Sprintf("the answer has the content type %q, and must have application/json", kind)
+	return problem, kind == "text/plain" || kind == "application/octet-stream" || kind == "binary/octet-stream"
 }
