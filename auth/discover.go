@@ -41,7 +41,9 @@ type DiscoverOptions struct {
 // than eight the rest is not looked at.
 //
 // Where a server certainly has no protected resource metadata, Config.Issuer is
-// its authorization server, or else the server itself (revision 2025-03-26).
+// its authorization server, or else the server itself (revision 2025-03-26). With
+// Config.Issuer it also counts as having none if it answers with something else,
+// such as a page.
 //
 // Its errors are [*DiscoveryError], [*ResourceMismatchError],
 // [*IssuerMismatchError], [*MetadataError] and [*URLError]. If ctx has ended,
