@@ -174,7 +174,12 @@ func TestConfiguredClient(t *testing.T) {
 		_, err2 := f.Refresh(t.Context(), g)
 		for i, err := range []error{err1, err2, f.Revoke(t.Context(), g)} {
 			var gone *RegistrationError
-			if !errors.As(err, &gone) || gone.Issuer != as.url {
+			var left *IssuerMismatchError
+			if name == "another issuer" && i < 2 {
+				if !errors.As(err, &left) || left.Got != as.url {
+					t.Errorf("%s, step %d: %v", name, i, err)
+				}
+			} else if !errors.As(err, &gone) || gone.Issuer != as.url {
 				t.Errorf("%s, step %d: %v", name, i, err)
 			}
 		}

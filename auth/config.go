@@ -86,9 +86,10 @@ type Config struct {
 	// challenge for others is an [*ScopeError]. Nil means any. offline_access
 	// is not bounded: it gives no rights at the server.
 	MaxScopes []string
-	// Issuer is the authorization server to use. Default: the first that the
-	// server names and that works. Its metadata has to say exactly the same; the
-	// server may write it with or without a slash at its end.
+	// Issuer is the authorization server to use. Default: that of Client, or else
+	// the first that the server names and that works. Its metadata has to say
+	// exactly the same; the server may write it with or without a slash at its
+	// end.
 	Issuer string
 	// ChooseIssuers returns the authorization servers to be tried, in order,
 	// out of those that the server names. It is not used with Issuer.

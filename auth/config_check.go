@@ -37,6 +37,9 @@ func New(c *Config) (*Flow, error) {
 	if check.err != nil {
 		return nil, check.err
 	}
+	if own.Issuer == "" && own.Client != nil {
+		own.Issuer = own.Client.Issuer // it is known nowhere else
+	}
 	return &Flow{config: *own, http: guard}, nil
 }
 

@@ -215,9 +215,7 @@ func (f *Flow) candidates(named []string, before string) ([]string, error) {
 		return nil, f.discoveryError(resourceStage, errors.New("it names no authorization server"))
 	}
 	chosen := named
-	if c := f.config.Client; c != nil && names(named, c.Issuer) {
-		chosen = []string{c.Issuer} // it is known nowhere else
-	} else if f.config.ChooseIssuers != nil {
+	if f.config.ChooseIssuers != nil {
 		chosen = slices.DeleteFunc(slices.Clone(f.config.ChooseIssuers(slices.Clone(named))), func(issuer string) bool {
 			return !slices.Contains(named, issuer)
 		})

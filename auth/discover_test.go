@@ -339,6 +339,23 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	wantAs[*DiscoveryError](t, err)
 }
 
+// A client that was registered by hand is known at its own authorization server
+// only: no other is asked for anything, the server itself included.
+func TestClientsIssuerIsTheOnlyOne(t *testing.T) {
+	server, as, other := newSite(t), newSite(t), newSite(t)
+	as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
+	f := flowOf(t, &Config{URL: server.url + "/mcp", Client: &Client{ID: "c", Issuer: as.url}})
+	if a, err := f.Discover(t.Context(), nil); err != nil || a.Issuer != as.url || a.HasMetadata {
+		t.Errorf("%v, %v", a, err)
+	}
+	server.resource(pathPRM, server.url+"/mcp", other.url)
+	_, err := f.Discover(t.Context(), nil)
+	if e := wantAs[*IssuerMismatchError](t, err); e.Want != as.url || e.Got != other.url {
+		t.Errorf("%v", err)
+	}
+	other.wantAsked(t)
+}
+
 func TestLookUpIssuer(t *testing.T) {
 	idp := newSite(t)
 	idp.put(rootOIC, jsonDoc(authorityDoc(idp.url, members{"code_challenge_methods_supported": nil, "authorization_endpoint": nil})))
