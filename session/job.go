@@ -361,6 +361,8 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 			reason = "the answer to an earlier renewal was lost"
 		}
 		return true, t.end(ctx, reason)
+	case errors.As(err, new(*auth.IssuerMismatchError)):
+		return true, t.end(ctx, "the configuration names another authorization server now")
 	case errors.As(err, &unregistered), unknownClient(&grant.Client, err):
 		t.record = t.record.with(func(r *record) { r.Client = nil })
 		return true, t.end(ctx, "the authorization server no longer knows this program")

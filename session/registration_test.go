@@ -82,3 +82,28 @@ func TestRegistrationOfAProgram(t *testing.T) {
 		}
 	}
 }
+
+// A login at an authorization server that the configuration has left since is over:
+// it could be renewed only there.
+func TestConfiguredIssuerChanges(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	before := w.as.Count(authtest.TokenEndpoint)
+	w.config.Issuer = "https://other.example"
+	m = w.manager(nil)
+	e := m.entry(alice)
+	r, _, err := e.load(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.meet(w.ctx, need{sent: r.Grant.Token.Access, quiet: true}); err != nil {
+		t.Error(err)
+	}
+	if r, _, err = e.load(w.ctx); err != nil || r.Ended == "" {
+		t.Errorf("%v, ended %q", err, r.Ended)
+	}
+	if n := w.as.Count(authtest.TokenEndpoint) - before; n != 0 {
+		t.Errorf("%d requests for tokens", n)
+	}
+}
