@@ -147,7 +147,9 @@ type Network struct {
 	// AllowHTTP allows http, without TLS, for all that may be spoken to. Tokens
 	// then travel readable.
 	AllowHTTP bool
-	// TLS replaces the TLS configuration, for private certificate authorities.
+	// TLS replaces the TLS configuration, for private certificate authorities. A
+	// client certificate in it is shown to every host that asks for one, also to
+	// those that the server names.
 	TLS *tls.Config
 	// Proxy replaces [http.ProxyFromEnvironment]. A proxy resolves names by
 	// itself: behind one, only addresses in URLs can be checked.
