@@ -157,6 +157,11 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 		return err
 	}
 	if len(r.Header) > 0 {
+		if r, _, err = e.load(ctx); err != nil { // another process may have set others
+			return err
+		}
+	}
+	if len(r.Header) > 0 {
 		return h.refusedHeader(req, resp, r)
 	}
 	n := need{sent: sentToken(req), challenges: challenges, operation: operationOf(req), rejected: true}

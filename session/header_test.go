@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -75,4 +76,35 @@ func TestHeaderSetMeanwhile(t *testing.T) {
 		t.Error(err)
 	}
 	w.mustCall(m, bob)
+}
+
+// Secrets that another process has set are used once those before are refused.
+func TestHeaderSetElsewhere(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	one, two := w.manager(nil), w.manager(nil)
+	w.mustLogIn(one, alice)
+	token := w.grantOf(one, alice).Token.Access
+	bob := Key{User: "bob", Server: "s"}
+	if err := one.SetToken(w.ctx, bob, "stale"); err != nil {
+		t.Fatal(err)
+	}
+	var refused *RefusedError
+	if _, err := w.call(w.ctx, two, bob); !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	if err := one.SetToken(w.ctx, bob, token); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(two, bob)
+	if err := one.SetToken(w.ctx, bob, "stale"); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(two, bob)
+	if err := one.SetHeader(w.ctx, bob, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.as.ExpireAll()
+	if required := w.mustNeedLogin(two, bob); required.URL == "" {
+		t.Errorf("%+v", required)
+	}
 }
