@@ -74,7 +74,7 @@ func (e *entry) complete(flow *auth.Flow, p *pending, at version, callback strin
 			return err
 		}
 	}
-	return e.conclude(p.Login, grant, err)
+	return e.conclude(p, grant, err)
 }
 
 // putPending saves a login for whoever completes it.

@@ -144,7 +144,7 @@ func (e *entry) attempt(ctx context.Context, j *job, really bool, flow *auth.Flo
 			return err
 		}
 	}
-	t := &task{entry: e, job: j, need: j.need, flow: flow, config: config, record: r, at: at}
+	t := &task{entry: e, job: j, need: j.need, flow: flow, config: config, record: r.at(config.URL), at: at}
 	return t.do(ctx)
 }
 
@@ -221,7 +221,7 @@ func (e *entry) saveAnswer(ctx context.Context, a *answer) error {
 		if over || a.hash != "" && (r.Journal == nil || r.Journal.Refresh != a.hash) {
 			return nil
 		}
-		return r.with(func(r *record) {
+		return r.at(a.url).with(func(r *record) {
 			r.Grant, r.URL, r.Ended, r.Journal = a.grant, a.url, "", nil
 			r.HadMetadata = r.HadMetadata || a.grant.Authority.HasMetadata
 			if a.login {

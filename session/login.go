@@ -140,13 +140,14 @@ func (t *task) beginLogin(ctx context.Context, reason string) error {
 		}
 		return t.pause(err)
 	}
-	if err := t.announce(ctx, p, prompting != nil || p.Device != nil); err != nil {
+	begun := &pending{Version: recordFormat, User: t.key.User, Server: t.key.Server, URL: t.config.URL, Login: p}
+	if err := t.announce(ctx, begun, prompting != nil || p.Device != nil); err != nil {
 		if prompting != nil {
 			_ = prompting.Close()
 		}
 		return err
 	}
-	t.job.shown = t.showLogin(ctx, p, prompting)
+	t.job.shown = t.showLogin(ctx, begun, prompting)
 	return t.loginRequired(reason)
 }
 
@@ -157,7 +158,7 @@ func (t *task) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error)
 		return nil, nil, err
 	}
 	var before []string
-	if g := t.record.Grant; g != nil && g.Authority.Issuer == a.Issuer {
+	if g := t.record.Grant; g != nil && t.record.URL == t.config.URL && g.Authority.Issuer == a.Issuer {
 		before = append(slices.Clone(g.Requested), g.Scopes...)
 	}
 	if l := t.record.Login; l != nil && len(t.need.stepUp) > 0 {
@@ -224,12 +225,12 @@ func (t *task) beginAt(ctx context.Context, a *auth.Authority, known *auth.Clien
 }
 
 // announce saves a login for whoever completes it, and in the session.
-func (t *task) announce(ctx context.Context, p *auth.Pending, prompt bool) error {
-	err := t.manager.putPending(ctx, &pending{Version: recordFormat, User: t.key.User, Server: t.key.Server, Login: p})
+func (t *task) announce(ctx context.Context, begun *pending, prompt bool) error {
+	err := t.manager.putPending(ctx, begun)
 	if err != nil {
 		return &StoreError{Key: t.key, Op: "save", Err: err}
 	}
-	old := t.record.Login
+	old, p := t.record.Login, begun.Login
 	l := &login{Name: loginName(p), URL: p.URL, Expires: p.Expires, Scopes: p.Scopes, Prompt: prompt}
 	if p.Device != nil {
 		l.UserCode = p.Device.UserCode

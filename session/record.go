@@ -37,8 +37,10 @@ type record struct {
 	Journal *journal    `json:"journal,omitempty"`
 
 	// Client is what the program has registered itself as. It outlives Grant.
-	Client      *auth.Client     `json:"client,omitempty"`
-	Unanswered  bool             `json:"unanswered,omitempty"` // the last login of Client; perhaps it is known no more
+	Client     *auth.Client `json:"client,omitempty"`
+	Unanswered bool         `json:"unanswered,omitempty"` // the last login of Client; perhaps it is known no more
+	// About is the server's address that the following were found out at.
+	About       string           `json:"about,omitempty"`
 	HadMetadata bool             `json:"had_metadata,omitempty"`
 	Challenges  []auth.Challenge `json:"challenges,omitempty"` // the last that asked for a login
 
@@ -75,6 +77,7 @@ type pending struct {
 	Version int           `json:"version"`
 	User    string        `json:"user"`
 	Server  string        `json:"server"`
+	URL     string        `json:"url"` // of the server
 	Login   *auth.Pending `json:"login"`
 }
 
@@ -101,6 +104,20 @@ func (r *record) live(url string) *auth.Grant {
 		return nil
 	}
 	return r.Grant
+}
+
+// at returns the record without what was found out at another address than url. A
+// grant for that stays, in case that the server comes back.
+func (r *record) at(url string) *record {
+	if r.About == url {
+		return r
+	}
+	return r.with(func(r *record) {
+		if r.About != "" {
+			r.HadMetadata, r.Challenges, r.Login, r.StepUps = false, nil, nil, nil
+		}
+		r.About = url
+	})
 }
 
 func (r *record) encode() ([]byte, error) { return secret.Encode(r) }

@@ -53,13 +53,13 @@ func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
 
 // showLogin shows a login to the user, or waits for a device code to be approved,
 // in a goroutine of the manager's. It returns nil for a login that somebody else shows.
-func (t *task) showLogin(ctx context.Context, p *auth.Pending, prompting auth.Prompting) *shown {
-	if prompting == nil && p.Device == nil {
+func (t *task) showLogin(ctx context.Context, p *pending, prompting auth.Prompting) *shown {
+	if prompting == nil && p.Login.Device == nil {
 		return nil
 	}
 	e := t.entry
 	unlock := e.lockPrompt(ctx) // before another process can look whether anybody has it
-	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Expires)
+	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Login.Expires)
 	s := &shown{stop: stop, done: make(chan struct{})}
 	e.mu.Lock()
 	before := e.shown
@@ -97,7 +97,7 @@ func (t *task) showLogin(ctx context.Context, p *auth.Pending, prompting auth.Pr
 
 // show shows a login and completes it. unlock is nil if somebody else still had the
 // right to show logins.
-func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prompting auth.Prompting, unlock func()) error {
+func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, prompting auth.Prompting, unlock func()) error {
 	if unlock == nil {
 		unlock = e.lockPrompt(ctx)
 	}
@@ -107,13 +107,13 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prom
 	callback := ""
 	if prompting != nil {
 		var err error
-		callback, err = prompting.Show(ctx, p)
+		callback, err = prompting.Show(ctx, p.Login)
 		defer func() { _ = prompting.Close() }()
 		if err != nil {
 			return e.unanswered(p, err)
 		}
 	}
-	if p.Device == nil {
+	if p.Login.Device == nil {
 		_, err := e.manager.Complete(ctx, callback, nil)
 		var failed *auth.RequestError
 		if err == nil || errors.As(err, &failed) && failed.NotSent {
@@ -121,7 +121,7 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prom
 		}
 		return e.unanswered(p, err) // unless Complete has seen to that
 	}
-	grant, err := flow.Poll(ctx, p)
+	grant, err := flow.Poll(ctx, p.Login)
 	if err != nil {
 		return e.unanswered(p, err)
 	}
@@ -130,7 +130,7 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *auth.Pending, prom
 
 // unanswered notes that a login was shown in vain. The user is not asked again
 // before somebody asks for it.
-func (e *entry) unanswered(p *auth.Pending, why error) error {
+func (e *entry) unanswered(p *pending, why error) error {
 	if e.manager.closing.Err() != nil {
 		return why // the next process may ask
 	}
@@ -138,15 +138,18 @@ func (e *entry) unanswered(p *auth.Pending, why error) error {
 }
 
 // conclude ends a login, with a grant or with the reason why there is none.
-func (e *entry) conclude(p *auth.Pending, g *auth.Grant, why error) error {
+func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
 	flow, config, err := e.manager.flow(e.key)
 	if err != nil {
 		return err
 	}
-	name := loginName(p)
+	name := loginName(p.Login)
 	err = e.exclusively(ctx, func(ctx context.Context) error {
+		if g != nil && p.URL != config.URL {
+			return &auth.StateError{Server: e.key.Server, Problem: "the server has got another address since it was begun"}
+		}
 		if g != nil {
 			return e.keep(ctx, &answer{grant: g, url: config.URL, login: true, begun: true})
 		}
@@ -159,7 +162,7 @@ func (e *entry) conclude(p *auth.Pending, g *auth.Grant, why error) error {
 				if refused := (*auth.OAuthError)(nil); errors.As(why, &refused) {
 					r.Unanswered = false
 				}
-				if c := r.Client; c != nil && c.ID == p.Client.ID && unknownClient(&p.Client, why) {
+				if c := r.Client; c != nil && c.ID == p.Login.Client.ID && unknownClient(&p.Login.Client, why) {
 					r.Client = nil
 				}
 			})

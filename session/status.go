@@ -78,12 +78,12 @@ func (m *Manager) status(key Key, r *record) Status {
 	if r.Ended != "" {
 		s.Reason = r.Ended
 	}
-	if l := r.Login; l != nil && time.Now().Before(l.Expires) {
-		s.Phase, s.LoginURL, s.UserCode, s.LoginExpires = LoginPending, l.URL, l.UserCode, l.Expires
-	}
 	config, err := m.config(key)
 	if err != nil {
 		return s
+	}
+	if l := r.at(config.URL).Login; l != nil && time.Now().Before(l.Expires) {
+		s.Phase, s.LoginURL, s.UserCode, s.LoginExpires = LoginPending, l.URL, l.UserCode, l.Expires
 	}
 	if g := r.live(config.URL); g != nil {
 		s.Issuer, s.Scopes, s.Expires = g.Authority.Issuer, g.Scopes, g.Token.Expires

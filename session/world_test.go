@@ -38,11 +38,14 @@ func newWorld(t *testing.T, as *authtest.Options, rs *authtest.ResourceOptions) 
 	t.Cleanup(stop)
 	w := &world{t: t, ctx: ctx, as: authtest.NewServer(t, as), store: Memory(), shown: &shownText{}}
 	t.Cleanup(func() { w.shown.check(t, w.as.Secrets()) })
-	w.rs = w.as.Protect(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(out, "in")
-	}), rs)
+	w.rs = w.as.Protect(w.in(), rs)
 	w.config = &auth.Config{Server: "s", URL: w.rs.URL}
 	return w
+}
+
+// in is what the resource answers with.
+func (w *world) in() http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, "in") })
 }
 
 // manager returns a manager of the world's store.
