@@ -180,3 +180,24 @@ func TestKeeperServesMany(t *testing.T) {
 		}
 	})
 }
+
+// That a session has ended is written down before anything is done about it.
+func TestEndThatCannotBeWrittenDown(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.EndAll()
+	disk.skip.Store(1) // the journal
+	disk.fail.Store(1)
+	before := w.as.Count(authtest.RegistrationEndpoint)
+	var failed *StoreError
+	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
+		t.Errorf("%v", err)
+	}
+	status, err := m.Status(w.ctx, alice)
+	if err != nil || status.LoginURL != "" || w.as.Count(authtest.RegistrationEndpoint) != before {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+	w.mustNeedLogin(m, alice)
+}
