@@ -194,6 +194,9 @@ func (e *entry) adoptLocked(r *record, at version) {
 	if e.known != nil && at == e.at {
 		return
 	}
+	if r.Grant != nil && (e.known == nil || e.known.Grant == nil || e.known.Grant.Token.Access != r.Grant.Token.Access) {
+		e.forgiveLocked() // somebody has got a token
+	}
 	e.known, e.at = r, at
 	e.turns++
 	e.looks = 0

@@ -350,7 +350,11 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 	defer stop()
 	renewed, err := t.flow.Refresh(ctx, t.upToDate(ctx, grant))
 	if err == nil {
-		return false, t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
+		err = t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
+		if err == nil {
+			t.manager.opts.Logger.Debug("session: renewed", "user", t.key.User, "server", t.key.Server)
+		}
+		return false, err
 	}
 	var refused *auth.OAuthError
 	var unregistered *auth.RegistrationError
@@ -418,7 +422,6 @@ func (e *entry) keep(ctx context.Context, a *answer) error {
 	for attempt := 0; ; attempt++ {
 		err := e.saveAnswer(ctx, a)
 		if err == nil {
-			e.renewed()
 			return nil
 		}
 		if over := (*auth.StateError)(nil); errors.As(err, &over) {
@@ -439,11 +442,16 @@ func (e *entry) keep(ctx context.Context, a *answer) error {
 	}
 }
 
-// renewed forgets earlier failures.
-func (e *entry) renewed() {
+// forgiveLocked forgets earlier failures.
+func (e *entry) forgiveLocked() {
+	e.fails, e.retryAt, e.lastErr = 0, time.Time{}, nil
+}
+
+// lastFailure returns why the last attempt failed; nil if it did not.
+func (e *entry) lastFailure() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.fails, e.retryAt = 0, time.Time{}
+	return e.lastErr
 }
 
 // resting returns an error while it is too early for another attempt.

@@ -147,6 +147,9 @@ func (t *task) beginLogin(ctx context.Context, reason string) error {
 		}
 		return err
 	}
+	t.mu.Lock()
+	t.forgiveLocked()
+	t.mu.Unlock()
 	t.job.shown = t.showLogin(ctx, begun, prompting)
 	return t.loginRequired(reason)
 }

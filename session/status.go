@@ -61,16 +61,23 @@ type Status struct {
 	// Reason says why the session has ended, or why the user is not asked to
 	// log in.
 	Reason string
+	// Err is why this manager could not renew the token, or begin a login, when
+	// it last tried; nil since it could. It tries again by itself as long as
+	// there is something to renew. Watch does not tell of it.
+	Err error
 }
 
 // Status returns where a session stands, read anew from the store. A key that
 // nobody has used is LoggedOut.
 func (m *Manager) Status(ctx context.Context, key Key) (Status, error) {
-	r, _, err := m.entry(key).load(ctx)
+	e := m.entry(key)
+	r, _, err := e.load(ctx)
 	if err != nil {
 		return Status{Key: key}, err
 	}
-	return m.status(key, r), nil
+	s := m.status(key, r)
+	s.Err = e.lastFailure()
+	return s, nil
 }
 
 func (m *Manager) status(key Key, r *record) Status {

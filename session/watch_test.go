@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
@@ -130,4 +131,26 @@ func TestJournalOfTheFuture(t *testing.T) {
 			t.Error("it is not believed at all")
 		}
 	})
+}
+
+// Somebody who looks after sessions sees which ones cannot be renewed, and why.
+func TestStatusTellsOfFailures(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	w.as.ExpireAll()
+	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 503})
+	var failed *RefreshError
+	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	var refused *auth.OAuthError
+	status, err := m.Status(w.ctx, alice)
+	if err != nil || status.Phase != LoggedIn || !errors.As(status.Err, &refused) || refused.Status != 503 {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+	w.mustCall(w.manager(nil), alice) // another process, which need not wait
+	if status, err := m.Status(w.ctx, alice); err != nil || status.Err != nil {
+		t.Errorf("status %+v, error %v", status, err)
+	}
 }
