@@ -299,7 +299,10 @@ func (t *task) doubt(ctx context.Context, grant *auth.Grant) (over bool, err err
 	case doubts == 0:
 		return false, nil // it had been good, and has come to its end
 	case doubts > maxDoubts && !t.config.Grant.Interactive():
-		return false, t.failed(errors.New("the server refuses new tokens"))
+		if time.Since(grant.Token.Obtained) > renewCeiling {
+			return false, nil
+		}
+		return false, t.failed(errors.New("the server refuses new tokens; it may trust another authorization server, or expect another audience"))
 	case doubts > maxDoubts:
 		return true, t.end(ctx, "the server no longer accepts the tokens of this login")
 	case t.moved(ctx, grant):

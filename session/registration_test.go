@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -106,4 +107,49 @@ func TestConfiguredIssuerChanges(t *testing.T) {
 	if n := w.as.Count(authtest.TokenEndpoint) - before; n != 0 {
 		t.Errorf("%d requests for tokens", n)
 	}
+}
+
+// A server that refuses new tokens is given another one once a minute, in case
+// that it has changed its mind.
+func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
+	var open atomic.Bool
+	refuse := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/mcp" || open.Load() {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	}
+	app := authtest.Client{ID: "app", Secret: "app-secret"}
+	w := newWorld(t, &authtest.Options{Clients: []authtest.Client{app}}, &authtest.ResourceOptions{Tamper: refuse})
+	w.config.Grant = auth.ClientCredentials
+	w.config.Client = &auth.Client{Issuer: w.as.Issuer, ID: app.ID, Secret: auth.Secret(app.Secret)}
+	m := w.manager(nil)
+	var failed *RefreshError
+	for range 10 {
+		_, err := w.call(w.ctx, m, alice)
+		if err != nil && !errors.As(err, &failed) {
+			t.Fatal(err)
+		}
+	}
+	if n := w.as.Granted("client_credentials"); n != maxDoubts+1 || failed == nil {
+		t.Fatalf("%d tokens, error %v", n, failed)
+	}
+	open.Store(true)
+	w.as.ExpireAll()
+	if _, err := m.entry(alice).change(w.ctx, func(r *record) *record {
+		return r.with(func(r *record) {
+			old := *r.Grant
+			old.Token.Obtained = old.Token.Obtained.Add(-2 * renewCeiling)
+			r.Grant = &old
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	e := m.entry(alice)
+	e.mu.Lock()
+	e.forgiveLocked() // as if time had passed
+	e.mu.Unlock()
+	w.mustCall(m, alice)
 }
