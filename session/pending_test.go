@@ -149,3 +149,61 @@ func TestWaitForALoginThatIsCalledOff(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// In a web program only a user who has said no is not asked again: nothing is
+// shown there that he has not clicked on.
+func TestLoginThatFailsInAWebProgram(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault authtest.Fault
+		late  bool
+		deny  bool
+	}{
+		"authorization server fails": {fault: authtest.Fault{Status: 503}},
+		"too late":                   {late: true},
+		"user says no":               {deny: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, nil)
+			m := w.manager(nil)
+			required := w.mustNeedLogin(m, alice)
+			answer := w.as.Approve
+			if c.deny {
+				answer = w.as.Deny
+			}
+			callback, err := answer(w.ctx, required.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.late {
+				w.tooLate(m, callback)
+			}
+			w.as.Fail(authtest.TokenEndpoint, 1, c.fault)
+			if _, err := m.Complete(w.ctx, callback, nil); err == nil {
+				t.Fatal("completed")
+			}
+			if again := w.mustNeedLogin(m, alice); (again.URL == "") != c.deny || again.URL == required.URL {
+				t.Errorf("%+v", again)
+			}
+		})
+	}
+}
+
+// tooLate makes the login that a callback belongs to one that has expired.
+func (w *world) tooLate(m *Manager, callback string) {
+	w.t.Helper()
+	state, err := auth.StateOf(callback)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p, at, err := m.loadPending(w.ctx, pendingName(state))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p.Login.Expires = time.Now().Add(-time.Second)
+	if err := m.store.remove(w.ctx, pendingName(state), at); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := m.putPending(w.ctx, p); err != nil {
+		w.t.Fatal(err)
+	}
+}

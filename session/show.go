@@ -157,8 +157,12 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 			if r.Login == nil || r.Login.Name != name {
 				return nil // another login has taken its place, or the user has logged out
 			}
+			ask := !r.Login.Prompt && !declined(why) // nothing is shown unless the user clicks on it
 			return r.with(func(r *record) {
-				r.Login, r.Silent = nil, silence(why)
+				r.Login, r.Silent = nil, ""
+				if !ask {
+					r.Silent = silence(why)
+				}
 				if refused := (*auth.OAuthError)(nil); errors.As(why, &refused) {
 					r.Unanswered = false
 				}
@@ -182,11 +186,16 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 	return err
 }
 
+// declined reports whether the user has said no.
+func declined(why error) bool {
+	var refused *auth.OAuthError
+	return errors.Is(why, auth.ErrDeclined) || errors.As(why, &refused) && refused.Code == "access_denied"
+}
+
 // silence says why the user is not asked again.
 func silence(why error) string {
-	var refused *auth.OAuthError
 	switch {
-	case errors.Is(why, auth.ErrDeclined), errors.As(why, &refused) && refused.Code == "access_denied":
+	case declined(why):
 		return "the login was declined"
 	case errors.Is(why, context.DeadlineExceeded):
 		return "nobody has answered the login"
