@@ -284,7 +284,10 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 	}
 	lost := t.record.Journal != nil // a request of which nobody saved an answer
 	hash := hashOf(grant.Token.Refresh.Reveal())
-	err = t.put(ctx, func(r *record) {
+	grant = t.upToDate(ctx, grant)
+	soon, stopSoon := context.WithTimeout(ctx, leaseTime-requestTime) // else the others no longer believe it
+	defer stopSoon()
+	err = t.put(soon, func(r *record) {
 		r.Journal = &journal{Started: time.Now(), Holder: t.manager.holder, Refresh: hash}
 	})
 	if err != nil {
@@ -292,7 +295,7 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 	}
 	ctx, stop := t.manager.lasting(t.key)
 	defer stop()
-	renewed, err := t.flow.Refresh(ctx, t.upToDate(ctx, grant))
+	renewed, err := t.flow.Refresh(ctx, grant)
 	if err == nil {
 		err = t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
 		if err == nil {
