@@ -139,7 +139,7 @@ func readToken(a answer, bound bool) (*Token, []string, error) {
 		kind = "DPoP"
 	case bound:
 		return nil, nil, errors.New("token_type is not DPoP: the token is not bound to the key")
-	case strings.EqualFold(kind, "Bearer"):
+	case kind == "" || strings.EqualFold(kind, "Bearer"): // some leave it out, which must cost no refresh token
 		kind = "Bearer"
 	default:
 		return nil, nil, errors.New("token_type is not Bearer")
