@@ -19,6 +19,7 @@
 // itself. [Manager.Login] and [Login.Wait] wait for him.
 //
 // A user who says no, or nothing, is not asked again before somebody calls Login.
+// In a web program, where nothing is shown unasked, only no counts.
 //
 // # In a web program
 //
@@ -52,6 +53,9 @@
 // keeps it: files ([filestore]), or anything that implements driver.Store. Who has
 // the store and not the key can read nothing and make nothing up, but can delete
 // records and bring older ones back.
+//
+// Processes that share a store see what the others change within half a minute,
+// or as soon as a server refuses what they send.
 //
 // [filestore]: https://pkg.go.dev/github.com/mcpbelt/mcpbelt/session/filestore
 package session

@@ -106,7 +106,8 @@ func NewManager(store *Store, o *Options) (*Manager, error) {
 
 // Close ends the logins that are shown to users and returns when all goroutines
 // have ended. A request for a token that is under way is brought to its end, and
-// its answer saved, for at most a minute. Later calls only wait for that.
+// its answer saved if the store takes it, for at most a minute. Later calls only
+// wait for that.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true
