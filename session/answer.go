@@ -89,6 +89,7 @@ func (e *entry) keep(ctx context.Context, a *answer) error {
 		timer.Stop()
 		e.mu.Lock()
 		e.unsaved = a
+		e.planLocked()
 		e.mu.Unlock()
 		return err
 	}

@@ -3,8 +3,10 @@ package session
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
@@ -35,4 +37,32 @@ func TestJournalIsWrittenSoon(t *testing.T) {
 	if disk.patience == 0 || disk.patience+requestTime > leaseTime {
 		t.Errorf("the journal may take %v, the request %v, and is believed for %v", disk.patience, requestTime, leaseTime)
 	}
+}
+
+// An answer that could not be saved is saved as soon as that is possible, though
+// nobody asks for it.
+func TestAnswerIsSavedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Memory()
+		config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
+		m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		e := m.entry(alice)
+		ctx, stop := context.WithCancel(t.Context())
+		stop() // as if it had taken too long
+		grant := &auth.Grant{Token: auth.Token{Access: "a", Type: "Bearer"}}
+		if err := e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}); err == nil {
+			t.Fatal("it is saved already")
+		}
+		time.Sleep(time.Minute)
+		if r, _, err := m.load(t.Context(), alice, e.name); err != nil || r.Grant == nil {
+			t.Errorf("the answer is still not saved: %v", err)
+		}
+		if e.takeUnsaved() != nil {
+			t.Error("it is still kept")
+		}
+	})
 }

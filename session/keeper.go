@@ -51,7 +51,7 @@ func (e *entry) planLocked() {
 		}
 	}
 	wait := min(lookCeiling, lookBase+time.Duration(e.looks)*time.Second)
-	if e.watched > 0 || e.awaited {
+	if e.watched > 0 || e.awaited || e.unsaved != nil {
 		if look := now.Add(wait); due.IsZero() || look.Before(due) {
 			due = look
 		}
@@ -187,14 +187,23 @@ func (m *Manager) serve(server string) {
 	}
 }
 
-// look reads the session anew, and renews its token if it is time for that.
+// look reads the session anew, and renews its token if it is time for that. What
+// could not be saved yet is saved.
 func (e *entry) look() {
 	ctx, stop := context.WithTimeout(e.manager.closing, workTime)
 	defer stop()
-	r, _, err := e.load(ctx)
-	if err == nil && r.Grant != nil && r.Ended == "" {
-		if due := e.renewalTime(&r.Grant.Token); !due.IsZero() && !due.After(time.Now()) {
-			_ = e.meet(ctx, need{sent: r.Grant.Token.Access, quiet: true}) // it has told the log
+	e.mu.Lock()
+	due := e.unsaved != nil
+	e.mu.Unlock()
+	if r, _, err := e.load(ctx); err == nil {
+		n := need{quiet: true}
+		if r.Grant != nil && r.Ended == "" {
+			n.sent = r.Grant.Token.Access
+			at := e.renewalTime(&r.Grant.Token)
+			due = due || !at.IsZero() && !at.After(time.Now())
+		}
+		if due {
+			_ = e.meet(ctx, n) // it has told the log
 		}
 	}
 	e.mu.Lock()
