@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -186,6 +187,7 @@ type task struct {
 	config *auth.Config
 	record *record
 	at     version
+	reason string // why a login is needed although the present one has not ended
 }
 
 // put saves what f makes of the record.
@@ -219,7 +221,7 @@ func (t *task) do(ctx context.Context) error {
 		}
 	}
 	if grant != nil && grant.Token.Refresh != "" {
-		if ended, err := t.refresh(ctx, grant); err != nil || !ended {
+		if over, err := t.refresh(ctx, grant); err != nil || !over {
 			return err
 		}
 	}
@@ -229,7 +231,7 @@ func (t *task) do(ctx context.Context) error {
 	case n.quiet:
 		return nil // the server's 401 will tell whether a login is needed
 	}
-	return t.beginLogin(ctx, t.record.Ended)
+	return t.beginLogin(ctx, cmp.Or(t.reason, t.record.Ended))
 }
 
 // doubt considers what it means that the server refuses a token. It reports true
@@ -276,9 +278,9 @@ func (t *task) discoverOptions() *auth.DiscoverOptions {
 	return o
 }
 
-// refresh renews the token by its refresh token. It reports true if the session
-// has ended by that, so that another login is needed.
-func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err error) {
+// refresh renews the token by its refresh token. It reports true if that cannot be
+// done any more, so that another login is needed.
+func (t *task) refresh(ctx context.Context, grant *auth.Grant) (over bool, err error) {
 	if wait := t.resting(); wait != nil {
 		return false, wait
 	}
@@ -304,7 +306,6 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 		return false, err
 	}
 	var refused *auth.OAuthError
-	var unregistered *auth.RegistrationError
 	switch {
 	case errors.As(err, &refused) && refused.Code == "invalid_grant":
 		reason := "the authorization server no longer knows it"
@@ -312,18 +313,23 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (ended bool, err 
 			reason = "the answer to an earlier renewal was lost"
 		}
 		return true, t.end(ctx, reason)
-	case errors.As(err, new(*auth.IssuerMismatchError)):
-		return true, t.end(ctx, "the configuration names another authorization server now")
-	case errors.As(err, &unregistered), unknownClient(&grant.Client, err):
+	case unknownClient(&grant.Client, err):
 		t.record = t.record.with(func(r *record) { r.Client = nil })
 		return true, t.end(ctx, "the authorization server no longer knows this program")
 	}
+	unfit := errors.As(err, new(*auth.IssuerMismatchError)) || errors.As(err, new(*auth.RegistrationError))
 	_ = t.put(ctx, func(r *record) {
 		r.Journal = nil
 		if lost || mayBeUsedUp(err) {
 			r.Journal = &journal{Started: time.Now(), Holder: t.manager.holder, Refresh: hash, Lost: true}
 		}
 	}) // if that fails the journal stays as it is, and tells the same
+	if unfit {
+		// Nothing was sent. Should that be a mistake, the login is good again
+		// when it is mended.
+		t.reason = "it does not fit the configuration any more"
+		return true, nil
+	}
 	return false, t.failed(err)
 }
 

@@ -84,28 +84,33 @@ func TestRegistrationOfAProgram(t *testing.T) {
 	}
 }
 
-// A login at an authorization server that the configuration has left since is over:
-// it could be renewed only there.
-func TestConfiguredIssuerChanges(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	before := w.as.Count(authtest.TokenEndpoint)
-	w.config.Issuer = "https://other.example"
-	m = w.manager(nil)
-	e := m.entry(alice)
-	r, _, err := e.load(w.ctx)
-	if err != nil {
-		t.Fatal(err)
+// A login that does not fit the configuration is not used. If that was a mistake,
+// it is good again when it is mended.
+func TestConfigurationChanges(t *testing.T) {
+	changes := map[string]func(*auth.Config){
+		"issuer": func(c *auth.Config) { c.Issuer = "https://other.example" },
+		"client": func(c *auth.Config) { c.Client = nil },
 	}
-	if err := e.meet(w.ctx, need{sent: r.Grant.Token.Access, quiet: true}); err != nil {
-		t.Error(err)
-	}
-	if r, _, err = e.load(w.ctx); err != nil || r.Ended == "" {
-		t.Errorf("%v, ended %q", err, r.Ended)
-	}
-	if n := w.as.Count(authtest.TokenEndpoint) - before; n != 0 {
-		t.Errorf("%d requests for tokens", n)
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, &authtest.Options{Clients: []authtest.Client{{ID: "app", RedirectURIs: []string{callbackURL}}}}, nil)
+			w.config.Client = &auth.Client{Issuer: w.as.Issuer, ID: "app"}
+			w.mustLogIn(w.manager(nil), alice)
+			w.as.ExpireAll()
+			before := w.as.Count(authtest.TokenEndpoint)
+			right := w.config
+			wrong := *right
+			change(&wrong)
+			w.config = &wrong
+			if _, err := w.call(w.ctx, w.manager(nil), alice); err == nil {
+				t.Error("a request went through")
+			}
+			if n := w.as.Count(authtest.TokenEndpoint) - before; n != 0 {
+				t.Errorf("%d requests for tokens", n)
+			}
+			w.config = right
+			w.mustCall(w.manager(nil), alice)
+		})
 	}
 }
 

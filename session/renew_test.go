@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -249,106 +248,6 @@ func TestServerThatRefusesNewTokens(t *testing.T) {
 	w.mustNeedLogin(m, alice)
 	if n := w.as.Granted("refresh_token"); n > maxDoubts {
 		t.Errorf("%d refreshes", n)
-	}
-}
-
-// A brokenDisk is a driver that fails to save when it is told to.
-type brokenDisk struct {
-	driver.Store
-	fail atomic.Int32 // saves to fail; negative: all
-	skip atomic.Int32 // saves that succeed before
-}
-
-var errDisk = errors.New("no space left")
-
-func (d *brokenDisk) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
-	if d.skip.Load() > 0 {
-		d.skip.Add(-1)
-		return d.Store.Save(ctx, name, data, old)
-	}
-	if n := d.fail.Load(); n != 0 {
-		if n > 0 {
-			d.fail.Add(-1)
-		}
-		return "", errDisk
-	}
-	return d.Store.Save(ctx, name, data, old)
-}
-
-func (d *brokenDisk) Lock(ctx context.Context, name string) (func(), error) {
-	return d.Store.(driver.Locker).Lock(ctx, name)
-}
-
-func (w *world) breakable() *brokenDisk {
-	w.t.Helper()
-	d := &brokenDisk{Store: driver.NewMemory()}
-	s, err := NewStore(w.ctx, d, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.store = s
-	return d
-}
-
-func TestNothingIsSentThatCannotBeWrittenDown(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	disk := w.breakable()
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	w.as.ExpireAll()
-	disk.fail.Store(-1)
-	before := w.as.Count(authtest.TokenEndpoint)
-	var failed *StoreError
-	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) || !errors.Is(err, errDisk) {
-		t.Fatal(err)
-	}
-	if w.as.Count(authtest.TokenEndpoint) != before {
-		t.Error("a refresh token was sent that nobody could have replaced")
-	}
-	disk.fail.Store(0)
-	w.mustCall(m, alice)
-}
-
-func TestAnswerIsSavedBeforeItIsUsed(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	disk := w.breakable()
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	w.as.ExpireAll()
-	disk.skip.Store(1) // the journal
-	disk.fail.Store(3)
-	w.mustCall(m, alice)
-	if disk.fail.Load() != 0 {
-		t.Error("the token was used before it was saved")
-	}
-	if n := w.as.Granted("refresh_token"); n != 1 {
-		t.Errorf("%d refreshes", n)
-	}
-}
-
-// An answer that cannot be saved before Close is lost, and the journal tells so.
-func TestAnswerThatIsNeverSaved(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	disk := w.breakable()
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	w.as.ExpireAll()
-	disk.skip.Store(1)
-	disk.fail.Store(-1)
-	ctx, giveUp := context.WithCancel(w.ctx)
-	gone := make(chan error, 1)
-	before := w.as.Count(authtest.TokenEndpoint)
-	go func() { _, err := w.call(ctx, m, alice); gone <- err }()
-	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
-		t.Fatal(err)
-	}
-	giveUp()
-	<-gone
-	_ = m.Close()
-	disk.fail.Store(0)
-	m = w.manager(nil)
-	if required := w.mustNeedLogin(m, alice); required.Reason != "the answer to an earlier renewal was lost" {
-		t.Errorf("reason %q", required.Reason)
 	}
 }
 
