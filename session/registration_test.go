@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -157,4 +158,22 @@ func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
 	e.forgiveLocked() // as if time had passed
 	e.mu.Unlock()
 	w.mustCall(m, alice)
+}
+
+// Callbacks of a Config know on whose behalf they are asked.
+func TestCallbacksKnowTheUser(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	var asked []string
+	w.config.Grant = auth.WorkloadIdentity
+	w.config.Assertion = func(ctx context.Context, _, _ string) (auth.Secret, error) {
+		user, _ := UserOf(ctx)
+		asked = append(asked, user)
+		return "", errors.New("no identity today")
+	}
+	if _, err := w.call(w.ctx, w.manager(nil), alice); err == nil {
+		t.Error("a request went through")
+	}
+	if !slices.Equal(asked, []string{"alice"}) {
+		t.Errorf("asked for %q", asked)
+	}
 }

@@ -309,6 +309,31 @@ func TestTokenIsRenewedByTheClock(t *testing.T) {
 	}
 }
 
+// A token of a very short life is used until the server refuses it.
+func TestShortLife(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	_ = m.Close()
+	if _, err := newEntry(m, alice).change(w.ctx, func(r *record) *record {
+		return r.with(func(r *record) {
+			short := *r.Grant
+			short.Token.Obtained = time.Now().Add(-time.Second)
+			short.Token.Expires = time.Now().Add(-time.Millisecond)
+			r.Grant = &short
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m = w.manager(nil)
+	for range 3 {
+		w.mustCall(m, alice)
+	}
+	if n := w.as.Granted("refresh_token"); n != 0 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
 // Whatever the authorization server says of their life, tokens are not renewed
 // for each request.
 func TestNoStampede(t *testing.T) {
@@ -394,6 +419,43 @@ func TestStoreWithoutLocks(t *testing.T) {
 			t.Fatalf("round %d: %d refreshes, %d revocations", round, n, w.as.Revoked())
 		}
 	}
+}
+
+// The answer to a renewal does not take the place of a login that was completed
+// meanwhile, though nothing has locked the session.
+func TestLoginDuringARenewal(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	s, err := NewStore(w.ctx, noLocks{driver.NewMemory()}, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = s
+	here, there := w.manager(nil), w.manager(nil)
+	w.mustLogIn(here, alice)
+	w.mustCall(here, alice)
+	login, err := there.Login(w.ctx, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.as.ExpireAll()
+	release := make(chan struct{})
+	before := w.as.Count(authtest.TokenEndpoint)
+	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: release})
+	called := make(chan error, 1)
+	go func() { _, err := w.call(w.ctx, here, alice); called <- err }()
+	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
+		t.Fatal(err)
+	}
+	w.approve(there, login.URL)
+	new := w.grantOf(there, alice)
+	close(release)
+	if err := <-called; err != nil {
+		t.Error(err)
+	}
+	if now := w.grantOf(here, alice); now.Token.Refresh != new.Token.Refresh {
+		t.Error("an older login has taken the place of a newer one")
+	}
+	w.mustCall(here, alice)
 }
 
 func TestNoSecretInLogs(t *testing.T) {
