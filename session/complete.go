@@ -42,8 +42,9 @@ func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOpti
 	done := make(chan error, 1)
 	if !m.goes(func() {
 		e, stop := m.watch(key)
-		defer stop()
-		done <- e.complete(flow, p, at, callback)
+		err := e.complete(flow, p, at, callback)
+		stop()
+		done <- err
 	}) {
 		return key, ErrClosed
 	}

@@ -16,7 +16,9 @@
 // The first request that the server refuses opens the user's browser, once. A
 // request does not wait for the user: it returns an [auth.LoginRequiredError], and
 // an mcp.Client is Authenticating until he has logged in, and then goes on by
-// itself. [Manager.Login] and [Login.Wait] wait for him.
+// itself. Who wants to wait for him waits until Done of the error is closed, and
+// tries again. [Manager.Login] and [Login.Wait] are for logins that the user has
+// asked for: they begin another one if he has been quick.
 //
 // A user who says no, or nothing, is not asked again before somebody calls Login.
 // In a web program, where nothing is shown unasked, only no counts.

@@ -98,21 +98,20 @@ func visit(ctx context.Context, folder, url string, prompt auth.Prompt, do func(
 }
 
 // connect connects to the server. If it wants a login, that has been begun then and
-// is being shown to the user: Login joins it.
+// is being shown to the user: connect waits until he is done, and tries again.
 func (p *program) connect(ctx context.Context) error {
-	err := p.client.Ready(ctx)
-	var required *auth.LoginRequiredError
-	if !errors.As(err, &required) {
-		return err
+	for {
+		err := p.client.Ready(ctx)
+		var required *auth.LoginRequiredError
+		if !errors.As(err, &required) || required.URL == "" {
+			return err
+		}
+		select {
+		case <-required.Done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	login, err := p.manager.Login(ctx, p.key)
-	if err != nil {
-		return err
-	}
-	if err := login.Wait(ctx); err != nil {
-		return err
-	}
-	return p.client.Ready(ctx)
 }
 
 // listTools prints what the server offers.
