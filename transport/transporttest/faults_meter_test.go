@@ -4,6 +4,7 @@ package transporttest_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -94,13 +95,19 @@ func (m *lagMeter) lateness(from, to time.Time) time.Duration {
 
 // resources are what must be as before when all is closed.
 type resources struct {
-	descriptors int
+	descriptors map[string]int    // by what they lead to
 	goroutines  map[string]string // stacks by id
 	files       int               // in the folder for temporary files
 }
 
 func takeStock() resources {
+	descriptors := map[string]int{}
 	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
+			descriptors[to]++
+		}
+	}
 	files, _ := os.ReadDir(os.TempDir())
 	buf := make([]byte, 4<<20)
 	buf = buf[:runtime.Stack(buf, true)]
@@ -109,7 +116,22 @@ func takeStock() resources {
 		id, _, _ := strings.Cut(stack, " [")
 		stacks[id] = stack
 	}
-	return resources{len(entries), stacks, len(files)}
+	return resources{descriptors, stacks, len(files)}
+}
+
+// settledStock takes stock when nothing changes: what is just being closed, or made
+// anew by a neighbour, would be missed later or found too much.
+func settledStock() resources {
+	before := takeStock()
+	for range 50 {
+		<-time.After(20 * time.Millisecond)
+		now := takeStock()
+		if maps.Equal(now.descriptors, before.descriptors) && len(now.goroutines) == len(before.goroutines) {
+			return now
+		}
+		before = now
+	}
+	return before
 }
 
 // replaces reports whether a goroutine that was not there before is one of a
@@ -138,6 +160,13 @@ func makerOf(stack string) string {
 	return maker
 }
 
+func total(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
 // leaks returns what is there that was not there before, and the processes that
 // carry the cookie. What is only about to end gets some time.
 func leaks(before resources, cookie string) []string {
@@ -150,8 +179,8 @@ func leaks(before resources, cookie string) []string {
 				left = append(left, "goroutine: "+stack)
 			}
 		}
-		if now.descriptors > before.descriptors {
-			left = append(left, fmt.Sprintf("descriptors: %d, before %d", now.descriptors, before.descriptors))
+		if total(now.descriptors) > total(before.descriptors) {
+			left = append(left, fmt.Sprintf("descriptors: %v, before %v", now.descriptors, before.descriptors))
 		}
 		if now.files > before.files {
 			left = append(left, fmt.Sprintf("temporary files: %d, before %d", now.files, before.files))

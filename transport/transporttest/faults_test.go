@@ -176,7 +176,7 @@ func (m *matrix) row(t *testing.T, r row) result {
 			}
 		}
 	}
-	before := takeStock()
+	before := settledStock()
 	hurt := m.neighbours.failures()
 	m.run(cells, r.heavy)
 	left := leaks(before, cookie)
