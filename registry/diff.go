@@ -27,9 +27,9 @@ func (d *Diff) unchanged() bool {
 
 // swap returns a copy of entries in which the tools of server are those of
 // tools, and the difference. Entries that others hold stay.
-func swap(entries map[string]entry, server string, tools []entry) (map[string]entry, Diff) {
+func swap(entries map[string]*entry, server string, tools []*entry) (map[string]*entry, Diff) {
 	var diff Diff
-	after := make(map[string]entry, len(entries)+len(tools))
+	after := make(map[string]*entry, len(entries)+len(tools))
 	for name, e := range entries {
 		if e.def.Origin.Server != server {
 			after[name] = e

@@ -16,6 +16,13 @@ import (
 // A Registry is a catalogue of tools. Make one with [New]. All methods are safe
 // for concurrent use; reading and calling never wait for a writer.
 type Registry struct {
+	names     Names
+	gate      *gate
+	ledger    *Ledger // nil: none
+	approvals *approvals
+	validator *validator
+	results   *results // nil: results stay as they came
+
 	snapshot atomic.Pointer[Snapshot]
 	chain    atomic.Pointer[[]Handler]
 	mu       sync.Mutex // held to store snapshot or chain
@@ -25,16 +32,43 @@ type Registry struct {
 type Options struct {
 	// Middleware is used from the start, as if by [Registry.Use].
 	Middleware []Middleware
+	// Names says how the tools of servers are called.
+	Names Names
+	// Gate bounds what servers may say of their tools.
+	Gate GateOptions
+	// Ledger remembers which tools of servers were approved, and holds back what
+	// is new or changed. Nil: nothing is held back.
+	Ledger *Ledger
+	// Approver decides which calls are made. Nil: all calls to listed tools.
+	Approver Approver
+	// Approvals says how calls wait for approval.
+	Approvals ApprovalOptions
+	// Arguments says how arguments are checked.
+	Arguments ArgumentOptions
+	// SkipOutputCheck lets structured results pass that do not match the output
+	// schema. Those of servers are checked by their [mcp.Client] in any case.
+	SkipOutputCheck bool
+	// Results says in which form results come back. Nil: as they came.
+	Results *ResultOptions
 }
 
 // New returns an empty registry.
 func New(opts *Options) *Registry {
-	r := new(Registry)
-	r.snapshot.Store(&Snapshot{version: 1, entries: map[string]entry{}, superseded: make(chan struct{})})
-	r.chain.Store(new([]Handler))
+	var o Options
 	if opts != nil {
-		r.Use(opts.Middleware...)
+		o = *opts
 	}
+	r := &Registry{
+		names:     o.Names,
+		gate:      newGate(o.Gate),
+		ledger:    o.Ledger,
+		approvals: newApprovals(o.Approver, o.Approvals),
+		validator: newValidator(o.Arguments, o.SkipOutputCheck),
+		results:   newResults(o.Results),
+	}
+	r.snapshot.Store(&Snapshot{version: 1, entries: map[string]*entry{}, superseded: make(chan struct{})})
+	r.chain.Store(new([]Handler))
+	r.Use(o.Middleware...)
 	return r
 }
 
@@ -161,40 +195,48 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 	if err != nil {
 		return nil, &ArgumentsError{Tool: name, Err: err}
 	}
-	var result *mcp.CallToolResult
+	if args, err = r.validator.arguments(e, args); err != nil {
+		return nil, err
+	}
+	if err := r.approvals.decide(ctx, e, args); err != nil {
+		return nil, err
+	}
+	return r.carryOut(ctx, e, args)
+}
+
+// carryOut makes a call that was decided.
+func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
+	var res *mcp.CallToolResult
+	var err error
 	if chain := *r.chain.Load(); len(chain) == 0 {
-		result, err = e.tool.Call(ctx, args)
+		res, err = e.tool.Call(ctx, args)
 	} else {
 		call := &Call{Tool: e.def, Args: args, tool: e.tool, chain: chain}
-		result, err = call.run(ctx, 0)
+		res, err = call.run(ctx, 0)
 	}
-	if err == nil && result == nil {
-		return nil, &ResultError{Tool: name, Err: errNoResult}
+	switch {
+	case err != nil:
+		return res, err
+	case res == nil:
+		return nil, &ResultError{Tool: e.def.Name, Err: errNoResult}
 	}
-	return result, err
+	if err := r.validator.result(e, res); err != nil {
+		return nil, err
+	}
+	if r.results != nil {
+		res = r.results.shape(ctx, e, res)
+	}
+	return res, nil
 }
 
 var errNoResult = errors.New("there is none, and no error either")
 
 // publish puts a new version in place and wakes the watchers. It needs r.mu.
-func (r *Registry) publish(entries map[string]entry) {
+func (r *Registry) publish(entries map[string]*entry) {
 	before := r.Snapshot()
 	after := before.with(entries)
 	after.version++
 	after.superseded = make(chan struct{})
 	r.snapshot.Store(after)
 	close(before.superseded)
-}
-
-// describeAll asks all tools for their definitions, without a lock: they are
-// foreign code.
-func describeAll(tools []Tool) ([]entry, error) {
-	entries := make([]entry, len(tools))
-	for i, t := range tools {
-		var err error
-		if entries[i], err = describe(t); err != nil {
-			return nil, err
-		}
-	}
-	return entries, nil
 }

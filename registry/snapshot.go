@@ -11,7 +11,7 @@ import (
 type Snapshot struct {
 	version uint64
 	tools   []Tool // sorted by name
-	entries map[string]entry
+	entries map[string]*entry
 
 	// superseded is closed once a snapshot of a later version is in place.
 	// Snapshots of one version share it.
@@ -25,7 +25,10 @@ func (s *Snapshot) Tools() []Tool { return s.tools }
 // Lookup returns the tool of that name.
 func (s *Snapshot) Lookup(name string) (Tool, bool) {
 	e, ok := s.entries[name]
-	return e.tool, ok
+	if !ok {
+		return nil, false
+	}
+	return e.tool, true
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one
@@ -34,8 +37,8 @@ func (s *Snapshot) Lookup(name string) (Tool, bool) {
 func (s *Snapshot) Version() uint64 { return s.version }
 
 // with returns a snapshot of the same version that has other entries.
-func (s *Snapshot) with(entries map[string]entry) *Snapshot {
-	sorted := slices.SortedFunc(maps.Values(entries), func(a, b entry) int {
+func (s *Snapshot) with(entries map[string]*entry) *Snapshot {
+	sorted := slices.SortedFunc(maps.Values(entries), func(a, b *entry) int {
 		return cmp.Compare(a.def.Name, b.def.Name)
 	})
 	tools := make([]Tool, len(sorted))

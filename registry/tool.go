@@ -33,8 +33,11 @@ type Tool interface {
 
 // A Definition describes a tool to models, to people and to policies.
 type Definition struct {
-	// Name is what the tool is called by, unique in its registry.
+	// Name is what the tool is called by, unique in its registry. The tool of a
+	// server may have none of its own; the registry then names it by its [Names].
 	Name string
+	// Alias takes the place of Origin.Tool in such a name; empty: it does not.
+	Alias string
 	// Title is a name for people; empty if there is none.
 	Title string
 	// Description tells the model what the tool does and when to use it.
@@ -47,8 +50,17 @@ type Definition struct {
 	// Annotations are hints about the tool; nil if there are none. Those of a
 	// server are claims of an untrusted party unless the server is trusted.
 	Annotations *mcp.ToolAnnotations
+	// RawAnnotations are the annotations as the server sent them, with what
+	// Annotations has no field for; nil if there are none or nobody kept them.
+	RawAnnotations json.RawMessage
+	// ReturnDirect says that the result is the answer to the user: an agent shows
+	// it to him as it is, and gives the model [Withheld] in its place.
+	ReturnDirect bool
 	// Origin tells where the tool comes from.
 	Origin Origin
+
+	// derived says that Name follows from Alias and Origin, by some Names.
+	derived bool
 }
 
 // An Origin is where a tool comes from.
@@ -109,6 +121,7 @@ func (d *Definition) clone() *Definition {
 	c.InputSchema = bytes.Clone(d.InputSchema)
 	c.OutputSchema = bytes.Clone(d.OutputSchema)
 	c.Annotations = cloneAnnotations(d.Annotations)
+	c.RawAnnotations = bytes.Clone(d.RawAnnotations)
 	return &c
 }
 
@@ -135,6 +148,8 @@ func (d *Definition) equal(o *Definition) bool {
 		d.Origin == o.Origin &&
 		bytes.Equal(d.InputSchema, o.InputSchema) &&
 		bytes.Equal(d.OutputSchema, o.OutputSchema) &&
+		bytes.Equal(d.RawAnnotations, o.RawAnnotations) &&
+		d.ReturnDirect == o.ReturnDirect &&
 		reflect.DeepEqual(d.Annotations, o.Annotations)
 }
 
@@ -171,22 +186,4 @@ func firstByte(data []byte) byte {
 		return 0
 	}
 	return data[i]
-}
-
-// An entry is a tool with its definition, which is asked for once.
-type entry struct {
-	tool Tool
-	def  *Definition
-}
-
-// describe asks t for its definition. It fails for tools that have none.
-func describe(t Tool) (entry, error) {
-	if v := reflect.ValueOf(t); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return entry{}, &DefinitionError{Err: errors.New("the tool is nil")}
-	}
-	def := t.Definition()
-	if def == nil {
-		return entry{}, &DefinitionError{Err: fmt.Errorf("a %T has no definition", t)}
-	}
-	return entry{t, def}, nil
 }

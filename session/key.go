@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 )
 
 // A Key names one session: one user at one server.
@@ -21,17 +23,14 @@ func (k Key) String() string {
 	return fmt.Sprintf("user %q at server %q", k.User, k.Server)
 }
 
-type userKey struct{}
-
 // WithUser returns a context for calls on behalf of a user. A [Handler] refuses
-// to let out a request on behalf of another user than its own, and the callbacks
-// of an auth.Config find their user there.
+// to let out a request on behalf of another user than its own, the callbacks of
+// an auth.Config find their user there, and so do a registry's policies.
 func WithUser(ctx context.Context, user string) context.Context {
-	return context.WithValue(ctx, userKey{}, user)
+	return onbehalf.With(ctx, user)
 }
 
 // UserOf returns the user on whose behalf ctx's calls are made.
 func UserOf(ctx context.Context) (user string, ok bool) {
-	user, ok = ctx.Value(userKey{}).(string)
-	return user, ok
+	return onbehalf.User(ctx)
 }

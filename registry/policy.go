@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A Verdict is what becomes of a call.
+type Verdict int
+
+// The verdicts. The zero value is the strictest.
+const (
+	// Deny: the call fails with a [*DeniedError].
+	Deny Verdict = iota
+	// Ask: the call fails with an [*ApprovalRequiredError], and goes on when
+	// somebody calls [Registry.Resume].
+	Ask
+	// Allow: the call goes on.
+	Allow
+	// AllowForSession: the call goes on, and so do later ones of the same user
+	// and conversation (see [WithConversation]) to the same tool, without being
+	// asked for, as long as the tool does not change.
+	AllowForSession
+)
+
+// String returns "deny", "ask", "allow" or "allow_for_session".
+func (v Verdict) String() string {
+	switch v {
+	case Deny:
+		return "deny"
+	case Ask:
+		return "ask"
+	case Allow:
+		return "allow"
+	case AllowForSession:
+		return "allow_for_session"
+	}
+	return fmt.Sprintf("Verdict(%d)", int(v))
+}
+
+// A Decision is an [Approver]'s answer.
+type Decision struct {
+	// Verdict is what becomes of the call. The zero value is [Deny].
+	Verdict Verdict
+	// Reason says why. The model and the person who is asked can read it.
+	Reason string
+}
+
+// An ApprovalRequest is a call that wants to be made.
+type ApprovalRequest struct {
+	// ID names the request once it waits for somebody, see
+	// [ApprovalRequiredError]. An Approver gets it empty.
+	ID string
+	// User is on whose behalf the call is made, as by session.WithUser; empty if
+	// nobody was named.
+	User string
+	// Conversation is that of [WithConversation]; empty if none was named.
+	Conversation string
+	// Tool describes the tool. Its annotations are claims.
+	Tool *Definition
+	// Hints are what the annotations claim.
+	Hints Hints
+	// Trusted says that the claims are believed: the tool is native, or its
+	// server is trusted.
+	Trusted bool
+	// Args are the arguments that the tool would get, a JSON object, checked
+	// and mended. They must not be written to.
+	Args json.RawMessage
+	// Reason is why somebody has to be asked; empty for an Approver.
+	Reason string
+	// Asked and Expires are since when and until when the request waits. Zero for
+	// an Approver.
+	Asked, Expires time.Time
+}
+
+// An Approver decides which calls are made. It may take its time, and ask
+// somebody right away, until ctx ends. It is safe for concurrent use. An error
+// stops the call as [Deny] does, as a [*PolicyError].
+type Approver interface {
+	Approve(ctx context.Context, req *ApprovalRequest) (Decision, error)
+}
+
+// An ApproverFunc is a function that is an [Approver].
+type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (Decision, error)
+
+// Approve calls f.
+func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (Decision, error) {
+	return f(ctx, req)
+}
+
+// CautiousPolicy lets calls of tools through that their annotations call
+// read-only, if the tool is native or its server trusted, and asks for all
+// others: the destructive, those without annotations, and those of servers whose
+// claims nobody vouches for.
+func CautiousPolicy() Approver { return nil }

@@ -1,0 +1,19 @@
+package registry
+
+// A Server is what the owner of a registry knows of a server whose tools are
+// listed. It comes from the configuration, never from the server itself.
+type Server struct {
+	// Name is the server's configured name, the Origin.Server of its tools.
+	Name string
+	// Trusted says that the server's claims about its tools are believed:
+	// annotations may make a policy looser, and results are not wrapped as
+	// untrusted content.
+	Trusted bool
+	// Fingerprint identifies what the configuration starts or connects to, such
+	// as a hash of command and address. It is opaque here. A server whose
+	// fingerprint is not the one in the [Ledger] is another server: none of its
+	// tools may be called before somebody approves. Empty: not compared.
+	Fingerprint string
+	// Mode replaces the mode of the [Ledger] for this server. Empty: it does not.
+	Mode LedgerMode
+}
