@@ -36,6 +36,14 @@ type Change struct {
 	Fields []FieldChange // the differences, if something was approved before
 }
 
+// same reports whether two changes wait for the same approval.
+func (c *Change) same(o *Change) bool {
+	if c == nil || o == nil {
+		return c == o
+	}
+	return c.Kind == o.Kind && c.Hash == o.Hash && c.Tool == o.Tool
+}
+
 // A QuarantinedError reports a call to a tool that is new or changed and was not
 // approved. Nothing ran. Its text is an analysis of what changed.
 type QuarantinedError struct {

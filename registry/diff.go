@@ -3,64 +3,86 @@ package registry
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
-// A Diff tells what [Registry.Replace] did to the tools of a server. All lists
-// are sorted by name.
+// A Diff tells what [Registry.Replace] did to the catalogue. All lists are sorted
+// by name.
 type Diff struct {
 	Added    []string    // names that are new
 	Removed  []string    // names that are gone
 	Changed  []string    // names whose definition is a different one now
-	Rejected []Rejection // tools that were not listed
+	Rejected []Rejection // tools that are not known to the registry
+	// Quarantined are the tools of the server that wait for somebody's approval,
+	// whether they were known before or not.
+	Quarantined []Quarantined
 }
 
-// A Rejection is a tool that [Registry.Replace] did not list.
+// A Rejection is a tool that [Registry.Replace] did not take.
 type Rejection struct {
 	Name string // name of the tool
-	Err  error  // why: a [*DuplicateError] or a [*DefinitionError]
+	Err  error  // why: a [*DuplicateError], a [*DefinitionError] or a [*GateError]
 }
 
-// unchanged reports whether the listing stayed as it was.
-func (d *Diff) unchanged() bool {
-	return len(d.Added) == 0 && len(d.Removed) == 0 && len(d.Changed) == 0
+// reject adds a rejection.
+func (d *Diff) reject(name string, err error) {
+	d.Rejected = append(d.Rejected, Rejection{name, err})
 }
 
-// swap returns a copy of entries in which the tools of server are those of
-// tools, and the difference. Entries that others hold stay.
-func swap(entries map[string]*entry, server string, tools []*entry) (map[string]*entry, Diff) {
-	var diff Diff
-	after := make(map[string]*entry, len(entries)+len(tools))
-	for name, e := range entries {
-		if e.def.Origin.Server != server {
-			after[name] = e
+// compare notes the differences between two sorted lists, and reports whether
+// there are any, in quarantine or out of it.
+func (d *Diff) compare(before, after []*entry) (differs bool) {
+	note := func(list *[]string, e *entry) {
+		differs = true
+		if e.change == nil {
+			*list = append(*list, e.def.Name)
 		}
 	}
-	for _, e := range tools {
-		name := e.def.Name
-		if err := e.def.validate(); err != nil {
-			diff.Rejected = append(diff.Rejected, Rejection{name, err})
-			continue
-		}
-		if holder, taken := after[name]; taken {
-			err := &DuplicateError{Name: name, Holder: holder.def.Origin, Refused: e.def.Origin}
-			diff.Rejected = append(diff.Rejected, Rejection{name, err})
-			continue
-		}
-		after[name] = e
-		if before, ok := entries[name]; !ok {
-			diff.Added = append(diff.Added, name)
-		} else if !before.def.equal(e.def) {
-			diff.Changed = append(diff.Changed, name)
+	for len(before) > 0 || len(after) > 0 {
+		switch c := compareFirst(before, after); {
+		case c < 0:
+			note(&d.Removed, before[0])
+			before = before[1:]
+		case c > 0:
+			note(&d.Added, after[0])
+			after = after[1:]
+		default:
+			switch b, a := before[0], after[0]; {
+			case b == a:
+			case b.change == nil && a.change != nil:
+				note(&d.Removed, b)
+			case b.change != nil && a.change == nil:
+				note(&d.Added, a)
+			case !b.def.equal(a.def):
+				note(&d.Changed, a)
+			case !b.change.same(a.change):
+				differs = true
+			}
+			before, after = before[1:], after[1:]
 		}
 	}
-	for name := range entries {
-		if _, ok := after[name]; !ok {
-			diff.Removed = append(diff.Removed, name)
+	return differs
+}
+
+// compareFirst compares the first names of two lists; an empty list comes last.
+func compareFirst(a, b []*entry) int {
+	switch {
+	case len(a) == 0:
+		return 1
+	case len(b) == 0:
+		return -1
+	case a[0] == b[0]:
+		return 0
+	}
+	return strings.Compare(a[0].def.Name, b[0].def.Name)
+}
+
+// finish completes a diff for the tools of a server.
+func (d *Diff) finish(server string, after []*entry) {
+	for _, e := range after {
+		if e.change != nil && e.def.Origin.Server == server {
+			d.Quarantined = append(d.Quarantined, Quarantined{Tool: e.def, Change: e.change})
 		}
 	}
-	slices.Sort(diff.Added)
-	slices.Sort(diff.Removed)
-	slices.Sort(diff.Changed)
-	slices.SortStableFunc(diff.Rejected, func(a, b Rejection) int { return cmp.Compare(a.Name, b.Name) })
-	return after, diff
+	slices.SortStableFunc(d.Rejected, func(a, b Rejection) int { return cmp.Compare(a.Name, b.Name) })
 }

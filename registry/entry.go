@@ -7,7 +7,7 @@ import (
 )
 
 // An entry is a tool of the catalogue, with what the registry knows of it. It is
-// never changed once it is in a snapshot.
+// never changed.
 type entry struct {
 	tool Tool
 	def  *Definition
@@ -16,15 +16,86 @@ type entry struct {
 	hints    Hints     // what the annotations claim
 	surface  *surface  // nil for a native tool
 	findings []Finding // of the gate
-	change   *Change   // why it is quarantined; nil: it is listed
 	input    checks    // how arguments are checked
+
+	change *Change // why it is quarantined; nil: it is listed
+	offer  *offer  // what it was made of
 }
 
 // trusted reports whether the tool's claims are believed.
 func (e *entry) trusted() bool { return e.server == nil || e.server.Trusted }
 
-// describe asks t for its definition. It fails for tools that have none.
-func describe(t Tool) (*entry, error) {
+// An offer is a tool that somebody put into the registry. What becomes of it, its
+// entry, depends on the other offers and on the ledger.
+type offer struct {
+	entry          // as offered
+	derived bool   // the registry's Names make its name
+	placed  *entry // its entry in the newest snapshot; nil: none. Guarded by Registry.mu.
+}
+
+// newOffer asks t for its definition. It fails for tools that have none.
+func (r *Registry) newOffer(t Tool) (*offer, error) {
+	def, err := definitionOf(t)
+	if err != nil {
+		return nil, err
+	}
+	o := &offer{entry: entry{tool: t, def: def}}
+	o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
+	if o.derived {
+		name, _ := r.names.Name(def.Origin.Server, def.localName())
+		o.tool, o.def = rename(t, def, name)
+	}
+	return o, nil
+}
+
+// newOffers asks all tools for their definitions, without a lock: they are
+// foreign code.
+func (r *Registry) newOffers(tools []Tool) ([]*offer, error) {
+	offers := make([]*offer, len(tools))
+	for i, t := range tools {
+		var err error
+		if offers[i], err = r.newOffer(t); err != nil {
+			return nil, err
+		}
+	}
+	return offers, nil
+}
+
+// complete fills in what the registry wants to know of a tool. Like is an offer
+// of the same tool from before, or nil; what has not changed is taken from there.
+func (o *offer) complete(server *Server, like *offer) {
+	o.server = server
+	if like != nil && like.def.equal(o.def) {
+		o.hints, o.surface, o.input = like.hints, like.surface, like.input
+		return
+	}
+	o.hints = o.def.Hints()
+	o.input = checksOf(o.tool, o.def)
+	if server != nil {
+		o.surface = surfaceOf(o.def.asServed())
+	}
+}
+
+// place makes the entry of an offer.
+func (o *offer) place(name string, change *Change) *entry {
+	e := o.entry
+	e.tool, e.def = rename(o.tool, o.def, name)
+	e.change, e.offer = change, o
+	return &e
+}
+
+// rename returns the tool, and its definition, under another name.
+func rename(t Tool, def *Definition, name string) (Tool, *Definition) {
+	if def.Name == name {
+		return t, def
+	}
+	renamed := *def
+	renamed.Name = name
+	return redefine(t, &renamed), &renamed
+}
+
+// definitionOf asks t for its definition. It fails for tools that have none.
+func definitionOf(t Tool) (*Definition, error) {
 	if v := reflect.ValueOf(t); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, &DefinitionError{Err: errors.New("the tool is nil")}
 	}
@@ -32,18 +103,5 @@ func describe(t Tool) (*entry, error) {
 	if def == nil {
 		return nil, &DefinitionError{Err: fmt.Errorf("a %T has no definition", t)}
 	}
-	return &entry{tool: t, def: def}, nil
-}
-
-// describeAll asks all tools for their definitions, without a lock: they are
-// foreign code.
-func describeAll(tools []Tool) ([]*entry, error) {
-	entries := make([]*entry, len(tools))
-	for i, t := range tools {
-		var err error
-		if entries[i], err = describe(t); err != nil {
-			return nil, err
-		}
-	}
-	return entries, nil
+	return def, nil
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
-	"maps"
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -23,9 +22,12 @@ type Registry struct {
 	validator *validator
 	results   *results // nil: results stay as they came
 
-	snapshot atomic.Pointer[Snapshot]
-	chain    atomic.Pointer[[]Handler]
-	mu       sync.Mutex // held to store snapshot or chain
+	replacing keylock.Set // by server: held from the examination of its tools until they are in place
+
+	snapshot  atomic.Pointer[Snapshot]
+	chain     atomic.Pointer[[]Handler]
+	mu        sync.Mutex // held to store snapshot or chain; guards catalogue
+	catalogue catalogue
 }
 
 // Options are the options of a [Registry]. Nil and the zero value mean none.
@@ -65,113 +67,80 @@ func New(opts *Options) *Registry {
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
 		results:   newResults(o.Results),
+		catalogue: catalogue{names: o.Names, ledger: o.Ledger, servers: map[string]*stock{}},
 	}
-	r.snapshot.Store(&Snapshot{version: 1, entries: map[string]*entry{}, superseded: make(chan struct{})})
+	first := &Snapshot{version: 1, superseded: make(chan struct{})}
+	if r.ledger != nil {
+		first.generation, _ = r.ledger.generation()
+	}
+	r.snapshot.Store(first)
 	r.chain.Store(new([]Handler))
 	r.Use(o.Middleware...)
 	return r
 }
 
-// Add adds tools, all of them or, on error, none. It is meant for native tools;
-// a server's tools are better kept with [Registry.Replace].
-//
-// A name that is taken, or given twice, fails with a [*DuplicateError]; a tool
-// that cannot be listed, nil included, fails with a [*DefinitionError].
-func (r *Registry) Add(tools ...Tool) error {
-	entries, err := describeAll(tools)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := e.def.validate(); err != nil {
-			return err
-		}
-	}
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	after := maps.Clone(r.Snapshot().entries)
-	for _, e := range entries {
-		if holder, taken := after[e.def.Name]; taken {
-			return &DuplicateError{Name: e.def.Name, Holder: holder.def.Origin, Refused: e.def.Origin}
-		}
-		after[e.def.Name] = e
-	}
-	if len(entries) > 0 {
-		r.publish(after)
-	}
-	return nil
-}
-
-// Replace makes tools all the tools of a server, in one step: every tool whose
-// Origin.Server is server is swapped for them. An empty server stands for the
-// native tools.
-//
-// A tool whose name is held by another origin, or comes twice in tools, is
-// rejected and the first holder keeps the name; so is a tool whose name or
-// schema cannot be listed. The other tools are not affected. A rejected tool stays
-// out, even if its name becomes free, until the next Replace offers it again.
-//
-// If no definition differs, no new version is published and no watcher is woken,
-// yet the new Tool values are in place: a reconnected server's tools call its new
-// client from now on. So hold on to names, not to tools, and call through
-// [Registry.Call].
-//
-// An error, a [*DefinitionError], means that nothing was done: a tool is nil, has
-// no definition, or has an Origin.Server other than server.
-func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
-	entries, err := describeAll(tools)
-	if err != nil {
-		return Diff{}, err
-	}
-	for _, e := range entries {
-		if got := e.def.Origin.Server; got != server {
-			return Diff{}, &DefinitionError{Tool: e.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", quote(got), quote(server))}
-		}
-	}
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.Snapshot()
-	after, diff := swap(before.entries, server, entries)
-	if diff.unchanged() {
-		r.snapshot.Store(before.with(after))
-	} else {
-		r.publish(after)
-	}
-	return diff, nil
-}
-
-// Remove takes tools out of the catalogue. Names that are not in it are ignored.
-// A server's tools come back with its next [Registry.Replace].
-func (r *Registry) Remove(names ...string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.Snapshot().entries
-	after := maps.Clone(before)
-	for _, name := range names {
-		delete(after, name)
-	}
-	if len(after) < len(before) {
-		r.publish(after)
-	}
-}
-
 // Snapshot returns the catalogue as it is now.
-func (r *Registry) Snapshot() *Snapshot { return r.snapshot.Load() }
+func (r *Registry) Snapshot() *Snapshot {
+	s := r.snapshot.Load()
+	if r.ledger == nil {
+		return s
+	}
+	if generation, _ := r.ledger.generation(); generation == s.generation {
+		return s
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current()
+}
+
+// current returns the newest snapshot, after the ledger was asked again if it has
+// changed. It needs r.mu.
+func (r *Registry) current() *Snapshot {
+	s := r.snapshot.Load()
+	if r.ledger == nil {
+		return s
+	}
+	if generation, _ := r.ledger.generation(); generation != s.generation {
+		entries, generation, _ := r.catalogue.place(s, "")
+		r.publish(entries, generation, new(Diff))
+	}
+	return r.snapshot.Load()
+}
+
+// publish puts entries in place, adds to diff what they change, and wakes the
+// watchers if that is anything. It needs r.mu.
+func (r *Registry) publish(entries []*entry, generation uint64, diff *Diff) {
+	before := r.snapshot.Load()
+	after := before.with(entries, generation)
+	if !diff.compare(before.entries, entries) {
+		r.snapshot.Store(after)
+		return
+	}
+	after.version++
+	after.superseded = make(chan struct{})
+	r.snapshot.Store(after)
+	close(before.superseded)
+}
 
 // Watch yields the current snapshot at once and the newest one after each
 // change. Changes that come faster than the loop takes them are yielded as one;
 // the last is never missed. The sequence ends when ctx ends.
 func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
+		var seen uint64
 		for ctx.Err() == nil {
+			var judged <-chan struct{} // never ready without a ledger
+			if r.ledger != nil {
+				_, judged = r.ledger.generation()
+			}
 			s := r.Snapshot()
-			if !yield(s) {
+			if s.version != seen && !yield(s) {
 				return
 			}
+			seen = s.version
 			select {
 			case <-s.superseded:
+			case <-judged:
 			case <-ctx.Done():
 			}
 		}
@@ -179,19 +148,29 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 }
 
 // Call calls the tool of that name as it is listed now. Args must be a JSON
-// object; empty or null means {}. The call passes the middleware of
-// [Registry.Use] and then the tool, whose result is returned as it is.
+// object; empty or null means {}. A name that no tool has stands for the one tool
+// that it can mean if case, separators and a lost prefix do not count, unless
+// [Names] says Exact. The call goes this way:
 //
-// A name that is not listed fails with an [*UnknownToolError], arguments that are
-// no JSON object with an [*ArgumentsError]; in both cases neither middleware nor
-// tool has run. A tool that returns nothing at all fails with a [*ResultError].
+//   - The arguments are checked and mended, see [ArgumentOptions].
+//   - The [Approver] decides, and sees the arguments as they are then.
+//   - The middleware of [Registry.Use], and then the tool, get the call.
+//   - The result is checked against the output schema, and shaped, see
+//     [ResultOptions].
+//
+// A name that is not listed fails with an [*UnknownToolError] or, if the ledger
+// holds the tool back, a [*QuarantinedError]; arguments that do not fit with an
+// [*ArgumentsError]; a call that may not be made with an [*ApprovalRequiredError],
+// a [*DeniedError] or a [*PolicyError]. In all these cases neither middleware nor
+// tool has run. A tool that returns nothing at all, or what its output schema
+// forbids, fails with a [*ResultError]. Any other error is the tool's own.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	s := r.Snapshot()
-	e, ok := s.entries[name]
-	if !ok {
-		return nil, &UnknownToolError{Name: name, Suggestions: s.suggest(name)}
+	e, err := r.find(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	args, err := objectArgs(args)
+	name = e.def.Name
+	args, err = objectArgs(args)
 	if err != nil {
 		return nil, &ArgumentsError{Tool: name, Err: err}
 	}
@@ -231,12 +210,22 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage)
 
 var errNoResult = errors.New("there is none, and no error either")
 
-// publish puts a new version in place and wakes the watchers. It needs r.mu.
-func (r *Registry) publish(entries map[string]*entry) {
-	before := r.Snapshot()
-	after := before.with(entries)
-	after.version++
-	after.superseded = make(chan struct{})
-	r.snapshot.Store(after)
-	close(before.superseded)
+// find returns the listed tool that name means.
+func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
+	s := r.Snapshot()
+	e := s.lookup(name, r.names.Exact)
+	if e != nil && e.change != nil {
+		// Somebody may have approved it in another process.
+		if err := r.ledger.reload(ctx); err == nil {
+			s = r.Snapshot()
+			e = s.lookup(name, r.names.Exact)
+		}
+	}
+	switch {
+	case e == nil:
+		return nil, &UnknownToolError{Name: name, Suggestions: s.suggest(name)}
+	case e.change != nil:
+		return nil, &QuarantinedError{Name: e.def.Name, Change: e.change}
+	}
+	return e, nil
 }

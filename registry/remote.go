@@ -8,9 +8,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Remote returns a tool of an MCP server. It is named server + "__" + t.Name; its
-// calls go through c, with the progress function of [WithProgress] if there is
-// one. A server's result is returned as it came.
+// Remote returns a tool of an MCP server. It is named as by the zero [Names]; a
+// registry with other Names gives it another name. Its calls go through c, with
+// the progress function of [WithProgress] if there is one. A server's result is
+// returned as it came.
 //
 // Remote copies what it needs of t. The schemas are kept byte for byte; a missing
 // input schema becomes {"type":"object"}. Remote returns nil if c or t is nil.
@@ -19,14 +20,16 @@ func Remote(server string, c *mcp.Client, t *mcp.Tool) Tool {
 		return nil
 	}
 	input := schemaBytes(t.InputSchema, json.RawMessage(`{"type":"object"}`))
+	name, _ := Names{}.Name(server, t.Name)
 	return &remote{c, t.Name, &Definition{
-		Name:         server + "__" + t.Name,
+		Name:         name,
 		Title:        t.Title,
 		Description:  t.Description,
 		InputSchema:  input,
 		OutputSchema: schemaBytes(t.OutputSchema, nil),
 		Annotations:  cloneAnnotations(t.Annotations),
 		Origin:       Origin{Server: server, Tool: t.Name},
+		derived:      true,
 	}}
 }
 

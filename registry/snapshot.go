@@ -1,34 +1,54 @@
 package registry
 
 import (
-	"cmp"
-	"maps"
 	"slices"
+	"strings"
 )
 
 // A Snapshot is the catalogue at one moment. It never changes and is safe for
 // concurrent use.
 type Snapshot struct {
-	version uint64
-	tools   []Tool // sorted by name
-	entries map[string]*entry
+	version    uint64
+	generation uint64   // of the ledger, as far as the snapshot follows it
+	tools      []Tool   // that are listed, sorted by name
+	entries    []*entry // all, with those in quarantine, sorted by name
 
 	// superseded is closed once a snapshot of a later version is in place.
 	// Snapshots of one version share it.
 	superseded chan struct{}
 }
 
-// Tools returns all tools, sorted by name. The slice is shared: do not change its
-// elements. Appending to it copies.
+// Tools returns all tools that are listed, sorted by name. The slice is shared: do
+// not change its elements. Appending to it copies.
 func (s *Snapshot) Tools() []Tool { return s.tools }
 
-// Lookup returns the tool of that name.
+// Lookup returns the listed tool of that name.
 func (s *Snapshot) Lookup(name string) (Tool, bool) {
-	e, ok := s.entries[name]
-	if !ok {
-		return nil, false
+	if e := s.find(name); e != nil && e.change == nil {
+		return e.tool, true
 	}
-	return e.tool, true
+	return nil, false
+}
+
+// Quarantined returns the tools that are known but not listed, because nobody
+// approved them as they are, sorted by name.
+func (s *Snapshot) Quarantined() []Quarantined {
+	var held []Quarantined
+	for _, e := range s.entries {
+		if e.change != nil {
+			held = append(held, Quarantined{Tool: e.def, Change: e.change})
+		}
+	}
+	return held
+}
+
+// Findings returns what the gate found in the tool of that name, listed or in
+// quarantine, the severest first. Nil: nothing.
+func (s *Snapshot) Findings(name string) []Finding {
+	if e := s.find(name); e != nil {
+		return slices.Clone(e.findings)
+	}
+	return nil
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one
@@ -36,14 +56,33 @@ func (s *Snapshot) Lookup(name string) (Tool, bool) {
 // promise the same [Tool] values, see [Registry.Replace].
 func (s *Snapshot) Version() uint64 { return s.version }
 
-// with returns a snapshot of the same version that has other entries.
-func (s *Snapshot) with(entries map[string]*entry) *Snapshot {
-	sorted := slices.SortedFunc(maps.Values(entries), func(a, b *entry) int {
-		return cmp.Compare(a.def.Name, b.def.Name)
+// find returns the entry of that name, listed or not, or nil.
+func (s *Snapshot) find(name string) *entry {
+	i, ok := slices.BinarySearchFunc(s.entries, name, func(e *entry, name string) int {
+		return strings.Compare(e.def.Name, name)
 	})
-	tools := make([]Tool, len(sorted))
-	for i, e := range sorted {
-		tools[i] = e.tool
+	if !ok {
+		return nil
 	}
-	return &Snapshot{version: s.version, tools: tools, entries: entries, superseded: s.superseded}
+	return s.entries[i]
+}
+
+// lookup returns the entry that name means, listed or not, or nil.
+func (s *Snapshot) lookup(name string, exact bool) *entry {
+	e := s.find(name)
+	if e == nil && !exact {
+		e = s.forgive(name)
+	}
+	return e
+}
+
+// with returns a snapshot of the same version with other entries, sorted by name.
+func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
+	tools := make([]Tool, 0, len(entries))
+	for _, e := range entries {
+		if e.change == nil {
+			tools = append(tools, e.tool)
+		}
+	}
+	return &Snapshot{version: s.version, generation: generation, tools: tools, entries: entries, superseded: s.superseded}
 }

@@ -18,18 +18,21 @@ func (s *Snapshot) suggest(name string) []string {
 	if name == "" || len(name) > maxName {
 		return nil
 	}
-	type candidate struct {
+	type nearName struct {
 		name     string
 		distance int
 	}
-	var near []candidate
+	var near []nearName
 	asked := splitName(name)
-	for have := range s.entries {
-		if d, ok := asked.distance(splitName(have)); ok {
-			near = append(near, candidate{have, d})
+	for _, e := range s.entries {
+		if e.change != nil {
+			continue
+		}
+		if d, ok := asked.distance(splitName(e.def.Name)); ok {
+			near = append(near, nearName{e.def.Name, d})
 		}
 	}
-	slices.SortFunc(near, func(a, b candidate) int {
+	slices.SortFunc(near, func(a, b nearName) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
 	var names []string

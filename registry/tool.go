@@ -59,8 +59,8 @@ type Definition struct {
 	// Origin tells where the tool comes from.
 	Origin Origin
 
-	// derived says that Name follows from Alias and Origin, by some Names.
-	derived bool
+	derived bool        // Name follows from Alias and Origin, by some Names
+	served  *Definition // the server's own words, where others took their place; nil: these are
 }
 
 // An Origin is where a tool comes from.
@@ -80,27 +80,37 @@ func (o Origin) String() string {
 // With returns a tool that calls t and is described by an edited copy of t's
 // definition. Edit may change any field, the name included.
 //
-// With changes what is listed, not what is enforced: a tool made by [Func] goes on
-// checking arguments against the schema of its Go type, and a tool made by
-// [Remote] goes on calling the server's tool of the original name.
+// With changes what is listed: a tool made by [Func] goes on checking arguments
+// against the schema of its Go type, a tool made by [Remote] goes on calling the
+// server's tool of the original name, and a [Ledger] goes on comparing what the
+// server says of it. A new Name is kept as it is; a new Alias makes a registry
+// name the tool by it.
 //
 // The error is a [*DefinitionError], also if t is nil.
 func With(t Tool, edit func(*Definition)) (Tool, error) {
-	e, err := describe(t)
+	before, err := definitionOf(t)
 	if err != nil {
 		return nil, err
 	}
-	def := e.def.clone()
+	def := before.clone()
 	if edit != nil {
 		edit(def)
+	}
+	if def.derived = before.derived && def.Name == before.Name && def.Origin == before.Origin; def.derived {
+		def.Name, _ = Names{}.Name(def.Origin.Server, def.localName())
 	}
 	if err := def.validate(); err != nil {
 		return nil, err
 	}
+	return redefine(t, def), nil
+}
+
+// redefine returns a tool that calls t and is described by def.
+func redefine(t Tool, def *Definition) Tool {
 	if r, ok := t.(redefiner); ok {
-		return r.redefine(def), nil
+		return r.redefine(def)
 	}
-	return &redefined{t, def}, nil
+	return &redefined{t, def}
 }
 
 // A redefiner is a tool that can be described anew without a wrapper, so that
@@ -116,8 +126,28 @@ func (t *redefined) Definition() *Definition { return t.def }
 
 func (t *redefined) redefine(def *Definition) Tool { return &redefined{t.Tool, def} }
 
+// localName returns what the tool is called among those of its server.
+func (d *Definition) localName() string {
+	if d.Alias != "" {
+		return d.Alias
+	}
+	return d.Origin.Tool
+}
+
+// asServed returns the definition in the server's own words.
+func (d *Definition) asServed() *Definition {
+	if d.served != nil {
+		return d.served
+	}
+	return d
+}
+
+// clone returns a copy for somebody to edit.
 func (d *Definition) clone() *Definition {
 	c := *d
+	if c.Origin.Server != "" {
+		c.served = d.asServed()
+	}
 	c.InputSchema = bytes.Clone(d.InputSchema)
 	c.OutputSchema = bytes.Clone(d.OutputSchema)
 	c.Annotations = cloneAnnotations(d.Annotations)
@@ -150,6 +180,7 @@ func (d *Definition) equal(o *Definition) bool {
 		bytes.Equal(d.OutputSchema, o.OutputSchema) &&
 		bytes.Equal(d.RawAnnotations, o.RawAnnotations) &&
 		d.ReturnDirect == o.ReturnDirect &&
+		d.Alias == o.Alias &&
 		reflect.DeepEqual(d.Annotations, o.Annotations)
 }
 

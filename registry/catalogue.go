@@ -1,0 +1,157 @@
+package registry
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A catalogue holds all offers, and makes the entries of a snapshot of them. It is
+// guarded by Registry.mu.
+type catalogue struct {
+	names   Names
+	ledger  *Ledger // nil: none
+	servers map[string]*stock
+}
+
+// A stock is all that one server offers. The native tools are that of the
+// server "".
+type stock struct {
+	server *Server // nil for native tools
+	offers []*offer
+	// names are those of the tools at their server. The set is never changed.
+	names map[string]struct{}
+}
+
+func newStock(server *Server, offers []*offer) *stock {
+	s := &stock{server, offers, make(map[string]struct{}, len(offers))}
+	for _, o := range offers {
+		s.names[o.def.Origin.Tool] = struct{}{}
+	}
+	return s
+}
+
+// A refusal is an offer whose name another one has.
+type refusal struct{ offer, holder *offer }
+
+// set makes offers all that a server offers.
+func (c *catalogue) set(name string, s *stock) {
+	if old := c.servers[name]; old != nil {
+		for _, o := range old.offers {
+			o.placed = nil
+		}
+	}
+	if c.servers[name] = s; len(s.offers) == 0 {
+		delete(c.servers, name)
+	}
+}
+
+// place makes the entries of all offers. Those of before are taken over as far as
+// they stay as they were. Only offers of the server named changed are new, if the
+// ledger is at the same generation as then. An offer whose name another one has
+// is refused, and not offered any more.
+func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, generation uint64, refused []refusal) {
+	generation = before.generation
+	if c.ledger != nil {
+		generation, _ = c.ledger.generation()
+	}
+	var offers []*offer
+	if c.names.dependent() || generation != before.generation {
+		offers = c.all()
+	} else if s := c.servers[changed]; s != nil {
+		offers = s.offers
+	}
+	var fresh []*entry
+	for i, name := range c.judge(offers) {
+		o := offers[i]
+		if o.placed == nil || o.placed.def.Name != name.name || !o.placed.change.same(name.change) {
+			fresh = append(fresh, o.place(name.name, name.change))
+			o.placed = nil
+		}
+	}
+	slices.SortStableFunc(fresh, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
+	kept := slices.DeleteFunc(slices.Clone(before.entries), func(e *entry) bool { return e.offer.placed != e })
+	entries, refused = merge(kept, fresh)
+	for _, r := range refused {
+		s := c.servers[r.offer.def.Origin.Server]
+		s.offers = slices.DeleteFunc(slices.Clone(s.offers), func(o *offer) bool { return o == r.offer })
+	}
+	return entries, generation, refused
+}
+
+// all returns all offers, the native ones first.
+func (c *catalogue) all() []*offer {
+	var offers []*offer
+	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
+		offers = append(offers, c.servers[name].offers...)
+	}
+	return offers
+}
+
+// A judged is what becomes of an offer.
+type judged struct {
+	name   string
+	change *Change // nil: it is listed
+}
+
+// judge asks the ledger for each offer, and gives each its name. Tools in
+// quarantine have no influence on the names of listed ones.
+func (c *catalogue) judge(offers []*offer) []judged {
+	verdicts := make([]judged, len(offers))
+	for i, o := range offers {
+		verdicts[i].name = o.def.Name
+		if c.ledger != nil && o.server != nil {
+			verdicts[i].change = c.ledger.judge(o.server, &o.entry)
+		}
+	}
+	if !c.names.dependent() {
+		return verdicts
+	}
+	candidates := make([]candidate, len(offers))
+	var listed []candidate
+	var at []int
+	for i, o := range offers {
+		if candidates[i].explicit = o.def.Name; o.derived {
+			candidates[i] = candidate{server: o.def.Origin.Server, tool: o.def.localName()}
+		}
+		if verdicts[i].change == nil {
+			listed, at = append(listed, candidates[i]), append(at, i)
+		}
+	}
+	names := c.names.assign(listed)
+	for i, name := range names {
+		candidates[at[i]] = candidate{explicit: name}
+	}
+	if len(listed) < len(offers) {
+		names = c.names.assign(candidates)
+		for i := range candidates {
+			candidates[i].explicit = names[i]
+		}
+	}
+	for i := range offers {
+		verdicts[i].name = candidates[i].explicit
+	}
+	return verdicts
+}
+
+// merge puts sorted fresh entries between sorted kept ones. Of two with one name
+// the kept one stays, else the first.
+func merge(kept, fresh []*entry) (entries []*entry, refused []refusal) {
+	entries = make([]*entry, 0, len(kept)+len(fresh))
+	for _, e := range fresh {
+		at, taken := slices.BinarySearchFunc(kept, e.def.Name, func(k *entry, name string) int { return strings.Compare(k.def.Name, name) })
+		entries = append(entries, kept[:at]...)
+		kept = kept[at:]
+		if !taken && len(entries) > 0 && entries[len(entries)-1].def.Name == e.def.Name {
+			refused = append(refused, refusal{e.offer, entries[len(entries)-1].offer})
+			continue
+		}
+		if taken {
+			refused = append(refused, refusal{e.offer, kept[0].offer})
+			continue
+		}
+		e.offer.placed = e
+		entries = append(entries, e)
+	}
+	return append(entries, kept...), refused
+}

@@ -1,0 +1,298 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Add adds tools, all of them or, on error, none. It is meant for native tools;
+// a server's tools are better kept with [Registry.Replace].
+//
+// A name that is taken, or given twice, fails with a [*DuplicateError]; a tool
+// that cannot be listed, nil included, fails with a [*DefinitionError]; a tool of
+// a server that the gate does not let in, with a [*GateError].
+func (r *Registry) Add(tools ...Tool) error {
+	offers, err := r.newOffers(tools)
+	if err != nil {
+		return err
+	}
+	byServer := map[string][]*offer{}
+	for _, o := range offers {
+		name := o.def.Origin.Server
+		byServer[name] = append(byServer[name], o)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byServer)) {
+		offers := byServer[name]
+		unlock, err := r.replacing.Lock(context.Background(), name)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		var diff Diff
+		r.examine(r.known(name), offers, nil, &diff)
+		if len(diff.Rejected) > 0 {
+			return diff.Rejected[0].Err
+		}
+		if err := r.record(r.known(name), offers); err != nil {
+			return err
+		}
+	}
+	if len(offers) == 0 {
+		return nil
+	}
+	return r.add(byServer)
+}
+
+// add puts offers into the catalogue.
+func (r *Registry) add(byServer map[string][]*offer) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.current()
+	taken := map[string]*offer{}
+	for _, offers := range byServer {
+		for _, o := range offers {
+			name := o.def.Name
+			holder := taken[name]
+			if e := before.find(name); holder == nil && e != nil {
+				holder = e.offer
+			}
+			if holder != nil && !(r.names.dependent() && (o.derived || holder.derived)) {
+				return &DuplicateError{Name: name, Holder: holder.def.Origin, Refused: o.def.Origin}
+			}
+			taken[name] = o
+		}
+	}
+	for name, offers := range byServer {
+		old := r.catalogue.servers[name]
+		if old == nil {
+			old = newStock(r.factsOf(name), nil)
+		}
+		stock := newStock(old.server, append(old.offers[:len(old.offers):len(old.offers)], offers...))
+		r.catalogue.servers[name] = stock
+		entries, generation, _ := r.catalogue.place(before, name)
+		before = before.with(entries, generation)
+	}
+	r.publish(before.entries, before.generation, new(Diff))
+	return nil
+}
+
+// Replace makes tools all the tools of a server, in one step: every tool whose
+// Origin.Server is server is swapped for them. An empty server stands for the
+// native tools. What else is known of the server stays as it was, see
+// [Registry.ReplaceServer].
+//
+// A tool whose name is held by another origin, or comes twice in tools, is
+// rejected and the first holder keeps the name; so is a tool whose name or
+// schema cannot be listed, or that the gate does not let in. The other tools are
+// not affected. A rejected tool stays out, even if its name becomes free, until the
+// next Replace offers it again.
+//
+// A tool that the [Ledger] holds back is not listed; [Snapshot.Quarantined] has
+// it, and it is listed as soon as somebody approves it.
+//
+// If no definition differs, no new version is published and no watcher is woken,
+// yet the new Tool values are in place: a reconnected server's tools call its new
+// client from now on. So hold on to names, not to tools, and call through
+// [Registry.Call].
+//
+// An error means that nothing was done: a [*DefinitionError] if a tool is nil, has
+// no definition, or has an Origin.Server other than server; a [*LedgerError] if the
+// ledger could not be written.
+func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
+	return r.replace(server, r.known(server), tools)
+}
+
+// ReplaceServer is [Registry.Replace] for a server of which more is known than
+// its name.
+func (r *Registry) ReplaceServer(server Server, tools []Tool) (Diff, error) {
+	if server.Name == "" {
+		return r.replace("", nil, tools)
+	}
+	return r.replace(server.Name, &server, tools)
+}
+
+func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, error) {
+	offers, err := r.newOffers(tools)
+	if err != nil {
+		return Diff{}, err
+	}
+	for _, o := range offers {
+		if got := o.def.Origin.Server; got != name {
+			return Diff{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", quote(got), quote(name))}
+		}
+	}
+	unlock, err := r.replacing.Lock(context.Background(), name)
+	if err != nil {
+		return Diff{}, err
+	}
+	defer unlock()
+	var diff Diff
+	offers = r.examine(facts, offers, r.offersOf(name), &diff)
+	if err := r.record(facts, offers); err != nil {
+		return Diff{}, err
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.current()
+	r.catalogue.set(name, newStock(facts, offers))
+	entries, generation, refused := r.catalogue.place(before, name)
+	for _, refusal := range refused {
+		o := refusal.offer
+		diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: refusal.holder.def.Origin, Refused: o.def.Origin})
+	}
+	r.publish(entries, generation, &diff)
+	diff.finish(name, entries)
+	return diff, nil
+}
+
+// Remove takes tools out of the catalogue, listed or not. Names that are not in it
+// are ignored. A server's tools come back with its next [Registry.Replace].
+func (r *Registry) Remove(names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.current()
+	leaving := map[*offer]bool{}
+	for _, name := range names {
+		if e := before.find(name); e != nil {
+			leaving[e.offer] = true
+		}
+	}
+	for o := range leaving {
+		name := o.def.Origin.Server
+		old := r.catalogue.servers[name]
+		stays := make([]*offer, 0, len(old.offers))
+		for _, other := range old.offers {
+			if !leaving[other] {
+				stays = append(stays, other)
+			}
+		}
+		o.placed = nil
+		r.catalogue.servers[name] = newStock(old.server, stays)
+	}
+	if len(leaving) > 0 {
+		entries, generation, _ := r.catalogue.place(before, "")
+		r.publish(entries, generation, new(Diff))
+	}
+}
+
+// known returns what is known of a server.
+func (r *Registry) known(name string) *Server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.factsOf(name)
+}
+
+// factsOf needs r.mu.
+func (r *Registry) factsOf(name string) *Server {
+	if s := r.catalogue.servers[name]; s != nil {
+		return s.server
+	}
+	if name == "" {
+		return nil
+	}
+	return &Server{Name: name}
+}
+
+func (r *Registry) offersOf(name string) []*offer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.catalogue.servers[name]; s != nil {
+		return s.offers
+	}
+	return nil
+}
+
+// examine completes offers of a server, and returns those that can be listed.
+// Before are its offers up to now.
+func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) []*offer {
+	type origin struct{ name, tool string }
+	known := make(map[origin]*offer, len(before))
+	for _, o := range before {
+		known[origin{o.def.Name, o.def.Origin.Tool}] = o
+	}
+	var definitions []*Definition
+	for _, o := range offers {
+		definitions = append(definitions, o.def)
+	}
+	var excess map[*Definition]Finding
+	var other func(string) (string, bool)
+	if server != nil {
+		excess = r.gate.admit(definitions)
+		other = r.vocabulary(server.Name)
+	}
+	served := map[string]*offer{}
+	stays := make([]*offer, 0, len(offers))
+	for _, o := range offers {
+		if err := o.def.validate(); err != nil {
+			diff.reject(o.def.Name, err)
+			continue
+		}
+		like := known[origin{o.def.Name, o.def.Origin.Tool}]
+		o.complete(server, like)
+		if server != nil {
+			if f, ok := excess[o.def]; ok {
+				o.findings = []Finding{f}
+			} else if like != nil && like.def.equal(o.def) {
+				o.findings = like.findings
+			} else {
+				o.findings = append(r.gate.check(o.def), r.gate.references(o.def, other)...)
+			}
+			if len(o.findings) > 0 && o.findings[0].Severity == Block {
+				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.Origin.Tool, Findings: o.findings})
+				continue
+			}
+			// The server has this tool twice, and says two things of it.
+			first := served[o.def.Origin.Tool]
+			if first != nil && first.surface.hash != o.surface.hash {
+				diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: first.def.Origin, Refused: o.def.Origin})
+				continue
+			}
+			served[o.def.Origin.Tool] = o
+		}
+		stays = append(stays, o)
+	}
+	return stays
+}
+
+// vocabulary returns a function that finds the other server that a word names,
+// by itself or by one of its tools.
+func (r *Registry) vocabulary(own string) func(word string) (server string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := make(map[string]map[string]struct{}, len(r.catalogue.servers))
+	for name, s := range r.catalogue.servers {
+		if name != own && name != "" {
+			names[name] = s.names
+		}
+	}
+	before := r.current()
+	return func(word string) (string, bool) {
+		if names[word] != nil {
+			return word, true
+		}
+		if e := before.find(word); e != nil && e.def.Origin.Server != own && e.server != nil {
+			return e.def.Origin.Server, true
+		}
+		for server, tools := range names {
+			if _, ok := tools[word]; ok {
+				return server, true
+			}
+		}
+		return "", false
+	}
+}
+
+// record makes the ledger know what a server offers.
+func (r *Registry) record(server *Server, offers []*offer) error {
+	if r.ledger == nil || server == nil {
+		return nil
+	}
+	entries := make([]*entry, len(offers))
+	for i, o := range offers {
+		entries[i] = &o.entry
+	}
+	return r.ledger.record(context.Background(), server, entries)
+}
