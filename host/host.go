@@ -92,8 +92,21 @@ func (h *Host) Registry() *registry.Registry { return h.registry }
 func (h *Host) Servers() []Status {
 	servers, _ := h.snapshot()
 	status := make([]Status, len(servers))
+	at := make(map[string]*Status, len(servers))
 	for i, s := range servers {
 		status[i] = s.status()
+		at[s.entry.Name] = &status[i]
+	}
+	snapshot := h.registry.Snapshot()
+	for _, t := range snapshot.Tools() {
+		if s := at[t.Definition().Origin.Server]; s != nil {
+			s.Tools++
+		}
+	}
+	for _, q := range snapshot.Quarantined() {
+		if s := at[q.Tool.Origin.Server]; s != nil {
+			s.Quarantined++
+		}
 	}
 	return status
 }

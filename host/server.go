@@ -31,6 +31,10 @@ type server struct {
 	settled chan struct{} // closed after the first attempt
 	once    sync.Once     // closes settled
 
+	// publishing is held while the registry takes over the tools, which may
+	// wait for a disk. Whoever holds it may lock mu, not the other way round.
+	publishing sync.Mutex
+
 	mu       sync.Mutex  // guards the following
 	client   *mcp.Client // nil unless the server runs; set once
 	source   config.Source
@@ -39,7 +43,6 @@ type server struct {
 	err      error // why it cannot run, or why its tools could not be listed
 	tools    []registry.Tool
 	listed   uint64 // State.ToolsVersion of tools; 0: none listed
-	count    int    // tools in the registry
 	rejected []registry.Rejection
 	grace    *time.Timer // removes the tools of a lost server
 }
@@ -218,7 +221,7 @@ func (s *server) wrap(listed []*mcp.Tool) []registry.Tool {
 		}
 		tool := registry.Remote(s.entry.Name, s.client, t)
 		if name, ok := filter.Rename[t.Name]; ok {
-			renamed, err := registry.With(tool, func(d *registry.Definition) { d.Name = s.entry.Name + "__" + name })
+			renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = name })
 			if err == nil {
 				tool = renamed
 			}
@@ -248,31 +251,39 @@ func (s *server) keep() {
 // found takes over a list of tools.
 func (s *server) found(version uint64, tools []registry.Tool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.listed, s.tools, s.err = version, tools, nil
-	s.publishLocked()
+	s.mu.Unlock()
+	s.update()
 }
 
 // publish puts the tools of a server that was started in private into the
 // registry.
 func (s *server) publish() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.public = true
-	s.publishLocked()
+	s.mu.Unlock()
+	s.update()
 }
 
-func (s *server) publishLocked() {
-	if !s.public {
+// update makes the registry list the tools as they are now.
+func (s *server) update() {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	s.mu.Lock()
+	public, tools := s.public, s.tools
+	s.mu.Unlock()
+	if !public {
 		return
 	}
-	diff, err := s.host.registry.Replace(s.entry.Name, s.tools)
+	facts := registry.Server{Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint()}
+	diff, err := s.host.registry.ReplaceServer(facts, tools)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil {
 		s.err = err
 		return
 	}
 	s.rejected = diff.Rejected
-	s.count = len(s.tools) - len(diff.Rejected)
 }
 
 // lost lets the tools vanish if the connection does not come back soon.
@@ -287,31 +298,34 @@ func (s *server) lost() {
 
 func (s *server) vanish() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.grace == nil {
+		s.mu.Unlock()
 		return // the connection came back
 	}
 	s.grace, s.tools, s.listed = nil, nil, 0
-	s.publishLocked()
+	s.mu.Unlock()
+	s.update()
 	s.host.broadcast()
 }
 
 // retract takes the server's tools out of the registry for good.
 func (s *server) retract() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.grace != nil {
 		s.grace.Stop()
 		s.grace = nil
 	}
 	s.tools, s.listed = nil, 0
-	s.publishLocked()
-	s.public = false
+	s.mu.Unlock()
+	s.update()
+	s.withdraw()
 }
 
 // withdraw stops the server from writing to the registry, and leaves its tools
 // there for its successor to replace.
 func (s *server) withdraw() {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.public = false
@@ -373,7 +387,6 @@ func (s *server) status() Status {
 		Source:      s.source,
 		Transport:   s.entry.Transport,
 		Enabled:     s.enabled,
-		Tools:       s.count,
 		Rejected:    s.rejected,
 		Err:         s.err,
 	}

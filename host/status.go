@@ -23,10 +23,13 @@ type Status struct {
 	// State is the state of the client. Its phase is Idle for a server that
 	// is not enabled or cannot be started.
 	State mcp.State
-	// Tools is the number of the server's tools in the registry.
+	// Tools is the number of the server's tools that the registry lists.
 	Tools int
+	// Quarantined is the number of its tools that the registry's ledger holds
+	// back, because nobody approved them as they are.
+	Quarantined int
 	// Rejected are tools that are not in the registry, because others have
-	// their names.
+	// their names or the gate does not let them in.
 	Rejected []registry.Rejection
 	// Err is what is wrong with the server now: its config entry, its
 	// connection, or its list of tools. It is nil if nothing is.

@@ -46,6 +46,7 @@ func (e *entry) read(m *jsonc.Member, name claim) *Server {
 		e.timeouts(s)
 		e.tools(s)
 		e.extra(s)
+		s.fingerprint = e.fingerprint(s)
 	} else {
 		e.fail(m.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", m.Value.Kind)
 	}

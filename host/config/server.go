@@ -80,7 +80,17 @@ type Server struct {
 	// for each fault, in file order. A server with an Err must not be started;
 	// its other fields hold what could be read.
 	Err error
+
+	fingerprint string
 }
+
+// Fingerprint returns the SHA-256, in hexadecimal, of what the file says of which
+// server this is: transport, command, arguments, cwd and URL as written, with
+// references not replaced, and the names of environment variables and headers. It
+// is the same on every machine that reads the same entry, and empty for a Server
+// that was not read from a file. A secret that is written into an argument or URL
+// goes into it, a reference to one does not.
+func (s *Server) Fingerprint() string { return s.fingerprint }
 
 // String returns one line for logs: name, transport, the command's or the
 // host's name, and where the entry stands. It has no arguments, paths of URLs,
