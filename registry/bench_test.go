@@ -111,3 +111,29 @@ func BenchmarkReplace(b *testing.B) {
 		mustReplace(b, r, "server", tools...)
 	}
 }
+
+// BenchmarkReplaceOne replaces the 20 tools of one server among 10,000 of 500.
+func BenchmarkReplaceOne(b *testing.B) {
+	r := registry.New(nil)
+	var lists [2][]registry.Tool
+	for server := range 500 {
+		name := fmt.Sprintf("server%d", server)
+		for list := range lists {
+			lists[list] = nil
+			for i := range 20 {
+				lists[list] = append(lists[list], serverTool(name, fmt.Sprintf("some_tool_%d", i), fmt.Sprint("list ", list)))
+			}
+		}
+		mustReplace(b, r, name, lists[0]...)
+	}
+	if n := len(r.Snapshot().Tools()); n != 10_000 {
+		b.Fatal(n, "tools")
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		diff := mustReplace(b, r, "server499", lists[i%2]...)
+		if i > 0 && len(diff.Changed) != 20 {
+			b.Fatalf("%+v", diff)
+		}
+	}
+}
