@@ -23,6 +23,7 @@ type toolCache struct {
 	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
 	tools      []*Tool
 	byName     map[string]knownTool
+	rawHints   rawHints
 	begun      uint64    // how often the list was read, or begun to be read
 	reading    uint64    // the one of these that the tools are from
 	stalest    freshness // of the pages with a hint
@@ -82,8 +83,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		}
 		version, announced, mended := before.ToolsVersion, l.tap.announced(), l.tap.mended.Load()
 		reading := c.beginTools()
-		tasks := make(map[string]taskSupport)
-		pages := c.toolPages(l, tasks)
+		tasks, hints := make(map[string]taskSupport), make(map[*Tool]json.RawMessage)
+		pages := c.toolPages(l, tasks, hints)
 		tools, err := pages.whole(ctx, l)
 		// The version tells too late: announcements are passed on one by one.
 		changed := !c.carriedBy(l) || l.tap.announced() != announced || l.tap.mended.Load() != mended
@@ -95,7 +96,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(version, reading, tools, tasks, pages)
+		c.keepTools(version, reading, tools, tasks, hints, pages)
 		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
@@ -146,7 +147,7 @@ func (c *Client) beginTools() uint64 {
 	return c.tools.begun
 }
 
-func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
+func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, hints map[*Tool]json.RawMessage, pages *pager[Tool]) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
 		schema, _ := t.InputSchema.(json.RawMessage)
@@ -158,6 +159,7 @@ func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[str
 	t := &c.tools
 	t.version, t.reading, t.tools, t.byName = version, reading, tools, byName
 	t.stalest, t.unhinted = pages.stalest, pages.unhinted
+	t.rawHints = t.rawHints.with(tools, hints)
 }
 
 // announcesTools reports whether the server announces other tools, as far as it
@@ -184,9 +186,9 @@ func (c *Client) forgetTools() {
 
 const methodListTools = "tools/list"
 
-// toolPages reads the list of tools, and notes which of them can be tasks. Tools
-// that say nothing of that are not noted.
-func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
+// toolPages reads the list of tools, and notes which of them can be tasks and how
+// they are annotated. Tools that say nothing of that are not noted.
+func (c *Client) toolPages(l *life, tasks map[string]taskSupport, hints map[*Tool]json.RawMessage) *pager[Tool] {
 	return &pager[Tool]{
 		client: c,
 		list: &list[Tool]{
@@ -198,6 +200,9 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 				t, err := decodeTool(raw, modern)
 				if err == nil {
 					l.tasks.note(tasks, t.Name, raw)
+					if t.Annotations != nil {
+						hints[t] = memberOf(raw, "annotations")
+					}
 				}
 				return t, err
 			},

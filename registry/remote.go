@@ -22,14 +22,15 @@ func Remote(server string, c *mcp.Client, t *mcp.Tool) Tool {
 	input := schemaBytes(t.InputSchema, json.RawMessage(`{"type":"object"}`))
 	name, _ := Names{}.Name(server, t.Name)
 	return &remote{c, t.Name, &Definition{
-		Name:         name,
-		Title:        t.Title,
-		Description:  t.Description,
-		InputSchema:  input,
-		OutputSchema: schemaBytes(t.OutputSchema, nil),
-		Annotations:  cloneAnnotations(t.Annotations),
-		Origin:       Origin{Server: server, Tool: t.Name},
-		derived:      true,
+		Name:           name,
+		Title:          t.Title,
+		Description:    t.Description,
+		InputSchema:    input,
+		OutputSchema:   schemaBytes(t.OutputSchema, nil),
+		Annotations:    cloneAnnotations(t.Annotations),
+		RawAnnotations: bytes.Clone(c.RawAnnotations(t)),
+		Origin:         Origin{Server: server, Tool: t.Name},
+		derived:        true,
 	}}
 }
 
