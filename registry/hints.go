@@ -1,5 +1,12 @@
 package registry
 
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
 // An ExecutionTime is how long a tool says that it takes.
 type ExecutionTime string
 
@@ -23,11 +30,131 @@ type Hints struct {
 	ExecutionTime ExecutionTime // how long it takes
 }
 
-// Hints returns what the annotations claim. The spellings readOnlyHint and
-// read_only_hint and their like are understood, as are sideEffectsHint and
-// executionTimeHint; where two contradict each other the stricter one counts.
-func (d *Definition) Hints() Hints { return Hints{} }
-
 // RequiresApproval reports whether a careful person would want to be asked: the
 // tool may destroy something, or does not say what it does.
 func (h Hints) RequiresApproval() bool { return !h.Annotated || h.Destructive }
+
+// Hints returns what the annotations claim. The spellings readOnlyHint and
+// read_only_hint and their like are understood, as are sideEffectsHint and
+// executionTimeHint; where two contradict each other the stricter one counts.
+//
+// A value of another type says nothing: "true" is not true. A tool that calls
+// itself destructive, or says that it has side effects, is not read-only, whatever
+// else it says. To have no side effects makes a tool neither read-only nor
+// harmless.
+//
+// RawAnnotations is what counts if there is one, and Annotations otherwise.
+func (d *Definition) Hints() Hints {
+	var c claims
+	if d.RawAnnotations != nil {
+		c.readRaw(d.RawAnnotations)
+	} else if a := d.Annotations; a != nil {
+		// The zero value of these two is what a tool says that says nothing.
+		if a.ReadOnlyHint {
+			c.readOnly.claim(true, false)
+		}
+		if a.IdempotentHint {
+			c.idempotent.claim(true, false)
+		}
+		if a.DestructiveHint != nil {
+			c.destructive.claim(*a.DestructiveHint, true)
+		}
+		if a.OpenWorldHint != nil {
+			c.openWorld.claim(*a.OpenWorldHint, true)
+		}
+	}
+	return c.hints()
+}
+
+// silent returns the hints of a tool that claims nothing.
+func silent() Hints { return claims{}.hints() }
+
+// claims are what annotations say, and whether they say it.
+type claims struct {
+	readOnly, destructive, idempotent, openWorld, sideEffects claim
+
+	time ExecutionTime
+}
+
+// A claim is a hint that is true, false or missing.
+type claim struct{ said, value bool }
+
+// claim notes what the tool says. If it says the opposite too, the stricter value
+// counts.
+func (c *claim) claim(value, strict bool) {
+	if !c.said {
+		*c = claim{true, value}
+	} else if c.value != value {
+		c.value = strict
+	}
+}
+
+// or returns what is claimed, or the default.
+func (c claim) or(otherwise bool) bool {
+	if c.said {
+		return c.value
+	}
+	return otherwise
+}
+
+func (c claims) hints() Hints {
+	harms := c.destructive.or(false) || c.sideEffects.or(false)
+	readOnly := c.readOnly.or(false) && !harms
+	return Hints{
+		Annotated: c.readOnly.said || c.destructive.said || c.idempotent.said || c.openWorld.said ||
+			c.sideEffects.said || c.time != "",
+		ReadOnly:      readOnly,
+		Destructive:   c.destructive.or(!readOnly),
+		Idempotent:    c.idempotent.or(readOnly),
+		OpenWorld:     c.openWorld.or(true),
+		SideEffects:   c.sideEffects.or(!readOnly) || c.destructive.or(false),
+		ExecutionTime: c.time,
+	}
+}
+
+// readRaw reads annotations as a server sent them. Those of native tools may be
+// anything; what is no JSON object says nothing.
+func (c *claims) readRaw(raw json.RawMessage) {
+	if !isObject(raw) {
+		return
+	}
+	for key, value := range jsonscan.Fields(raw) {
+		switch string(key) {
+		case "readOnlyHint", "read_only_hint":
+			c.readOnly.read(value, false)
+		case "destructiveHint", "destructive_hint":
+			c.destructive.read(value, true)
+		case "idempotentHint", "idempotent_hint":
+			c.idempotent.read(value, false)
+		case "openWorldHint", "open_world_hint":
+			c.openWorld.read(value, true)
+		case "sideEffectsHint", "side_effects_hint":
+			c.sideEffects.read(value, true)
+		case "executionTimeHint", "execution_time_hint":
+			c.readTime(value)
+		}
+	}
+}
+
+func (c *claim) read(value []byte, strict bool) {
+	switch string(value) {
+	case "true":
+		c.claim(true, strict)
+	case "false":
+		c.claim(false, strict)
+	}
+}
+
+// readTime notes the execution time, the longest if there are several.
+func (c *claims) readTime(value []byte) {
+	text, _ := jsonscan.Text(value)
+	for _, t := range []ExecutionTime{Slow, Medium, Fast} {
+		if c.time == t {
+			return
+		}
+		if strings.EqualFold(string(text), string(t)) {
+			c.time = t
+			return
+		}
+	}
+}
