@@ -84,7 +84,8 @@ func (o Origin) String() string {
 // against the schema of its Go type, a tool made by [Remote] goes on calling the
 // server's tool of the original name, and a [Ledger] goes on comparing what the
 // server says of it. A new Name is kept as it is; a new Alias makes a registry
-// name the tool by it.
+// name the tool by it. An edit of Annotations takes RawAnnotations away, unless it
+// changes them too.
 //
 // The error is a [*DefinitionError], also if t is nil.
 func With(t Tool, edit func(*Definition)) (Tool, error) {
@@ -95,6 +96,9 @@ func With(t Tool, edit func(*Definition)) (Tool, error) {
 	def := before.clone()
 	if edit != nil {
 		edit(def)
+		if !reflect.DeepEqual(def.Annotations, before.Annotations) && bytes.Equal(def.RawAnnotations, before.RawAnnotations) {
+			def.RawAnnotations = nil // what was said of the tool does not count any more
+		}
 	}
 	if def.derived = before.derived && def.Name == before.Name && def.Origin == before.Origin; def.derived {
 		def.Name, _ = Names{}.Name(def.Origin.Server, def.localName())
