@@ -1,0 +1,84 @@
+package glob
+
+// maxPairs bounds the work of [Covers].
+const maxPairs = 1 << 12
+
+// Covers reports whether a fits every name that b fits. It is exact but for
+// patterns whose comparison would take very long, which take many stars with
+// question marks or classes between them: then it reports false.
+func Covers(a, b *Pattern) bool {
+	if len(a.program) == 0 || len(b.program) == 0 {
+		return len(b.program) == 0
+	}
+	if name, ok := b.Literal(); ok {
+		return a.Match(name)
+	}
+	// A name that b fits and a does not is looked for: b is followed on one path,
+	// a on all paths at the same time.
+	type pair struct {
+		b int
+		a states
+	}
+	seen := map[pair]bool{}
+	var todo []pair
+	push := func(from int, in *states) {
+		var reached states
+		b.enter(&reached, from)
+		for i := range reached.all() {
+			next := pair{i, *in}
+			if kind := b.program[i].kind; (kind == one || kind == end) && !seen[next] {
+				seen[next] = true
+				todo = append(todo, next)
+			}
+		}
+	}
+	var start states
+	a.enter(&start, 0)
+	push(0, &start)
+	for len(todo) > 0 {
+		if len(seen) > maxPairs {
+			return false
+		}
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if b.program[at.b].kind == end {
+			if !at.a.has(len(a.program) - 1) {
+				return false
+			}
+			continue
+		}
+		for _, r := range a.samples(&at.a, b.program[at.b].set) {
+			var then states
+			a.read(&then, &at.a, r)
+			if then.empty() {
+				return false // b fits something: every state of it leads to its end
+			}
+			push(at.b+1, &then)
+		}
+	}
+	return true
+}
+
+// samples returns characters of set, one of each kind that the states of p treat
+// in the same way.
+func (p *Pattern) samples(in *states, set runes) []rune {
+	var samples []rune
+	take := func(r rune) {
+		if set.has(r) {
+			samples = append(samples, r)
+		}
+	}
+	for _, s := range set {
+		take(s.first)
+	}
+	for i := range in.all() {
+		if p.program[i].kind != one {
+			continue
+		}
+		for _, s := range p.program[i].set {
+			take(s.first)
+			take(s.last + 1)
+		}
+	}
+	return samples
+}
