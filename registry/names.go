@@ -1,5 +1,11 @@
 package registry
 
+import (
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
 // A Scheme says how the tools of servers are called, by the shape of the names.
 type Scheme string
 
@@ -15,7 +21,8 @@ const (
 	// UnderscoreTool is "github_create_issue".
 	UnderscoreTool Scheme = "server_tool"
 	// BareTool is the tool's own name, "create_issue". Where two tools of the
-	// catalogue would have it, those of servers are called as by ServerTool.
+	// catalogue would have it, those of servers are called as by ServerTool: all
+	// of them, and none keeps the bare name.
 	BareTool Scheme = "tool"
 )
 
@@ -23,24 +30,33 @@ const (
 // providers of models allow.
 const DefaultMaxName = 64
 
+// minMaxName is the least that [Names].MaxLength can be: room for the hash, and
+// for something to read before it.
+const minMaxName = 32
+
 // Names says how a registry calls the tools of servers. The zero value is the
 // scheme [ServerTool] with names of at most 64 bytes.
 //
 // A name is made of the characters a-z A-Z 0-9 _ and - (and the colon of
 // [ColonTool]), and begins with a letter or underscore. Where a tool's own name
 // does not fit, or could be taken for another's, the name is cleaned or cut and
-// ends in a hash of server and tool. So names depend on nothing but server and
-// tool, but for BareTool and Custom, where they depend on the other tools of the
-// catalogue too, though never on the order in which they came.
+// ends in a hash of server and tool: "docs__admin_users_list_7kq2mzt4xa". So names
+// depend on nothing but server and tool, but for BareTool and Custom, where they
+// depend on the other tools of the catalogue too, though never on the order in
+// which they came. The same tool has the same name in every process.
+//
+// Names is safe for concurrent use.
 type Names struct {
-	// Scheme is the shape of the names. Default: [ServerTool].
+	// Scheme is the shape of the names. Default: [ServerTool], which also stands
+	// for a scheme that does not exist.
 	Scheme Scheme
-	// MaxLength is the most bytes that a name has, at least 32, at most 256.
-	// Default: [DefaultMaxName].
+	// MaxLength is the most bytes that a name has. Less than 32 counts as 32, more
+	// than 256 as 256. Default: [DefaultMaxName].
 	MaxLength int
 	// Custom, if set, makes the names instead of Scheme. What it returns is
-	// cleaned, cut and told apart like any name. It must be a pure function,
-	// safe for concurrent use.
+	// cleaned, cut and told apart like any name; for a tool for which it returns
+	// nothing, the name is that of [ServerTool]. It must be a pure function, safe
+	// for concurrent use.
 	Custom func(server, tool string) string
 	// Exact turns off the forgiveness of [Registry.Call] for names that models
 	// write in another way.
@@ -48,54 +64,54 @@ type Names struct {
 }
 
 // A NameReason says why a name is not simply that of its scheme. Empty: it is.
+// Where there are several reasons, it is the first of those listed here.
 type NameReason string
 
 // The reasons.
 const (
-	// NameCleaned: it had characters that are not allowed.
-	NameCleaned NameReason = "cleaned"
 	// NameCut: it was too long.
 	NameCut NameReason = "cut"
-	// NameAmbiguous: another server and tool could have the same name.
+	// NameCleaned: it had characters that are not allowed or not allowed at the
+	// beginning, or a part of it was empty.
+	NameCleaned NameReason = "cleaned"
+	// NameAmbiguous: another server and tool could have the same name, because it
+	// does not show where the server ends, or because it ends like a hash.
 	NameAmbiguous NameReason = "ambiguous"
 )
 
 // Name returns what a tool of a server is called as long as no other tool of the
 // catalogue would be called the same, and why that is not the plain name.
+//
+// For other schemes than BareTool and Custom, no two tools have the same name:
+// plain names show where their server ends, and never end like a hash; the hash
+// of all other names has 50 bits of the SHA-256 of scheme, server and tool.
 func (n Names) Name(server, tool string) (name string, why NameReason) {
-	return server + "__" + tool, ""
-}
-
-// A candidate is a tool that wants a name.
-type candidate struct {
-	server, tool string // which tool; the tool by its alias if it has one
-	explicit     string // the name that it has been given by hand; empty: none
-}
-
-// dependent reports whether the name of a tool depends on the other tools.
-func (n Names) dependent() bool { return n.Custom != nil || n.Scheme == BareTool }
-
-// assign returns a name for each candidate, by index. It depends on the set of
-// candidates and not on their order. Two names are equal only if two candidates
-// are the same tool, or were given the same name by hand.
-func (n Names) assign(candidates []candidate) []string {
-	names := make([]string, len(candidates))
-	for i, c := range candidates {
-		if names[i] = c.explicit; c.explicit == "" {
-			names[i], _ = n.Name(c.server, c.tool)
-		}
+	s := n.spell(server, tool)
+	limit := n.limit()
+	cleaned := s.clean()
+	if why = s.fault(cleaned, limit); why == "" {
+		return s.join(), ""
 	}
-	return names
+	return cleaned.hashed(limit, hash(s.scheme, server, tool, 0)), why
+}
+
+// limit is MaxLength as it holds.
+func (n Names) limit() int {
+	if n.MaxLength == 0 {
+		return DefaultMaxName
+	}
+	return min(max(n.MaxLength, minMaxName), maxName)
 }
 
 // DisplayName returns what the tool is called before people: "github:create_issue
-// (MCP)" for a server's, the title or else the name for a native one.
+// (MCP)" for a server's, the title or else the name for a native one. It is one
+// line; characters that could deceive who reads it are shown as their numbers.
 func (d *Definition) DisplayName() string {
 	if d.Origin.Server != "" {
-		return d.Origin.Server + ":" + d.Origin.Tool + " (MCP)"
+		return plain.Line(d.Origin.Server+":"+d.Origin.Tool) + " (MCP)"
 	}
-	if d.Title != "" {
-		return d.Title
+	if title := strings.TrimSpace(d.Title); title != "" {
+		return plain.Line(title)
 	}
-	return d.Name
+	return plain.Line(d.Name)
 }

@@ -1,0 +1,90 @@
+package registry
+
+// A candidate is a tool that wants a name.
+type candidate struct {
+	server, tool string // which tool; the tool by its alias if it has one
+	explicit     string // the name that it has been given by hand; empty: none
+}
+
+// dependent reports whether the name of a tool depends on the other tools.
+func (n Names) dependent() bool { return n.Custom != nil || n.Scheme == BareTool }
+
+// assign returns a name for each candidate, by index. It depends on the set of
+// candidates and not on their order. Two names are equal only if two candidates
+// are the same tool, or were given the same name by hand.
+//
+// Names given by hand stay. Of the others, all that want the same name go on to
+// their next one, unless one of them alone has come the farthest: then it is that one's. So
+// no tool can take "github__create_issue" from the server github by being called
+// that.
+func (n Names) assign(candidates []candidate) []string {
+	names := make([]string, len(candidates))
+	steps := make([]int, len(candidates))
+	for i, c := range candidates {
+		if names[i] = c.explicit; c.explicit == "" {
+			names[i] = n.step(c, 0)
+		}
+	}
+	for {
+		claims := make(map[string]claim, len(candidates))
+		settled := true
+		for i, c := range candidates {
+			after := claims[names[i]].with(c, steps[i])
+			claims[names[i]] = after
+			settled = settled && !after.contested()
+		}
+		if settled {
+			return names
+		}
+		for i, c := range candidates {
+			if c.explicit == "" && claims[names[i]].yields(steps[i]) {
+				steps[i]++
+				names[i] = n.step(c, steps[i])
+			}
+		}
+	}
+}
+
+// step returns the name that a tool wants if it does not get its first, second
+// and so on. The last steps are hashes, each another one, so that they end.
+func (n Names) step(c candidate, i int) string {
+	if i > 0 && n.Custom == nil && n.Scheme == BareTool {
+		n.Scheme = ServerTool
+		i--
+	}
+	if i == 0 {
+		name, _ := n.Name(c.server, c.tool)
+		return name
+	}
+	s := n.spell(c.server, c.tool)
+	return s.clean().hashed(n.limit(), hash(s.scheme, c.server, c.tool, i-1))
+}
+
+// A claim is what candidates want of one name.
+type claim struct {
+	byHand  bool      // a candidate was given it by hand
+	derived bool      // a candidate wants it by the scheme:
+	first   candidate // the first of them,
+	least   int       // and the least step of them
+	several bool      // they are several tools
+}
+
+func (cl claim) with(c candidate, step int) claim {
+	switch {
+	case c.explicit != "":
+		cl.byHand = true
+	case !cl.derived:
+		cl.derived, cl.first, cl.least = true, c, step
+	default:
+		cl.several = cl.several || c != cl.first
+		cl.least = min(cl.least, step)
+	}
+	return cl
+}
+
+func (cl claim) contested() bool { return cl.several || cl.byHand && cl.derived }
+
+// yields reports whether a candidate at that step cannot have the name.
+func (cl claim) yields(step int) bool {
+	return cl.contested() && (cl.byHand || step == cl.least)
+}

@@ -1,0 +1,329 @@
+package registry
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// hostileNames makes servers and tools out of few letters, so that separators,
+// prefixes and hashes often fall where they could be confused.
+type hostileNames struct{ *rand.Rand }
+
+func (h hostileNames) part() string {
+	pieces := []string{"a", "b", "_", "__", "-", ".", ":", "/", " ", "é", "日本", "\xff", "0", "2", "7", "mcp", "mcp__", "tool", "server", "A"}
+	switch h.IntN(20) {
+	case 0: // like a hash
+		name := []byte{'_'}
+		for range hashLength {
+			name = append(name, hashAlphabet[h.IntN(len(hashAlphabet))])
+		}
+		return string(name[h.IntN(2):])
+	case 1: // the same beginning as others, and too long
+		return strings.Repeat("long_", 8+h.IntN(8)) + h.few(pieces, 1+h.IntN(4))
+	case 2: // no separator to cut at
+		return strings.Repeat("x", h.IntN(130)) + h.few(pieces, 1+h.IntN(4))
+	case 3:
+		return fmt.Sprint("t", h.IntN(1e9))
+	}
+	return h.few(pieces, h.IntN(7))
+}
+
+func (h hostileNames) few(pieces []string, n int) string {
+	var s strings.Builder
+	for range n {
+		s.WriteString(pieces[h.IntN(len(pieces))])
+	}
+	return s.String()
+}
+
+// pair returns a tool; one in ten is called like a name that another was given.
+func (h hostileNames) pair(n Names, names []string) (server, tool string) {
+	server, tool = h.part(), h.part()
+	if len(names) > 0 && h.IntN(10) == 0 {
+		taken := names[h.IntN(len(names))]
+		at := h.IntN(len(taken))
+		switch h.IntN(3) {
+		case 0:
+			tool = taken
+		case 1:
+			server, tool = taken[:at], strings.TrimLeft(taken[at:], "_:")
+		case 2:
+			server = taken
+		}
+	}
+	return server, tool
+}
+
+func namePattern(scheme Scheme, limit int) *regexp.Regexp {
+	colon := ""
+	if scheme == ColonTool {
+		colon = ":"
+	}
+	return regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z_][a-zA-Z0-9_%s-]{0,%d}$`, colon, limit-1))
+}
+
+// Of a million tools no two that differ have the same name.
+func TestNamesOfAMillionTools(t *testing.T) {
+	pairs := 1_000_000
+	if raceEnabled || testing.Short() {
+		pairs = 50_000
+	}
+	for _, n := range []Names{
+		{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {MaxLength: 32},
+		{Scheme: MCPServerTool, MaxLength: 32},
+	} {
+		t.Run(fmt.Sprint(string(n.Scheme), n.MaxLength), func(t *testing.T) {
+			t.Parallel()
+			h := hostileNames{rand.New(rand.NewPCG(1, 2))}
+			pairs := pairs
+			if n.MaxLength != 0 {
+				pairs /= 10
+			}
+			type origin struct{ server, tool string }
+			owners := make(map[string]origin, pairs)
+			some := make([]string, 0, 1000)
+			why := map[NameReason]int{}
+			pattern := namePattern(n.Scheme, n.limit())
+			for i := range pairs {
+				server, tool := h.pair(n, some)
+				name, reason := n.Name(server, tool)
+				why[reason]++
+				o := origin{server, tool}
+				if owner, taken := owners[name]; taken && owner != o {
+					t.Fatalf("%q is the name of %q and of %q", name, owner, o)
+				}
+				owners[name] = o
+				if len(some) < cap(some) {
+					some = append(some, name)
+				} else {
+					some[i%cap(some)] = name
+				}
+				if !wellFormed(name, n) {
+					t.Fatalf("the name of %q is %q", o, name)
+				}
+				if i%1000 == 0 && !pattern.MatchString(name) {
+					t.Fatalf("the name of %q is %q, which %s does not match", o, name, pattern)
+				}
+				if plain := n.spell(server, tool).join(); (reason == "") != (plain == name) {
+					t.Fatalf("the name of %q is %q, because %q", o, name, reason)
+				}
+			}
+			for _, reason := range []NameReason{"", NameCut, NameCleaned, NameAmbiguous} {
+				if why[reason] < pairs/1000 {
+					t.Errorf("only %d names with reason %q: the test does not try enough", why[reason], reason)
+				}
+			}
+		})
+	}
+}
+
+// wellFormed is what the pattern says, at less cost.
+func wellFormed(name string, n Names) bool {
+	if name == "" || len(name) > n.limit() || strings.ContainsRune("-0123456789:", rune(name[0])) {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == ':' && n.Scheme == ColonTool) {
+			return false
+		}
+	}
+	return true
+}
+
+// The names of a catalogue differ for every scheme, custom ones included, and do
+// not depend on the order of the tools.
+func TestAssign(t *testing.T) {
+	schemes := map[string]Names{
+		"default": {}, "bare": {Scheme: BareTool}, "bare32": {Scheme: BareTool, MaxLength: 32},
+		"underscore": {Scheme: UnderscoreTool},
+		"custom":     {Custom: func(server, tool string) string { return strings.ToLower(tool) }},
+		"constant":   {Custom: func(server, tool string) string { return "the same" }},
+		"nothing":    {Custom: func(server, tool string) string { return "" }},
+		"joined":     {Custom: func(server, tool string) string { return server + tool }, MaxLength: 40},
+	}
+	rounds := 30
+	if raceEnabled || testing.Short() {
+		rounds = 4
+	}
+	for label, n := range schemes {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			h := hostileNames{rand.New(rand.NewPCG(3, 4))}
+			for range rounds {
+				var candidates []candidate
+				var names []string
+				for range 300 {
+					server, tool := h.pair(n, names)
+					c := candidate{server: server, tool: tool}
+					switch {
+					case h.IntN(10) == 0 && len(names) > 0:
+						c.explicit = names[h.IntN(len(names))]
+					case h.IntN(10) == 0:
+						c = candidate{explicit: "native" + h.part()}
+					case h.IntN(10) == 0 && len(names) > 0:
+						c = candidates[h.IntN(len(candidates))]
+						c.explicit = ""
+					}
+					for step := range 1 + h.IntN(4) {
+						names = append(names, n.step(c, step))
+					}
+					candidates = append(candidates, c)
+				}
+				got := n.assign(candidates)
+				checkAssigned(t, n, candidates, got)
+
+				order := h.Perm(len(candidates))
+				shuffled := make([]candidate, len(order))
+				for i, j := range order {
+					shuffled[i] = candidates[j]
+				}
+				for i, name := range n.assign(shuffled) {
+					if want := got[order[i]]; name != want {
+						t.Fatalf("%+v is called %q, and in another order %q", shuffled[i], want, name)
+					}
+				}
+			}
+		})
+	}
+}
+
+func checkAssigned(t *testing.T, n Names, candidates []candidate, names []string) {
+	t.Helper()
+	holders := map[string]candidate{}
+	for i, c := range candidates {
+		if c.explicit != "" && names[i] != c.explicit {
+			t.Fatalf("%+v is called %q", c, names[i])
+		}
+		if c.explicit == "" && !wellFormed(names[i], n) {
+			t.Fatalf("%+v is called %q", c, names[i])
+		}
+		holder, taken := holders[names[i]]
+		if taken && holder != c && (holder.explicit == "" || c.explicit == "") {
+			t.Fatalf("%q is the name of %+v and of %+v", names[i], holder, c)
+		}
+		holders[names[i]] = c
+	}
+}
+
+func TestAssignedNames(t *testing.T) {
+	hashed := func(server, tool string) string {
+		return server + "__" + tool + "_" + hash(ServerTool, server, tool, 0)
+	}
+	bare := Names{Scheme: BareTool}
+	custom := Names{Custom: func(server, tool string) string { return "x." + tool }}
+	for _, test := range []struct {
+		about      string
+		names      Names
+		candidates []candidate
+		want       []string
+	}{
+		{"bare without a collision", bare, []candidate{{"a", "x", ""}, {"b", "y", ""}}, []string{"x", "y"}},
+		{"bare with one", bare, []candidate{{"a", "x", ""}, {"b", "x", ""}, {"b", "y", ""}}, []string{"a__x", "b__x", "y"}},
+		{"a native tool keeps its name", bare, []candidate{{"a", "x", ""}, {"", "", "x"}}, []string{"a__x", "x"}},
+		{"one tool twice", bare, []candidate{{"a", "x", ""}, {"a", "x", ""}}, []string{"x", "x"}},
+		{"names by hand may be equal", bare, []candidate{{"a", "x", "z"}, {"b", "x", "z"}}, []string{"z", "z"}},
+		{"a tool that is called like another's second name", bare,
+			[]candidate{{"github", "list", ""}, {"gitlab", "list", ""}, {"evil", "github__list", ""}},
+			[]string{"github__list", "gitlab__list", "evil__github__list"}},
+		{"a second name that was given by hand", bare,
+			[]candidate{{"a", "x", ""}, {"b", "x", ""}, {"", "", "a__x"}},
+			[]string{hashed("a", "x"), "b__x", "a__x"}},
+		{"a hash that was given by hand", Names{},
+			[]candidate{{"a", "x", ""}, {"", "", "a__x"}, {"", "", hashed("a", "x")}},
+			[]string{"a__x_" + hash(ServerTool, "a", "x", 1), "a__x", hashed("a", "x")}},
+		{"custom names that collide", custom,
+			[]candidate{{"a", "t", ""}, {"b", "t", ""}},
+			[]string{"x_t_" + hash(schemeCustom, "a", "t", 0), "x_t_" + hash(schemeCustom, "b", "t", 0)}},
+		{"nothing", bare, nil, []string{}},
+	} {
+		if got := test.names.assign(test.candidates); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.about, got, test.want)
+		}
+	}
+}
+
+func TestHash(t *testing.T) {
+	seen := map[string]bool{}
+	for _, parts := range [][3]string{
+		{"a", "b", "c"}, {"ab", "", "c"}, {"", "ab", "c"}, {"a", "bc", ""}, {"a", "", "bc"}, {"", "", ""}, {"a", "b", "c\x01"},
+	} {
+		for round := range 3 {
+			h := hash(Scheme(parts[0]), parts[1], parts[2], round)
+			if !isHash(h) || seen[h] {
+				t.Errorf("hash of %q, %d: %q", parts, round, h)
+			}
+			seen[h] = true
+		}
+	}
+	for text, want := range map[string]bool{
+		"repository": false, "statistics": false, "abcdefghi2": true, "2345672345": true, "abcdefgh12": false,
+		"abcdefgh2": false, "abcdefghij2": false, "Abcdefghi2": false, "abcdefgh_2": false, "": false,
+	} {
+		if isHash(text) != want {
+			t.Errorf("isHash(%q) = %v", text, !want)
+		}
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("github", "create_issue", "git", "hub__create_issue", 0)
+	f.Add("a_", "b", "a", "_b", 64)
+	f.Add("", "", "日本", "é\n", 32)
+	f.Add("1password", "get.item", "_1password", "get_item", -1)
+	f.Add("s", strings.Repeat("long_name_", 30), "s", "abcdefghi2", 1000)
+	f.Fuzz(func(t *testing.T, server, tool, server2, tool2 string, limit int) {
+		for _, scheme := range []Scheme{ServerTool, MCPServerTool, ColonTool, UnderscoreTool, BareTool, "none"} {
+			n := Names{Scheme: scheme, MaxLength: limit}
+			name, why := n.Name(server, tool)
+			if !wellFormed(name, n) || !namePattern(scheme, n.limit()).MatchString(name) {
+				t.Fatalf("%s: %q", scheme, name)
+			}
+			if why != "" && !isHash(name[len(name)-hashLength:]) {
+				t.Fatalf("%s: %q has no hash", scheme, name)
+			}
+			if again, _ := n.Name(server2, tool2); scheme != BareTool && again == name && (server != server2 || tool != tool2) {
+				t.Fatalf("%s: %q twice", scheme, name)
+			}
+			candidates := []candidate{{server, tool, ""}, {server2, tool2, ""}, {"", "", tool}, {tool, server, ""}}
+			checkAssigned(t, n, candidates, n.assign(candidates))
+			n.Custom = func(server, tool string) string { return tool }
+			checkAssigned(t, n, candidates, n.assign(candidates))
+		}
+	})
+}
+
+func BenchmarkName(b *testing.B) {
+	for _, test := range []struct{ label, server, tool string }{
+		{"plain", "github", "create_issue"},
+		{"cleaned", "notion", "admin.users.list"},
+		{"cut", "github", strings.Repeat("create_issue_", 9)},
+	} {
+		b.Run(test.label, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = Names{}.Name(test.server, test.tool)
+			}
+		})
+	}
+}
+
+// BenchmarkAssign names 10,000 tools of 100 servers, of which every fifth has a
+// name that another server uses too.
+func BenchmarkAssign(b *testing.B) {
+	candidates := make([]candidate, 10_000)
+	for i := range candidates {
+		candidates[i] = candidate{server: fmt.Sprint("server", i%100), tool: fmt.Sprint("some_tool_", i)}
+		if i%5 == 0 {
+			candidates[i].tool = fmt.Sprint("common_tool_", i/100)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = Names{Scheme: BareTool}.assign(candidates)
+	}
+}

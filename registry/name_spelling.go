@@ -1,0 +1,219 @@
+package registry
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+)
+
+// schemeCustom stands for [Names].Custom where a scheme is hashed.
+const schemeCustom Scheme = "custom"
+
+// A spelling is a name in its parts.
+type spelling struct {
+	scheme    Scheme
+	prefix    string // what is before the server
+	server    string // empty, with its separator, if the name has none
+	separator string
+	tool      string
+}
+
+// spell returns the plain name of a tool in its parts.
+func (n Names) spell(server, tool string) spelling {
+	if n.Custom != nil {
+		if name := n.Custom(server, tool); name != "" {
+			return spelling{scheme: schemeCustom, tool: name}
+		}
+		return spelling{scheme: ServerTool, server: server, separator: "__", tool: tool}
+	}
+	switch n.Scheme {
+	case MCPServerTool:
+		return spelling{n.Scheme, "mcp__", server, "__", tool}
+	case ColonTool:
+		return spelling{n.Scheme, "", server, ":", tool}
+	case UnderscoreTool:
+		return spelling{n.Scheme, "", server, "_", tool}
+	case BareTool:
+		return spelling{scheme: n.Scheme, tool: tool}
+	}
+	return spelling{scheme: ServerTool, server: server, separator: "__", tool: tool}
+}
+
+func (s spelling) len() int {
+	return len(s.prefix) + len(s.server) + len(s.separator) + len(s.tool)
+}
+
+func (s spelling) join() string { return s.prefix + s.server + s.separator + s.tool }
+
+// clean returns s with nothing in it that is not allowed in a name.
+func (s spelling) clean() spelling {
+	s.tool = cleanPart(s.tool, "tool")
+	first := s.tool
+	if s.separator != "" {
+		s.server = cleanPart(s.server, "server")
+		first = s.server
+	}
+	if s.prefix == "" && !letter(first[0]) {
+		s.prefix = "_"
+	}
+	return s
+}
+
+// fault returns why s, of which cleaned is the clean spelling, cannot be a name.
+func (s spelling) fault(cleaned spelling, limit int) NameReason {
+	switch {
+	case cleaned.len() > limit:
+		return NameCut
+	case cleaned != s:
+		return NameCleaned
+	case !s.splits() || s.endsInHash():
+		return NameAmbiguous
+	}
+	return ""
+}
+
+// splits reports whether the name shows where the server ends: at the first
+// separator.
+func (s spelling) splits() bool {
+	switch s.separator {
+	case "__":
+		return !strings.Contains(s.server, "__") && !strings.HasSuffix(s.server, "_")
+	case "_":
+		return !strings.Contains(s.server, "_")
+	}
+	return true // there is none, or it is not allowed in the parts
+}
+
+// endsInHash reports whether s, which is clean, looks like a name with a hash.
+func (s spelling) endsInHash() bool {
+	tail := s.tool
+	if len(tail) <= hashLength {
+		tail = s.separator + tail // which is at most two characters more
+	}
+	cut := len(tail) - hashLength
+	return cut > 0 && tail[cut-1] == '_' && isHash(tail[cut:])
+}
+
+// hashed returns the name that s has, cut as need be, with that hash.
+func (s spelling) hashed(limit int, hash string) string {
+	room := limit - len("_") - len(hash) - len(s.prefix) - len(s.separator)
+	if s.separator != "" {
+		// The server stays whole as long as the tool gets half of the room, or
+		// all that it needs.
+		s.server = cutPart(s.server, max(room/2, room-len(s.tool)))
+	}
+	s.tool = cutPart(s.tool, room-len(s.server))
+	return s.join() + "_" + hash
+}
+
+// cleanPart returns a part of a name with each run of characters that are not
+// allowed replaced by an underscore, and empty if that leaves nothing to read. A
+// part that comes out longer than any name is not cleaned to its end.
+func cleanPart(part, empty string) string {
+	dirty := 0
+	for dirty < len(part) && allowed(part[dirty]) {
+		dirty++
+	}
+	if dirty == len(part) && part != "" {
+		return part
+	}
+	var out strings.Builder
+	replaced := false
+	for i := 0; i < len(part) && out.Len() <= maxName; i++ {
+		if allowed(part[i]) {
+			out.WriteByte(part[i])
+			replaced = false
+		} else if !replaced {
+			out.WriteByte('_')
+			replaced = true
+		}
+	}
+	if cleaned := strings.Trim(out.String(), "_"); cleaned != "" {
+		return cleaned
+	}
+	return empty
+}
+
+// cutPart cuts a clean part of a name to at most size bytes, at the end of a word
+// unless that would lose half of them.
+func cutPart(part string, size int) string {
+	if len(part) <= size {
+		return part
+	}
+	end := size
+	for end > size/2 && !wordEnds(part, end) {
+		end--
+	}
+	if end == size/2 {
+		end = size
+	}
+	if cut := strings.TrimRight(part[:end], "_-"); cut != "" {
+		return cut
+	}
+	return part[:end]
+}
+
+// wordEnds reports whether a word of part ends before its byte i, which is not
+// the first one.
+func wordEnds(part string, i int) bool {
+	return part[i] == '_' || part[i] == '-' || upper(part[i]) && !upper(part[i-1])
+}
+
+// The hash in a name is written in lower-case base32. It has a digit, so that no
+// word looks like one: nothing but what ends in such a hash has to be told apart
+// from names that were given one.
+const (
+	hashLength   = 10
+	hashAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
+)
+
+// hash returns the hash of a tool. Round tells several hashes of one tool apart.
+func hash(scheme Scheme, server, tool string, round int) string {
+	var data []byte
+	for _, part := range []string{string(scheme), server, tool} {
+		data = binary.AppendUvarint(data, uint64(len(part)))
+		data = append(data, part...)
+	}
+	if round > 0 {
+		data = binary.AppendUvarint(data, uint64(round))
+	}
+	for {
+		sum := sha256.Sum256(data)
+		if text := base32(binary.BigEndian.Uint64(sum[:])); isHash(text) {
+			return text
+		}
+		data = sum[:] // one in eight has no digit
+	}
+}
+
+// base32 writes the first 50 of the bits.
+func base32(bits uint64) string {
+	var text [hashLength]byte
+	for i := range text {
+		text[i] = hashAlphabet[bits>>59]
+		bits <<= 5
+	}
+	return string(text[:])
+}
+
+// isHash reports whether text could be what hash returns.
+func isHash(text string) bool {
+	digit := false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case '2' <= c && c <= '7':
+			digit = true
+		case c < 'a' || c > 'z':
+			return false
+		}
+	}
+	return digit && len(text) == hashLength
+}
+
+// letter reports whether a name may begin with c.
+func letter(c byte) bool { return 'a' <= c && c <= 'z' || upper(c) || c == '_' }
+
+func upper(c byte) bool { return 'A' <= c && c <= 'Z' }
+
+// allowed reports whether a name may have c in it.
+func allowed(c byte) bool { return letter(c) || '0' <= c && c <= '9' || c == '-' }
