@@ -31,3 +31,12 @@ func BenchmarkValidate(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkCheck(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Check(json.RawMessage(weather), Limits{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -39,3 +39,9 @@ func draftOf(schema any) (draft, error) {
 	}
 	return draft{}, refuse(Dialect, "", "the dialect %s is not supported", quote(text))
 }
+
+// tuples reports whether tuples have a keyword of their own.
+func (d draft) tuples() bool { return d.compiler == jsonschema.Draft2020 }
+
+// conditions reports whether the dialect knows if, then and else.
+func (d draft) conditions() bool { return d.compiler != jsonschema.Draft6 }

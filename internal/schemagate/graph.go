@@ -220,7 +220,7 @@ func (g *graph) addBelow(n *node, object map[string]any) (err error) {
 		return err
 	}
 	for text, sub := range byPattern {
-		re, err := g.patterns.compile(text)
+		re, err := g.patterns.parse(text)
 		if err != nil {
 			return refuse(Pattern, join(n.path, "patternProperties"), "%s: %s", quote(text), shorten(err.Error()))
 		}
@@ -269,6 +269,9 @@ func (g *graph) addOne(n *node, object map[string]any, keyword string) ([]*node,
 
 func (g *graph) addElements(n *node, object map[string]any, keyword string) (subs []*node, err error) {
 	list, _ := object[keyword].([]any)
+	if len(list) == 0 {
+		return nil, nil
+	}
 	path := join(n.path, keyword)
 	for i, value := range list {
 		if !isSchema(value) {
@@ -314,7 +317,7 @@ func isSchema(value any) bool {
 // weigh finds out what the keywords cost that hold no schemas.
 func (g *graph) weigh(n *node, object map[string]any) error {
 	if text, ok := object["pattern"].(string); ok {
-		re, err := g.patterns.compile(text)
+		re, err := g.patterns.parse(text)
 		var foreign *syntax.Error
 		switch {
 		case errors.As(err, &foreign):
@@ -339,5 +342,8 @@ func (g *graph) weigh(n *node, object map[string]any) error {
 
 // join appends a token to a JSON pointer.
 func join(path, token string) string {
-	return path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+	if strings.ContainsAny(token, "~/") {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
+	}
+	return path + "/" + token
 }

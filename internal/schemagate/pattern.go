@@ -9,23 +9,23 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// patterns compiles the regular expressions of one schema, each once, and all
-// within one allowance.
+// patterns reads the regular expressions of one schema, each once, and all within
+// one allowance.
 type patterns struct {
-	left     int // instructions that may still come
-	compiled map[string]*pattern
+	left int // instructions that may still come
+	read map[string]*pattern
 }
 
 type pattern struct {
-	*regexp.Regexp
-	size int // in instructions
+	text string // as RE2 reads it
+	size int    // in instructions
 }
 
 func newPatterns() *patterns { return &patterns{maxPrograms, map[string]*pattern{}} }
 
-// compile returns an expression as RE2 understands it.
-func (p *patterns) compile(text string) (*pattern, error) {
-	if done, ok := p.compiled[text]; ok {
+// parse returns an expression as RE2 understands it.
+func (p *patterns) parse(text string) (*pattern, error) {
+	if done, ok := p.read[text]; ok {
 		return done, nil
 	}
 	if len(text) > MaxPattern {
@@ -40,18 +40,18 @@ func (p *patterns) compile(text string) (*pattern, error) {
 	if p.left -= size; p.left < 0 {
 		return nil, fmt.Errorf("the patterns compile to more than %d instructions", maxPrograms)
 	}
-	re, err := regexp.Compile(translated)
-	if err != nil {
-		return nil, err
-	}
-	done := &pattern{re, size}
-	p.compiled[text] = done
+	done := &pattern{translated, size}
+	p.read[text] = done
 	return done, nil
 }
 
 // engine gives the validator the same expressions.
 func (p *patterns) engine(text string) (jsonschema.Regexp, error) {
-	re, err := p.compile(text)
+	done, err := p.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(done.text)
 	if err != nil {
 		return nil, err // not a typed nil
 	}

@@ -41,7 +41,7 @@ func (g *graph) follow(resource, pointer string) (*node, error) {
 		return g.byPath[resource], nil
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch container := value.(type) {
 		case map[string]any:
 			if _, ok := container[token]; !ok {

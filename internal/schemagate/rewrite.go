@@ -26,6 +26,9 @@ func (g *graph) rewrite(formats bool) (root any, err error) {
 	for _, n := range g.nodes {
 		if object, ok := n.schema.(map[string]any); ok {
 			strip(object, formats)
+			if list, ok := object["enum"].([]any); ok && g.draft.refAlone {
+				object["enum"] = once(list)
+			}
 		}
 	}
 	return document, nil
@@ -33,10 +36,23 @@ func (g *graph) rewrite(formats bool) (root any, err error) {
 
 // overlook removes the patterns that RE2 cannot read, such as those that look
 // ahead, which many libraries write for mail addresses: the rest of the schema is
-// worth checking without them. Where more can pass because a part does not, a
-// schema without one of its parts would refuse what it should not, so there such
-// a pattern is an error.
+// worth checking without them.
 func (g *graph) overlook() error {
+	if err := g.foreign(); err != nil {
+		return err
+	}
+	for _, n := range g.nodes {
+		if object, ok := n.schema.(map[string]any); ok && n.foreign != nil {
+			delete(object, "pattern")
+		}
+	}
+	return nil
+}
+
+// foreign returns the error of a pattern that cannot be overlooked. Where more can
+// pass because a part does not, a schema without one of its parts would refuse what
+// it should not, so there each of these patterns is an error.
+func (g *graph) foreign() error {
 	var foreign error
 	inverts := false
 	for _, n := range g.nodes {
@@ -46,7 +62,6 @@ func (g *graph) overlook() error {
 		}
 		if n.foreign != nil {
 			foreign = n.foreign
-			delete(object, "pattern")
 		}
 		for _, keyword := range []string{"not", "if", "oneOf", "maxContains"} {
 			_, used := object[keyword]
@@ -127,6 +142,24 @@ func strip(object map[string]any, formats bool) {
 			object[keyword] = json.Number("2147483647")
 		}
 	}
+}
+
+// once drops what is in a list again. The metaschemas of the older drafts forbid it
+// in an enum, many generators write it, and it means nothing.
+func once(list []any) []any {
+	seen := make(map[any]bool, len(list))
+	kept := list[:0:0]
+	for _, value := range list {
+		switch value.(type) {
+		case nil, bool, string, json.Number:
+			if seen[value] {
+				continue
+			}
+			seen[value] = true
+		}
+		kept = append(kept, value)
+	}
+	return kept
 }
 
 func beyondInt(number json.Number) bool {

@@ -34,19 +34,7 @@ func compile(raw json.RawMessage, formats bool) (s *Schema, err error) {
 			s, err = nil, refuse(Invalid, "", "the validator cannot read it")
 		}
 	}()
-	root, err := parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	var dialect any
-	if object, ok := root.(map[string]any); ok {
-		dialect = object["$schema"]
-	}
-	d, err := draftOf(dialect)
-	if err != nil {
-		return nil, err
-	}
-	g, err := newGraph(root, d)
+	g, err := survey(raw, Limits{})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +43,7 @@ func compile(raw json.RawMessage, formats bool) (s *Schema, err error) {
 		return nil, err
 	}
 	c := jsonschema.NewCompiler()
-	c.DefaultDraft(d.compiler)
+	c.DefaultDraft(g.draft.compiler)
 	c.UseLoader(nothing{})
 	c.UseRegexpEngine(g.patterns.engine)
 	if formats {
@@ -71,23 +59,40 @@ func compile(raw json.RawMessage, formats bool) (s *Schema, err error) {
 	return &Schema{g.byPath[""], compiled}, nil
 }
 
-// parse decodes a schema within the limits.
-func parse(raw json.RawMessage) (any, error) {
-	if len(raw) > MaxBytes {
-		return nil, refuse(TooLarge, "", "it has %d bytes, %d are allowed", len(raw), MaxBytes)
+// survey reads a schema within the limits and finds all that is in it.
+func survey(raw json.RawMessage, limits Limits) (*graph, error) {
+	root, err := parse(raw, limits.within())
+	if err != nil {
+		return nil, err
 	}
-	if nesting(raw) > MaxDepth {
-		return nil, refuse(TooDeep, "", "it is nested deeper than %d", MaxDepth)
+	var dialect any
+	if object, ok := root.(map[string]any); ok {
+		dialect = object["$schema"]
+	}
+	d, err := draftOf(dialect)
+	if err != nil {
+		return nil, err
+	}
+	return newGraph(root, d)
+}
+
+// parse decodes a schema within the limits.
+func parse(raw json.RawMessage, limits Limits) (any, error) {
+	if len(raw) > limits.Bytes {
+		return nil, refuse(TooLarge, "", "it has %d bytes, %d are allowed", len(raw), limits.Bytes)
+	}
+	if nesting(raw) > limits.Depth {
+		return nil, refuse(TooDeep, "", "it is nested deeper than %d", limits.Depth)
 	}
 	if err := jsonscan.Valid(raw); err != nil {
 		return nil, refuse(Invalid, "", "not JSON: %v", err)
 	}
-	root, excess := read(raw, MaxNodes, MaxDepth)
+	root, excess := read(raw, limits.Nodes, limits.Depth)
 	switch excess {
 	case tooMany:
-		return nil, refuse(TooManyNodes, "", "it holds more than %d values", MaxNodes)
+		return nil, refuse(TooManyNodes, "", "it holds more than %d values", limits.Nodes)
 	case tooDeep:
-		return nil, refuse(TooDeep, "", "it is nested deeper than %d", MaxDepth)
+		return nil, refuse(TooDeep, "", "it is nested deeper than %d", limits.Depth)
 	case tooLong:
 		return nil, refuse(Invalid, "", "it holds a number of more than %d digits", MaxDigits)
 	}

