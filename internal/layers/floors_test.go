@@ -66,6 +66,7 @@ var house = []room{
 // sideways lists the imports between packages of one floor, importer first,
 // each with its reason.
 var sideways = map[[2]string]string{
+	{"internal/canonjson", "internal/jsonscan"}:   "it writes what the scan has checked",
 	{"internal/inflight", "internal/jsonscan"}:    "it matches the answers that the scan found",
 	{"internal/schemagate", "internal/jsonscan"}:  "it reads what the scan has checked",
 	{"host", "host/config"}:                       "a host is built from a configuration",

@@ -1,0 +1,88 @@
+package canonjson
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// AppendIndented appends a value that is in canonical form, one member and one
+// element per line. Lines after the first begin with prefix. Characters that
+// nobody sees, and those that turn the direction of writing, are escaped: what a
+// reviewer reads is what there is. The canonical form of the result is value.
+func AppendIndented(dst, value []byte, prefix string) []byte {
+	depth := 0
+	line := func() {
+		dst = append(dst, '\n')
+		dst = append(dst, prefix...)
+		for range depth {
+			dst = append(dst, "  "...)
+		}
+	}
+	for pos := 0; pos < len(value); {
+		switch c := value[pos]; c {
+		case '{', '[':
+			dst = append(dst, c)
+			pos++
+			if value[pos] == '}' || value[pos] == ']' {
+				dst = append(dst, value[pos])
+				pos++
+				continue
+			}
+			depth++
+			line()
+		case '}', ']':
+			depth--
+			line()
+			dst = append(dst, c)
+			pos++
+		case ',':
+			dst = append(dst, c)
+			pos++
+			line()
+		case ':':
+			dst = append(dst, ": "...)
+			pos++
+		case '"':
+			end := pos + 1
+			for value[end] != '"' {
+				if value[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			dst = appendVisible(dst, value[pos:end+1])
+			pos = end + 1
+		default:
+			dst = append(dst, c)
+			pos++
+		}
+	}
+	return dst
+}
+
+// AppendVisible appends text as a JSON string, escaped as by [AppendIndented].
+func AppendVisible(dst []byte, text string) []byte {
+	return appendVisible(dst, AppendString(nil, text))
+}
+
+// appendVisible escapes in a canonical string what cannot be seen.
+func appendVisible(dst, quoted []byte) []byte {
+	for len(quoted) > 0 {
+		r, size := utf8.DecodeRune(quoted)
+		switch {
+		case r < 0x7f || unicode.IsPrint(r) && !strings.ContainsRune(blanks, r) && !unicode.Is(unicode.Variation_Selector, r):
+			dst = append(dst, quoted[:size]...)
+		case r > 0xffff:
+			dst = appendUnit(dst, 0xd800+(r-0x10000)>>10)
+			dst = appendUnit(dst, 0xdc00+(r-0x10000)&0x3ff)
+		default:
+			dst = appendUnit(dst, r)
+		}
+		quoted = quoted[size:]
+	}
+	return dst
+}
+
+// blanks count as printable and take no room, or look like nothing.
+const blanks = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800"
