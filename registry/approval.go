@@ -1,20 +1,25 @@
 package registry
 
 import (
+	"bytes"
+	"cmp"
+	"container/list"
 	"context"
 	"encoding/json"
-	"fmt"
+	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 )
 
 // ApprovalOptions say how calls wait for an answer. Zero means the default.
 type ApprovalOptions struct {
-	// TTL is how long a call waits. Default: 30 minutes.
+	// TTL is how long a call waits, and for how long after its end the outcome
+	// is there for [Registry.Await]. Default: 30 minutes.
 	TTL time.Duration
 	// MaxPending is how many calls wait at one time; one more fails with a
-	// [*DeniedError]. Default: 200.
+	// [*DeniedError]. A user that is named, as by session.WithUser, has a quarter
+	// of them at most, so that no one keeps others out. Default: 200.
 	MaxPending int
 	// MaxGrants is how many tools are allowed for sessions at one time; the one
 	// that was not used for the longest time is forgotten. Default: 10,000.
@@ -35,66 +40,103 @@ func conversationOf(ctx context.Context) string {
 	return id
 }
 
-// An ApprovalRequiredError reports a call that waits for somebody's approval. It
-// was not made. [Registry.Resume] makes it, [Registry.Refuse] drops it.
-type ApprovalRequiredError struct {
-	Request *ApprovalRequest // what is asked; its ID names the call
+// userOf returns the user of ctx, or "" if it names nobody.
+func userOf(ctx context.Context) string {
+	user, _ := onbehalf.User(ctx)
+	return user
 }
 
-// Error is made for the model that wanted the call.
-func (e *ApprovalRequiredError) Error() string {
-	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", quote(e.Request.Tool.Name))
-}
-
-// Outcome returns [mcp.NotSent]: nothing ran.
-func (e *ApprovalRequiredError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// A DeniedError reports a call that is not allowed. Its text is made for the
-// model that wanted it.
-type DeniedError struct {
-	Tool   string // name of the tool
-	Reason string // why; may be empty
-}
-
-// Error names the tool and the reason.
-func (e *DeniedError) Error() string {
-	text := fmt.Sprintf("calling tool %s is not allowed", quote(e.Tool))
-	if e.Reason != "" {
-		text += ": " + e.Reason
-	}
-	return text
-}
-
-// Outcome returns [mcp.NotSent]: nothing ran.
-func (e *DeniedError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// A PolicyError reports a call that was not made because nobody could decide
-// whether it may be.
-type PolicyError struct {
-	Tool string // name of the tool
-	Err  error  // of the [Approver]
-}
-
-// Error names the tool and what went wrong.
-func (e *PolicyError) Error() string {
-	return fmt.Sprintf("whether tool %s may be called could not be decided: %v", quote(e.Tool), e.Err)
-}
-
-func (e *PolicyError) Unwrap() error { return e.Err }
-
-// Outcome returns [mcp.NotSent]: nothing ran.
-func (e *PolicyError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// approvals holds the calls that wait, and what was allowed for sessions.
+// approvals holds the calls that wait, and what was allowed for sessions. It runs
+// nothing by itself: what is past its time is dropped when somebody looks.
 type approvals struct {
 	approver Approver // nil: everything is allowed
 	opts     ApprovalOptions
+
+	mu      sync.Mutex
+	byID    map[string]*pending
+	byCall  map[callKey]*pending // those that wait or run
+	waiting *list.List           // of *pending that wait or run, in the order of asking
+	perUser map[string]int       // how many of waiting each user has
+	ended   *list.List           // of *pending whose outcome is kept, in the order of ending
+	weight  int                  // of all outcomes in ended, in bytes
+	changed chan struct{}        // closed, and replaced, when waiting changes
+	grants  *grants
 }
 
 func newApprovals(approver Approver, opts ApprovalOptions) *approvals {
-	return &approvals{approver, opts}
+	opts.TTL = positive(opts.TTL, 30*time.Minute)
+	opts.MaxPending = positive(opts.MaxPending, 200)
+	opts.MaxGrants = positive(opts.MaxGrants, 10_000)
+	return &approvals{
+		approver: approver,
+		opts:     opts,
+		byID:     map[string]*pending{},
+		byCall:   map[callKey]*pending{},
+		waiting:  list.New(),
+		perUser:  map[string]int{},
+		ended:    list.New(),
+		changed:  make(chan struct{}),
+		grants:   newGrants(opts.MaxGrants),
+	}
+}
+
+func positive[T cmp.Ordered](value, otherwise T) T {
+	var zero T
+	if value <= zero {
+		return otherwise
+	}
+	return value
 }
 
 // decide returns nil if the call may be made now. Otherwise the error is an
 // [*ApprovalRequiredError], a [*DeniedError] or a [*PolicyError].
-func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) error { return nil }
+//
+// The approver is asked each time, also for what was allowed for the session: a
+// grant answers its question, and does not outrun a policy that says no by now.
+func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) error {
+	if a.approver == nil {
+		return nil
+	}
+	since := a.forgotten()
+	req := requestOf(ctx, e, args)
+	d, err := a.approver.Approve(ctx, req)
+	if err != nil {
+		return &PolicyError{Tool: e.def.Name, Err: err}
+	}
+	switch d.Verdict {
+	case Allow:
+		return nil
+	case AllowForSession:
+		a.grant(grantOf(ctx, e), subjectOf(e), since)
+		return nil
+	case Ask:
+		if a.granted(grantOf(ctx, e), subjectOf(e)) {
+			return nil
+		}
+		if err := ctx.Err(); err != nil { // nobody is left to wait for the answer
+			return &PolicyError{Tool: e.def.Name, Err: err}
+		}
+		return a.hold(ctx, e, args, d.Reason)
+	}
+	return &DeniedError{Tool: e.def.Name, Reason: d.Reason}
+}
+
+// requestOf returns what an approver gets to see of a call. The arguments are
+// copied: whoever writes to them does not change the call.
+func requestOf(ctx context.Context, e *entry, args json.RawMessage) *ApprovalRequest {
+	return &ApprovalRequest{
+		User:         userOf(ctx),
+		Conversation: conversationOf(ctx),
+		Tool:         e.def,
+		Hints:        e.hints,
+		Trusted:      e.trusted(),
+		Args:         bytes.Clone(args),
+	}
+}
+
+// copy returns a copy whose arguments can be written to.
+func (r *ApprovalRequest) copy() *ApprovalRequest {
+	c := *r
+	c.Args = bytes.Clone(r.Args)
+	return &c
+}

@@ -1,0 +1,93 @@
+package registry
+
+import (
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An ApprovalRequiredError reports a call that waits for somebody's approval. It
+// was not made. [Registry.Resume] makes it, [Registry.Refuse] drops it, and
+// [Registry.Await] waits for either.
+type ApprovalRequiredError struct {
+	Request *ApprovalRequest // what is asked; its ID names the call
+}
+
+// Error is made for the model that wanted the call.
+func (e *ApprovalRequiredError) Error() string {
+	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", quote(e.Request.Tool.Name))
+}
+
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *ApprovalRequiredError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// A DeniedError reports a call that is not allowed: by the [Approver], by the
+// person who was asked, or because nobody answered in time. Its text is made for
+// the model that wanted it.
+type DeniedError struct {
+	Tool   string // name of the tool
+	Reason string // why; may be empty
+}
+
+// Error names the tool and the reason.
+func (e *DeniedError) Error() string {
+	text := fmt.Sprintf("calling tool %s is not allowed", quote(e.Tool))
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *DeniedError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// A PolicyError reports a call that was not made because nobody could decide
+// whether it may be.
+type PolicyError struct {
+	Tool string // name of the tool
+	Err  error  // of the [Approver], or of the context
+}
+
+// Error names the tool and what went wrong.
+func (e *PolicyError) Error() string {
+	return fmt.Sprintf("whether tool %s may be called could not be decided: %v", quote(e.Tool), e.Err)
+}
+
+func (e *PolicyError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *PolicyError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// An UnknownApprovalError reports an id under which no call waits, or none that
+// the user of the context may see. Nothing was done.
+type UnknownApprovalError struct {
+	ID string // the id that was given; not part of the text
+	// Reason says what became of the call, such as "it was refused"; empty if
+	// nothing is known of it, or not any more.
+	Reason string
+}
+
+// Error says what became of the call, as far as it is known.
+func (e *UnknownApprovalError) Error() string {
+	if e.Reason != "" {
+		return "the call does not wait for approval: " + e.Reason
+	}
+	return "no call waits for approval under this id: it was never asked for, or is over"
+}
+
+// Outcome returns [mcp.NotSent]: nothing ran because of this attempt.
+func (e *UnknownApprovalError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// A StaleApprovalError reports a call that was approved but not made: the tool is
+// not what it was when somebody was asked. Asking again shows what it is now.
+type StaleApprovalError struct {
+	Tool string // name of the tool
+}
+
+// Error is made for the model that wanted the call, and the person who approved.
+func (e *StaleApprovalError) Error() string {
+	return fmt.Sprintf("tool %s has changed since the user was asked, so it was not called; look at its description and, if the call is still right, make it again: the user is then asked anew", quote(e.Tool))
+}
+
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *StaleApprovalError) Outcome() mcp.Outcome { return mcp.NotSent }

@@ -1,0 +1,180 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// ResumeOptions are the options of [Registry.Resume]. Nil means none.
+type ResumeOptions struct {
+	// ForSession allows later calls to the same tool too, as [AllowForSession]
+	// does: of the user who asked, in that conversation, until the tool changes,
+	// [Registry.EndConversation] or [Registry.RevokeGrants].
+	ForSession bool
+}
+
+// Resume approves a call that waits under an id, see [ApprovalRequiredError], and
+// makes it: with the arguments that were shown, as the user and in the
+// conversation that asked for it, and within ctx. What comes of it is returned
+// here and to [Registry.Await]. A handler of web requests had better give it a
+// context that does not end when the browser goes away, such as one of
+// [context.WithoutCancel] with a timeout.
+//
+// A call is made once. Of several Resumes one makes it; the others, and those for
+// an id that is not known, was refused or has expired, fail with an
+// [*UnknownApprovalError]. The same id counts as not known if ctx names a user, as
+// by session.WithUser, and the call is another user's; so put in who is logged
+// in, or nobody where somebody answers for others.
+//
+// What was said since then counts. A tool that changed fails with a
+// [*StaleApprovalError], one that is quarantined with a [*QuarantinedError]. The
+// [Approver] is asked again, with the ID of the request: [Deny] wins over the
+// approval.
+//
+// If the call was not sent, for instance because the server is away, it goes on
+// waiting until it expires, and Resume may be tried again. In any other case it is
+// over, also if ctx ended before there was an answer.
+func (r *Registry) Resume(ctx context.Context, id string, opts *ResumeOptions) (res *mcp.CallToolResult, err error) {
+	var o ResumeOptions
+	if opts != nil {
+		o = *opts
+	}
+	a := r.approvals
+	p, since, err := a.claim(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if p.req.User != "" {
+		ctx = onbehalf.With(ctx, p.req.User)
+	}
+	ctx = WithConversation(ctx, p.req.Conversation)
+
+	// Foreign code runs from here on and may panic: the call is given back if it
+	// was not made yet, and over if it was.
+	back, how := true, done
+	defer func() {
+		if back {
+			a.giveBack(p)
+		} else {
+			a.finish(p, how, res, err)
+			res = share(res)
+		}
+	}()
+
+	e, verdict, err := r.confirm(ctx, p)
+	if err != nil {
+		back, how = !settles(err), stale
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", quote(e.def.Name), err), mcp.NotSent)
+	}
+	if o.ForSession || verdict == AllowForSession {
+		a.grant(grantOf(ctx, e), p.subject, since)
+	}
+	back = false
+	err = fmt.Errorf("tool %s: the call was broken off by a panic", quote(e.def.Name)) // unless there is no panic
+	res, err = r.carryOut(ctx, e, bytes.Clone(p.req.Args))
+	back = mcp.SafeToRetry(err) && !settles(err)
+	return res, err
+}
+
+// confirm returns the tool of a call that was approved, if it may still be called,
+// and what the approver says of it now.
+func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, Verdict, error) {
+	name := p.req.Tool.Name
+	s := r.Snapshot()
+	e, ok := s.entries[name]
+	switch {
+	case !ok:
+		return nil, Deny, &UnknownToolError{Name: name, Suggestions: s.suggest(name)}
+	case e.change != nil:
+		return nil, Deny, &QuarantinedError{Name: name, Change: e.change}
+	case !subjectOf(e).same(p.subject):
+		return nil, Deny, &StaleApprovalError{Tool: name}
+	}
+	req := requestOf(ctx, e, p.req.Args)
+	req.ID, req.Reason, req.Asked, req.Expires = p.req.ID, p.req.Reason, p.req.Asked, p.req.Expires
+	d, err := r.approvals.approver.Approve(ctx, req)
+	if err != nil {
+		return nil, Deny, &PolicyError{Tool: name, Err: err}
+	}
+	switch d.Verdict {
+	case Ask, Allow, AllowForSession:
+		return e, d.Verdict, nil
+	}
+	return nil, Deny, &DeniedError{Tool: name, Reason: d.Reason}
+}
+
+// settles reports whether approving the same call again would not help: who
+// wanted it has to learn of the error instead.
+func settles(err error) bool {
+	var (
+		stale     *StaleApprovalError
+		denied    *DeniedError
+		arguments *ArgumentsError
+		asks      *ApprovalRequiredError // by a tool that calls another one
+	)
+	return errors.As(err, &stale) || errors.As(err, &denied) || errors.As(err, &arguments) || errors.As(err, &asks)
+}
+
+// Refuse drops a call that waits under an id. Who awaits it gets a [*DeniedError]
+// with the reason, which is for the model and may be empty. For an id under which
+// no call waits, or another user's than that of ctx, Refuse fails with an
+// [*UnknownApprovalError], as [Registry.Resume] does.
+func (r *Registry) Refuse(ctx context.Context, id, reason string) error {
+	return r.approvals.refuse(ctx, id, reason)
+}
+
+// Await waits until the call with an id is over and returns what came of it: what
+// [Registry.Resume] got, or a [*DeniedError] if the call was refused, nobody
+// answered in time, or the conversation has ended. It is how an agent goes on
+// after an [*ApprovalRequiredError] while the answer comes from elsewhere.
+//
+// Await may be called before and after the end, and more than once: outcomes are
+// kept for ApprovalOptions.TTL, though not more than MaxPending of them and not
+// more than 64 MiB. After that, and for another user's id than that of ctx, it
+// fails with an [*UnknownApprovalError]. The results share their blocks of
+// content: do not change these.
+//
+// If ctx ends, Await returns its error, and the call goes on waiting.
+func (r *Registry) Await(ctx context.Context, id string) (*mcp.CallToolResult, error) {
+	a := r.approvals
+	a.mu.Lock()
+	p, err := a.seen(ctx, id)
+	a.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(time.Until(p.req.Expires))
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.ended:
+			return share(p.res), p.err
+		case <-timer.C: // one that runs by now is waited for
+			a.mu.Lock()
+			a.expire(time.Now())
+			a.mu.Unlock()
+		case <-ctx.Done():
+			return nil, fmt.Errorf("tool %s: waiting for approval: %w", quote(p.req.Tool.Name), ctx.Err())
+		}
+	}
+}
+
+// share returns a copy of a result for one of several who get it.
+func share(res *mcp.CallToolResult) *mcp.CallToolResult {
+	if res == nil {
+		return nil
+	}
+	c := *res
+	c.Content = slices.Clone(res.Content)
+	return &c
+}

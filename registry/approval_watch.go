@@ -1,0 +1,69 @@
+package registry
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+)
+
+// Approvals returns the calls that wait for approval, the oldest first: those of
+// the user of ctx, as by session.WithUser, or all if ctx names nobody. The values
+// are copies.
+func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
+	list, _ := r.approvals.list(userOf(ctx))
+	return list
+}
+
+// WatchApprovals yields what [Registry.Approvals] returns, at once and after each
+// change, also when a call expires. Changes that come faster than the loop takes
+// them are yielded as one; the last is never missed. The sequence ends when ctx
+// ends.
+func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalRequest] {
+	return func(yield func([]*ApprovalRequest) bool) {
+		user := userOf(ctx)
+		var before []*ApprovalRequest
+		for first := true; ctx.Err() == nil; first = false {
+			list, changed := r.approvals.list(user)
+			if (first || !sameCalls(before, list)) && !yield(list) {
+				return
+			}
+			before = list
+			await(ctx, changed, list)
+		}
+	}
+}
+
+// await returns when there is a change, or the oldest call expires.
+func await(ctx context.Context, changed <-chan struct{}, list []*ApprovalRequest) {
+	var expires <-chan time.Time
+	if len(list) > 0 {
+		timer := time.NewTimer(time.Until(list[0].Expires))
+		defer timer.Stop()
+		expires = timer.C
+	}
+	select {
+	case <-changed:
+	case <-expires:
+	case <-ctx.Done():
+	}
+}
+
+func sameCalls(a, b []*ApprovalRequest) bool {
+	return slices.EqualFunc(a, b, func(a, b *ApprovalRequest) bool { return a.ID == b.ID })
+}
+
+// list returns the calls of a user that wait; empty means all users. The channel
+// is closed when that changes.
+func (a *approvals) list(user string) ([]*ApprovalRequest, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.expire(time.Now())
+	var list []*ApprovalRequest
+	for at := a.waiting.Front(); at != nil; at = at.Next() {
+		if p := at.Value.(*pending); p.phase == waits && (user == "" || user == p.req.User) {
+			list = append(list, p.req.copy())
+		}
+	}
+	return list, a.changed
+}

@@ -1,0 +1,144 @@
+package registry
+
+import (
+	"container/list"
+	"context"
+)
+
+// A subject is the tool that somebody was asked about. An approval is for this
+// subject and no other, even if another one has the same name.
+type subject struct {
+	def         *Definition
+	surface     string // hash; empty for a native tool
+	fingerprint string // of the server; empty if it has none
+}
+
+func subjectOf(e *entry) subject {
+	s := subject{def: e.def}
+	if e.surface != nil {
+		s.surface = e.surface.hash
+	}
+	if e.server != nil {
+		s.fingerprint = e.server.Fingerprint
+	}
+	return s
+}
+
+func (s subject) same(o subject) bool {
+	return s.surface == o.surface && s.fingerprint == o.fingerprint && (s.def == o.def || s.def.equal(o.def))
+}
+
+// A grantKey is for whom, and where, a tool is allowed.
+type grantKey struct {
+	user, conversation string
+	tool               string // its name in the catalogue
+}
+
+func grantOf(ctx context.Context, e *entry) grantKey {
+	return grantKey{userOf(ctx), conversationOf(ctx), e.def.Name}
+}
+
+// grants are the tools that are allowed for sessions. They need the lock of the
+// approvals.
+type grants struct {
+	max   int
+	byKey map[grantKey]*list.Element // of *granted
+	used  *list.List                 // the one that was used last comes first
+
+	// forgotten grows when grants are taken back. What was decided before that is
+	// not remembered after it.
+	forgotten uint64
+}
+
+type granted struct {
+	key     grantKey
+	subject subject
+}
+
+func newGrants(max int) *grants {
+	return &grants{max: max, byKey: map[grantKey]*list.Element{}, used: list.New()}
+}
+
+func (g *grants) add(key grantKey, s subject) {
+	if at, ok := g.byKey[key]; ok {
+		at.Value.(*granted).subject = s
+		g.used.MoveToFront(at)
+		return
+	}
+	g.byKey[key] = g.used.PushFront(&granted{key, s})
+	if g.used.Len() > g.max {
+		g.remove(g.used.Back())
+	}
+}
+
+func (g *grants) remove(at *list.Element) {
+	delete(g.byKey, g.used.Remove(at).(*granted).key)
+}
+
+// has reports whether there is a grant for this very tool. One for a tool that is
+// not what it was is over.
+func (g *grants) has(key grantKey, s subject) bool {
+	at, ok := g.byKey[key]
+	if !ok {
+		return false
+	}
+	if !at.Value.(*granted).subject.same(s) {
+		g.remove(at)
+		return false
+	}
+	g.used.MoveToFront(at)
+	return true
+}
+
+// forget takes back the grants that are meant.
+func (g *grants) forget(meant func(grantKey) bool) {
+	g.forgotten++
+	for key, at := range g.byKey {
+		if meant(key) {
+			g.remove(at)
+		}
+	}
+}
+
+// forgotten returns how often grants were taken back so far.
+func (a *approvals) forgotten() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.grants.forgotten
+}
+
+// grant remembers that a tool is allowed, unless grants were taken back since the
+// decision began: the one who took them back cannot have meant to spare this one.
+func (a *approvals) grant(key grantKey, s subject, since uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.grants.forgotten == since {
+		a.grants.add(key, s)
+	}
+}
+
+func (a *approvals) granted(key grantKey, s subject) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.grants.has(key, s)
+}
+
+// EndConversation forgets what the user of ctx, as by session.WithUser, was asked
+// and has allowed in the conversation of ctx (see [WithConversation]). The calls
+// that wait are denied; one that runs goes on to its end. An agent that keeps its
+// process calls it at the end of each conversation.
+func (r *Registry) EndConversation(ctx context.Context) {
+	user, conversation := userOf(ctx), conversationOf(ctx)
+	r.approvals.endConversation(user, conversation)
+}
+
+// RevokeGrants takes back what the user of ctx, as by session.WithUser, has
+// allowed for his sessions, in all conversations; if ctx names nobody, what all
+// users have. Later calls are asked for again. Calls that wait go on waiting.
+func (r *Registry) RevokeGrants(ctx context.Context) {
+	user := userOf(ctx)
+	a := r.approvals
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.grants.forget(func(key grantKey) bool { return user == "" || key.user == user })
+}
