@@ -1,0 +1,157 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// asking returns a registry with a tool that has to be asked for, and a function
+// that has a call of it waiting.
+func asking(t *testing.T, opts ApprovalOptions, answer string) (*Registry, func(ctx context.Context, n int) string) {
+	r := New(&Options{Approvals: opts, Approver: ApproverFunc(func(context.Context, *ApprovalRequest) (Decision, error) {
+		return Decision{Verdict: Ask}, nil
+	})})
+	if err := r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) { return answer, nil })); err != nil {
+		t.Fatal(err)
+	}
+	return r, func(ctx context.Context, n int) string {
+		t.Helper()
+		_, err := r.Call(ctx, "tool", json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)))
+		var required *ApprovalRequiredError
+		if !errors.As(err, &required) {
+			t.Fatal(err)
+		}
+		return required.Request.ID
+	}
+}
+
+// idle checks that nothing is left.
+func (a *approvals) idle(t *testing.T) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.expire(time.Now())
+	if n := len(a.byID) + len(a.byCall) + a.waiting.Len() + len(a.perUser) + a.ended.Len() + a.weight; n != 0 {
+		t.Errorf("left: %d by id, %d by call, %d waiting, %d users, %d ended of %d bytes",
+			len(a.byID), len(a.byCall), a.waiting.Len(), len(a.perUser), a.ended.Len(), a.weight)
+	}
+}
+
+// However calls end, nothing of them is kept for good.
+func TestApprovalsForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, ask := asking(t, ApprovalOptions{TTL: time.Minute}, "answer")
+		ctx := WithConversation(onbehalf.With(t.Context(), "ann"), "c")
+		if _, err := r.Resume(ctx, ask(ctx, 1), nil); err != nil {
+			t.Fatal(err)
+		}
+		if r.approvals.weight != len("answer") {
+			t.Errorf("an outcome of %d bytes", r.approvals.weight)
+		}
+		if err := r.Refuse(ctx, ask(ctx, 2), ""); err != nil {
+			t.Fatal(err)
+		}
+		ask(ctx, 3)
+		r.EndConversation(ctx)
+		ask(ctx, 4)
+		ask(t.Context(), 5)
+		time.Sleep(time.Minute)
+		r.Approvals(ctx)
+		time.Sleep(time.Minute)
+		r.approvals.idle(t)
+	})
+}
+
+// Outcomes that nobody fetches do not pile up: neither many nor large ones.
+func TestApprovalOutcomesAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		answer   string
+		max, end int
+	}{
+		{"small", 7, 7},
+		{strings.Repeat("x", 9<<20), 200, 7}, // 63 MiB
+	} {
+		r, ask := asking(t, ApprovalOptions{MaxPending: c.max}, c.answer)
+		var ids []string
+		for n := range 20 {
+			ids = append(ids, ask(t.Context(), n))
+			if _, err := r.Resume(t.Context(), ids[n], nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := 0
+		for i, id := range ids {
+			switch _, err := r.Await(t.Context(), id); {
+			case err == nil && i >= len(ids)-c.end:
+				kept++
+			case !errors.As(err, new(*UnknownApprovalError)):
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		if kept != c.end || len(r.approvals.byID) != c.end || r.approvals.ended.Len() != c.end {
+			t.Errorf("%d outcomes kept, %d known, want %d", kept, len(r.approvals.byID), c.end)
+		}
+	}
+}
+
+// A tool that was quarantined since then is not called, and the approval holds
+// for when it is released as it was. One of another server never is.
+func TestApprovalOfAQuarantinedTool(t *testing.T) {
+	r, ask := asking(t, ApprovalOptions{}, "answer")
+	ctx := t.Context()
+	id := ask(ctx, 1)
+	was := *r.Snapshot().entries["tool"]
+	set := func(edit func(*entry)) {
+		e := was
+		edit(&e)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.publish(map[string]*entry{"tool": &e})
+	}
+	set(func(e *entry) { e.change = &Change{Server: "s", Tool: "tool", Kind: ToolChanged} })
+	var quarantined *QuarantinedError
+	if _, err := r.Resume(ctx, id, nil); !errors.As(err, &quarantined) || quarantined.Name != "tool" || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Errorf("%v", err)
+	}
+	set(func(*entry) {})
+	if _, err := r.Resume(ctx, id, nil); err != nil {
+		t.Error(err)
+	}
+
+	for name, edit := range map[string]func(*entry){
+		"fingerprint": func(e *entry) { e.server = &Server{Fingerprint: "other"} },
+		"surface":     func(e *entry) { e.surface = &surface{hash: "sha256:other"} },
+	} {
+		set(func(*entry) {})
+		id := ask(ctx, 2)
+		set(edit)
+		if _, err := r.Resume(ctx, id, nil); !errors.As(err, new(*StaleApprovalError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWeightOf(t *testing.T) {
+	res := &mcp.CallToolResult{
+		Content: []mcp.Content{
+			&mcp.TextContent{Text: "1234"}, &mcp.ImageContent{Data: make([]byte, 10)}, &mcp.AudioContent{Data: make([]byte, 100)},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{Text: "123", Blob: make([]byte, 1000)}}, &mcp.EmbeddedResource{},
+		},
+		StructuredContent: json.RawMessage(`{"a":1}`),
+	}
+	if got := weightOf(res); got != 4+10+100+3+1000+7 {
+		t.Errorf("%d bytes", got)
+	}
+	if weightOf(nil) != 0 {
+		t.Error("nothing weighs something")
+	}
+}

@@ -1,0 +1,312 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// The end of a conversation ends what waits in it, and does not disturb what
+// runs.
+func TestEndConversation(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	ctx := as(t.Context(), "ann", "c1")
+	asked := w.asks(t, ctx, "files__delete", `{}`)
+	other := w.asks(t, as(t.Context(), "ann", "c2"), "files__delete", `{}`)
+	w.EndConversation(ctx)
+	_, err := w.Await(ctx, asked.ID)
+	wantError[*registry.DeniedError](t, err)
+	_, err = w.Resume(ctx, asked.ID, nil)
+	wantError[*registry.UnknownApprovalError](t, err)
+	if list := w.Approvals(ctx); len(list) != 1 || list[0].ID != other.ID {
+		t.Errorf("%d calls wait", len(list))
+	}
+	w.at(t)
+
+	// A call that ran when the conversation ended does not wait again.
+	asked = w.asks(t, ctx, "files__delete", `{}`)
+	away := errors.New("away")
+	var away1 bool
+	w.Use(func(next registry.Handler) registry.Handler {
+		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) {
+			w.EndConversation(ctx)
+			if away1 = !away1; away1 {
+				return nil, mcp.WithOutcome(away, mcp.NotSent)
+			}
+			return textResult("done"), nil
+		}
+	})
+	if _, err := w.Resume(ctx, asked.ID, nil); !errors.Is(err, away) {
+		t.Error(err)
+	}
+	_, err = w.Await(ctx, asked.ID)
+	wantError[*registry.DeniedError](t, err)
+	asked = w.asks(t, ctx, "files__delete", `{}`)
+	if res, err := w.Resume(ctx, asked.ID, nil); err != nil || textOf(t, res) != "done" {
+		t.Errorf("%v, %v", res, err)
+	}
+	w.at(t)
+}
+
+// Models repeat themselves. The user is asked once.
+func TestApprovalOfTheSameCall(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	ctx := as(t.Context(), "ann", "c1")
+	asked := w.asks(t, ctx, "files__delete", `{"a":1}`)
+	if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID != asked.ID {
+		t.Error("asked twice")
+	}
+	ids := []string{asked.ID}
+	for _, other := range []*registry.ApprovalRequest{
+		w.asks(t, ctx, "files__delete", `{"a":2}`),
+		w.asks(t, ctx, "files__move", `{"a":1}`),
+		w.asks(t, as(t.Context(), "bob", "c1"), "files__delete", `{"a":1}`),
+		w.asks(t, as(t.Context(), "ann", "c2"), "files__delete", `{"a":1}`),
+	} {
+		if slices.Contains(ids, other.ID) {
+			t.Errorf("%+v is taken for another call", other)
+		}
+		if len(other.ID) < 22 || strings.Trim(other.ID, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			t.Errorf("id %q", other.ID)
+		}
+		ids = append(ids, other.ID)
+	}
+	var listed []string
+	for _, req := range w.Approvals(t.Context()) {
+		listed = append(listed, req.ID)
+	}
+	if !slices.Equal(listed, ids) {
+		t.Errorf("%q wait, want %q, the oldest first", listed, ids)
+	}
+
+	// While it is being made it is still the same call; afterwards it is a new one.
+	w.Use(func(next registry.Handler) registry.Handler {
+		return func(c context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID != asked.ID {
+				t.Error("asked twice")
+			}
+			return next(c, call)
+		}
+	})
+	if _, err := w.Resume(ctx, asked.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID == asked.ID {
+		t.Error("one approval for two calls")
+	}
+}
+
+// No user keeps the others out, and all together are bounded.
+func TestMaxPending(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{MaxPending: 8})
+	full := func(ctx context.Context) {
+		t.Helper()
+		_, err := w.Call(ctx, "files__delete", []byte(`{"one":"too many"}`))
+		wantError[*registry.DeniedError](t, err)
+	}
+	var first *registry.ApprovalRequest
+	for _, user := range []string{"ann", "bob"} {
+		ctx := as(t.Context(), user, "c")
+		first = w.asks(t, ctx, "files__delete", `{"n":1}`)
+		w.asks(t, as(t.Context(), user, "d"), "files__delete", `{"n":2}`)
+		full(ctx)
+		w.asks(t, ctx, "files__delete", `{"n":1}`) // the same as before takes no room
+	}
+	for n := range 4 {
+		w.asks(t, t.Context(), "files__delete", fmt.Sprintf(`{"n":%d}`, n))
+	}
+	full(t.Context())
+	full(as(t.Context(), "eve", "c"))
+	if err := w.Refuse(t.Context(), first.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.asks(t, as(t.Context(), "eve", "c"), "files__delete", `{}`)
+	full(t.Context())
+	if n := len(w.Approvals(t.Context())); n != 8 {
+		t.Errorf("%d calls wait", n)
+	}
+	w.at(t)
+}
+
+// A call that nobody approves in time is never made.
+func TestApprovalExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWard(t, registry.ApprovalOptions{TTL: time.Minute})
+		ctx := t.Context()
+		begun := time.Now()
+		asked := w.asks(t, ctx, "files__delete", `{}`)
+		if !asked.Asked.Equal(begun) || !asked.Expires.Equal(begun.Add(time.Minute)) {
+			t.Errorf("%+v", asked)
+		}
+		var awaited sync.WaitGroup
+		for range 3 {
+			awaited.Go(func() {
+				_, err := w.Await(ctx, asked.ID)
+				if wantError[*registry.DeniedError](t, err); time.Since(begun) != time.Minute {
+					t.Errorf("after %v", time.Since(begun))
+				}
+			})
+		}
+		time.Sleep(time.Minute - 1)
+		if n := len(w.Approvals(ctx)); n != 1 {
+			t.Errorf("%d calls wait", n)
+		}
+		time.Sleep(1)
+		if n := len(w.Approvals(ctx)); n != 0 {
+			t.Errorf("%d calls wait after their time", n)
+		}
+		_, err := w.Resume(ctx, asked.ID, nil)
+		if unknown := wantError[*registry.UnknownApprovalError](t, err); unknown.Reason == "" {
+			t.Errorf("%v", err)
+		}
+		wantError[*registry.UnknownApprovalError](t, w.Refuse(ctx, asked.ID, ""))
+		awaited.Wait()
+		_, err = w.Await(ctx, asked.ID) // late, and still told
+		wantError[*registry.DeniedError](t, err)
+		time.Sleep(time.Minute)
+		_, err = w.Await(ctx, asked.ID)
+		wantError[*registry.UnknownApprovalError](t, err)
+		if again := w.asks(t, ctx, "files__delete", `{}`); again.ID == asked.ID {
+			t.Error("the same request")
+		}
+		w.at(t)
+	})
+}
+
+// A call that runs when its time is over runs to its end, and is awaited.
+func TestApprovalExpiresWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWard(t, registry.ApprovalOptions{TTL: time.Minute})
+		ctx := t.Context()
+		sent := true
+		w.Use(func(next registry.Handler) registry.Handler {
+			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+				time.Sleep(time.Hour)
+				if !sent {
+					return nil, mcp.WithOutcome(errors.New("away"), mcp.NotSent)
+				}
+				return next(ctx, call)
+			}
+		})
+		asked := w.asks(t, ctx, "files__delete", `{}`)
+		other := w.asks(t, ctx, "files__delete", `{"expires":"behind it"}`)
+		var group sync.WaitGroup
+		group.Go(func() {
+			if res, err := w.Await(ctx, asked.ID); err != nil || textOf(t, res) != "delete done" {
+				t.Errorf("%v, %v", res, err)
+			}
+		})
+		group.Go(func() {
+			_, err := w.Await(ctx, other.ID)
+			wantError[*registry.DeniedError](t, err)
+		})
+		if _, err := w.Resume(ctx, asked.ID, nil); err != nil {
+			t.Error(err)
+		}
+		group.Wait()
+		w.at(t, `{}`)
+
+		// It was not sent, and now it is too late to try again.
+		sent = false
+		asked = w.asks(t, ctx, "files__delete", `{}`)
+		group.Go(func() {
+			_, err := w.Await(ctx, asked.ID)
+			wantError[*registry.DeniedError](t, err)
+		})
+		if _, err := w.Resume(ctx, asked.ID, nil); mcp.OutcomeOf(err) != mcp.NotSent {
+			t.Error(err)
+		}
+		group.Wait()
+		_, err := w.Resume(ctx, asked.ID, nil)
+		wantError[*registry.UnknownApprovalError](t, err)
+		w.at(t, `{}`)
+	})
+}
+
+// Who does not wait any longer goes, and the call stays.
+func TestAwaitEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWard(t, registry.ApprovalOptions{})
+		asked := w.asks(t, t.Context(), "files__delete", `{}`)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := w.Await(ctx, asked.ID); !errors.Is(err, context.DeadlineExceeded) || mcp.OutcomeOf(err) != mcp.Unknown {
+			t.Errorf("%v, outcome %v", err, mcp.OutcomeOf(err))
+		}
+		if _, err := w.Resume(t.Context(), asked.ID, nil); err != nil {
+			t.Error(err)
+		}
+		w.at(t, `{}`)
+	})
+}
+
+// A page that watches sees each change, and is not woken by those of others.
+func TestWatchApprovals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWard(t, registry.ApprovalOptions{TTL: time.Minute})
+		ann, cancel := context.WithCancel(as(t.Context(), "ann", "c"))
+		var mu sync.Mutex
+		var seen []string
+		var watcher sync.WaitGroup
+		watcher.Go(func() {
+			for list := range w.WatchApprovals(ann) {
+				line := ""
+				for _, req := range list {
+					line += string(req.Args)
+				}
+				mu.Lock()
+				seen = append(seen, line)
+				mu.Unlock()
+			}
+		})
+		step := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(seen, want) {
+				t.Fatalf("seen %q, want %q", seen, want)
+			}
+			seen = nil
+		}
+		step("")
+		one := w.asks(t, ann, "files__delete", `{"n":1}`)
+		step(`{"n":1}`)
+		w.asks(t, ann, "files__delete", `{"n":1}`)
+		w.asks(t, as(t.Context(), "bob", "c"), "files__delete", `{"n":9}`)
+		step()
+		time.Sleep(time.Second)
+		two := w.asks(t, ann, "files__delete", `{"n":2}`)
+		step(`{"n":1}{"n":2}`)
+		if err := w.Refuse(ann, two.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		step(`{"n":1}`)
+		if _, err := w.Resume(ann, one.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		step("")
+		w.asks(t, ann, "files__delete", `{"n":3}`)
+		time.Sleep(time.Second)
+		w.asks(t, ann, "files__delete", `{"n":4}`)
+		step(`{"n":3}`, `{"n":3}{"n":4}`)
+		time.Sleep(time.Hour) // each expires at its time, with nobody at the registry
+		step(`{"n":4}`, "")
+		cancel()
+		watcher.Wait()
+		w.asks(t, as(t.Context(), "ann", "c"), "files__delete", `{}`)
+		step()
+		for range w.WatchApprovals(t.Context()) {
+			break
+		}
+	})
+}

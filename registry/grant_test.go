@@ -1,0 +1,178 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// allowForSession answers a call that waits with "for this session".
+func (w *ward) allowForSession(t *testing.T, ctx context.Context, tool string) {
+	t.Helper()
+	asked := w.asks(t, ctx, tool, `{"for":"session"}`)
+	if _, err := w.Resume(t.Context(), asked.ID, &registry.ResumeOptions{ForSession: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// free reports whether a call is made without anybody being asked. If not, it
+// leaves nothing that waits.
+func (w *ward) free(t *testing.T, ctx context.Context, tool string) bool {
+	t.Helper()
+	_, err := w.Call(ctx, tool, json.RawMessage(`{"is it":"free"}`))
+	if err == nil {
+		return true
+	}
+	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
+	if err := w.Refuse(t.Context(), asked.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	return false
+}
+
+// What is allowed for a session is allowed to that user, in that conversation,
+// for that tool.
+func TestGrants(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	ann := as(t.Context(), "ann", "c1")
+	w.allowForSession(t, ann, "files__delete")
+	for _, c := range []struct {
+		ctx  context.Context
+		tool string
+		want bool
+	}{
+		{ann, "files__delete", true},
+		{ann, "files__move", false},
+		{as(t.Context(), "ann", "c2"), "files__delete", false},
+		{as(t.Context(), "bob", "c1"), "files__delete", false},
+		{as(t.Context(), "annc", "1"), "files__delete", false},
+		{onbehalf.With(t.Context(), "ann"), "files__delete", false},
+		{registry.WithConversation(t.Context(), "c1"), "files__delete", false},
+		{t.Context(), "files__delete", false},
+	} {
+		if got := w.free(t, c.ctx, c.tool); got != c.want {
+			t.Errorf("%+v: allowed %v", c, got)
+		}
+	}
+
+	// A plain approval is for one call.
+	asked := w.asks(t, ann, "files__move", `{}`)
+	if _, err := w.Resume(t.Context(), asked.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if w.free(t, ann, "files__move") {
+		t.Error("one approval was taken for all")
+	}
+
+	// A policy that says no wins over the grant.
+	w.says(registry.Deny)
+	_, err := w.Call(ann, "files__delete", nil)
+	wantError[*registry.DeniedError](t, err)
+	w.says(registry.Ask)
+	if !w.free(t, ann, "files__delete") {
+		t.Error("the grant is gone")
+	}
+}
+
+// A grant is for the tool as it was.
+func TestGrantOfAToolThatChanged(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	w.allowForSession(t, t.Context(), "files__delete")
+	tool, _ := w.Snapshot().Lookup("files__delete")
+	changed, err := registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustReplace(t, w.Registry, "files", changed)
+	if w.free(t, t.Context(), "files__delete") {
+		t.Error("the grant holds for another tool")
+	}
+	// Once it was over it does not come back with the tool.
+	mustReplace(t, w.Registry, "files", tool)
+	if w.free(t, t.Context(), "files__delete") {
+		t.Error("the grant came back")
+	}
+
+	// A server that comes back with the same tools is the same.
+	w.allowForSession(t, t.Context(), "files__delete")
+	w.connect(t)
+	if !w.free(t, t.Context(), "files__delete") {
+		t.Error("a new connection ended the grant")
+	}
+}
+
+func TestMaxGrants(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{MaxGrants: 2})
+	conversation := func(id string) context.Context { return registry.WithConversation(t.Context(), id) }
+	w.allowForSession(t, conversation("1"), "files__delete")
+	w.allowForSession(t, conversation("2"), "files__delete")
+	if !w.free(t, conversation("1"), "files__delete") {
+		t.Fatal("no grant")
+	}
+	w.allowForSession(t, conversation("3"), "files__delete")
+	for id, want := range map[string]bool{"1": true, "2": false, "3": true} {
+		if got := w.free(t, conversation(id), "files__delete"); got != want {
+			t.Errorf("%s: allowed %v", id, got)
+		}
+	}
+}
+
+func TestRevokeGrants(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	all := []context.Context{as(t.Context(), "ann", "c1"), as(t.Context(), "ann", "c2"), as(t.Context(), "bob", "c1")}
+	are := func(want ...bool) {
+		t.Helper()
+		for i, ctx := range all {
+			if got := w.free(t, ctx, "files__delete"); got != want[i] {
+				t.Errorf("%d: allowed %v", i, got)
+			}
+		}
+	}
+	for _, ctx := range all {
+		w.allowForSession(t, ctx, "files__delete")
+	}
+	are(true, true, true)
+	w.EndConversation(all[1])
+	are(true, false, true)
+	waiting := w.asks(t, all[0], "files__move", `{}`)
+	w.RevokeGrants(all[0])
+	are(false, false, true)
+	w.RevokeGrants(t.Context())
+	are(false, false, false)
+	if list := w.Approvals(t.Context()); len(list) != 1 || list[0].ID != waiting.ID {
+		t.Errorf("%d calls wait", len(list))
+	}
+}
+
+// What is taken back while somebody decides is not given by that decision.
+func TestGrantThatComesTooLate(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	ctx := as(t.Context(), "ann", "c1")
+	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		w.EndConversation(ctx)
+		return registry.Decision{Verdict: registry.AllowForSession}, nil
+	})
+	if _, err := w.Call(ctx, "files__delete", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.says(registry.Ask)
+	if w.free(t, ctx, "files__delete") {
+		t.Error("a decision outlived the conversation")
+	}
+
+	asked := w.asks(t, ctx, "files__delete", `{}`)
+	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		w.RevokeGrants(t.Context())
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})
+	if _, err := w.Resume(ctx, asked.ID, &registry.ResumeOptions{ForSession: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.says(registry.Ask)
+	if w.free(t, ctx, "files__delete") {
+		t.Error("a grant outlived its being revoked")
+	}
+}
