@@ -109,13 +109,13 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 	r, ask := asking(t, ApprovalOptions{}, "answer")
 	ctx := t.Context()
 	id := ask(ctx, 1)
-	was := *r.Snapshot().entries["tool"]
+	was := *r.Snapshot().find("tool")
 	set := func(edit func(*entry)) {
 		e := was
 		edit(&e)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.publish(map[string]*entry{"tool": &e})
+		r.publish([]*entry{&e}, 0, new(Diff))
 	}
 	set(func(e *entry) { e.change = &Change{Server: "s", Tool: "tool", Kind: ToolChanged} })
 	var quarantined *QuarantinedError

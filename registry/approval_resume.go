@@ -91,9 +91,9 @@ func (r *Registry) Resume(ctx context.Context, id string, opts *ResumeOptions) (
 func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, Verdict, error) {
 	name := p.req.Tool.Name
 	s := r.Snapshot()
-	e, ok := s.entries[name]
+	e := s.find(name)
 	switch {
-	case !ok:
+	case e == nil:
 		return nil, Deny, &UnknownToolError{Name: name, Suggestions: s.suggest(name)}
 	case e.change != nil:
 		return nil, Deny, &QuarantinedError{Name: name, Change: e.change}

@@ -26,18 +26,18 @@ func (n Names) assign(candidates []candidate) []string {
 		}
 	}
 	for {
-		claims := make(map[string]claim, len(candidates))
+		demands := make(map[string]demand, len(candidates))
 		settled := true
 		for i, c := range candidates {
-			after := claims[names[i]].with(c, steps[i])
-			claims[names[i]] = after
+			after := demands[names[i]].with(c, steps[i])
+			demands[names[i]] = after
 			settled = settled && !after.contested()
 		}
 		if settled {
 			return names
 		}
 		for i, c := range candidates {
-			if c.explicit == "" && claims[names[i]].yields(steps[i]) {
+			if c.explicit == "" && demands[names[i]].yields(steps[i]) {
 				steps[i]++
 				names[i] = n.step(c, steps[i])
 			}
@@ -60,8 +60,8 @@ func (n Names) step(c candidate, i int) string {
 	return s.clean().hashed(n.limit(), hash(s.scheme, c.server, c.tool, i-1))
 }
 
-// A claim is what candidates want of one name.
-type claim struct {
+// A demand is what candidates want of one name.
+type demand struct {
 	byHand  bool      // a candidate was given it by hand
 	derived bool      // a candidate wants it by the scheme:
 	first   candidate // the first of them,
@@ -69,7 +69,7 @@ type claim struct {
 	several bool      // they are several tools
 }
 
-func (cl claim) with(c candidate, step int) claim {
+func (cl demand) with(c candidate, step int) demand {
 	switch {
 	case c.explicit != "":
 		cl.byHand = true
@@ -82,9 +82,9 @@ func (cl claim) with(c candidate, step int) claim {
 	return cl
 }
 
-func (cl claim) contested() bool { return cl.several || cl.byHand && cl.derived }
+func (cl demand) contested() bool { return cl.several || cl.byHand && cl.derived }
 
 // yields reports whether a candidate at that step cannot have the name.
-func (cl claim) yields(step int) bool {
+func (cl demand) yields(step int) bool {
 	return cl.contested() && (cl.byHand || step == cl.least)
 }
