@@ -3,7 +3,8 @@ package registry_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -43,43 +44,86 @@ func remoteTools(t *testing.T, server string, names ...string) []registry.Tool {
 // points and dashes, in its case, and as long as the protocol allows.
 func TestNamesOfServersTools(t *testing.T) {
 	long := strings.Repeat("n", 128)
-	tools := []string{"search", "Search", "admin.users-list_all", long}
+	tools := []string{"search", "Search", "admin.users-list_all", "admin_users-list_all", long}
 	r := registry.New(nil)
-	var want []string
+	wanted := map[string]registry.Origin{}
 	for _, server := range []string{"docs", "web"} {
 		if diff := mustReplace(t, r, server, remoteTools(t, server, tools...)...); len(diff.Rejected) > 0 {
 			t.Errorf("%s: rejected %v", server, diff.Rejected)
 		}
 		for _, tool := range tools {
-			want = append(want, server+"__"+tool)
+			name, _ := registry.Names{}.Name(server, tool)
+			wanted[name] = registry.Origin{Server: server, Tool: tool}
 		}
 	}
-	slices.Sort(want)
-	if got := names(r.Snapshot()); !slices.Equal(got, want) {
+	if got, want := names(r.Snapshot()), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) || len(want) != 10 {
 		t.Fatalf("tools %q, want %q", got, want)
 	}
-	for _, name := range want {
+	for name, origin := range wanted {
 		res, err := r.Call(t.Context(), name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := textOf(t, res); got != strings.Replace(name, "__", " ", 1) {
+		if got := textOf(t, res); got != origin.Server+" "+origin.Tool {
 			t.Errorf("%s was answered by %s", name, got)
 		}
 		tool, _ := r.Snapshot().Lookup(name)
-		if o := tool.Definition().Origin; o.Server+"__"+o.Tool != name {
-			t.Errorf("%s comes from %+v", name, o)
+		if got := tool.Definition().Origin; got != origin {
+			t.Errorf("%s comes from %+v", name, got)
 		}
 	}
 
-	// Names that become the same are not mixed up: the first holder keeps it.
+	// What would become the same is told apart.
 	mustReplace(t, r, "a", remoteTools(t, "a", "b__c")...)
-	diff := mustReplace(t, r, "a__b", remoteTools(t, "a__b", "c")...)
-	var taken *registry.DuplicateError
-	if len(diff.Rejected) != 1 || !errors.As(diff.Rejected[0].Err, &taken) || taken.Holder.Server != "a" {
+	if diff := mustReplace(t, r, "a__b", remoteTools(t, "a__b", "c")...); len(diff.Rejected) != 0 {
 		t.Errorf("rejected %+v", diff.Rejected)
 	}
 	if res, err := r.Call(t.Context(), "a__b__c", nil); err != nil || textOf(t, res) != "a b__c" {
 		t.Errorf("the name is answered by %v, %v", res, err)
+	}
+}
+
+// In other schemes a registry names the tools of servers itself, also those that
+// were made with another name, but for a name that somebody chose.
+func TestSchemesOfARegistry(t *testing.T) {
+	for scheme, want := range map[registry.Scheme][]string{
+		registry.ServerTool:     {"chosen", "docs__find", "docs__search", "web__search"},
+		registry.MCPServerTool:  {"chosen", "mcp__docs__find", "mcp__docs__search", "mcp__web__search"},
+		registry.ColonTool:      {"chosen", "docs:find", "docs:search", "web:search"},
+		registry.UnderscoreTool: {"chosen", "docs_find", "docs_search", "web_search"},
+		registry.BareTool:       {"chosen", "docs__search", "find", "web__search"},
+	} {
+		r := registry.New(&registry.Options{Names: registry.Names{Scheme: scheme}})
+		docs := remoteTools(t, "docs", "hidden", "other", "search")
+		var err error
+		if docs[0], err = registry.With(docs[0], func(d *registry.Definition) { d.Alias = "find" }); err != nil {
+			t.Fatal(err)
+		}
+		if docs[1], err = registry.With(docs[1], func(d *registry.Definition) { d.Name = "chosen" }); err != nil {
+			t.Fatal(err)
+		}
+		mustReplace(t, r, "docs", docs...)
+		mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
+		if got := names(r.Snapshot()); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", scheme, got, want)
+		}
+		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"} {
+			if scheme == registry.BareTool && (i == 1 || i == 2) {
+				i = 3 - i // "find" comes after "docs__search"
+			}
+			if res, err := r.Call(t.Context(), want[i], nil); err != nil || textOf(t, res) != answer {
+				t.Errorf("%s: %s answers %v, %v, want %s", scheme, want[i], res, err, answer)
+			}
+		}
+		if scheme == registry.BareTool {
+			// The other one is gone, and the name is bare again.
+			diff := mustReplace(t, r, "web")
+			if want := (registry.Diff{Added: []string{"search"}, Removed: []string{"docs__search", "web__search"}}); !reflect.DeepEqual(diff, want) {
+				t.Errorf("diff = %+v, want %+v", diff, want)
+			}
+			if res, err := r.Call(t.Context(), "search", nil); err != nil || textOf(t, res) != "docs search" {
+				t.Errorf("search answers %v, %v", res, err)
+			}
+		}
 	}
 }
