@@ -1,0 +1,218 @@
+// Package redact finds secrets in text by their form: keys and tokens whose
+// issuers gave them a form of their own, so that a program can tell them from
+// hashes, identifiers and images.
+//
+// Text is read once, from left to right, whatever it holds. What has no form of
+// its own, such as a password in prose, is not found.
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Pattern is a secret of a form that only the user knows.
+type Pattern struct {
+	Kind string // what it is called in its place
+	// Regexp matches it. If it has a group, the group is the secret, and the
+	// rest of the match stays.
+	Regexp *regexp.Regexp
+}
+
+// A Redactor replaces secrets by "[redacted: kind]". It is safe for concurrent
+// use. Make one with [New].
+type Redactor struct {
+	rules    []rule
+	starts   [256][]int // rules by the first byte of their anchor
+	patterns []Pattern
+}
+
+// New returns a Redactor that looks for secrets of known forms and for patterns.
+func New(patterns []Pattern) *Redactor {
+	r := &Redactor{rules: knownForms()}
+	for i, rule := range r.rules {
+		first := rule.anchor[0]
+		r.starts[first] = append(r.starts[first], i)
+	}
+	for _, p := range patterns {
+		if p.Regexp != nil {
+			r.patterns = append(r.patterns, p)
+		}
+	}
+	return r
+}
+
+// A span is a secret in a text.
+type span struct {
+	from, to int
+	kind     string
+}
+
+// Text returns text without its secrets. If it has none it is text itself.
+func (r *Redactor) Text(text string) string {
+	spans := r.known(text, nil)
+	for _, p := range r.patterns {
+		for _, m := range p.Regexp.FindAllStringSubmatchIndex(text, -1) {
+			from, to := m[0], m[1]
+			if len(m) > 2 && m[2] >= 0 {
+				from, to = m[2], m[3]
+			}
+			if from < to {
+				spans = append(spans, span{from, to, p.Kind})
+			}
+		}
+	}
+	if len(spans) == 0 {
+		return text
+	}
+	return replace(text, spans)
+}
+
+// known appends the secrets of known forms. They do not overlap.
+func (r *Redactor) known(text string, spans []span) []span {
+	for at := 0; at < len(text); {
+		next := at + 1
+		for _, i := range r.starts[text[at]] {
+			rule := &r.rules[i]
+			if !strings.HasPrefix(text[at:], rule.anchor) {
+				continue
+			}
+			if from, to := rule.match(text, at); from < to {
+				spans = append(spans, span{from, to, rule.kind})
+				next = to
+				break
+			}
+		}
+		at = next
+	}
+	return spans
+}
+
+// replace puts the kinds of secrets in their places. Of those that overlap the
+// first gives its kind for all.
+func replace(text string, spans []span) string {
+	slices.SortStableFunc(spans, func(a, b span) int { return a.from - b.from })
+	var out strings.Builder
+	end := 0 // of what was dealt with
+	for _, s := range spans {
+		if s.from < end {
+			end = max(end, s.to)
+			continue
+		}
+		out.WriteString(text[end:s.from])
+		out.WriteString("[redacted: " + s.kind + "]")
+		end = s.to
+	}
+	out.WriteString(text[end:])
+	return out.String()
+}
+
+// JSON returns a JSON value whose strings, keys included, are without their
+// secrets. All other bytes stay. If there are none it is value itself. What is not
+// JSON is taken for text.
+func (r *Redactor) JSON(value []byte) []byte {
+	if !json.Valid(value) {
+		text := string(value)
+		if safe := r.Text(text); safe != text {
+			return []byte(safe)
+		}
+		return value
+	}
+	d := document{redactor: r, value: value}
+	return d.redact()
+}
+
+// A document is JSON on its way through a Redactor.
+type document struct {
+	redactor *Redactor
+	value    []byte
+	out      []byte // what was copied so far; nil before the first secret
+	copied   int    // how much of value that is
+	names    map[string]bool // the keys that were redacted
+	keyName  string          // the key before the next string; empty if there is none
+}
+
+func (d *document) redact() []byte {
+	for at := 0; at < len(d.value); {
+		quote := bytes.IndexByte(d.value[at:], '"')
+		if quote < 0 {
+			break
+		}
+		at += quote
+		end := stringEnd(d.value, at)
+		d.string(at, end)
+		at = end
+	}
+	if d.out == nil {
+		return d.value
+	}
+	return append(d.out, d.value[d.copied:]...)
+}
+
+// stringEnd returns the place behind the string that begins at a quote.
+func stringEnd(value []byte, at int) int {
+	for at++; at < len(value); at++ {
+		switch value[at] {
+		case '\\':
+			at++
+		case '"':
+			return at + 1
+		}
+	}
+	return len(value)
+}
+
+// string looks at one string of the document.
+func (d *document) string(from, to int) {
+	text := string(d.value[from+1 : to-1])
+	if strings.IndexByte(text, '\\') >= 0 {
+		if json.Unmarshal(d.value[from:to], &text) != nil {
+			return
+		}
+	}
+	rest := bytes.TrimLeft(d.value[to:], " \t\r\n")
+	isKey := len(rest) > 0 && rest[0] == ':'
+	safe := d.redactor.Text(text)
+	if !isKey && safe == text && secretAfter(d.keyName, text) {
+		safe = "[redacted: " + awsSecret + "]"
+	}
+	if d.keyName = ""; isKey {
+		d.keyName = text
+	}
+	if safe == text {
+		return
+	}
+	if isKey {
+		safe = d.unique(safe)
+	}
+	d.out = append(d.out, d.value[d.copied:from]...)
+	d.out = append(d.out, quoted(safe)...)
+	d.copied = to
+}
+
+// unique makes keys that were redacted differ: an object must not have a key
+// twice.
+func (d *document) unique(key string) string {
+	if d.names == nil {
+		d.names = map[string]bool{}
+	}
+	name := key
+	for n := 2; d.names[name]; n++ {
+		name = key + " " + strconv.Itoa(n)
+	}
+	d.names[name] = true
+	return name
+}
+
+// quoted returns text as a JSON string.
+func quoted(text string) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // a string always has JSON
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}

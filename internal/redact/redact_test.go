@@ -1,0 +1,229 @@
+package redact_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/redact"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// letters is a text of n letters and digits without a meaning. The secrets of
+// these tests are put together, so that nobody who looks for leaks finds one.
+func letters(n int) string {
+	return strings.Repeat("aB3dE5gH7jK9mN1pQ2", n/18+1)[:n]
+}
+
+func pem(label string) string {
+	return "-----BEGIN " + label + "-----\n" + strings.Repeat(letters(64)+"\n", 3) + "-----END " + label + "-----"
+}
+
+func jwt() string {
+	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	return part(`{"alg":"none"}`) + "." + part(`{"sub":"somebody"}`) + "." + letters(43)
+}
+
+// secrets are texts with the part that must go, and what it is.
+func secrets() []struct{ before, secret, after, kind string } {
+	list := []struct{ before, secret, after, kind string }{
+		{"", "ghp_" + letters(36), "", "GitHub token"},
+		{"push with ", "github_pat_" + letters(22) + "_" + letters(59), ".", "GitHub token"},
+		{`{"token":"`, "gho_" + letters(36), `"}`, "GitHub token"},
+		{"", "glpat-" + letters(20), ".", "GitLab token"},
+		{"", "glpat-" + letters(27) + ".01." + letters(9), ". Next", "GitLab token"},
+		{"slack ", "xoxb-123456789012-123456789012-" + letters(24), "", "Slack token"},
+		{"https://", "hooks.slack.com/services/T0001/B0001/" + letters(24), "", "Slack webhook"},
+		{"key=", "AIza" + letters(35), "&x=1", "Google key"},
+		{"", "ya29." + letters(60), "", "Google token"},
+		{"", "GOCSPX-" + letters(28), "", "Google secret"},
+		{"", "sk_live_" + letters(24), "", "Stripe key"},
+		{"", "whsec_" + letters(32), "", "Stripe key"},
+		{"", "sk-ant-api03-" + letters(80), "", "Anthropic key"},
+		{"", "sk-proj-" + letters(60), "", "OpenAI key"},
+		{"", "sk-" + letters(48), "", "API key"},
+		{"", "SG." + letters(22) + "." + letters(43), "", "SendGrid key"},
+		{"id ", "AKIA" + strings.Repeat("A1B2", 4), " of", "AWS key"},
+		{"aws_secret_access_key = ", letters(40), "\n", "AWS secret key"},
+		{`"SecretAccessKey": "`, letters(40), `"`, "AWS secret key"},
+		{"x ", jwt(), " y", "JWT"},
+		{"the key:\n", pem("PRIVATE KEY"), "\nend", "private key"},
+		{"", pem("RSA PRIVATE KEY"), "", "private key"},
+		{"", pem("OPENSSH PRIVATE KEY"), "", "private key"},
+		{"", pem("PGP PRIVATE KEY BLOCK"), "", "private key"},
+		{"", strings.ReplaceAll(pem("EC PRIVATE KEY"), "\n", `\n`), "", "private key"},
+		{"", "-----BEGIN PRIVATE KEY-----\n" + letters(64) + "\n" + letters(20), "... was cut", "private key"},
+		{"", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + letters(64), "", "private key"},
+		{"Authorization: Bearer ", letters(32), "\r\n", "bearer token"},
+		{"authorization: bearer ", "abc.def-1234_567~8/+==", "", "bearer token"},
+		{"Authorization: Basic ", base64.StdEncoding.EncodeToString([]byte("ann:open sesame")), "", "basic credentials"},
+		{"postgres://", "ann:p@ss:w", "@db.example.com:5432/x?a=b", "URL credentials"},
+		{`https:\/\/`, "ann:secret", `@example.com\/x`, "URL credentials"},
+		{`line\n`, "ghp_" + letters(36), `\n`, "GitHub token"},
+		{"a%3D", "ghp_" + letters(36), "", "GitHub token"},
+		{`a\u003d`, "ghp_" + letters(36), "", "GitHub token"},
+		{"\x1b[1;31m", "ghp_" + letters(36), "\x1b[0m", "GitHub token"},
+		{"", "hf_" + letters(34), "", "Hugging Face token"},
+		{"", "npm_" + letters(36), "", "npm token"},
+	}
+	return list
+}
+
+func TestSecretsGo(t *testing.T) {
+	r := redact.New(nil)
+	for _, s := range secrets() {
+		want := s.before + "[redacted: " + s.kind + "]" + s.after
+		if got := r.Text(s.before + s.secret + s.after); got != want {
+			t.Errorf("%q\nbecame %q\nwant   %q", s.before+s.secret+s.after, got, want)
+		}
+	}
+}
+
+// harmless are texts that look a little like secrets and must stay.
+func harmless() []string {
+	image := make([]byte, 1<<20)
+	source := rand.NewChaCha8([32]byte{1})
+	_, _ = source.Read(image)
+	return []string{
+		"6f1c2d1e-8a1b-4c3d-9e2f-0a1b2c3d4e5f",
+		"d41d8cd98f00b204e9800998ecf8427e",
+		"da39a3ee5e6b4b0d3255bfef95601890afd80709",
+		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"data:image/png;base64," + base64.StdEncoding.EncodeToString(image),
+		base64.URLEncoding.EncodeToString(image),
+		"The bearer of this letter, and bearer authentication with internationalization",
+		"Basic authentication is a Basic instructional",
+		"https://example.com/a@b:c", "ssh://git@github.com/a/b", "http://localhost:8080/?q=a:b@c",
+		"ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sk-XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX",
+		"task-force-of-the-disk-manufacturers-association-1234567890",
+		"-----BEGIN CERTIFICATE-----\n" + letters(64) + "\n-----END CERTIFICATE-----",
+		"-----BEGIN PUBLIC KEY-----\n" + letters(64) + "\n-----END PUBLIC KEY-----",
+		"eyJ is how JSON begins in base64", "eyJhbGciOiJub25lIn0.something.else",
+		"pk_live_" + letters(24), // a publishable key is meant for everybody
+		"AKIAN is a name", "SG.Some.Long.Package.Name.That.Goes.On.And.On.And.On.And.On.And.On.Until.It.Ends",
+		"the secret_access_key is 40 bytes long", "npm_config_registry_of_some_very_long_name_of_it",
+		"", "\x00\xff\xfe", "://", "-----BEGIN ", "Bearer ", "ghp_",
+	}
+}
+
+func TestHarmlessTextStays(t *testing.T) {
+	r := redact.New(nil)
+	for _, text := range harmless() {
+		if got := r.Text(text); got != text {
+			i := strings.Index(got, "[redacted")
+			t.Errorf("%.80q became %.120q", text, got[max(0, i-20):])
+		}
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	r := redact.New([]redact.Pattern{
+		{Kind: "badge", Regexp: regexp.MustCompile(`badge (\d+)`)},
+		{Kind: "nothing", Regexp: regexp.MustCompile(`x*`)},
+		{Kind: "long", Regexp: regexp.MustCompile(`12345 and ghp_\w+`)},
+		{},
+	})
+	token := "ghp_" + letters(36)
+	if got, want := r.Text("badge 12345 and "+token+"!"), "badge [redacted: badge]!"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := r.Text("none"); got != "none" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	r := redact.New(nil)
+	token := "ghp_" + letters(36)
+	for _, c := range []struct{ in, want string }{
+		{`{"a" : 1.50, "b":[ "` + token + `" ,"caf\u00e9"], "c":{"d":"x ` + token + ` y"}}`,
+			`{"a" : 1.50, "b":[ "[redacted: GitHub token]" ,"caf\u00e9"], "c":{"d":"x [redacted: GitHub token] y"}}`},
+		{`{"` + token + `":1,"` + token[:39] + `Z":2}`, `{"[redacted: GitHub token]":1,"[redacted: GitHub token] 2":2}`},
+		{`"\u0067hp_` + token[4:] + `<\n"`, `"[redacted: GitHub token]<\n"`},
+		{`{"SecretAccessKey":"` + letters(40) + `"}`, `{"SecretAccessKey":"[redacted: AWS secret key]"}`},
+		{`{"aws_secret_access_key" : "` + letters(40) + `","b":"` + letters(40) + `"}`, `{"aws_secret_access_key" : "[redacted: AWS secret key]","b":"` + letters(40) + `"}`},
+		{`{"a":"` + token, `{"a":"[redacted: GitHub token]`}, // no JSON
+	} {
+		if got := string(r.JSON([]byte(c.in))); got != c.want {
+			t.Errorf("%s\nbecame %s\nwant   %s", c.in, got, c.want)
+		}
+	}
+	in := []byte(`{"a":["\"",{"b":"c\\"}]}`)
+	if got := r.JSON(in); &got[0] != &in[0] {
+		t.Error("JSON without secrets was copied")
+	}
+}
+
+// A text of nothing but beginnings is read as fast as any other: the work grows
+// with the length. With work that grows with its square, this would take hours.
+func TestBeginningsAlone(t *testing.T) {
+	r := redact.New(nil)
+	for _, part := range []string{
+		"eyJ", "eyJ.", "eyJaaaaaaaaaa.eyJ", "://", "http://a:", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "Bearer ", "Bearer a",
+		"SG.", "SG.a", "ya29.", "sk-", "sk-ant-", "ghp_", " ghp_", "xoxe.", "glpat-.", "Basic ", "Basic YTpi", "aws_secret_access_key=",
+		"\x1b[31m", "%3Dghp_", `\u003dsk-`, "hooks.slack.com/services/", `"`, `\"`, "A:\n",
+	} {
+		text := strings.Repeat(part, 4<<20/len(part))
+		r.Text(text)
+		r.JSON([]byte(text))
+		r.JSON([]byte(`["` + strings.ReplaceAll(strings.ReplaceAll(text, `"`, `\"`), "\n", `\n`) + `"]`))
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range secrets() {
+		f.Add(s.before + s.secret + s.after)
+	}
+	f.Add(`{"a":"\ud800","b":[1,"x"]}`)
+	r := redact.New(nil)
+	f.Fuzz(func(t *testing.T, text string) {
+		once := r.Text(text)
+		if once != text && !strings.Contains(once, "[redacted: ") {
+			t.Fatalf("%q became %q", text, once)
+		}
+		value := r.JSON([]byte(text))
+		if json.Valid([]byte(text)) {
+			if !json.Valid(value) {
+				t.Fatalf("%q became %q", text, value)
+			}
+		}
+		// A secret is found between any words, and they stay.
+		token := "ghp_" + letters(36)
+		quiet := strings.Map(func(c rune) rune {
+			if c == ' ' || 'a' <= c && c <= 'c' {
+				return c
+			}
+			return -1
+		}, text)
+		if got, want := r.Text(quiet+" "+token+" "+quiet), quiet+" [redacted: GitHub token] "+quiet; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func BenchmarkText(b *testing.B) {
+	r := redact.New(nil)
+	prose := strings.Repeat("The quick brown fox; it jumps over https://example.com/dogs and `skips` on. ", 14000)
+	data, _ := json.Marshal(map[string]any{"rows": strings.Split(prose, " ")})
+	b.Run(fmt.Sprintf("%dKB", len(prose)>>10), func(b *testing.B) {
+		b.SetBytes(int64(len(prose)))
+		b.ReportAllocs()
+		for b.Loop() {
+			r.Text(prose)
+		}
+	})
+	b.Run("json", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		for b.Loop() {
+			r.JSON(data)
+		}
+	})
+}
