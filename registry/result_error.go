@@ -1,0 +1,162 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// ErrorResult returns what a model is told when [Registry.Call] fails: a result
+// with IsError. It returns nil for a nil error.
+//
+// Errors that are made for models keep their text: [*UnknownToolError],
+// [*ArgumentsError], [*DeniedError], [*ApprovalRequiredError] and
+// [*QuarantinedError]. All others, those of connections, logins, servers and
+// panics, may hold secrets or the words of a server. Of them the model gets a
+// fixed text that names the tool, as far as it is known, and says whether the call
+// may have run, see [mcp.OutcomeOf]. Show the error itself to people.
+func ErrorResult(err error) *mcp.CallToolResult {
+	if err == nil {
+		return nil
+	}
+	said, ok := forModel(err)
+	if !ok {
+		said = reasonOf(err) + " " + consequence(mcp.OutcomeOf(err))
+	}
+	return &mcp.CallToolResult{IsError: true, Content: text(said)}
+}
+
+// forModel returns the text of an error that was made for models. What a panic
+// wraps does not count: it is not about this call.
+func forModel(err error) (text string, ok bool) {
+	var (
+		panicked    *PanicError
+		unknown     *UnknownToolError
+		arguments   *ArgumentsError
+		denied      *DeniedError
+		approval    *ApprovalRequiredError
+		quarantined *QuarantinedError
+	)
+	switch {
+	case errors.As(err, &panicked):
+		return "", false
+	case errors.As(err, &unknown):
+		return unknown.Error(), true
+	case errors.As(err, &arguments):
+		return arguments.Error(), true
+	case errors.As(err, &denied):
+		return denied.Error(), true
+	case errors.As(err, &approval):
+		return approval.Error(), true
+	case errors.As(err, &quarantined):
+		return quarantined.Error(), true
+	}
+	return "", false
+}
+
+// consequence says what the outcome of a failed call means.
+func consequence(o mcp.Outcome) string {
+	switch o {
+	case mcp.NotSent:
+		return "It did not run."
+	case mcp.Answered:
+		return "It has run, or was refused by the server; calling it again in the same way will not help."
+	default:
+		return "It may have run or not; check before you call it again."
+	}
+}
+
+// reasonOf says why a call failed, in words of ours only.
+func reasonOf(err error) string {
+	what := subjectOf(err)
+	var (
+		panicked    *PanicError
+		login       interface{ LoginURL() string }
+		policy      *PolicyError
+		result      *ResultError
+		output      *mcp.OutputError
+		protocol    *mcp.ProtocolError
+		limit       *mcp.LimitError
+		server      *mcp.ServerError
+		busy        *mcp.BusyError
+		unavailable *mcp.UnavailableError
+		timeout     *mcp.TimeoutError
+		definition  *DefinitionError
+	)
+	switch {
+	case errors.As(err, &panicked):
+		return what + " broke down."
+	case errors.As(err, &login):
+		return what + " needs the user to log in first."
+	case errors.As(err, &policy):
+		return "Whether " + what + " may be called could not be decided."
+	case errors.As(err, &definition):
+		return what + " is defined in a way that cannot be used."
+	case errors.As(err, &result), errors.As(err, &output), errors.As(err, &protocol):
+		return what + " gave an answer that cannot be used."
+	case errors.As(err, &limit):
+		return what + " gave an answer that is too large; ask it for less."
+	case errors.As(err, &server):
+		return what + refusal(server.Err)
+	case errors.As(err, &busy):
+		return what + " is on a server that is busy; try again later."
+	case errors.As(err, &unavailable):
+		return what + " is on a server that cannot be reached now; try again later."
+	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded):
+		return what + " took too long."
+	case errors.Is(err, context.Canceled):
+		return what + " was interrupted."
+	}
+	return what + " failed."
+}
+
+// refusal says what the code of a server's error means. The server chose its
+// message, so that is left out.
+func refusal(err *mcp.JSONRPCError) string {
+	if err == nil {
+		return " was refused by its server."
+	}
+	switch err.Code {
+	case -32602:
+		return " was refused by its server: the arguments are not what it expects (code -32602)."
+	case -32601:
+		return " was refused by its server: it does not know the method (code -32601)."
+	}
+	return fmt.Sprintf(" was refused by its server (code %d).", err.Code)
+}
+
+// subjectOf names the tool that an error is about.
+func subjectOf(err error) string {
+	var (
+		panicked   *PanicError
+		policy     *PolicyError
+		result     *ResultError
+		definition *DefinitionError
+		unknown    *mcp.OutcomeUnknownError
+		output     *mcp.OutputError
+		task       *mcp.TaskError
+	)
+	name := ""
+	switch {
+	case errors.As(err, &panicked):
+		name = panicked.Tool
+	case errors.As(err, &policy):
+		name = policy.Tool
+	case errors.As(err, &result):
+		name = result.Tool
+	case errors.As(err, &unknown):
+		name = unknown.Tool
+	case errors.As(err, &output):
+		name = output.Tool
+	case errors.As(err, &task):
+		name = task.Tool
+	case errors.As(err, &definition):
+		name = definition.Tool
+	}
+	if name == "" {
+		return "The tool"
+	}
+	return "The tool " + quote(name)
+}
