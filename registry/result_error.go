@@ -70,7 +70,7 @@ func consequence(o mcp.Outcome) string {
 
 // reasonOf says why a call failed, in words of ours only.
 func reasonOf(err error) string {
-	what := subjectOf(err)
+	what := toolOf(err)
 	var (
 		panicked    *PanicError
 		login       interface{ LoginURL() string }
@@ -99,7 +99,7 @@ func reasonOf(err error) string {
 	case errors.As(err, &limit):
 		return what + " gave an answer that is too large; ask it for less."
 	case errors.As(err, &server):
-		return what + refusal(server.Err)
+		return what + rejection(server.Err)
 	case errors.As(err, &busy):
 		return what + " is on a server that is busy; try again later."
 	case errors.As(err, &unavailable):
@@ -112,9 +112,9 @@ func reasonOf(err error) string {
 	return what + " failed."
 }
 
-// refusal says what the code of a server's error means. The server chose its
+// rejection says what the code of a server's error means. The server chose its
 // message, so that is left out.
-func refusal(err *mcp.JSONRPCError) string {
+func rejection(err *mcp.JSONRPCError) string {
 	if err == nil {
 		return " was refused by its server."
 	}
@@ -127,8 +127,8 @@ func refusal(err *mcp.JSONRPCError) string {
 	return fmt.Sprintf(" was refused by its server (code %d).", err.Code)
 }
 
-// subjectOf names the tool that an error is about.
-func subjectOf(err error) string {
+// toolOf names the tool that an error is about.
+func toolOf(err error) string {
 	var (
 		panicked   *PanicError
 		policy     *PolicyError

@@ -98,7 +98,7 @@ func blockText(c mcp.Content) string {
 	if link, ok := c.(*mcp.ResourceLink); ok {
 		return linkText(link)
 	}
-	if kind, media, data := binary(c); kind != "" {
+	if kind, media, data := mediaOf(c); kind != "" {
 		return fmt.Sprintf("[%s%s, %d bytes]", kind, mediaType(media), len(data))
 	}
 	return otherText(c)
@@ -134,8 +134,8 @@ func otherText(c mcp.Content) string {
 	return string(data)
 }
 
-// binary takes a block of bytes apart. The kind of others is empty.
-func binary(c mcp.Content) (kind, mime string, data []byte) {
+// mediaOf takes a block of bytes apart. The kind of others is empty.
+func mediaOf(c mcp.Content) (kind, mime string, data []byte) {
 	switch c := c.(type) {
 	case *mcp.ImageContent:
 		return "image", c.MIMEType, c.Data
