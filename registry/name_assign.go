@@ -25,11 +25,11 @@ func (n Names) assign(candidates []candidate) []string {
 			names[i] = n.step(c, 0)
 		}
 	}
+	demands := make(map[string]demand, len(candidates))
 	for {
-		demands := make(map[string]demand, len(candidates))
 		settled := true
-		for i, c := range candidates {
-			after := demands[names[i]].with(c, steps[i])
+		for i := range candidates {
+			after := demands[names[i]].with(&candidates[i], steps[i])
 			demands[names[i]] = after
 			settled = settled && !after.contested()
 		}
@@ -42,6 +42,7 @@ func (n Names) assign(candidates []candidate) []string {
 				names[i] = n.step(c, steps[i])
 			}
 		}
+		clear(demands)
 	}
 }
 
@@ -62,29 +63,28 @@ func (n Names) step(c candidate, i int) string {
 
 // A demand is what candidates want of one name.
 type demand struct {
-	byHand  bool      // a candidate was given it by hand
-	derived bool      // a candidate wants it by the scheme:
-	first   candidate // the first of them,
-	least   int       // and the least step of them
-	several bool      // they are several tools
+	byHand  bool       // a candidate was given it by hand
+	first   *candidate // the first that wants it by the scheme; nil: none does
+	several bool       // so do other tools
+	least   int        // the least step of those that do
 }
 
-func (cl demand) with(c candidate, step int) demand {
+func (d demand) with(c *candidate, step int) demand {
 	switch {
 	case c.explicit != "":
-		cl.byHand = true
-	case !cl.derived:
-		cl.derived, cl.first, cl.least = true, c, step
+		d.byHand = true
+	case d.first == nil:
+		d.first, d.least = c, step
 	default:
-		cl.several = cl.several || c != cl.first
-		cl.least = min(cl.least, step)
+		d.several = d.several || *c != *d.first
+		d.least = min(d.least, step)
 	}
-	return cl
+	return d
 }
 
-func (cl demand) contested() bool { return cl.several || cl.byHand && cl.derived }
+func (d demand) contested() bool { return d.several || d.byHand && d.first != nil }
 
 // yields reports whether a candidate at that step cannot have the name.
-func (cl demand) yields(step int) bool {
-	return cl.contested() && (cl.byHand || step == cl.least)
+func (d demand) yields(step int) bool {
+	return d.contested() && (d.byHand || step == d.least)
 }

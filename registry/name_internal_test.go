@@ -210,6 +210,100 @@ func checkAssigned(t *testing.T, n Names, candidates []candidate, names []string
 	}
 }
 
+// Each name leads back to the tool that has it, and to no other.
+func TestNamesLeadBack(t *testing.T) {
+	schemes := []Names{
+		{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {Scheme: BareTool}, {MaxLength: 32}, {MaxLength: 1000},
+		{Custom: func(server, tool string) string { return tool + server }},
+	}
+	for _, n := range schemes {
+		h := hostileNames{rand.New(rand.NewPCG(5, 6))}
+		tools := map[Origin]bool{}
+		var candidates []candidate
+		var taken []string
+		for len(tools) < 2000 {
+			server, tool := h.pair(n, taken)
+			if o := (Origin{server, tool}); !tools[o] {
+				tools[o] = true
+				candidates = append(candidates, candidate{server: server, tool: tool})
+				taken = append(taken, n.step(candidates[len(candidates)-1], h.IntN(2)))
+			}
+		}
+		var entries []*entry
+		for i, name := range n.assign(candidates) {
+			def := &Definition{Name: name, Origin: Origin{candidates[i].server, candidates[i].tool}}
+			entries = append(entries, &entry{tool: definedTool{def}, def: def})
+		}
+		slices.SortFunc(entries, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
+		s := (&Snapshot{}).with(entries, 0)
+		for i, name := range n.assign(candidates) {
+			tool, ok := s.Lookup(name)
+			if !ok {
+				t.Fatalf("%s: %q is not listed", n.Scheme, name)
+			}
+			o := tool.Definition().Origin
+			if o != (Origin{candidates[i].server, candidates[i].tool}) {
+				t.Fatalf("%s: %q leads to %v, not to %+v", n.Scheme, name, o, candidates[i])
+			}
+			if !n.dependent() {
+				if name != first(n.Name(o.Server, o.Tool)) {
+					t.Fatalf("%s: %v is called %q", n.Scheme, o, name)
+				}
+			}
+			if len(name) > maxName || n.MaxLength == 0 && len(name) > DefaultMaxName {
+				t.Fatalf("%s: the name %q is too long", n.Scheme, name)
+			}
+		}
+	}
+}
+
+func first(name string, _ NameReason) string { return name }
+
+// What a custom function returns may be anything.
+func TestCustomNames(t *testing.T) {
+	for _, test := range []struct {
+		returned, want string
+		why            NameReason
+	}{
+		{"find", "find", ""},
+		{"", "a__b", ""},
+		{"find it", "find_it_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
+		{"find:it", "find_it_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
+		{"\n\x00", "tool_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
+		{"find_abcdefghi2", "find_abcdefghi2_" + hash(schemeCustom, "a", "b", 0), NameAmbiguous},
+		{strings.Repeat("x", 10<<20), strings.Repeat("x", 53) + "_" + hash(schemeCustom, "a", "b", 0), NameCut},
+		{strings.Repeat("é!", 10<<19), "tool_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
+		{strings.Repeat("x.", 10<<19), strings.Repeat("x_", 27) + hash(schemeCustom, "a", "b", 0), NameCut},
+	} {
+		n := Names{Custom: func(server, tool string) string { return test.returned }}
+		if name, why := n.Name("a", "b"); name != test.want || why != test.why {
+			t.Errorf("%.20q became %q, %q, want %q, %q", test.returned, name, why, test.want, test.why)
+		}
+	}
+}
+
+func TestMaxLength(t *testing.T) {
+	tool := strings.Repeat("x", 1000)
+	for length, want := range map[int]int{0: 64, 1: 32, -5: 32, 32: 32, 33: 33, 64: 64, 128: 128, 256: 256, 257: 256, 1 << 40: 256} {
+		if name, why := (Names{MaxLength: length}).Name("a", tool); len(name) != want || why != NameCut {
+			t.Errorf("with %d: %d bytes, %q", length, len(name), why)
+		}
+	}
+	// What just fits is plain.
+	if name, why := (Names{}).Name("a", tool[:61]); name != "a__"+tool[:61] || why != "" {
+		t.Errorf("%q, %q", name, why)
+	}
+	if _, why := (Names{}).Name("a", tool[:62]); why != NameCut {
+		t.Errorf("reason %q", why)
+	}
+	// Cut comes before cleaned, and cleaned before ambiguous.
+	for tool, want := range map[string]NameReason{"é" + tool: NameCut, "é_abcdefghi2": NameCleaned, "_abcdefghi2": NameAmbiguous} {
+		if _, why := (Names{}).Name("a__b", tool); why != want {
+			t.Errorf("%.20q: %q, want %q", tool, why, want)
+		}
+	}
+}
+
 func TestAssignedNames(t *testing.T) {
 	hashed := func(server, tool string) string {
 		return server + "__" + tool + "_" + hash(ServerTool, server, tool, 0)

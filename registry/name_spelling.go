@@ -2,12 +2,18 @@ package registry
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
+	"strconv"
 	"strings"
 )
 
 // schemeCustom stands for [Names].Custom where a scheme is hashed.
 const schemeCustom Scheme = "custom"
+
+// What stands in a name for a server or tool of which cleaning leaves nothing.
+const (
+	emptyServer = "server"
+	emptyTool   = "tool"
+)
 
 // A spelling is a name in its parts.
 type spelling struct {
@@ -47,10 +53,10 @@ func (s spelling) join() string { return s.prefix + s.server + s.separator + s.t
 
 // clean returns s with nothing in it that is not allowed in a name.
 func (s spelling) clean() spelling {
-	s.tool = cleanPart(s.tool, "tool")
+	s.tool = cleanPart(s.tool, emptyTool)
 	first := s.tool
 	if s.separator != "" {
-		s.server = cleanPart(s.server, "server")
+		s.server = cleanPart(s.server, emptyServer)
 		first = s.server
 	}
 	if s.prefix == "" && !letter(first[0]) {
@@ -128,7 +134,7 @@ func cleanPart(part, empty string) string {
 			replaced = true
 		}
 	}
-	if cleaned := strings.Trim(out.String(), "_"); cleaned != "" {
+	if cleaned := strings.Trim(out.String(), "_-"); cleaned != "" {
 		return cleaned
 	}
 	return empty
@@ -171,23 +177,28 @@ const (
 func hash(scheme Scheme, server, tool string, round int) string {
 	var data []byte
 	for _, part := range []string{string(scheme), server, tool} {
-		data = binary.AppendUvarint(data, uint64(len(part)))
+		data = strconv.AppendInt(data, int64(len(part)), 10)
+		data = append(data, ':')
 		data = append(data, part...)
 	}
 	if round > 0 {
-		data = binary.AppendUvarint(data, uint64(round))
+		data = strconv.AppendInt(data, int64(round), 10)
 	}
 	for {
 		sum := sha256.Sum256(data)
-		if text := base32(binary.BigEndian.Uint64(sum[:])); isHash(text) {
+		if text := base32(sum[:]); isHash(text) {
 			return text
 		}
 		data = sum[:] // one in eight has no digit
 	}
 }
 
-// base32 writes the first 50 of the bits.
-func base32(bits uint64) string {
+// base32 writes the first bits of data, five to a character.
+func base32(data []byte) string {
+	var bits uint64
+	for _, b := range data[:8] {
+		bits = bits<<8 | uint64(b)
+	}
 	var text [hashLength]byte
 	for i := range text {
 		text[i] = hashAlphabet[bits>>59]

@@ -40,7 +40,7 @@ const minMaxName = 32
 // A name is made of the characters a-z A-Z 0-9 _ and - (and the colon of
 // [ColonTool]), and begins with a letter or underscore. Where a tool's own name
 // does not fit, or could be taken for another's, the name is cleaned or cut and
-// ends in a hash of server and tool: "docs__admin_users_list_7kq2mzt4xa". So names
+// ends in a hash of server and tool: "notion__admin_users_list_z2gxn3nwek". So names
 // depend on nothing but server and tool, but for BareTool and Custom, where they
 // depend on the other tools of the catalogue too, though never on the order in
 // which they came. The same tool has the same name in every process.
@@ -59,7 +59,9 @@ type Names struct {
 	// for concurrent use.
 	Custom func(server, tool string) string
 	// Exact turns off the forgiveness of [Registry.Call] for names that models
-	// write in another way.
+	// write in another way: in other case or with other separators, as another
+	// scheme has them, or without the server. A name is forgiven only if exactly
+	// one tool has the same words, so "delete" never means "delete_all".
 	Exact bool
 }
 

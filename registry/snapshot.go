@@ -16,6 +16,8 @@ type Snapshot struct {
 	// superseded is closed once a snapshot of a later version is in place.
 	// Snapshots of one version share it.
 	superseded chan struct{}
+
+	forgiving forgiveness // built by the first call that needs it
 }
 
 // Tools returns all tools that are listed, sorted by name. The slice is shared: do

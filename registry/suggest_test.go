@@ -20,7 +20,7 @@ func suggestions(t *testing.T, r *registry.Registry, name string) *registry.Unkn
 }
 
 func TestSuggestions(t *testing.T) {
-	r := registry.New(nil)
+	r := registry.New(&registry.Options{Names: registry.Names{Exact: true}})
 	for _, name := range []string{
 		"add", "notes_create", "list_all_things", "a",
 		"notes__create", "notes__delete", "github__create_issue", "github__close_issue", "git.hub-fetch", "x__",
@@ -85,7 +85,7 @@ func FuzzSuggestions(f *testing.F) {
 	f.Add("a\xffb", "ab", "a b", "a.b", "a/b")
 	f.Add(strings.Repeat("a", 256), strings.Repeat("a", 255), strings.Repeat("İ", 128), "a", "aa")
 	f.Fuzz(func(t *testing.T, name, a, b, c, d string) {
-		r := registry.New(nil)
+		r := registry.New(&registry.Options{Names: registry.Names{Exact: true}})
 		for _, have := range []string{a, b, c, d} {
 			tool := native("x")
 			tool.def.Name = have

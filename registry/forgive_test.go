@@ -1,0 +1,295 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A definedTool is a tool that is nothing but its definition.
+type definedTool struct{ def *Definition }
+
+func (t definedTool) Definition() *Definition { return t.def }
+
+func (t definedTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return nil, nil
+}
+
+// snapshotOf lists tools, given as "server/tool", as "server/tool=alias" or, if
+// native, as "name".
+func snapshotOf(t testing.TB, n Names, tools ...string) *Snapshot {
+	t.Helper()
+	var order []*entry
+	for _, tool := range tools {
+		def := &Definition{Name: tool, InputSchema: json.RawMessage(`{}`)}
+		if server, tool, ok := strings.Cut(tool, "/"); ok {
+			tool, def.Alias, _ = strings.Cut(tool, "=")
+			def.Origin = Origin{Server: server, Tool: tool}
+		}
+		order = append(order, &entry{tool: definedTool{def}, def: def})
+	}
+	var candidates []candidate
+	for _, e := range order {
+		c := candidate{server: e.def.Origin.Server, tool: e.def.localName()}
+		if c.server == "" {
+			c.explicit = e.def.Name
+		}
+		candidates = append(candidates, c)
+	}
+	for i, name := range n.assign(candidates) {
+		order[i].def.Name = name
+	}
+	slices.SortFunc(order, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
+	return (&Snapshot{}).with(order, 0)
+}
+
+// forgiven returns what snapshotOf was given for the tool that fits, or "".
+func forgiven(s *Snapshot, name string) string {
+	e := s.forgive(name)
+	switch {
+	case e == nil:
+		return ""
+	case e.def.Origin.Server == "":
+		return e.def.Name
+	case e.def.Alias != "":
+		return e.def.Origin.Server + "/" + e.def.Origin.Tool + "=" + e.def.Alias
+	}
+	return e.def.Origin.Server + "/" + e.def.Origin.Tool
+}
+
+// Whatever the scheme is, a tool is found by what models make of its name.
+func TestForgivenSpellings(t *testing.T) {
+	tools := []string{
+		"github/create_issue", "github/list_issues", "gitlab/list_issues", "google-drive/list", "files/page_1_2",
+		"notion/admin.users-list", "notion/" + strings.Repeat("very_long_", 12) + "name", "1password/getItem",
+		"日本/検索", "web2/3d", "mail/send_message=dispatch", "mcp-notes/write", "shell", "run_tests", "Größe",
+	}
+	want := map[string]string{
+		// Case and separators.
+		"GITHUB__CREATE_ISSUE": "github/create_issue", "GitHub__CreateIssue": "github/create_issue",
+		"github-create-issue": "github/create_issue", "github__create-issue": "github/create_issue",
+		"Github Create Issue": "github/create_issue", "githubCreateIssue": "github/create_issue",
+		"google_drive__list": "google-drive/list", "google_drive_list": "google-drive/list",
+		"RunTests": "run_tests", "run-tests": "run_tests", "RUN.TESTS": "run_tests", "runtests": "run_tests", "Shell": "shell",
+		"größe": "Größe", "files__page-1-2": "files/page_1_2", "web2_3D": "web2/3d", "1Password__get_item": "1password/getItem",
+		"日本::検索": "日本/検索",
+		// Other schemes.
+		"github:create_issue": "github/create_issue", "github.create_issue": "github/create_issue",
+		"github/create_issue": "github/create_issue", "github_create_issue": "github/create_issue",
+		"github__create_issue": "github/create_issue", "mcp__github__create_issue": "github/create_issue",
+		"mcp_github_create_issue": "github/create_issue", "MCP:github:createIssue": "github/create_issue",
+		"mcp__github_create_issue": "github/create_issue", "mcp__mcp_notes__write": "mcp-notes/write",
+		"mcp_notes_write": "mcp-notes/write",
+		// The name that the tool has at its server, and its alias.
+		"notion__admin.users-list": "notion/admin.users-list", "notion:admin_users_list": "notion/admin.users-list",
+		"1password__getItem": "1password/getItem", "日本__検索": "日本/検索",
+		"mail__send_message": "mail/send_message=dispatch", "mail_dispatch": "mail/send_message=dispatch", "Dispatch": "mail/send_message=dispatch",
+		// Without the server.
+		"create_issue": "github/create_issue", "CreateIssue": "github/create_issue", "__create_issue": "github/create_issue",
+		"getitem": "1password/getItem", "検索": "日本/検索", "write": "mcp-notes/write",
+		// Several tools, or none.
+		"list_issues": "", "List-Issues": "", "": "", "_": "", "__": "", ":": "", "mcp__": "", "mcp": "",
+		"github": "", "github__": "", "create": "", "issue": "", "create_issues": "", "github__issue": "",
+		"files__page_12": "", "page_12": "", "gitlab__create_issue": "", "unknown__create_issue": "", "unknown.create_issue": "",
+		"gitlab_create_issue": "", "mcp__gitlab__create_issue": "", "mcp__create_issue": "", "git__hub_create_issue": "",
+		"github__create_issue\n": "", "github__create_issue\x00": "", "create_issue()": "", "github__github__create_issue": "",
+		"shel": "", "shells": "", "github__create_issue\xff": "", "mcp__shell": "",
+		strings.Repeat("github__create_issue", 1000): "", strings.Repeat("_", 1<<20): "", strings.Repeat("a_", 256): "",
+	}
+	for _, n := range []Names{{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {Scheme: BareTool},
+		{Custom: func(server, tool string) string { return "tool-" + server + "-" + tool }}} {
+		s := snapshotOf(t, n, tools...)
+		for name, want := range want {
+			if n.Scheme == UnderscoreTool && (want != "" && name == "create_issue" || name == "__create_issue") {
+				want = "" // "create" could be a server
+			}
+			if got := forgiven(s, name); got != want {
+				t.Errorf("%s: %.60q is forgiven as %q, want %q", n.Scheme, name, got, want)
+			}
+		}
+		// Names as they are listed, and as models write them.
+		for _, e := range s.entries {
+			name := e.def.Name
+			for _, asked := range []string{name, strings.ToUpper(name), strings.ReplaceAll(name, "__", ":"), strings.ReplaceAll(name, "-", "_")} {
+				if got := s.forgive(asked); got != e {
+					t.Errorf("%s: %q, listed as %q, is forgiven as %q", n.Scheme, asked, name, forgiven(s, asked))
+				}
+			}
+		}
+	}
+}
+
+// Forgiveness never leads to another tool than the one that is meant, whatever a
+// hostile server calls its tools.
+func TestForgivenessIsNotMisled(t *testing.T) {
+	for _, test := range []struct {
+		about string
+		names Names
+		tools []string
+		asked map[string]string
+	}{
+		{"a part of a name", Names{}, []string{"db/delete_all", "db/undelete", "fs/delete_file"}, map[string]string{
+			"delete": "", "db__delete": "", "DELETE": "", "all": "", "delete_al": "", "file": "",
+		}},
+		{"the server went away", Names{}, []string{"git/hub__create_issue", "evil/github__create_issue", "other/github_create_issue"}, map[string]string{
+			"github__create_issue": "", "GitHub__create_issue": "", "github:create_issue": "", "github.create_issue": "",
+			"mcp__github__create_issue": "", "GitHubCreateIssue": "", "githubcreateissue": "",
+		}},
+		{"the tool went away", Names{}, []string{"github/list", "evil/github_create_issue"}, map[string]string{
+			"github__create_issue": "", "github_create_issue": "", "github-create-issue": "", "githubCreateIssue": "",
+			"mcp__github__create_issue": "", "mcp_github_create_issue": "", "evil_github_create_issue": "evil/github_create_issue",
+		}},
+		{"the server went away, and underscores separate", Names{Scheme: UnderscoreTool}, []string{"evil/github_create_issue", "evil/list"}, map[string]string{
+			"github_create_issue": "", "github-create-issue": "", "evil-list": "evil/list", "list": "evil/list",
+		}},
+		{"the server went away, and there are bare names", Names{Scheme: BareTool}, []string{"evil/github__list", "evil/mcp__github__list"}, map[string]string{
+			"GitHub__list": "", "github:list": "", "mcp__github:list": "",
+		}},
+		{"a tool is called like that of another server", Names{}, []string{"github/create", "evil/github_create"}, map[string]string{
+			"GitHub__create": "github/create", "github:create": "github/create", "github_create": "", "github-create": "",
+		}},
+		{"tools that differ in case or separators", Names{}, []string{"docs/search", "docs/Search", "docs/list_all", "docs/list-all", "docs/x"}, map[string]string{
+			"search": "", "Search": "", "docs:search": "", "DOCS__SEARCH": "", "list_all": "", "docs_list_all": "", "docs.X": "docs/x",
+		}},
+		{"native tools and those of servers", Names{}, []string{"notes_create", "notes/create", "notes_drop", "search", "docs/search", "notes__list"}, map[string]string{
+			"Notes_Create": "", "notes:create": "notes/create", "notes__drop": "", "NOTES_DROP": "notes_drop", "Search": "", "docs.search": "docs/search",
+		}},
+		{"a server called mcp", Names{}, []string{"mcp/list", "a/read", "a/list"}, map[string]string{
+			"mcp__read": "", "mcp:list": "mcp/list", "mcp__a__read": "", "MCP_LIST": "mcp/list", "mcp__mcp__list": "",
+		}},
+		{"servers that begin alike", Names{}, []string{"mcp-notes/list", "notes/create", "google/drive_list", "google-drive/read"}, map[string]string{
+			"mcp-notes-create": "", "mcp_notes__create": "", "mcp__notes__create": "", "google-drive__list": "", "google_drive:list": "", "google__drive_list": "google/drive_list",
+		}},
+		{"servers that fold to the same", Names{}, []string{"my-notes/list", "my_notes/list", "my_notes/read"}, map[string]string{
+			"my.notes__list": "", "MY-NOTES__LIST": "", "MY-NOTES__READ": "my_notes/read",
+		}},
+		{"numbers", Names{}, []string{"a/page_1_2", "a/page_12x", "a/v2"}, map[string]string{
+			"page_12": "", "page-1.2": "", "page-1-2": "a/page_1_2", "page_12_x": "a/page_12x", "page_1_2x": "", "V_2": "a/v2",
+		}},
+	} {
+		s := snapshotOf(t, test.names, test.tools...)
+		for name, want := range test.asked {
+			if got := forgiven(s, name); got != want {
+				t.Errorf("%s: %q is forgiven as %q, want %q", test.about, name, got, want)
+			}
+		}
+	}
+}
+
+// With [Names].Exact only what Lookup finds is called: Lookup forgives nothing.
+func TestLookupIsExact(t *testing.T) {
+	s := snapshotOf(t, Names{}, "github/create_issue", "shell")
+	for _, name := range []string{"github_create_issue", "GITHUB__create_issue", "create_issue", "Shell", "shell "} {
+		if s.forgive(name) == nil {
+			t.Errorf("%q is not forgiven", name)
+		}
+		if tool, ok := s.Lookup(name); ok {
+			t.Errorf("%q is listed as %q", name, tool.Definition().Name)
+		}
+	}
+}
+
+// Many calls may be the first that need forgiveness.
+func TestForgiveAtOnce(t *testing.T) {
+	s := snapshotOf(t, Names{}, "github/create_issue", "shell")
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if got := forgiven(s, "createIssue"); got != "github/create_issue" {
+				t.Errorf("found %q", got)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestFold(t *testing.T) {
+	for name, want := range map[string]string{
+		"GitHub__Create-Issue": "github|create|issue", "githubCreateIssue": "github|createissue", "GithubCreateIssue": "githubcreateissue",
+		"a1_2b": "a1_|2b", "a_1": "a|1", "__a__": "a", " a . b ": "a|b", "": "", "_": "", "ÄÖ/ü": "äö|ü", "x\ty": "x\ty", "1_٢": "1_|٢",
+	} {
+		f := fold(name)
+		got := f.folded
+		for i := len(f.cuts) - 1; i >= 0; i-- {
+			got = got[:f.cuts[i].next] + "|" + got[f.cuts[i].next:]
+		}
+		if got != want {
+			t.Errorf("%q is folded to %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A forgiven name has the letters of the tool it leads to and, but for those of
+// the server and "mcp", no others.
+func FuzzForgive(f *testing.F) {
+	f.Add("github__create_issue", "github", "create_issue", "git", "hub_create_issue", "shell")
+	f.Add("mcp__a__b", "mcp", "a__b", "a", "b", "mcp_a_b")
+	f.Add("a_b_c", "a", "b_c", "a_b", "c", "abc")
+	f.Add("1_2", "1", "2", "", "_", "12")
+	f.Fuzz(func(t *testing.T, name, server, tool, server2, tool2, native string) {
+		var entries []*entry
+		for _, def := range []*Definition{
+			{Origin: Origin{server, tool}}, {Origin: Origin{server2, tool2}}, {Name: native},
+		} {
+			if def.Origin.Server != "" {
+				def.Name, _ = Names{}.Name(def.Origin.Server, def.Origin.Tool)
+			}
+			entries = append(entries, &entry{def: def})
+		}
+		s := &Snapshot{entries: entries}
+		e := s.forgive(name)
+		if again := s.forgive(name); again != e {
+			t.Fatalf("%q is forgiven as %+v, then as %+v", name, e, again)
+		}
+		if e == nil {
+			return
+		}
+		if !utf8.ValidString(name) {
+			t.Fatalf("%q is forgiven", name)
+		}
+		letters := func(s string) string { return strings.ReplaceAll(fold(s).folded, "_", "") }
+		asked := letters(name)
+		for _, prefix := range []string{"", letters(e.def.Origin.Server), "mcp" + letters(e.def.Origin.Server)} {
+			if rest, ok := strings.CutPrefix(asked, prefix); ok &&
+				(rest == letters(e.def.Origin.Tool) || strings.HasSuffix(letters(e.def.Name), rest)) {
+				return
+			}
+		}
+		t.Fatalf("%q is forgiven as %+v", name, e.def)
+	})
+}
+
+func BenchmarkForgive(b *testing.B) {
+	var tools []string
+	for i := range 10_000 {
+		tools = append(tools, fmt.Sprintf("server%d/some_tool_%d", i%100, i))
+	}
+	s := snapshotOf(b, Names{}, tools...)
+	for _, test := range []struct{ label, name string }{
+		{"found", "mcp_server7_some-tool-4207"},
+		{"unknown", "server7__some_tool_4208"},
+		{"cuts", strings.Repeat("a_", 256)},
+		{"long", strings.Repeat("a", 1<<20)},
+	} {
+		b.Run(test.label, func(b *testing.B) {
+			s.forgive("") // the index is made once
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = s.forgive(test.name)
+			}
+		})
+	}
+	b.Run("index", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = (&Snapshot{entries: s.entries}).forgive("some_tool_42")
+		}
+	})
+}
