@@ -127,3 +127,23 @@ func TestSchemesOfARegistry(t *testing.T) {
 		}
 	}
 }
+
+func TestDisplayName(t *testing.T) {
+	for want, d := range map[string]registry.Definition{
+		"github:create.issue (MCP)": {Name: "github__create_issue_abcdefghi2", Title: "Make", Origin: registry.Origin{Server: "github", Tool: "create.issue"}},
+		"a:b (MCP) (MCP)":           {Name: "a__b", Origin: registry.Origin{Server: "a", Tool: "b (MCP)"}},
+		"a:b<U+001B>[2J c<U+202E>d (MCP)": {
+			Name: "a__b", Alias: "other", Origin: registry.Origin{Server: "a", Tool: "b\x1b[2J\nc\u202ed"}},
+		"Add numbers":      {Name: "add", Title: " Add numbers\n"},
+		"add":              {Name: "add", Title: " \t"},
+		"one line<U+0007>": {Name: "add", Title: "one\nline\x07"},
+	} {
+		if got := d.DisplayName(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	long := registry.Definition{Origin: registry.Origin{Server: "a", Tool: strings.Repeat("b", 1e6)}}
+	if n := len(long.DisplayName()); n > 600 {
+		t.Errorf("a name of %d bytes", n)
+	}
+}

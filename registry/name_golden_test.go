@@ -1,0 +1,94 @@
+package registry_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// nameCases are tools with names of every kind.
+func nameCases() [][2]string {
+	return [][2]string{
+		{"github", "create_issue"}, {"github", "search_repository"}, {"github", "create_issue_abcdefghi2"},
+		{"notion", "admin.users-list_all"}, {"fs", "files/read"}, {"a_b", "c"}, {"a__b", "c"}, {"a", "b__c"}, {"a_", "b"},
+		{"a", "_b"}, {"1password", "get-item"}, {"-x", "y"}, {"日本", "検索"}, {"café", "crème brûlée"}, {"s", ""}, {"", "t"},
+		{"s", "a\nb\x00\u202e\xff"}, {"mcp", "mcp__x"}, {"google-drive-of-the-whole-marketing-department-of-emea", "list"},
+		{"github", strings.Repeat("get_pull_request_review_comment_", 4)}, {"github", strings.Repeat("n", 128)},
+		{strings.Repeat("s", 64), strings.Repeat("t", 64)},
+		{"github", "getPullRequestReviewCommentsOfEveryContributorOfTheRepository"},
+	}
+}
+
+// nameList is the name of each case in each scheme, a line each.
+func nameList() string {
+	var list strings.Builder
+	for _, n := range []registry.Names{
+		{}, {Scheme: registry.MCPServerTool}, {Scheme: registry.ColonTool}, {Scheme: registry.UnderscoreTool},
+		{Scheme: registry.BareTool}, {MaxLength: 32}, {MaxLength: 128},
+		{Custom: func(server, tool string) string { return tool + "@" + server }},
+	} {
+		scheme := string(n.Scheme)
+		switch {
+		case n.Custom != nil:
+			scheme = "custom"
+		case scheme == "":
+			scheme = strconv.Itoa(n.MaxLength)
+		}
+		for _, c := range nameCases() {
+			name, why := n.Name(c[0], c[1])
+			fmt.Fprintf(&list, "%s\t%q\t%q\t%s\t%s\n", scheme, c[0], c[1], name, why)
+		}
+	}
+	return list.String()
+}
+
+const printNames = "REGISTRY_TEST_PRINT_NAMES"
+
+// Names stay what they are: people write them into their policies, and models
+// remember them. The file is never changed, only added to.
+func TestNamesNeverChange(t *testing.T) {
+	got := nameList()
+	if os.Getenv(printNames) != "" {
+		fmt.Print(got)
+		return
+	}
+	file := filepath.Join("testdata", "names.golden")
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		for i, line := range strings.Split(got, "\n") {
+			if !strings.Contains(string(want), line+"\n") {
+				t.Errorf("line %d of %s is now %s", i+1, file, line)
+			}
+		}
+		t.Errorf("%s is not what the names are", file)
+	}
+}
+
+// Other processes, with other seeds of their maps, give the same names.
+func TestNamesInOtherProcesses(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := nameList()
+	for _, procs := range []string{"1", "2"} {
+		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestNamesNeverChange$")
+		cmd.Env = append(os.Environ(), printNames+"=1", "GOMAXPROCS="+procs)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(out), want) {
+			t.Errorf("with GOMAXPROCS=%s the names are\n%s", procs, out)
+		}
+	}
+}
