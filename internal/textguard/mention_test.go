@@ -1,0 +1,56 @@
+package textguard
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                              nil,
+		"plain words, time and search.": nil,
+		"call send_message now":         {"send_message"},
+		"a real-time view":              {"real-time"},
+		"sendMessage()":                 {"sendMessage"},
+		"github__create_issue":          {"github__create_issue", "github"},
+		"mcp__github__create":           {"mcp__github__create", "github"},
+		"see github:create_issue.":      {"github:create_issue", "github"},
+		"at 12:30":                      {"12:30"},
+		"use `fetch` or \"search\"":     {"fetch", "search"},
+		"'list' (it's)":                 {"list"},
+		"the github server":             {"github"},
+		"from the WhatsApp MCP":         {"WhatsApp", "WhatsApp"},
+		"a time server":                 nil,
+		"the `time` server":             {"time", "time"},
+		"The server":                    nil,
+		"on the file. Server runs":      nil,
+		"admin.users.list":              {"admin.users.list"},
+		"ends with colon: x":            nil,
+		"__x":                           {"__x"},
+		"a__":                           {"a__", "a"},
+	} {
+		var got []string
+		for m := range Mentions(text) {
+			got = append(got, m.Word)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestSkeleton(t *testing.T) {
+	for _, alike := range [][2]string{
+		{"a.b", "a_b"}, {"a-b", "a/b"}, {"Search", "search"}, {"sеarch", "search"}, {"l1st", "list"}, {"f00", "foo"},
+		{"get\u200bfile", "getfile"}, {"ｇｅｔ", "get"}, {"ѕеnd", "send"}, {"Ι", "l"},
+	} {
+		if Skeleton(alike[0]) != Skeleton(alike[1]) {
+			t.Errorf("%q and %q differ", alike[0], alike[1])
+		}
+	}
+	for _, other := range [][2]string{{"ab", "a_b"}, {"list", "lists"}, {"日本", "中国"}, {"é", "e"}, {"", "_"}} {
+		if Skeleton(other[0]) == Skeleton(other[1]) {
+			t.Errorf("%q and %q are alike", other[0], other[1])
+		}
+	}
+}
