@@ -20,12 +20,18 @@ type Cache struct {
 // for the longest time ago.
 type shelf struct {
 	room    int
-	byKey   map[[sha256.Size]byte]*list.Element
+	byKey   map[Key]*list.Element
 	entries *list.List // the newest in front
 }
 
+// A Key identifies a schema by its text.
+type Key [sha256.Size]byte
+
+// KeyOf returns the key of a schema.
+func KeyOf(raw json.RawMessage) Key { return sha256.Sum256(raw) }
+
 type entry struct {
-	key    [sha256.Size]byte
+	key    Key
 	schema *Schema
 	err    *SchemaError
 }
@@ -37,13 +43,17 @@ func NewCache(schemas, refused int) *Cache {
 }
 
 func newShelf(room int) shelf {
-	return shelf{max(room, 1), map[[sha256.Size]byte]*list.Element{}, list.New()}
+	return shelf{max(room, 1), map[Key]*list.Element{}, list.New()}
 }
 
 // Compile is the function [Compile] with the memory of the cache. Two callers
 // who ask for the same new schema at one time may both compile it.
 func (c *Cache) Compile(raw json.RawMessage) (*Schema, error) {
-	key := sha256.Sum256(raw)
+	return c.CompileAs(KeyOf(raw), raw)
+}
+
+// CompileAs is Compile for a schema whose key the caller has at hand.
+func (c *Cache) CompileAs(key Key, raw json.RawMessage) (*Schema, error) {
 	if e := c.find(key); e != nil {
 		if e.err != nil {
 			return nil, e.err
@@ -63,7 +73,7 @@ func (c *Cache) Compile(raw json.RawMessage) (*Schema, error) {
 	return schema, err
 }
 
-func (c *Cache) find(key [sha256.Size]byte) *entry {
+func (c *Cache) find(key Key) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.schemas.find(key); e != nil {
@@ -72,7 +82,7 @@ func (c *Cache) find(key [sha256.Size]byte) *entry {
 	return c.refused.find(key)
 }
 
-func (s *shelf) find(key [sha256.Size]byte) *entry {
+func (s *shelf) find(key Key) *entry {
 	element := s.byKey[key]
 	if element == nil {
 		return nil

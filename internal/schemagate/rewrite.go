@@ -122,15 +122,18 @@ func (g *graph) pointer(n *node) string {
 	return strings.Join(tokens, "/")
 }
 
-// strip removes what a schema says about itself, what is for people, and what
-// is not asserted, and makes counts fit into an int.
+// strip removes what a schema says about itself, what is for people and not for
+// models, and what is not asserted, and makes counts fit into an int.
 func strip(object map[string]any, formats bool) {
 	for _, keyword := range []string{
 		"$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment",
-		"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
+		"title", "examples", "deprecated", "readOnly", "writeOnly",
 		"contentEncoding", "contentMediaType", "contentSchema",
 	} {
 		delete(object, keyword)
+	}
+	if _, ok := object["description"].(string); !ok {
+		delete(object, "description")
 	}
 	if format, ok := object["format"]; ok && !(formats && isFormFormat(format)) {
 		delete(object, "format")

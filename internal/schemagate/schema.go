@@ -3,7 +3,6 @@ package schemagate
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -15,6 +14,7 @@ import (
 type Schema struct {
 	root     *node
 	compiled *jsonschema.Schema
+	parts    partsOnce
 }
 
 // Compile reads a schema. Formats are not asserted. It keeps nothing of raw.
@@ -56,7 +56,7 @@ func compile(raw json.RawMessage, formats bool) (s *Schema, err error) {
 	if err != nil {
 		return nil, g.notOfDialect(err)
 	}
-	return &Schema{g.byPath[""], compiled}, nil
+	return &Schema{root: g.byPath[""], compiled: compiled}, nil
 }
 
 // survey reads a schema within the limits and finds all that is in it.
@@ -141,36 +141,4 @@ func (g *graph) notOfDialect(err error) error {
 		}
 	}
 	return refuse(Invalid, first.Path, "want %s, got %s", first.Want, first.Got)
-}
-
-// Validate checks one JSON value, of any size. The error is a [*ValueError]. It
-// takes a bounded time, in proportion to the value, and does not change it.
-func (s *Schema) Validate(value json.RawMessage) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &ValueError{Want: "a value that can be checked", Got: "one that the validator cannot read"}
-		}
-	}()
-	if err := jsonscan.Valid(value); err != nil {
-		return &ValueError{Want: "JSON", Got: err.Error()}
-	}
-	decoded, excess := read(value, MaxValues, jsonscan.MaxDepth)
-	switch excess {
-	case tooMany, tooDeep:
-		return &ValueError{Want: fmt.Sprintf("at most %d JSON values", MaxValues), Got: "more"}
-	case tooLong:
-		return &ValueError{Want: fmt.Sprintf("numbers of at most %d digits", MaxDigits), Got: "a longer one"}
-	}
-	if !affordable(s.root, decoded, MaxSteps) {
-		return &ValueError{Want: "a value that can be checked with reasonable effort", Got: "one that takes too many steps"}
-	}
-	err = s.compiled.Validate(decoded)
-	if err == nil {
-		return nil
-	}
-	var why *jsonschema.ValidationError
-	if !errors.As(err, &why) {
-		return &ValueError{Want: "a value that fits", Got: "another"}
-	}
-	return firstOf(why)
 }

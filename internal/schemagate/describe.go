@@ -1,0 +1,230 @@
+package schemagate
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const (
+	// maxWithin is how deep a description goes into a schema.
+	maxWithin = 4
+	// maxBranches is how many alternatives are described.
+	maxBranches = 4
+	// maxNames is how many names are listed.
+	maxNames = 32
+)
+
+const anyValue = "any value"
+
+// describe says what values a schema wants, as briefly as can be: "an integer
+// from 1 to 100". It leaves out much.
+func describe(s *jsonschema.Schema) string { return shortenWords(within(s, maxWithin)) }
+
+func within(s *jsonschema.Schema, depth int) string {
+	switch {
+	case s == nil || depth == 0 || s.Bool != nil && *s.Bool:
+		return anyValue
+	case s.Bool != nil:
+		return "nothing"
+	case s.Const != nil:
+		return short(*s.Const)
+	case s.Enum != nil && len(s.Enum.Values) == 1:
+		return short(s.Enum.Values[0])
+	case s.Enum != nil:
+		return "one of " + choices(s.Enum.Values)
+	}
+	if s.Types == nil || s.Types.IsEmpty() {
+		return withoutType(s, depth)
+	}
+	names := s.Types.ToStrings()
+	if names[0] == "null" {
+		names = append(names[1:], "null")
+	}
+	for i, name := range names {
+		names[i] = ofType(s, name, depth)
+	}
+	return strings.Join(names, " or ")
+}
+
+// withoutType describes a schema that does not name a type.
+func withoutType(s *jsonschema.Schema, depth int) string {
+	for _, sub := range append([]*jsonschema.Schema{s.Ref}, s.AllOf...) {
+		if text := within(sub, depth-1); text != anyValue {
+			return text
+		}
+	}
+	for _, branches := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		if text := anyOf(branches, depth-1); text != anyValue {
+			return text
+		}
+	}
+	switch {
+	case s.Pattern != nil || s.MinLength != nil || s.MaxLength != nil || s.Format != nil:
+		return ofType(s, "string", depth)
+	case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil:
+		return ofType(s, "number", depth)
+	case len(s.Required) > 0 || s.MinProperties != nil || s.MaxProperties != nil || s.Properties != nil || s.AdditionalProperties != nil:
+		return ofType(s, "object", depth)
+	case s.MinItems != nil || s.MaxItems != nil || s.UniqueItems || s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil:
+		return ofType(s, "array", depth)
+	}
+	return anyValue
+}
+
+// anyOf describes alternatives, null last.
+func anyOf(branches []*jsonschema.Schema, depth int) string {
+	var all []string
+	nullable := false
+	for _, s := range branches {
+		text := within(s, depth)
+		switch {
+		case text == "null":
+			nullable = true
+		case !slices.Contains(all, text):
+			all = append(all, text)
+		}
+	}
+	if len(all) > maxBranches {
+		all = append(all[:maxBranches], "one of others")
+	}
+	if nullable {
+		all = append(all, "null")
+	}
+	if len(all) == 0 || slices.Contains(all, anyValue) {
+		return anyValue
+	}
+	return strings.Join(all, " or ")
+}
+
+func ofType(s *jsonschema.Schema, name string, depth int) string {
+	switch name {
+	case "integer", "number":
+		return article(name) + numeric(s)
+	case "string":
+		text := "a string" + extent(s.MinLength, s.MaxLength, "character", "characters")
+		if s.Format != nil {
+			text += " of format " + quote(s.Format.Name)
+		}
+		if s.Pattern != nil {
+			text += " that matches " + quote(s.Pattern.String())
+		}
+		return text
+	case "array":
+		return arrayOf(s, depth)
+	case "object":
+		text := "an object"
+		if len(s.Required) > 0 {
+			text += " with " + listed(s.Required, " and ")
+		}
+		return text + extent(s.MinProperties, s.MaxProperties, "member", "members")
+	}
+	return article(name)
+}
+
+func arrayOf(s *jsonschema.Schema, depth int) string {
+	elements := "elements"
+	if item := firstSchema(s.Items2020, one(s.Items)); item != nil && depth > 1 {
+		switch text := within(item, depth-1); text {
+		case "a string", "a number", "a boolean":
+			elements = text[len("a "):] + "s"
+		case "an integer", "an object", "an array":
+			elements = text[len("an "):] + "s"
+		}
+	}
+	if s.UniqueItems {
+		elements = "different " + elements
+	}
+	if s.MinItems == nil && s.MaxItems == nil && elements == "elements" {
+		return "an array"
+	}
+	if s.MinItems == nil && s.MaxItems == nil {
+		return "an array of " + elements
+	}
+	singular := elements[:len(elements)-1]
+	return "an array" + extent(s.MinItems, s.MaxItems, singular, elements)
+}
+
+func firstSchema(all ...*jsonschema.Schema) *jsonschema.Schema {
+	for _, s := range all {
+		if s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// extent says how many there may be of something.
+func extent(least, most *int, one, many string) string {
+	noun := func(n int) string {
+		if n == 1 {
+			return one
+		}
+		return many
+	}
+	switch {
+	case least == nil && most == nil:
+		return ""
+	case most == nil:
+		return fmt.Sprintf(" of at least %d %s", *least, noun(*least))
+	case least == nil || *least == 0 && *most > 0:
+		return fmt.Sprintf(" of at most %d %s", *most, noun(*most))
+	case *least == *most:
+		return fmt.Sprintf(" of exactly %d %s", *least, noun(*least))
+	}
+	return fmt.Sprintf(" of %d to %d %s", *least, *most, many)
+}
+
+// numeric says in which range a number is.
+func numeric(s *jsonschema.Schema) string {
+	var text string
+	if s.MultipleOf != nil {
+		text = " that is a multiple of " + number(s.MultipleOf)
+	}
+	if s.Minimum != nil && s.Maximum != nil && s.ExclusiveMinimum == nil && s.ExclusiveMaximum == nil {
+		return " from " + number(s.Minimum) + " to " + number(s.Maximum) + text
+	}
+	var bounds []string
+	for _, bound := range []struct {
+		limit *big.Rat
+		words string
+	}{
+		{s.Minimum, "of at least "}, {s.ExclusiveMinimum, "greater than "}, {s.Maximum, "of at most "}, {s.ExclusiveMaximum, "less than "},
+	} {
+		if bound.limit != nil {
+			bounds = append(bounds, bound.words+number(bound.limit))
+		}
+	}
+	if len(bounds) == 0 {
+		return text
+	}
+	return " " + strings.Join(bounds, " and ") + text
+}
+
+// listed lists names, with a word before the last.
+func listed(names []string, last string) string {
+	const most = 6
+	var all []string
+	for _, name := range names[:min(len(names), most)] {
+		all = append(all, quote(name))
+	}
+	if len(names) > most {
+		all = append(all, fmt.Sprintf("%d more", len(names)-most))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return strings.Join(all[:len(all)-1], ", ") + last + all[len(all)-1]
+}
+
+// shortenWords cuts words that hold parts of a schema, which are safe already.
+func shortenWords(text string) string {
+	const most = 2 * maxText
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}

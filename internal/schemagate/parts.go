@@ -1,0 +1,243 @@
+package schemagate
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// parts is what is known of the schemas within a schema, beyond what the
+// validator needs. It is made when first asked for.
+type parts struct {
+	root       *Schema
+	byLocation map[string]*jsonschema.Schema
+	kinds      map[*jsonschema.Schema]kinds
+	tags       map[*jsonschema.Schema][]tag
+	programs   map[jsonschema.Regexp]int         // sizes of patterns of names, in instructions
+	defaults   map[*jsonschema.Schema][]fallback // of its properties, by name
+}
+
+type partsOnce struct {
+	once  sync.Once
+	parts *parts
+}
+
+// known returns what is known of the parts of s.
+func (s *Schema) known() *parts {
+	s.parts.once.Do(func() {
+		p := &parts{
+			root:       s,
+			byLocation: map[string]*jsonschema.Schema{},
+			kinds:      map[*jsonschema.Schema]kinds{},
+			tags:       map[*jsonschema.Schema][]tag{},
+			programs:   map[jsonschema.Regexp]int{},
+			defaults:   map[*jsonschema.Schema][]fallback{},
+		}
+		p.add(s.compiled)
+		for _, sub := range p.byLocation {
+			p.kindsOf(sub)
+			p.addTags(sub)
+			for re := range sub.PatternProperties {
+				p.programs[re], _ = PatternSize(re.String()) // compiled, so it is readable
+			}
+		}
+		p.addDefaults()
+		s.parts.parts = p
+	})
+	return s.parts.parts
+}
+
+func (p *parts) add(s *jsonschema.Schema) {
+	if s == nil || p.byLocation[s.Location] != nil {
+		return
+	}
+	p.byLocation[s.Location] = s
+	for _, sub := range children(s) {
+		p.add(sub)
+	}
+}
+
+// children returns the schemas within s, and that which it refers to.
+func children(s *jsonschema.Schema) []*jsonschema.Schema {
+	subs := []*jsonschema.Schema{
+		s.Ref, s.Not, s.If, s.Then, s.Else, s.PropertyNames, s.Contains,
+		s.UnevaluatedProperties, s.UnevaluatedItems, s.Items2020,
+		one(s.AdditionalProperties), one(s.AdditionalItems), one(s.Items),
+	}
+	list, _ := s.Items.([]*jsonschema.Schema)
+	for _, more := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, list} {
+		subs = append(subs, more...)
+	}
+	for _, sub := range s.Properties {
+		subs = append(subs, sub)
+	}
+	for _, sub := range s.PatternProperties {
+		subs = append(subs, sub)
+	}
+	for _, sub := range s.DependentSchemas {
+		subs = append(subs, sub)
+	}
+	for _, sub := range s.Dependencies {
+		subs = append(subs, one(sub))
+	}
+	return subs
+}
+
+// one returns the schema that a keyword of several forms holds, or nil.
+func one(value any) *jsonschema.Schema {
+	s, _ := value.(*jsonschema.Schema)
+	return s
+}
+
+func (p *parts) fallbacks(s *jsonschema.Schema) []fallback { return p.defaults[s] }
+
+// kinds is a set of kinds of values.
+type kinds uint8
+
+const (
+	null kinds = 1 << iota
+	boolean
+	integer
+	fraction // a number that is not an integer
+	text
+	array
+	object
+	anything = 1<<iota - 1
+)
+
+// kindsOf returns the kinds of values that may fit s: never too few.
+func (p *parts) kindsOf(s *jsonschema.Schema) kinds {
+	if k, ok := p.kinds[s]; ok {
+		return k
+	}
+	k := kinds(anything)
+	switch {
+	case s.Bool != nil && !*s.Bool:
+		k = 0
+	case s.Bool == nil:
+		k = p.kindsWithin(s)
+	}
+	p.kinds[s] = k
+	return k
+}
+
+func (p *parts) kindsWithin(s *jsonschema.Schema) kinds {
+	k := kinds(anything)
+	if s.Types != nil && !s.Types.IsEmpty() {
+		k = 0
+		for _, name := range s.Types.ToStrings() {
+			k |= kindsByName(name)
+		}
+	}
+	if s.Const != nil {
+		k &= kindsOfValue(*s.Const)
+	}
+	if s.Enum != nil {
+		var some kinds
+		for _, value := range s.Enum.Values {
+			some |= kindsOfValue(value)
+		}
+		k &= some
+	}
+	if s.Ref != nil {
+		k &= p.kindsOf(s.Ref)
+	}
+	for _, sub := range s.AllOf {
+		k &= p.kindsOf(sub)
+	}
+	for _, branches := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		var some kinds
+		for _, sub := range branches {
+			some |= p.kindsOf(sub)
+		}
+		if len(branches) > 0 {
+			k &= some
+		}
+	}
+	return k
+}
+
+func kindsByName(name string) kinds {
+	switch name {
+	case "null":
+		return null
+	case "boolean":
+		return boolean
+	case "integer":
+		return integer
+	case "number":
+		return integer | fraction
+	case "string":
+		return text
+	case "array":
+		return array
+	case "object":
+		return object
+	}
+	return 0
+}
+
+// kindsOfValue returns the kind of a decoded value; of a number that it can be
+// either kind.
+func kindsOfValue(value any) kinds {
+	switch value.(type) {
+	case nil:
+		return null
+	case bool:
+		return boolean
+	case json.Number:
+		return integer | fraction
+	case string:
+		return text
+	case []any:
+		return array
+	}
+	return object
+}
+
+// A tag is a property of a schema that allows only some strings, by which one of
+// several alternatives can be told from the others.
+type tag struct {
+	name   string
+	values []string
+}
+
+func (p *parts) addTags(s *jsonschema.Schema) {
+	owner := s
+	for owner.Ref != nil && len(owner.Properties) == 0 {
+		owner = owner.Ref
+	}
+	for name, property := range owner.Properties {
+		var values []any
+		switch {
+		case property.Const != nil:
+			values = []any{*property.Const}
+		case property.Enum != nil:
+			values = property.Enum.Values
+		default:
+			continue
+		}
+		t := tag{name: name}
+		for _, value := range values {
+			if value, ok := value.(string); ok {
+				t.values = append(t.values, value)
+			}
+		}
+		if len(t.values) > 0 && len(t.values) == len(values) {
+			p.tags[s] = append(p.tags[s], t)
+		}
+	}
+}
+
+// encode writes a decoded value as JSON, with its numbers as they were.
+func encode(value any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

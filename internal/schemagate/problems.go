@@ -1,0 +1,185 @@
+package schemagate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// A Problem is one thing that keeps a value from fitting. It tells what is there
+// by its kind only, never by its content. What it holds of the schema is
+// shortened, and safe at a terminal.
+type Problem struct {
+	// Path is the place as it is written in programs, such as items[0].name, cut
+	// off if it is long; empty for the whole.
+	Path string
+	// Want is what must be there, such as "an integer"; empty if the member is not
+	// known.
+	Want string
+	// Got is what is there, such as "a string"; empty if the member is missing.
+	Got string
+	// Note is what else helps: what a missing member is for, or what asks for it.
+	Note string
+	// Name is the name of a member that is not known, and Known are some of the
+	// names that are.
+	Name  string
+	Known []string
+}
+
+// MaxProblems is how many problems of a value are told at most.
+const MaxProblems = 9
+
+// Problems returns what keeps a value from fitting, in the order of the places,
+// at most [MaxProblems]; none if it fits. It is to [Schema.Validate] what a list
+// is to its first line.
+func (s *Schema) Problems(value []byte) []Problem {
+	v := s.judge(value)
+	switch {
+	case v.fits():
+		return nil
+	case v.syntax != nil:
+		return []Problem{unreadable(value, v.syntax)}
+	}
+	return s.report(&v).problems()
+}
+
+// CheckSyntax checks that a value is JSON that everybody reads in the same way,
+// and returns what is wrong, or nil.
+func CheckSyntax(value []byte) *Problem {
+	err := jsonscan.Valid(value)
+	if err == nil {
+		return nil
+	}
+	p := unreadable(value, err)
+	return &p
+}
+
+// A report collects what is wrong with a value.
+type report struct {
+	*parts
+	value  any
+	unread *ValueError
+	total  int
+	lines  []line // the first ones in order
+}
+
+// A line is one thing wrong, not yet in words.
+type line struct {
+	at     []string // place of the value
+	member string   // that is missing, or too many, in the object there
+	err    *jsonschema.ValidationError
+	none   bool // no alternative fits
+}
+
+// maxLines is how many lines are kept: more than are told, for some say the same.
+const maxLines = 64
+
+func (s *Schema) report(v *verdict) *report {
+	r := &report{parts: s.known(), value: v.value, unread: v.unread}
+	if v.unread != nil {
+		r.total = 1
+		return r
+	}
+	r.collect(v.why)
+	return r
+}
+
+// collect adds all that an error is made of.
+func (r *report) collect(err *jsonschema.ValidationError) {
+	switch k := err.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		for _, cause := range err.Causes {
+			r.collect(cause)
+		}
+	case *kind.AnyOf:
+		r.nearest(err)
+	case *kind.OneOf:
+		if k.Subschemas == nil {
+			r.nearest(err)
+		} else {
+			r.add(line{at: err.InstanceLocation, err: err})
+		}
+	case *kind.Required:
+		r.addMembers(err, k.Missing)
+	case *kind.Dependency:
+		r.addMembers(err, k.Missing)
+	case *kind.DependentRequired:
+		r.addMembers(err, k.Missing)
+	case *kind.AdditionalProperties:
+		r.addMembers(err, k.Properties)
+	case *kind.PropertyNames:
+		r.addMembers(err, []string{k.Property})
+	default:
+		r.add(line{at: err.InstanceLocation, err: err})
+	}
+}
+
+func (r *report) addMembers(err *jsonschema.ValidationError, names []string) {
+	for _, name := range names {
+		r.add(line{at: err.InstanceLocation, member: name, err: err})
+	}
+}
+
+func (r *report) add(l line) {
+	r.total++
+	r.insert(l)
+}
+
+func (r *report) insert(l line) {
+	i, _ := slices.BinarySearchFunc(r.lines, l, inOrder)
+	if i < maxLines {
+		r.lines = slices.Insert(r.lines, i, l)
+		r.lines = r.lines[:min(len(r.lines), maxLines)]
+	}
+}
+
+// inOrder orders lines by their place in the value, and by the schema.
+func inOrder(a, b line) int {
+	return cmp.Or(
+		comparePlaces(a.at, b.at),
+		cmp.Compare(a.member, b.member),
+		strings.Compare(a.err.SchemaURL, b.err.SchemaURL),
+		slices.Compare(a.err.ErrorKind.KeywordPath(), b.err.ErrorKind.KeywordPath()),
+	)
+}
+
+// problems puts the report into words.
+func (r *report) problems() []Problem {
+	if r.unread != nil {
+		return []Problem{{Want: r.unread.Want, Got: r.unread.Got}}
+	}
+	var all []Problem
+	for _, l := range r.lines {
+		p := r.word(l)
+		if !slices.ContainsFunc(all, func(o Problem) bool { return o.Path == p.Path && o.Want == p.Want && o.Got == p.Got }) {
+			all = append(all, p)
+		}
+		if len(all) == MaxProblems {
+			break
+		}
+	}
+	return all
+}
+
+// comparePlaces orders places as the parts of a value come: what stands within
+// another after it, and elements by number.
+func comparePlaces(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] == b[i] {
+			continue
+		}
+		m, errA := strconv.Atoi(a[i])
+		n, errB := strconv.Atoi(b[i])
+		if errA == nil && errB == nil && m != n {
+			return cmp.Compare(m, n)
+		}
+		return cmp.Compare(a[i], b[i])
+	}
+	return cmp.Compare(len(a), len(b))
+}

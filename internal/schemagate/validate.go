@@ -1,0 +1,67 @@
+package schemagate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// Validate checks one JSON value, of any size. The error is a [*ValueError]. It
+// takes a bounded time, in proportion to the value, and does not change it.
+func (s *Schema) Validate(value json.RawMessage) error {
+	v := s.judge(value)
+	switch {
+	case v.fits():
+		return nil
+	case v.syntax != nil:
+		return &ValueError{Want: "JSON", Got: v.syntax.Error()}
+	case v.why != nil:
+		return firstOf(v.why)
+	}
+	return v.unread
+}
+
+// A verdict says whether a value fits. The zero verdict says that it does.
+type verdict struct {
+	syntax error       // the value is no JSON
+	unread *ValueError // it could not be checked
+	value  any
+	why    *jsonschema.ValidationError
+}
+
+func (v *verdict) fits() bool { return v.syntax == nil && v.unread == nil && v.why == nil }
+
+// judge checks one JSON value.
+func (s *Schema) judge(value json.RawMessage) (v verdict) {
+	defer func() {
+		if r := recover(); r != nil {
+			v = verdict{unread: &ValueError{Want: "a value that can be checked", Got: "one that the validator cannot read"}}
+		}
+	}()
+	if err := jsonscan.Valid(value); err != nil {
+		return verdict{syntax: err}
+	}
+	decoded, excess := read(value, MaxValues, jsonscan.MaxDepth)
+	switch excess {
+	case tooMany, tooDeep:
+		return verdict{unread: &ValueError{Want: fmt.Sprintf("at most %d JSON values", MaxValues), Got: "more"}}
+	case tooLong:
+		return verdict{unread: &ValueError{Want: fmt.Sprintf("numbers of at most %d digits", MaxDigits), Got: "a longer one"}}
+	}
+	if !affordable(s.root, decoded, MaxSteps) {
+		return verdict{unread: &ValueError{Want: "a value that can be checked with reasonable effort", Got: "one that takes too many steps"}}
+	}
+	err := s.compiled.Validate(decoded)
+	if err == nil {
+		return verdict{}
+	}
+	var why *jsonschema.ValidationError
+	if !errors.As(err, &why) {
+		return verdict{unread: &ValueError{Want: "a value that fits", Got: "another"}}
+	}
+	return verdict{value: decoded, why: why}
+}

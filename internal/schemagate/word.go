@@ -1,0 +1,216 @@
+package schemagate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// word puts one line of a report into words.
+func (r *report) word(l line) Problem {
+	path, value := place(r.value, l.at)
+	s := r.byLocation[l.err.SchemaURL]
+	if s == nil {
+		s = &jsonschema.Schema{}
+	}
+	p := Problem{Path: path}
+	switch k := l.err.ErrorKind.(type) {
+	case *kind.Required:
+		p = r.missing(p, s, l, "")
+	case *kind.Dependency:
+		p = r.missing(p, s, l, k.Prop)
+	case *kind.DependentRequired:
+		p = r.missing(p, s, l, k.Prop)
+	case *kind.AdditionalProperties:
+		owner, _ := value.(map[string]any)
+		p = unknown(Member(path, l.member), l.member, owner[l.member], []*jsonschema.Schema{s})
+	case *kind.PropertyNames:
+		p.Path = Member(path, l.member)
+		p.Want, p.Got = "a name that is "+describe(s.PropertyNames), "another one"
+	case *kind.FalseSchema:
+		p = r.notAllowed(p, l, value)
+	default:
+		p.Want, p.Got = r.wantAndGot(l, s, value)
+	}
+	return p
+}
+
+// missing words that a member is missing.
+func (r *report) missing(p Problem, s *jsonschema.Schema, l line, beside string) Problem {
+	property := s.Properties[l.member]
+	if property == nil {
+		for _, holder := range r.about(l.at) {
+			if property = holder.Properties[l.member]; property != nil {
+				break
+			}
+		}
+	}
+	p.Path, p.Want = Member(p.Path, l.member), describe(property)
+	switch {
+	case beside != "":
+		p.Note = "it belongs to " + quote(beside)
+	case property != nil:
+		p.Note = purpose(property)
+	}
+	return p
+}
+
+// purpose returns what a short description says.
+func purpose(s *jsonschema.Schema) string {
+	const most = 120
+	if s.Description == "" && s.Ref != nil {
+		s = s.Ref
+	}
+	if s.Description == "" || len(s.Description) > most {
+		return ""
+	}
+	return quote(s.Description)
+}
+
+// notAllowed words that there may be nothing at a place.
+func (r *report) notAllowed(p Problem, l line, value any) Problem {
+	if len(l.at) > 0 {
+		parent := l.at[:len(l.at)-1]
+		if _, owner := place(r.value, parent); kindsOfValue(owner) == object {
+			return unknown(p.Path, l.at[len(l.at)-1], value, r.about(parent))
+		}
+	}
+	p.Want, p.Got = "left out", kindOf(value)
+	return p
+}
+
+// unknown words that a member is none of those that the schemas name.
+func unknown(path, name string, value any, schemas []*jsonschema.Schema) Problem {
+	names := map[string]bool{}
+	for _, s := range schemas {
+		for known, property := range s.Properties {
+			if property.Bool == nil || *property.Bool {
+				names[known] = true
+			}
+		}
+	}
+	return Problem{Path: path, Got: kindOf(value), Name: name, Known: slices.Sorted(maps.Keys(names))}
+}
+
+// about returns the schemas that may hold for the value at a place.
+func (r *report) about(at []string) []*jsonschema.Schema {
+	const most = 256
+	all := []*jsonschema.Schema{r.root.compiled}
+	for depth := 0; ; depth++ {
+		for i := 0; i < len(all) && len(all) < most; i++ {
+			s := all[i]
+			subs := slices.Concat([]*jsonschema.Schema{s.Ref, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
+			for _, name := range slices.Sorted(maps.Keys(s.DependentSchemas)) {
+				subs = append(subs, s.DependentSchemas[name])
+			}
+			for _, sub := range subs {
+				if sub != nil && !slices.Contains(all, sub) {
+					all = append(all, sub)
+				}
+			}
+		}
+		if depth == len(at) {
+			return all
+		}
+		all = below(all, at[depth])
+	}
+}
+
+// below returns the schemas for a part of the value.
+func below(all []*jsonschema.Schema, token string) (next []*jsonschema.Schema) {
+	i, err := strconv.Atoi(token)
+	for _, s := range all {
+		subs := []*jsonschema.Schema{s.Properties[token], one(s.AdditionalProperties)}
+		if err == nil && i >= 0 {
+			subs = append(subs, elementSchema(s, i))
+		}
+		for _, sub := range subs {
+			if sub != nil && !slices.Contains(next, sub) {
+				next = append(next, sub)
+			}
+		}
+	}
+	return next
+}
+
+// wantAndGot words all other problems.
+func (r *report) wantAndGot(l line, s *jsonschema.Schema, value any) (want, got string) {
+	another := strings.Replace(strings.Replace(kindOf(value), "an ", "another ", 1), "a ", "another ", 1)
+	switch k := l.err.ErrorKind.(type) {
+	case *kind.Type:
+		got = article(k.Got)
+		if k.Got == "number" && slices.Contains(k.Want, "integer") {
+			got = "a number with a fraction"
+		}
+		return describe(s), got
+	case *kind.Enum:
+		if !slices.ContainsFunc(k.Want, func(v any) bool { return kindOf(v) == kindOf(value) }) {
+			another = kindOf(value)
+		}
+		return describe(s), another
+	case *kind.Const:
+		if kindOf(k.Want) != kindOf(value) {
+			another = kindOf(value)
+		}
+		return describe(s), another
+	case *kind.Pattern, *kind.Format, *kind.MultipleOf:
+		return describe(s), another
+	case *kind.Minimum, *kind.ExclusiveMinimum:
+		return describe(s), "a smaller one"
+	case *kind.Maximum, *kind.ExclusiveMaximum:
+		return describe(s), "a greater one"
+	case *kind.MinLength:
+		return describe(s), "one of " + strconv.Itoa(k.Got)
+	case *kind.MaxLength:
+		return describe(s), "one of " + strconv.Itoa(k.Got)
+	case *kind.MinItems:
+		return describe(s), "one of " + strconv.Itoa(k.Got)
+	case *kind.MaxItems:
+		return describe(s), "one of " + strconv.Itoa(k.Got)
+	case *kind.MinProperties:
+		return describe(s), "one of " + strconv.Itoa(k.Got)
+	case *kind.MaxProperties:
+		return describe(s), "one of " + strconv.Itoa(k.Got)
+	case *kind.AdditionalItems:
+		list, _ := s.Items.([]*jsonschema.Schema)
+		most := len(list)
+		return "an array" + extent(nil, &most, "element", "elements"), "one of " + strconv.Itoa(most+k.Count)
+	case *kind.UniqueItems:
+		return "an array of different elements", fmt.Sprintf("one with equal ones at %d and %d", k.Duplicates[0], k.Duplicates[1])
+	case *kind.Contains:
+		return "an array with an element that is " + describe(s.Contains), "one without"
+	case *kind.MinContains:
+		return fmt.Sprintf("an array with at least %d elements that are %s", k.Want, describe(s.Contains)), "one with " + strconv.Itoa(len(k.Got))
+	case *kind.MaxContains:
+		return fmt.Sprintf("an array with at most %d elements that are %s", k.Want, describe(s.Contains)), "one with " + strconv.Itoa(len(k.Got))
+	case *kind.Not:
+		return "a value that is not " + describe(s.Not), "one that is"
+	case *kind.AnyOf:
+		return r.alternatives(s.AnyOf, value, another)
+	case *kind.OneOf:
+		if k.Subschemas == nil {
+			return r.alternatives(s.OneOf, value, another)
+		}
+		return "only one of " + shortenWords(anyOf(s.OneOf, maxWithin)), "several of them"
+	}
+	return words(l.err.ErrorKind)
+}
+
+// alternatives words that a value fits none of several schemas.
+func (r *report) alternatives(branches []*jsonschema.Schema, value any, another string) (want, got string) {
+	want = shortenWords(anyOf(branches, maxWithin))
+	if want == anyValue {
+		want = "a value that fits one of the alternatives"
+	}
+	for _, s := range branches {
+		if r.kinds[s]&kindsOfValue(value) != 0 {
+			return want, another
+		}
+	}
+	return want, kindOf(value)
+}

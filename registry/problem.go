@@ -1,0 +1,160 @@
+package registry
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+)
+
+// A Problem is one thing wrong with arguments or with a result. It never holds a
+// value, for values can be secrets. What it holds of a schema, or of the names in
+// a value, is shortened and safe at a terminal.
+type Problem struct {
+	// Path is the place, as in items[0].name or ['a b'].c, cut off if it is long;
+	// empty for the whole.
+	Path string
+	// Want is what must be there, such as "an integer from 1 to 10"; empty if the
+	// schema does not know the property.
+	Want string
+	// Got is what is there, such as "a string"; empty if the property is missing.
+	Got string
+	// Hint is what else helps, such as the names of the known properties; may be
+	// empty.
+	Hint string
+}
+
+// String returns the problem as a sentence without an end, for a person or a
+// model: "limit" must be an integer, not a string.
+func (p Problem) String() string {
+	where := ""
+	if p.Path != "" {
+		where = `"` + p.Path + `" `
+	}
+	var text string
+	switch {
+	case p.Want == "":
+		text = where + "is not known"
+	case p.Got == "":
+		text = where + "is missing; it must be " + p.Want
+	default:
+		text = where + "must be " + p.Want + ", not " + p.Got
+	}
+	if p.Hint != "" {
+		text += "; " + p.Hint
+	}
+	return text
+}
+
+// mistakesOf turns what the gate finds into an error.
+func mistakesOf(found []schemagate.Problem) *mistakes {
+	m := &mistakes{}
+	for _, f := range found {
+		p := Problem{Path: f.Path, Want: f.Want, Got: f.Got, Hint: f.Note}
+		if p.Want == "" {
+			p.Hint = knownHint(f.Name, f.Known)
+		}
+		m.add(p)
+	}
+	return m
+}
+
+// knownHint says which names are known, and which of them may be meant.
+func knownHint(name string, names []string) string {
+	text := "known are " + known(names)
+	if nearest, ok := nearestName(name, names); ok {
+		text = "did you mean " + quote(nearest) + "? " + text
+	}
+	return text
+}
+
+func known(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	const most, bytes = 32, 1_000
+	var all []string
+	size := 0
+	for i, name := range names {
+		if size += len(name); i == most || i > 0 && size > bytes {
+			all = append(all, "and more")
+			break
+		}
+		all = append(all, quote(name))
+	}
+	return strings.Join(all, ", ")
+}
+
+// nearestName returns the name that is meant by another one, if any is near.
+func nearestName(name string, names []string) (string, bool) {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var near []candidate
+	asked := normalize(strings.ToLower(name))
+	for _, have := range names[:min(len(names), 1_000)] {
+		if len(name) > maxName || len(have) > maxName {
+			continue
+		}
+		if d, ok := edits(asked, normalize(strings.ToLower(have))); ok {
+			near = append(near, candidate{have, d})
+		}
+	}
+	if len(near) == 0 {
+		return "", false
+	}
+	best := slices.MinFunc(near, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	return best.name, true
+}
+
+// maxProblems is how many mistakes one error names: one less than the gate finds,
+// so that it is known whether there are more.
+const maxProblems = schemagate.MaxProblems - 1
+
+// mistakes is the error of a value that has problems. A nil one has none.
+type mistakes struct {
+	problems []Problem
+	more     bool
+}
+
+func (m *mistakes) add(p Problem) {
+	if len(m.problems) == maxProblems {
+		m.more = true
+		return
+	}
+	m.problems = append(m.problems, p)
+}
+
+func (m *mistakes) full() bool { return m.more }
+
+func (m *mistakes) err() error {
+	if len(m.problems) == 0 {
+		return nil
+	}
+	return m
+}
+
+func (m *mistakes) Error() string {
+	var all []string
+	for _, p := range m.problems {
+		all = append(all, p.String())
+	}
+	if m.more {
+		all = append(all, "and more")
+	}
+	return strings.Join(all, "; ")
+}
+
+func newArgumentsError(tool string, err error) *ArgumentsError {
+	e := &ArgumentsError{Tool: tool, Err: err}
+	var m *mistakes
+	if errors.As(err, &m) {
+		e.Problems = m.problems
+	}
+	return e
+}
