@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
 // objectArgs returns args if they are a JSON object, and {} for empty or null.
@@ -28,7 +30,7 @@ func objectArgs(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("must be a JSON object, but are not valid JSON: %w", err)
 	}
 	if first != '{' {
-		return nil, fmt.Errorf("must be a JSON object, not %s", kindByFirstByte(first))
+		return nil, fmt.Errorf("must be a JSON object, not %s", article(kindByFirstByte(first)))
 	}
 	return args, nil
 }
@@ -69,8 +71,8 @@ func unmarshalArgs(args json.RawMessage, in any) error {
 // from a Go type. It knows the keywords that inference makes, except the ranges
 // of numbers: those are left to decoding, which is exact.
 //
-// A validator of all of JSON Schema would do, but its texts are made for people
-// who have the schema at hand, repeat values, and stop at the first mistake.
+// A validator of all of JSON Schema would do, but takes 5.0 for an integer, which
+// no Go integer can be decoded from.
 func checkArgs(schema *jsonschema.Schema, args json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
@@ -78,96 +80,60 @@ func checkArgs(schema *jsonschema.Schema, args json.RawMessage) error {
 	if err := dec.Decode(&value); err != nil {
 		return err
 	}
-	var p problems
-	p.check(schema, value, "")
-	if len(p) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(p, "; "))
-}
-
-// maxProblems is how many mistakes one error names.
-const maxProblems = 8
-
-type problems []string
-
-func (p *problems) add(format string, args ...any) {
-	switch {
-	case len(*p) < maxProblems:
-		*p = append(*p, fmt.Sprintf(format, args...))
-	case len(*p) == maxProblems:
-		*p = append(*p, "and more")
-	}
+	var m mistakes
+	m.check(schema, value, "")
+	return m.err()
 }
 
 // check adds what is wrong with value, which stands at path.
-func (p *problems) check(schema *jsonschema.Schema, value any, path string) {
-	if len(*p) > maxProblems {
+func (m *mistakes) check(schema *jsonschema.Schema, value any, path string) {
+	if m.full() {
 		return
 	}
 	if want := typesOf(schema); want != nil && !slices.ContainsFunc(want, func(t string) bool { return isType(value, t) }) {
 		got := kindOf(value)
 		if got == "number" && slices.Contains(want, "integer") {
-			got = "a number with a fraction or exponent"
+			got = "number with a fraction or exponent"
 		}
-		p.add("%s must be %s, not %s", quote(path), strings.Join(want, " or "), got)
+		m.add(Problem{Path: path, Want: oneOfTypes(want), Got: article(got)})
 		return
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		p.checkObject(schema, v, path)
+		m.checkObject(schema, v, path)
 	case []any:
 		if n := schema.MinItems; n != nil && len(v) != *n { // inferred from [n]T, so it is the maximum too
-			p.add("%s must have %d items, not %d", quote(path), *n, len(v))
+			m.add(Problem{Path: path, Want: fmt.Sprintf("an array of exactly %d elements", *n), Got: "one of " + strconv.Itoa(len(v))})
 		}
 		if schema.Items != nil {
 			for i, item := range v {
-				p.check(schema.Items, item, path+"["+strconv.Itoa(i)+"]")
+				m.check(schema.Items, item, path+"["+strconv.Itoa(i)+"]")
 			}
 		}
 	}
 }
 
-func (p *problems) checkObject(schema *jsonschema.Schema, object map[string]any, path string) {
+func (m *mistakes) checkObject(schema *jsonschema.Schema, object map[string]any, path string) {
 	for _, name := range schema.Required {
 		if _, ok := object[name]; !ok {
-			p.add("%s is missing; it must be %s", quote(join(path, name)), describeTypes(schema.Properties[name]))
+			m.add(Problem{Path: schemagate.Member(path, name), Want: describeTypes(schema.Properties[name])})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		switch property, rest := schema.Properties[name], schema.AdditionalProperties; {
 		case property != nil:
-			p.check(property, object[name], join(path, name))
+			m.check(property, object[name], schemagate.Member(path, name))
 		case rest == nil: // anything goes
 		case rest.Not != nil: // nothing more is allowed
-			p.add("%s is not known; known are %s", quote(join(path, name)), known(schema))
+			m.add(Problem{
+				Path: schemagate.Member(path, name),
+				Got:  article(kindOf(object[name])),
+				Hint: knownHint(name, slices.Sorted(maps.Keys(schema.Properties))),
+			})
 		default:
-			p.check(rest, object[name], join(path, name))
+			m.check(rest, object[name], schemagate.Member(path, name))
 		}
 	}
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func known(schema *jsonschema.Schema) string {
-	if len(schema.Properties) == 0 {
-		return "none"
-	}
-	const most = 32
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		if len(names) == most {
-			names = append(names, "and more")
-			break
-		}
-		names = append(names, quote(name))
-	}
-	return strings.Join(names, ", ")
 }
 
 // typesOf returns the types that schema allows, null last; nil means any.
@@ -184,10 +150,28 @@ func typesOf(schema *jsonschema.Schema) []string {
 func describeTypes(schema *jsonschema.Schema) string {
 	if schema != nil {
 		if types := typesOf(schema); types != nil {
-			return strings.Join(types, " or ")
+			return oneOfTypes(types)
 		}
 	}
 	return "any value"
+}
+
+func oneOfTypes(types []string) string {
+	words := make([]string, len(types))
+	for i, name := range types {
+		words[i] = article(name)
+	}
+	return strings.Join(words, " or ")
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "array", "integer", "object":
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 func isType(value any, name string) bool {

@@ -42,8 +42,9 @@ func (e *UnknownToolError) Outcome() mcp.Outcome { return mcp.NotSent }
 // not run. The text names each wrong property and what is expected there, but
 // no value; it is made for the model that wrote the arguments.
 type ArgumentsError struct {
-	Tool string // name of the tool
-	Err  error  // what is wrong and how to put it right
+	Tool     string    // name of the tool
+	Problems []Problem // what is wrong, by place, the first few; nil if Err has no places
+	Err      error     // the same in words, and how to put it right
 }
 
 func (e *ArgumentsError) Error() string {
@@ -88,11 +89,14 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("registry: the name %s for %v is taken by %v; rename one of them", quote(e.Name), e.Refused, e.Holder)
 }
 
-// A ResultError reports a tool that ran but returned no usable result: nil, or
-// a value that JSON cannot hold. It is a defect of the tool.
+// A ResultError reports a tool that ran but returned no usable result: nil, a
+// value that JSON cannot hold, or one that does not match the tool's output
+// schema. It is a defect of the tool.
 type ResultError struct {
-	Tool string // name of the tool
-	Err  error  // what is wrong with the result
+	Tool     string              // name of the tool
+	Result   *mcp.CallToolResult // what the tool returned, if it can be had
+	Problems []Problem           // what is wrong with the structured content, by place, the first few
+	Err      error               // what is wrong with the result
 }
 
 func (e *ResultError) Error() string {

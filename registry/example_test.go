@@ -34,7 +34,7 @@ func ExampleFunc() {
 	// Output:
 	// {"type":"object","properties":{"a":{"type":"integer","description":"the first number"},"b":{"type":"integer","description":"the second number"}},"required":["a","b"],"additionalProperties":false}
 	// 3 <nil>
-	// arguments of tool "add": "b" is missing; it must be integer; "a" must be integer, not string; "c" is not known; known are "a", "b"
+	// arguments of tool "add": "b" is missing; it must be an integer; "a" must be an integer, not a string; "c" is not known; known are "a", "b"
 }
 
 func ExampleMustFunc() {

@@ -104,6 +104,8 @@ type function[In, Out any] struct {
 
 func (f *function[In, Out]) Definition() *Definition { return f.def }
 
+func (*function[In, Out]) checksItself() {}
+
 func (f *function[In, Out]) redefine(def *Definition) Tool {
 	return &function[In, Out]{def, f.input, f.fn}
 }
@@ -122,7 +124,7 @@ func (f *function[In, Out]) Call(ctx context.Context, args json.RawMessage) (res
 
 	var in In
 	if err := f.decode(args, &in); err != nil {
-		return nil, &ArgumentsError{Tool: f.def.Name, Err: err}
+		return nil, newArgumentsError(f.def.Name, err)
 	}
 	out, err := f.fn(ctx, in)
 	if err != nil {

@@ -229,7 +229,7 @@ func TestFuncDefaults(t *testing.T) {
 	for args, want := range map[string]string{
 		`{}`:           `{"size":10}`,
 		`{"size":3}`:   `{"size":3}`,
-		`{"size":"3"}`: `arguments of tool "tool": "size" must be integer, not string`,
+		`{"size":"3"}`: `arguments of tool "tool": "size" must be an integer, not a string`,
 	} {
 		if got := outcome(t, tool, args); got != want {
 			t.Errorf("Call(%s) = %s, want %s", args, got, want)

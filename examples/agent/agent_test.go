@@ -189,7 +189,7 @@ func TestConversation(t *testing.T) {
 `,
 		`{"role":"tool","content":"Nothing ran: unknown tool \"create\"; did you mean \"notes__create\"?\nCall only tools that you are offered.","tool_call_id":"c3"}
 `,
-		`{"role":"tool","content":"Nothing ran: arguments of tool \"add\": \"a\" must be number, not string\nCorrect the arguments and call again.","tool_call_id":"c4"}
+		`{"role":"tool","content":"Nothing ran: arguments of tool \"add\": \"a\" must be a number, not a string\nCorrect the arguments and call again.","tool_call_id":"c4"}
 {"role":"tool","content":"Nothing ran: arguments of tool \"notes__get\": must be a JSON object, but are not valid JSON: unexpected end of JSON input (after byte 6)\nCorrect the arguments and call again.","tool_call_id":"c5"}
 {"role":"tool","content":"The tool reports an error: there is no note \"7\"; list shows the ids","tool_call_id":"c6"}
 {"role":"tool","content":"{\"notes\":[{\"id\":\"1\",\"title\":\"Buy milk\"}]}","tool_call_id":"c7"}
