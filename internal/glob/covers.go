@@ -1,5 +1,7 @@
 package glob
 
+import "slices"
+
 // maxPairs bounds the work of [Covers].
 const maxPairs = 1 << 12
 
@@ -49,8 +51,7 @@ func Covers(a, b *Pattern) bool {
 		}
 		for _, r := range a.samples(&at.a, b.program[at.b].set) {
 			var then states
-			a.read(&then, &at.a, r)
-			if then.empty() {
+			if !a.read(&then, &at.a, r) {
 				return false // b fits something: every state of it leads to its end
 			}
 			push(at.b+1, &then)
@@ -80,5 +81,6 @@ func (p *Pattern) samples(in *states, set runes) []rune {
 			take(s.last + 1)
 		}
 	}
-	return samples
+	slices.Sort(samples)
+	return slices.Compact(samples)
 }

@@ -2,6 +2,8 @@ package glob
 
 import (
 	"errors"
+	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -12,8 +14,8 @@ const MaxLength = 1024
 // fits nothing.
 type Pattern struct {
 	text    string
-	literal bool // it fits the name plain only
-	plain   string
+	plain   string // what each name that it fits begins with
+	literal bool   // and there is nothing behind it
 	program []step
 }
 
@@ -43,12 +45,12 @@ func Compile(text string) (*Pattern, error) {
 	case !utf8.ValidString(text):
 		return nil, errors.New("is no valid UTF-8")
 	}
-	p := &parser{rest: text, plain: make([]rune, 0, len(text)), literal: true}
+	p := &parser{rest: text, literal: true}
 	if err := p.sequence(false); err != nil {
 		return nil, err
 	}
 	p.program = append(p.program, step{kind: end})
-	return &Pattern{text: text, literal: p.literal, plain: string(p.plain), program: p.program}, nil
+	return &Pattern{text, string(p.plain), p.literal, p.program}, nil
 }
 
 // String returns the pattern as it was given to [Compile].
@@ -67,14 +69,17 @@ func (p *Pattern) Match(name string) bool {
 	if len(p.program) == 0 {
 		return false
 	}
-	var now, then states
-	p.enter(&now, 0)
+	if !strings.HasPrefix(name, p.plain) {
+		return false
+	}
+	var room [2]states
+	now, then := &room[0], &room[1]
+	p.enter(now, 0)
 	for _, r := range name {
-		p.read(&then, &now, r)
-		if then.empty() {
+		if !p.read(then, now, r) {
 			return false
 		}
-		now = then
+		now, then = then, now
 	}
 	return now.has(len(p.program) - 1)
 }
@@ -94,12 +99,20 @@ func (p *Pattern) enter(s *states, i int) {
 	}
 }
 
-// read makes then the states after the character r in the states now.
-func (p *Pattern) read(then, now *states, r rune) {
-	*then = states{}
-	for i := range now.all() {
-		if p.program[i].kind == one && p.program[i].set.has(r) {
-			p.enter(then, i+1)
+// read makes then the states after the character r in the states now, and reports
+// whether there are any.
+func (p *Pattern) read(then, now *states, r rune) bool {
+	used := now[:(len(p.program)+63)/64]
+	clear(then[:len(used)])
+	found := false
+	for w, word := range used {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			if p.program[i].kind == one && p.program[i].set.has(r) {
+				p.enter(then, i+1)
+				found = true
+			}
 		}
 	}
+	return found
 }

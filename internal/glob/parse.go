@@ -16,8 +16,8 @@ type parser struct {
 	program []step
 	nesting int
 
-	literal bool   // nothing but plain characters was seen
-	plain   []rune // these
+	plain   []rune // what the pattern begins with
+	literal bool   // nothing else was seen
 }
 
 // sequence reads up to the end or, in alternatives, up to a comma or brace.
@@ -43,8 +43,10 @@ func (p *parser) sequence(alternative bool) error {
 		default:
 			var r rune
 			if r, err = p.char(); err == nil {
-				p.plain = append(p.plain, r)
 				p.literal = p.literal && r != utf8.RuneError // which bytes may stand for too
+				if p.literal {
+					p.plain = append(p.plain, r)
+				}
 				p.one(runes{{r, r}})
 			}
 		}

@@ -14,7 +14,6 @@ type states [(maxSteps + 63) / 64]uint64
 
 func (s *states) add(i int)      { s[i/64] |= 1 << (i % 64) }
 func (s *states) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
-func (s *states) empty() bool    { return *s == states{} }
 
 // all yields the members in order.
 func (s *states) all() iter.Seq[int] {
