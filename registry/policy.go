@@ -89,9 +89,3 @@ type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (Decision, err
 func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (Decision, error) {
 	return f(ctx, req)
 }
-
-// CautiousPolicy lets calls of tools through that their annotations call
-// read-only, if the tool is native or its server trusted, and asks for all
-// others: the destructive, those without annotations, and those of servers whose
-// claims nobody vouches for.
-func CautiousPolicy() Approver { return nil }

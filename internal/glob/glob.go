@@ -53,6 +53,13 @@ func Compile(text string) (*Pattern, error) {
 	return &Pattern{text, string(p.plain), p.literal, p.program}, nil
 }
 
+// Any returns the pattern *.
+func Any() *Pattern {
+	p := &parser{rest: "*"}
+	p.any()
+	return &Pattern{text: "*", program: append(p.program, step{kind: end})}
+}
+
 // String returns the pattern as it was given to [Compile].
 func (p *Pattern) String() string { return p.text }
 

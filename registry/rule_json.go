@@ -1,0 +1,321 @@
+package registry
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// A PolicyFileError is one thing wrong with a policy that [ParsePolicy] reads.
+type PolicyFileError struct {
+	// Line and Column count from 1, Column in bytes.
+	Line, Column int
+	// Key is the path of the value, such as rules[2].server; empty for the whole.
+	Key string
+	// Err says what is wrong and how to put it right. It is a [*RuleError] for a
+	// rule that is well written and can never do what it says.
+	Err error
+}
+
+// Error returns "registry: policy:line:column: key: what is wrong".
+func (e *PolicyFileError) Error() string {
+	text := fmt.Sprintf("registry: policy:%d:%d: ", e.Line, e.Column)
+	if e.Key != "" {
+		text += e.Key + ": "
+	}
+	var rule *RuleError
+	if errors.As(e.Err, &rule) {
+		return text + rule.Err.Error() // the key tells the rest
+	}
+	return text + e.Err.Error()
+}
+
+func (e *PolicyFileError) Unwrap() error { return e.Err }
+
+// ParsePolicy reads a policy that people write: JSON, with comments and trailing
+// commas if they like.
+//
+//	{
+//	  // The first rule that is for a call decides it.
+//	  "rules": [
+//	    {"verdict": "deny", "server": "prod-*", "destructive": true, "reason": "not in production"},
+//	    {"verdict": "allow", "server": "github", "tool": "{get,list}_*"},
+//	    {"verdict": "allow_for_session", "read_only": true, "trusted": true},
+//	  ],
+//	  // What becomes of a call that no rule is for. There must be one.
+//	  "otherwise": "ask",
+//	}
+//
+// The verdicts are "deny", "ask", "allow" and "allow_for_session". The keys of a
+// rule are the names of the fields of [Rule] with a small first letter; those of
+// two words may be written read_only as well as readOnly, and those of hints with
+// Hint or _hint behind them, as in annotations.
+//
+// Nothing is passed over: a key that is not known or comes twice, a value of
+// another type, even null or an empty pattern, is an error, for a rule that is not
+// heeded protects nobody. So is all that [NewPolicy] refuses. Each fault is a
+// [*PolicyFileError]; several are joined, in the order of the file.
+func ParsePolicy(data []byte) (*Policy, error) {
+	doc, err := jsonc.Parse(data)
+	if err != nil {
+		var syntax *jsonc.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, &PolicyFileError{syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
+		}
+		return nil, &PolicyFileError{1, 1, "", err}
+	}
+	f := &policyFile{doc: doc}
+	f.read(&doc.Root)
+	if f.faults == nil {
+		p, err := NewPolicy(f.otherwise, f.rules...)
+		if err == nil {
+			return p, nil
+		}
+		for _, err := range each(err) {
+			f.locate(err)
+		}
+	}
+	return nil, f.err()
+}
+
+// each returns the errors that were joined.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// A policyFile is a policy that is being read.
+type policyFile struct {
+	doc       *jsonc.Document
+	otherwise Verdict
+	rules     []Rule
+	places    []map[string]place // by rule and field; "" is the rule
+	faults    []*PolicyFileError
+}
+
+// A place is where something stands.
+type place struct {
+	offset int
+	path   jsonc.Path
+}
+
+func (f *policyFile) fail(at place, err error) {
+	pos := f.doc.Position(at.offset)
+	f.faults = append(f.faults, &PolicyFileError{pos.Line, pos.Column, string(at.path), err})
+}
+
+func (f *policyFile) err() error {
+	slices.SortStableFunc(f.faults, func(a, b *PolicyFileError) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	errs := make([]error, len(f.faults))
+	for i, fault := range f.faults {
+		errs[i] = fault
+	}
+	return errors.Join(errs...)
+}
+
+// locate notes an error of NewPolicy where the rule stands.
+func (f *policyFile) locate(err error) {
+	at := place{f.doc.Root.Offset, ""}
+	var rule *RuleError
+	if errors.As(err, &rule) && rule.Index >= 0 && rule.Index < len(f.places) {
+		at = f.places[rule.Index][""]
+		if field, ok := f.places[rule.Index][rule.Field]; ok {
+			at = field
+		}
+	}
+	f.fail(at, err)
+}
+
+// is reports whether a value is of the kind that it must be, and notes a fault if
+// it is not.
+func (f *policyFile) is(n *jsonc.Node, path jsonc.Path, want jsonc.Kind) bool {
+	if n.Kind == want {
+		return true
+	}
+	f.fail(place{n.Offset, path}, fmt.Errorf("must be %v, not %v", want, n.Kind))
+	return false
+}
+
+func (f *policyFile) unknown(m *jsonc.Member, path jsonc.Path, known []string) {
+	err := errors.New("there is no such key; there are " + strings.Join(known, ", "))
+	if name := nearest(m.Key, known); name != "" {
+		err = fmt.Errorf("there is no such key; did you mean %q?", name)
+	}
+	f.fail(place{m.Offset, path}, err)
+}
+
+func (f *policyFile) read(root *jsonc.Node) {
+	if !f.is(root, "", jsonc.Object) {
+		return
+	}
+	for i := range root.Members {
+		m := &root.Members[i]
+		path := jsonc.Path("").Key(m.Key)
+		switch m.Key {
+		case "rules":
+			if f.is(&m.Value, path, jsonc.Array) {
+				for j := range m.Value.Elems {
+					f.rule(&m.Value.Elems[j], path.Index(j))
+				}
+			}
+		case "otherwise":
+			f.otherwise = f.verdict(&m.Value, path)
+		default:
+			f.unknown(m, path, []string{"rules", "otherwise"})
+		}
+	}
+	if root.Member("otherwise") == nil {
+		f.fail(place{root.Offset, ""}, errors.New(`"otherwise" is missing: say what becomes of calls that no rule is for, such as "otherwise": "ask"`))
+	}
+}
+
+func (f *policyFile) verdict(n *jsonc.Node, path jsonc.Path) Verdict {
+	if !f.is(n, path, jsonc.String) {
+		return Deny
+	}
+	for v := Deny; v.known(); v++ {
+		if n.Text == v.String() {
+			return v
+		}
+	}
+	f.fail(place{n.Offset, path}, errors.New(`there is no such verdict: use "deny", "ask", "allow" or "allow_for_session"`))
+	return Deny
+}
+
+func (f *policyFile) rule(n *jsonc.Node, path jsonc.Path) {
+	if !f.is(n, path, jsonc.Object) {
+		return
+	}
+	var r Rule
+	places := map[string]place{"": {n.Offset, path}}
+	for i := range n.Members {
+		m := &n.Members[i]
+		path := path.Key(m.Key)
+		field := fieldOf(m.Key)
+		if _, twice := places[field]; twice && field != "" {
+			f.fail(place{m.Offset, path}, errors.New("says again what another key of the rule says: remove one of them"))
+			continue
+		}
+		if field == "" {
+			f.unknown(m, path, keys())
+			continue
+		}
+		places[field] = place{m.Value.Offset, path}
+		f.field(&r, field, &m.Value, path)
+	}
+	if _, ok := places["Verdict"]; !ok {
+		f.fail(place{n.Offset, path}, errors.New(`"verdict" is missing: use "deny", "ask", "allow" or "allow_for_session"`))
+	}
+	f.rules = append(f.rules, r)
+	f.places = append(f.places, places)
+}
+
+// field reads the value of one field.
+func (f *policyFile) field(r *Rule, field string, n *jsonc.Node, path jsonc.Path) {
+	text := func() string {
+		if f.is(n, path, jsonc.String) && n.Text == "" {
+			f.fail(place{n.Offset, path}, errors.New("is empty: remove the key"))
+		}
+		return n.Text
+	}
+	switch field {
+	case "Verdict":
+		r.Verdict = f.verdict(n, path)
+	case "Server":
+		r.Server = text()
+	case "Tool":
+		r.Tool = text()
+	case "User":
+		r.User = text()
+	case "ExecutionTime":
+		r.ExecutionTime = ExecutionTime(text())
+	case "Reason":
+		r.Reason = text()
+	default:
+		if f.is(n, path, jsonc.Bool) {
+			value := n.Text == "true"
+			flags := r.flags()
+			i := slices.IndexFunc(flags, func(f flag) bool { return f.field == field })
+			*flags[i].at = &value
+		}
+	}
+}
+
+// keys returns the keys of a rule, as MarshalJSON writes them.
+func keys() []string {
+	return []string{
+		"verdict", "server", "tool", "user", "native", "trusted", "annotated",
+		"readOnly", "destructive", "idempotent", "openWorld", "sideEffects", "executionTime", "reason",
+	}
+}
+
+// fieldOf returns the field of Rule that a key stands for, or "".
+func fieldOf(key string) string {
+	for i, k := range keys() {
+		if key == k || key == snake(k) {
+			return strings.ToUpper(k[:1]) + k[1:]
+		}
+		const firstHint, lastHint = 7, 12
+		if i >= firstHint && i <= lastHint && (key == k+"Hint" || key == snake(k)+"_hint") {
+			return strings.ToUpper(k[:1]) + k[1:]
+		}
+	}
+	return ""
+}
+
+// snake returns read_only for readOnly.
+func snake(camel string) string {
+	var text strings.Builder
+	for _, r := range camel {
+		if 'A' <= r && r <= 'Z' {
+			text.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		text.WriteRune(r)
+	}
+	return text.String()
+}
+
+// MarshalJSON returns the policy in the format of [ParsePolicy], without what
+// people wrote beside it.
+func (p *Policy) MarshalJSON() ([]byte, error) {
+	type ruleJSON struct {
+		Verdict       string        `json:"verdict"`
+		Server        string        `json:"server,omitempty"`
+		Tool          string        `json:"tool,omitempty"`
+		User          string        `json:"user,omitempty"`
+		Native        *bool         `json:"native,omitempty"`
+		Trusted       *bool         `json:"trusted,omitempty"`
+		Annotated     *bool         `json:"annotated,omitempty"`
+		ReadOnly      *bool         `json:"readOnly,omitempty"`
+		Destructive   *bool         `json:"destructive,omitempty"`
+		Idempotent    *bool         `json:"idempotent,omitempty"`
+		OpenWorld     *bool         `json:"openWorld,omitempty"`
+		SideEffects   *bool         `json:"sideEffects,omitempty"`
+		ExecutionTime ExecutionTime `json:"executionTime,omitempty"`
+		Reason        string        `json:"reason,omitempty"`
+	}
+	file := struct {
+		Rules     []ruleJSON `json:"rules"`
+		Otherwise string     `json:"otherwise"`
+	}{[]ruleJSON{}, Deny.String()}
+	if p != nil {
+		file.Otherwise = p.otherwise.String()
+		for _, r := range p.rules {
+			file.Rules = append(file.Rules, ruleJSON{
+				r.Verdict.String(), r.Server, r.Tool, r.User, r.Native, r.Trusted, r.Annotated,
+				r.ReadOnly, r.Destructive, r.Idempotent, r.OpenWorld, r.SideEffects, r.ExecutionTime, r.Reason,
+			})
+		}
+	}
+	return json.Marshal(file)
+}

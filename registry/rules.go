@@ -1,0 +1,149 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxRules is how many rules a [Policy] has at most.
+const MaxRules = 1000
+
+// A Policy is an [Approver] that decides by rules. The first [Rule] that is for a
+// call decides it. It does not look at arguments, asks nobody and never fails.
+//
+// What a server that is not trusted claims of its tools can only make a policy
+// stricter. Its tools are judged twice, as what they claim to be and as if they
+// claimed nothing, and the stricter verdict counts. So a rule that denies what is
+// destructive denies them even if they claim not to be, and a rule that allows
+// what is read-only is not for them.
+//
+// A Policy never changes and is safe for concurrent use. The zero value denies
+// everything. Make one with [NewPolicy], [ParsePolicy] or [CautiousPolicy].
+type Policy struct {
+	rules     []*rule
+	otherwise Verdict
+}
+
+// NewPolicy returns a policy of rules, and of what becomes of calls that no rule
+// is for. It fails if a rule can never do what it says, with one [*RuleError] for
+// each such rule: its pattern is malformed, its conditions contradict each other,
+// it allows by claims that do not count, or earlier rules leave nothing for it.
+func NewPolicy(otherwise Verdict, rules ...Rule) (*Policy, error) {
+	var errs []error
+	if !otherwise.known() {
+		errs = append(errs, &RuleError{-1, "", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", otherwise)})
+	}
+	if len(rules) > MaxRules {
+		errs = append(errs, &RuleError{MaxRules, "", fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), MaxRules)})
+		return nil, errors.Join(errs...)
+	}
+	p := &Policy{otherwise: otherwise}
+	for i, r := range rules {
+		c, faults := r.compile(i)
+		p.rules = append(p.rules, c)
+		errs = append(errs, faults...)
+	}
+	if len(errs) == 0 {
+		errs = hopeless(p.rules)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return p, nil
+}
+
+// CautiousPolicy lets calls of tools through that their annotations call
+// read-only, if the tool is native or its server trusted, and asks for all
+// others: the destructive, those without annotations, and those of servers whose
+// claims nobody vouches for.
+func CautiousPolicy() Approver {
+	yes, no := true, false
+	p, _ := NewPolicy(Ask, // the zero value would deny, and the rules are tested
+		Rule{Verdict: Allow, Trusted: &yes, ReadOnly: &yes},
+		Rule{Verdict: Ask, Trusted: &no, Reason: "its server is not trusted"},
+		Rule{Verdict: Ask, Annotated: &no, Reason: "it does not say what it does"},
+		Rule{Verdict: Ask, Destructive: &yes, Reason: "it may destroy something"},
+		Rule{Verdict: Ask, Reason: "it may change something"},
+	)
+	return p
+}
+
+// Approve returns what [Policy.Decide] does. The error is always nil.
+func (p *Policy) Approve(_ context.Context, req *ApprovalRequest) (Decision, error) {
+	return p.Decide(req), nil
+}
+
+// Decide returns what becomes of a call. It is a pure function of User, Tool,
+// Hints and Trusted.
+func (p *Policy) Decide(req *ApprovalRequest) Decision {
+	if p == nil || req == nil || req.Tool == nil {
+		return Decision{Deny, "there is no policy for it"}
+	}
+	native := req.Tool.Origin.Server == ""
+	s := situation{native, native || req.Trusted, req.Hints}
+	if !s.hints.Annotated {
+		s.hints = silent()
+	}
+	claimed := p.first(req, s)
+	if s.trusted || !s.hints.Annotated {
+		return claimed
+	}
+	s.hints = silent()
+	if unclaimed := p.first(req, s); unclaimed.Verdict < claimed.Verdict {
+		unclaimed.Reason += " (what the tool claims does not count: its server is not trusted)"
+		return unclaimed
+	}
+	return claimed
+}
+
+// first returns the decision of the first rule that is for a call.
+func (p *Policy) first(req *ApprovalRequest, s situation) Decision {
+	for _, r := range p.rules {
+		if r.matches(req.User, req.Tool, s) {
+			return Decision{r.Verdict, r.why}
+		}
+	}
+	if p.otherwise.loosens() {
+		return Decision{Verdict: p.otherwise}
+	}
+	return Decision{p.otherwise, "no rule of the policy is for it"}
+}
+
+// Check reports rules for servers that are not there: a [*RuleError] for each rule
+// whose Server pattern fits none of the names. Such a rule may be meant for a
+// server that comes later, or be a slip.
+func (p *Policy) Check(servers []string) error {
+	if p == nil {
+		return nil
+	}
+	var errs []error
+	for i, r := range p.rules {
+		if r.server == nil || slices.ContainsFunc(servers, r.server.Match) {
+			continue
+		}
+		err := fmt.Errorf("the pattern %s fits none of the %d servers", quote(r.Server), len(servers))
+		if name := nearest(r.Server, servers); name != "" {
+			err = fmt.Errorf("%w; did you mean %s?", err, quote(name))
+		}
+		errs = append(errs, &RuleError{i, "Server", err})
+	}
+	return errors.Join(errs...)
+}
+
+// nearest returns the name that a slip of the fingers has made out of text, or "".
+func nearest(text string, names []string) string {
+	best, name := 0, ""
+	if len(text) > maxName {
+		return ""
+	}
+	asked := normalize(strings.ToLower(text))
+	for _, n := range names {
+		if d, ok := edits(asked, normalize(strings.ToLower(n))); ok && (name == "" || d < best) {
+			best, name = d, n
+		}
+	}
+	return name
+}
