@@ -19,10 +19,13 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 	}
 	user, _ := onbehalf.User(ctx)
 	tools := make([]Tool, 0, len(s.tools))
-	for _, t := range s.tools {
-		e, ok := s.entries[t.Definition().Name]
-		if ok && policy.Decide(&ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}).Verdict != Deny {
-			tools = append(tools, t)
+	for _, e := range s.entries {
+		if e.change != nil {
+			continue
+		}
+		req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
+		if policy.Decide(&req).Verdict != Deny {
+			tools = append(tools, e.tool)
 		}
 	}
 	return tools

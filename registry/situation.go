@@ -60,7 +60,7 @@ func hopeless(rules []*rule) []error {
 			errs = append(errs, &RuleError{i, "Trusted", errors.New("what tools that are not trusted claim never allows anything: remove the hints, or trust the server")})
 		default:
 			if by := hidden(rules[:i+1], held, all); by != nil {
-				errs = append(errs, &RuleError{Index: i, Err: fmt.Errorf("no call is left over for this rule by %s: move it up, or remove it", list(by))})
+				errs = append(errs, &RuleError{Index: i, Err: fmt.Errorf("no call is left over for this rule by %s: move it up, or remove it", nameRules(by))})
 			}
 		}
 	}
@@ -101,8 +101,8 @@ func index(native bool) int {
 	return 0
 }
 
-// list names rules.
-func list(rules []int) string {
+// nameRules names rules by their places.
+func nameRules(rules []int) string {
 	const most = 5
 	var names []string
 	for _, i := range rules[:min(len(rules), most)] {
