@@ -1,0 +1,91 @@
+package registry
+
+import (
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// kept returns the handle of the result, which is kept the first time. It is empty
+// if the result is not kept.
+func (f *fitting) kept() string {
+	if !f.tried {
+		f.tried, f.handle = true, f.keep()
+	}
+	return f.handle
+}
+
+// mark is what stands in a text for a gap in it.
+func (f *fitting) mark(index int, g gap, total int) string {
+	missing := fmt.Sprintf("bytes %d to %d of %d are left out here", g.from, g.to, total)
+	if f.kept() == "" {
+		return "\n[" + missing + " and were not kept]\n"
+	}
+	return fmt.Sprintf("\n[%s; read them with the tool %s: {\"handle\":%q,\"block\":%d,\"offset\":%d}]\n", missing, readerName, f.handle, index, g.from)
+}
+
+// note returns a line in place of one block.
+func (f *fitting) note(index int, what string) part {
+	line := "[" + what + ", left out here and not kept]"
+	if f.kept() != "" {
+		line = fmt.Sprintf("[%s, left out here; read it with the tool %s: {\"handle\":%q,\"block\":%d}]", what, readerName, f.handle, index)
+	}
+	return part{index: index, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
+}
+
+// noteOfMany returns a line in place of the last blocks.
+func (f *fitting) noteOfMany(parts []part) part {
+	bytes := 0
+	for _, p := range parts {
+		bytes += p.size
+	}
+	first, last := parts[0].index, parts[len(parts)-1].index
+	what := fmt.Sprintf("blocks %d to %d, %s", first, last, plural(bytes, "byte"))
+	line := "[" + what + ", are left out here and were not kept]"
+	if f.kept() != "" {
+		line = fmt.Sprintf("[%s, are left out here; read them one by one with the tool %s, beginning with {\"handle\":%q,\"block\":%d}]", what, readerName, f.handle, first)
+	}
+	return part{index: first, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
+}
+
+// noteOfAll returns a line in place of the result.
+func (f *fitting) noteOfAll() string {
+	bytes := len(f.raw)
+	for _, c := range f.res.Content {
+		if present(c) {
+			_, _, data := binary(c)
+			bytes += sizeOf(c) + len(data)
+		}
+	}
+	blocks := len(f.res.Content)
+	if f.raw != nil {
+		blocks++
+	}
+	what := fmt.Sprintf("[The result has %s with %s and is left out: there is no more room for results in this turn. It was ", plural(blocks, "block"), plural(bytes, "byte"))
+	if f.kept() == "" {
+		return what + "not kept.]"
+	}
+	return what + fmt.Sprintf("kept; read it in a later turn with the tool %s: {\"handle\":%q,\"block\":0}]", readerName, f.handle)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// kindOfBlock names a block that cannot be cut, or has no text worth it.
+func kindOfBlock(c mcp.Content) string {
+	switch c.(type) {
+	case *mcp.ResourceLink:
+		return "a resource link"
+	case *mcp.EmbeddedResource:
+		return "an embedded resource"
+	case *mcp.ImageContent:
+		return "an image"
+	case *mcp.AudioContent:
+		return "a sound"
+	}
+	return "a block"
+}

@@ -1,0 +1,166 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// readerName is the name of the tool that reads what is kept.
+const readerName = "read_result"
+
+const readerDescription = "Read on in a result of another tool that was too large to be shown whole. " +
+	"Where something was left out the result says so, with the arguments for this tool. " +
+	"The answer says which bytes it holds and with which offset to go on."
+
+// readArgs are the arguments of read_result.
+type readArgs struct {
+	Handle string `json:"handle" jsonschema:"the handle of the result, as given where something was left out"`
+	Block  int    `json:"block,omitempty" jsonschema:"the number of the block in the result, from 0"`
+	Offset int    `json:"offset,omitempty" jsonschema:"the byte of the block to begin with, from 0"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many bytes to read at most; as many as are allowed if it is missing"`
+}
+
+// newReader returns the tool read_result.
+func newReader(r *results) Tool {
+	f, err := Func(readerName, readerDescription, r.read)
+	if err == nil {
+		f, err = With(f, func(d *Definition) {
+			closed := false
+			d.Title = "Read a kept result"
+			d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
+		})
+	}
+	if err != nil {
+		return nil // cannot be: all of it is fixed, and tested
+	}
+	return f
+}
+
+// read answers a call of read_result.
+func (r *results) read(ctx context.Context, in readArgs) (*mcp.CallToolResult, error) {
+	k := r.store.get(in.Handle, ownerOf(ctx))
+	switch {
+	case k == nil:
+		return refuse("there is no result with this handle: it was kept for a while only, or belongs to another conversation; call the tool again if its result is still needed")
+	case in.Block < 0 || in.Block >= len(k.blocks):
+		return refuse("block %d does not exist; the result has the blocks 0 to %d", in.Block, len(k.blocks)-1)
+	case in.Offset < 0:
+		return refuse("the offset must not be negative")
+	case in.Limit < 0:
+		return refuse("the limit must not be negative")
+	}
+	block := k.blocks[in.Block]
+	if block.other == nil {
+		return r.readText(ctx, k, block.text, in)
+	}
+	var env *envelope
+	if r.opts.Wrap && k.untrusted {
+		env = newEnvelope(k.origin)
+	}
+	head := fmt.Sprintf("[block %d of %d, whole]", in.Block, len(k.blocks))
+	return page(head, env, block.other), nil
+}
+
+// readText returns one page of a text.
+func (r *results) readText(ctx context.Context, k *keptResult, whole string, in readArgs) (*mcp.CallToolResult, error) {
+	if in.Offset > len(whole) || in.Offset == len(whole) && in.Offset > 0 {
+		return refuse("block %d has %s; there is nothing from offset %d on", in.Block, plural(len(whole), "byte"), in.Offset)
+	}
+	p := pager{results: r, whole: whole, block: in.Block, from: characterAt(whole, in.Offset)}
+	if r.opts.Wrap && k.untrusted {
+		p.envelope = newEnvelope(k.origin)
+	}
+	limit := noLimit
+	if in.Limit > 0 {
+		limit = in.Limit
+	}
+
+	t := turnOf(ctx)
+	p.tokens = r.limit.tokens != noLimit || t.counts()
+	res, want, ok := p.within(limit, r.limit)
+	if !ok {
+		return refuse("there is no room for a page of this result")
+	}
+	got, all := t.claim(want)
+	if all {
+		return res, nil
+	}
+	res, used, ok := p.within(limit, got)
+	if !ok {
+		t.giveBack(got, size{})
+		return refuse("there is no more room for results in this turn; read on in a later turn with {\"handle\":%q,\"block\":%d,\"offset\":%d}", in.Handle, in.Block, p.from)
+	}
+	t.giveBack(got, used)
+	return res, nil
+}
+
+// A pager cuts one page out of a text.
+type pager struct {
+	results  *results
+	envelope *envelope
+	whole    string
+	block    int
+	from     int
+	tokens   bool
+}
+
+// maxPageHead is the length of the longest head of a page.
+const maxPageHead = 160
+
+// within returns a page of at most limit bytes that fits into the room with all
+// that is said around it. A page has at least one character.
+func (p *pager) within(limit int, room size) (*mcp.CallToolResult, size, bool) {
+	const attempts = 16
+	most := min(limit, room.bytes-p.envelope.size()-maxPageHead-1)
+	for range attempts {
+		if most <= 0 {
+			break
+		}
+		to := p.end(most)
+		res := page(p.head(to), p.envelope, &mcp.TextContent{Text: p.whole[p.from:to]})
+		got := p.results.measure(res.Content, nil, nil, p.tokens)
+		if got.within(room) {
+			return res, got, true
+		}
+		share := float64(room.tokens) / float64(max(1, got.tokens))
+		most = int(float64(min(most, to-p.from)) * min(0.9, share*0.95))
+	}
+	return nil, size{}, false
+}
+
+// end returns the end of a page of about so many bytes.
+func (p *pager) end(most int) int {
+	if most >= len(p.whole)-p.from {
+		return len(p.whole)
+	}
+	to := p.from + lineStartBefore(p.whole[p.from:], most)
+	if to == p.from {
+		_, first := utf8.DecodeRuneInString(p.whole[p.from:])
+		to += first
+	}
+	return to
+}
+
+// head says where a page is.
+func (p *pager) head(to int) string {
+	where := fmt.Sprintf("bytes %d-%d of %d, block %d", p.from, to, len(p.whole), p.block)
+	if to == len(p.whole) {
+		return "[" + where + "; this is the end of the block]"
+	}
+	return fmt.Sprintf("[%s; go on with offset %d]", where, to)
+}
+
+// page returns a result of read_result: a head of ours, and a block in its
+// envelope.
+func page(head string, env *envelope, block mcp.Content) *mcp.CallToolResult {
+	content := append(text(head), env.wrap([]mcp.Content{block})...)
+	return &mcp.CallToolResult{Content: content}
+}
+
+// refuse returns a failure that the model can read.
+func refuse(format string, args ...any) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{IsError: true, Content: text(fmt.Sprintf(format, args...))}, nil
+}

@@ -1,0 +1,208 @@
+package registry
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An owner is who may read a result that is kept.
+type owner struct {
+	named              bool // there is a user
+	user, conversation string
+}
+
+func ownerOf(ctx context.Context) owner {
+	user, named := onbehalf.User(ctx)
+	return owner{named, user, conversationOf(ctx)}
+}
+
+// A keptResult is a result that can be read again, block by block. Its texts and
+// bytes are copies: what they were cut from may be far larger.
+type keptResult struct {
+	owner     owner
+	origin    Origin
+	untrusted bool // its pages are wrapped
+	blocks    []keptBlock
+	size      int // in memory
+	expires   time.Time
+}
+
+// A keptBlock is a text, or a block of another kind.
+type keptBlock struct {
+	text  string
+	other mcp.Content // nil: a text
+}
+
+// A resultStore keeps results for a time, within a bound of memory. Nothing runs
+// in the background: what has expired goes when the store is used next.
+type resultStore struct {
+	maxBytes, maxCount int
+	ttl                time.Duration
+
+	mu       sync.Mutex
+	bytes    int
+	byHandle map[string]*list.Element
+	used     *list.List // of *storedResult, the one that was used last in front
+}
+
+type storedResult struct {
+	handle string
+	*keptResult
+}
+
+func newResultStore(maxBytes, maxCount int, ttl time.Duration) *resultStore {
+	return &resultStore{maxBytes: maxBytes, maxCount: maxCount, ttl: ttl, byHandle: map[string]*list.Element{}, used: list.New()}
+}
+
+// put keeps a result and returns its handle, 128 random bits that tell nothing. The
+// handle of a result that is larger than the store is empty.
+func (s *resultStore) put(k *keptResult) (handle string) {
+	if k.size > s.maxBytes {
+		return ""
+	}
+	handle = rand.Text()
+	now := time.Now()
+	k.expires = now.Add(s.ttl)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire(now)
+	for s.bytes+k.size > s.maxBytes || len(s.byHandle) >= s.maxCount {
+		s.drop(s.used.Back())
+	}
+	s.byHandle[handle] = s.used.PushFront(&storedResult{handle, k})
+	s.bytes += k.size
+	return handle
+}
+
+// get returns the result of a handle if it is there and the owner's.
+func (s *resultStore) get(handle string, by owner) *keptResult {
+	// Models are not careful with capitals; handles have no small letters.
+	handle = strings.ToUpper(strings.TrimSpace(handle))
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire(now)
+	e, ok := s.byHandle[handle]
+	if !ok {
+		return nil
+	}
+	k := e.Value.(*storedResult)
+	if k.owner != by {
+		return nil
+	}
+	s.used.MoveToFront(e)
+	return k.keptResult
+}
+
+// expire drops what has expired. It needs s.mu.
+func (s *resultStore) expire(now time.Time) {
+	for _, e := range s.byHandle {
+		if !now.Before(e.Value.(*storedResult).expires) {
+			s.drop(e)
+		}
+	}
+}
+
+// drop forgets one result. It needs s.mu.
+func (s *resultStore) drop(e *list.Element) {
+	k := s.used.Remove(e).(*storedResult)
+	delete(s.byHandle, k.handle)
+	s.bytes -= k.size
+}
+
+// keep keeps a result with its structured content, as the last block, and returns
+// the handle; an empty one if it is not kept.
+func (r *results) keep(ctx context.Context, e *entry, res *mcp.CallToolResult, raw json.RawMessage) string {
+	if r.store == nil {
+		return ""
+	}
+	// It is measured before it is copied.
+	total := len(raw) + blockOverhead
+	for _, c := range res.Content {
+		if total += memoryOf(c); total > r.store.maxBytes {
+			return ""
+		}
+	}
+	k := &keptResult{owner: ownerOf(ctx), origin: e.def.Origin, untrusted: !e.trusted(), size: total}
+	for _, c := range res.Content {
+		k.blocks = append(k.blocks, keepBlock(c))
+	}
+	if raw != nil {
+		k.blocks = append(k.blocks, keptBlock{text: string(raw)})
+	}
+	return r.store.put(k)
+}
+
+func keepBlock(c mcp.Content) keptBlock {
+	if !present(c) {
+		return keptBlock{}
+	}
+	if text, ok := textIn(c); ok {
+		return keptBlock{text: strings.Clone(text)}
+	}
+	switch c := c.(type) {
+	case *mcp.ImageContent:
+		block := *c
+		block.Data, block.Meta = bytes.Clone(c.Data), maps.Clone(c.Meta)
+		return keptBlock{other: &block}
+	case *mcp.AudioContent:
+		block := *c
+		block.Data, block.Meta = bytes.Clone(c.Data), maps.Clone(c.Meta)
+		return keptBlock{other: &block}
+	case *mcp.ResourceLink:
+		block := *c
+		block.Meta = maps.Clone(c.Meta)
+		return keptBlock{other: &block}
+	case *mcp.EmbeddedResource:
+		contents := *c.Resource
+		contents.Blob, contents.Meta = bytes.Clone(contents.Blob), maps.Clone(contents.Meta)
+		block := *c
+		block.Resource, block.Meta = &contents, maps.Clone(c.Meta)
+		return keptBlock{other: &block}
+	}
+	return keptBlock{text: otherText(c)}
+}
+
+// blockOverhead is what a block takes in memory beside what it holds.
+const blockOverhead = 512
+
+// memoryOf returns about how many bytes a block takes that is kept, rather more
+// than less.
+func memoryOf(c mcp.Content) int {
+	if !present(c) {
+		return blockOverhead
+	}
+	_, _, data := binary(c)
+	total := blockOverhead + sizeOf(c) + len(data)
+	switch c := c.(type) {
+	case *mcp.ImageContent:
+		total += memoryOfMeta(c.Meta, c.Annotations)
+	case *mcp.AudioContent:
+		total += memoryOfMeta(c.Meta, c.Annotations)
+	case *mcp.ResourceLink:
+		total += memoryOfMeta(c.Meta, c.Annotations, c.Icons)
+	case *mcp.EmbeddedResource:
+		total += memoryOfMeta(c.Meta, c.Annotations, c.Resource.Meta)
+	}
+	return total
+}
+
+// memoryOfMeta returns about how many bytes JSON takes that was decoded.
+func memoryOfMeta(values ...any) int {
+	const decoded = 16 // times as much, for small values
+	data, err := json.Marshal(values)
+	if err != nil {
+		return noLimit / 4
+	}
+	return decoded * len(data)
+}
