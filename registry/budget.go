@@ -27,9 +27,9 @@ type turnKey struct{}
 // It needs [Options].Results. Without a turn there is no budget but that of each
 // result.
 func WithTurn(ctx context.Context, budget TurnBudget) context.Context {
-	t := &turn{left: size{
-		bytes:  filled(budget.MaxBytes, defaultTurnBytes, 0),
-		tokens: filled(budget.MaxTokens, noLimit, 0),
+	t := &turn{left: resultSize{
+		bytes:  limitOr(budget.MaxBytes, defaultTurnBytes, 0),
+		tokens: limitOr(budget.MaxTokens, noLimit, 0),
 	}}
 	return context.WithValue(ctx, turnKey{}, t)
 }
@@ -41,17 +41,17 @@ func turnOf(ctx context.Context) *turn {
 	return t
 }
 
-// A size is how much of something there is. A limit of noLimit bounds nothing.
-type size struct{ bytes, tokens int }
+// A resultSize is how much of something there is. A limit of noLimit bounds nothing.
+type resultSize struct{ bytes, tokens int }
 
-func (s size) within(limit size) bool {
+func (s resultSize) within(limit resultSize) bool {
 	return s.bytes <= limit.bytes && s.tokens <= limit.tokens
 }
 
 // A turn is what is left of a budget. A nil turn has no end.
 type turn struct {
 	mu   sync.Mutex
-	left size
+	left resultSize
 }
 
 // counts reports whether the turn wants to know tokens.
@@ -64,40 +64,43 @@ func (t *turn) counts() bool {
 	return t.left.tokens != noLimit
 }
 
-// claim takes what is wanted, if there is as much. Else it takes all that is left,
-// to be given back as far as it is not used.
-func (t *turn) claim(want size) (got size, all bool) {
+// claim takes what is wanted, or nothing if there is less.
+func (t *turn) claim(want resultSize) bool {
 	if t == nil {
-		return want, true
+		return true
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if all = want.within(t.left); all {
-		got = want
-	} else {
-		got = t.left
+	if !want.within(t.left) {
+		return false
 	}
-	t.left.take(got, -1)
-	return got, all
+	t.left.take(want, -1)
+	return true
+}
+
+// claimRest takes all that is left. What is not used of it has to be given back.
+func (t *turn) claimRest() resultSize {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rest := t.left
+	t.left.take(rest, -1)
+	return rest
 }
 
 // giveBack returns what was claimed and not used.
-func (t *turn) giveBack(claimed, used size) {
-	if t == nil {
-		return
-	}
+func (t *turn) giveBack(claimed, used resultSize) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if claimed.bytes != noLimit {
-		t.left.take(size{bytes: claimed.bytes - used.bytes}, 1)
+		t.left.take(resultSize{bytes: claimed.bytes - used.bytes}, 1)
 	}
 	if claimed.tokens != noLimit {
-		t.left.take(size{tokens: claimed.tokens - used.tokens}, 1)
+		t.left.take(resultSize{tokens: claimed.tokens - used.tokens}, 1)
 	}
 }
 
 // take adds sign times s. What has no limit stays so.
-func (left *size) take(s size, sign int) {
+func (left *resultSize) take(s resultSize, sign int) {
 	if left.bytes != noLimit {
 		left.bytes += sign * s.bytes
 	}

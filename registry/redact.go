@@ -45,8 +45,8 @@ func mapText(c mcp.Content, f func(string) string) mcp.Content {
 		}
 	case *mcp.EmbeddedResource:
 		contents := *c.Resource
-		changed := replace(&contents.Text, f)
-		if replace(&contents.URI, f) || changed {
+		changed := replaceText(&contents.Text, f)
+		if replaceText(&contents.URI, f) || changed {
 			block := *c
 			block.Resource = &contents
 			return &block
@@ -55,7 +55,7 @@ func mapText(c mcp.Content, f func(string) string) mcp.Content {
 		block := *c
 		changed := false
 		for _, field := range []*string{&block.URI, &block.Name, &block.Title, &block.Description} {
-			changed = replace(field, f) || changed
+			changed = replaceText(field, f) || changed
 		}
 		if changed {
 			return &block
@@ -69,8 +69,8 @@ func mapText(c mcp.Content, f func(string) string) mcp.Content {
 	return nil
 }
 
-// replace replaces a text in place and reports whether it changed.
-func replace(text *string, f func(string) string) bool {
+// replaceText replaces a text in place and reports whether it changed.
+func replaceText(text *string, f func(string) string) bool {
 	before := *text
 	*text = f(before)
 	return *text != before

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// A gap is what is left out of a text.
-type gap struct{ from, to int }
+// A textGap is what is left out of a text.
+type textGap struct{ from, to int }
 
 // gapIn returns the gap that leaves at most room bytes of a text, at its
 // beginning and its end, parted between characters and, if one is near, lines.
-func gapIn(text string, room int, failed bool) gap {
+func gapIn(text string, room int, failed bool) textGap {
 	tail := room / 100 * tailShare(text, failed)
 	from := lineStartBefore(text, room-tail)
 	to := lineStartAfter(text, len(text)-tail)
-	return gap{from, max(from, to)}
+	return textGap{from, max(from, to)}
 }
 
 // errorWords are what the end of an output holds that went wrong.
@@ -33,13 +33,13 @@ func tailShare(text string, failed bool) int {
 	return 25
 }
 
-// near is how far away a line may end for a text to be cut there.
-func near(room int) int { return min(room/8, 512) }
+// nearLine is how far away a line may end for a text to be cut there.
+func nearLine(room int) int { return min(room/8, 512) }
 
 // lineStartBefore returns the last place up to at where a text can be cut.
 func lineStartBefore(text string, at int) int {
 	at = characterAt(text, at)
-	if i := strings.LastIndexByte(text[:at], '\n'); i >= 0 && at-i-1 <= near(at) {
+	if i := strings.LastIndexByte(text[:at], '\n'); i >= 0 && at-i-1 <= nearLine(at) {
 		return i + 1
 	}
 	return at
@@ -51,7 +51,7 @@ func lineStartAfter(text string, at int) int {
 		_, size := utf8.DecodeRuneInString(text[start:])
 		at = start + size
 	}
-	if i := strings.IndexByte(text[at:], '\n'); i >= 0 && i < near(len(text)-at) {
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 && i < nearLine(len(text)-at) {
 		return at + i + 1
 	}
 	return at

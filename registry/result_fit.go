@@ -38,14 +38,10 @@ func (r *results) fit(ctx context.Context, e *entry, res *mcp.CallToolResult, en
 	counted := r.limit.tokens != noLimit || t.counts()
 	if !r.leavesOut(res.Content) && (env == nil || raw == nil || hasText(res.Content)) {
 		if want := r.measure(res.Content, raw, env, counted); want.within(r.limit) {
-			got, all := t.claim(want)
-			if !all {
-				t.giveBack(got, size{})
-			}
-			if (all || want.bytes <= smallResult) && env == nil {
-				return res
-			}
-			if all || want.bytes <= smallResult {
+			if t.claim(want) || want.bytes <= smallResult {
+				if env == nil {
+					return res
+				}
 				return withContent(res, env.wrap(res.Content))
 			}
 		}
@@ -57,28 +53,27 @@ func (r *results) fit(ctx context.Context, e *entry, res *mcp.CallToolResult, en
 	if !ok {
 		return f.nothing()
 	}
-	got, all := t.claim(want)
-	if all {
+	if t.claim(want) || want.bytes <= smallResult {
 		return shaped
 	}
-	shaped, used, ok := f.within(got)
+	rest := t.claimRest()
+	shaped, used, ok := f.within(rest)
+	t.giveBack(rest, used)
 	if !ok {
-		t.giveBack(got, size{})
 		return f.nothing()
 	}
-	t.giveBack(got, used)
 	return shaped
 }
 
 // within returns the result as it fits into a limit, and its size. It fails if
 // there is no room for anything.
-func (f *fitting) within(limit size) (*mcp.CallToolResult, size, bool) {
+func (f *fitting) within(limit resultSize) (*mcp.CallToolResult, resultSize, bool) {
 	const attempts = 16
 	room := limit.bytes
 	for range attempts {
 		content, raw, ok := f.render(room)
 		if !ok {
-			return nil, size{}, false
+			return nil, resultSize{}, false
 		}
 		got := f.results.measure(content, raw, f.envelope, f.tokens)
 		if got.within(limit) {
@@ -93,11 +88,11 @@ func (f *fitting) within(limit size) (*mcp.CallToolResult, size, bool) {
 		share := float64(limit.tokens) / float64(max(1, got.tokens))
 		room = int(float64(min(room, got.bytes)) * min(0.9, share*0.95))
 	}
-	return nil, size{}, false
+	return nil, resultSize{}, false
 }
 
-// A part is a block on its way into a result.
-type part struct {
+// A resultPart is a block on its way into a result.
+type resultPart struct {
 	index int // of the block in the result that is kept
 	block mcp.Content
 	size  int
@@ -136,11 +131,11 @@ func (f *fitting) render(room int) ([]mcp.Content, json.RawMessage, bool) {
 
 // parts returns the blocks of the result, with notes for those that are left out
 // whatever there is room for, and the structured content if it can stay.
-func (f *fitting) parts(room int) ([]part, json.RawMessage) {
+func (f *fitting) parts(room int) ([]resultPart, json.RawMessage) {
 	r, raw := f.results, f.raw
-	var parts []part
+	var parts []resultPart
 	total := 0
-	add := func(p part) {
+	add := func(p resultPart) {
 		parts = append(parts, p)
 		total += p.size
 	}
@@ -150,7 +145,7 @@ func (f *fitting) parts(room int) ([]part, json.RawMessage) {
 		case r.tooLarge(c):
 			add(f.note(i, blockText(c)[1:len(blockText(c))-1]))
 		default:
-			add(part{index: i, block: c, size: sizeOf(c)})
+			add(resultPart{index: i, block: c, size: sizeOf(c)})
 		}
 	}
 	if raw == nil {
@@ -163,9 +158,9 @@ func (f *fitting) parts(room int) ([]part, json.RawMessage) {
 	fits := own <= room && (!f.tokens || r.opts.Tokens(string(raw)) <= r.limit.tokens)
 	switch index := len(f.res.Content); {
 	case !f.hasText && (!fits || f.envelope != nil):
-		add(part{index: index, block: &mcp.TextContent{Text: string(raw)}, size: len(raw) + 1})
+		add(resultPart{index: index, block: &mcp.TextContent{Text: string(raw)}, size: len(raw) + 1})
 	case !fits:
-		add(f.note(index, plural(len(raw), "byte")+" of structured content"))
+		add(f.note(index, numberOf(len(raw), "byte")+" of structured content"))
 	}
 	if !fits {
 		raw = nil
@@ -186,7 +181,7 @@ func levelOf(sizes []int, room int) int {
 }
 
 // cutAll shortens the parts that are larger than a level.
-func (f *fitting) cutAll(parts []part, level int) {
+func (f *fitting) cutAll(parts []resultPart, level int) {
 	for i, p := range parts {
 		if p.size > level {
 			parts[i] = f.cut(p, level)
@@ -195,7 +190,7 @@ func (f *fitting) cutAll(parts []part, level int) {
 }
 
 // first returns as many of the parts as fit, with a note for the others.
-func (f *fitting) first(parts []part, room int) []part {
+func (f *fitting) first(parts []resultPart, room int) []resultPart {
 	room -= maxNote
 	n := 0
 	for n < len(parts) && parts[n].size <= room {
@@ -214,7 +209,7 @@ func (f *fitting) first(parts []part, room int) []part {
 }
 
 // cut returns a part that is no larger than room, which is at least smallPart.
-func (f *fitting) cut(p part, room int) part {
+func (f *fitting) cut(p resultPart, room int) resultPart {
 	whole, ok := textIn(p.block)
 	rest := p.size - len(whole) // a line feed, and what an embedded text has beside
 	if left := room - rest - maxNote; ok && left > 0 {
@@ -226,7 +221,7 @@ func (f *fitting) cut(p part, room int) part {
 	if p.note {
 		return p
 	}
-	return f.note(p.index, kindOfBlock(p.block)+" of "+plural(p.size, "byte"))
+	return f.note(p.index, kindOfBlock(p.block)+" of "+numberOf(p.size, "byte"))
 }
 
 // withText returns a copy of a block that [textIn] knows, with another text.

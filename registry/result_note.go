@@ -16,7 +16,7 @@ func (f *fitting) kept() string {
 }
 
 // mark is what stands in a text for a gap in it.
-func (f *fitting) mark(index int, g gap, total int) string {
+func (f *fitting) mark(index int, g textGap, total int) string {
 	missing := fmt.Sprintf("bytes %d to %d of %d are left out here", g.from, g.to, total)
 	if f.kept() == "" {
 		return "\n[" + missing + " and were not kept]\n"
@@ -25,27 +25,27 @@ func (f *fitting) mark(index int, g gap, total int) string {
 }
 
 // note returns a line in place of one block.
-func (f *fitting) note(index int, what string) part {
+func (f *fitting) note(index int, what string) resultPart {
 	line := "[" + what + ", left out here and not kept]"
 	if f.kept() != "" {
 		line = fmt.Sprintf("[%s, left out here; read it with the tool %s: {\"handle\":%q,\"block\":%d}]", what, readerName, f.handle, index)
 	}
-	return part{index: index, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
+	return resultPart{index: index, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
 }
 
 // noteOfMany returns a line in place of the last blocks.
-func (f *fitting) noteOfMany(parts []part) part {
+func (f *fitting) noteOfMany(parts []resultPart) resultPart {
 	bytes := 0
 	for _, p := range parts {
 		bytes += p.size
 	}
 	first, last := parts[0].index, parts[len(parts)-1].index
-	what := fmt.Sprintf("blocks %d to %d, %s", first, last, plural(bytes, "byte"))
+	what := fmt.Sprintf("blocks %d to %d, %s", first, last, numberOf(bytes, "byte"))
 	line := "[" + what + ", are left out here and were not kept]"
 	if f.kept() != "" {
 		line = fmt.Sprintf("[%s, are left out here; read them one by one with the tool %s, beginning with {\"handle\":%q,\"block\":%d}]", what, readerName, f.handle, first)
 	}
-	return part{index: first, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
+	return resultPart{index: first, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
 }
 
 // noteOfAll returns a line in place of the result.
@@ -53,7 +53,7 @@ func (f *fitting) noteOfAll() string {
 	bytes := len(f.raw)
 	for _, c := range f.res.Content {
 		if present(c) {
-			_, _, data := binary(c)
+			_, _, data := mediaOf(c)
 			bytes += sizeOf(c) + len(data)
 		}
 	}
@@ -61,14 +61,14 @@ func (f *fitting) noteOfAll() string {
 	if f.raw != nil {
 		blocks++
 	}
-	what := fmt.Sprintf("[The result has %s with %s and is left out: there is no more room for results in this turn. It was ", plural(blocks, "block"), plural(bytes, "byte"))
+	what := fmt.Sprintf("[The result has %s with %s and is left out: there is no more room for results in this turn. It was ", numberOf(blocks, "block"), numberOf(bytes, "byte"))
 	if f.kept() == "" {
 		return what + "not kept.]"
 	}
 	return what + fmt.Sprintf("kept; read it in a later turn with the tool %s: {\"handle\":%q,\"block\":0}]", readerName, f.handle)
 }
 
-func plural(n int, noun string) string {
+func numberOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -44,13 +44,13 @@ func (r *results) read(ctx context.Context, in readArgs) (*mcp.CallToolResult, e
 	k := r.store.get(in.Handle, ownerOf(ctx))
 	switch {
 	case k == nil:
-		return refuse("there is no result with this handle: it was kept for a while only, or belongs to another conversation; call the tool again if its result is still needed")
+		return unreadable("there is no result with this handle: it was kept for a while only, or belongs to another conversation; call the tool again if its result is still needed")
 	case in.Block < 0 || in.Block >= len(k.blocks):
-		return refuse("block %d does not exist; the result has the blocks 0 to %d", in.Block, len(k.blocks)-1)
+		return unreadable("block %d does not exist; the result has the blocks 0 to %d", in.Block, len(k.blocks)-1)
 	case in.Offset < 0:
-		return refuse("the offset must not be negative")
+		return unreadable("the offset must not be negative")
 	case in.Limit < 0:
-		return refuse("the limit must not be negative")
+		return unreadable("the limit must not be negative")
 	}
 	block := k.blocks[in.Block]
 	if block.other == nil {
@@ -61,13 +61,13 @@ func (r *results) read(ctx context.Context, in readArgs) (*mcp.CallToolResult, e
 		env = newEnvelope(k.origin)
 	}
 	head := fmt.Sprintf("[block %d of %d, whole]", in.Block, len(k.blocks))
-	return page(head, env, block.other), nil
+	return pageOf(head, env, block.other), nil
 }
 
 // readText returns one page of a text.
 func (r *results) readText(ctx context.Context, k *keptResult, whole string, in readArgs) (*mcp.CallToolResult, error) {
 	if in.Offset > len(whole) || in.Offset == len(whole) && in.Offset > 0 {
-		return refuse("block %d has %s; there is nothing from offset %d on", in.Block, plural(len(whole), "byte"), in.Offset)
+		return unreadable("block %d has %s; there is nothing from offset %d on", in.Block, numberOf(len(whole), "byte"), in.Offset)
 	}
 	p := pager{results: r, whole: whole, block: in.Block, from: characterAt(whole, in.Offset)}
 	if r.opts.Wrap && k.untrusted {
@@ -82,18 +82,17 @@ func (r *results) readText(ctx context.Context, k *keptResult, whole string, in 
 	p.tokens = r.limit.tokens != noLimit || t.counts()
 	res, want, ok := p.within(limit, r.limit)
 	if !ok {
-		return refuse("there is no room for a page of this result")
+		return unreadable("there is no room for a page of this result")
 	}
-	got, all := t.claim(want)
-	if all {
+	if t.claim(want) {
 		return res, nil
 	}
-	res, used, ok := p.within(limit, got)
+	rest := t.claimRest()
+	res, used, ok := p.within(limit, rest)
+	t.giveBack(rest, used)
 	if !ok {
-		t.giveBack(got, size{})
-		return refuse("there is no more room for results in this turn; read on in a later turn with {\"handle\":%q,\"block\":%d,\"offset\":%d}", in.Handle, in.Block, p.from)
+		return unreadable("there is no more room for results in this turn; read on in a later turn with {\"handle\":%q,\"block\":%d,\"offset\":%d}", in.Handle, in.Block, p.from)
 	}
-	t.giveBack(got, used)
 	return res, nil
 }
 
@@ -112,7 +111,7 @@ const maxPageHead = 160
 
 // within returns a page of at most limit bytes that fits into the room with all
 // that is said around it. A page has at least one character.
-func (p *pager) within(limit int, room size) (*mcp.CallToolResult, size, bool) {
+func (p *pager) within(limit int, room resultSize) (*mcp.CallToolResult, resultSize, bool) {
 	const attempts = 16
 	most := min(limit, room.bytes-p.envelope.size()-maxPageHead-1)
 	for range attempts {
@@ -120,7 +119,7 @@ func (p *pager) within(limit int, room size) (*mcp.CallToolResult, size, bool) {
 			break
 		}
 		to := p.end(most)
-		res := page(p.head(to), p.envelope, &mcp.TextContent{Text: p.whole[p.from:to]})
+		res := pageOf(p.head(to), p.envelope, &mcp.TextContent{Text: p.whole[p.from:to]})
 		got := p.results.measure(res.Content, nil, nil, p.tokens)
 		if got.within(room) {
 			return res, got, true
@@ -128,7 +127,7 @@ func (p *pager) within(limit int, room size) (*mcp.CallToolResult, size, bool) {
 		share := float64(room.tokens) / float64(max(1, got.tokens))
 		most = int(float64(min(most, to-p.from)) * min(0.9, share*0.95))
 	}
-	return nil, size{}, false
+	return nil, resultSize{}, false
 }
 
 // end returns the end of a page of about so many bytes.
@@ -153,14 +152,14 @@ func (p *pager) head(to int) string {
 	return fmt.Sprintf("[%s; go on with offset %d]", where, to)
 }
 
-// page returns a result of read_result: a head of ours, and a block in its
+// pageOf returns a result of read_result: a head of ours, and a block in its
 // envelope.
-func page(head string, env *envelope, block mcp.Content) *mcp.CallToolResult {
+func pageOf(head string, env *envelope, block mcp.Content) *mcp.CallToolResult {
 	content := append(text(head), env.wrap([]mcp.Content{block})...)
 	return &mcp.CallToolResult{Content: content}
 }
 
-// refuse returns a failure that the model can read.
-func refuse(format string, args ...any) (*mcp.CallToolResult, error) {
+// unreadable returns a failure that the model can read.
+func unreadable(format string, args ...any) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{IsError: true, Content: text(fmt.Sprintf(format, args...))}, nil
 }

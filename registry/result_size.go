@@ -9,8 +9,8 @@ import (
 // measure returns the size of a result: of its content, or of its structured
 // content if that is larger, since a model gets one of them. Tokens are counted
 // only if somebody wants to know.
-func (r *results) measure(content []mcp.Content, raw json.RawMessage, env *envelope, tokens bool) size {
-	s := size{bytes: env.size()}
+func (r *results) measure(content []mcp.Content, raw json.RawMessage, env *envelope, tokens bool) resultSize {
+	s := resultSize{bytes: env.size()}
 	for _, c := range content {
 		if present(c) {
 			s.bytes += sizeOf(c)
@@ -84,6 +84,6 @@ func (r *results) tooLarge(c mcp.Content) bool {
 	if !present(c) {
 		return false
 	}
-	_, _, data := binary(c)
+	_, _, data := mediaOf(c)
 	return len(data) > r.opts.MaxMedia
 }

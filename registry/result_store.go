@@ -15,21 +15,21 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// An owner is who may read a result that is kept.
-type owner struct {
+// A resultOwner is who may read a result that is kept.
+type resultOwner struct {
 	named              bool // there is a user
 	user, conversation string
 }
 
-func ownerOf(ctx context.Context) owner {
+func ownerOf(ctx context.Context) resultOwner {
 	user, named := onbehalf.User(ctx)
-	return owner{named, user, conversationOf(ctx)}
+	return resultOwner{named, user, conversationOf(ctx)}
 }
 
 // A keptResult is a result that can be read again, block by block. Its texts and
 // bytes are copies: what they were cut from may be far larger.
 type keptResult struct {
-	owner     owner
+	owner     resultOwner
 	origin    Origin
 	untrusted bool // its pages are wrapped
 	blocks    []keptBlock
@@ -85,7 +85,7 @@ func (s *resultStore) put(k *keptResult) (handle string) {
 }
 
 // get returns the result of a handle if it is there and the owner's.
-func (s *resultStore) get(handle string, by owner) *keptResult {
+func (s *resultStore) get(handle string, by resultOwner) *keptResult {
 	// Models are not careful with capitals; handles have no small letters.
 	handle = strings.ToUpper(strings.TrimSpace(handle))
 	now := time.Now()
@@ -182,7 +182,7 @@ func memoryOf(c mcp.Content) int {
 	if !present(c) {
 		return blockOverhead
 	}
-	_, _, data := binary(c)
+	_, _, data := mediaOf(c)
 	total := blockOverhead + sizeOf(c) + len(data)
 	switch c := c.(type) {
 	case *mcp.ImageContent:

@@ -123,7 +123,7 @@ const (
 // results shapes results.
 type results struct {
 	opts     ResultOptions // with the defaults filled in
-	limit    size          // of one result
+	limit    resultSize    // of one result
 	redactor *redact.Redactor
 	store    *resultStore // nil: nothing is kept
 	reader   Tool         // reads the store; nil without one
@@ -134,7 +134,7 @@ func newResults(opts *ResultOptions) *results {
 		return nil
 	}
 	r := &results{opts: opts.filled()}
-	r.limit = size{r.opts.MaxBytes, r.opts.MaxTokens}
+	r.limit = resultSize{r.opts.MaxBytes, r.opts.MaxTokens}
 	if r.opts.Redact || len(r.opts.Secrets) > 0 {
 		var patterns []redact.Pattern
 		for _, kind := range slices.Sorted(maps.Keys(r.opts.Secrets)) {
@@ -150,9 +150,9 @@ func newResults(opts *ResultOptions) *results {
 }
 
 func (o ResultOptions) filled() ResultOptions {
-	o.MaxBytes = filled(o.MaxBytes, defaultMaxBytes, leastMaxBytes)
-	o.MaxTokens = filled(o.MaxTokens, noLimit, leastMaxTokens)
-	o.MaxMedia = filled(o.MaxMedia, defaultMaxMedia, 0)
+	o.MaxBytes = limitOr(o.MaxBytes, defaultMaxBytes, leastMaxBytes)
+	o.MaxTokens = limitOr(o.MaxTokens, noLimit, leastMaxTokens)
+	o.MaxMedia = limitOr(o.MaxMedia, defaultMaxMedia, 0)
 	if o.Tokens == nil {
 		o.Tokens = estimateTokens
 	}
@@ -172,8 +172,8 @@ func (o ResultOptions) filled() ResultOptions {
 // noLimit is a limit that nothing reaches.
 const noLimit = math.MaxInt
 
-// filled returns a limit in which zero means the default and negative no limit.
-func filled(limit, byDefault, least int) int {
+// limitOr returns a limit in which zero means the default and negative no limit.
+func limitOr(limit, byDefault, least int) int {
 	switch {
 	case limit < 0:
 		return noLimit
