@@ -90,13 +90,12 @@ func (r *Registry) Resume(ctx context.Context, id string, opts *ResumeOptions) (
 // and what the approver says of it now.
 func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, Verdict, error) {
 	name := p.req.Tool.Name
-	s := r.Snapshot()
-	e := s.find(name)
+	e, err := r.find(ctx, name)
 	switch {
-	case e == nil:
-		return nil, Deny, &UnknownToolError{Name: name, Suggestions: s.suggest(name)}
-	case e.change != nil:
-		return nil, Deny, &QuarantinedError{Name: name, Change: e.change}
+	case err != nil:
+		return nil, Deny, err
+	case e.def.Name != name: // the nearest to it, which nobody was asked about
+		return nil, Deny, &UnknownToolError{Name: name, Suggestions: []string{e.def.Name}}
 	case !subjectOf(e).same(p.subject):
 		return nil, Deny, &StaleApprovalError{Tool: name}
 	}

@@ -250,6 +250,29 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 	w.at(t)
 }
 
+// So is one of another server that the configuration calls by the same name.
+func TestApprovalOfAnotherServer(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	ctx := t.Context()
+	tools := w.Snapshot().Tools()
+	from := func(fingerprint string) {
+		t.Helper()
+		if _, err := w.ReplaceServer(registry.Server{Name: "files", Fingerprint: fingerprint}, tools); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from("one")
+	w.allowForSession(t, ctx, "files__delete")
+	asked := w.asks(t, ctx, "files__move", `{}`)
+	from("two")
+	_, err := w.Resume(ctx, asked.ID, nil)
+	wantError[*registry.StaleApprovalError](t, err)
+	if w.free(t, ctx, "files__delete") {
+		t.Error("the grant holds for another server")
+	}
+	w.at(t, `{"for":"session"}`)
+}
+
 // What was not sent goes on waiting; what was sent is over.
 func TestApprovalOutcomes(t *testing.T) {
 	w := newWard(t, registry.ApprovalOptions{})
@@ -273,6 +296,11 @@ func TestApprovalOutcomes(t *testing.T) {
 	// So are its tools.
 	mustReplace(t, w.Registry, "files")
 	_, err := w.Resume(ctx, asked.ID, nil)
+	wantError[*registry.UnknownToolError](t, err)
+	waits()
+	// Another one that the name could be taken for is none of them.
+	mustReplace(t, w.Registry, "files", serverTool("files", "Delete", ""))
+	_, err = w.Resume(ctx, asked.ID, nil)
 	wantError[*registry.UnknownToolError](t, err)
 	waits()
 	w.connect(t)
