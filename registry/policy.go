@@ -51,7 +51,9 @@ type Decision struct {
 // An ApprovalRequest is a call that wants to be made.
 type ApprovalRequest struct {
 	// ID names the request once it waits for somebody, see
-	// [ApprovalRequiredError]. An Approver gets it empty.
+	// [ApprovalRequiredError]. An Approver gets it empty, and a second time filled
+	// in, when the call was approved and is about to be made: only [Deny], and an
+	// error, count then.
 	ID string
 	// User is on whose behalf the call is made, as by session.WithUser; empty if
 	// nobody was named.
@@ -66,12 +68,12 @@ type ApprovalRequest struct {
 	// server is trusted.
 	Trusted bool
 	// Args are the arguments that the tool would get, a JSON object, checked
-	// and mended. They must not be written to.
+	// and mended. The bytes are a copy; writing to them does not change the call.
 	Args json.RawMessage
-	// Reason is why somebody has to be asked; empty for an Approver.
+	// Reason is why somebody has to be asked; empty before that was decided.
 	Reason string
-	// Asked and Expires are since when and until when the request waits. Zero for
-	// an Approver.
+	// Asked and Expires are since when and until when the request waits; zero if it
+	// does not wait yet.
 	Asked, Expires time.Time
 }
 
