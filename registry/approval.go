@@ -97,8 +97,10 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 	if a.approver == nil {
 		return nil
 	}
-	since := a.forgotten()
+	key, subject := grantOf(ctx, e), subjectOf(e)
 	req := requestOf(ctx, e, args)
+	var since uint64
+	req.Approved, since = a.granted(key, subject)
 	d, err := a.approver.Approve(ctx, req)
 	if err != nil {
 		return &PolicyError{Tool: e.def.Name, Err: err}
@@ -107,10 +109,10 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 	case Allow:
 		return nil
 	case AllowForSession:
-		a.grant(grantOf(ctx, e), subjectOf(e), since)
+		a.grant(key, subject, since)
 		return nil
 	case Ask:
-		if a.granted(grantOf(ctx, e), subjectOf(e)) {
+		if still, _ := a.granted(key, subject); still {
 			return nil
 		}
 		if err := ctx.Err(); err != nil { // nobody is left to wait for the answer

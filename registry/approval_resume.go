@@ -35,8 +35,7 @@ type ResumeOptions struct {
 //
 // What was said since then counts. A tool that changed fails with a
 // [*StaleApprovalError], one that is quarantined with a [*QuarantinedError]. The
-// [Approver] is asked again, with the ID of the request: [Deny] wins over the
-// approval.
+// [Approver] is asked again, and its [Deny] wins over the approval.
 //
 // If the call was not sent, for instance because the server is away, it goes on
 // waiting until it expires, and Resume may be tried again. In any other case it is
@@ -100,6 +99,7 @@ func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, Verdict, er
 		return nil, Deny, &StaleApprovalError{Tool: name}
 	}
 	req := requestOf(ctx, e, p.req.Args)
+	req.Approved = true
 	req.ID, req.Reason, req.Asked, req.Expires = p.req.ID, p.req.Reason, p.req.Asked, p.req.Expires
 	d, err := r.approvals.approver.Approve(ctx, req)
 	if err != nil {

@@ -377,7 +377,7 @@ func TestApprovalAskedAgain(t *testing.T) {
 	if _, err := w.Resume(t.Context(), asked.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if seen.ID != asked.ID || seen.Reason != "because" || seen.Asked != asked.Asked || seen.Expires != asked.Expires {
+	if seen.ID != asked.ID || !seen.Approved || asked.Approved || seen.Reason != "because" || seen.Asked != asked.Asked || seen.Expires != asked.Expires {
 		t.Errorf("%+v", seen)
 	}
 	w.says(registry.Ask) // what the approver allowed for the session holds

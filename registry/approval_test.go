@@ -193,7 +193,7 @@ func TestApprovalRequest(t *testing.T) {
 		if req.User != "ann" || req.Conversation != "c1" || string(req.Args) != `{"path":"a"}` || req.Tool.Origin != (registry.Origin{Server: "files", Tool: "delete"}) {
 			t.Errorf("request = %+v", req)
 		}
-		if req.ID != "" || req.Reason != "" || !req.Asked.IsZero() || !req.Expires.IsZero() {
+		if req.ID != "" || req.Approved || req.Reason != "" || !req.Asked.IsZero() || !req.Expires.IsZero() {
 			t.Errorf("request of a call that does not wait = %+v", req)
 		}
 		copy(req.Args, `{"path":"b"}`)
@@ -206,6 +206,16 @@ func TestApprovalRequest(t *testing.T) {
 	w.at(t, `{"path":"a"}`)
 	w.says(registry.Ask)
 	w.asks(t, as(t.Context(), "bob", "c2"), "files__delete", `{}`)
+
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		if !req.Approved || req.ID != "" {
+			t.Errorf("request of a call that is allowed for the session = %+v", req)
+		}
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})
+	if _, err := w.Call(as(t.Context(), "ann", "c1"), "files__delete", nil); err != nil {
+		t.Error(err)
+	}
 }
 
 // A context that ends while somebody decides ends the call, and leaves nothing.

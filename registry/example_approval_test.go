@@ -42,24 +42,31 @@ func deleteFile(ctx context.Context, r *registry.Registry, path string) *registr
 
 // Whoever is in front of the terminal decides, while the call waits.
 func ExampleApproverFunc() {
-	in := bufio.NewReader(strings.NewReader("no\ny\n")) // os.Stdin, in a program
+	in := bufio.NewReader(strings.NewReader("no\nalways\n")) // os.Stdin, in a program
 	atTheTerminal := func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		if req.Approved {
+			return registry.Decision{Verdict: registry.Allow}, nil
+		}
 		// Quoted, what the model wrote can neither hide nor move the question.
 		fmt.Fprintf(os.Stdout, "Run %q with %q? ", req.Tool.Name, req.Args)
 		answer, err := in.ReadString('\n')
 		if err != nil {
 			return registry.Decision{}, err
 		}
-		fmt.Println(strings.TrimSpace(answer))
-		if strings.TrimSpace(answer) != "y" {
-			return registry.Decision{Verdict: registry.Deny, Reason: "the user said no"}, nil
+		answer = strings.TrimSpace(answer)
+		fmt.Println(answer)
+		switch answer {
+		case "yes":
+			return registry.Decision{Verdict: registry.Allow}, nil
+		case "always":
+			return registry.Decision{Verdict: registry.AllowForSession}, nil
 		}
-		return registry.Decision{Verdict: registry.Allow}, nil
+		return registry.Decision{Verdict: registry.Deny, Reason: "the user said no"}, nil
 	}
 
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(atTheTerminal)})
 	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
-	for range 2 {
+	for range 3 {
 		res, err := r.Call(context.Background(), "add", json.RawMessage(`{"a": 1, "b": 2}`))
 		if err != nil {
 			fmt.Println(err)
@@ -70,7 +77,8 @@ func ExampleApproverFunc() {
 	// Output:
 	// Run "add" with "{\"a\": 1, \"b\": 2}"? no
 	// calling tool "add" is not allowed: the user said no
-	// Run "add" with "{\"a\": 1, \"b\": 2}"? y
+	// Run "add" with "{\"a\": 1, \"b\": 2}"? always
+	// 3
 	// 3
 }
 

@@ -100,13 +100,6 @@ func (g *grants) forget(meant func(grantKey) bool) {
 	}
 }
 
-// forgotten returns how often grants were taken back so far.
-func (a *approvals) forgotten() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.grants.forgotten
-}
-
 // grant remembers that a tool is allowed, unless grants were taken back since the
 // decision began: the one who took them back cannot have meant to spare this one.
 func (a *approvals) grant(key grantKey, s subject, since uint64) {
@@ -117,10 +110,12 @@ func (a *approvals) grant(key grantKey, s subject, since uint64) {
 	}
 }
 
-func (a *approvals) granted(key grantKey, s subject) bool {
+// granted reports whether a tool is allowed, and how often grants were taken back
+// so far.
+func (a *approvals) granted(key grantKey, s subject) (ok bool, forgotten uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.grants.has(key, s)
+	return a.grants.has(key, s), a.grants.forgotten
 }
 
 // EndConversation forgets what the user of ctx, as by session.WithUser, was asked

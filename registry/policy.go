@@ -20,8 +20,8 @@ const (
 	// Allow: the call goes on.
 	Allow
 	// AllowForSession: the call goes on, and so do later ones of the same user
-	// and conversation (see [WithConversation]) to the same tool, without being
-	// asked for, as long as the tool does not change.
+	// and conversation (see [WithConversation]) to the same tool, unless the
+	// Approver denies them, as long as the tool does not change.
 	AllowForSession
 )
 
@@ -51,10 +51,12 @@ type Decision struct {
 // An ApprovalRequest is a call that wants to be made.
 type ApprovalRequest struct {
 	// ID names the request once it waits for somebody, see
-	// [ApprovalRequiredError]. An Approver gets it empty, and a second time filled
-	// in, when the call was approved and is about to be made: only [Deny], and an
-	// error, count then.
+	// [ApprovalRequiredError]. Empty before that.
 	ID string
+	// Approved says that somebody approved this call already, or the tool for the
+	// session. An Approver that asks people need not do so again: it is asked
+	// whether anything forbids the call by now, and [Ask] lets it pass.
+	Approved bool
 	// User is on whose behalf the call is made, as by session.WithUser; empty if
 	// nobody was named.
 	User string
