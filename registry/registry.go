@@ -54,7 +54,8 @@ type Options struct {
 	Results *ResultOptions
 }
 
-// New returns an empty registry.
+// New returns a registry that is empty, but for the tool read_result if results
+// are kept, see [ResultOptions].
 func New(opts *Options) *Registry {
 	var o Options
 	if opts != nil {
@@ -76,6 +77,9 @@ func New(opts *Options) *Registry {
 	r.snapshot.Store(first)
 	r.chain.Store(new([]Handler))
 	r.Use(o.Middleware...)
+	if r.results != nil && r.results.tool() != nil {
+		_ = r.Add(r.results.tool()) // nothing else is listed yet
+	}
 	return r
 }
 

@@ -26,10 +26,9 @@ var ErrMaxSteps = errors.New("no answer within the allowed steps")
 // An Agent answers questions with the tools of a registry. All fields are
 // required. Run may be called concurrently.
 type Agent struct {
-	Endpoint  *Endpoint
-	Registry  *registry.Registry
-	MaxSteps  int // how often the model is asked at most
-	MaxResult int // bytes of a tool's result that the model gets at most
+	Endpoint *Endpoint
+	Registry *registry.Registry
+	MaxSteps int // how often the model is asked at most
 }
 
 // Run asks the model, runs the tools that it asks for, tells it the results,
@@ -71,7 +70,7 @@ func (a *Agent) callAll(ctx context.Context, calls []ToolCall, names map[string]
 		running.Go(func() {
 			defer func() { <-slots }()
 			text := a.call(ctx, name, json.RawMessage(call.Function.Arguments))
-			results[i] = Message{Role: "tool", ToolCallID: call.ID, Content: truncate(text, a.MaxResult)}
+			results[i] = Message{Role: "tool", ToolCallID: call.ID, Content: text}
 		})
 	}
 	running.Wait()
@@ -84,9 +83,16 @@ func (a *Agent) call(ctx context.Context, name string, args json.RawMessage) str
 	defer cancel()
 	result, err := a.Registry.Call(ctx, name, args)
 	if err != nil {
-		return errorText(err)
+		result = registry.ErrorResult(err)
 	}
-	return resultText(result)
+	switch text := registry.Text(result); {
+	case err == nil && result.IsError:
+		return "The tool reports an error: " + text
+	case text == "":
+		return "The tool ran and returned nothing."
+	default:
+		return text
+	}
 }
 
 // offer describes the tools to the endpoint, with their schemas as they are.

@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	flags.SetOutput(stderr)
 	config := flags.String("config", ".mcp.json", "`file` that names the MCP servers")
 	maxSteps := flags.Int("max-steps", 10, "how often the model is asked at most")
-	maxResult := flags.Int("max-result", 20_000, "how many `bytes` of a tool's result the model gets at most")
+	maxResult := flags.Int("max-result", 20_000, "how many `bytes` of a tool's result the model gets at once")
 	timeout := flags.Duration("timeout", 10*time.Minute, "how long everything may take")
 	if flags.Parse(args) != nil {
 		return 2
@@ -62,7 +62,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 
 	limited, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	agent := &Agent{Endpoint: endpoint, MaxSteps: *maxSteps, MaxResult: *maxResult}
+	agent := &Agent{Endpoint: endpoint, MaxSteps: *maxSteps}
+	agent.Registry = registry.New(&registry.Options{Results: &registry.ResultOptions{MaxBytes: *maxResult}})
 	answer, err := ask(limited, *config, flags.Arg(0), agent, stderr)
 	if err == nil {
 		fmt.Fprintln(stdout, answer)
@@ -82,7 +83,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 // ask gives the agent the tools of the servers in config, and the native one,
 // for one question.
 func ask(ctx context.Context, config, question string, agent *Agent, stderr io.Writer) (string, error) {
-	h, err := host.Open(ctx, config, nil)
+	h, err := host.Open(ctx, config, &host.Options{Registry: agent.Registry})
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +93,6 @@ func ask(ctx context.Context, config, question string, agent *Agent, stderr io.W
 			fmt.Fprintf(stderr, "agent: going on without server %s: %v\n", s.Name, s.Err)
 		}
 	}
-	agent.Registry = h.Registry()
 	if err := agent.Registry.Add(registry.MustFunc("add", "Add two numbers.", add)); err != nil {
 		return "", err
 	}
