@@ -11,10 +11,10 @@ import (
 // or more than one.
 //
 // A tool fits if the name has the words of its server and then its own, with a
-// separator between the two, or just its own; an "mcp__" before them is ignored.
+// separator between the two and maybe an "mcp__" before them, or just its own.
 // Words fit as a whole or not at all: this is no search for what is near. A name
-// that speaks of a server means none but that one, so that the tool of a server
-// that went away is not answered by another's that took its name.
+// that speaks of a server means none but that one, so that a call to the tool of a
+// server that went away does not end at another's tool that took the name.
 func (s *Snapshot) forgive(name string) *entry {
 	if len(name) > 2*maxName || !utf8.ValidString(name) {
 		return nil

@@ -92,12 +92,10 @@ func (s spelling) splits() bool {
 
 // endsInHash reports whether s, which is clean, looks like a name with a hash.
 func (s spelling) endsInHash() bool {
-	tail := s.tool
-	if len(tail) <= hashLength {
-		tail = s.separator + tail // which is at most two characters more
+	if len(s.tool) > hashLength {
+		return hasHash(s.tool)
 	}
-	cut := len(tail) - hashLength
-	return cut > 0 && tail[cut-1] == '_' && isHash(tail[cut:])
+	return hasHash(s.separator + s.tool)
 }
 
 // hashed returns the name that s has, cut as need be, with that hash.
@@ -205,6 +203,12 @@ func base32(data []byte) string {
 		bits <<= 5
 	}
 	return string(text[:])
+}
+
+// hasHash reports whether name ends as one with a hash does.
+func hasHash(name string) bool {
+	at := len(name) - hashLength
+	return at > 0 && name[at-1] == '_' && isHash(name[at:])
 }
 
 // isHash reports whether text could be what hash returns.

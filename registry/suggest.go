@@ -13,7 +13,7 @@ const (
 
 // suggest returns the names that whoever asked for name may have meant, nearest
 // first. Case and separators do not count, and a name may lack its server or have
-// a wrong one.
+// a wrong one, or lack its hash.
 func (s *Snapshot) suggest(name string) []string {
 	if name == "" || len(name) > maxName {
 		return nil
@@ -28,7 +28,11 @@ func (s *Snapshot) suggest(name string) []string {
 		if e.change != nil {
 			continue
 		}
-		if d, ok := asked.distance(splitName(e.def.Name)); ok {
+		d, ok := asked.distance(splitName(e.def.Name))
+		if !ok && hasHash(e.def.Name) && len(e.def.localName()) <= maxName {
+			d, ok = asked.distance(splitName(e.def.Origin.Server + "__" + e.def.localName()))
+		}
+		if ok {
 			near = append(near, nearName{e.def.Name, d})
 		}
 	}

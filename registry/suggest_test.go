@@ -60,6 +60,22 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
+// A name that ends in a hash is suggested to who does not know the hash.
+func TestSuggestionsOfHashedNames(t *testing.T) {
+	r := registry.New(nil)
+	mustReplace(t, r, "notion", remoteTools(t, "notion", "admin.users-list", "search", strings.Repeat("long_", 25))...)
+	cleaned, _ := registry.Names{}.Name("notion", "admin.users-list")
+	cut, _ := registry.Names{}.Name("notion", strings.Repeat("long_", 25))
+	for name, want := range map[string]string{
+		"admin_user_list": cleaned, "notion__admin.user.list": cleaned, "users-list": cleaned, cleaned + "q": cleaned,
+		"notion__" + strings.Repeat("long_", 24): cut,
+	} {
+		if got := suggestions(t, r, name).Suggestions; len(got) != 1 || got[0] != want {
+			t.Errorf("%s: suggestions %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestUnknownToolErrorText(t *testing.T) {
 	for _, test := range []struct {
 		err  registry.UnknownToolError
