@@ -32,6 +32,87 @@ func (s Severity) String() string {
 // compared.
 type Token string
 
+// The tokens of schemas that cannot be used. A tool with one of them is blocked,
+// whatever [GateOptions].Severity says.
+const (
+	// TokenInvalidSchema: it is not JSON, not an object, or no schema of its dialect.
+	TokenInvalidSchema Token = "invalid_schema"
+	// TokenSchemaCycle: a schema refers to itself for one and the same value.
+	TokenSchemaCycle Token = "schema_cycle"
+	// TokenRemoteRef: a reference leads out of the schema, to a file or an address.
+	TokenRemoteRef Token = "remote_ref"
+	// TokenDynamicRef: it uses $dynamicRef or $recursiveRef.
+	TokenDynamicRef Token = "dynamic_ref"
+	// TokenUnresolvedRef: a reference leads to nothing.
+	TokenUnresolvedRef Token = "unresolved_ref"
+	// TokenDialect: $schema names a dialect that is not supported.
+	TokenDialect Token = "dialect"
+	// TokenPattern: a regular expression is too large, or none of RE2.
+	TokenPattern Token = "pattern"
+	// TokenTooLarge: the schema has more bytes than allowed.
+	TokenTooLarge Token = "too_large"
+	// TokenTooDeep: it is nested deeper than allowed.
+	TokenTooDeep Token = "too_deep"
+	// TokenTooManyNodes: it holds more JSON values than allowed.
+	TokenTooManyNodes Token = "too_many_nodes"
+	// TokenTooComplex: written out, with all references, it is too large.
+	TokenTooComplex Token = "too_complex"
+)
+
+// The tokens of tools that are too much, which are blocked by default.
+const (
+	// TokenTooManyTools: the server lists more tools than [GateOptions].MaxTools.
+	TokenTooManyTools Token = "too_many_tools"
+	// TokenCatalogTooLarge: with this tool, those of the server have more bytes than
+	// [GateOptions].MaxBytes.
+	TokenCatalogTooLarge Token = "catalog_too_large"
+	// TokenNameTooLong: the name is longer than [GateOptions].MaxName.
+	TokenNameTooLong Token = "name_too_long"
+	// TokenTextTooLong: a text is longer than [GateOptions].MaxDescription.
+	TokenTextTooLong Token = "text_too_long"
+)
+
+// The tokens of names.
+const (
+	// TokenInvalidName: the name has characters that the protocol advises against: a
+	// note, or a warning if they are not ASCII. An empty name, or one that is not
+	// UTF-8, is blocked, whatever [GateOptions].Severity says.
+	TokenInvalidName Token = "invalid_name"
+	// TokenConfusableName: the name looks like that of a tool that the same server
+	// lists before it. A warning by default.
+	TokenConfusableName Token = "confusable_name"
+)
+
+// The tokens of texts with characters that people do not see. All strings of a
+// tool are texts: names of properties, enums and defaults, too.
+const (
+	// TokenANSIEscape: a terminal would obey it. Blocked by default.
+	TokenANSIEscape Token = "ansi_escape"
+	// TokenControlCharacters: other control characters than tab and line ends.
+	// Blocked by default; a warning for those of C1, which come of a broken encoding.
+	TokenControlCharacters Token = "control_characters"
+	// TokenTagCharacters: letters that only models see. Blocked by default.
+	TokenTagCharacters Token = "tag_characters"
+	// TokenBidiCharacters: the direction of writing is overridden, so that a text
+	// reads as another. Blocked by default.
+	TokenBidiCharacters Token = "bidi_characters"
+	// TokenHiddenCharacters: other characters that take no room, where no script and
+	// no emoji needs them. A warning by default, blocked if they can hold a message.
+	TokenHiddenCharacters Token = "hidden_characters"
+)
+
+// The tokens of texts that speak to the model. They are heuristics: silence proves
+// nothing, and honest tools are met at times. Warnings by default.
+const (
+	// TokenInstructionLikeText: a text urges the model to act against its user. A
+	// note if it only asks to be called before others.
+	TokenInstructionLikeText Token = "instruction_like_text"
+	// TokenEncodedPayload: base64 or hexadecimal digits that, decoded, do so.
+	TokenEncodedPayload Token = "encoded_payload"
+	// TokenCrossServerReference: a text speaks of another server, or of its tools.
+	TokenCrossServerReference Token = "cross_server_reference"
+)
+
 // A Finding is something that the gate saw in a tool of a server.
 type Finding struct {
 	Token    Token    // what it is

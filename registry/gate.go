@@ -1,5 +1,14 @@
 package registry
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/internal/textguard"
+)
+
 // GateOptions are the options of the gate, which all tools of servers pass
 // before they are listed. Zero means the default. Native tools do not pass it.
 type GateOptions struct {
@@ -14,27 +23,140 @@ type GateOptions struct {
 	// MaxDescription is the length of a tool's description, and of each text in
 	// its schemas, in bytes. Default: 16 KiB.
 	MaxDescription int
+	// MaxSchemaBytes is the length of each schema. Default, and most: 256 KiB.
+	MaxSchemaBytes int
+	// MaxSchemaDepth is how deep objects and arrays are nested in a schema.
+	// Default, and most: 64.
+	MaxSchemaDepth int
+	// MaxSchemaNodes is how many JSON values are in a schema. Default, and most:
+	// 8,192.
+	MaxSchemaNodes int
 	// Severity, if set, replaces the severity of each finding. It must be a pure
 	// function, safe for concurrent use. A tool with a finding that makes it
 	// unusable, such as a schema that cannot be read, is blocked all the same.
 	Severity func(server, tool string, f Finding) Severity
 }
 
-type gate struct{ opts GateOptions }
+func (o GateOptions) withDefaults() GateOptions {
+	for _, limit := range []struct {
+		value *int
+		usual int
+	}{
+		{&o.MaxTools, 5_000},
+		{&o.MaxBytes, 32 << 20},
+		{&o.MaxName, 128},
+		{&o.MaxDescription, 16 << 10},
+	} {
+		if *limit.value <= 0 {
+			*limit.value = limit.usual
+		}
+	}
+	return o
+}
 
-func newGate(opts GateOptions) *gate { return &gate{opts} }
+// A gate judges tools by what their servers say of them. It is safe for concurrent
+// use, and never changed.
+type gate struct {
+	opts  GateOptions
+	guard *textguard.Guard
+}
+
+func newGate(opts GateOptions) *gate {
+	return &gate{opts.withDefaults(), textguard.NewGuard()}
+}
 
 // check returns what is to be said of one tool by itself, the severest first. It
-// is a pure function of its arguments.
-func (g *gate) check(def *Definition) []Finding { return nil }
+// is a pure function of its arguments. It takes time in proportion to the tool.
+func (g *gate) check(def *Definition) []Finding {
+	found := g.findings(def)
+	g.checkName(found, def.Origin.Tool)
+	t := texts{visit: func(path []byte, text string, _ bool) { g.checkText(found, path, text) }}
+	t.outside(def)
+	for _, s := range def.schemas() {
+		if err := g.checkSchema(s.raw); err != nil {
+			found.add(tokenOf(err), Block, s.field+err.Path, "", 0, 0, err.Detail)
+			continue
+		}
+		t.document(s.field, s.raw)
+	}
+	return found.sorted()
+}
 
-// references returns what is to be said of a tool that speaks of other servers'.
-// other returns the server, other than the tool's own, that has the name word or
-// a tool of the name word.
-func (g *gate) references(def *Definition, other func(word string) (server string, ok bool)) []Finding {
+// A schemaOf is a schema of a tool, and its name there.
+type schemaOf struct {
+	field string
+	raw   json.RawMessage
+}
+
+func (d *Definition) schemas() []schemaOf {
+	all := []schemaOf{{"/inputSchema", d.InputSchema}}
+	if len(d.OutputSchema) > 0 {
+		all = append(all, schemaOf{"/outputSchema", d.OutputSchema})
+	}
+	return all
+}
+
+// checkSchema refuses what could not be compiled later.
+func (g *gate) checkSchema(raw json.RawMessage) *schemagate.SchemaError {
+	err := schemagate.Check(raw, schemagate.Limits{Bytes: g.opts.MaxSchemaBytes, Depth: g.opts.MaxSchemaDepth, Nodes: g.opts.MaxSchemaNodes})
+	var refused *schemagate.SchemaError
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case firstByte(raw) != '{':
+		return &schemagate.SchemaError{Token: schemagate.Invalid, Detail: "it is not an object"}
+	}
 	return nil
 }
 
+// tokenOf returns the gate's token for a schema that was refused.
+func tokenOf(err *schemagate.SchemaError) Token {
+	if err.Token == schemagate.Invalid {
+		return TokenInvalidSchema
+	}
+	return Token(err.Token)
+}
+
+// hopeless reports whether a tool cannot be used, whatever is thought of it.
+func (f *Finding) hopeless() bool {
+	switch f.Token {
+	case TokenInvalidSchema, TokenSchemaCycle, TokenRemoteRef, TokenDynamicRef, TokenUnresolvedRef, TokenDialect, TokenPattern,
+		TokenTooLarge, TokenTooDeep, TokenTooManyNodes, TokenTooComplex:
+		return true
+	case TokenInvalidName:
+		return f.Severity == Block
+	}
+	return false
+}
+
 // admit holds all the tools of a server against the limits on their number and
-// size together. It returns a finding for each one that is too much.
-func (g *gate) admit(defs []*Definition) map[*Definition]Finding { return nil }
+// size together. It returns a finding for each one that is too much: in the order
+// of defs, those that come when the others are enough. One that is too large by
+// itself keeps out none that follow.
+func (g *gate) admit(defs []*Definition) map[*Definition]Finding {
+	surplus := map[*Definition]Finding{}
+	tools, bytes := 0, 0
+	for _, def := range defs {
+		found := g.findings(def)
+		size := def.size()
+		switch {
+		case tools == g.opts.MaxTools:
+			found.add(TokenTooManyTools, Block, "", "", 0, 0, fmt.Sprintf("the server lists %d tools, %d are allowed", len(defs), g.opts.MaxTools))
+		case size > g.opts.MaxBytes-bytes:
+			found.add(TokenCatalogTooLarge, Block, "", "", 0, 0, fmt.Sprintf("with it, the server's tools have %d bytes, %d are allowed", bytes+size, g.opts.MaxBytes))
+		default:
+			tools, bytes = tools+1, bytes+size
+			continue
+		}
+		surplus[def] = found.list[0]
+		if found.list[0].Severity < Block {
+			tools, bytes = tools+1, bytes+size
+		}
+	}
+	return surplus
+}
+
+// size returns the bytes of what the server says of the tool.
+func (d *Definition) size() int {
+	return len(d.Origin.Tool) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations)
+}

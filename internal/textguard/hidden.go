@@ -272,3 +272,17 @@ func (s *scan) inFlag(i int) bool {
 	}
 	return false
 }
+
+// TagText returns the ASCII that tag characters at the beginning of text stand for.
+func TagText(text string) string {
+	var out []byte
+	for _, r := range text {
+		if r < 0xe0000 || r > 0xe007f || len(out) == 1<<10 {
+			break
+		}
+		if c := byte(r - 0xe0000); c >= ' ' && c < 0x7f {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}

@@ -9,11 +9,13 @@ import (
 type Mention struct {
 	Word       string
 	Start, End int // in bytes
+	// Loose says that the text calls it a server, so that case does not matter.
+	Loose bool
 }
 
 // Mentions yields the words of text that are formed like names: what holds an
-// underscore, a dash, a dot, a colon or a capital within; what stands in quotes;
-// what is followed by "server" or "MCP" and comes after "the" or the like. Of
+// underscore, a dash, a dot, a colon or, after a small letter at the start, a
+// capital within; what stands in quotes; what is followed by "server" or "MCP" and comes after "the" or the like. Of
 // server__tool and server:tool, the server is yielded after the whole. Other
 // words, however they read, are not yielded.
 func Mentions(text string) iter.Seq[Mention] {
@@ -26,7 +28,7 @@ func Mentions(text string) iter.Seq[Mention] {
 			}
 			at = p.end
 			if named := isKind(p.word) && last.end > 0 && isArticle(before.word) && apart(text, last, p); named {
-				if !yield(Mention{last.word, last.start, last.end}) {
+				if !yield(Mention{last.word, last.start, last.end, true}) {
 					return
 				}
 			}
@@ -75,8 +77,8 @@ func (p piece) formed() bool {
 		switch c, prev := p.word[i], p.word[i-1]; {
 		case c == '_' || isInner(c):
 			return true
-		case c >= 'A' && c <= 'Z' && prev >= 'a' && prev <= 'z':
-			return true
+		case c >= 'A' && c <= 'Z' && prev >= 'a' && prev <= 'z' && p.word[0] >= 'a':
+			return true // not what begins with a capital, as products do
 		}
 	}
 	return false
@@ -87,7 +89,7 @@ func (p piece) yield(yield func(Mention) bool) bool {
 	if len(p.word) > maxName {
 		return true
 	}
-	if !yield(Mention{p.word, p.start, p.end}) {
+	if !yield(Mention{p.word, p.start, p.end, false}) {
 		return false
 	}
 	word, start := p.word, p.start
@@ -101,7 +103,7 @@ func (p piece) yield(yield func(Mention) bool) bool {
 			return true
 		}
 	}
-	return at == 0 || yield(Mention{word[:at], start, start + at})
+	return at == 0 || yield(Mention{word[:at], start, start + at, false})
 }
 
 // quoted reports whether a piece stands alone in quotes.
@@ -135,4 +137,10 @@ func isArticle(word string) bool {
 		return true
 	}
 	return false
+}
+
+// IsName reports whether a word is formed as no word of a language is.
+func IsName(word string) bool {
+	p, ok := nextPiece(word, 0)
+	return ok && p.word == word && p.formed()
 }
