@@ -69,7 +69,7 @@ func newGate(opts GateOptions) *gate {
 // is a pure function of its arguments. It takes time in proportion to the tool.
 func (g *gate) check(def *Definition) []Finding {
 	found := g.findings(def)
-	g.checkName(found, def.Origin.Tool)
+	g.checkName(found, def.called())
 	t := texts{visit: func(path []byte, text string, _ bool) { g.checkText(found, path, text) }}
 	t.outside(def)
 	for _, s := range def.schemas() {
@@ -158,5 +158,5 @@ func (g *gate) admit(defs []*Definition) map[*Definition]Finding {
 
 // size returns the bytes of what the server says of the tool.
 func (d *Definition) size() int {
-	return len(d.Origin.Tool) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations)
+	return len(d.called()) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations)
 }

@@ -44,7 +44,7 @@ func (fs *findings) add(token Token, severity Severity, field, text string, star
 		Detail:   detail,
 	}
 	if override != nil && !f.hopeless() {
-		f.Severity = override(fs.def.Origin.Server, fs.def.Origin.Tool, f)
+		f.Severity = override(fs.def.Origin.Server, fs.def.called(), f)
 		place = fs.place(token, f.Severity)
 	}
 	switch {
@@ -85,9 +85,29 @@ func (fs *findings) place(token Token, severity Severity) int {
 	return -1
 }
 
-func (fs *findings) sorted() []Finding {
-	slices.SortStableFunc(fs.list, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
-	return fs.list
+func (fs *findings) sorted() []Finding { return severest(fs.list) }
+
+// severest returns the findings of some lists together, the severest first, as many
+// as are kept of one tool. It changes none of the lists.
+func severest(lists ...[]Finding) []Finding {
+	all := slices.Concat(lists...)
+	slices.SortStableFunc(all, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
+	return all[:min(len(all), maxFindings):min(len(all), maxFindings)]
+}
+
+// confused returns what is known of a tool together with whether its name looks
+// like another's now, which is not the tool's own doing and can change.
+func confused(known []Finding, look map[*Definition]Finding, def *Definition) []Finding {
+	is := func(f Finding) bool { return f.Token == TokenConfusableName }
+	f, ok := look[def]
+	if !ok && !slices.ContainsFunc(known, is) {
+		return known
+	}
+	others := slices.DeleteFunc(slices.Clone(known), is)
+	if !ok {
+		return others
+	}
+	return severest([]Finding{f}, others)
 }
 
 // excerpt returns the part of a text from start to end with a little around it,

@@ -8,6 +8,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
+// called returns what the tool is called at its server, as far as is known.
+func (d *Definition) called() string {
+	if d.Origin.Tool != "" {
+		return d.Origin.Tool
+	}
+	return d.Name
+}
+
 // checkName holds a tool's name at its server against what the protocol says of
 // names: 1 to 128 of A-Z a-z 0-9 _ - and the point.
 func (g *gate) checkName(found *findings, name string) {
@@ -48,15 +56,15 @@ func (g *gate) alike(defs []*Definition) map[*Definition]Finding {
 	confusable := map[*Definition]Finding{}
 	first := make(map[string]*Definition, len(defs))
 	for _, def := range defs {
-		look := textguard.Skeleton(def.Origin.Tool)
+		look := textguard.Skeleton(def.called())
 		other, taken := first[look]
 		switch {
 		case !taken:
 			first[look] = def
-		case other.Origin.Tool != def.Origin.Tool:
+		case other.called() != def.called():
 			found := g.findings(def)
-			found.add(TokenConfusableName, Warn, "/name", def.Origin.Tool, 0, len(def.Origin.Tool),
-				"it looks like the tool "+clip(other.Origin.Tool, maxEvidence))
+			found.add(TokenConfusableName, Warn, "/name", def.called(), 0, len(def.called()),
+				"it looks like the tool "+quote(other.called()))
 			confusable[def] = found.list[0]
 		}
 	}

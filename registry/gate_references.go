@@ -16,7 +16,7 @@ import (
 // properties and choices do not, unless no language has such words.
 func (g *gate) references(def *Definition, other func(word string) (server string, ok bool)) []Finding {
 	found := g.findings(def)
-	own := map[string]bool{def.Origin.Tool: true, def.Origin.Server: true}
+	own := map[string]bool{def.called(): true, def.Origin.Server: true}
 	type place struct{ path, text string }
 	var said []place
 	t := texts{visit: func(path []byte, text string, key bool) {
@@ -42,7 +42,7 @@ func (g *gate) references(def *Definition, other func(word string) (server strin
 	done := map[string]bool{}
 	for _, p := range said {
 		for m := range textguard.Mentions(p.text) {
-			if done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == def.Origin.Tool || m.Word == def.Origin.Server {
+			if done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == def.called() || m.Word == def.Origin.Server {
 				continue
 			}
 			server, ok := other(m.Word)
@@ -56,4 +56,19 @@ func (g *gate) references(def *Definition, other func(word string) (server strin
 		}
 	}
 	return found.sorted()
+}
+
+// foreign returns other for a server that lists defs: what is a name of its own is
+// no word for somebody else's tool.
+func foreign(defs []*Definition, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
+	own := make(map[string]struct{}, len(defs))
+	for _, def := range defs {
+		own[def.called()] = struct{}{}
+	}
+	return func(word string) (string, bool) {
+		if _, ok := own[word]; ok {
+			return "", false
+		}
+		return other(word)
+	}
 }
