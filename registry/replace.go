@@ -217,11 +217,12 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	for _, o := range offers {
 		definitions = append(definitions, o.def)
 	}
-	var excess map[*Definition]Finding
+	var excess, looks map[*Definition]Finding
 	var other func(string) (string, bool)
 	if server != nil {
 		excess = r.gate.admit(definitions)
-		other = r.vocabulary(server.Name)
+		looks = r.gate.alike(definitions)
+		other = foreign(definitions, r.vocabulary(server.Name))
 	}
 	served := map[string]*offer{}
 	stays := make([]*offer, 0, len(offers))
@@ -236,9 +237,9 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 			if f, ok := excess[o.def]; ok {
 				o.findings = []Finding{f}
 			} else if like != nil && like.def.equal(o.def) {
-				o.findings = like.findings
+				o.findings = confused(like.findings, looks, o.def)
 			} else {
-				o.findings = append(r.gate.check(o.def), r.gate.references(o.def, other)...)
+				o.findings = confused(severest(r.gate.check(o.def), r.gate.references(o.def, other)), looks, o.def)
 			}
 			if len(o.findings) > 0 && o.findings[0].Severity == Block {
 				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.Origin.Tool, Findings: o.findings})
