@@ -36,7 +36,7 @@ func (r *report) nearest(err *jsonschema.ValidationError) {
 		}
 	}
 	if best == nil || !alone {
-		r.add(line{at: err.InstanceLocation, err: err, none: true})
+		r.add(line{at: err.InstanceLocation, err: err})
 		return
 	}
 	r.total += best.total

@@ -72,9 +72,9 @@ type report struct {
 // A line is one thing wrong, not yet in words.
 type line struct {
 	at     []string // place of the value
+	place  []string // the same, or that of the member
 	member string   // that is missing, or too many, in the object there
 	err    *jsonschema.ValidationError
-	none   bool // no alternative fits
 }
 
 // maxLines is how many lines are kept: more than are told, for some say the same.
@@ -122,11 +122,15 @@ func (r *report) collect(err *jsonschema.ValidationError) {
 
 func (r *report) addMembers(err *jsonschema.ValidationError, names []string) {
 	for _, name := range names {
-		r.add(line{at: err.InstanceLocation, member: name, err: err})
+		place := append(slices.Clone(err.InstanceLocation), name)
+		r.add(line{at: err.InstanceLocation, place: place, member: name, err: err})
 	}
 }
 
 func (r *report) add(l line) {
+	if l.place == nil {
+		l.place = l.at
+	}
 	r.total++
 	r.insert(l)
 }
@@ -142,8 +146,7 @@ func (r *report) insert(l line) {
 // inOrder orders lines by their place in the value, and by the schema.
 func inOrder(a, b line) int {
 	return cmp.Or(
-		comparePlaces(a.at, b.at),
-		cmp.Compare(a.member, b.member),
+		comparePlaces(a.place, b.place),
 		strings.Compare(a.err.SchemaURL, b.err.SchemaURL),
 		slices.Compare(a.err.ErrorKind.KeywordPath(), b.err.ErrorKind.KeywordPath()),
 	)

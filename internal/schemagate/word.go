@@ -31,7 +31,7 @@ func (r *report) word(l line) Problem {
 		p = unknown(Member(path, l.member), l.member, owner[l.member], []*jsonschema.Schema{s})
 	case *kind.PropertyNames:
 		p.Path = Member(path, l.member)
-		p.Want, p.Got = "a name that is "+describe(s.PropertyNames), "another one"
+		p.Want, p.Got = "a name that is "+describe(s), "another one" // s is that of the names
 	case *kind.FalseSchema:
 		p = r.notAllowed(p, l, value)
 	default:
