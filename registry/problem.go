@@ -99,7 +99,12 @@ func nearestName(name string, names []string) (string, bool) {
 		if len(name) > maxName || len(have) > maxName {
 			continue
 		}
-		if d, ok := edits(asked, normalize(strings.ToLower(have))); ok {
+		other := normalize(strings.ToLower(have))
+		limit := min(maxEdits, (max(len(asked), len(other))+1)/3) // two letters that changed places are two edits
+		if len(asked) < 3 {
+			limit = 0
+		}
+		if d, ok := editDistance(asked, other, limit); ok {
 			near = append(near, candidate{have, d})
 		}
 	}

@@ -1,0 +1,363 @@
+package registry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// issueSchema is the schema of a tool that makes an issue.
+const issueSchema = `{"type":"object","properties":{
+	"title":{"type":"string","minLength":1,"description":"one line"},
+	"priority":{"type":"integer","minimum":1,"maximum":5,"default":3},
+	"state":{"enum":["open","closed"]},
+	"labels":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}},
+	"due":{"type":"string"},
+	"extra":{}
+},"required":["title"],"additionalProperties":false}`
+
+// A schemaTool is a foreign tool, which checks nothing, with the arguments of its
+// calls.
+type schemaTool struct {
+	plainTool
+	calls []string
+}
+
+func (t *schemaTool) Call(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	t.calls = append(t.calls, string(args))
+	return t.answer, nil
+}
+
+func newSchemaTool(input, output string, structured any) *schemaTool {
+	def := &registry.Definition{Name: "tool", InputSchema: json.RawMessage(input)}
+	if output != "" {
+		def.OutputSchema = json.RawMessage(output)
+	}
+	return &schemaTool{plainTool: plainTool{def, &mcp.CallToolResult{StructuredContent: structured}}}
+}
+
+// callWith calls a new tool in a new registry and returns what reached the tool,
+// or the error.
+func callWith(t *testing.T, opts registry.ArgumentOptions, schema, args string) (string, error) {
+	t.Helper()
+	r := registry.New(&registry.Options{Arguments: opts})
+	tool := newSchemaTool(schema, "", nil)
+	mustAdd(t, r, tool)
+	_, err := r.Call(t.Context(), "tool", json.RawMessage(args))
+	switch {
+	case err != nil && len(tool.calls) > 0:
+		t.Errorf("the tool was called in spite of %v", err)
+	case err == nil:
+		return tool.calls[0], nil
+	}
+	return "", err
+}
+
+func TestArgumentsAreChecked(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"title":"x","priority":1}`:   ``,
+		`{}`:                           `"title" is missing; it must be a string of at least 1 character; "one line"`,
+		`{"title":""}`:                 `"title" must be a string of at least 1 character, not one of 0`,
+		`{"title":"x","priority":9}`:   `"priority" must be an integer from 1 to 5, not a greater one`,
+		`{"title":"x","state":"Open"}`: `"state" must be one of "open", "closed", not another string`,
+		`{"titel":"x"}`:                `"titel" is not known; did you mean "title"? known are "due", "extra", "labels", "priority", "state", "title"; "title" is missing; it must be a string of at least 1 character; "one line"`,
+		`{"title":"x","labels":[{"name":"a"},{},"b"]}`: `"labels[1].name" is missing; it must be a string; "labels[2]" must be an object with "name", not a string`,
+		`{"title":"x","title":"y"}`:                    `"title" must be given once, not twice`,
+		`{"title":"x","extra":{"a b":1,"a b":2}}`:      `"extra['a b']" must be given once, not twice`,
+		`{"title":"x","extra":"` + "\xff" + `"}`:       `must be valid JSON, not invalid UTF-8 at byte 22`,
+	} {
+		_, err := callWith(t, registry.ArgumentOptions{}, issueSchema, args)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", args, err)
+			}
+			continue
+		}
+		var wrong *registry.ArgumentsError
+		if !errors.As(err, &wrong) || mcp.OutcomeOf(err) != mcp.NotSent {
+			t.Errorf("%s: %T %v", args, err, err)
+			continue
+		}
+		if got := err.Error(); got != `arguments of tool "tool": `+want {
+			t.Errorf("%s\ngot  %s\nwant %s", args, got, want)
+		}
+		if len(wrong.Problems) == 0 || wrong.Problems[0].Path == "" && !strings.Contains(want, "UTF-8") {
+			t.Errorf("%s: problems %+v", args, wrong.Problems)
+		}
+	}
+}
+
+// Many mistakes are told in one go, and the text says when there are more.
+func TestArgumentProblemsAreBounded(t *testing.T) {
+	names := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"p%d":%d`, i, i))
+		}
+		return `{` + strings.Join(all, ",") + `}`
+	}
+	for n, more := range map[int]bool{8: false, 9: true, 500: true} {
+		_, err := callWith(t, registry.ArgumentOptions{}, `{"additionalProperties":{"type":"string"}}`, names(n))
+		var wrong *registry.ArgumentsError
+		if !errors.As(err, &wrong) || len(wrong.Problems) != 8 || strings.HasSuffix(err.Error(), "; and more") != more {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
+// Native tools tell their problems as data, too.
+func TestNativeProblems(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, registry.MustFunc("add", "", add))
+	_, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":"1","c":2}`))
+	var wrong *registry.ArgumentsError
+	if !errors.As(err, &wrong) {
+		t.Fatal(err)
+	}
+	want := []registry.Problem{
+		{Path: "b", Want: "an integer"},
+		{Path: "a", Want: "an integer", Got: "a string"},
+		{Path: "c", Got: "a number", Hint: `known are "a", "b"`},
+	}
+	if !slices.Equal(wrong.Problems, want) {
+		t.Errorf("problems %+v", wrong.Problems)
+	}
+	// Two of a name reach no tool, for what was approved might not be what is run.
+	if _, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":1,"b":1,"a":2}`)); !errors.As(err, &wrong) || wrong.Problems[0].Path != "a" {
+		t.Errorf("two of a name: %v", err)
+	}
+}
+
+func TestArgumentOptions(t *testing.T) {
+	const args = `{"title":"x", "priority":"2","due":null}`
+	for _, test := range []struct {
+		opts       registry.ArgumentOptions
+		args, want string // empty: an error
+	}{
+		{registry.ArgumentOptions{}, `{"title":"x"}`, `{"title":"x","priority":3}`},
+		{registry.ArgumentOptions{SkipDefaults: true}, `{"title":"x"}`, `{"title":"x"}`},
+		{registry.ArgumentOptions{SkipCheck: true}, `{"titel":1,"titel":2}`, `{"titel":1,"titel":2}`},
+		{registry.ArgumentOptions{SkipCheck: true, MendTypes: true, MendNulls: true}, args, args},
+		{registry.ArgumentOptions{MendTypes: true}, args, ``},
+		{registry.ArgumentOptions{MendNulls: true}, args, ``},
+		{registry.ArgumentOptions{MendTypes: true, MendNulls: true}, args, `{"title":"x", "priority":2}`},
+		{registry.ArgumentOptions{MendTypes: true, MendNulls: true}, `{"title":"7","state":"open"}`, `{"title":"7","state":"open","priority":3}`},
+	} {
+		if got, _ := callWith(t, test.opts, issueSchema, test.args); got != test.want {
+			t.Errorf("%+v: %s became %s, want %s", test.opts, test.args, got, test.want)
+		}
+	}
+}
+
+// A schema that cannot be used is the tool's defect, and the tool is not called.
+func TestUnusableInputSchema(t *testing.T) {
+	_, err := callWith(t, registry.ArgumentOptions{}, `{"type":"object","properties":{"a":{"$ref":"http://localhost/a"}}}`, `{}`)
+	var broken *registry.DefinitionError
+	var refused *schemagate.SchemaError
+	if !errors.As(err, &broken) || broken.Tool != "tool" || broken.Field != "InputSchema" || !errors.As(err, &refused) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestResultsAreChecked(t *testing.T) {
+	const schema = `{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"}}}}},"required":["rows"]}`
+	for _, test := range []struct {
+		schema     string
+		structured any
+		want, path string
+	}{
+		{schema, json.RawMessage(`{"rows":[{"id":1}]}`), ``, ``},
+		{schema, map[string]any{"rows": []int{}}, `structuredContent does not match the output schema: "rows" must be an array of objects, not null`, `rows`},
+		{schema, map[string]any{"rows": []map[string]int{{"id": 1}}}, ``, ``},
+		{schema, json.RawMessage(`{"rows":[{"id":1},{"id":"hunter2"}]}`), `structuredContent does not match the output schema: "rows[1].id" must be an integer, not a string`, `rows[1].id`},
+		{schema, nil, `structuredContent is missing, but there is an output schema`, ``},
+		{schema, func() {}, `structuredContent: json: unsupported type: func()`, ``},
+		{schema, json.RawMessage(`{"rows":[],"rows":[]}`), `structuredContent does not match the output schema: "rows" must be given once, not twice`, `rows`},
+		{`{"$ref":"#"}`, json.RawMessage(`{}`), `structuredContent cannot be checked: the output schema cannot be used: the schema: the schema refers to itself without end (schema_cycle)`, ``},
+		{``, nil, ``, ``},
+		{``, json.RawMessage(`7`), ``, ``},
+	} {
+		if v, ok := test.structured.(map[string]any); ok && test.want != "" {
+			v["rows"] = []int(nil)
+		}
+		tool := newSchemaTool(`{"type":"object"}`, test.schema, test.structured)
+		r := registry.New(nil)
+		mustAdd(t, r, tool)
+		res, err := r.Call(t.Context(), "tool", nil)
+		if test.want == "" {
+			if err != nil || res != tool.answer {
+				t.Errorf("%v: %v", test.structured, err)
+			}
+			continue
+		}
+		var wrong *registry.ResultError
+		if !errors.As(err, &wrong) || err.Error() != `result of tool "tool": `+test.want || wrong.Result != tool.answer || mcp.OutcomeOf(err) != mcp.Answered {
+			t.Errorf("%v:\ngot  %v\nwant %s", test.structured, err, test.want)
+			continue
+		}
+		if test.path != "" && (len(wrong.Problems) != 1 || wrong.Problems[0].Path != test.path) {
+			t.Errorf("problems %+v", wrong.Problems)
+		}
+
+		// Neither errors of the tool are checked, nor anything when asked not to.
+		r = registry.New(&registry.Options{SkipOutputCheck: true})
+		mustAdd(t, r, tool)
+		if _, err := r.Call(t.Context(), "tool", nil); err != nil {
+			t.Errorf("with SkipOutputCheck: %v", err)
+		}
+		tool.answer.IsError = true
+		r = registry.New(nil)
+		mustAdd(t, r, tool)
+		if _, err := r.Call(t.Context(), "tool", nil); err != nil {
+			t.Errorf("an error of the tool: %v", err)
+		}
+	}
+}
+
+// Tools that check by themselves are not checked again, by whatever name.
+func TestSelfCheckingTools(t *testing.T) {
+	tool, err := registry.With(registry.MustFunc("add", "", add), func(d *registry.Definition) {
+		d.Name = "plus"
+		d.InputSchema = json.RawMessage(`{"type":"object","required":["nothing"]}`)
+		d.OutputSchema = json.RawMessage(`{"type":"null"}`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(nil)
+	mustAdd(t, r, tool)
+	if _, err := r.Call(t.Context(), "plus", json.RawMessage(`{"a":1,"b":2}`)); err != nil {
+		t.Error(err)
+	}
+
+	// A tool of another kind is, also under another name.
+	plain := newSchemaTool(`{"type":"object"}`, "", nil)
+	edited, err := registry.With(plain, func(d *registry.Definition) {
+		d.InputSchema = json.RawMessage(`{"type":"object","required":["a"]}`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, r, edited)
+	if _, err := r.Call(t.Context(), "tool", nil); err == nil || plain.calls != nil {
+		t.Errorf("%v, calls %q", err, plain.calls)
+	}
+}
+
+// What a model wrote reaches the server as it was written, and what the server
+// answered comes back as it was answered.
+func TestBytesPassUnchanged(t *testing.T) {
+	const (
+		schema = `{"type":"object","properties":{"n":{"type":"integer"},"d":{"default":[1.0,{"z":1,"a":2}]},"x":{},"gone":{"type":"string"}}}`
+		odd    = `"big":123456789012345678901234567890,"z" : 1e400,  "a":-0.0,"e":1E+2,"u":"\u00e4ä\ud83d\ude00\/\u0000<&>","\u006bey":[ ] , "o":{ "b":1,"a":[1.10,2.00]}` + "\t"
+		answer = `{"big": 123456789012345678901234567890, "z":1e400,"a":1.00,"s":"\u00e4\/<&>" , "o":{"b":1,"a":[ ]}}`
+	)
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[{"name":"tool","inputSchema":` + schema + `,"outputSchema":{"type":"object","properties":{"z":{"type":"integer"}}}}]}`),
+		"tools/call": mcptest.Result(`{"content":[],"structuredContent":` + answer + `}`),
+	})
+	for name, tr := range map[string]mcp.Transport{"memory": server, "pipe": &transport.Pipe{Serve: server.Serve}} {
+		c := mcp.NewClient("s", tr, nil)
+		t.Cleanup(func() { _ = c.Close() })
+		listed, err := c.Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			opts      registry.ArgumentOptions
+			args, got string
+		}{
+			{registry.ArgumentOptions{SkipDefaults: true}, `{` + odd + `}`, `{` + odd + `}`},
+			{registry.ArgumentOptions{}, `{` + odd + `,"d":0}`, `{` + odd + `,"d":0}`},
+			{registry.ArgumentOptions{}, `{ ` + odd + `}`, `{ ` + strings.TrimSuffix(odd, "\t") + `,"d":[1.0,{"a":2,"z":1}]` + "\t}"},
+			{registry.ArgumentOptions{MendTypes: true, MendNulls: true}, `{"d":0,"n":"12345678901234567890", "gone":null,` + odd + `}`,
+				`{"d":0,"n":12345678901234567890,` + odd + `}`},
+		} {
+			r := registry.New(&registry.Options{Arguments: test.opts})
+			mustReplace(t, r, "s", registry.Remote("s", c, listed[0]))
+			res, err := r.Call(t.Context(), "s__tool", json.RawMessage(test.args))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			calls := server.Received("tools/call")
+			var params struct{ Arguments json.RawMessage }
+			if err := json.Unmarshal(calls[len(calls)-1].Params, &params); err != nil {
+				t.Fatal(err)
+			}
+			if string(params.Arguments) != test.got {
+				t.Errorf("%s:\nsent %s\nwant %s", name, params.Arguments, test.got)
+			}
+			want := []byte(answer)
+			if name == "pipe" { // where the server itself writes no white space
+				want = compact(t, answer)
+			}
+			if raw, _ := res.StructuredContent.(json.RawMessage); string(raw) != string(want) {
+				t.Errorf("%s: came back %s", name, raw)
+			}
+		}
+		// What does not fit never gets there.
+		before := len(server.Received("tools/call"))
+		r := registry.New(nil)
+		mustReplace(t, r, "s", registry.Remote("s", c, listed[0]))
+		if _, err := r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`)); err == nil || len(server.Received("tools/call")) != before {
+			t.Errorf("%s: %v after %d calls", name, err, len(server.Received("tools/call")))
+		}
+	}
+}
+
+func compact(t *testing.T, text string) []byte {
+	var out bytes.Buffer
+	if err := json.Compact(&out, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func BenchmarkArguments(b *testing.B) {
+	const args = `{"title":"Buy milk","state":"open","labels":[{"name":"home"},{"name":"shop"}],"due":"tomorrow"}`
+	for _, bench := range []struct {
+		name, schema, args string
+		opts               registry.ArgumentOptions
+	}{
+		{"any object", `{"type":"object","properties":{}}`, args, registry.ArgumentOptions{}},
+		{"small", `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["path"]}`, `{"path":"/tmp/x","limit":10}`, registry.ArgumentOptions{}},
+		{"warm", issueSchema, args, registry.ArgumentOptions{SkipDefaults: true}},
+		{"default", issueSchema, args, registry.ArgumentOptions{}},
+		{"mend", issueSchema, `{"title":"Buy milk","priority":"2","due":null}`, registry.ArgumentOptions{MendTypes: true, MendNulls: true}},
+		{"wrong", issueSchema, `{"titel":"Buy milk","priority":9}`, registry.ArgumentOptions{}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			r := registry.New(&registry.Options{Arguments: bench.opts})
+			mustAdd(b, r, &plainTool{&registry.Definition{Name: "tool", InputSchema: json.RawMessage(bench.schema)}, &mcp.CallToolResult{}})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.Call(b.Context(), "tool", json.RawMessage(bench.args)); (err != nil) != (bench.name == "wrong") {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("cold", func(b *testing.B) {
+		tool := &plainTool{&registry.Definition{Name: "tool", InputSchema: json.RawMessage(issueSchema)}, &mcp.CallToolResult{}}
+		b.ReportAllocs()
+		for b.Loop() {
+			r := registry.New(nil)
+			mustAdd(b, r, tool)
+			if _, err := r.Call(b.Context(), "tool", json.RawMessage(args)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
