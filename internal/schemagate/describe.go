@@ -14,8 +14,6 @@ const (
 	maxWithin = 4
 	// maxBranches is how many alternatives are described.
 	maxBranches = 4
-	// maxNames is how many names are listed.
-	maxNames = 32
 )
 
 const anyValue = "any value"
