@@ -1,0 +1,203 @@
+package registry_test
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// claimingTools returns the tools of a server that says of them what it likes:
+// "claims" is said to be read-only, "destroys" to destroy, "silent" nothing. Calls
+// are counted.
+func claimingTools(t *testing.T, server, revision string) ([]registry.Tool, *atomic.Int32) {
+	t.Helper()
+	var calls atomic.Int32
+	s := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[
+			{"name":"claims","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false,"side_effects_hint":false,"executionTimeHint":"fast"}},
+			{"name":"destroys","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}},
+			{"name":"silent","inputSchema":{"type":"object"}}]}`),
+		"tools/call": func(c *mcptest.Call) {
+			calls.Add(1)
+			c.Result(`{"content":[]}`)
+		},
+	})
+	c := mcp.NewClient(server, s, nil)
+	t.Cleanup(func() { _ = c.Close() })
+	listed, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote(server, c, tool))
+	}
+	return tools, &calls
+}
+
+// What a server that is not trusted says of its tools spares nobody an approval:
+// the call does not reach it, by any of the ready policies and rules.
+func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
+	policies := map[string]registry.Approver{
+		"cautious":        registry.CautiousPolicy(),
+		"read-only":       mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.Allow, ReadOnly: ptr(true)}),
+		"harmless":        mustPolicy(t, registry.Allow, registry.Rule{Verdict: registry.Ask, Destructive: ptr(true)}),
+		"no side effects": mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.AllowForSession, SideEffects: ptr(false)}),
+		"fast":            mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.Allow, ExecutionTime: registry.Fast}),
+		"annotated":       mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.Allow, Annotated: ptr(true)}),
+		"order":           mustPolicy(t, registry.Deny, registry.Rule{Verdict: registry.Allow, Destructive: ptr(false)}, registry.Rule{Verdict: registry.Ask}),
+	}
+	for name, policy := range policies {
+		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
+			t.Run(name+"/"+revision, func(t *testing.T) {
+				tools, calls := claimingTools(t, "files", revision)
+				r := registry.New(&registry.Options{Approver: policy})
+				mustReplace(t, r, "files", tools...)
+				if _, err := r.Call(t.Context(), "files__claims", nil); err == nil {
+					t.Error("the call was made")
+				} else {
+					wantError[*registry.ApprovalRequiredError](t, err)
+				}
+				if n := calls.Load(); n != 0 {
+					t.Errorf("%d calls reached the server", n)
+				}
+
+				// The same claims count if the owner vouches for the server.
+				if _, err := r.ReplaceServer(registry.Server{Name: "files", Trusted: true}, tools); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := r.Call(t.Context(), "files__claims", nil); err != nil || calls.Load() != 1 {
+					t.Errorf("with trust: %v, %d calls at the server", err, calls.Load())
+				}
+			})
+		}
+	}
+}
+
+func TestCautiousPolicy(t *testing.T) {
+	for _, tt := range []struct {
+		raw                string
+		trusted, untrusted string
+	}{
+		{`{"readOnlyHint":true}`, "allow ", "ask its server is not trusted"},
+		{`{"read_only_hint":true}`, "allow ", "ask its server is not trusted"},
+		{``, "ask it does not say what it does", "ask its server is not trusted"},
+		{`{"title":"Harmless"}`, "ask it does not say what it does", "ask its server is not trusted"},
+		{`{"readOnlyHint":"true"}`, "ask it does not say what it does", "ask its server is not trusted"},
+		{`{"readOnlyHint":false}`, "ask it may destroy something", "ask its server is not trusted"},
+		{`{"destructiveHint":true}`, "ask it may destroy something", "ask its server is not trusted"},
+		{`{"readOnlyHint":true,"destructiveHint":true}`, "ask it may destroy something", "ask its server is not trusted"},
+		{`{"destructiveHint":false}`, "ask it may change something", "ask its server is not trusted"},
+		{`{"executionTimeHint":"fast"}`, "ask it may destroy something", "ask its server is not trusted"},
+	} {
+		for _, trusted := range []bool{true, false} {
+			d, err := registry.CautiousPolicy().Approve(t.Context(), annotated(tt.raw, trusted))
+			want := tt.untrusted
+			if trusted {
+				want = tt.trusted
+			}
+			if got := fmt.Sprintf("%v %s", d.Verdict, d.Reason); got != want || err != nil {
+				t.Errorf("%s, trusted %t: %s, %v, want %s", tt.raw, trusted, got, err, want)
+			}
+		}
+	}
+	req := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "now", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}
+	req.Hints = req.Tool.Hints()
+	if d, _ := registry.CautiousPolicy().Approve(t.Context(), req); d.Verdict != registry.Allow {
+		t.Errorf("a native tool that reads: %v", d)
+	}
+}
+
+// The decision names the rule, unless that gives a reason.
+func TestPolicyReasons(t *testing.T) {
+	for _, tt := range []struct {
+		otherwise registry.Verdict
+		rules     []registry.Rule
+		want      string
+	}{
+		{registry.Deny, nil, "no rule of the policy is for it"},
+		{registry.Ask, nil, "no rule of the policy is for it"},
+		{registry.Allow, nil, ""},
+		{registry.Ask, []registry.Rule{{Server: "other"}, {Tool: "get"}}, "rules[1] of the policy denies it"},
+		{registry.Allow, []registry.Rule{{Verdict: registry.Ask}}, "rules[0] of the policy has somebody asked"},
+		{registry.Allow, []registry.Rule{{Reason: "because"}}, "because"},
+		{registry.Ask, []registry.Rule{{Verdict: registry.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
+	} {
+		if got := mustPolicy(t, tt.otherwise, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason; got != tt.want {
+			t.Errorf("%v %+v: %q, want %q", tt.otherwise, tt.rules, got, tt.want)
+		}
+	}
+}
+
+// Without a policy or a call there is nothing to allow.
+func TestPolicyOfNothing(t *testing.T) {
+	var none *registry.Policy
+	allow := mustPolicy(t, registry.Allow)
+	for i, d := range []registry.Decision{
+		none.Decide(annotated("", true)), new(registry.Policy).Decide(annotated("", true)),
+		allow.Decide(nil), allow.Decide(&registry.ApprovalRequest{}),
+	} {
+		if d.Verdict != registry.Deny {
+			t.Errorf("%d: %+v", i, d)
+		}
+	}
+	// Hints that nobody filled in are those of a tool that says nothing.
+	p := mustPolicy(t, registry.Allow, registry.Rule{Destructive: ptr(true)})
+	if d := p.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}}); d.Verdict != registry.Deny {
+		t.Errorf("empty hints: %+v", d)
+	}
+}
+
+// What is denied is neither shown nor called; what has to be asked for is shown.
+func TestCallable(t *testing.T) {
+	tools, calls := claimingTools(t, "files", mcp.Revision20251125)
+	policy := mustPolicy(t, registry.Allow,
+		registry.Rule{Verdict: registry.Deny, User: "guest", Tool: "silent"},
+		registry.Rule{Verdict: registry.Deny, Native: ptr(false), Annotated: ptr(true), Destructive: ptr(true)},
+		registry.Rule{Verdict: registry.Ask, Tool: "claims"},
+	)
+	r := registry.New(&registry.Options{Approver: policy})
+	mustReplace(t, r, "files", tools...)
+	mustAdd(t, r, native("now"))
+	for user, want := range map[string][]string{
+		"":      {"files__claims", "files__silent", "now"},
+		"alice": {"files__claims", "files__silent", "now"},
+		"guest": {"files__claims", "now"},
+	} {
+		ctx := onbehalf.With(t.Context(), user)
+		var got []string
+		for _, tool := range r.Callable(ctx) {
+			got = append(got, tool.Definition().Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q is shown %q, want %q", user, got, want)
+		}
+		for _, tool := range r.Snapshot().Tools() {
+			name := tool.Definition().Name
+			if slices.Contains(want, name) {
+				continue
+			}
+			if _, err := r.Call(ctx, name, nil); err == nil {
+				t.Errorf("%s may be called for %q", name, user)
+			} else {
+				wantError[*registry.DeniedError](t, err)
+			}
+		}
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("%d calls reached the server", n)
+	}
+
+	// Another approver cannot tell before the call.
+	all := registry.New(&registry.Options{Approver: registry.ApproverFunc(policy.Approve)})
+	mustReplace(t, all, "files", tools...)
+	if got := all.Callable(t.Context()); len(got) != 3 {
+		t.Errorf("%d tools", len(got))
+	}
+}

@@ -1,0 +1,123 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+func ExampleNewPolicy() {
+	yes := true
+	_, err := registry.NewPolicy(registry.Ask,
+		registry.Rule{Verdict: registry.Deny, Server: "prod-*"},
+		registry.Rule{Verdict: registry.Allow, Server: "prod-eu", Tool: "get_*"},
+	)
+	fmt.Println(err)
+
+	policy, err := registry.NewPolicy(registry.Ask,
+		registry.Rule{Verdict: registry.Allow, Server: "prod-eu", Tool: "get_*"},
+		registry.Rule{Verdict: registry.Deny, Server: "prod-*", Reason: "production is read only"},
+		registry.Rule{Verdict: registry.Allow, Trusted: &yes, ReadOnly: &yes},
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, origin := range []registry.Origin{{Server: "prod-eu", Tool: "get_user"}, {Server: "prod-eu", Tool: "drop_table"}, {Server: "notes", Tool: "add"}} {
+		d := policy.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Origin: origin}})
+		fmt.Printf("%v: %v %q\n", origin, d.Verdict, d.Reason)
+	}
+	// Output:
+	// registry: rules[1]: no call is left over for this rule by rules[0]: move it up, or remove it
+	// tool "get_user" of server "prod-eu": allow ""
+	// tool "drop_table" of server "prod-eu": deny "production is read only"
+	// tool "add" of server "notes": ask "no rule of the policy is for it"
+}
+
+func ExampleParsePolicy() {
+	_, err := registry.ParsePolicy([]byte(`{
+	  "rules": [
+	    {"verdict": "deny", "sever": "prod-*"},
+	  ],
+	  "otherwise": "ask",
+	}`))
+	fmt.Println(err)
+
+	policy, err := registry.ParsePolicy([]byte(`{
+	  // The first rule that is for a call decides it.
+	  "rules": [
+	    {"verdict": "deny", "server": "prod-*"},
+	    {"verdict": "allow", "read_only": true, "trusted": true},
+	  ],
+	  "otherwise": "ask",
+	}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(policy.Check([]string{"github", "notes"}))
+	// Output:
+	// registry: policy:3:26: rules[0].sever: there is no such key; did you mean "server"?
+	// registry: rules[0].Server: the pattern "prod-*" fits none of the 2 servers
+}
+
+func ExamplePolicy_MarshalJSON() {
+	policy, err := registry.NewPolicy(registry.Ask, registry.Rule{Verdict: registry.AllowForSession, Server: "notes", Tool: "{get,list}_*"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := json.Marshal(policy)
+	fmt.Println(string(text), err)
+	// Output: {"rules":[{"verdict":"allow_for_session","server":"notes","tool":"{get,list}_*"}],"otherwise":"ask"} <nil>
+}
+
+func ExampleCautiousPolicy() {
+	r := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+	read, _ := registry.With(registry.MustFunc("add", "Add two numbers", add), func(d *registry.Definition) {
+		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	})
+	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err := r.Add(read, wipe); err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := r.Call(context.Background(), "add", json.RawMessage(`{"a": 1, "b": 2}`))
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text, err)
+
+	_, err = r.Call(context.Background(), "wipe", nil)
+	var required *registry.ApprovalRequiredError
+	fmt.Println(errors.As(err, &required), required.Request.Reason)
+	// Output:
+	// 3 <nil>
+	// true it does not say what it does
+}
+
+func ExampleRegistry_Callable() {
+	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Deny, User: "guest", Tool: "wipe"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := registry.New(&registry.Options{Approver: policy})
+	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err := r.Add(registry.MustFunc("add", "Add two numbers", add), wipe); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, user := range []string{"alice", "guest"} {
+		ctx := session.WithUser(context.Background(), user)
+		for _, tool := range r.Callable(ctx) {
+			fmt.Println(user, tool.Definition().Name)
+		}
+	}
+	// Output:
+	// alice add
+	// alice wipe
+	// guest add
+}

@@ -1,0 +1,230 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// pick returns one of the values.
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+func randomRule(r *rand.Rand) Rule {
+	rule := Rule{
+		Verdict:       pick(r, Deny, Ask, Allow, AllowForSession),
+		Server:        pick(r, "", "", "", "a", "b", "*", "?"),
+		Tool:          pick(r, "", "", "", "x", "a__x", "*x", "?", "*"),
+		User:          pick(r, "", "", "", "u", "*"),
+		ExecutionTime: pick(r, "", "", "", "", Fast, Slow),
+	}
+	for _, f := range rule.flags() {
+		if r.IntN(4) == 0 {
+			value := r.IntN(2) == 0
+			*f.at = &value
+		}
+	}
+	return rule
+}
+
+// compiled returns a policy of rules that nobody checked.
+func compiled(t *testing.T, otherwise Verdict, rules []Rule) *Policy {
+	t.Helper()
+	p := &Policy{otherwise: otherwise}
+	for i, rule := range rules {
+		c, errs := rule.compile(i)
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		p.rules = append(p.rules, c)
+	}
+	return p
+}
+
+func randomRules(r *rand.Rand) []Rule {
+	var rules []Rule
+	for range 1 + r.IntN(6) {
+		rules = append(rules, randomRule(r))
+	}
+	return rules
+}
+
+func randomAnnotations(r *rand.Rand) json.RawMessage {
+	text := `{"title":"T"`
+	for _, key := range []string{
+		"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "sideEffectsHint",
+		"read_only_hint", "destructive_hint",
+	} {
+		if r.IntN(3) == 0 {
+			text += fmt.Sprintf(`,%q:%s`, key, pick(r, "true", "false", `"true"`, "null"))
+		}
+	}
+	if r.IntN(3) == 0 {
+		text += fmt.Sprintf(`,"executionTimeHint":%q`, pick(r, "fast", "medium", "slow", "never"))
+	}
+	return json.RawMessage(text + "}")
+}
+
+// callsTo returns requests for all names that the random rules tell apart.
+func callsTo(raw json.RawMessage, trusted bool) []*ApprovalRequest {
+	var calls []*ApprovalRequest
+	for _, user := range []string{"", "u", "w"} {
+		for _, server := range []string{"", "a", "b", "cc"} {
+			for _, tool := range []string{"x", "y", "zx", "zz", "a__x"} {
+				def := &Definition{Name: tool, RawAnnotations: raw}
+				if server != "" {
+					def.Name, def.Origin = server+"__"+tool, Origin{server, tool}
+				}
+				calls = append(calls, &ApprovalRequest{User: user, Tool: def, Hints: def.Hints(), Trusted: trusted || server == ""})
+			}
+		}
+	}
+	return calls
+}
+
+// Whatever a server that is not trusted says of its tools, no policy is looser
+// than if it said nothing.
+func TestClaimsNeverLoosen(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	stricter, believed := 0, 0
+	silent := callsTo(nil, false)
+	for range 2000 {
+		p := compiled(t, pick(r, Deny, Ask, Allow, AllowForSession), randomRules(r))
+		raw := randomAnnotations(r)
+		for i, claiming := range callsTo(raw, false) {
+			got, bound := p.Decide(claiming).Verdict, p.Decide(silent[i]).Verdict
+			switch {
+			case claiming.Trusted: // it is native
+				if got > bound {
+					believed++
+				}
+			case got > bound:
+				t.Fatalf("%+v %s: %v, and without the claims %v", claiming.Tool, raw, got, bound)
+			case got < bound:
+				stricter++
+			}
+		}
+	}
+	if stricter == 0 || believed == 0 {
+		t.Errorf("%d verdicts are stricter by claims of strangers, %d are looser by believed ones: the test proves nothing", stricter, believed)
+	}
+}
+
+// A rule that is refused because it never comes to its turn can be left out of any
+// policy without a difference.
+func TestHiddenRulesMakeNoDifference(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	found := map[string]int{}
+	for range 2000 {
+		rules := randomRules(r)
+		otherwise := pick(r, Deny, Ask, Allow)
+		_, err := NewPolicy(otherwise, rules...)
+		if err == nil {
+			continue
+		}
+		for _, err := range each(err) {
+			var rule *RuleError
+			if !errors.As(err, &rule) {
+				t.Fatal(err)
+			}
+			if rule.Field == "Trusted" && rule.Err.Error()[:4] == "what" {
+				continue // it makes a difference if a later rule denies by claims
+			}
+			found[rule.Field]++
+			with := compiled(t, otherwise, rules)
+			without := compiled(t, otherwise, slices.Delete(slices.Clone(rules), rule.Index, rule.Index+1))
+			for range 3 {
+				raw := randomAnnotations(r)
+				for _, req := range slices.Concat(callsTo(raw, true), callsTo(raw, false)) {
+					if a, b := with.Decide(req).Verdict, without.Decide(req).Verdict; a != b {
+						t.Fatalf("%v, but for %+v it makes %v of %v", err, req, a, b)
+					}
+				}
+			}
+		}
+	}
+	if found[""] < 50 || found["Destructive"] < 10 {
+		t.Errorf("too few rules were refused: %v", found)
+	}
+}
+
+// A rule that is accepted decides some call, if no two patterns before it share
+// the work of hiding it.
+func TestAcceptedRulesDecide(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	accepted, idle := 0, 0
+	for range 1500 {
+		rules := randomRules(r)
+		for i := range rules {
+			rules[i].Server, rules[i].Tool, rules[i].User = "", "", "" // nothing but hints
+		}
+		p, err := NewPolicy(Ask, rules...)
+		if err != nil {
+			continue
+		}
+		all := situations()
+		for i := range p.rules {
+			accepted++
+			if !slices.ContainsFunc(all, func(s situation) bool {
+				return slices.IndexFunc(p.rules, func(r *rule) bool { return r.holds(s) }) == i
+			}) {
+				idle++
+			}
+		}
+	}
+	if accepted < 500 || idle > 0 {
+		t.Errorf("%d rules accepted, %d of them decide nothing", accepted, idle)
+	}
+}
+
+// A policy that is written and read again is the same.
+func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	written := 0
+	for range 2000 {
+		rules := randomRules(r)
+		rules[0].Reason = "<because \"it\" is>\n"
+		p, err := NewPolicy(pick(r, Deny, Ask, Allow, AllowForSession), rules...)
+		if err != nil {
+			continue
+		}
+		written++
+		first, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ParsePolicy(first)
+		if err != nil {
+			t.Fatalf("%s: %v", first, err)
+		}
+		if second, _ := json.Marshal(again); string(second) != string(first) {
+			t.Fatalf("%s is read as %s", first, second)
+		}
+		raw := randomAnnotations(r)
+		for _, req := range slices.Concat(callsTo(raw, true), callsTo(raw, false)) {
+			if a, b := p.Decide(req), again.Decide(req); a != b {
+				t.Fatalf("%s: %+v and %+v", first, a, b)
+			}
+		}
+	}
+	if written < 100 {
+		t.Errorf("only %d policies", written)
+	}
+}
+
+// The hints of tools are among the situations that rules are checked against.
+func TestSituationsAreAll(t *testing.T) {
+	all := situations()
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 5000 {
+		d := Definition{RawAnnotations: randomAnnotations(r)}
+		if !slices.Contains(all, situation{false, false, d.Hints()}) {
+			t.Fatalf("%s is missing", d.RawAnnotations)
+		}
+	}
+	if !slices.Contains(all, situation{true, true, silent()}) {
+		t.Error("the silent native tool is missing")
+	}
+}
