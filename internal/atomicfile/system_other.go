@@ -1,0 +1,46 @@
+//go:build !unix
+
+package atomicfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const noFollow = 0
+
+// Unwritable reports whether an error of [Lock] or [Replace] says that nothing can
+// be written there at all, now or later.
+func Unwritable(err error) bool { return errors.Is(err, fs.ErrPermission) }
+
+// rename tries for a while: a file that somebody is reading cannot be replaced
+// here.
+func rename(ctx context.Context, from, to string) error {
+	const patience = 2 * time.Second
+	for end := time.Now().Add(patience); ; {
+		err := os.Rename(from, to)
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// syncDir does nothing: folders cannot be synced here.
+func syncDir(string) error { return nil }
+
+// removeLocked unlocks first: a file that is open cannot be removed here, and so
+// not while somebody else has it.
+func removeLocked(l *flock.Flock) {
+	_ = l.Unlock()
+	_ = os.Remove(l.Path())
+}
+
+func lockDir(context.Context, string) (func(), error) { return nil, errors.ErrUnsupported }
