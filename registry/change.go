@@ -1,9 +1,8 @@
 package registry
 
 import (
-	"fmt"
-
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"encoding/json"
+	"time"
 )
 
 // A ChangeKind says why a tool waits for approval.
@@ -14,26 +13,42 @@ const (
 	ToolNew       ChangeKind = "new"            // the server did not have this tool when it was approved
 	ToolChanged   ChangeKind = "changed"        // the tool is not what was approved
 	ToolRejected  ChangeKind = "rejected"       // somebody looked at it and said no
+	ToolRemoved   ChangeKind = "removed"        // the server has it no more; only Ledger.Verify tells
 	ServerChanged ChangeKind = "server_changed" // the configuration leads to another server than the approved one
 )
 
 // A FieldChange is a difference between what was approved and what is there.
 type FieldChange struct {
 	// Field is where: a JSON pointer into the tool as its server sends it, such
-	// as "/description" or "/inputSchema/properties/path/type".
+	// as "/description" or "/inputSchema/properties/path/type". It is cut off
+	// after 256 bytes. For a server that changed it is "/fingerprint".
 	Field string
 	// Before and After are the JSON values there; empty where there was nothing.
-	// They are the server's words: show them with care.
+	// A long text is cut around what differs, another long value at its end.
+	// Characters that nobody sees are escaped. They are the server's words: show
+	// them as a quotation, with care.
 	Before, After string
 }
 
-// A Change is what waits for somebody's approval.
+// A Change is what waits for somebody's approval. It is shared: do not change what
+// its fields lead to.
 type Change struct {
-	Server string        // configured name of the server
-	Tool   string        // name of the tool there; empty if the server itself changed
-	Kind   ChangeKind    // why it waits
-	Hash   string        // of what is there now; an approval is for this alone
-	Fields []FieldChange // the differences, if something was approved before
+	Server string     // configured name of the server
+	Tool   string     // name of the tool there; empty if the server itself changed
+	Kind   ChangeKind // why it waits
+	// Hash is of what is there now; an approval is for this alone. Of a tool that
+	// was removed it is of what was approved.
+	Hash string
+	// Fields are the differences, if something was approved before; at most 32.
+	Fields []FieldChange
+	// More is how many differences there are beside Fields.
+	More int
+	// Surface is the whole tool as it is now, as JSON; nil if the server itself
+	// changed. It is made of the server's words.
+	Surface json.RawMessage
+	// Since is when it was first seen as it is now; zero if the ledger has no
+	// record of it.
+	Since time.Time
 }
 
 // same reports whether two changes wait for the same approval.
@@ -42,26 +57,4 @@ func (c *Change) same(o *Change) bool {
 		return c == o
 	}
 	return c.Kind == o.Kind && c.Hash == o.Hash && c.Tool == o.Tool
-}
-
-// A QuarantinedError reports a call to a tool that is new or changed and was not
-// approved. Nothing ran. Its text is an analysis of what changed.
-type QuarantinedError struct {
-	Name   string  // what the tool is called in the catalogue
-	Change *Change // what changed
-}
-
-// Error tells the model, and who reads along, what changed and what to do.
-func (e *QuarantinedError) Error() string {
-	return fmt.Sprintf("tool %s was not called: it is quarantined (%s)", quote(e.Name), e.Change.Kind)
-}
-
-// Outcome returns [mcp.NotSent]: nothing ran.
-func (e *QuarantinedError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// A Quarantined is a tool that is known but not listed, because nobody approved
-// it as it is.
-type Quarantined struct {
-	Tool   *Definition // as its server describes it now
-	Change *Change     // what changed
 }

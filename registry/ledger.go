@@ -2,6 +2,11 @@ package registry
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
 )
 
 // A LedgerMode says what the ledger does about tools that are new or changed.
@@ -9,7 +14,8 @@ type LedgerMode string
 
 // The modes.
 const (
-	// LedgerTrust records what the server lists, and lets it be called.
+	// LedgerTrust records what the server lists, and lets it be called, unless
+	// somebody has rejected it.
 	LedgerTrust LedgerMode = "trust"
 	// LedgerPin is the default: the first list of a server is approved, what is
 	// new or changed later waits.
@@ -18,23 +24,190 @@ const (
 	LedgerReview LedgerMode = "review"
 )
 
+func (m LedgerMode) known() bool { return m == LedgerTrust || m == LedgerPin || m == LedgerReview }
+
+// LedgerOptions are the options of a [Ledger]. Nil and the zero value mean the
+// defaults.
+type LedgerOptions struct {
+	// Mode is that of all servers whose [Server.Mode] is empty. Empty: LedgerPin.
+	Mode LedgerMode
+}
+
 // A Ledger remembers which tools of servers were approved, by everything that a
-// server says of them. All methods are safe for concurrent use, and several
-// processes may share one file.
-type Ledger struct{}
+// server says of them: name, title, description, schemas and annotations. It
+// belongs into the [Options] of a [Registry], which asks it about each tool.
+//
+// The first list that a server gives is approved in [LedgerPin], even if it is
+// empty. A tool that the server has no more stays approved as it was. Of each tool
+// the ledger keeps what was approved, what was rejected last and what was seen
+// last, so a server cannot make it grow.
+//
+// All methods are safe for concurrent use, and several processes may share one
+// file. A ledger has no goroutines and holds nothing open.
+type Ledger struct {
+	mode  LedgerMode
+	store LedgerStore // nil: memory
+	file  string      // for errors; empty if it is none
+
+	view    atomic.Pointer[ledgerView]
+	trouble atomic.Pointer[error] // why nothing is kept
+
+	turn chan struct{} // holds one token while somebody writes; guards what follows
+
+	kept     *ledgerState // what the store has
+	revision string       // of kept; empty: the store has nothing
+	journal  []ledgerOp   // notes of what servers list, to be written with what is written next
+	writes   map[string]*ledgerRate
+}
+
+// A ledgerView is what readers see.
+type ledgerView struct {
+	state   *ledgerState
+	n       uint64
+	changed chan struct{} // closed when there is another view
+}
+
+// NewLedger returns a ledger that lives in memory only. An unknown mode counts as
+// [LedgerReview].
+func NewLedger(opts *LedgerOptions) *Ledger {
+	l := &Ledger{mode: LedgerPin, turn: make(chan struct{}, 1), writes: map[string]*ledgerRate{}}
+	if opts != nil && opts.Mode != "" {
+		l.mode = opts.Mode
+	}
+	l.kept = &ledgerState{servers: map[string]*ledgerServer{}}
+	l.view.Store(&ledgerView{state: l.kept, n: 1, changed: make(chan struct{})})
+	err := errInMemory
+	l.trouble.Store(&err)
+	return l
+}
+
+var errInMemory = errors.New("the ledger was made to live in memory")
+
+// OpenLedger returns the ledger that is kept in the file at path, which is named
+// mcp.lock.json by convention and stands beside the configuration, to be committed
+// with it. The file is made when there is something to write; a symbolic link is
+// followed. One that is not sound fails with a [*LedgerError]: unlike one that is
+// missing it is never taken for empty.
+//
+// Where nothing can be written the ledger lives in memory, on the ground of what
+// the file says, see [Ledger.Persistent].
+func OpenLedger(path string, opts *LedgerOptions) (*Ledger, error) {
+	store := &ledgerFile{path: path}
+	ctx := context.Background()
+	store.clean(ctx)
+	return loadLedger(ctx, store, path, opts)
+}
+
+// LoadLedger is [OpenLedger] for another store.
+func LoadLedger(ctx context.Context, store LedgerStore, opts *LedgerOptions) (*Ledger, error) {
+	return loadLedger(ctx, store, "", opts)
+}
+
+func loadLedger(ctx context.Context, store LedgerStore, file string, opts *LedgerOptions) (*Ledger, error) {
+	l := NewLedger(opts)
+	l.store, l.file = store, file
+	l.trouble.Store(nil)
+	if !l.mode.known() {
+		return nil, l.fail(fmt.Errorf("the mode %s is not known: it is trust, pin or review", quote(string(l.mode))))
+	}
+	if err := l.refresh(ctx); err != nil {
+		return nil, err
+	}
+	l.publish(l.kept)
+	return l, nil
+}
+
+// Persistent returns nil if what happens is kept, so far as is known, and otherwise
+// why it is not: the ledger was made by [NewLedger], or nothing could be written
+// when it was tried last. Everything works then, until the program ends.
+func (l *Ledger) Persistent() error {
+	if err := l.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // record makes the ledger know what a server offers now: it pins, or notes what
 // is pending, as the mode says, and returns when that is kept. Entries have their
-// surface.
-func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error { return nil }
+// surface. What only waits may be written a little later, if a server changes all
+// the time.
+func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error {
+	if s.Name == "" || !utf8.ValidString(s.Name) {
+		return l.fail(fmt.Errorf("a server cannot be called %s", quote(s.Name)))
+	}
+	if s.Mode != "" && !s.Mode.known() {
+		return &LedgerError{File: l.file, Server: s.Name, Err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", quote(string(s.Mode)))}
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	seen := sightingOf(s, l.modeOf(s), entries, now)
+	done, err := l.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) { seen.observe(e) }}
+	e := editLedger(l.view.Load().state)
+	durable := seen.observe(e)
+	switch {
+	case !e.changed && !l.waits(s.Name):
+		return nil
+	case !durable && !l.mayWrite(s.Name, time.Now()):
+		if e.changed {
+			l.postpone(op)
+			l.publish(e.state)
+		}
+		return nil
+	}
+	return l.commit(ctx, op)
+}
 
 // judge returns why a tool may not be called, or nil if it may. It reads memory
 // only.
-func (l *Ledger) judge(s *Server, e *entry) *Change { return nil }
+func (l *Ledger) judge(s *Server, e *entry) *Change {
+	if s == nil {
+		return nil
+	}
+	return l.view.Load().state.judge(l.modeOf(s), s, e.seen())
+}
 
 // generation grows whenever judge could answer differently than before, and
 // changed is closed then.
-func (l *Ledger) generation() (n uint64, changed <-chan struct{}) { return 0, nil }
+func (l *Ledger) generation() (n uint64, changed <-chan struct{}) {
+	v := l.view.Load()
+	return v.n, v.changed
+}
 
 // reload reads what other processes did, if they did anything.
-func (l *Ledger) reload(ctx context.Context) error { return nil }
+func (l *Ledger) reload(ctx context.Context) error {
+	done, err := l.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := l.refresh(ctx); err != nil {
+		return err
+	}
+	l.publish(l.replay().state)
+	return nil
+}
+
+// modeOf returns the mode for a server. One that is not known is as strict as
+// there is.
+func (l *Ledger) modeOf(s *Server) LedgerMode {
+	mode := l.mode
+	if s.Mode != "" {
+		mode = s.Mode
+	}
+	if !mode.known() {
+		return LedgerReview
+	}
+	return mode
+}
+
+func (l *Ledger) fail(err error) error {
+	var already *LedgerError
+	if errors.As(err, &already) {
+		return err
+	}
+	return &LedgerError{File: l.file, Err: err}
+}

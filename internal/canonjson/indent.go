@@ -51,7 +51,7 @@ func AppendIndented(dst, value []byte, prefix string) []byte {
 				}
 				end++
 			}
-			dst = appendVisible(dst, value[pos:end+1])
+			dst = AppendVisible(dst, value[pos:end+1])
 			pos = end + 1
 		default:
 			dst = append(dst, c)
@@ -61,25 +61,21 @@ func AppendIndented(dst, value []byte, prefix string) []byte {
 	return dst
 }
 
-// AppendVisible appends text as a JSON string, escaped as by [AppendIndented].
-func AppendVisible(dst []byte, text string) []byte {
-	return appendVisible(dst, AppendString(nil, text))
-}
-
-// appendVisible escapes in a canonical string what cannot be seen.
-func appendVisible(dst, quoted []byte) []byte {
-	for len(quoted) > 0 {
-		r, size := utf8.DecodeRune(quoted)
+// AppendVisible appends a value that is in canonical form, or a part of one, with
+// the escapes of [AppendIndented].
+func AppendVisible(dst, value []byte) []byte {
+	for len(value) > 0 {
+		r, size := utf8.DecodeRune(value)
 		switch {
 		case r < 0x7f || unicode.IsPrint(r) && !strings.ContainsRune(blanks, r) && !unicode.Is(unicode.Variation_Selector, r):
-			dst = append(dst, quoted[:size]...)
+			dst = append(dst, value[:size]...)
 		case r > 0xffff:
 			dst = appendUnit(dst, 0xd800+(r-0x10000)>>10)
 			dst = appendUnit(dst, 0xdc00+(r-0x10000)&0x3ff)
 		default:
 			dst = appendUnit(dst, r)
 		}
-		quoted = quoted[size:]
+		value = value[size:]
 	}
 	return dst
 }

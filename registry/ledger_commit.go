@@ -1,0 +1,184 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// A ledgerOp is something that happened. It is applied to what the store has at
+// the moment of writing, again if somebody else was faster.
+type ledgerOp struct {
+	server string
+	apply  func(*ledgerEdit)
+}
+
+// Writes that nobody waits for: a server may have a few at once, and then one now
+// and then.
+const (
+	noteBurst = 5
+	noteEvery = time.Minute
+)
+
+// A ledgerRate bounds how often the lists of one server make the ledger write.
+type ledgerRate struct {
+	left int
+	last time.Time
+}
+
+// lock waits for the turn to write.
+func (l *Ledger) lock(ctx context.Context) (done func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// mayWrite reports whether a list of a server may make the ledger write now.
+func (l *Ledger) mayWrite(server string, now time.Time) bool {
+	if l.store == nil {
+		return true
+	}
+	r := l.writes[server]
+	if r == nil {
+		r = &ledgerRate{left: noteBurst, last: now}
+		l.writes[server] = r
+	}
+	if n := int(now.Sub(r.last) / noteEvery); n > 0 {
+		r.left = min(noteBurst, r.left+n)
+		r.last = r.last.Add(time.Duration(n) * noteEvery)
+	}
+	if r.left == 0 {
+		return false
+	}
+	r.left--
+	return true
+}
+
+// waits reports whether something of a server is still to be written.
+func (l *Ledger) waits(server string) bool {
+	return slices.ContainsFunc(l.journal, func(op ledgerOp) bool { return op.server == server })
+}
+
+// postpone puts op in the journal: it only notes what a server lists, so it takes
+// the place of an earlier note of that server.
+func (l *Ledger) postpone(op ledgerOp) {
+	l.journal = slices.DeleteFunc(l.journal, func(o ledgerOp) bool { return o.server == op.server })
+	l.journal = append(l.journal, op)
+}
+
+// refresh reads what the store has, if that is not what was read last. A file that
+// went away, as it may while git changes branches, does not take with it what is
+// known: the next write puts it back.
+func (l *Ledger) refresh(ctx context.Context) error {
+	if l.store == nil {
+		return nil
+	}
+	data, revision, err := l.store.Load(ctx, l.revision)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return l.fail(err)
+	case revision == l.revision:
+		return nil
+	case revision == "":
+		l.revision = ""
+		return nil
+	}
+	state, err := parseLedger(l.file, data, l.kept)
+	if err != nil {
+		return err
+	}
+	if l.trouble.Load() != nil {
+		state = state.over(l.kept)
+	}
+	l.kept, l.revision = state, revision
+	return nil
+}
+
+// over returns what a file says that somebody else could write and we could not,
+// with the servers that are known here only: they must not be seen for the first
+// time again. Where the file speaks of a server it is right.
+func (s *ledgerState) over(memory *ledgerState) *ledgerState {
+	e := editLedger(s)
+	for name, srv := range memory.servers {
+		if s.servers[name] == nil {
+			e.begin()
+			e.state.servers[name] = srv
+		}
+	}
+	return e.state
+}
+
+// replay returns what the store has with what is not in it yet.
+func (l *Ledger) replay() *ledgerEdit {
+	e := editLedger(l.kept)
+	for _, op := range l.journal {
+		op.apply(e)
+	}
+	return e
+}
+
+// commit makes things happen, and returns when they are kept. It needs the turn.
+func (l *Ledger) commit(ctx context.Context, op ledgerOp) error {
+	for try := 1; ; try++ {
+		if err := l.refresh(ctx); err != nil {
+			return err
+		}
+		e := l.replay()
+		op.apply(e)
+		if !e.changed {
+			l.become(e.state, l.revision)
+			return nil
+		}
+		if l.store == nil {
+			l.become(e.state, "")
+			return nil
+		}
+		revision, err := l.store.Save(ctx, e.state.render(), l.revision)
+		switch {
+		case err == nil:
+			l.trouble.Store(nil)
+			l.become(e.state, revision)
+			return nil
+		case errors.Is(err, ErrLedgerConflict) && try < maxTries:
+		case errors.Is(err, ErrLedgerReadOnly):
+			err = l.fail(err)
+			l.trouble.Store(&err)
+			l.become(e.state, l.revision)
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		default:
+			return l.fail(err)
+		}
+	}
+}
+
+// maxTries bounds how often somebody else may have been faster. Each time it was
+// he who got on; that many times in a row, it is a store that does not keep its
+// word.
+const maxTries = 1000
+
+// become takes a state for what is kept.
+func (l *Ledger) become(state *ledgerState, revision string) {
+	l.kept, l.revision, l.journal = state, revision, nil
+	l.publish(state)
+}
+
+// publish lets readers see a state.
+func (l *Ledger) publish(state *ledgerState) {
+	before := l.view.Load()
+	if before.state == state {
+		return
+	}
+	l.view.Store(&ledgerView{state: state, n: before.n + 1, changed: make(chan struct{})})
+	close(before.changed)
+}

@@ -1,0 +1,229 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Pending returns what waits for approval, of the given servers or, if none is
+// given, of all: what a server leads to first, then its tools by name. What was
+// rejected does not wait.
+func (l *Ledger) Pending(servers ...string) []Change {
+	state := l.view.Load().state
+	var changes []Change
+	for name, srv := range state.servers {
+		if len(servers) > 0 && !slices.Contains(servers, name) {
+			continue
+		}
+		if srv.pending != nil {
+			changes = append(changes, *srv.changeTo(ServerChanged, name, srv.pending.fingerprint))
+		}
+		for tool, t := range srv.tools {
+			if t.pending != nil {
+				changes = append(changes, *t.waiting(name, tool))
+			}
+		}
+	}
+	sortChanges(changes)
+	return changes
+}
+
+func sortChanges(changes []Change) {
+	slices.SortFunc(changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
+	})
+}
+
+// Approve lets what has changed be called, as [Ledger.Pending], [Quarantined] or a
+// [QuarantinedError] show it, and returns when that is kept. By says who did it,
+// and ends up in the file. All of a server is approved by
+//
+//	err := l.Approve(ctx, by, l.Pending("github")...)
+//
+// An approval is for Change.Hash alone: what has changed again since fails with a
+// [*StaleChangeError], and the others are approved. What was rejected may be
+// approved later; what is approved already stays so.
+func (l *Ledger) Approve(ctx context.Context, by string, changes ...Change) error {
+	return l.decide(ctx, by, changes, approveTool, approveServer)
+}
+
+// Reject refuses what has changed: it does not wait any more, cannot be called, and
+// stays rejected when it comes back. It takes what [Ledger.Approve] takes, and also
+// changes made from what [Ledger.Entries] returns, to refuse what was approved.
+func (l *Ledger) Reject(ctx context.Context, by string, changes ...Change) error {
+	return l.decide(ctx, by, changes, rejectTool, rejectServer)
+}
+
+// Forget removes all that is known of a server: in [LedgerPin] its next list is
+// its first one.
+func (l *Ledger) Forget(ctx context.Context, server string) error {
+	done, err := l.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return l.commit(ctx, ledgerOp{server: server, apply: func(e *ledgerEdit) { e.removeServer(server) }})
+}
+
+// maxBy bounds who approved, in bytes.
+const maxBy = 256
+
+func checkBy(by string) error {
+	switch {
+	case by == "" || len(by) > maxBy || !utf8.ValidString(by):
+		return fmt.Errorf("ledger: who decides must be told in 1 to %d bytes of UTF-8", maxBy)
+	case by == byFirstUse || by == byTrust:
+		return fmt.Errorf("ledger: %s is what the ledger calls itself: say who decides", quote(by))
+	}
+	return nil
+}
+
+// A toolDecision returns the tool as it is after a decision about hash, or false
+// if there is nothing of that hash.
+type toolDecision func(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool)
+
+// A serverDecision changes the marks of a server, or returns false if there is
+// nothing of that hash.
+type serverDecision func(srv *ledgerServer, hash, by string, at time.Time) bool
+
+func (l *Ledger) decide(ctx context.Context, by string, changes []Change, tool toolDecision, server serverDecision) error {
+	if err := checkBy(by); err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	at := time.Now().UTC().Truncate(time.Second)
+	done, err := l.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var stale []error
+	err = l.commit(ctx, ledgerOp{apply: func(e *ledgerEdit) {
+		stale = nil
+		for _, c := range changes {
+			if err := decideOne(e, c, by, at, tool, server); err != nil {
+				stale = append(stale, err)
+			}
+		}
+	}})
+	return errors.Join(append(stale, err)...)
+}
+
+func decideOne(e *ledgerEdit, c Change, by string, at time.Time, tool toolDecision, server serverDecision) error {
+	srv := e.state.servers[c.Server]
+	if srv == nil {
+		return &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash}
+	}
+	if c.Tool == "" {
+		next := *srv
+		if !server(&next, c.Hash, by, at) {
+			return &StaleChangeError{Server: c.Server, Hash: c.Hash, Now: next.waitingHash()}
+		}
+		if next.approved != srv.approved || next.rejected != srv.rejected || next.pending != srv.pending {
+			own := e.server(c.Server)
+			own.approved, own.rejected, own.pending = next.approved, next.rejected, next.pending
+		}
+		return nil
+	}
+	t := srv.tools[c.Tool]
+	if t == nil {
+		return &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash}
+	}
+	next, ok := tool(t, c.Hash, by, at)
+	if !ok {
+		return &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash, Now: t.waitingHash()}
+	}
+	if next != t {
+		e.setTool(c.Server, c.Tool, next)
+	}
+	return nil
+}
+
+func (srv *ledgerServer) waitingHash() string {
+	if srv.pending == nil {
+		return ""
+	}
+	return fingerprintHash(srv.pending.fingerprint)
+}
+
+func (t *ledgerTool) waitingHash() string {
+	if t.pending == nil {
+		return ""
+	}
+	return t.pending.hash
+}
+
+func approveTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool) {
+	switch {
+	case t.pending.has(hash):
+		rejected := t.rejected
+		if rejected.has(hash) {
+			rejected = nil
+		}
+		return t.with(t.pending.decided(by, at), rejected, nil), true
+	case t.rejected.has(hash):
+		return t.with(t.rejected.decided(by, at), nil, t.pending), true
+	case t.approved.has(hash):
+		return t, true
+	}
+	return nil, false
+}
+
+func rejectTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool) {
+	switch {
+	case t.pending.has(hash):
+		return t.with(t.approved, t.pending.decided(by, at), nil), true
+	case t.rejected.has(hash):
+		return t, true
+	case t.approved.has(hash):
+		return t.with(nil, t.approved.decided(by, at), t.pending), true
+	}
+	return nil, false
+}
+
+// decided returns the mark as somebody's decision.
+func (m *ledgerMark) decided(by string, at time.Time) *ledgerMark {
+	return &ledgerMark{hash: m.hash, by: by, at: at, surface: m.surface, extra: m.extra}
+}
+
+func (m *ledgerServerMark) hasHash(hash string) bool {
+	return m != nil && fingerprintHash(m.fingerprint) == hash
+}
+
+func (m *ledgerServerMark) decided(by string, at time.Time) *ledgerServerMark {
+	return &ledgerServerMark{fingerprint: m.fingerprint, by: by, at: at, extra: m.extra}
+}
+
+func approveServer(srv *ledgerServer, hash, by string, at time.Time) bool {
+	switch {
+	case srv.pending.hasHash(hash):
+		srv.approved, srv.pending = srv.pending.decided(by, at), nil
+		if srv.rejected.hasHash(hash) {
+			srv.rejected = nil
+		}
+	case srv.rejected.hasHash(hash):
+		srv.approved, srv.rejected = srv.rejected.decided(by, at), nil
+	default:
+		return srv.approved.hasHash(hash)
+	}
+	return true
+}
+
+func rejectServer(srv *ledgerServer, hash, by string, at time.Time) bool {
+	switch {
+	case srv.pending.hasHash(hash):
+		srv.rejected, srv.pending = srv.pending.decided(by, at), nil
+	case srv.approved.hasHash(hash):
+		srv.rejected, srv.approved = srv.approved.decided(by, at), nil
+	default:
+		return srv.rejected.hasHash(hash)
+	}
+	return true
+}

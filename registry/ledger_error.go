@@ -1,0 +1,55 @@
+package registry
+
+import "fmt"
+
+// A LedgerError reports a ledger that cannot be read or written. Nothing was
+// changed, and what was approved before stays approved.
+type LedgerError struct {
+	File   string // path of the file; empty if the ledger is kept elsewhere
+	Line   int    // in the file, from 1; 0: the whole file
+	Server string // configured name of the server it is about; may be empty
+	Tool   string // name of the tool there; may be empty
+	Err    error  // what is wrong, and how to put it right
+}
+
+// Error names file, line, server and tool.
+func (e *LedgerError) Error() string {
+	text := "ledger"
+	if e.File != "" {
+		text += " " + quote(e.File)
+	}
+	if e.Line > 0 {
+		text += fmt.Sprintf(", line %d", e.Line)
+	}
+	if e.Server != "" {
+		text += ", server " + quote(e.Server)
+	}
+	if e.Tool != "" {
+		text += ", tool " + quote(e.Tool)
+	}
+	return text + ": " + e.Err.Error()
+}
+
+func (e *LedgerError) Unwrap() error { return e.Err }
+
+// A StaleChangeError reports an approval or rejection of something that is not
+// what waits any more: it has changed since, it was decided already, or it is
+// gone. Nothing was approved or rejected for it.
+type StaleChangeError struct {
+	Server string // configured name of the server
+	Tool   string // name of the tool there; empty if it was about the server
+	Hash   string // of what was to be approved or rejected
+	Now    string // hash of what waits now; empty if nothing does
+}
+
+// Error says what to do.
+func (e *StaleChangeError) Error() string {
+	what := "server " + quote(e.Server)
+	if e.Tool != "" {
+		what = fmt.Sprintf("tool %s of server %s", quote(e.Tool), quote(e.Server))
+	}
+	if e.Now == "" {
+		return fmt.Sprintf("ledger: %s does not wait with hash %s: it is gone or was decided on meanwhile; list what is pending again", what, quote(e.Hash))
+	}
+	return fmt.Sprintf("ledger: %s has changed since it was looked at: it is %s now, not %s; review it again", what, quote(e.Now), quote(e.Hash))
+}

@@ -1,0 +1,513 @@
+package registry
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pathVar makes the test binary a program that approves in a loop.
+const pathVar = "MCPBELT_TEST_LEDGER"
+
+// TestLedgerProgram is that program. It approves one tool after the other, tells
+// of each when it is approved, and ends when it is killed or told to.
+func TestLedgerProgram(t *testing.T) {
+	path := os.Getenv(pathVar)
+	if path == "" {
+		t.Skip("only as a process of its own")
+	}
+	who, most := os.Getenv(pathVar+"_WHO"), 1<<30
+	if n, err := strconv.Atoi(os.Getenv(pathVar + "_N")); err == nil {
+		most = n
+	}
+	l, err := OpenLedger(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// In the mode review nothing is approved by being there, and each has a server
+	// of his own, so that the only thing in common is the file.
+	server := &Server{Name: who, Mode: LedgerReview}
+	ctx := context.Background()
+	for i := range most {
+		l.writes = map[string]*ledgerRate{} // as if a minute had passed
+		name := fmt.Sprint("t", i)
+		if err := l.record(ctx, server, entriesOf(surfaceTool(name))); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Approve(ctx, who, l.Pending(who)...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Printf("\nacknowledged %s %s\n", who, name); err != nil {
+			return
+		}
+	}
+}
+
+// A ledgerProcess is a process that approves.
+type ledgerProcess struct {
+	cmd   *exec.Cmd
+	acks  chan string // "server tool"; closed when it has ended
+	ended error       // once acks is closed
+}
+
+func startLedgerProcess(t *testing.T, path, who string, n int) *ledgerProcess {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run=^TestLedgerProgram$", "-test.timeout=5m")
+	cmd.Env = append(os.Environ(), pathVar+"="+path, pathVar+"_WHO="+who)
+	if n > 0 {
+		cmd.Env = append(cmd.Env, pathVar+"_N="+strconv.Itoa(n))
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	p := &ledgerProcess{cmd: cmd, acks: make(chan string, 1<<16)}
+	go func() { // ends with the process
+		defer close(p.acks)
+		lines := bufio.NewReader(out)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil { // a last line that is not whole acknowledges nothing
+				p.ended = cmd.Wait()
+				return
+			}
+			if ack, ok := strings.CutPrefix(line, "acknowledged "); ok {
+				p.acks <- strings.TrimSpace(ack)
+			}
+		}
+	}()
+	return p
+}
+
+// entriesIn returns what is approved in the file, as "server tool".
+func entriesIn(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	approved := map[string]bool{}
+	for _, e := range openLedger(t, path, LedgerPin).Entries() {
+		approved[e.Server+" "+e.Tool] = !e.Rejected
+	}
+	return approved
+}
+
+// TestKilledWhileApproving kills processes at any moment. What was acknowledged is
+// there, the file is sound, and no more than one file is left beside it.
+// MCPBELT_SOAK=1 kills 1,000 of them.
+func TestKilledWhileApproving(t *testing.T) {
+	kills := 200
+	if testing.Short() {
+		kills = 20
+	}
+	if os.Getenv("MCPBELT_SOAK") != "" {
+		kills = 1000
+	}
+	path := ledgerPath(t)
+	acked := map[string]bool{}
+	most := 0
+	for i := range kills {
+		if i%25 == 24 { // so that it does not become long
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			clear(acked)
+		}
+		p := startLedgerProcess(t, path, fmt.Sprint("p", i), 0)
+		other := startLedgerProcess(t, path, fmt.Sprint("q", i), 0)
+		// Each is killed somewhere between two acknowledgements: how far it gets
+		// after the last one is up to the scheduler and to this loop.
+		for range 1 + rand.IntN(3) {
+			ack, ok := <-p.acks
+			if !ok {
+				t.Fatalf("a process ended by itself: %v", p.ended)
+			}
+			acked[ack] = true
+		}
+		for range rand.IntN(200_000) {
+			runtime.Gosched()
+		}
+		for _, p := range []*ledgerProcess{p, other} {
+			_ = p.cmd.Process.Kill()
+		}
+		for _, p := range []*ledgerProcess{p, other} {
+			for ack := range p.acks {
+				acked[ack] = true
+			}
+		}
+		files, err := os.ReadDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, len(files))
+		approved := entriesIn(t, path)
+		for ack := range acked {
+			if !approved[ack] {
+				t.Fatalf("after %d kills %q is not approved, though that was acknowledged", 2*i+2, ack)
+			}
+		}
+		if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
+			t.Fatalf("opening has left %d files", len(files))
+		}
+	}
+	if most > 2 {
+		t.Errorf("there were %d files at once, want 2 at most", most)
+	}
+	t.Logf("%d kills, up to %d files", 2*kills, most)
+}
+
+func TestProcessesApproveAtOnce(t *testing.T) {
+	const processes, each = 4, 25
+	path := ledgerPath(t)
+	var running []*ledgerProcess
+	for i := range processes {
+		running = append(running, startLedgerProcess(t, path, fmt.Sprint("p", i), each))
+	}
+	acked := 0
+	for _, p := range running {
+		for range p.acks {
+			acked++
+		}
+		if p.ended != nil {
+			t.Errorf("a process failed: %v", p.ended)
+		}
+	}
+	approved := entriesIn(t, path)
+	if acked != processes*each || len(approved) != acked {
+		t.Errorf("%d approvals were acknowledged and %d are there, want %d", acked, len(approved), processes*each)
+	}
+}
+
+// Several ledgers in one process, and several goroutines of each.
+func TestGoroutinesApproveAtOnce(t *testing.T) {
+	path := ledgerPath(t)
+	server := &Server{Name: "github", Mode: LedgerReview}
+	var defs []*Definition
+	for i := range 24 {
+		defs = append(defs, surfaceTool(fmt.Sprint("t", i)))
+	}
+	mustRecord(t, openLedger(t, path, LedgerPin), server, defs...)
+	errs := make(chan error)
+	for i := range 4 {
+		l := openLedger(t, path, LedgerPin)
+		for j := range 2 {
+			go func() {
+				for k := 2*i + j; k < len(defs); k += 8 {
+					c := l.judge(server, entriesOf(defs[k])[0])
+					if err := l.Approve(t.Context(), "alice", *c); err != nil {
+						errs <- err
+						return
+					}
+				}
+				errs <- nil
+			}()
+		}
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := len(entriesIn(t, path)); got != len(defs) {
+		t.Errorf("%d tools are approved, want %d", got, len(defs))
+	}
+}
+
+// Two who see a server for the first time at once do not both pin it.
+func TestFirstUseIsOnce(t *testing.T) {
+	path := ledgerPath(t)
+	server := &Server{Name: "github"}
+	one, two := openLedger(t, path, LedgerPin), openLedger(t, path, LedgerPin)
+	other := surfaceTool("a", func(d *Definition) { d.Title = "other" })
+	mustRecord(t, one, server, surfaceTool("a"))
+	mustRecord(t, two, server, other)
+	wantKind(t, two, server, other, ToolChanged)
+	wantKind(t, two, server, surfaceTool("a"), "")
+}
+
+func TestReloadSeesOthers(t *testing.T) {
+	path := ledgerPath(t)
+	server := &Server{Name: "github"}
+	one, two := openLedger(t, path, LedgerPin), openLedger(t, path, LedgerPin)
+	mustRecord(t, one, server, surfaceTool("a"))
+	changed := surfaceTool("a", func(d *Definition) { d.Title = "other" })
+	mustRecord(t, one, server, changed)
+	if err := two.reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, two, server, changed, ToolChanged)
+	n, wake := one.generation()
+	mustApprove(t, two, two.Pending()...)
+	wantKind(t, one, server, changed, ToolChanged)
+	if err := one.reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-wake
+	wantKind(t, one, server, changed, "")
+	if again, _ := one.generation(); again == n {
+		t.Error("the generation is as before")
+	}
+	// What is damaged later changes nothing, and is not written over.
+	if err := os.WriteFile(path, []byte("<<<<<<< HEAD\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var bad *LedgerError
+	if err := one.reload(t.Context()); !errors.As(err, &bad) || bad.Line != 1 || bad.File != path {
+		t.Errorf("reload of a conflict: %v", err)
+	}
+	if err := one.record(t.Context(), server, entriesOf(surfaceTool("b"))); !errors.As(err, &bad) {
+		t.Errorf("record over a conflict: %v", err)
+	}
+	wantKind(t, one, server, changed, "")
+	if data, _ := readLedgerFile(t, path); string(data) != "<<<<<<< HEAD\n" {
+		t.Errorf("the file was written over: %s", data)
+	}
+}
+
+// A file that goes away takes nothing with it that this process knows.
+func TestFileGoesAway(t *testing.T) {
+	path := ledgerPath(t)
+	server := &Server{Name: "github"}
+	l := openLedger(t, path, LedgerPin)
+	mustRecord(t, l, server, surfaceTool("a"))
+	before, _ := readLedgerFile(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, l, server, surfaceTool("a"), "")
+	mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b"))
+	wantKind(t, l, server, surfaceTool("b"), ToolNew)
+	if after, _ := readLedgerFile(t, path); !strings.Contains(string(after), `"pending"`) || len(missingLines(string(before), string(after))) > 0 {
+		t.Errorf("it came back as %s", after)
+	}
+}
+
+// TestChangingServer: a server that changes with each list makes the file neither
+// long nor written all the time, and what it does last gets there.
+func TestChangingServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &countingStore{}
+		l, err := LoadLedger(t.Context(), store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &Server{Name: "github"}
+		mustRecord(t, l, server, surfaceTool("a"))
+		length := 0
+		for i := range 1000 {
+			def := surfaceTool("a", func(d *Definition) { d.Title = fmt.Sprint("title ", i%7, i) })
+			mustRecord(t, l, server, def, surfaceTool(fmt.Sprint("new", i)))
+			wantKind(t, l, server, def, ToolChanged)
+			if n := len(l.Pending()); n != 2 {
+				t.Fatalf("%d are pending", n)
+			}
+			if i == 2 {
+				length = len(store.data)
+			}
+			time.Sleep(time.Second)
+		}
+		if want := 1 + noteBurst + 1000/60; store.saves > want+1 {
+			t.Errorf("%d writes in 1,000 seconds, want %d", store.saves, want)
+		}
+		if len(store.data) > length+50 {
+			t.Errorf("%d bytes have become %d", length, len(store.data))
+		}
+		mustRecord(t, l, server, surfaceTool("a"))
+		time.Sleep(2 * time.Minute)
+		saves := store.saves
+		mustRecord(t, l, server, surfaceTool("a")) // nothing new, yet there is something to write
+		mustRecord(t, l, server, surfaceTool("a"))
+		if store.saves > saves+1 || strings.Contains(string(store.data), "pending") {
+			t.Errorf("%d more writes; the store has %s", store.saves-saves, store.data)
+		}
+		// An approval takes along what has not been written.
+		for i := range noteBurst + 2 {
+			mustRecord(t, l, server, surfaceTool("a", func(d *Definition) { d.Title = fmt.Sprint(i) }))
+		}
+		mustApprove(t, l, l.Pending()...)
+		other, err := LoadLedger(t.Context(), store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := other.Entries(); len(got) != 1 || got[0].By != "alice" || got[0].Hash != l.Entries()[0].Hash {
+			t.Errorf("entries: %+v", got)
+		}
+	})
+}
+
+// A countingStore is a LedgerStore in memory that can fail.
+type countingStore struct {
+	data   []byte
+	n      int
+	saves  int
+	before func() error // called by Save
+}
+
+func (s *countingStore) Load(_ context.Context, known string) ([]byte, string, error) {
+	if s.n == 0 {
+		return nil, "", nil
+	}
+	return slices.Clone(s.data), strconv.Itoa(s.n), nil
+}
+
+func (s *countingStore) Save(_ context.Context, data []byte, old string) (string, error) {
+	if s.before != nil {
+		if err := s.before(); err != nil {
+			return "", err
+		}
+	}
+	if old != "" && old != strconv.Itoa(s.n) || old == "" && s.n > 0 {
+		return "", ErrLedgerConflict
+	}
+	s.data, s.n, s.saves = slices.Clone(data), s.n+1, s.saves+1
+	return strconv.Itoa(s.n), nil
+}
+
+// A first list that cannot be kept is not approved.
+func TestFirstUseNeedsStore(t *testing.T) {
+	full := errors.New("no room")
+	store := &countingStore{before: func() error { return full }}
+	l, err := LoadLedger(t.Context(), store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &Server{Name: "github"}
+	if err := l.record(t.Context(), server, entriesOf(surfaceTool("a"))); !errors.Is(err, full) {
+		t.Errorf("record: %v", err)
+	}
+	wantKind(t, l, server, surfaceTool("a"), ToolNew)
+	store.before = func() error { return ErrLedgerConflict } // a store that does not keep its word
+	if err := l.record(t.Context(), server, entriesOf(surfaceTool("a"))); !errors.Is(err, ErrLedgerConflict) {
+		t.Errorf("record: %v", err)
+	}
+	store.before = nil
+	mustRecord(t, l, server, surfaceTool("a"))
+	wantKind(t, l, server, surfaceTool("a"), "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Approve(ctx, "alice", Change{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("approve: %v", err)
+	}
+}
+
+// TestReadOnly: where nothing can be written all goes on in memory, says so, and
+// what somebody else writes there is seen.
+func TestReadOnly(t *testing.T) {
+	store := &countingStore{}
+	writer, err := LoadLedger(t.Context(), store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := &Server{Name: "one"}, &Server{Name: "two"}
+	a, changed := surfaceTool("a"), surfaceTool("a", func(d *Definition) { d.Title = "other" })
+	mustRecord(t, writer, one, a)
+
+	readOnly := &readOnlyStore{store}
+	l, err := LoadLedger(t.Context(), readOnly, nil)
+	if err != nil || l.Persistent() != nil {
+		t.Fatal(err, l.Persistent())
+	}
+	mustRecord(t, l, two, a)
+	if err := l.Persistent(); !errors.Is(err, ErrLedgerReadOnly) {
+		t.Errorf("persistent: %v", err)
+	}
+	mustRecord(t, l, two, changed)
+	mustRecord(t, l, one, changed)
+	wantKind(t, l, two, changed, ToolChanged)
+	mustApprove(t, l, l.Pending("two")...)
+	mustRecord(t, l, two, changed, surfaceTool("b"))
+	wantKind(t, l, two, changed, "")
+	wantKind(t, l, two, surfaceTool("b"), ToolNew)
+
+	mustRecord(t, writer, one, changed) // somebody else can write, and approves
+	mustApprove(t, writer, writer.Pending()...)
+	if err := l.reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, l, one, changed, "")
+	wantKind(t, l, two, changed, "")
+	wantKind(t, l, two, a, ToolChanged)
+
+	l.store = store // now it can be written
+	mustApprove(t, l, l.Pending("two")...)
+	if err := l.Persistent(); err != nil {
+		t.Error(err)
+	}
+	again, err := LoadLedger(t.Context(), store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, again, two, surfaceTool("b"), "")
+	wantKind(t, again, one, changed, "")
+}
+
+type readOnlyStore struct{ *countingStore }
+
+func (s *readOnlyStore) Save(context.Context, []byte, string) (string, error) {
+	return "", &readOnlyError{fs.ErrPermission}
+}
+
+// A folder into which nothing can be written, as the system sees it.
+func TestReadOnlyFolder(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("everything can be written here")
+	}
+	path := ledgerPath(t)
+	if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	l := openLedger(t, path, LedgerPin)
+	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
+	if err := l.Persistent(); !errors.Is(err, ErrLedgerReadOnly) || !strings.Contains(err.Error(), path) {
+		t.Errorf("persistent: %v", err)
+	}
+}
+
+// A symbolic link is followed, the mode is kept, a missing folder is made.
+func TestWhereTheFileIs(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "real", "deep", "ledger.json"), filepath.Join(dir, "mcp.lock.json")
+	if err := os.Symlink(filepath.Join("real", "deep", "ledger.json"), link); err != nil {
+		t.Skip(err)
+	}
+	mustRecord(t, openLedger(t, link, LedgerPin), &Server{Name: "github"}, surfaceTool("a"))
+	if err := os.Chmod(target, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	mustRecord(t, openLedger(t, link, LedgerPin), &Server{Name: "github"}, surfaceTool("b"))
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+	if info, err := os.Stat(target); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
+	if n := len(openLedger(t, link, LedgerPin).Pending()); n != 1 {
+		t.Errorf("%d are pending", n)
+	}
+	files, err := os.ReadDir(filepath.Dir(target))
+	if err != nil || len(files) != 1 {
+		t.Errorf("files: %v, %v", files, err)
+	}
+}

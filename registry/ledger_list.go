@@ -1,0 +1,81 @@
+package registry
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A LedgerEntry is what somebody has decided about a tool or a server.
+type LedgerEntry struct {
+	Server   string    // configured name of the server
+	Tool     string    // name of the tool there; empty if it is about the server itself
+	Hash     string    // of what was decided about
+	Rejected bool      // it was rejected; otherwise approved
+	By       string    // who decided; "first use" or "trusted" if nobody was asked
+	At       time.Time // when, in UTC
+}
+
+// Entries returns all decisions about the given servers or, if none is given, about
+// all, sorted by server and tool.
+func (l *Ledger) Entries(servers ...string) []LedgerEntry {
+	var entries []LedgerEntry
+	for name, srv := range l.view.Load().state.servers {
+		if len(servers) > 0 && !slices.Contains(servers, name) {
+			continue
+		}
+		if m := srv.approved; m != nil {
+			entries = append(entries, LedgerEntry{Server: name, Hash: fingerprintHash(m.fingerprint), By: m.by, At: m.at})
+		}
+		if m := srv.rejected; m != nil {
+			entries = append(entries, LedgerEntry{Server: name, Hash: fingerprintHash(m.fingerprint), Rejected: true, By: m.by, At: m.at})
+		}
+		for tool, t := range srv.tools {
+			if m := t.approved; m != nil {
+				entries = append(entries, LedgerEntry{Server: name, Tool: tool, Hash: m.hash, By: m.by, At: m.at})
+			}
+			if m := t.rejected; m != nil {
+				entries = append(entries, LedgerEntry{Server: name, Tool: tool, Hash: m.hash, Rejected: true, By: m.by, At: m.at})
+			}
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b LedgerEntry) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
+	})
+	return entries
+}
+
+// Verify returns what a server offers otherwise than the ledger says, whatever the
+// mode: tools that are new, changed, rejected or gone, and a server that is another
+// one. It changes nothing. An integration test fails if it returns anything.
+func (l *Ledger) Verify(s Server, tools []Tool) []Change {
+	state := l.view.Load().state
+	srv := state.servers[s.Name]
+	var changes []Change
+	if srv != nil {
+		if c := srv.judge(LedgerPin, &s); c != nil {
+			changes = append(changes, *c)
+		}
+		s.Fingerprint = "" // reported; now tool by tool
+	}
+	listed := map[string]bool{}
+	for _, tool := range tools {
+		e, err := describe(tool)
+		if err != nil {
+			continue
+		}
+		listed[e.def.Origin.Tool] = true
+		if c := state.judge(LedgerPin, &s, surfaceOf(e.def)); c != nil {
+			changes = append(changes, *c)
+		}
+	}
+	if srv != nil {
+		for name, t := range srv.tools {
+			if t.approved != nil && !listed[name] {
+				changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: t.approved.hash})
+			}
+		}
+	}
+	sortChanges(changes)
+	return changes
+}

@@ -1,0 +1,138 @@
+package registry
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+)
+
+// A sighting is a list of tools that a server has given.
+type sighting struct {
+	server Server
+	mode   LedgerMode
+	tools  map[string]*surface
+	at     time.Time
+}
+
+// sightingOf keeps the first of several tools of one name: the others are not
+// approved by being there. Names that the file cannot hold are left out, and so
+// are never approved.
+func sightingOf(server *Server, mode LedgerMode, entries []*entry, now time.Time) *sighting {
+	s := &sighting{server: *server, mode: mode, tools: make(map[string]*surface, len(entries)), at: now}
+	for _, e := range entries {
+		name := e.def.Origin.Tool
+		if _, twice := s.tools[name]; twice || name == "" || !utf8.ValidString(name) {
+			continue
+		}
+		s.tools[name] = e.seen()
+	}
+	return s
+}
+
+// seen returns the surface of an entry.
+func (e *entry) seen() *surface {
+	if e.surface == nil {
+		return surfaceOf(e.def)
+	}
+	return e.surface
+}
+
+// observe notes what a server lists. It reports whether that approves what was
+// not approved before, so that it must not be forgotten.
+func (s *sighting) observe(e *ledgerEdit) (durable bool) {
+	name := s.server.Name
+	srv := e.state.servers[name]
+	first := srv == nil
+	if first {
+		srv = e.server(name)
+		srv.mode = s.mode
+	}
+	s.observeServer(e, first)
+	before := e.state.servers[name].tools // of the state, or of this edit
+	for tool, sf := range s.tools {
+		t := before[tool]
+		if next := s.judged(t, sf, first); next != t {
+			e.setTool(name, tool, next)
+		}
+	}
+	if !first {
+		for tool, t := range before {
+			if _, listed := s.tools[tool]; !listed {
+				if next := s.gone(t); next != t {
+					e.setTool(name, tool, next)
+				}
+			}
+		}
+	}
+	if e.changed && e.own[e.state.servers[name]] {
+		e.server(name).mode = s.mode
+	}
+	return first
+}
+
+// observeServer compares the fingerprint. One that was not known before is kept
+// without asking: there is nothing that it could differ from.
+func (s *sighting) observeServer(e *ledgerEdit, first bool) {
+	name, now := s.server.Name, s.server.Fingerprint
+	srv := e.state.servers[name]
+	switch {
+	case now == "":
+	case srv.approved.has(now), srv.rejected.has(now):
+		if srv.pending != nil {
+			e.server(name).pending = nil
+		}
+	case srv.unknown() || s.mode == LedgerTrust:
+		by := byFirstUse
+		if s.mode == LedgerTrust {
+			by = byTrust
+		}
+		srv = e.server(name)
+		srv.approved, srv.pending = &ledgerServerMark{fingerprint: now, by: by, at: s.at}, nil
+	case !srv.pending.has(now):
+		e.server(name).pending = &ledgerServerMark{fingerprint: now, at: s.at}
+	}
+}
+
+// judged returns what is to be known of a tool that is listed with surface sf: t
+// itself if nothing changes.
+func (s *sighting) judged(t *ledgerTool, sf *surface, first bool) *ledgerTool {
+	var approved, rejected, pending *ledgerMark
+	if t != nil {
+		approved, rejected, pending = t.approved, t.rejected, t.pending
+	}
+	switch {
+	case rejected.has(sf.hash), approved.has(sf.hash):
+		if pending == nil {
+			return t
+		}
+		return t.with(approved, rejected, nil)
+	case s.mode == LedgerTrust:
+		return t.with(markOf(sf, byTrust, s.at), rejected, nil)
+	case first && s.mode == LedgerPin:
+		return t.with(markOf(sf, byFirstUse, s.at), nil, nil)
+	case pending.has(sf.hash):
+		return t
+	}
+	return t.with(approved, rejected, markOf(sf, "", s.at))
+}
+
+// gone returns what is to be known of a tool that is not listed any more. What was
+// approved or rejected stays so; what nobody has decided about is not kept, or a
+// server could fill the ledger with names.
+func (s *sighting) gone(t *ledgerTool) *ledgerTool {
+	approved := t.approved
+	if s.mode == LedgerTrust && approved != nil && approved.by == byTrust {
+		approved = nil
+	}
+	if approved == t.approved && t.pending == nil {
+		return t
+	}
+	return t.with(approved, t.rejected, nil)
+}
+
+// markOf makes a mark of a surface.
+func markOf(sf *surface, by string, at time.Time) *ledgerMark {
+	text := canonjson.AppendIndented(nil, sf.canonical(), surfaceIndent)
+	return &ledgerMark{hash: sf.hash, by: by, at: at, surface: text}
+}

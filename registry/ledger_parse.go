@@ -1,0 +1,360 @@
+package registry
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+const restoreCure = "restore it from version control, or remove the entry so that it is reviewed again"
+
+// parseLedger reads a file. What is the same as in before is not looked at again.
+func parseLedger(file string, data []byte, before *ledgerState) (*ledgerState, error) {
+	data = unixLines(data)
+	p := &ledgerParser{file: file, data: data, before: before}
+	if line := conflictLine(data); line > 0 {
+		return nil, &LedgerError{File: file, Line: line, Err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
+	}
+	if err := jsonscan.Valid(data); err != nil {
+		return nil, p.syntax(err)
+	}
+	p.cursor = jsonscan.Walk(data)
+	return p.root()
+}
+
+// conflictLine returns the line on which git has put a marker, or 0. In JSON no
+// line begins so.
+func conflictLine(data []byte) int {
+	for _, marker := range []string{"<<<<<<< ", "||||||| ", "=======\n", ">>>>>>> "} {
+		if bytes.HasPrefix(data, []byte(marker)) {
+			return 1
+		}
+		if at := bytes.Index(data, []byte("\n"+marker)); at >= 0 {
+			return 2 + bytes.Count(data[:at], []byte("\n"))
+		}
+	}
+	return 0
+}
+
+type ledgerParser struct {
+	file         string
+	data         []byte
+	before       *ledgerState
+	cursor       jsonscan.Cursor
+	server, tool string // that is being read
+}
+
+// fail reports what is wrong with the value that begins at an offset.
+func (p *ledgerParser) fail(at int, format string, args ...any) error {
+	return &LedgerError{
+		File: p.file, Line: 1 + bytes.Count(p.data[:min(at, len(p.data))], []byte("\n")),
+		Server: p.server, Tool: p.tool, Err: fmt.Errorf(format, args...),
+	}
+}
+
+// syntax reports a file that is no JSON. Server and tool are those of the lines
+// before, as the ledger indents them.
+func (p *ledgerParser) syntax(err error) error {
+	at := 0
+	var bad *jsonscan.SyntaxError
+	if errors.As(err, &bad) {
+		at = min(bad.Offset, len(p.data))
+	}
+	lines := p.data[:at]
+	if end := bytes.IndexByte(p.data[at:], '\n'); end >= 0 {
+		lines = p.data[:at+end]
+	}
+	for p.server == "" && len(lines) > 0 {
+		start := bytes.LastIndexByte(lines, '\n') + 1
+		line := string(lines[start:])
+		lines = lines[:max(0, start-1)]
+		key, isServer := nameAt(line, serverIndent)
+		if isServer {
+			p.server = key
+		} else if key, isTool := nameAt(line, toolIndent); isTool && p.tool == "" {
+			p.tool = key
+		}
+	}
+	return p.fail(at, "it is not sound JSON: %w; %s", err, restoreCure)
+}
+
+// nameAt returns the key on a line, if the line is indented so.
+func nameAt(line, indent string) (string, bool) {
+	rest, ok := strings.CutPrefix(line, indent+`"`)
+	if !ok {
+		return "", false
+	}
+	quoted, err := strconv.QuotedPrefix(`"` + rest)
+	if err != nil {
+		return "", false
+	}
+	key, err := strconv.Unquote(quoted)
+	return key, err == nil
+}
+
+// members calls each for the members of the object at the cursor. Each reads the
+// value at the cursor, or leaves it to be passed over.
+func (p *ledgerParser) members(what string, each func(key string, at int) error) error {
+	at := p.cursor.Pos()
+	if p.cursor.Kind() != '{' {
+		return p.fail(at, "%s must be an object; %s", what, restoreCure)
+	}
+	for key := range p.cursor.Members() {
+		if err := each(string(key), p.cursor.Pos()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *ledgerParser) text(key string, at int) (string, error) {
+	text, ok := jsonscan.String(p.cursor.Value())
+	if !ok {
+		return "", p.fail(at, "%s must be a string; %s", quote(key), restoreCure)
+	}
+	return text, nil
+}
+
+func (p *ledgerParser) extra(key string) ledgerExtra {
+	return ledgerExtra{key, p.cursor.Value()}
+}
+
+func (p *ledgerParser) root() (*ledgerState, error) {
+	s := &ledgerState{}
+	version := false
+	err := p.members("the file", func(key string, at int) error {
+		switch key {
+		case "version":
+			version = true
+			if got := p.cursor.Value(); string(got) != strconv.Itoa(ledgerVersion) {
+				return p.fail(at, "version %s is not known, only %d is: update the program, or remove the file to begin again", quote(string(got)), ledgerVersion)
+			}
+		case "servers":
+			return p.servers(s)
+		default:
+			s.extra = append(s.extra, p.extra(key))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !version || s.servers == nil:
+		return nil, p.fail(0, `"version" or "servers" is missing: this is not a ledger; %s`, "use another path, or restore the file from version control")
+	}
+	return s, nil
+}
+
+// list reads an object of names. The empty name ends it.
+func (p *ledgerParser) list(what string, each func(name string, at int) error) error {
+	return p.members(what, func(name string, at int) error {
+		if name == "" {
+			_, err := p.text("", at)
+			return err
+		}
+		return each(name, at)
+	})
+}
+
+func (p *ledgerParser) servers(s *ledgerState) error {
+	s.servers = map[string]*ledgerServer{}
+	return p.list(`"servers"`, func(name string, at int) error {
+		p.server = name
+		defer func() { p.server = "" }()
+		var before *ledgerServer
+		if p.before != nil {
+			before = p.before.servers[name]
+		}
+		from := p.cursor
+		text := p.cursor.Value()
+		if before != nil && before.text != nil && bytes.Equal(before.text, text) {
+			s.servers[name] = before
+			return nil
+		}
+		p.cursor = from
+		srv, err := p.readServer(before)
+		if err != nil {
+			return err
+		}
+		srv.text = text
+		s.servers[name] = srv
+		return nil
+	})
+}
+
+func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
+	srv := &ledgerServer{tools: map[string]*ledgerTool{}}
+	start := p.cursor.Pos()
+	err := p.members("a server", func(key string, at int) (err error) {
+		switch key {
+		case "mode":
+			var mode string
+			if mode, err = p.text(key, at); err == nil && !LedgerMode(mode).known() {
+				err = p.fail(at, "the mode %s is not known: it is trust, pin or review", quote(mode))
+			}
+			srv.mode = LedgerMode(mode)
+		case "approved":
+			srv.approved, err = p.serverMark(true)
+		case "rejected":
+			srv.rejected, err = p.serverMark(true)
+		case "pending":
+			srv.pending, err = p.serverMark(false)
+		case "tools":
+			err = p.list(`"tools"`, func(name string, at int) error { return p.toolOf(srv, before, name, at) })
+		default:
+			srv.extra = append(srv.extra, p.extra(key))
+		}
+		return err
+	})
+	if err == nil && srv.mode == "" {
+		err = p.fail(start, `"mode" is missing; %s`, restoreCure)
+	}
+	return srv, err
+}
+
+func (p *ledgerParser) toolOf(srv, before *ledgerServer, name string, at int) error {
+	p.tool = name
+	defer func() { p.tool = "" }()
+	from := p.cursor
+	text := p.cursor.Value()
+	if before != nil {
+		if t := before.tools[name]; t != nil && t.text != nil && bytes.Equal(t.text, text) {
+			srv.tools[name] = t
+			return nil
+		}
+	}
+	p.cursor = from
+	t := &ledgerTool{text: text}
+	err := p.members("a tool", func(key string, _ int) (err error) {
+		switch key {
+		case "approved":
+			t.approved, err = p.mark(true)
+		case "rejected":
+			t.rejected, err = p.mark(true)
+		case "pending":
+			t.pending, err = p.mark(false)
+		default:
+			t.extra = append(t.extra, p.extra(key))
+		}
+		return err
+	})
+	if err == nil && t.approved == nil && t.rejected == nil && t.pending == nil && t.extra == nil {
+		err = p.fail(at, "nothing is said of the tool; %s", restoreCure)
+	}
+	srv.tools[name] = t
+	return err
+}
+
+// said reads who said it, and when; false if key is something else.
+func (p *ledgerParser) said(key string, offset int, by *string, at *time.Time) (bool, error) {
+	switch key {
+	case "by", "at", "since":
+	default:
+		return false, nil
+	}
+	text, err := p.text(key, offset)
+	if err != nil || key == "by" {
+		*by = text
+		return true, err
+	}
+	if *at, err = time.Parse(time.RFC3339, text); err != nil {
+		err = p.fail(offset, "%s is not a time such as 2026-01-31T12:00:00Z; %s", quote(text), restoreCure)
+	}
+	return true, err
+}
+
+func (p *ledgerParser) serverMark(decided bool) (*ledgerServerMark, error) {
+	m := &ledgerServerMark{}
+	start := p.cursor.Pos()
+	err := p.members("it", func(key string, at int) error {
+		if said, err := p.said(key, at, &m.by, &m.at); said {
+			return err
+		}
+		var err error
+		switch key {
+		case "fingerprint":
+			m.fingerprint, err = p.text(key, at)
+		default:
+			m.extra = append(m.extra, p.extra(key))
+		}
+		return err
+	})
+	if err == nil && m.fingerprint == "" {
+		err = p.fail(start, `"fingerprint" is missing; %s`, restoreCure)
+	}
+	if err == nil {
+		err = p.checkSaid(start, decided, m.by, m.at)
+	}
+	return m, err
+}
+
+func (p *ledgerParser) mark(decided bool) (*ledgerMark, error) {
+	m := &ledgerMark{}
+	start := p.cursor.Pos()
+	hashAt := start
+	err := p.members("it", func(key string, at int) error {
+		if said, err := p.said(key, at, &m.by, &m.at); said {
+			return err
+		}
+		var err error
+		switch key {
+		case "hash":
+			hashAt = at
+			m.hash, err = p.text(key, at)
+		case "surface":
+			m.surface = p.cursor.Value()
+		default:
+			m.extra = append(m.extra, p.extra(key))
+		}
+		return err
+	})
+	if err == nil {
+		err = p.checkSaid(start, decided, m.by, m.at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, p.checkMark(m, start, hashAt)
+}
+
+// checkSaid wants to know who has decided, and when that was, or when it was seen.
+func (p *ledgerParser) checkSaid(start int, decided bool, by string, at time.Time) error {
+	switch {
+	case decided && by == "":
+		return p.fail(start, `"by" is missing; %s`, restoreCure)
+	case !decided && by != "":
+		return p.fail(start, `"by" stands with what nobody has decided; %s`, restoreCure)
+	case at.IsZero():
+		return p.fail(start, `"at" or "since" is missing; %s`, restoreCure)
+	}
+	return nil
+}
+
+// checkMark refuses a surface that was edited by hand, or copied from another tool.
+func (p *ledgerParser) checkMark(m *ledgerMark, start, hashAt int) error {
+	if m.hash == "" || m.surface == nil {
+		return p.fail(start, `"hash" or "surface" is missing; %s`, restoreCure)
+	}
+	canonical, err := canonjson.Append(nil, m.surface)
+	if err != nil {
+		return p.fail(start, "the surface: %w; %s", err, restoreCure)
+	}
+	if hashOf(canonical) != m.hash {
+		return p.fail(hashAt, "the hash is not that of the surface: one of them was edited by hand; %s", restoreCure)
+	}
+	for key, value := range jsonscan.Fields(canonical) {
+		if string(key) != "name" {
+			continue
+		}
+		if name, _ := jsonscan.String(value); name == p.tool {
+			return nil
+		}
+	}
+	return p.fail(start, "the surface is that of another tool; %s", restoreCure)
+}

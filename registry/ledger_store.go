@@ -1,0 +1,166 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+)
+
+// ErrLedgerConflict is returned by [LedgerStore.Save] if what is kept was changed
+// by somebody else.
+var ErrLedgerConflict = errors.New("the ledger was changed by somebody else")
+
+// ErrLedgerReadOnly is wrapped by the error of [LedgerStore.Save] if nothing can be
+// written there. The ledger goes on in memory then.
+var ErrLedgerReadOnly = errors.New("the ledger cannot be written")
+
+// A LedgerStore is a place that keeps a [Ledger]: a row of a database, for
+// instance. [OpenLedger] has one for files. It is safe for concurrent use, also by
+// several processes, and returns soon after ctx ends.
+type LedgerStore interface {
+	// Load returns what is kept, and its revision: a text that is not empty, and
+	// another one each time that something else is kept. If the revision is still
+	// known, data is not looked at and may be nil. Nothing kept: the revision is
+	// empty. The caller may keep data.
+	Load(ctx context.Context, known string) (data []byte, revision string, err error)
+	// Save replaces what is kept if its revision is still old, which is empty if
+	// nothing is kept, and returns the new one; otherwise it changes nothing and
+	// returns an error that wraps [ErrLedgerConflict]. When it returns, data would
+	// survive a loss of power. It does not keep data.
+	Save(ctx context.Context, data []byte, old string) (revision string, err error)
+}
+
+const (
+	maxLedgerFile = 512 << 20 // bytes
+	newLedgerMode = 0o644     // of a new file, which is meant to be committed
+	newFolderMode = 0o755
+)
+
+// racy is how long after a change the time of a file is not trusted: a second
+// change might have the same time.
+const racy = 2 * time.Second
+
+// A ledgerFile keeps the ledger in a file, which is meant to be committed. The
+// revision is a hash of the content.
+type ledgerFile struct {
+	path string
+
+	mu   sync.Mutex // guards what follows
+	seen fs.FileInfo
+	at   string // revision of seen; empty: none that can be trusted
+}
+
+// Load reads the file, unless it looks the same as when it was read last.
+func (f *ledgerFile) Load(ctx context.Context, known string) ([]byte, string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	path, err := atomicfile.Resolve(f.path)
+	if err != nil {
+		return nil, "", err
+	}
+	if known != "" && f.same(path, known) {
+		return nil, known, nil
+	}
+	return f.read(path)
+}
+
+// read reads the file, and remembers what it looked like.
+func (f *ledgerFile) read(path string) ([]byte, string, error) {
+	data, info, err := atomicfile.Read(path, maxLedgerFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	at := revisionOf(data)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen, f.at = info, at
+	if time.Since(info.ModTime()) < racy {
+		f.at = ""
+	}
+	return data, at, nil
+}
+
+// same reports whether the file is the one that was read with that revision.
+func (f *ledgerFile) same(path, known string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at == known && f.seen != nil && os.SameFile(f.seen, info) &&
+		f.seen.Size() == info.Size() && f.seen.ModTime().Equal(info.ModTime())
+}
+
+func revisionOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Save implements LedgerStore. Between the comparison and the replacement nobody
+// else writes.
+func (f *ledgerFile) Save(ctx context.Context, data []byte, old string) (string, error) {
+	at, err := f.save(ctx, data, old)
+	if err != nil && atomicfile.Unwritable(err) {
+		err = &readOnlyError{err}
+	}
+	return at, err
+}
+
+func (f *ledgerFile) save(ctx context.Context, data []byte, old string) (string, error) {
+	path, err := atomicfile.Resolve(f.path)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), newFolderMode); err != nil {
+		return "", err
+	}
+	unlock, err := atomicfile.Lock(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	_, now, err := f.read(path)
+	if err != nil {
+		return "", err
+	}
+	if now != old {
+		return "", ErrLedgerConflict
+	}
+	if err := atomicfile.Replace(ctx, path, data, newLedgerMode); err != nil {
+		return "", err
+	}
+	return revisionOf(data), nil
+}
+
+// clean removes what a killed process has left beside the file. If that cannot be,
+// the next Save tries again.
+func (f *ledgerFile) clean(ctx context.Context) {
+	path, err := atomicfile.Resolve(f.path)
+	if err != nil || !atomicfile.Dirty(path) {
+		return
+	}
+	if unlock, err := atomicfile.Lock(ctx, path); err == nil {
+		_ = atomicfile.Clean(path)
+		unlock()
+	}
+}
+
+// A readOnlyError is ErrLedgerReadOnly with its cause.
+type readOnlyError struct{ err error }
+
+func (e *readOnlyError) Error() string { return ErrLedgerReadOnly.Error() + ": " + e.err.Error() }
+
+func (e *readOnlyError) Unwrap() []error { return []error{ErrLedgerReadOnly, e.err} }
