@@ -1,0 +1,158 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A kept result is for the user and the conversation of its call alone.
+func TestHandlesOfOthers(t *testing.T) {
+	r := newResults(&ResultOptions{})
+	as := func(user, conversation string) context.Context {
+		ctx := t.Context()
+		if user != "-" {
+			ctx = onbehalf.With(ctx, user)
+		}
+		return WithConversation(ctx, conversation)
+	}
+	got := r.shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000))))
+	handle := handleIn(t, got)
+	read := func(ctx context.Context, handle string) string {
+		res, err := r.tool().Call(ctx, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.IsError == strings.Contains(Text(res), "private") {
+			t.Errorf("IsError %v: %s", res.IsError, Text(res))
+		}
+		return Text(res)
+	}
+	if text := read(as("ann", "1"), handle); !strings.Contains(text, "private") {
+		t.Errorf("the owner reads %s", text)
+	}
+	unknown := read(as("ann", "1"), strings.Repeat("A", 26))
+	for _, ctx := range []context.Context{as("bob", "1"), as("ann", "2"), as("-", "1"), as("", "1"), t.Context()} {
+		if text := read(ctx, handle); text != unknown {
+			t.Errorf("another reads %s", text)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	r := newResults(&ResultOptions{})
+	handle := handleIn(t, r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 40000)), textBlock(""))))
+	for args, want := range map[string]string{
+		`"block":2`:                        "block 2 does not exist; the result has the blocks 0 to 1",
+		`"block":-1`:                       "block -1 does not exist",
+		`"offset":40000`:                   "there is nothing from offset 40000 on",
+		`"offset":9223372036854775807`:     "there is nothing from offset",
+		`"offset":-1`:                      "must not be negative",
+		`"limit":-1`:                       "must not be negative",
+		`"offset":39999,"limit":1`:         "[bytes 39999-40000 of 40000, block 0; this is the end of the block]\nx",
+		`"limit":9223372036854775807`:      "go on with offset",
+		`"block":1`:                        "[bytes 0-0 of 0, block 1; this is the end of the block]\n",
+		`"offset":1,"limit":2,"block":0  `: "[bytes 1-3 of 40000, block 0; go on with offset 3]\nxx",
+	} {
+		res, err := r.tool().Call(t.Context(), json.RawMessage(`{"handle":"`+handle+`",`+args+`}`))
+		if err != nil || !strings.Contains(Text(res), want) || strings.Contains(want, "[bytes") && Text(res) != want {
+			t.Errorf("%s: %v, %.200s", args, err, Text(res))
+		}
+		if len(Text(res)) > r.limit.bytes {
+			t.Errorf("%s: %d bytes", args, len(Text(res)))
+		}
+	}
+	if def := r.tool().Definition(); def.Name != "read_result" || !def.Annotations.ReadOnlyHint || def.Origin != (Origin{}) {
+		t.Errorf("the tool is %+v", def)
+	}
+	// Its own results are not shaped again.
+	page := resultOf(textBlock(strings.Repeat("x", 100000)))
+	if r.shape(t.Context(), &entry{tool: r.tool(), def: r.tool().Definition()}, page) != page {
+		t.Error("a page was shaped")
+	}
+}
+
+func TestKeptForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newResults(&ResultOptions{KeepFor: time.Minute})
+		ctx := t.Context()
+		handle := handleIn(t, r.shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
+		args := json.RawMessage(`{"handle":"` + handle + `"}`)
+		time.Sleep(time.Minute - 1)
+		if res, _ := r.tool().Call(ctx, args); res.IsError {
+			t.Errorf("expired too early: %s", Text(res))
+		}
+		time.Sleep(1)
+		if res, _ := r.tool().Call(ctx, args); !res.IsError {
+			t.Error("not expired")
+		}
+		if r.store.bytes != 0 || r.store.used.Len() != 0 || len(r.store.byHandle) != 0 {
+			t.Errorf("the store still has %d bytes", r.store.bytes)
+		}
+	})
+}
+
+// The store stays within its bounds whatever is put there, and forgets what was
+// not used for the longest time.
+func TestStoreIsBounded(t *testing.T) {
+	r := newResults(&ResultOptions{KeepBytes: 1 << 20, KeepResults: 5, MaxBytes: 1024})
+	shape := func(n int) string {
+		got := r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", n))))
+		total := 0
+		for _, e := range r.store.byHandle {
+			total += e.Value.(*storedResult).size
+		}
+		if total != r.store.bytes || total > 1<<20 || len(r.store.byHandle) > 5 || r.store.used.Len() != len(r.store.byHandle) {
+			t.Fatalf("%d results with %d bytes, counted %d", len(r.store.byHandle), total, r.store.bytes)
+		}
+		if m := handles.FindStringSubmatch(Text(got)); m != nil {
+			return m[1]
+		}
+		if !strings.Contains(Text(got), "were not kept") {
+			t.Errorf("got %s", Text(got))
+		}
+		return ""
+	}
+	there := func(handle string) bool { return r.store.get(handle, resultOwner{}) != nil }
+	first, second := shape(2000), shape(2000)
+	for range 3 {
+		shape(2000)
+	}
+	if !there(first) {
+		t.Fatal("the first is gone")
+	}
+	shape(2000)
+	if !there(first) || there(second) {
+		t.Error("the one that was used is gone, or the one that was not used is not")
+	}
+	large := shape(1 << 19)
+	if !there(large) || !there(first) {
+		t.Error("what fits is not kept")
+	}
+	if larger := shape(900 << 10); !there(larger) || there(large) || !there(first) {
+		t.Error("what was not used for the longest time did not make room, or more than that")
+	}
+	if handle := shape(1 << 20); handle != "" {
+		t.Error("what does not fit is kept")
+	}
+	if r := newResults(&ResultOptions{KeepBytes: -1}); r.tool() != nil {
+		t.Error("there is a tool to read what is never kept")
+	} else if text := Text(r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 1<<20))))); !strings.Contains(text, "were not kept") {
+		t.Errorf("got %.300s", text)
+	}
+
+	// What only looks small counts as well.
+	meta := mcp.Meta{"a": strings.Repeat("x", 1<<20)}
+	got := r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 5000)), &mcp.ImageContent{Meta: meta}))
+	if !strings.Contains(Text(got), "were not kept") {
+		t.Error("a result with a large _meta is kept")
+	}
+}
+
