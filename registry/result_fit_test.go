@@ -179,4 +179,3 @@ func FuzzFit(f *testing.F) {
 		checkFit(t, r, res)
 	})
 }
-

@@ -155,4 +155,3 @@ func TestStoreIsBounded(t *testing.T) {
 		t.Error("a result with a large _meta is kept")
 	}
 }
-
