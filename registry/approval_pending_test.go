@@ -110,12 +110,14 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 	ctx := t.Context()
 	id := ask(ctx, 1)
 	was := *r.Snapshot().find("tool")
+	r.ledger = NewLedger(nil)
 	set := func(edit func(*entry)) {
 		e := was
 		edit(&e)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.publish([]*entry{&e}, 0, new(Diff))
+		generation, _ := r.ledger.generation()
+		r.publish([]*entry{&e}, generation, new(Diff))
 	}
 	set(func(e *entry) { e.change = &Change{Server: "s", Tool: "tool", Kind: ToolChanged} })
 	var quarantined *QuarantinedError

@@ -8,14 +8,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
-// called returns what the tool is called at its server, as far as is known.
-func (d *Definition) called() string {
-	if d.Origin.Tool != "" {
-		return d.Origin.Tool
-	}
-	return d.Name
-}
-
 // checkName holds a tool's name at its server against what the protocol says of
 // names: 1 to 128 of A-Z a-z 0-9 _ - and the point.
 func (g *gate) checkName(found *findings, name string) {

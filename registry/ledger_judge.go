@@ -14,7 +14,7 @@ func (s *ledgerState) judge(mode LedgerMode, server *Server, sf *surface) *Chang
 		if c := srv.judge(mode, server); c != nil {
 			return c
 		}
-		t = srv.tools[sf.def.Origin.Tool]
+		t = srv.tools[sf.def.called()]
 	}
 	switch {
 	case t != nil && t.rejected.has(sf.hash):
@@ -61,9 +61,9 @@ func (srv *ledgerServer) changeTo(kind ChangeKind, server, fingerprint string) *
 // recorded as pending is compared once only.
 func (t *ledgerTool) changeTo(kind ChangeKind, server string, sf *surface) *Change {
 	if t != nil && kind != ToolRejected && t.pending.has(sf.hash) {
-		return t.waiting(server, sf.def.Origin.Tool)
+		return t.waiting(server, sf.def.called())
 	}
-	c := &Change{Server: server, Tool: sf.def.Origin.Tool, Kind: kind, Hash: sf.hash}
+	c := &Change{Server: server, Tool: sf.def.called(), Kind: kind, Hash: sf.hash}
 	after := sf.canonical()
 	c.Surface = after
 	if t != nil && t.approved != nil {

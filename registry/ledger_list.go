@@ -60,12 +60,12 @@ func (l *Ledger) Verify(s Server, tools []Tool) []Change {
 	}
 	listed := map[string]bool{}
 	for _, tool := range tools {
-		e, err := describe(tool)
+		def, err := definitionOf(tool)
 		if err != nil {
 			continue
 		}
-		listed[e.def.Origin.Tool] = true
-		if c := state.judge(LedgerPin, &s, surfaceOf(e.def)); c != nil {
+		listed[def.called()] = true
+		if c := state.judge(LedgerPin, &s, surfaceOf(def.asServed())); c != nil {
 			changes = append(changes, *c)
 		}
 	}

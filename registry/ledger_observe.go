@@ -21,7 +21,7 @@ type sighting struct {
 func sightingOf(server *Server, mode LedgerMode, entries []*entry, now time.Time) *sighting {
 	s := &sighting{server: *server, mode: mode, tools: make(map[string]*surface, len(entries)), at: now}
 	for _, e := range entries {
-		name := e.def.Origin.Tool
+		name := e.def.called()
 		if _, twice := s.tools[name]; twice || name == "" || !utf8.ValidString(name) {
 			continue
 		}

@@ -242,16 +242,16 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 				o.findings = confused(severest(r.gate.check(o.def), r.gate.references(o.def, other)), looks, o.def)
 			}
 			if len(o.findings) > 0 && o.findings[0].Severity == Block {
-				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.Origin.Tool, Findings: o.findings})
+				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.called(), Findings: o.findings})
 				continue
 			}
 			// The server has this tool twice, and says two things of it.
-			first := served[o.def.Origin.Tool]
+			first := served[o.def.called()]
 			if first != nil && first.surface.hash != o.surface.hash {
 				diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: first.def.Origin, Refused: o.def.Origin})
 				continue
 			}
-			served[o.def.Origin.Tool] = o
+			served[o.def.called()] = o
 		}
 		stays = append(stays, o)
 	}
@@ -286,9 +286,11 @@ func (r *Registry) vocabulary(own string) func(word string) (server string, ok b
 	}
 }
 
-// record makes the ledger know what a server offers.
+// record makes the ledger know what a server offers. A server that offers nothing
+// is not made known by it: it may only have gone away, before anything of it was
+// seen.
 func (r *Registry) record(server *Server, offers []*offer) error {
-	if r.ledger == nil || server == nil {
+	if r.ledger == nil || server == nil || len(offers) == 0 {
 		return nil
 	}
 	entries := make([]*entry, len(offers))

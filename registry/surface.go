@@ -38,7 +38,7 @@ func canonicalSurface(def *Definition) []byte {
 	out = appendSurfaceJSON(out, "annotations", annotationsOf(def))
 	out = appendSurfaceText(out, "description", def.Description)
 	out = appendSurfaceJSON(out, "inputSchema", def.InputSchema)
-	out = appendSurfaceText(out, "name", def.Origin.Tool)
+	out = appendSurfaceText(out, "name", def.called())
 	out = appendSurfaceJSON(out, "outputSchema", def.OutputSchema)
 	out = appendSurfaceText(out, "title", def.Title)
 	if len(out) == 0 {

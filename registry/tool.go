@@ -130,6 +130,14 @@ func (t *redefined) Definition() *Definition { return t.def }
 
 func (t *redefined) redefine(def *Definition) Tool { return &redefined{t.Tool, def} }
 
+// called returns what the tool is called at its server, as far as is known.
+func (d *Definition) called() string {
+	if d.Origin.Tool != "" {
+		return d.Origin.Tool
+	}
+	return d.Name
+}
+
 // localName returns what the tool is called among those of its server.
 func (d *Definition) localName() string {
 	if d.Alias != "" {
