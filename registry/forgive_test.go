@@ -170,6 +170,12 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 		{"servers that fold to the same", Names{}, []string{"my-notes/list", "my_notes/list", "my_notes/read"}, map[string]string{
 			"my.notes__list": "", "MY-NOTES__LIST": "", "MY-NOTES__READ": "my_notes/read",
 		}},
+		{"a tool that has the name of its server too", Names{}, []string{"github/github_search", "git/list"}, map[string]string{
+			"github_search": "github/github_search", "GITHUB-SEARCH": "github/github_search", "git_github_search": "",
+		}},
+		{"names that are not UTF-8, or too long", Names{}, []string{"odd\ufffd"}, map[string]string{
+			"ODD\ufffd": "odd\ufffd", "ODD\xff": "", strings.Repeat("_", 500) + "Odd\ufffd": "odd\ufffd", strings.Repeat("_", 600) + "Odd\ufffd": "",
+		}},
 		{"numbers", Names{}, []string{"a/page_1_2", "a/page_12x", "a/v2"}, map[string]string{
 			"page_12": "", "page-1.2": "", "page-1-2": "a/page_1_2", "page_12_x": "a/page_12x", "page_1_2x": "", "V_2": "a/v2",
 		}},

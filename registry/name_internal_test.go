@@ -338,6 +338,11 @@ func TestAssignedNames(t *testing.T) {
 		if got := test.names.assign(test.candidates); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.about, got, test.want)
 		}
+		slices.Reverse(test.candidates)
+		got := test.names.assign(test.candidates)
+		if slices.Reverse(got); !slices.Equal(got, test.want) {
+			t.Errorf("%s, the other way round: %q, want %q", test.about, got, test.want)
+		}
 	}
 }
 
