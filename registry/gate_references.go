@@ -41,8 +41,9 @@ func (g *gate) references(def *Definition, other func(word string) (server strin
 
 	done := map[string]bool{}
 	for _, p := range said {
+		end := 0 // of the last one that was found
 		for m := range textguard.Mentions(p.text) {
-			if done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == def.called() || m.Word == def.Origin.Server {
+			if m.Start < end || done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == def.called() || m.Word == def.Origin.Server {
 				continue
 			}
 			server, ok := other(m.Word)
@@ -50,7 +51,7 @@ func (g *gate) references(def *Definition, other func(word string) (server strin
 				server, ok = other(lower)
 			}
 			if ok {
-				done[m.Word] = true
+				done[m.Word], end = true, m.End
 				found.add(TokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+quote(server)+" or a tool of it")
 			}
 		}

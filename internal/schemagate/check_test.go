@@ -128,3 +128,21 @@ func TestEnumRepeats(t *testing.T) {
 		}
 	}
 }
+
+// The same schema is refused in the same words each time.
+func TestCheckIsPure(t *testing.T) {
+	for _, schema := range []string{
+		`{"type":7,"minLength":-1,"enum":7,"required":{},"properties":{"a":7,"b":7,"c":{"type":"x"},"d":{"type":"y"}}}`,
+		`{"properties":{"a":{"$ref":"x"},"b":{"$ref":"y"},"c":{"$ref":"#/z"},"d":{"$anchor":"a"},"e":{"$anchor":"a"}}}`,
+		`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"},"c":{"$ref":"#/$defs/c"}}}`,
+		`{"not":{"pattern":"(?=a)"},"properties":{"x":{"pattern":"(?=b)"},"y":{"pattern":"(?=c)"}}}`,
+		`{"patternProperties":{"(?=a)":{},"(?=b)":{},"(?=c)":{}}}`,
+	} {
+		want := Check(json.RawMessage(schema), Limits{})
+		for range 50 {
+			if got := Check(json.RawMessage(schema), Limits{}); got == nil || got.Error() != want.Error() {
+				t.Fatalf("%s: %v, then %v", schema, want, got)
+			}
+		}
+	}
+}

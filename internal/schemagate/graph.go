@@ -2,7 +2,9 @@ package schemagate
 
 import (
 	"errors"
+	"maps"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -219,12 +221,12 @@ func (g *graph) addBelow(n *node, object map[string]any) (err error) {
 	if err != nil {
 		return err
 	}
-	for text, sub := range byPattern {
+	for _, text := range slices.Sorted(maps.Keys(byPattern)) {
 		re, err := g.patterns.parse(text)
 		if err != nil {
 			return refuse(Pattern, join(n.path, "patternProperties"), "%s: %s", quote(text), shorten(err.Error()))
 		}
-		n.matching = append(n.matching, matching{re, sub})
+		n.matching = append(n.matching, matching{re, byPattern[text]})
 	}
 	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
 		sub, err := g.addOne(n, object, keyword)
@@ -293,7 +295,8 @@ func (g *graph) addMembers(n *node, object map[string]any, keyword string) (map[
 	}
 	path := join(n.path, keyword)
 	subs := make(map[string]*node, len(members))
-	for name, value := range members {
+	for _, name := range slices.Sorted(maps.Keys(members)) { // the same verdict each time
+		value := members[name]
 		if !isSchema(value) {
 			continue // such as the lists of dependencies
 		}

@@ -155,12 +155,28 @@ func (g *graph) shapeOf(schema any) *misshape {
 		}
 		return &misshape{want: "a schema", got: schema}
 	}
-	for keyword, value := range object {
-		if m := g.keyword(g.draft.formOf(keyword), value); m != nil {
-			return m.under(keyword)
+	return foremost(object, func(keyword string, value any) *misshape {
+		return g.keyword(g.draft.formOf(keyword), value)
+	})
+}
+
+// foremost returns what is wrong with the member of an object whose name comes first,
+// so that the verdict is the same each time.
+func foremost(object map[string]any, each func(name string, value any) *misshape) *misshape {
+	var first *misshape
+	name := ""
+	for other, value := range object {
+		if first != nil && other > name {
+			continue
+		}
+		if m := each(other, value); m != nil {
+			first, name = m, other
 		}
 	}
-	return nil
+	if first == nil {
+		return nil
+	}
+	return first.under(name)
 }
 
 func (g *graph) keyword(f form, value any) *misshape {
@@ -247,12 +263,7 @@ func (g *graph) byName(value any, each func(any) *misshape) *misshape {
 	if !ok {
 		return &misshape{want: "an object", got: value}
 	}
-	for name, member := range members {
-		if m := each(member); m != nil {
-			return m.under(name)
-		}
-	}
-	return nil
+	return foremost(members, func(_ string, member any) *misshape { return each(member) })
 }
 
 // distinct checks a list of names.

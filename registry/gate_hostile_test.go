@@ -1,0 +1,222 @@
+package registry_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A catalog is a case of testdata/hostile: what a server lists, and all that the
+// gate has to say of it.
+type catalog struct {
+	About   string
+	Options json.RawMessage     // of the gate
+	Others  map[string][]string // other servers, and their tools
+	Tools   []json.RawMessage
+	Want    []struct{ Tool, Token, Severity, Field string }
+
+	Result  string // instead of Tools: the whole answer,
+	Refused string // and what the client's error says, or dropped
+}
+
+// dropped: the client lists the other tools only.
+const dropped = "dropped"
+
+func catalogs(t *testing.T, folder string) map[string][]catalog {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/" + folder + "/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no catalogs: %v", err)
+	}
+	all := map[string][]catalog{}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct {
+			About string
+			Cases []catalog
+		}
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&file); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all[strings.TrimSuffix(filepath.Base(path), ".json")] = file.Cases
+	}
+	return all
+}
+
+// list is the answer of a server to tools/list.
+func (c *catalog) list() string {
+	if c.Result != "" {
+		return c.Result
+	}
+	tools, _ := json.Marshal(c.Tools)
+	return `{"tools":` + string(tools) + `}`
+}
+
+// registry returns a registry that knows the other servers.
+func (c *catalog) registry(t *testing.T) *registry.Registry {
+	t.Helper()
+	var opts registry.Options
+	if c.Options != nil {
+		if err := json.Unmarshal(c.Options, &opts.Gate); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := registry.New(&opts)
+	for server, tools := range c.Others {
+		var all []registry.Tool
+		for _, tool := range tools {
+			all = append(all, serverTool(server, tool, ""))
+		}
+		mustReplace(t, r, server, all...)
+	}
+	return r
+}
+
+// said returns all findings about a server's tools, blocked or listed.
+func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff) []string {
+	t.Helper()
+	var lines []string
+	add := func(tool string, all []registry.Finding) {
+		if !slices.IsSortedFunc(all, func(a, b registry.Finding) int { return int(b.Severity - a.Severity) }) {
+			t.Errorf("%s: the severest does not come first: %v", tool, all)
+		}
+		for _, f := range all {
+			lines = append(lines, fmt.Sprintf("%+q %s %v %s", tool, f.Token, f.Severity, f.Field))
+			safeToShow(t, f)
+		}
+	}
+	for _, rejected := range diff.Rejected {
+		var blocked *registry.GateError
+		if !errors.As(rejected.Err, &blocked) {
+			t.Fatalf("%s: rejected by %v", rejected.Name, rejected.Err)
+		}
+		if blocked.Server != server || blocked.Findings[0].Severity != registry.Block {
+			t.Errorf("%s: %+v", rejected.Name, blocked)
+		}
+		add(blocked.Tool, blocked.Findings)
+	}
+	for _, tool := range r.Snapshot().Tools() {
+		if def := tool.Definition(); def.Origin.Server == server {
+			add(def.Origin.Tool, r.Snapshot().Findings(def.Name))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// safeToShow checks that a finding can be printed.
+func safeToShow(t *testing.T, f registry.Finding) {
+	t.Helper()
+	if len(f.Evidence) > 120 || len(f.Field) > 200 || len(f.Detail) == 0 || len(f.Detail) > 600 {
+		t.Errorf("%s: lengths %d %d %d", f.Token, len(f.Field), len(f.Evidence), len(f.Detail))
+	}
+	for _, r := range f.String() {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x200b || r >= 0x202a && r <= 0x202e || r >= 0xe0000 {
+			t.Errorf("%q cannot be printed: %U", f.String(), r)
+		}
+	}
+}
+
+func (c *catalog) wanted() []string {
+	var lines []string
+	for _, w := range c.Want {
+		lines = append(lines, fmt.Sprintf("%+q %s %s %s", w.Tool, w.Token, w.Severity, w.Field))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Catalogs of hostile servers, on the way that they take from a server into the
+// registry, and directly.
+func TestHostileCatalogs(t *testing.T) {
+	for family, cases := range catalogs(t, "hostile") {
+		for _, c := range cases {
+			t.Run(family+"/"+c.About, func(t *testing.T) {
+				t.Run("from a server", c.fromServer)
+				if c.Refused == "" {
+					t.Run("directly", c.direct)
+				}
+			})
+		}
+	}
+}
+
+func (c *catalog) fromServer(t *testing.T) {
+	s := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(c.list())})
+	client := mcp.NewClient("hostile", &transport.Pipe{Serve: s.Serve}, nil)
+	t.Cleanup(func() { _ = client.Close() })
+	listed, err := client.Tools(t.Context())
+	switch {
+	case c.Refused == dropped:
+		if err != nil || len(listed) != 1 || listed[0].Name != "neighbour" {
+			t.Fatalf("%d tools, %v", len(listed), err)
+		}
+		return
+	case c.Refused != "":
+		if err == nil || !strings.Contains(err.Error(), c.Refused) {
+			t.Fatalf("error %v, want %q", err, c.Refused)
+		}
+		return
+	}
+	if err != nil || len(listed) != len(c.Tools) {
+		t.Fatalf("%d tools, %v", len(listed), err)
+	}
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote("hostile", client, tool))
+	}
+	c.check(t, tools)
+}
+
+func (c *catalog) direct(t *testing.T) {
+	var tools []registry.Tool
+	for _, raw := range c.Tools {
+		tools = append(tools, &plainTool{def: definitionOf(t, "hostile", raw)})
+	}
+	c.check(t, tools)
+}
+
+func (c *catalog) check(t *testing.T, tools []registry.Tool) {
+	t.Helper()
+	r := c.registry(t)
+	diff := mustReplace(t, r, "hostile", tools...)
+	if got, want := said(t, r, "hostile", diff), c.wanted(); !slices.Equal(got, want) {
+		t.Errorf("findings\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := len(diff.Added) + len(diff.Rejected); got != len(tools) {
+		t.Errorf("%d tools listed or rejected of %d", got, len(tools))
+	}
+}
+
+// definitionOf describes a tool as its server sent it.
+func definitionOf(t testing.TB, server string, raw json.RawMessage) *registry.Definition {
+	t.Helper()
+	var tool struct {
+		Name, Title, Description  string
+		InputSchema, OutputSchema json.RawMessage
+		Annotations               json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &tool); err != nil {
+		t.Fatal(err)
+	}
+	return &registry.Definition{
+		Title: tool.Title, Description: tool.Description, InputSchema: tool.InputSchema, OutputSchema: tool.OutputSchema,
+		RawAnnotations: tool.Annotations, Origin: registry.Origin{Server: server, Tool: tool.Name},
+	}
+}
