@@ -2,7 +2,6 @@ package schemagate
 
 import (
 	"errors"
-	"maps"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -221,7 +220,7 @@ func (g *graph) addBelow(n *node, object map[string]any) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, text := range slices.Sorted(maps.Keys(byPattern)) {
+	for _, text := range sorted(byPattern) {
 		re, err := g.patterns.parse(text)
 		if err != nil {
 			return refuse(Pattern, join(n.path, "patternProperties"), "%s: %s", quote(text), shorten(err.Error()))
@@ -295,7 +294,7 @@ func (g *graph) addMembers(n *node, object map[string]any, keyword string) (map[
 	}
 	path := join(n.path, keyword)
 	subs := make(map[string]*node, len(members))
-	for _, name := range slices.Sorted(maps.Keys(members)) { // the same verdict each time
+	for _, name := range sorted(members) { // the same verdict each time
 		value := members[name]
 		if !isSchema(value) {
 			continue // such as the lists of dependencies
@@ -307,6 +306,16 @@ func (g *graph) addMembers(n *node, object map[string]any, keyword string) (map[
 		subs[name] = sub
 	}
 	return subs, nil
+}
+
+// sorted returns the names of members in order.
+func sorted[V any](members map[string]V) []string {
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 func isSchema(value any) bool {
