@@ -140,7 +140,7 @@ func (g *gate) admit(defs []*Definition) map[*Definition]Finding {
 		found := g.findings(def)
 		size := def.size()
 		switch {
-		case tools == g.opts.MaxTools:
+		case tools >= g.opts.MaxTools:
 			found.add(TokenTooManyTools, Block, "", "", 0, 0, fmt.Sprintf("the server lists %d tools, %d are allowed", len(defs), g.opts.MaxTools))
 		case size > g.opts.MaxBytes-bytes:
 			found.add(TokenCatalogTooLarge, Block, "", "", 0, 0, fmt.Sprintf("with it, the server's tools have %d bytes, %d are allowed", bytes+size, g.opts.MaxBytes))
