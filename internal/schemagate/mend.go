@@ -22,7 +22,8 @@ type Mending struct {
 // Mend checks a value, and mends it first if that may make it fit. It returns
 // the very same value if nothing was to be mended; what it does not mend keeps
 // its bytes, its order and its spelling. A value that fits never becomes one that
-// does not. It takes a bounded time, as Validate does.
+// does not. It takes a bounded time, for a small value a shorter one than
+// Validate does.
 //
 // If there are problems, the value is returned as it was.
 func (s *Schema) Mend(value json.RawMessage, how Mending) (json.RawMessage, []Problem) {
@@ -36,7 +37,7 @@ func (s *Schema) Mend(value json.RawMessage, how Mending) (json.RawMessage, []Pr
 		if tried != nil && contains(tried, candidate) {
 			continue
 		}
-		v := s.judge(candidate)
+		v := s.judge(candidate, allowance(candidate))
 		if v.fits() {
 			return candidate, nil
 		}

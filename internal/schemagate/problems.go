@@ -39,7 +39,7 @@ const MaxProblems = 9
 // at most [MaxProblems]; none if it fits. It is to [Schema.Validate] what a list
 // is to its first line.
 func (s *Schema) Problems(value []byte) []Problem {
-	v := s.judge(value)
+	v := s.judge(value, allowance(value))
 	switch {
 	case v.fits():
 		return nil

@@ -13,7 +13,7 @@ import (
 // Validate checks one JSON value, of any size. The error is a [*ValueError]. It
 // takes a bounded time, in proportion to the value, and does not change it.
 func (s *Schema) Validate(value json.RawMessage) error {
-	v := s.judge(value)
+	v := s.judge(value, MaxSteps)
 	switch {
 	case v.fits():
 		return nil
@@ -35,8 +35,15 @@ type verdict struct {
 
 func (v *verdict) fits() bool { return v.syntax == nil && v.unread == nil && v.why == nil }
 
-// judge checks one JSON value.
-func (s *Schema) judge(value json.RawMessage) (v verdict) {
+// allowance returns what checking a value may cost that a model writes, or a tool
+// in this program: a small one less than [MaxSteps], for it has no reason to cost
+// much, and it can be checked several times.
+func allowance(value json.RawMessage) int {
+	return min(1<<20+64*len(value), MaxSteps)
+}
+
+// judge checks one JSON value in so many steps.
+func (s *Schema) judge(value json.RawMessage, steps int) (v verdict) {
 	defer func() {
 		if r := recover(); r != nil {
 			v = verdict{unread: &ValueError{Want: "a value that can be checked", Got: "one that the validator cannot read"}}
@@ -52,7 +59,7 @@ func (s *Schema) judge(value json.RawMessage) (v verdict) {
 	case tooLong:
 		return verdict{unread: &ValueError{Want: fmt.Sprintf("numbers of at most %d digits", MaxDigits), Got: "a longer one"}}
 	}
-	if !affordable(s.root, decoded, MaxSteps) {
+	if !affordable(s.root, decoded, steps) {
 		return verdict{unread: &ValueError{Want: "a value that can be checked with reasonable effort", Got: "one that takes too many steps"}}
 	}
 	err := s.compiled.Validate(decoded)
