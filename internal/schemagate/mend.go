@@ -73,7 +73,8 @@ func contains(all []json.RawMessage, value json.RawMessage) bool {
 }
 
 // maxRounds is how often a value is gone through: what one round mends can decide
-// an alternative for the next.
+// an alternative for the next, or be a string no more, with something to mend
+// within.
 const maxRounds = 8
 
 // mended returns value as it is after mending, whether or not it fits then. The

@@ -15,7 +15,6 @@ type round struct {
 	how       Mending
 	steps     *int // that may still come
 	fallbacks func(*jsonschema.Schema) []fallback
-	depth     int
 	data      []byte
 	edits     []edit // in the order of the data
 }
@@ -56,11 +55,9 @@ func (r *round) spend(steps int) bool {
 // value mends the value that stands at a place of the data, and for which all of
 // the schemas hold.
 func (r *round) value(start, end int, schemas []*jsonschema.Schema) {
-	if len(schemas) == 0 || r.depth > jsonscan.MaxDepth || !r.spend(1+len(schemas)+(end-start)/64) {
+	if len(schemas) == 0 || !r.spend(1+len(schemas)+(end-start)/64) {
 		return
 	}
-	r.depth++
-	defer func() { r.depth-- }()
 	c := jsonscan.Walk(r.data[start:end])
 	start += c.Pos() // white space around the whole
 	switch c = jsonscan.Walk(r.data[start:end]); c.Kind() {
@@ -73,7 +70,8 @@ func (r *round) value(start, end int, schemas []*jsonschema.Schema) {
 	}
 }
 
-// text takes a string for what it spells.
+// text takes a string for what it spells. What is within that is for the next
+// round.
 func (r *round) text(start int, quoted []byte, schemas []*jsonschema.Schema) {
 	if !r.how.Types {
 		return
@@ -85,11 +83,6 @@ func (r *round) text(start int, quoted []byte, schemas []*jsonschema.Schema) {
 	spelled := spelled(quoted, allowed)
 	if spelled == nil {
 		return
-	}
-	within := round{parts: r.parts, how: r.how, steps: r.steps, fallbacks: r.fallbacks, depth: r.depth, data: spelled}
-	within.value(0, len(spelled), schemas)
-	if changed := within.result(); changed != nil {
-		spelled = changed
 	}
 	r.edits = append(r.edits, edit{start, start + len(quoted), spelled})
 }
