@@ -19,15 +19,21 @@ type fallback struct {
 	text []byte
 }
 
-// maxDefault bounds the default of a property with all that is within, in bytes.
-const maxDefault = 64 << 10
+const (
+	// maxDefault bounds the default of a property with all that is within, in
+	// bytes.
+	maxDefault = 64 << 10
+	// maxDefaults bounds those of a schema together.
+	maxDefaults = MaxBytes
+)
 
 // A completer finds out which defaults can be used.
 type completer struct {
 	*parts
 	nodes  map[string]*node
 	budget budget
-	steps  int
+	steps  int                           // that may still come
+	room   int                           // in bytes
 	done   map[*jsonschema.Schema][]byte // by property; nil if not to be used
 	open   map[*jsonschema.Schema]bool   // being completed; false if found within itself
 	ready  map[*jsonschema.Schema]bool   // the defaults of its properties are known
@@ -35,13 +41,15 @@ type completer struct {
 
 // addDefaults finds the defaults of all properties. Such that do not fit their
 // own schema are overlooked, as are those that lead to themselves, and null: a
-// member that is null says no more than one that is not there.
+// member that is null says no more than one that is not there. If there is too
+// much to them, all are.
 func (p *parts) addDefaults() {
 	c := completer{
 		parts:  p,
 		nodes:  map[string]*node{},
 		budget: budget{left: MaxSteps, seed: maphash.MakeSeed()},
 		steps:  MaxSteps,
+		room:   maxDefaults,
 		done:   map[*jsonschema.Schema][]byte{},
 		open:   map[*jsonschema.Schema]bool{},
 		ready:  map[*jsonschema.Schema]bool{},
@@ -49,6 +57,9 @@ func (p *parts) addDefaults() {
 	c.collect(p.root.root)
 	for _, s := range p.byLocation {
 		c.fallbacks(s)
+	}
+	if c.steps < 0 || c.room < 0 || c.budget.left < 0 {
+		clear(p.defaults)
 	}
 }
 
@@ -104,6 +115,7 @@ func (c *completer) complete(property *jsonschema.Schema) []byte {
 	if err != nil || !c.open[property] || len(value) > maxDefault || !c.fits(property, value) {
 		value = nil
 	}
+	c.room -= len(value)
 	delete(c.open, property)
 	c.done[property] = value
 	return value
@@ -135,7 +147,7 @@ func (c *completer) fits(s *jsonschema.Schema, value []byte) (ok bool) {
 	}()
 	n := c.nodes[pathOf(s)]
 	decoded, excess := read(value, MaxNodes, MaxDepth)
-	if n == nil || excess != fine || c.steps < 0 || !c.budget.visit(n, decoded) {
+	if n == nil || excess != fine || c.steps < 0 || c.room < 0 || !c.budget.visit(n, decoded) {
 		return false
 	}
 	return s.Validate(decoded) == nil

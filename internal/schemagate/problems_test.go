@@ -101,7 +101,7 @@ func TestProblems(t *testing.T) {
 
 		// JSON.
 		{`true`, `{"a":[1,{"b":1,"c":{"b":2},"\u0062":3}]}`, []string{"a[1].b: want given once, got twice"}},
-		{`true`, `{"a":1,"a":2}`, []string{"a: want given once, got twice"}},
+		{`true`, `{"x":1,"y":[[],{},"z"],"a":1,"a":2}`, []string{"a: want given once, got twice"}},
 		{`true`, `[`, []string{": want valid JSON, got unexpected end at byte 1"}},
 		{`{"minimum":0}`, `1e999999999`, []string{": want numbers of at most 4096 digits, got a longer one"}},
 	} {
