@@ -139,6 +139,28 @@ func TestNativeProblems(t *testing.T) {
 	}
 }
 
+// Schemas that ask for nothing are not compiled, and nothing else is taken for one.
+func TestSchemasThatAskForNothing(t *testing.T) {
+	const args = `{"a":1}`
+	for schema, fits := range map[string]bool{
+		`{"type":"object"}`: true,
+		` {"title":"x","description":"y","properties":{ },"type":"object","additionalProperties":true}`: true,
+		`{"type":"object","additionalProperties":false}`:                                                false,
+		`{"type":"object","additionalProperties":{"type":"string"}}`:                                    false,
+		`{"type":"object","properties":{"a":{"type":"string"}}}`:                                        false,
+		`{"type":"object","properties":[]}`:                                                             false,
+		`{"type":"object","required":["b"]}`:                                                            false,
+		`{"type":"array"}`:                                                                              false,
+		`{"type":["object"],"maxProperties":0}`:                                                         false,
+		`{"type":"object","$ref":"#"}`:                                                                  false,
+		`{}`:                                                                                            true,
+	} {
+		if got, err := callWith(t, registry.ArgumentOptions{}, schema, args); (err == nil) != fits || fits && got != args {
+			t.Errorf("%s: %s, %v", schema, got, err)
+		}
+	}
+}
+
 func TestArgumentOptions(t *testing.T) {
 	const args = `{"title":"x", "priority":"2","due":null}`
 	for _, test := range []struct {
