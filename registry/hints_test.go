@@ -36,6 +36,7 @@ func TestHintsOfRawAnnotations(t *testing.T) {
 		`[]`:                               silent,
 		`"x"`:                              silent,
 		`{"title":"T"}`:                    silent,
+		`{"readOnlyHint":true`:             silent,
 		`{"readOnlyHint"`:                  silent, // no JSON
 		`{} {"readOnlyHint":true}`:         silent,
 		" \n{ \"readOnlyHint\" :\ttrue } ": "AR-IO-",

@@ -61,8 +61,10 @@ type Rule struct {
 	Reason string
 }
 
-// A RuleError reports a rule that can never do what it says: it is for no call,
-// or can be for none that an earlier rule leaves over.
+// A RuleError reports a rule that can never do what it says: a field of it is
+// wrong, its conditions contradict each other, or earlier rules leave nothing for
+// it. That earlier rules share the names of a rule among them is not noticed, as
+// with a, b and then {a,b}.
 type RuleError struct {
 	// Index is the place of the rule among those given, from 0; -1: it is about
 	// what holds otherwise.

@@ -21,7 +21,7 @@ func TestCovers(t *testing.T) {
 		{"{[a-m],[o-z]}", "[a-z]", false},
 		{"?", "[!a]", true}, {"[!a]", "?", false}, {"{[!a],a}", "?", true}, {"[!ab]", "[!a]", false}, {"[!a]", "[!ab]", true},
 		{"[\x00-\U0010ffff]", "?", true}, {"[\x00-\ud7ff\ue000-\U0010ffff]", "?", true},
-		{"[\x00-\U0010fffe]", "?", false},
+		{"[\x00-\U0010fffe]", "?", false}, {"?", "[\x00-\U0010ffff]", true},
 		{"{a,b}", "b", true}, {"{a,b}", "{b,a}", true}, {"{a,b}", "{a,b,c}", false}, {"{a*,b*}", "{ab,ba}*", true},
 		{"{a,b}{c,d}", "{ac,ad,bc,bd}", true}, {"{ac,ad,bc}", "{a,b}{c,d}", false},
 		{"get_*", "get_issue", true}, {"*_issue", "get_*", false}, {"\\*", "*", false}, {"*", "\\*", true}, {"\\*", "\\*", true},
