@@ -184,10 +184,13 @@ func (l *Ledger) reload(ctx context.Context) error {
 		return err
 	}
 	defer done()
+	before := l.kept
 	if err := l.refresh(ctx); err != nil {
 		return err
 	}
-	l.publish(l.replay().state)
+	if l.kept != before {
+		l.publish(l.replay().state)
+	}
 	return nil
 }
 

@@ -126,8 +126,30 @@ func (l *Ledger) replay() *ledgerEdit {
 	return e
 }
 
+// A ledgerLocker is a LedgerStore that can be kept from others for a while. Its
+// Save is called under the lock, unless locking failed with ErrLedgerReadOnly.
+type ledgerLocker interface {
+	lock(ctx context.Context) (unlock func(), err error)
+}
+
 // commit makes things happen, and returns when they are kept. It needs the turn.
 func (l *Ledger) commit(ctx context.Context, op ledgerOp) error {
+	if store, ok := l.store.(ledgerLocker); ok {
+		unlock, err := store.lock(ctx)
+		switch {
+		case err == nil:
+			defer unlock()
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, ErrLedgerReadOnly):
+			return l.fail(err)
+		}
+	}
+	return l.write(ctx, op)
+}
+
+// write makes things happen to what the store has now.
+func (l *Ledger) write(ctx context.Context, op ledgerOp) error {
 	for try := 1; ; try++ {
 		if err := l.refresh(ctx); err != nil {
 			return err

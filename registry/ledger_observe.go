@@ -33,7 +33,7 @@ func sightingOf(server *Server, mode LedgerMode, entries []*entry, now time.Time
 // seen returns the surface of an entry.
 func (e *entry) seen() *surface {
 	if e.surface == nil {
-		return surfaceOf(e.def)
+		return surfaceOf(e.def.asServed())
 	}
 	return e.surface
 }

@@ -109,29 +109,25 @@ func revisionOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Save implements LedgerStore. Between the comparison and the replacement nobody
-// else writes.
-func (f *ledgerFile) Save(ctx context.Context, data []byte, old string) (string, error) {
-	at, err := f.save(ctx, data, old)
-	if err != nil && atomicfile.Unwritable(err) {
-		err = &readOnlyError{err}
+// lock keeps others from writing, from reading what is there to having replaced it.
+// Otherwise who is slow would find again and again that others were faster.
+func (f *ledgerFile) lock(ctx context.Context) (unlock func(), err error) {
+	path, err := atomicfile.Resolve(f.path)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), newFolderMode)
 	}
-	return at, err
+	if err == nil {
+		unlock, err = atomicfile.Lock(ctx, path)
+	}
+	return unlock, readOnly(err)
 }
 
-func (f *ledgerFile) save(ctx context.Context, data []byte, old string) (string, error) {
+// Save implements LedgerStore, while the caller holds the lock.
+func (f *ledgerFile) Save(ctx context.Context, data []byte, old string) (string, error) {
 	path, err := atomicfile.Resolve(f.path)
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), newFolderMode); err != nil {
-		return "", err
-	}
-	unlock, err := atomicfile.Lock(ctx, path)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
 	_, now, err := f.read(path)
 	if err != nil {
 		return "", err
@@ -140,9 +136,17 @@ func (f *ledgerFile) save(ctx context.Context, data []byte, old string) (string,
 		return "", ErrLedgerConflict
 	}
 	if err := atomicfile.Replace(ctx, path, data, newLedgerMode); err != nil {
-		return "", err
+		return "", readOnly(err)
 	}
 	return revisionOf(data), nil
+}
+
+// readOnly tells errors that say that nothing can be written.
+func readOnly(err error) error {
+	if err != nil && atomicfile.Unwritable(err) {
+		return &readOnlyError{err}
+	}
+	return err
 }
 
 // clean removes what a killed process has left beside the file. If that cannot be,

@@ -14,7 +14,7 @@ import (
 )
 
 // retryEvery is how often is tried again what another process holds up.
-const retryEvery = 5 * time.Millisecond
+const retryEvery = time.Millisecond
 
 // Resolve returns the path of the file that path stands for: symbolic links are
 // followed, and the last one need not lead to a file that exists.
