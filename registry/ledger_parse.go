@@ -74,6 +74,9 @@ func (p *ledgerParser) syntax(err error) error {
 		start := bytes.LastIndexByte(lines, '\n') + 1
 		line := string(lines[start:])
 		lines = lines[:max(0, start-1)]
+		if strings.HasPrefix(line, "}") || strings.HasPrefix(line, "  }") {
+			break // of no server
+		}
 		key, isServer := nameAt(line, serverIndent)
 		if isServer {
 			p.server = key

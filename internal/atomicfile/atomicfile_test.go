@@ -1,0 +1,184 @@
+package atomicfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func replace(t *testing.T, path, content string) {
+	t.Helper()
+	unlock, err := Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if err := Replace(t.Context(), path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// alone fails the test unless the folder of path holds that file only.
+func alone(t *testing.T, path string) {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(files) != 1 || files[0].Name() != filepath.Base(path) {
+		t.Errorf("the folder holds %v, %v", files, err)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	replace(t, path, "one")
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the new file is %v, %v", info, err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(temp(path), []byte("of a killed process, and long"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, path, "two")
+	data, info, err := Read(path, 3)
+	if err != nil || string(data) != "two" || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
+		t.Errorf("%q, %v, %v", data, info, err)
+	}
+	alone(t, path)
+	if _, _, err := Read(path, 2); err == nil {
+		t.Error("a file that is too large was read")
+	}
+	if _, _, err := Read(filepath.Dir(path), 1<<20); err == nil {
+		t.Error("a folder was read")
+	}
+}
+
+// A symbolic link in the place of the temporary file leads nowhere.
+func TestPlantedLink(t *testing.T) {
+	dir := t.TempDir()
+	path, victim := filepath.Join(dir, "sub", "file"), filepath.Join(dir, "victim")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, temp(path)); err != nil {
+		t.Skip(err)
+	}
+	replace(t, path, "one")
+	if data, err := os.ReadFile(victim); string(data) != "mine" {
+		t.Errorf("the victim holds %q, %v", data, err)
+	}
+	alone(t, path)
+}
+
+func TestClean(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	replace(t, path, "one")
+	if Dirty(path) || Clean(path) != nil {
+		t.Error("dirty after a replacement")
+	}
+	if err := os.WriteFile(temp(path), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !Dirty(path) || Clean(path) != nil || Dirty(path) {
+		t.Error("not cleaned")
+	}
+	alone(t, path)
+}
+
+func TestResolve(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(to, name string) {
+		t.Helper()
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link("sub", "folder")
+	link(filepath.Join("folder", "real"), "one")
+	link("one", "two")
+	link("loop", "loop")
+	for name, want := range map[string]string{
+		"none": "none", "one": filepath.Join("sub", "real"), "two": filepath.Join("sub", "real"),
+		filepath.Join("folder", "x"): filepath.Join("sub", "x"), filepath.Join("missing", "x"): filepath.Join("missing", "x"),
+	} {
+		if got, err := Resolve(filepath.Join(dir, name)); err != nil || got != filepath.Join(dir, want) {
+			t.Errorf("%s leads to %s, %v, want %s", name, got, err, want)
+		}
+	}
+	if got, err := Resolve(filepath.Join(dir, "loop")); err == nil {
+		t.Errorf("a loop leads to %s", got)
+	}
+}
+
+// TestLocks holds for both kinds of locks: one at a time, and waits end with ctx.
+func TestLocks(t *testing.T) {
+	for name, lock := range map[string]func(context.Context, string) (func(), error){"Lock": Lock, "lockBeside": lockBeside} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "file")
+			var holders, n atomic.Int64
+			done := make(chan error)
+			for range 8 {
+				go func() {
+					for range 20 {
+						unlock, err := lock(t.Context(), path)
+						if err != nil {
+							done <- err
+							return
+						}
+						if holders.Add(1) != 1 {
+							done <- errors.New("two hold the lock")
+							return
+						}
+						n.Add(1)
+						holders.Add(-1)
+						unlock()
+					}
+					done <- nil
+				}()
+			}
+			for range 8 {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+			unlock, err := lock(t.Context(), path)
+			if err != nil || n.Load() != 160 {
+				t.Fatalf("%d, %v", n.Load(), err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				_, err := lock(ctx, path)
+				done <- err
+			}()
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("waiting ended with %v", err)
+			}
+			unlock()
+			if files, err := os.ReadDir(filepath.Dir(path)); len(files) != 0 {
+				t.Errorf("left: %v, %v", files, err)
+			}
+		})
+	}
+	if _, err := Lock(t.Context(), filepath.Join(t.TempDir(), "missing", "file")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a lock in a folder that is not there: %v", err)
+	}
+}

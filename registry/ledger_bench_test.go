@@ -1,0 +1,98 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+)
+
+const benchTools = 10_000
+
+func benchLedger(b *testing.B) (path string, l *Ledger, server *Server, entries []*entry) {
+	b.Helper()
+	path = ledgerPath(b)
+	l = openLedger(b, path, LedgerPin)
+	server = &Server{Name: "github", Fingerprint: "one"}
+	var defs []*Definition
+	for i := range benchTools {
+		defs = append(defs, surfaceTool(fmt.Sprint("tool", i)))
+	}
+	entries = entriesOf(defs...)
+	if err := l.record(context.Background(), server, entries); err != nil {
+		b.Fatal(err)
+	}
+	return path, l, server, entries
+}
+
+// BenchmarkLedger is what a ledger of 10,000 tools costs.
+func BenchmarkLedger(b *testing.B) {
+	ctx := context.Background()
+	path, l, server, entries := benchLedger(b)
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("open", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(info.Size())
+		for b.Loop() {
+			openLedger(b, path, LedgerPin)
+		}
+	})
+	b.Run("judge", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, e := range entries {
+				if l.judge(server, e) != nil {
+					b.Fatal("quarantined")
+				}
+			}
+		}
+	})
+	b.Run("record", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := l.record(ctx, server, entries); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("first", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			l := openLedger(b, ledgerPath(b), LedgerPin)
+			if err := l.record(ctx, server, entries); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("reload", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := l.reload(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("approve", func(b *testing.B) {
+		b.ReportAllocs()
+		change := Change{Server: "github", Tool: "tool7", Hash: entries[7].surface.hash}
+		for b.Loop() {
+			if err := l.Reject(ctx, "bench", change); err != nil {
+				b.Fatal(err)
+			}
+			if err := l.Approve(ctx, "bench", change); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkSurface(b *testing.B) {
+	def := surfaceTool("a")
+	b.ReportAllocs()
+	for b.Loop() {
+		surfaceOf(def)
+	}
+}

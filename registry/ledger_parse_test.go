@@ -1,0 +1,143 @@
+package registry
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDamagedLedgers: what is not sound is refused, with the place and the cure.
+func TestDamagedLedgers(t *testing.T) {
+	path := ledgerPath(t)
+	l := openLedger(t, path, LedgerPin)
+	mustRecord(t, l, &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"), surfaceTool("b"))
+	data, _ := readLedgerFile(t, path)
+	sound := string(data)
+	hashA, hashB := surfaceOf(surfaceTool("a")).hash, surfaceOf(surfaceTool("b")).hash
+	nth := func(text string, n int) func(string) string { // replaces the nth occurrence, from 0
+		return func(with string) string {
+			parts := strings.Split(sound, text)
+			return strings.Join(parts[:n+1], text) + with + strings.Join(parts[n+1:], text)
+		}
+	}
+	once := func(from, to string) string {
+		if !strings.Contains(sound, from) {
+			t.Fatalf("%s is not there", from)
+		}
+		return strings.Replace(sound, from, to, 1)
+	}
+	for _, c := range []struct {
+		name, file, server, tool, want string
+	}{
+		{"empty", "", "", "", "sound JSON"},
+		{"other JSON", "{}", "", "", "not a ledger"},
+		{"a list", "[]", "", "", "must be an object"},
+		{"no servers", `{"version": 1}`, "", "", "not a ledger"},
+		{"half", sound[:len(sound)/2], "github", "", "sound JSON"},
+		{"trailing", sound + "{}", "", "", "sound JSON"},
+		{"conflict", once(`        "a": {`, "<<<<<<< HEAD\n        \"a\": {"), "", "", "merge conflict"},
+		{"conflict of others", once(`        "a": {`, ">>>>>>> theirs\n        \"a\": {"), "", "", "merge conflict"},
+		{"version", once(`"version": 1`, `"version": 2`), "", "", "update the program"},
+		{"version of text", once(`"version": 1`, `"version": "1"`), "", "", "update the program"},
+		{"mode", once(`"mode": "pin"`, `"mode": "yolo"`), "github", "", "trust, pin or review"},
+		{"no mode", once(`"mode": "pin",`, ``), "github", "", `"mode" is missing`},
+		{"tool twice", once(`        "b": {`, `        "a": {`), "github", "a", "sound JSON"},
+		{"tool renamed", once(`        "b": {`, `        "c": {`), "github", "c", "another tool"},
+		{"description by hand", nth(`Does b.`, 0)("Does all."), "github", "b", "edited by hand"},
+		{"hash by hand", once(hashA, hashB), "github", "a", "edited by hand"},
+		{"hash of nothing", once(hashA, ""), "github", "a", `"hash" or "surface" is missing`},
+		{"no who", once(`"by": "first use",`, ``), "github", "", `"by" is missing`},
+		{"time", once(`"at": "2`, `"at": "x2`), "github", "", "not a time"},
+		{"server is text", once(`"github": {`, `"x": "y", "github": {`), "x", "", "must be an object"},
+		{"fingerprint", once(`"fingerprint": "one"`, `"fingerprint": 1`), "github", "", "must be a string"},
+		{"an empty name", once(`"": "end"`, `"": {}`), "github", "", "must be a string"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.WriteFile(path, []byte(c.file), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err := OpenLedger(path, nil)
+			var bad *LedgerError
+			if !errors.As(err, &bad) {
+				t.Fatalf("it was opened: %v", err)
+			}
+			if bad.File != path || bad.Line < 1 || bad.Server != c.server || c.tool != "" && bad.Tool != c.tool || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want server %q, tool %q, %q", err, c.server, c.tool, c.want)
+			}
+		})
+	}
+}
+
+// TestForeignLedgers: a file may be written in another way, and by a later version.
+func TestForeignLedgers(t *testing.T) {
+	path := ledgerPath(t)
+	server := &Server{Name: "github", Fingerprint: "one"}
+	mustRecord(t, openLedger(t, path, LedgerPin), server, surfaceTool("a"), surfaceTool("b"))
+	data, _ := readLedgerFile(t, path)
+	replace := func(text, from, to string) string {
+		if !strings.Contains(text, from) {
+			t.Fatalf("%s is not there", from)
+		}
+		return strings.Replace(text, from, to, 1)
+	}
+	newer := replace(string(data), `"version": 1,`, `"version": 1,
+  "policy": {"x": [1, 2.50]},`)
+	newer = replace(newer, `"mode": "pin",`, `"mode": "pin",
+      "owner": "team",`)
+	newer = replace(newer, `        "b": {`, `        "b": {
+          "note": null,`)
+	newer = replace(newer, `"by": "first use",`, `"by": "first use", "sig": "s1",`)
+	newer = replace(newer, `"hash": "`, `"ticket": 7, "hash": "`)
+	for name, text := range map[string]string{
+		"newer":        newer,
+		"CRLF":         strings.ReplaceAll(newer, "\n", "\r\n"),
+		"tabs":         strings.ReplaceAll(newer, "  ", "\t"),
+		"no list ends": strings.ReplaceAll(strings.ReplaceAll(newer, ",\n        \"\": \"end\"", ""), ",\n    \"\": \"end\"", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			l := openLedger(t, path, LedgerPin)
+			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b"))
+			if got, _ := readLedgerFile(t, path); string(got) != text {
+				t.Error("it was written though nothing has changed")
+			}
+			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b", func(d *Definition) { d.Title = "x" }), surfaceTool("c"))
+			mustApprove(t, l, l.Pending()...)
+			got, _ := readLedgerFile(t, path)
+			for _, kept := range []string{`"policy":`, "2.50", `"owner": "team"`, `"note": null`, `"sig": "s1"`, `"ticket": 7`} {
+				if !strings.Contains(string(got), kept) {
+					t.Errorf("%s is lost", kept)
+				}
+			}
+			if strings.Contains(string(got), "\r") {
+				t.Error("there are carriage returns")
+			}
+			wantKind(t, openLedger(t, path, LedgerPin), server, surfaceTool("c"), "")
+		})
+	}
+}
+
+func FuzzParseLedger(f *testing.F) {
+	l := NewLedger(nil)
+	mustRecord(f, l, &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"))
+	mustRecord(f, l, &Server{Name: "github", Fingerprint: "two"}, surfaceTool("a"), surfaceTool("b"))
+	f.Add(l.view.Load().state.render())
+	f.Add([]byte(`{"version":1,"servers":{"a":{"mode":"pin","tools":{"":""}}},"x":[]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		state, err := parseLedger("", data, nil)
+		if err != nil {
+			return
+		}
+		once := state.render()
+		again, err := parseLedger("", once, state)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v\n%s", err, once)
+		}
+		if twice := again.render(); string(twice) != string(once) {
+			t.Fatalf("it is not stable:\n%s\n%s", once, twice)
+		}
+	})
+}
