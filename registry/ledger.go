@@ -35,7 +35,8 @@ type LedgerOptions struct {
 
 // A Ledger remembers which tools of servers were approved, by everything that a
 // server says of them: name, title, description, schemas and annotations. It
-// belongs into the [Options] of a [Registry], which asks it about each tool.
+// belongs into the [Options] of a [Registry], which asks it about each tool. Make
+// one with [OpenLedger], [LoadLedger] or [NewLedger].
 //
 // The first list that a server gives is approved in [LedgerPin], even if it is
 // empty. A tool that the server has no more stays approved as it was. Of each tool

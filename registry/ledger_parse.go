@@ -48,6 +48,7 @@ type ledgerParser struct {
 	before       *ledgerState
 	cursor       jsonscan.Cursor
 	server, tool string // that is being read
+	room         []byte // for canonical JSON, used again and again
 }
 
 // fail reports what is wrong with the value that begins at an offset.
@@ -344,10 +345,8 @@ func (p *ledgerParser) checkMark(m *ledgerMark, start, hashAt int) error {
 	if m.hash == "" || m.surface == nil {
 		return p.fail(start, `"hash" or "surface" is missing; %s`, restoreCure)
 	}
-	canonical, err := canonjson.Append(nil, m.surface)
-	if err != nil {
-		return p.fail(start, "the surface: %w; %s", err, restoreCure)
-	}
+	canonical := canonjson.AppendChecked(p.room[:0], m.surface)
+	p.room = canonical
 	if hashOf(canonical) != m.hash {
 		return p.fail(hashAt, "the hash is not that of the surface: one of them was edited by hand; %s", restoreCure)
 	}

@@ -78,11 +78,7 @@ func (m *ledgerMark) canonical() []byte {
 	if m == nil {
 		return nil
 	}
-	out, err := canonjson.Append(nil, m.surface)
-	if err != nil { // cannot be: it was read or made here
-		return nil
-	}
-	return out
+	return canonjson.AppendChecked(nil, m.surface) // it was read or made here
 }
 
 // tool returns what is known of a tool, or nil.

@@ -14,9 +14,15 @@ func Append(dst, data []byte) ([]byte, error) {
 	if err := jsonscan.Valid(data); err != nil {
 		return dst, err
 	}
+	return AppendChecked(dst, data), nil
+}
+
+// AppendChecked is [Append] for data that is a part of what passed
+// [jsonscan.Valid]. It panics or writes nonsense if it is not.
+func AppendChecked(dst, data []byte) []byte {
 	w := writer{dst: dst, src: data}
 	w.value()
-	return w.dst, nil
+	return w.dst
 }
 
 // A writer writes a value that was checked.

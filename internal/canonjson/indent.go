@@ -65,9 +65,17 @@ func AppendIndented(dst, value []byte, prefix string) []byte {
 // the escapes of [AppendIndented].
 func AppendVisible(dst, value []byte) []byte {
 	for len(value) > 0 {
+		n := 0
+		for n < len(value) && value[n] < 0x7f {
+			n++
+		}
+		dst = append(dst, value[:n]...)
+		if value = value[n:]; len(value) == 0 {
+			break
+		}
 		r, size := utf8.DecodeRune(value)
 		switch {
-		case r < 0x7f || unicode.IsPrint(r) && !strings.ContainsRune(blanks, r) && !unicode.Is(unicode.Variation_Selector, r):
+		case unicode.IsPrint(r) && !strings.ContainsRune(blanks, r) && !unicode.Is(unicode.Variation_Selector, r):
 			dst = append(dst, value[:size]...)
 		case r > 0xffff:
 			dst = appendUnit(dst, 0xd800+(r-0x10000)>>10)

@@ -18,6 +18,9 @@ func appendScalar(dst, text []byte) []byte {
 	if c := text[0]; c != '-' && (c < '0' || c > '9') {
 		return append(dst, text...)
 	}
+	if plainInteger(text) {
+		return append(dst, text...)
+	}
 	negative := text[0] == '-'
 	if negative {
 		text = text[1:]
@@ -56,6 +59,19 @@ func appendScalar(dst, text []byte) []byte {
 	dst = append(dst, digits[:point]...)
 	dst = append(dst, '.')
 	return append(dst, digits[point:]...)
+}
+
+// plainInteger reports whether a number is an integer that is canonical as it is.
+func plainInteger(text []byte) bool {
+	if len(text) > plainDigits || text[0] == '-' {
+		return false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // shiftOf returns the value of an exponent, or false if it is so large that only
