@@ -76,6 +76,9 @@ func (e *DefinitionError) Error() string {
 
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *DefinitionError) Outcome() mcp.Outcome { return mcp.NotSent }
+
 // A DuplicateError reports a tool that was refused because its name is taken.
 // The holder keeps the name; give the other one a different name, with [With]
 // for instance.
@@ -125,6 +128,9 @@ func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
+
+// Outcome returns [mcp.Unknown], whatever Value may know of another call.
+func (e *PanicError) Outcome() mcp.Outcome { return mcp.Unknown }
 
 // quote quotes a name for an error text. Names come from models and servers, so
 // the length is bounded and nothing in them can forge a line of the text.
