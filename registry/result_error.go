@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -91,7 +92,7 @@ func reasonOf(err error) string {
 	case errors.As(err, &login):
 		return what + " needs the user to log in first."
 	case errors.As(err, &policy):
-		return "Whether " + what + " may be called could not be decided."
+		return "Whether the" + strings.TrimPrefix(what, "The") + " may be called could not be decided."
 	case errors.As(err, &definition):
 		return what + " is defined in a way that cannot be used."
 	case errors.As(err, &result), errors.As(err, &output), errors.As(err, &protocol):

@@ -187,7 +187,12 @@ func limitOr(limit, byDefault, least int) int {
 func estimateTokens(text string) int { return (len(text) + 2) / 3 }
 
 // tool returns the tool read_result, or nil if nothing is ever kept.
-func (r *results) tool() Tool { return r.reader }
+func (r *results) tool() Tool {
+	if r == nil {
+		return nil
+	}
+	return r.reader
+}
 
 // shape returns res in the form that was asked for. It does not change res.
 func (r *results) shape(ctx context.Context, e *entry, res *mcp.CallToolResult) *mcp.CallToolResult {

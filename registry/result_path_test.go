@@ -1,0 +1,110 @@
+package registry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// gallery returns the tools of a server: show answers with every kind of content
+// there is, and log with a long text.
+func gallery(t *testing.T, answer *sdk.CallToolResult, log string) []registry.Tool {
+	t.Helper()
+	s := sdk.NewServer(&sdk.Implementation{Name: "gallery", Version: "1"}, nil)
+	add := func(name string, res *sdk.CallToolResult) {
+		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return res, nil
+		})
+	}
+	add("show", answer)
+	add("log", textResult(log))
+	c := mcp.NewClient("gallery", &transport.Pipe{Serve: s.Run}, nil)
+	t.Cleanup(func() { _ = c.Close() })
+	listed, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote("gallery", c, tool))
+	}
+	return tools
+}
+
+// A server's result comes whole through Registry.Call: every kind of content, in
+// order, and structured content byte for byte, an array included.
+func TestServersResultComesWhole(t *testing.T) {
+	size := int64(7)
+	raw := json.RawMessage(`[{"n":12345678901234567890,"f":1.50},"caf\u00e9"]`)
+	answer := &sdk.CallToolResult{
+		Meta: sdk.Meta{"trace": "1"},
+		Content: []sdk.Content{
+			&sdk.ImageContent{Data: bytes.Repeat([]byte{0xff, 0}, 50000), MIMEType: "image/png", Annotations: &sdk.Annotations{Audience: []sdk.Role{"user"}}},
+			&sdk.AudioContent{Data: []byte{1, 2, 3}, MIMEType: "audio/wav"},
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Text: "inside", Meta: sdk.Meta{"k": "v"}}},
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", Blob: []byte{9}}},
+			&sdk.ResourceLink{URI: "file:///c", Name: "c", Size: &size},
+			&sdk.TextContent{Text: "words", Meta: sdk.Meta{"k": "v"}},
+		},
+		StructuredContent: raw,
+	}
+	want, err := json.Marshal(answer.Content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, opts := range map[string]*registry.ResultOptions{"as it came": nil, "shaped": {}, "redacted": {Redact: true}} {
+		r := registry.New(&registry.Options{Results: opts})
+		mustReplace(t, r, "gallery", gallery(t, answer, "")...)
+		res, err := r.Call(t.Context(), "gallery__show", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(res.Content); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: content %.500s, %v", name, got, err)
+		}
+		if got, _ := res.StructuredContent.(json.RawMessage); !bytes.Equal(got, raw) {
+			t.Errorf("%s: structured content %s", name, got)
+		}
+		if res.Meta["trace"] != "1" {
+			t.Errorf("%s: _meta %v", name, res.Meta)
+		}
+	}
+}
+
+// A long log of a server is shortened, wrapped and read on, and each model sees
+// only its own.
+func TestServersLogIsReadOn(t *testing.T) {
+	log := strings.Repeat("12:00 all is well\n", 10000) + "12:01 Error: password=ghp_" + strings.Repeat("a1", 18) + "\n"
+	r := registry.New(&registry.Options{Results: &registry.ResultOptions{Wrap: true, Redact: true}})
+	mustReplace(t, r, "gallery", gallery(t, &sdk.CallToolResult{}, log)...)
+	res, err := r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := registry.Text(res)
+	if len(text) > 32<<10 || !strings.HasPrefix(text, `<untrusted-content nonce="`) || !strings.Contains(text, ` server="gallery" tool="log">`+"\n12:00 all is well\n") ||
+		!strings.Contains(text, "12:01 Error: password=[redacted: GitHub token]\n") {
+		t.Errorf("%d bytes: %.300s ... %s", len(text), text, text[len(text)-300:])
+	}
+	if _, listed := r.Snapshot().Lookup("read_result"); !listed {
+		t.Skip("read_result is not listed")
+	}
+	args := regexp.MustCompile(`\{"handle":.*?\}`).FindString(text)
+	page, err := r.Call(registry.WithConversation(t.Context(), "1"), "read_result", json.RawMessage(args))
+	if err != nil || page.IsError || !strings.Contains(registry.Text(page), "go on with offset") {
+		t.Errorf("%s: %v, %.300s", args, err, registry.Text(page))
+	}
+	page, err = r.Call(registry.WithConversation(t.Context(), "2"), "read_result", json.RawMessage(args))
+	if err != nil || !page.IsError {
+		t.Errorf("another conversation: %v, %.300s", err, registry.Text(page))
+	}
+}
