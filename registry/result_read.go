@@ -39,6 +39,12 @@ func newReader(r *results) Tool {
 	return f
 }
 
+// isReader reports whether a tool is read_result, under whatever name.
+func isReader(t Tool) bool {
+	_, ok := t.(*function[readArgs, *mcp.CallToolResult])
+	return ok
+}
+
 // read answers a call of read_result.
 func (r *results) read(ctx context.Context, in readArgs) (*mcp.CallToolResult, error) {
 	k := r.store.get(in.Handle, ownerOf(ctx))

@@ -196,7 +196,7 @@ func (r *results) tool() Tool {
 
 // shape returns res in the form that was asked for. It does not change res.
 func (r *results) shape(ctx context.Context, e *entry, res *mcp.CallToolResult) *mcp.CallToolResult {
-	if res == nil || e.def.ReturnDirect || r.reader != nil && e.def == r.reader.Definition() {
+	if res == nil || e.def.ReturnDirect || isReader(e.tool) {
 		return res
 	}
 	if r.redactor != nil {
