@@ -147,6 +147,25 @@ func TestRevokeGrants(t *testing.T) {
 	}
 }
 
+// An approver that asks for a call does not allow it by what else it does.
+func TestGrantThatIsNone(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	ctx := as(t.Context(), "ann", "c1")
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		req.Approved = true
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})
+	w.asks(t, ctx, "files__delete", `{}`)
+	w.at(t)
+	w.allowForSession(t, ctx, "files__delete")
+	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		w.RevokeGrants(ctx)
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})
+	w.asks(t, ctx, "files__delete", `{}`)
+	w.at(t, `{"for":"session"}`)
+}
+
 // What is taken back while somebody decides is not given by that decision.
 func TestGrantThatComesTooLate(t *testing.T) {
 	w := newWard(t, registry.ApprovalOptions{})
