@@ -35,8 +35,8 @@ const pageHTML = `<!DOCTYPE html>
 <p>{{with .Tool.Title}}{{visible .}}: {{end}}{{visible .Tool.Description}}</p>
 <p>{{if .Tool.Origin.Server}}A tool of the server {{visible .Tool.Origin.Server}}, called {{visible .Tool.Origin.Tool}} there{{else}}A tool of this program{{end}}.
 {{- with .Reason}} You are asked because {{visible .}}.{{end}}</p>
-<p>{{if .Trusted}}It says{{else}}It says, and nobody vouches for it,{{end}} that it
-{{if .Hints.ReadOnly}}changes nothing{{else if .Hints.Destructive}}may destroy something{{else}}changes something, but destroys nothing{{end}}{{if .Hints.Idempotent}}, and does no more when it runs twice{{end}}.</p>
+<p>{{if not .Hints.Annotated}}It does not say what it does{{else}}{{if .Trusted}}It says{{else}}It says, and nobody vouches for it,{{end}} that it
+{{if .Hints.ReadOnly}}changes nothing{{else if .Hints.Destructive}}may destroy something{{else}}changes something, but destroys nothing{{end}}{{if .Hints.Idempotent}}, and does no more when it runs twice{{end}}{{end}}.</p>
 <p>With these arguments:</p>
 <pre>{{visible .Args}}</pre>
 <p>The call waits until {{.Expires.Format "15:04:05"}}.</p>

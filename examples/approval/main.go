@@ -47,7 +47,7 @@ const user = "you"
 func run(ctx context.Context, out io.Writer, files *folder, port int, once bool) (err error) {
 	client := mcp.NewClient("files", &transport.Pipe{Serve: files.server().Run}, nil)
 	defer func() { err = errors.Join(err, client.Close()) }()
-	tools := registry.New(&registry.Options{Approver: registry.ApproverFunc(cautious)})
+	tools := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
 	if err := offer(ctx, tools, client); err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func run(ctx context.Context, out io.Writer, files *folder, port int, once bool)
 	return errors.Join(err, webErr, agentErr)
 }
 
-// offer puts the tools of a server into the registry. The server is ours, so what
-// it says of its tools is believed.
+// offer puts the tools of a server into the registry. The server is ours, so the
+// policy may believe what it says of its tools.
 func offer(ctx context.Context, r *registry.Registry, client *mcp.Client) error {
 	listed, err := client.Tools(ctx)
 	if err != nil {
@@ -108,12 +108,4 @@ func offer(ctx context.Context, r *registry.Registry, client *mcp.Client) error 
 	}
 	_, err = r.ReplaceServer(registry.Server{Name: "files", Trusted: true}, tools)
 	return err
-}
-
-// cautious asks for all but the read-only tools of trusted servers.
-func cautious(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
-	if a := req.Tool.Annotations; req.Trusted && a != nil && a.ReadOnlyHint {
-		return registry.Decision{Verdict: registry.Allow}, nil
-	}
-	return registry.Decision{Verdict: registry.Ask, Reason: "it may change something"}, nil
 }

@@ -151,7 +151,7 @@ func TestPage(t *testing.T) {
 	// The read-only tool ran by itself. The other is shown as it is.
 	b.until(`value="approve"`)
 	for _, want := range []string{
-		"May the agent run files__delete?", "Delete a file: Delete one file for good.", "the server files, called delete there",
+		"May the agent run files__delete?", "Delete a file: Delete one file for good.", "the server files, called delete there. You are asked because it may destroy something.",
 		"may destroy something, and does no more when it runs twice", "<pre>{&#34;name&#34;:&#34;&lt;b&gt;draft&lt;/b&gt;.tmp&#34;}</pre>",
 		`class="result"`, "report.pdf",
 	} {
