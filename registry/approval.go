@@ -19,7 +19,8 @@ type ApprovalOptions struct {
 	TTL time.Duration
 	// MaxPending is how many calls wait at one time; one more fails with a
 	// [*DeniedError]. A user that is named, as by session.WithUser, has a quarter
-	// of them at most, so that no one keeps others out. Default: 200.
+	// of them at most, so that no one keeps others out. All arguments together have
+	// 64 MiB at most. Default: 200.
 	MaxPending int
 	// MaxGrants is how many tools are allowed for sessions at one time; the one
 	// that was not used for the longest time is forgotten. Default: 10,000.
@@ -57,6 +58,7 @@ type approvals struct {
 	byCall  map[callKey]*pending // those that wait or run
 	waiting *list.List           // of *pending that wait or run, in the order of asking
 	perUser map[string]int       // how many of waiting each user has
+	held    int                  // of all arguments in waiting, in bytes
 	ended   *list.List           // of *pending whose outcome is kept, in the order of ending
 	weight  int                  // of all outcomes in ended, in bytes
 	changed chan struct{}        // closed, and replaced, when waiting changes

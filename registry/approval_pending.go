@@ -91,6 +91,8 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 		return &DeniedError{Tool: e.def.Name, Reason: fmt.Sprintf("too many calls wait for approval (at most %d); they must be answered first", most)}
 	} else if most = max(1, most/4); req.User != "" && a.perUser[req.User] >= most {
 		return &DeniedError{Tool: e.def.Name, Reason: fmt.Sprintf("too many calls of this user wait for approval (at most %d); they must be answered first", most)}
+	} else if a.held+len(args) > maxKept {
+		return &DeniedError{Tool: e.def.Name, Reason: "the calls that wait for approval are too large together; they must be answered first"}
 	}
 	req.ID = rand.Text()
 	req.Reason = reason
@@ -101,6 +103,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	a.byID[req.ID] = p
 	a.byCall[key] = p
 	a.perUser[req.User]++
+	a.held += len(args)
 	a.announce()
 	return &ApprovalRequiredError{p.req.copy()}
 }
@@ -208,7 +211,8 @@ func (a *approvals) expire(now time.Time) {
 	}
 }
 
-// maxKept bounds the outcomes that are kept for [Registry.Await], in bytes.
+// maxKept bounds the arguments of calls that wait, and the outcomes that are kept
+// for [Registry.Await], each together and in bytes.
 const maxKept = 64 << 20
 
 // end gives a call its outcome and keeps that for a while. It needs the lock.
@@ -221,6 +225,7 @@ func (a *approvals) end(p *pending, how phase, res *mcp.CallToolResult, err erro
 	p.phase, p.res, p.err = how, res, err
 	p.kept = time.Now().Add(a.opts.TTL)
 	p.weight = weightOf(res)
+	a.held -= len(p.req.Args)
 	p.req.Args = nil // it is over; the outcome is all that is wanted
 	p.at = a.ended.PushBack(p)
 	a.weight += p.weight

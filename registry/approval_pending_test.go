@@ -40,9 +40,9 @@ func (a *approvals) idle(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expire(time.Now())
-	if n := len(a.byID) + len(a.byCall) + a.waiting.Len() + len(a.perUser) + a.ended.Len() + a.weight; n != 0 {
-		t.Errorf("left: %d by id, %d by call, %d waiting, %d users, %d ended of %d bytes",
-			len(a.byID), len(a.byCall), a.waiting.Len(), len(a.perUser), a.ended.Len(), a.weight)
+	if n := len(a.byID) + len(a.byCall) + a.waiting.Len() + len(a.perUser) + a.ended.Len() + a.weight + a.held; n != 0 {
+		t.Errorf("left: %d by id, %d by call, %d waiting, %d users, %d ended of %d bytes, %d bytes held",
+			len(a.byID), len(a.byCall), a.waiting.Len(), len(a.perUser), a.ended.Len(), a.weight, a.held)
 	}
 }
 
@@ -139,6 +139,36 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 		if _, err := r.Resume(ctx, id, nil); !errors.As(err, new(*StaleApprovalError)) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Calls that wait are bounded by their size as well as by their number.
+func TestApprovalArgumentsAreBounded(t *testing.T) {
+	r, _ := asking(t, ApprovalOptions{}, "answer")
+	var ids []string
+	call := func(n int) error {
+		args := make([]byte, 9<<20)
+		for i := range args {
+			args[i] = ' '
+		}
+		copy(args, fmt.Sprintf(`{"n":%d}`, n))
+		_, err := r.Call(t.Context(), "tool", args)
+		var required *ApprovalRequiredError
+		if errors.As(err, &required) {
+			ids = append(ids, required.Request.ID)
+		}
+		return err
+	}
+	for n := range 8 {
+		if err := call(n); n == 7 != errors.As(err, new(*DeniedError)) {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+	if err := r.Refuse(t.Context(), ids[3], ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := call(9); !errors.As(err, new(*ApprovalRequiredError)) {
+		t.Error(err)
 	}
 }
 

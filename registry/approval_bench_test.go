@@ -1,0 +1,35 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"testing"
+)
+
+// BenchmarkDecide is what an approver costs a call: one that allows it, and one
+// that asks for what the user has allowed for the session.
+func BenchmarkDecide(b *testing.B) {
+	for _, v := range []Verdict{Allow, Ask} {
+		b.Run(v.String(), func(b *testing.B) {
+			a := newApprovals(ApproverFunc(func(context.Context, *ApprovalRequest) (Decision, error) {
+				return Decision{Verdict: v}, nil
+			}), ApprovalOptions{})
+			ctx := WithConversation(b.Context(), "c")
+			e := &entry{def: &Definition{Name: "tool"}}
+			for n := range a.opts.MaxGrants {
+				a.grant(grantKey{"other", strconv.Itoa(n), "tool"}, subjectOf(e), 0)
+			}
+			a.grant(grantOf(ctx, e), subjectOf(e), 0)
+			args := json.RawMessage(`{"path":"a.txt"}`)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := a.decide(ctx, e, args); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
