@@ -146,13 +146,11 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 func TestApprovalArgumentsAreBounded(t *testing.T) {
 	r, _ := asking(t, ApprovalOptions{}, "answer")
 	var ids []string
+	e := r.Snapshot().find("tool")
+	args := make(json.RawMessage, 9<<20)
 	call := func(n int) error {
-		args := make([]byte, 9<<20)
-		for i := range args {
-			args[i] = ' '
-		}
-		copy(args, fmt.Sprintf(`{"n":%d}`, n))
-		_, err := r.Call(t.Context(), "tool", args)
+		args[0] = byte(n)
+		err := r.approvals.hold(t.Context(), e, args, "")
 		var required *ApprovalRequiredError
 		if errors.As(err, &required) {
 			ids = append(ids, required.Request.ID)

@@ -347,6 +347,27 @@ func TestApprovalOutcomes(t *testing.T) {
 	w.at(t, `{}`)
 }
 
+// A context that has ended calls nothing, whatever the tool thinks of contexts,
+// and allows nothing for the session.
+func TestApprovalUnderAnEndedContext(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	calls := 0
+	mustAdd(t, w.Registry, &callingTool{native("heedless"), func(context.Context) (*mcp.CallToolResult, error) {
+		calls++
+		return textResult("done"), nil
+	}})
+	asked := w.asks(t, t.Context(), "heedless", `{}`)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := w.Resume(ended, asked.ID, &registry.ResumeOptions{ForSession: true})
+	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent || calls != 0 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+	if w.free(t, t.Context(), "heedless") {
+		t.Error("allowed for the session")
+	}
+}
+
 // A policy that was tightened meanwhile wins over the approval.
 func TestApprovalDeniedByNow(t *testing.T) {
 	for _, v := range []registry.Verdict{registry.Deny, 9} {
