@@ -107,6 +107,14 @@ func (c *catalogue) judge(offers []*offer) []judged {
 	if !c.names.dependent() {
 		return verdicts
 	}
+	naming := c.names
+	if naming.Custom != nil {
+		known := make(map[candidate]string, len(offers))
+		for _, o := range offers {
+			known[candidate{server: o.def.Origin.Server, tool: o.def.localName()}] = o.custom
+		}
+		naming.Custom = func(server, tool string) string { return known[candidate{server: server, tool: tool}] }
+	}
 	candidates := make([]candidate, len(offers))
 	var listed []candidate
 	var at []int
@@ -118,12 +126,12 @@ func (c *catalogue) judge(offers []*offer) []judged {
 			listed, at = append(listed, candidates[i]), append(at, i)
 		}
 	}
-	names := c.names.assign(listed)
+	names := naming.assign(listed)
 	for i, name := range names {
 		candidates[at[i]] = candidate{explicit: name}
 	}
 	if len(listed) < len(offers) {
-		names = c.names.assign(candidates)
+		names = naming.assign(candidates)
 		for i := range candidates {
 			candidates[i].explicit = names[i]
 		}

@@ -30,6 +30,7 @@ func (e *entry) trusted() bool { return e.server == nil || e.server.Trusted }
 type offer struct {
 	entry          // as offered
 	derived bool   // the registry's Names make its name
+	custom  string // what Names.Custom says of it, which is not asked under a lock
 	placed  *entry // its entry in the newest snapshot; nil: none. Guarded by Registry.mu.
 }
 
@@ -42,7 +43,12 @@ func (r *Registry) newOffer(t Tool) (*offer, error) {
 	o := &offer{entry: entry{tool: t, def: def}}
 	o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
 	if o.derived {
-		name, _ := r.names.Name(def.Origin.Server, def.localName())
+		names := r.names
+		if names.Custom != nil {
+			o.custom = names.Custom(def.Origin.Server, def.localName())
+			names.Custom = func(string, string) string { return o.custom }
+		}
+		name, _ := names.Name(def.Origin.Server, def.localName())
 		o.tool, o.def = rename(t, def, name)
 	}
 	return o, nil
