@@ -113,7 +113,9 @@ const (
 	TokenCrossServerReference Token = "cross_server_reference"
 )
 
-// A Finding is something that the gate saw in a tool of a server.
+// A Finding is something that the gate saw in a tool of a server. Of one tool at
+// most 16 are kept, the severest, and of one token four, so that no kind can hide
+// another.
 type Finding struct {
 	Token    Token    // what it is
 	Severity Severity // what becomes of the tool

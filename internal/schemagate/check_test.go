@@ -146,3 +146,17 @@ func TestCheckIsPure(t *testing.T) {
 		}
 	}
 }
+
+// A pattern costs its allowance once, however often it stands in a schema, so it is
+// compiled once.
+func TestPatternsAreCompiledOnce(t *testing.T) {
+	p := newPatterns()
+	first, err := p.engine("^a+$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := p.left
+	if again, err := p.engine("^a+$"); err != nil || again != first || p.left != left {
+		t.Errorf("compiled again: %v, %d instructions left of %d", err, p.left, left)
+	}
+}

@@ -17,8 +17,9 @@ type patterns struct {
 }
 
 type pattern struct {
-	text string // as RE2 reads it
-	size int    // in instructions
+	text     string         // as RE2 reads it
+	size     int            // in instructions
+	compiled *regexp.Regexp // nil until the validator asks for it
 }
 
 func newPatterns() *patterns { return &patterns{maxPrograms, map[string]*pattern{}} }
@@ -40,7 +41,7 @@ func (p *patterns) parse(text string) (*pattern, error) {
 	if p.left -= size; p.left < 0 {
 		return nil, fmt.Errorf("the patterns compile to more than %d instructions", maxPrograms)
 	}
-	done := &pattern{translated, size}
+	done := &pattern{text: translated, size: size}
 	p.read[text] = done
 	return done, nil
 }
@@ -51,11 +52,12 @@ func (p *patterns) engine(text string) (jsonschema.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile(done.text)
-	if err != nil {
-		return nil, err // not a typed nil
+	if done.compiled == nil {
+		if done.compiled, err = regexp.Compile(done.text); err != nil {
+			return nil, err // not a typed nil
+		}
 	}
-	return re, nil
+	return done.compiled, nil
 }
 
 // PatternSize returns how many instructions a regular expression, as package
