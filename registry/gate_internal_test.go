@@ -65,6 +65,9 @@ func TestGateSeverity(t *testing.T) {
 			t.Errorf("%v", f)
 		}
 	}
+	if twice := choose(Block).alike([]*Definition{gated("a", "", anyObject), gated("a", "x", anyObject)}); len(twice) != 0 {
+		t.Errorf("the same name is no lookalike: %v", twice)
+	}
 	refs := choose(Block).references(gated("a", "use b_c", anyObject), func(string) (string, bool) { return "other", true })
 	if got := tokens(refs); !slices.Equal(got, []string{"block cross_server_reference"}) {
 		t.Errorf("%q", got)
@@ -81,6 +84,14 @@ func TestGateAdmits(t *testing.T) {
 	}
 	if surplus := newGate(GateOptions{}).admit(defs); len(surplus) != 0 {
 		t.Errorf("by default: %v", surplus)
+	}
+	// 18 bytes each.
+	three := []*Definition{gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)}
+	if surplus := newGate(GateOptions{MaxBytes: 53}).admit(three); len(surplus) != 1 || surplus[three[2]].Token != TokenCatalogTooLarge {
+		t.Errorf("together: %v", surplus)
+	}
+	if surplus := newGate(GateOptions{MaxBytes: 54}).admit(three); len(surplus) != 0 {
+		t.Errorf("together: %v", surplus)
 	}
 	raw := gated("raw", "", anyObject)
 	raw.RawAnnotations = json.RawMessage(`{"title":"` + strings.Repeat("x", 300) + `"}`)
@@ -113,6 +124,18 @@ func TestGateDefaults(t *testing.T) {
 	if got := newGate(GateOptions{MaxSchemaBytes: 1 << 30, MaxSchemaDepth: 1 << 30, MaxSchemaNodes: 1 << 30}).
 		check(gated("a", "", `{"type":"object","x":[`+strings.Repeat("1,", 9_000)+`1]}`)); len(got) != 1 || got[0].Token != TokenTooManyNodes {
 		t.Errorf("%v", got)
+	}
+}
+
+// The arguments of a tool are an object, and so is what describes them.
+func TestGateWantsObjects(t *testing.T) {
+	for _, schema := range []string{`true`, `false`, ` true`, ``, `null`, `[]`, `7`} {
+		if got := tokens(newGate(GateOptions{}).check(gated("a", "", schema))); !slices.Equal(got, []string{"block invalid_schema"}) {
+			t.Errorf("%q: %q", schema, got)
+		}
+	}
+	if got := newGate(GateOptions{}).check(gated("a", "", " \n{}")); len(got) != 0 {
+		t.Errorf("white space: %v", got)
 	}
 }
 
