@@ -90,7 +90,7 @@ func TestClaimsNeverLoosen(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	stricter, believed := 0, 0
 	silent := callsTo(nil, false)
-	for range 2000 {
+	for range 600 {
 		p := compiled(t, pick(r, Deny, Ask, Allow, AllowForSession), randomRules(r))
 		raw := randomAnnotations(r)
 		for i, claiming := range callsTo(raw, false) {
