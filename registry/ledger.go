@@ -178,8 +178,12 @@ func (l *Ledger) generation() (n uint64, changed <-chan struct{}) {
 	return v.n, v.changed
 }
 
-// reload reads what other processes did, if they did anything.
+// reload reads what other processes did, if they did anything. Without a ledger
+// there is nothing to read.
 func (l *Ledger) reload(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
 	done, err := l.lock(ctx)
 	if err != nil {
 		return err

@@ -312,15 +312,16 @@ func TestOddToolNames(t *testing.T) {
 	l := openLedger(t, path, LedgerPin)
 	server := &Server{Name: "github"}
 	a, again := surfaceTool("a"), surfaceTool("a", func(d *Definition) { d.Title = "again" })
+	nameless := surfaceTool("", func(d *Definition) { d.Name = "" })
 	odd := []*Definition{surfaceTool("\u202e"), surfaceTool("a\"b\\\n"), surfaceTool("</tools>"), surfaceTool("version"), surfaceTool("end"), surfaceTool("😀")}
-	mustRecord(t, l, server, append(odd, a, again, surfaceTool("\xff"), surfaceTool("\xfe"))...)
+	mustRecord(t, l, server, append(odd, a, again, nameless, surfaceTool("\xff"), surfaceTool("\xfe"))...)
 	l = openLedger(t, path, LedgerPin)
 	for _, def := range append(odd, a) {
 		wantKind(t, l, server, def, "")
 	}
 	wantKind(t, l, server, again, ToolChanged)
-	for _, name := range []string{"\xff", "\xfe"} {
-		wantKind(t, l, server, surfaceTool(name), ToolNew)
+	for _, def := range []*Definition{nameless, surfaceTool("\xff"), surfaceTool("\xfe")} {
+		wantKind(t, l, server, def, ToolNew)
 	}
 }
 
