@@ -1,12 +1,15 @@
 package registry_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -28,6 +31,67 @@ func ExampleOpenLedger() {
 	r := registry.New(&registry.Options{Ledger: ledger})
 	fmt.Println(len(r.Snapshot().Tools()), ledger.Persistent())
 	// Output: 0 <nil>
+}
+
+func ExampleNewLedger() {
+	ledger := registry.NewLedger(&registry.LedgerOptions{Mode: registry.LedgerReview})
+	r := registry.New(&registry.Options{Ledger: ledger})
+	_, _ = r.Replace("notes", []registry.Tool{serverTool("notes", "create", "Makes a note.")})
+	fmt.Println(len(r.Snapshot().Tools()), "tools,", len(ledger.Pending()), "pending")
+	fmt.Println(ledger.Persistent())
+	// Output:
+	// 0 tools, 1 pending
+	// the ledger was made to live in memory
+}
+
+// A rowStore keeps a ledger as a database might, in a row with a number that each
+// update compares and counts up.
+type rowStore struct {
+	mu   sync.Mutex
+	data []byte
+	n    int
+}
+
+func (s *rowStore) Load(_ context.Context, _ string) ([]byte, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.Clone(s.data), s.revision(), nil
+}
+
+func (s *rowStore) Save(_ context.Context, data []byte, old string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.revision() != old {
+		return "", registry.ErrLedgerConflict
+	}
+	s.data, s.n = bytes.Clone(data), s.n+1
+	return s.revision(), nil
+}
+
+func (s *rowStore) revision() string {
+	if s.n == 0 {
+		return ""
+	}
+	return strconv.Itoa(s.n)
+}
+
+func ExampleLoadLedger() {
+	ctx := context.Background()
+	store := &rowStore{}
+	ledger, err := registry.LoadLedger(ctx, store, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	changedNotes(ledger)
+
+	ledger, err = registry.LoadLedger(ctx, store, nil) // after a restart
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(ledger.Entries()), "approved,", len(ledger.Pending()), "pending")
+	// Output: 1 approved, 1 pending
 }
 
 // changedNotes returns a registry in which the server notes has changed a tool

@@ -81,14 +81,6 @@ func (m *ledgerMark) canonical() []byte {
 	return canonjson.AppendChecked(nil, m.surface) // it was read or made here
 }
 
-// tool returns what is known of a tool, or nil.
-func (s *ledgerState) tool(server, tool string) *ledgerTool {
-	if srv := s.servers[server]; srv != nil {
-		return srv.tools[tool]
-	}
-	return nil
-}
-
 // fingerprintHash is what an approval of a server is bound to.
 func fingerprintHash(fingerprint string) string { return hashOf([]byte(fingerprint)) }
 

@@ -47,17 +47,20 @@ func Resolve(path string) (string, error) {
 // Read returns what is in the file at a resolved path, and what it was like when
 // it was read. A file of more than most bytes is an error.
 func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() { // to open a pipe would be to wait
+		return nil, nil, fmt.Errorf("%s is not a regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	if info.Size() > most {
 		return nil, nil, fmt.Errorf("%s has %d bytes, more than the limit of %d", path, info.Size(), most)
