@@ -372,7 +372,7 @@ func TestWrap(t *testing.T) {
 		}
 		// In structured content it stays the same value.
 		value := map[string]any{"a": forged}
-		raw := &mcp.CallToolResult{StructuredContent: value}
+		raw := &mcp.CallToolResult{StructuredContent: json.RawMessage(strings.ReplaceAll(jsonOf(t, value), `\u003c`, "<"))}
 		shaped := r.shape(t.Context(), e, raw)
 		if n := strings.Count(Text(shaped), "<"); !strings.Contains(forged, "x") && n != 2 {
 			t.Errorf("%q became %q", forged, Text(shaped))
