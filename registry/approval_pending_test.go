@@ -103,42 +103,27 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 	}
 }
 
-// A tool that was quarantined since then is not called, and the approval holds
-// for when it is released as it was. One of another server never is.
-func TestApprovalOfAQuarantinedTool(t *testing.T) {
-	r, ask := asking(t, ApprovalOptions{}, "answer")
-	ctx := t.Context()
-	id := ask(ctx, 1)
-	was := *r.Snapshot().find("tool")
-	r.ledger = NewLedger(nil)
-	set := func(edit func(*entry)) {
-		e := was
-		edit(&e)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		generation, _ := r.ledger.generation()
-		r.publish([]*entry{&e}, generation, new(Diff))
-	}
-	set(func(e *entry) { e.change = &Change{Server: "s", Tool: "tool", Kind: ToolChanged} })
-	var quarantined *QuarantinedError
-	if _, err := r.Resume(ctx, id, nil); !errors.As(err, &quarantined) || quarantined.Name != "tool" || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("%v", err)
-	}
-	set(func(*entry) {})
-	if _, err := r.Resume(ctx, id, nil); err != nil {
-		t.Error(err)
-	}
-
+// An approval is for one surface and one server, also where the definitions are
+// the same.
+func TestSubject(t *testing.T) {
+	e := entry{def: &Definition{Name: "tool"}, surface: &surface{hash: "sha256:1"}, server: &Server{Fingerprint: "1"}}
+	was := subjectOf(&e)
 	for name, edit := range map[string]func(*entry){
-		"fingerprint": func(e *entry) { e.server = &Server{Fingerprint: "other"} },
-		"surface":     func(e *entry) { e.surface = &surface{hash: "sha256:other"} },
+		"fingerprint": func(e *entry) { e.server = &Server{Fingerprint: "2"} },
+		"surface":     func(e *entry) { e.surface = &surface{hash: "sha256:2"} },
+		"native":      func(e *entry) { e.surface, e.server = nil, nil },
+		"definition":  func(e *entry) { e.def = &Definition{Name: "tool", ReturnDirect: true} },
 	} {
-		set(func(*entry) {})
-		id := ask(ctx, 2)
-		set(edit)
-		if _, err := r.Resume(ctx, id, nil); !errors.As(err, new(*StaleApprovalError)) {
-			t.Errorf("%s: %v", name, err)
+		now := e
+		edit(&now)
+		if subjectOf(&now).same(was) {
+			t.Errorf("another %s is the same", name)
 		}
+	}
+	again := e
+	again.def, again.tool = e.def.clone(), nil
+	if !subjectOf(&again).same(was) {
+		t.Error("a copy is another tool")
 	}
 }
 

@@ -273,6 +273,25 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	w.at(t, `{"for":"session"}`)
 }
 
+// A tool that was quarantined since then is not called, and the approval holds
+// for when it is what it was again.
+func TestApprovalOfAQuarantinedTool(t *testing.T) {
+	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil), Approver: registry.ApproverFunc(askAll)})
+	ctx := t.Context()
+	mustReplace(t, r, "files", serverTool("files", "delete", ""))
+	_, err := r.Call(ctx, "files__delete", nil)
+	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
+	mustReplace(t, r, "files", serverTool("files", "delete", " everything"))
+	_, err = r.Resume(ctx, asked.ID, nil)
+	if held := wantError[*registry.QuarantinedError](t, err); held.Name != "files__delete" {
+		t.Errorf("%+v", held)
+	}
+	mustReplace(t, r, "files", serverTool("files", "delete", ""))
+	if res, err := r.Resume(ctx, asked.ID, nil); err != nil || textOf(t, res) != "files__delete" {
+		t.Errorf("%v, %v", res, err)
+	}
+}
+
 // What was not sent goes on waiting; what was sent is over.
 func TestApprovalOutcomes(t *testing.T) {
 	w := newWard(t, registry.ApprovalOptions{})

@@ -94,6 +94,9 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 			if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID != asked.ID {
 				t.Error("asked twice")
 			}
+			if len(w.Approvals(t.Context())) != len(ids)-1 {
+				t.Error("a call that runs is listed as one that waits")
+			}
 			return next(c, call)
 		}
 	})
