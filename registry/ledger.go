@@ -146,6 +146,7 @@ func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error 
 		return err
 	}
 	defer done()
+	defer func() { seen.explain(l.view.Load().state) }()
 	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) { seen.observe(e) }}
 	e := editLedger(l.view.Load().state)
 	durable := seen.observe(e)

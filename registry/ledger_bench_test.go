@@ -67,6 +67,20 @@ func BenchmarkLedger(b *testing.B) {
 			}
 		}
 	})
+	b.Run("judge pending", func(b *testing.B) {
+		l := NewLedger(&LedgerOptions{Mode: LedgerReview})
+		if err := l.record(ctx, server, entries); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, e := range entries {
+				if l.judge(server, e) == nil {
+					b.Fatal("not quarantined")
+				}
+			}
+		}
+	})
 	b.Run("reload", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

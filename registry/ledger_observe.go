@@ -131,6 +131,20 @@ func (s *sighting) gone(t *ledgerTool) *ledgerTool {
 	return t.with(approved, t.rejected, nil)
 }
 
+// explain compares what waits with what was approved, here where there is time:
+// judge is in a hurry.
+func (s *sighting) explain(state *ledgerState) {
+	srv := state.servers[s.server.Name]
+	if srv == nil {
+		return
+	}
+	for tool := range s.tools {
+		if t := srv.tools[tool]; t != nil && t.pending != nil {
+			t.waiting(s.server.Name, tool)
+		}
+	}
+}
+
 // markOf makes a mark of a surface.
 func markOf(sf *surface, by string, at time.Time) *ledgerMark {
 	text := canonjson.AppendIndented(nil, sf.canonical(), surfaceIndent)
