@@ -130,8 +130,8 @@ func (r *Redactor) JSON(value []byte) []byte {
 type document struct {
 	redactor *Redactor
 	value    []byte
-	out      []byte // what was copied so far; nil before the first secret
-	copied   int    // how much of value that is
+	out      []byte          // what was copied so far; nil before the first secret
+	copied   int             // how much of value that is
 	names    map[string]bool // the keys that were redacted
 	keyName  string          // the key before the next string; empty if there is none
 }
