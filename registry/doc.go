@@ -11,21 +11,54 @@
 // # Keep the catalogue
 //
 // A [Registry] holds tools by name. [Registry.Add] adds native tools,
-// [Registry.Replace] swaps all tools of one server in one step and says what
-// changed, [Registry.Remove] takes tools away. Nothing is ever renamed behind the
-// caller's back: a second tool of the same name is refused and the first keeps it.
+// [Registry.Replace] and [Registry.ReplaceServer] swap all tools of one server in
+// one step and say what changed, [Registry.Remove] takes tools away. A second tool
+// of the same name is refused and the first keeps it.
+//
+// # Name the tools of servers
+//
+// [Names] says how: "github__create_issue", or another [Scheme]. A name fits what
+// providers of models allow, is the same in every process, and never means two
+// tools. [Definition.DisplayName] is for people.
 //
 // # Read the catalogue
 //
 // [Registry.Snapshot] is the catalogue at one moment: sorted, immutable, and as
 // cheap as one atomic load. [Registry.Watch] yields a snapshot after each change.
+// [Registry.Callable] leaves out what a policy denies.
 //
 // # Call a tool
 //
-// [Registry.Call] finds the tool, checks that the arguments are a JSON object,
-// runs the middleware of [Registry.Use], and calls the tool. A name that is not
-// listed fails with an [*UnknownToolError] that suggests the nearest names. Errors
-// and results are worded so that a model can read them and correct itself.
+// [Registry.Call] finds the tool, checks the arguments against its schema, lets
+// the [Approver] decide, runs the middleware of [Registry.Use], calls the tool, and
+// checks and shapes the result. Errors and results are worded so that a model can
+// read them and correct itself; [ErrorResult] makes a result of an error.
+//
+// # Keep hostile servers out
+//
+// Each tool of a server passes a gate, see [GateOptions]: what is too large, cannot
+// be checked, or hides text is not listed, and what merely looks wrong is a
+// [Finding] of [Snapshot.Findings]. A [Ledger] remembers what was approved, in a
+// file to be committed, and holds back what is new or changed:
+// [Snapshot.Quarantined] has it, and a call fails with a [*QuarantinedError] that
+// says what changed.
+//
+// # Decide which calls are made
+//
+// An [Approver] sees user, server, tool and arguments. [NewPolicy] and
+// [ParsePolicy] make one of rules, [CautiousPolicy] is ready for use, an
+// [ApproverFunc] is anything else. [Ask] lets a call fail with an
+// [*ApprovalRequiredError], which [Registry.Resume] and [Registry.Refuse] answer
+// from anywhere; [Registry.Approvals] and [Registry.WatchApprovals] show what
+// waits, and [Registry.Await] waits for the answer. Annotations are claims: those of
+// a server that is not trusted make decisions stricter, never looser.
+//
+// # Read results
+//
+// [Text] returns a result as a model reads it, [Decode] as a Go value,
+// [TerminalText] as a terminal can show it. [ResultOptions] bounds results, keeps
+// whole what was cut for the tool read_result, redacts secrets and marks what comes
+// from outside; [WithTurn] bounds the results of one turn.
 //
 // # Follow a long call
 //

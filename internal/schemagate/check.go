@@ -10,12 +10,15 @@ import "encoding/json"
 // draft-07 and draft-06, Check overlooks equal objects, arrays and numbers written
 // differently in an enum, and what people read in a schema beside a $ref.
 func Check(raw json.RawMessage, limits Limits) error {
-	g, err := survey(raw, limits)
-	if err != nil {
-		return err
-	}
-	if err := g.foreign(); err != nil {
-		return err
-	}
-	return g.shape()
+	_, err := eitherDialect(raw, func(unnamed string) (struct{}, error) {
+		g, err := survey(raw, limits, unnamed)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := g.foreign(); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, g.shape()
+	})
+	return err
 }

@@ -125,7 +125,7 @@ func (g *graph) add(path string, schema any, resource string) (*node, error) {
 // identify notes under which names a schema can be referred to.
 func (g *graph) identify(n *node, object map[string]any) error {
 	if dialect, ok := object["$schema"]; ok && n.path != "" {
-		if other, err := draftOf(dialect); err != nil || other.url != g.draft.url {
+		if other, err := draftOf(dialect, newest); err != nil || other.url != g.draft.url {
 			return refuse(Dialect, n.path, "a part of the schema is of another dialect")
 		}
 	}

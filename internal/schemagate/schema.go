@@ -28,13 +28,17 @@ func CompileForm(raw json.RawMessage) (*Schema, error) { return compile(raw, tru
 // location is what the validator calls the one document that it knows.
 const location = "schema:///"
 
-func compile(raw json.RawMessage, formats bool) (s *Schema, err error) {
+func compile(raw json.RawMessage, formats bool) (*Schema, error) {
+	return eitherDialect(raw, func(unnamed string) (*Schema, error) { return compileAs(raw, formats, unnamed) })
+}
+
+func compileAs(raw json.RawMessage, formats bool, unnamed string) (s *Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s, err = nil, refuse(Invalid, "", "the validator cannot read it")
 		}
 	}()
-	g, err := survey(raw, Limits{})
+	g, err := survey(raw, Limits{}, unnamed)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +64,7 @@ func compile(raw json.RawMessage, formats bool) (s *Schema, err error) {
 }
 
 // survey reads a schema within the limits and finds all that is in it.
-func survey(raw json.RawMessage, limits Limits) (*graph, error) {
+func survey(raw json.RawMessage, limits Limits, unnamed string) (*graph, error) {
 	root, err := parse(raw, limits.within())
 	if err != nil {
 		return nil, err
@@ -69,7 +73,7 @@ func survey(raw json.RawMessage, limits Limits) (*graph, error) {
 	if object, ok := root.(map[string]any); ok {
 		dialect = object["$schema"]
 	}
-	d, err := draftOf(dialect)
+	d, err := draftOf(dialect, unnamed)
 	if err != nil {
 		return nil, err
 	}

@@ -223,3 +223,27 @@ func TestForeignPattern(t *testing.T) {
 		}
 	}
 }
+
+// Many servers write draft-07 and do not say so.
+func TestUnnamedDialect(t *testing.T) {
+	const tuple = `{"items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`
+	for schema, fits := range map[string]bool{
+		tuple:                                    true,
+		`{"type":"any"}`:                         false,
+		`{"properties":{"a":{"required":true}}}`: false,
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`: false,
+	} {
+		_, compiled := Compile(json.RawMessage(schema))
+		checked := Check(json.RawMessage(schema), Limits{})
+		if (compiled == nil) != fits || (checked == nil) != fits {
+			t.Errorf("%s: compiled %v, checked %v, want it to be fine: %v", schema, compiled, checked, fits)
+		}
+	}
+	s := mustCompile(t, tuple)
+	if err := s.Validate(json.RawMessage(`["a",1]`)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Validate(json.RawMessage(`[1,"a"]`)); err == nil {
+		t.Error("the places of a tuple do not count")
+	}
+}
