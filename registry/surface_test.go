@@ -341,6 +341,10 @@ func TestQuarantineText(t *testing.T) {
 			t.Errorf("%s: %v", kind, e)
 		}
 	}
+	raw := &QuarantinedError{Name: "x", Change: &Change{Kind: ToolChanged, Fields: []FieldChange{{Field: "/a\x1b\nEnd", Before: "\u202e\n", After: "\x1b[2J"}}}}
+	if got := raw.Error() + string(raw.Analysis().StructuredContent.(json.RawMessage)); strings.ContainsAny(got, "\x1b\u202e") || strings.Contains(got, "\nEnd\n") || strings.Count(raw.Error(), "\n") != 2 {
+		t.Errorf("not made safe: %q", got)
+	}
 	if e := (&QuarantinedError{Name: "x"}); e.Error() == "" || e.Analysis() == nil {
 		t.Error("no text without a change")
 	}

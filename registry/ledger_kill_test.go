@@ -1,0 +1,193 @@
+package registry
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// pathVar makes the test binary a program that approves in a loop.
+const pathVar = "MCPBELT_TEST_LEDGER"
+
+// TestLedgerProgram is that program. It approves one tool after the other, tells
+// of each when it is approved, and ends when it is killed or told to.
+func TestLedgerProgram(t *testing.T) {
+	path := os.Getenv(pathVar)
+	if path == "" {
+		t.Skip("only as a process of its own")
+	}
+	who, most := os.Getenv(pathVar+"_WHO"), 1<<30
+	if n, err := strconv.Atoi(os.Getenv(pathVar + "_N")); err == nil {
+		most = n
+	}
+	l, err := OpenLedger(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// In the mode review nothing is approved by being there, and each has a server
+	// of his own, so that the only thing in common is the file.
+	server := &Server{Name: who, Mode: LedgerReview}
+	ctx := context.Background()
+	for i := range most {
+		l.writes = map[string]*ledgerRate{} // as if a minute had passed
+		name := fmt.Sprint("t", i)
+		if err := l.record(ctx, server, entriesOf(surfaceTool(name))); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Approve(ctx, who, l.Pending(who)...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Printf("\nacknowledged %s %s\n", who, name); err != nil {
+			return
+		}
+	}
+}
+
+// A ledgerProcess is a process that approves.
+type ledgerProcess struct {
+	cmd   *exec.Cmd
+	acks  chan string // "server tool"; closed when it has ended
+	ended error       // once acks is closed
+}
+
+func startLedgerProcess(t *testing.T, path, who string, n int) *ledgerProcess {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run=^TestLedgerProgram$", "-test.timeout=5m")
+	cmd.Env = append(os.Environ(), pathVar+"="+path, pathVar+"_WHO="+who)
+	if n > 0 {
+		cmd.Env = append(cmd.Env, pathVar+"_N="+strconv.Itoa(n))
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	p := &ledgerProcess{cmd: cmd, acks: make(chan string, 1<<16)}
+	go func() { // ends with the process
+		defer close(p.acks)
+		lines := bufio.NewReader(out)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil { // a last line that is not whole acknowledges nothing
+				p.ended = cmd.Wait()
+				return
+			}
+			if ack, ok := strings.CutPrefix(line, "acknowledged "); ok {
+				p.acks <- strings.TrimSpace(ack)
+			}
+		}
+	}()
+	return p
+}
+
+// entriesIn returns what is approved in the file, as "server tool".
+func entriesIn(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	approved := map[string]bool{}
+	for _, e := range openLedger(t, path, LedgerPin).Entries() {
+		approved[e.Server+" "+e.Tool] = !e.Rejected
+	}
+	return approved
+}
+
+// TestKilledWhileApproving kills processes at any moment. What was acknowledged is
+// there, the file is sound, and no more than one file is left beside it.
+// MCPBELT_SOAK=1 kills 2,000 of them instead of 200.
+func TestKilledWhileApproving(t *testing.T) {
+	rounds := 100 // of two processes each
+	if testing.Short() {
+		rounds = 10
+	}
+	if os.Getenv("MCPBELT_SOAK") != "" {
+		rounds = 1000
+	}
+	path := ledgerPath(t)
+	acked := map[string]bool{}
+	most := 0
+	for i := range rounds {
+		if i%25 == 24 { // so that it does not become long
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			clear(acked)
+		}
+		p := startLedgerProcess(t, path, fmt.Sprint("p", i), 0)
+		other := startLedgerProcess(t, path, fmt.Sprint("q", i), 0)
+		// Each is killed somewhere between two acknowledgements: how far it gets
+		// after the last one is up to the scheduler and to this loop.
+		for range 1 + rand.IntN(3) {
+			ack, ok := <-p.acks
+			if !ok {
+				t.Fatalf("a process ended by itself: %v", p.ended)
+			}
+			acked[ack] = true
+		}
+		for range rand.IntN(20_000) {
+			runtime.Gosched()
+		}
+		for _, p := range []*ledgerProcess{p, other} {
+			_ = p.cmd.Process.Kill()
+		}
+		for _, p := range []*ledgerProcess{p, other} {
+			for ack := range p.acks {
+				acked[ack] = true
+			}
+		}
+		files, err := os.ReadDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, len(files))
+		approved := entriesIn(t, path)
+		for ack := range acked {
+			if !approved[ack] {
+				t.Fatalf("after %d kills %q is not approved, though that was acknowledged", 2*i+2, ack)
+			}
+		}
+		if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
+			t.Fatalf("opening has left %d files", len(files))
+		}
+	}
+	if most > 2 {
+		t.Errorf("there were %d files at once, want 2 at most", most)
+	}
+	t.Logf("%d kills, up to %d files", 2*rounds, most)
+}
+
+func TestProcessesApproveAtOnce(t *testing.T) {
+	const processes, each = 4, 25
+	path := ledgerPath(t)
+	var running []*ledgerProcess
+	for i := range processes {
+		running = append(running, startLedgerProcess(t, path, fmt.Sprint("p", i), each))
+	}
+	acked := 0
+	for _, p := range running {
+		for range p.acks {
+			acked++
+		}
+		if p.ended != nil {
+			t.Errorf("a process failed: %v", p.ended)
+		}
+	}
+	approved := entriesIn(t, path)
+	if acked != processes*each || len(approved) != acked {
+		t.Errorf("%d approvals were acknowledged and %d are there, want %d", acked, len(approved), processes*each)
+	}
+}

@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRewriting shows that a file is written only for a change, and that what has
+// not changed stays as it is.
+func TestRewriting(t *testing.T) {
+	path := ledgerPath(t)
+	server := &Server{Name: "github", Fingerprint: "one"}
+	defs := []*Definition{surfaceTool("b"), surfaceTool("a", func(d *Definition) { d.Description = "sees\u202e all" })}
+	mustRecord(t, openLedger(t, path, LedgerPin), server, defs...)
+	first, stat := readLedgerFile(t, path)
+
+	l := openLedger(t, path, LedgerPin)
+	mustRecord(t, l, server, defs...)
+	if err := l.reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, now := readLedgerFile(t, path)
+	if string(again) != string(first) || !os.SameFile(stat, now) {
+		t.Error("the file was written though nothing has changed")
+	}
+	state, err := parseLedger(path, first, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := state.render(); string(got) != string(first) {
+		t.Errorf("it comes back as\n%s\nit was\n%s", got, first)
+	}
+	e := editLedger(state) // and also if everything is written anew
+	for tool, was := range state.servers["github"].tools {
+		e.setTool("github", tool, was.with(was.approved, was.rejected, was.pending))
+	}
+	if got := e.state.render(); string(got) != string(first) {
+		t.Errorf("written anew it is\n%s\nit was\n%s", got, first)
+	}
+	if strings.ContainsFunc(string(first), func(r rune) bool { return r == 0x202e || r == '\r' }) {
+		t.Error("there are characters in the file that nobody sees")
+	}
+
+	mustRecord(t, l, server, append(defs, surfaceTool("c"))...) // pending
+	mustApprove(t, l, l.Pending()...)
+	after, _ := readLedgerFile(t, path)
+	if lost := missingLines(string(first), string(after)); len(lost) > 0 {
+		t.Errorf("adding a tool has touched the lines %q", lost)
+	}
+}
+
+func missingLines(before, after string) []string {
+	have := strings.Split(after, "\n")
+	var lost []string
+	for _, line := range strings.Split(before, "\n") {
+		if at := slices.Index(have, line); at >= 0 {
+			have = have[at+1:]
+		} else {
+			lost = append(lost, line)
+		}
+	}
+	return lost
+}
+
+func readLedgerFile(t testing.TB, path string) ([]byte, os.FileInfo) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data, info
+}
