@@ -71,7 +71,7 @@ func (r *Registry) newOffers(tools []Tool) ([]*offer, error) {
 // of the same tool from before, or nil; what has not changed is taken from there.
 func (o *offer) complete(server *Server, like *offer) {
 	o.server = server
-	if like != nil && like.def.equal(o.def) {
+	if o.as(like) {
 		o.hints, o.surface, o.input = like.hints, like.surface, like.input
 		return
 	}
@@ -80,6 +80,13 @@ func (o *offer) complete(server *Server, like *offer) {
 	if server != nil {
 		o.surface = surfaceOf(o.def.asServed())
 	}
+}
+
+// as reports whether nothing is new about a tool since like was offered: neither
+// what is listed, nor what its server says beneath that, nor the kind of tool.
+func (o *offer) as(like *offer) bool {
+	return like != nil && like.def.equal(o.def) && like.def.asServed().equal(o.def.asServed()) &&
+		reflect.TypeOf(like.tool) == reflect.TypeOf(o.tool)
 }
 
 // place makes the entry of an offer.

@@ -236,7 +236,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 		if server != nil {
 			if f, ok := excess[o.def]; ok {
 				o.findings = []Finding{f}
-			} else if like != nil && like.def.equal(o.def) {
+			} else if o.as(like) {
 				o.findings = confused(like.findings, looks, o.def)
 			} else {
 				o.findings = confused(severest(r.gate.check(o.def), r.gate.references(o.def, other)), looks, o.def)
