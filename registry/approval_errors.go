@@ -79,14 +79,14 @@ func (e *UnknownApprovalError) Error() string {
 func (e *UnknownApprovalError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // A StaleApprovalError reports a call that was approved but not made: the tool is
-// not what it was when somebody was asked. Asking again shows what it is now.
+// not what it was when the call was decided. Calling again shows what it is now.
 type StaleApprovalError struct {
 	Tool string // name of the tool
 }
 
 // Error is made for the model that wanted the call, and the person who approved.
 func (e *StaleApprovalError) Error() string {
-	return fmt.Sprintf("tool %s has changed since the user was asked, so it was not called; look at its description and, if the call is still right, make it again: the user is then asked anew", quote(e.Tool))
+	return fmt.Sprintf("tool %s has changed since the call was approved or asked for, so it was not called; look at its description and, if the call is still right, make it again: it is then decided anew", quote(e.Tool))
 }
 
 // Outcome returns [mcp.NotSent]: nothing ran.

@@ -17,8 +17,9 @@ type Call struct {
 	// belong to the caller and must not be written to.
 	Args json.RawMessage
 
-	tool  Tool
-	chain []Handler // the middleware of this call, outermost first
+	registry *Registry
+	entry    *entry    // of the tool
+	chain    []Handler // the middleware of this call, outermost first
 }
 
 // A Handler carries out a call. It is safe for concurrent use.
@@ -56,13 +57,13 @@ func (r *Registry) Use(middleware ...Middleware) {
 
 // run carries out the call from the given position of its chain on.
 func (c *Call) run(ctx context.Context, position int) (*mcp.CallToolResult, error) {
-	if c == nil || c.tool == nil {
+	if c == nil || c.entry == nil {
 		return nil, errForeignCall
 	}
 	if position < len(c.chain) {
 		return c.chain[position](ctx, c)
 	}
-	return c.tool.Call(ctx, c.Args)
+	return c.registry.pass(ctx, c.entry, c.Args)
 }
 
 var errForeignCall = errors.New("registry: middleware passed on a Call of its own making; pass on the one that it got, or a copy")
