@@ -15,7 +15,8 @@ type entry struct {
 	server   *Server   // nil for a native tool
 	hints    Hints     // what the annotations claim
 	surface  *surface  // nil for a native tool
-	findings []Finding // of the gate
+	checked  []Finding // of the gate, about the tool by itself
+	findings []Finding // of the gate, about its place among others too
 	input    checks    // how arguments are checked
 
 	change *Change // why it is quarantined; nil: it is listed

@@ -38,10 +38,10 @@ type LedgerOptions struct {
 // belongs into the [Options] of a [Registry], which asks it about each tool. Make
 // one with [OpenLedger], [LoadLedger] or [NewLedger].
 //
-// The first list that a server gives is approved in [LedgerPin], even if it is
-// empty. A tool that the server has no more stays approved as it was. Of each tool
-// the ledger keeps what was approved, what was rejected last and what was seen
-// last, so a server cannot make it grow.
+// The first list of tools that a server gives is approved under [LedgerPin]; one
+// without tools does not count. A tool that the server has no more stays approved
+// as it was. Of each tool the ledger keeps what was approved, what was rejected
+// last and what was seen last, so a server cannot make it grow.
 //
 // All methods are safe for concurrent use, and several processes may share one
 // file. A ledger has no goroutines and holds nothing open.

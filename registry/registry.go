@@ -70,7 +70,7 @@ func New(opts *Options) *Registry {
 		results:   newResults(o.Results),
 		catalogue: catalogue{names: o.Names, ledger: o.Ledger, servers: map[string]*stock{}},
 	}
-	first := &Snapshot{version: 1, superseded: make(chan struct{})}
+	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate}
 	if r.ledger != nil {
 		first.generation, _ = r.ledger.generation()
 	}
@@ -116,6 +116,7 @@ func (r *Registry) current() *Snapshot {
 func (r *Registry) publish(entries []*entry, generation uint64, diff *Diff) {
 	before := r.snapshot.Load()
 	after := before.with(entries, generation)
+	after.words = r.catalogue.words()
 	if !diff.compare(before.entries, entries) {
 		r.snapshot.Store(after)
 		return

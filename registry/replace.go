@@ -222,7 +222,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	if server != nil {
 		excess = r.gate.admit(definitions)
 		looks = r.gate.alike(definitions)
-		other = foreign(definitions, r.vocabulary(server.Name))
+		other = foreign(definitions, r.Snapshot().vocabulary(server.Name))
 	}
 	served := map[string]*offer{}
 	stays := make([]*offer, 0, len(offers))
@@ -236,10 +236,14 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 		if server != nil {
 			if f, ok := excess[o.def]; ok {
 				o.findings = []Finding{f}
-			} else if o.as(like) {
-				o.findings = confused(like.findings, looks, o.def)
-			} else {
-				o.findings = confused(severest(r.gate.check(o.def), r.gate.references(o.def, other)), looks, o.def)
+			}
+			if len(o.findings) == 0 || o.findings[0].Severity < Block {
+				if o.as(like) {
+					o.checked = like.checked
+				} else {
+					o.checked = r.gate.check(o.def)
+				}
+				o.findings = confused(severest(o.findings, o.checked, r.gate.references(o.def, other)), looks, o.def)
 			}
 			if len(o.findings) > 0 && o.findings[0].Severity == Block {
 				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.called(), Findings: o.findings})
@@ -256,34 +260,6 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 		stays = append(stays, o)
 	}
 	return stays
-}
-
-// vocabulary returns a function that finds the other server that a word names,
-// by itself or by one of its tools.
-func (r *Registry) vocabulary(own string) func(word string) (server string, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	names := make(map[string]map[string]struct{}, len(r.catalogue.servers))
-	for name, s := range r.catalogue.servers {
-		if name != own && name != "" {
-			names[name] = s.names
-		}
-	}
-	before := r.current()
-	return func(word string) (string, bool) {
-		if names[word] != nil {
-			return word, true
-		}
-		if e := before.find(word); e != nil && e.def.Origin.Server != own && e.server != nil {
-			return e.def.Origin.Server, true
-		}
-		for server, tools := range names {
-			if _, ok := tools[word]; ok {
-				return server, true
-			}
-		}
-		return "", false
-	}
 }
 
 // record makes the ledger know what a server offers. A server that offers nothing

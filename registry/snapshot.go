@@ -18,6 +18,8 @@ type Snapshot struct {
 	superseded chan struct{}
 
 	forgiving forgiveness // built by the first call that needs it
+	gate      *gate
+	words     []serverWords // sorted by server
 }
 
 // Tools returns all tools that are listed, sorted by name. The slice is shared: do
@@ -44,13 +46,16 @@ func (s *Snapshot) Quarantined() []Quarantined {
 	return held
 }
 
-// Findings returns what the gate found in the tool of that name, listed or in
-// quarantine, the severest first. Nil: nothing.
+// Findings returns what the gate finds in the tool of that name, listed or in
+// quarantine, the severest first; with regard to the other servers that are there
+// now. Nil: nothing.
 func (s *Snapshot) Findings(name string) []Finding {
-	if e := s.find(name); e != nil {
-		return slices.Clone(e.findings)
+	e := s.find(name)
+	if e == nil || e.server == nil {
+		return nil
 	}
-	return nil
+	before := slices.DeleteFunc(slices.Clone(e.findings), func(f Finding) bool { return f.Token == TokenCrossServerReference })
+	return severest(before, s.gate.references(e.def, s.vocabulary(e.server.Name)))
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one
@@ -86,5 +91,5 @@ func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
 			tools = append(tools, e.tool)
 		}
 	}
-	return &Snapshot{version: s.version, generation: generation, tools: tools, entries: entries, superseded: s.superseded}
+	return &Snapshot{version: s.version, generation: generation, tools: tools, entries: entries, superseded: s.superseded, gate: s.gate, words: s.words}
 }
