@@ -107,12 +107,13 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 					}
 					opts.Ledger = ledger
 				}
-				if where == "approver" {
-					opts.Approver = registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+				opts.Approver = registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+					if where == "approver" {
 						calls()
-						return registry.Decision{Verdict: registry.Allow}, nil
-					})
-				} else {
+					}
+					return registry.Decision{Verdict: registry.Allow}, nil
+				})
+				if where == "middleware" {
 					opts.Middleware = []registry.Middleware{func(next registry.Handler) registry.Handler {
 						return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
 							calls()

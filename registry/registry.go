@@ -192,8 +192,8 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
 	var res *mcp.CallToolResult
 	var err error
-	if chain := *r.chain.Load(); len(chain) == 0 && r.approvals.approver == nil {
-		res, err = e.tool.Call(ctx, args) // no time has gone by
+	if chain := *r.chain.Load(); len(chain) == 0 {
+		res, err = r.pass(ctx, e, args)
 	} else {
 		call := &Call{Tool: e.def, Args: args, registry: r, entry: e, chain: chain}
 		res, err = call.run(ctx, 0)
@@ -213,8 +213,9 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage)
 	return res, nil
 }
 
-// pass passes a call on to its tool, if that is still listed as it was when the
-// call was decided. An approver or middleware may have taken hours since then.
+// pass passes a call on to its tool, if that is still listed and, where somebody
+// has decided about it, what it was then. An approver or middleware may have taken
+// hours.
 func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
 	s := r.Snapshot()
 	switch now := s.find(e.def.Name); {
@@ -223,10 +224,10 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*m
 		return nil, &UnknownToolError{Name: e.def.Name, Suggestions: s.suggest(e.def.Name)}
 	case now.change != nil:
 		return nil, &QuarantinedError{Name: e.def.Name, Change: now.change}
-	case !subjectOf(now).same(subjectOf(e)):
+	case subjectOf(now).same(subjectOf(e)):
+		e = now // by a new client perhaps
+	case r.approvals.approver != nil:
 		return nil, &StaleApprovalError{Tool: e.def.Name}
-	default: // the same tool, by a new client perhaps
-		e = now
 	}
 	return e.tool.Call(ctx, args)
 }
