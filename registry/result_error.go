@@ -39,6 +39,8 @@ func forModel(err error) (text string, ok bool) {
 		denied      *DeniedError
 		approval    *ApprovalRequiredError
 		quarantined *QuarantinedError
+		stale       *StaleApprovalError
+		over        *UnknownApprovalError
 	)
 	switch {
 	case errors.As(err, &panicked):
@@ -53,6 +55,10 @@ func forModel(err error) (text string, ok bool) {
 		return approval.Error(), true
 	case errors.As(err, &quarantined):
 		return quarantined.Error(), true
+	case errors.As(err, &stale):
+		return stale.Error(), true
+	case errors.As(err, &over):
+		return over.Error(), true
 	}
 	return "", false
 }

@@ -37,6 +37,8 @@ func TestErrorResult(t *testing.T) {
 		{fmt.Errorf("SECRET: %w", &registry.DeniedError{Tool: "x", Reason: "too dear"}), `calling tool "x" is not allowed: too dear`},
 		{&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}, (&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}).Error()},
 		{&registry.QuarantinedError{Name: "x", Change: &registry.Change{Kind: registry.ToolNew}}, (&registry.QuarantinedError{Name: "x", Change: &registry.Change{Kind: registry.ToolNew}}).Error()},
+		{&registry.StaleApprovalError{Tool: "x"}, (&registry.StaleApprovalError{Tool: "x"}).Error()},
+		{&registry.UnknownApprovalError{ID: "SECRET"}, (&registry.UnknownApprovalError{ID: "SECRET"}).Error()},
 
 		{&registry.PolicyError{Tool: "x", Err: secret}, `Whether the tool "x" may be called could not be decided.` + not},
 		{&registry.PanicError{Tool: "x", Value: secret}, `The tool "x" broke down.` + unknown},
