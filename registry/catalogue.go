@@ -34,14 +34,15 @@ func newStock(server *Server, offers []*offer) *stock {
 // A refusal is an offer whose name another one has.
 type refusal struct{ offer, holder *offer }
 
-// set makes offers all that a server offers.
+// set makes offers all that a server offers. One that offers nothing is forgotten,
+// unless more is known of it than its name.
 func (c *catalogue) set(name string, s *stock) {
 	if old := c.servers[name]; old != nil {
 		for _, o := range old.offers {
 			o.placed = nil
 		}
 	}
-	if c.servers[name] = s; len(s.offers) == 0 {
+	if c.servers[name] = s; len(s.offers) == 0 && !s.server.known() {
 		delete(c.servers, name)
 	}
 }

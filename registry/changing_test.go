@@ -140,3 +140,20 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 		}
 	}
 }
+
+// What is known of a server outlives that it has no tools for a while.
+func TestServerWithoutToolsStaysKnown(t *testing.T) {
+	ledger, err := registry.OpenLedger(filepath.Join(t.TempDir(), "mcp.lock.json"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(&registry.Options{Ledger: ledger})
+	facts := registry.Server{Name: "mail", Mode: registry.LedgerReview, Fingerprint: "one"}
+	if _, err := r.ReplaceServer(facts, nil); err != nil {
+		t.Fatal(err)
+	}
+	diff := mustReplace(t, r, "mail", serverTool("mail", "send", ""))
+	if got := names(r.Snapshot()); len(got) != 0 || len(diff.Quarantined) != 1 {
+		t.Errorf("listed are %q, in quarantine %+v: the mode of the server is forgotten", got, diff.Quarantined)
+	}
+}

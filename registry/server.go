@@ -1,7 +1,9 @@
 package registry
 
 // A Server is what the owner of a registry knows of a server whose tools are
-// listed. It comes from the configuration, never from the server itself.
+// listed. It comes from the configuration, never from the server itself. A registry
+// remembers it while the server has no tools, too; [Registry.ReplaceServer] with
+// nothing but the name makes it forget.
 type Server struct {
 	// Name is the server's configured name, the Origin.Server of its tools.
 	Name string
@@ -17,3 +19,6 @@ type Server struct {
 	// Mode replaces the mode of the [Ledger] for this server. Empty: it does not.
 	Mode LedgerMode
 }
+
+// known reports whether more is known of the server than its name.
+func (s *Server) known() bool { return s != nil && *s != Server{Name: s.Name} }
