@@ -47,6 +47,20 @@ func (c *catalogue) set(name string, s *stock) {
 	}
 }
 
+// derived returns the offers of a server whose names follow from their own, by that.
+// Two of one name can never be told apart.
+func (c *catalogue) derived(server string) map[string]*offer {
+	offers := map[string]*offer{}
+	if s := c.servers[server]; s != nil {
+		for _, o := range s.offers {
+			if o.derived {
+				offers[o.def.localName()] = o
+			}
+		}
+	}
+	return offers
+}
+
 // place makes the entries of all offers. Those of before are taken over as far as
 // they stay as they were. Only offers of the server named changed are new, if the
 // ledger is at the same generation as then. An offer whose name another one has

@@ -3,6 +3,7 @@ package registry_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -145,5 +146,26 @@ func TestDisplayName(t *testing.T) {
 	long := registry.Definition{Origin: registry.Origin{Server: "a", Tool: strings.Repeat("b", 1e6)}}
 	if n := len(long.DisplayName()); n > 600 {
 		t.Errorf("a name of %d bytes", n)
+	}
+}
+
+// Add says so if it does not take a tool, by whatever names.
+func TestAddTheSameTwice(t *testing.T) {
+	for _, names := range []registry.Names{
+		{}, {Scheme: registry.BareTool}, {Custom: func(server, tool string) string { return tool }},
+	} {
+		r := registry.New(&registry.Options{Names: names})
+		tool := remoteTools(t, "mail", "send")[0]
+		mustAdd(t, r, tool)
+		var duplicate *registry.DuplicateError
+		if err := r.Add(tool); !errors.As(err, &duplicate) {
+			t.Errorf("%q: again: %v", names.Scheme, err)
+		}
+		if err := registry.New(&registry.Options{Names: names}).Add(tool, tool); !errors.As(err, &duplicate) {
+			t.Errorf("%q: twice: %v", names.Scheme, err)
+		}
+		if n := len(r.Snapshot().Tools()); n != 1 {
+			t.Errorf("%q: %d tools", names.Scheme, n)
+		}
 	}
 }

@@ -51,9 +51,16 @@ func (r *Registry) add(byServer map[string][]*offer) error {
 	defer r.mu.Unlock()
 	before := r.current()
 	taken := map[string]*offer{}
-	for _, offers := range byServer {
+	for server, offers := range byServer {
+		same := r.catalogue.derived(server)
 		for _, o := range offers {
 			name := o.def.Name
+			if local := o.def.localName(); o.derived {
+				if holder := same[local]; holder != nil {
+					return &DuplicateError{Name: name, Holder: holder.def.Origin, Refused: o.def.Origin}
+				}
+				same[local] = o
+			}
 			holder := taken[name]
 			if e := before.find(name); holder == nil && e != nil {
 				holder = e.offer
