@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -31,28 +32,36 @@ type Handler func(ctx context.Context, call *Call) (*mcp.CallToolResult, error)
 type Middleware func(next Handler) Handler
 
 // Use adds middleware to all later calls of [Registry.Call]. The first that was
-// added is the outermost. Each is applied once, here; nil is skipped. Use is
-// safe for concurrent use, and calls on their way keep the middleware that they
-// began with.
+// added is the outermost. Each is applied once, here, and may use the registry as
+// it likes; nil is skipped. Use is safe for concurrent use, and calls on their way
+// keep the middleware that they began with.
 func (r *Registry) Use(middleware ...Middleware) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	type link struct {
+		handler  Handler
+		position int // in the chain; set before anybody can call the handler
+	}
+	links := make([]*link, 0, len(middleware))
 	for _, m := range middleware {
 		if m == nil {
 			continue
 		}
-		old := *r.chain.Load()
-		position := len(old)
+		l := new(link)
 		next := func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {
-			return call.run(ctx, position+1)
+			return call.run(ctx, l.position+1)
 		}
-		h := m(next)
-		if h == nil {
-			h = next
+		if l.handler = m(next); l.handler == nil {
+			l.handler = next
 		}
-		chain := append(old[:position:position], h)
-		r.chain.Store(&chain)
+		links = append(links, l)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	chain := slices.Clone(*r.chain.Load())
+	for _, l := range links {
+		l.position = len(chain)
+		chain = append(chain, l.handler)
+	}
+	r.chain.Store(&chain)
 }
 
 // run carries out the call from the given position of its chain on.

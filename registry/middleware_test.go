@@ -128,3 +128,26 @@ func TestUseDuringACall(t *testing.T) {
 		t.Errorf("second call: error %v, later middleware ran: %v", err, ran)
 	}
 }
+
+// Middleware is foreign code, and may look at the registry when it is made.
+func TestMiddlewareUsesTheRegistry(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, native("a"))
+	var trace []string
+	note := func(name string) registry.Middleware {
+		return func(next registry.Handler) registry.Handler {
+			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+				trace = append(trace, name)
+				return next(ctx, call)
+			}
+		}
+	}
+	r.Use(func(next registry.Handler) registry.Handler {
+		r.Remove("none")
+		r.Use(note("inner"))
+		return note("outer")(next)
+	}, note("last"))
+	if _, err := r.Call(t.Context(), "a", nil); err != nil || !slices.Equal(trace, []string{"inner", "outer", "last"}) {
+		t.Errorf("%v, %q", err, trace)
+	}
+}
