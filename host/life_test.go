@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -299,4 +300,60 @@ func countFDs(t *testing.T) int {
 		t.Skip("needs /proc")
 	}
 	return len(entries)
+}
+
+// A server that adds a tool and changes another does so for itself only, until
+// somebody approves; and what another entry leads to is another server.
+func TestLedgerHoldsBackWhatChanges(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	s := newServer("s")
+	opts := inProcess(s)
+	opts.Registry = registry.New(&registry.Options{Ledger: ledger})
+	path := write(t, "s", `{"command": "x"}`)
+	h := open(t, path, opts)
+	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
+	until(t, h, "s", "holding one tool back", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 1 })
+	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("s")...); err != nil {
+		t.Fatal(err)
+	}
+	if now := status(t, h, "s"); now.Tools != 2 || now.Quarantined != 0 {
+		t.Errorf("after the approval: %d tools, %d held back", now.Tools, now.Quarantined)
+	}
+
+	c, err := config.Parse(path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Apply(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	until(t, h, "s", "held back as another server", func(s host.Status) bool { return s.Tools == 0 && s.Quarantined == 2 })
+	if _, err := call(t, h, "s__echo", `{"text":"a"}`); !errors.As(err, new(*registry.QuarantinedError)) {
+		t.Errorf("a call of the other server's tool: %v", err)
+	}
+}
+
+// What the configuration says of a server's trust reaches who decides its calls.
+func TestTrustReachesTheApprover(t *testing.T) {
+	var mu sync.Mutex
+	trusted := map[string]bool{}
+	opts := inProcess(newServer("x"))
+	opts.Registry = registry.New(&registry.Options{Approver: registry.ApproverFunc(
+		func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			trusted[req.Tool.Origin.Server] = req.Trusted
+			return registry.Decision{Verdict: registry.Allow}, nil
+		})})
+	h := open(t, write(t, "a", `{"command": "x", "trust": true}`, "b", `{"command": "x"}`), opts)
+	for _, tool := range []string{"a__echo", "b__echo"} {
+		if _, err := call(t, h, tool, `{"text":"a"}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !trusted["a"] || trusted["b"] || len(trusted) != 2 {
+		t.Errorf("trusted: %v", trusted)
+	}
 }

@@ -152,7 +152,7 @@ func TestHeadersAndNativeTools(t *testing.T) {
 		t.Errorf("add: %q, %v", text, err)
 	}
 	var unknown *registry.UnknownToolError
-	if _, err := call(t, h, "remote_echo", `{}`); !errors.As(err, &unknown) || len(unknown.Suggestions) == 0 || unknown.Suggestions[0] != "remote__echo" {
+	if _, err := call(t, h, "remote__ecco", `{}`); !errors.As(err, &unknown) || len(unknown.Suggestions) == 0 || unknown.Suggestions[0] != "remote__echo" {
 		t.Errorf("unknown tool: %v", err)
 	}
 }
