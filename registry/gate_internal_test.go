@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -244,5 +245,29 @@ func BenchmarkGateCatalog(b *testing.B) {
 				g.references(def, other)
 			}
 		})
+	}
+}
+
+// Where a text stands is told in a few bytes, however long the names above it are:
+// one schema could otherwise take gigabytes.
+func TestGatePathsAreShort(t *testing.T) {
+	key := strings.Repeat("k", 100<<10)
+	texts := strings.Repeat(`"a\u200bb c",`, 7_000)
+	def := gated("a", "", `{"type":"object","properties":{"`+key+`":{"enum":[`+texts+`""]}}}`)
+	g := newGate(GateOptions{})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	found := severest(g.check(def), g.references(def, func(string) (string, bool) { return "", false }))
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 64<<20 {
+		t.Errorf("%d bytes were needed for a schema of %d", got, len(def.InputSchema))
+	}
+	if got := tokens(found); !slices.Contains(got, "warn hidden_characters") {
+		t.Errorf("found %q", got)
+	}
+	for _, f := range found {
+		if len(f.Field) > maxField {
+			t.Errorf("a field of %d bytes", len(f.Field))
+		}
 	}
 }

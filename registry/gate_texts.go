@@ -10,7 +10,8 @@ import (
 // texts goes through all that a server says of a tool, each byte once.
 type texts struct {
 	// visit is shown each text and where it is, as a JSON pointer that is only valid
-	// during the call. key says that the text is the name of a member there.
+	// during the call, and cut off if it is long. key says that the text is the name
+	// of a member there.
 	visit func(path []byte, text string, key bool)
 
 	path []byte
@@ -54,7 +55,9 @@ func (t *texts) value(c *jsonscan.Cursor) {
 	case '[':
 		for i := range c.Elements() {
 			length := len(t.path)
-			t.path = strconv.AppendInt(append(t.path, '/'), int64(i), 10)
+			if len(t.path) < maxPath {
+				t.path = strconv.AppendInt(append(t.path, '/'), int64(i), 10)
+			}
 			t.value(c)
 			t.path = t.path[:length]
 		}
@@ -67,10 +70,20 @@ func (t *texts) value(c *jsonscan.Cursor) {
 	}
 }
 
+// maxPath is where a JSON pointer is cut off. Long names of members would make the
+// places of the texts below them as large as the square of a schema.
+const maxPath = maxField + 16
+
 // appendToken appends a token to a JSON pointer.
 func appendToken(path, token []byte) []byte {
+	if len(path) >= maxPath {
+		return path
+	}
 	path = append(path, '/')
 	for _, c := range token {
+		if len(path) >= maxPath {
+			break
+		}
 		switch c {
 		case '~':
 			path = append(path, "~0"...)
