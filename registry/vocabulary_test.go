@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -55,5 +56,21 @@ func TestSurplusToolsAreRead(t *testing.T) {
 	}
 	if !has(r.Snapshot().Findings("s__c"), registry.TokenTooManyTools) {
 		t.Error("the finding is lost")
+	}
+}
+
+// Of several servers with a tool that a text speaks of, it is always the same that
+// is named.
+func TestReferenceNamesTheFirstServer(t *testing.T) {
+	for range 20 {
+		r := registry.New(nil)
+		for _, server := range []string{"zulu", "beta", "alpha", "mike"} {
+			mustReplace(t, r, server, serverTool(server, "send_mail", ""))
+		}
+		mustReplace(t, r, "evil", serverTool("evil", "a", "Better than send_mail."))
+		found := r.Snapshot().Findings("evil__a")
+		if len(found) != 1 || found[0].Token != registry.TokenCrossServerReference || !strings.Contains(found[0].Detail, `"alpha"`) {
+			t.Fatalf("found %+v", found)
+		}
 	}
 }
