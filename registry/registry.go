@@ -116,7 +116,7 @@ func (r *Registry) current() *Snapshot {
 func (r *Registry) publish(entries []*entry, generation uint64, diff *Diff) {
 	before := r.snapshot.Load()
 	after := before.with(entries, generation)
-	after.words = r.catalogue.words()
+	after.vocabulary = r.catalogue.vocabulary()
 	if !diff.compare(before.entries, entries) {
 		r.snapshot.Store(after)
 		return

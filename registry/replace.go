@@ -229,7 +229,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	if server != nil {
 		excess = r.gate.admit(definitions)
 		looks = r.gate.alike(definitions)
-		other = foreign(definitions, r.Snapshot().vocabulary(server.Name))
+		other = foreign(definitions, r.Snapshot().others(server.Name))
 	}
 	served := map[string]*offer{}
 	stays := make([]*offer, 0, len(offers))

@@ -17,9 +17,9 @@ type Snapshot struct {
 	// Snapshots of one version share it.
 	superseded chan struct{}
 
-	forgiving forgiveness // built by the first call that needs it
-	gate      *gate
-	words     []serverWords // sorted by server
+	forgiving  forgiveness // built by the first call that needs it
+	gate       *gate
+	vocabulary *vocabulary // nil: there is none yet
 }
 
 // Tools returns all tools that are listed, sorted by name. The slice is shared: do
@@ -55,7 +55,7 @@ func (s *Snapshot) Findings(name string) []Finding {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(e.findings), func(f Finding) bool { return f.Token == TokenCrossServerReference })
-	return severest(before, s.gate.references(e.def, s.vocabulary(e.server.Name)))
+	return severest(before, s.gate.references(e.def, s.others(e.server.Name)))
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one
@@ -91,5 +91,5 @@ func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
 			tools = append(tools, e.tool)
 		}
 	}
-	return &Snapshot{version: s.version, generation: generation, tools: tools, entries: entries, superseded: s.superseded, gate: s.gate, words: s.words}
+	return &Snapshot{version: s.version, generation: generation, tools: tools, entries: entries, superseded: s.superseded, gate: s.gate, vocabulary: s.vocabulary}
 }

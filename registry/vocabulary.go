@@ -3,81 +3,62 @@ package registry
 import (
 	"maps"
 	"slices"
+	"sync"
 )
 
-// The serverWords are the words that stand for a server: its name, and those of
-// its tools there. They are never changed.
-type serverWords struct {
-	server string
-	tools  map[string]struct{}
+// A vocabulary has the words that stand for servers: their names, and those of
+// their tools there. It is never changed.
+type vocabulary struct {
+	tools map[string]map[string]struct{} // by server
+
+	// servers is the first server, by name, that has a tool of a name. A text can
+	// hold a million words, so they are not looked for at one server after the
+	// other.
+	servers func() map[string]string
 }
 
-// words returns those of all servers, sorted.
-func (c *catalogue) words() []serverWords {
-	words := make([]serverWords, 0, len(c.servers))
-	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
+// vocabulary returns the words of all servers.
+func (c *catalogue) vocabulary() *vocabulary {
+	tools := make(map[string]map[string]struct{}, len(c.servers))
+	for name, s := range c.servers {
 		if name != "" {
-			words = append(words, serverWords{name, c.servers[name].names})
+			tools[name] = s.names
 		}
 	}
-	return words
+	return &vocabulary{tools, sync.OnceValue(func() map[string]string { return firstOf(tools) })}
 }
 
-// vocabulary returns a function that finds the server, other than own, that a word
-// stands for: by its name, by what one of its tools is called here, or by what it
-// is called there, unless own has a tool that is called so. Of several servers it
-// is the first. The function is not safe for concurrent use.
-func (s *Snapshot) vocabulary(own string) func(word string) (server string, ok bool) {
-	servers := make(map[string]struct{}, len(s.words))
-	for _, w := range s.words {
-		servers[w.server] = struct{}{}
+func firstOf(tools map[string]map[string]struct{}) map[string]string {
+	servers := map[string]string{}
+	for _, server := range slices.Sorted(maps.Keys(tools)) {
+		for tool := range tools[server] {
+			if _, taken := servers[tool]; !taken {
+				servers[tool] = server
+			}
+		}
 	}
-	var owners map[string]string // of tools' names there, once it is worth the while
-	asked := 0
-	owner := func(word string) string {
-		if asked++; asked > 100 && owners == nil {
-			owners = s.owners(own)
-		}
-		if owners != nil {
-			return owners[word]
-		}
-		return s.ownerOf(word, own)
+	return servers
+}
+
+// others returns a function that finds the server, other than own, that a word
+// stands for: by its name, by what one of its tools is called here, or by what it
+// is called there, unless own has a tool that is called so.
+func (s *Snapshot) others(own string) func(word string) (server string, ok bool) {
+	v := s.vocabulary
+	if v == nil { // nothing was ever listed
+		return func(string) (string, bool) { return "", false }
 	}
 	return func(word string) (string, bool) {
-		if word == own {
+		if _, has := v.tools[own][word]; has || word == own {
 			return "", false
 		}
-		if _, ok := servers[word]; ok {
+		if _, is := v.tools[word]; is {
 			return word, true
 		}
 		if e := s.find(word); e != nil && e.server != nil && e.server.Name != own {
 			return e.server.Name, true
 		}
-		server := owner(word)
-		return server, server != "" && server != own
+		server, ok := v.servers()[word]
+		return server, ok
 	}
-}
-
-// ownerOf returns the server that has a tool of that name: own, or else the first.
-func (s *Snapshot) ownerOf(tool, own string) string {
-	first := ""
-	for _, w := range s.words {
-		if _, has := w.tools[tool]; has && (first == "" || w.server == own) {
-			first = w.server
-		}
-	}
-	return first
-}
-
-// owners is ownerOf for all names.
-func (s *Snapshot) owners(own string) map[string]string {
-	owners := map[string]string{}
-	for _, w := range s.words {
-		for tool := range w.tools {
-			if _, taken := owners[tool]; !taken || w.server == own {
-				owners[tool] = w.server
-			}
-		}
-	}
-	return owners
 }
