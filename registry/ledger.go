@@ -93,7 +93,7 @@ var errInMemory = errors.New("the ledger was made to live in memory")
 // Where nothing can be written the ledger lives in memory, on the ground of what
 // the file says, see [Ledger.Persistent].
 func OpenLedger(path string, opts *LedgerOptions) (*Ledger, error) {
-	store := &ledgerFile{path: path}
+	store := &ledgerFile{path: path, patience: lockPatience}
 	ctx := context.Background()
 	store.clean(ctx)
 	return loadLedger(ctx, store, path, opts)

@@ -108,11 +108,11 @@ func entriesIn(t *testing.T, path string) map[string]bool {
 
 // TestKilledWhileApproving kills processes at any moment. What was acknowledged is
 // there, the file is sound, and no more than one file is left beside it.
-// MCPBELT_SOAK=1 kills 2,000 of them instead of 200.
+// MCPBELT_SOAK=1 kills 2,000 of them instead of 50.
 func TestKilledWhileApproving(t *testing.T) {
-	rounds := 100 // of two processes each
+	rounds := 25 // of two processes each
 	if testing.Short() {
-		rounds = 10
+		rounds = 5
 	}
 	if os.Getenv("MCPBELT_SOAK") != "" {
 		rounds = 1000

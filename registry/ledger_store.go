@@ -51,11 +51,13 @@ const racy = 2 * time.Second
 // A ledgerFile keeps the ledger in a file, which is meant to be committed. The
 // revision is a hash of the content.
 type ledgerFile struct {
-	path string
+	path     string
+	patience time.Duration // how long to wait for the lock
 
-	mu   sync.Mutex // guards what follows
-	seen fs.FileInfo
-	at   string // revision of seen; empty: none that can be trusted
+	mu       sync.Mutex // guards what follows
+	seen     fs.FileInfo
+	at       string    // revision of seen; empty: none that can be trusted
+	unlocked time.Time // when the lock was given back last
 }
 
 // Load reads the file, unless it looks the same as when it was read last.
@@ -109,6 +111,19 @@ func revisionOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+const (
+	// lockPatience is how long the ledger waits for the lock of its file. Others
+	// hold it for one write; who holds it longer was stopped, or does not want us
+	// to go on.
+	lockPatience = 10 * time.Second
+	// lockCourtesy is how long the lock is left to others after a write. They look
+	// each millisecond whether it is free, and would starve beside somebody who
+	// takes it back at once.
+	lockCourtesy = 3 * time.Millisecond
+)
+
+var errLockHeld = errors.New("another process holds the lock of its folder for too long: end that process, or keep the ledger elsewhere")
+
 // lock keeps others from writing, from reading what is there to having replaced it.
 // Otherwise who is slow would find again and again that others were faster.
 func (f *ledgerFile) lock(ctx context.Context) (unlock func(), err error) {
@@ -116,10 +131,46 @@ func (f *ledgerFile) lock(ctx context.Context) (unlock func(), err error) {
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), newFolderMode)
 	}
-	if err == nil {
-		unlock, err = atomicfile.Lock(ctx, path)
+	if err != nil {
+		return nil, readOnly(err)
 	}
-	return unlock, readOnly(err)
+	if err := f.yield(ctx); err != nil {
+		return nil, err
+	}
+	patient, stop := context.WithTimeout(ctx, f.patience)
+	defer stop()
+	giveBack, err := atomicfile.Lock(patient, path)
+	switch {
+	case err == nil:
+		return func() { giveBack(); f.gaveBack() }, nil
+	case patient.Err() != nil && ctx.Err() == nil:
+		return nil, errLockHeld
+	}
+	return nil, readOnly(err)
+}
+
+// yield waits until others have had time to take the lock.
+func (f *ledgerFile) yield(ctx context.Context) error {
+	f.mu.Lock()
+	wait := lockCourtesy - time.Since(f.unlocked)
+	f.mu.Unlock()
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *ledgerFile) gaveBack() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unlocked = time.Now()
 }
 
 // Save implements LedgerStore, while the caller holds the lock.
@@ -149,13 +200,15 @@ func readOnly(err error) error {
 	return err
 }
 
-// clean removes what a killed process has left beside the file. If that cannot be,
-// the next Save tries again.
+// clean removes what a killed process has left beside the file. If that cannot be
+// soon, the next Save does it.
 func (f *ledgerFile) clean(ctx context.Context) {
 	path, err := atomicfile.Resolve(f.path)
 	if err != nil || !atomicfile.Dirty(path) {
 		return
 	}
+	ctx, stop := context.WithTimeout(ctx, time.Second)
+	defer stop()
 	if unlock, err := atomicfile.Lock(ctx, path); err == nil {
 		_ = atomicfile.Clean(path)
 		unlock()

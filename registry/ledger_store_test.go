@@ -14,7 +14,7 @@ import (
 // TestLedgerStores holds stores to what LedgerStore promises.
 func TestLedgerStores(t *testing.T) {
 	for name, store := range map[string]LedgerStore{
-		"file":   &ledgerFile{path: ledgerPath(t)},
+		"file":   &ledgerFile{path: ledgerPath(t), patience: lockPatience},
 		"memory": &countingStore{},
 	} {
 		t.Run(name, func(t *testing.T) {
