@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -14,16 +16,22 @@ import (
 //
 // Errors that are made for models keep their text: [*UnknownToolError],
 // [*ArgumentsError], [*DeniedError], [*ApprovalRequiredError] and
-// [*QuarantinedError]. All others, those of connections, logins, servers and
-// panics, may hold secrets or the words of a server. Of them the model gets a
-// fixed text that names the tool, as far as it is known, and says whether the call
-// may have run, see [mcp.OutcomeOf]. Show the error itself to people.
+// [*QuarantinedError], of which the result is [QuarantinedError.Analysis]. All
+// others, those of connections, logins and panics, may hold secrets. Of them the
+// model gets a fixed text that names the tool, as far as it is known, and says
+// whether the call may have run, see [mcp.OutcomeOf]. The message of a server that
+// refused the call ([*mcp.ServerError]) is quoted, on one line and cut off if it is
+// long. Show the error itself to people.
 func ErrorResult(err error) *mcp.CallToolResult {
 	if err == nil {
 		return nil
 	}
+	var quarantined *QuarantinedError
 	said, ok := forModel(err)
-	if !ok {
+	switch {
+	case ok && errors.As(err, &quarantined):
+		return quarantined.Analysis()
+	case !ok:
 		said = reasonOf(err) + " " + consequence(mcp.OutcomeOf(err))
 	}
 	return &mcp.CallToolResult{IsError: true, Content: text(said)}
@@ -119,19 +127,24 @@ func reasonOf(err error) string {
 	return what + " failed."
 }
 
-// rejection says what the code of a server's error means. The server chose its
-// message, so that is left out.
+// rejection says what a server's error means. The message is the server's, as its
+// results are; a model needs it to put its arguments right.
 func rejection(err *mcp.JSONRPCError) string {
 	if err == nil {
 		return " was refused by its server."
 	}
+	what := ""
 	switch err.Code {
 	case -32602:
-		return " was refused by its server: the arguments are not what it expects (code -32602)."
+		what = ": the arguments are not what it expects"
 	case -32601:
-		return " was refused by its server: it does not know the method (code -32601)."
+		what = ": it does not know the method"
 	}
-	return fmt.Sprintf(" was refused by its server (code %d).", err.Code)
+	what = fmt.Sprintf(" was refused by its server%s (code %d).", what, err.Code)
+	if message := strings.TrimSpace(err.Message); message != "" {
+		what += " The server, not the user, says: " + strconv.Quote(plain.Line(message)) + "."
+	}
+	return what
 }
 
 // toolOf names the tool that an error is about.
