@@ -131,7 +131,7 @@ func (l *Ledger) Persistent() error {
 // record makes the ledger know what a server offers now: it pins, or notes what
 // is pending, as the mode says, and returns when that is kept. Entries have their
 // surface. What only waits may be written a little later, if a server changes all
-// the time.
+// the time. Of what could not be written nothing is approved.
 func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error {
 	if s.Name == "" || !utf8.ValidString(s.Name) {
 		return l.fail(fmt.Errorf("a server cannot be called %s", quote(s.Name)))
@@ -147,20 +147,30 @@ func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error 
 	}
 	defer done()
 	defer func() { seen.explain(l.view.Load().state) }()
+	unread := l.renew(ctx)
 	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) { seen.observe(e) }}
 	e := editLedger(l.view.Load().state)
 	durable := seen.observe(e)
-	switch {
-	case !e.changed && !l.waits(s.Name):
-		return nil
-	case !durable && !l.mayWrite(s.Name, time.Now()):
+	later := func() {
 		if e.changed {
 			l.postpone(op)
 			l.publish(e.state)
 		}
+	}
+	switch {
+	case !e.changed && !l.waits(s.Name):
+		return nil
+	case !durable && unread == nil && !l.mayWrite(s.Name, time.Now()):
+		later()
 		return nil
 	}
-	return l.commit(ctx, op)
+	if err = unread; err == nil {
+		err = l.commit(ctx, op)
+	}
+	if err != nil && !durable {
+		later() // what waits can be decided about all the same
+	}
+	return err
 }
 
 // judge returns why a tool may not be called, or nil if it may. It reads memory
@@ -190,6 +200,11 @@ func (l *Ledger) reload(ctx context.Context) error {
 		return err
 	}
 	defer done()
+	return l.renew(ctx)
+}
+
+// renew lets readers see what other processes did. It needs the turn.
+func (l *Ledger) renew(ctx context.Context) error {
 	before := l.kept
 	if err := l.refresh(ctx); err != nil {
 		return err

@@ -64,8 +64,9 @@ func (l *Ledger) Verify(s Server, tools []Tool) []Change {
 		if err != nil {
 			continue
 		}
-		listed[def.called()] = true
-		if c := state.judge(LedgerPin, &s, surfaceOf(def.asServed())); c != nil {
+		sf := surfaceOf(def.asServed())
+		listed[sf.def.called()] = true
+		if c := state.judge(LedgerPin, &s, sf); c != nil {
 			changes = append(changes, *c)
 		}
 	}

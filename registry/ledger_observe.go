@@ -21,11 +21,12 @@ type sighting struct {
 func sightingOf(server *Server, mode LedgerMode, entries []*entry, now time.Time) *sighting {
 	s := &sighting{server: *server, mode: mode, tools: make(map[string]*surface, len(entries)), at: now}
 	for _, e := range entries {
-		name := e.def.called()
+		sf := e.seen()
+		name := sf.def.called() // at its server, whatever others call it
 		if _, twice := s.tools[name]; twice || name == "" || !utf8.ValidString(name) {
 			continue
 		}
-		s.tools[name] = e.seen()
+		s.tools[name] = sf
 	}
 	return s
 }

@@ -45,8 +45,14 @@ const (
 )
 
 // racy is how long after a change the time of a file is not trusted: a second
-// change might have the same time.
-const racy = 2 * time.Second
+// change might have the same time. Some file systems count in whole seconds, or
+// every other one.
+func racy(changed time.Time) time.Duration {
+	if changed.Nanosecond() != 0 {
+		return 100 * time.Millisecond
+	}
+	return 2 * time.Second
+}
 
 // A ledgerFile keeps the ledger in a file, which is meant to be committed. The
 // revision is a hash of the content.
@@ -88,7 +94,7 @@ func (f *ledgerFile) read(path string) ([]byte, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen, f.at = info, at
-	if time.Since(info.ModTime()) < racy {
+	if time.Since(info.ModTime()) < racy(info.ModTime()) {
 		f.at = ""
 	}
 	return data, at, nil

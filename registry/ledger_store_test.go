@@ -80,7 +80,7 @@ func TestFileOfOneLook(t *testing.T) {
 	for name, c := range map[string]struct {
 		age  time.Duration
 		read bool
-	}{"new": {0, true}, "rested": {time.Hour, false}} {
+	}{"new": {-time.Minute, true}, "rested": {time.Hour, false}} {
 		t.Run(name, func(t *testing.T) {
 			f := &ledgerFile{path: path}
 			at := time.Now().Add(-c.age)

@@ -35,14 +35,27 @@ func (r *Registry) Add(tools ...Tool) error {
 		if len(diff.Rejected) > 0 {
 			return diff.Rejected[0].Err
 		}
-		if err := r.record(r.known(name), offers); err != nil {
-			return err
-		}
 	}
 	if len(offers) == 0 {
 		return nil
 	}
+	// What cannot be added must not be approved by the attempt.
+	if err := r.free(byServer); err != nil {
+		return err
+	}
+	for name, offers := range byServer {
+		if err := r.record(r.known(name), slices.Concat(r.offersOf(name), offers)); err != nil {
+			return err
+		}
+	}
 	return r.add(byServer)
+}
+
+// free reports whether offers could be added now.
+func (r *Registry) free(byServer map[string][]*offer) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.collision(r.current(), byServer)
 }
 
 // add puts offers into the catalogue.
@@ -50,6 +63,26 @@ func (r *Registry) add(byServer map[string][]*offer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.current()
+	if err := r.collision(before, byServer); err != nil {
+		return err
+	}
+	for name, offers := range byServer {
+		old := r.catalogue.servers[name]
+		if old == nil {
+			old = newStock(r.factsOf(name), nil)
+		}
+		stock := newStock(old.server, append(old.offers[:len(old.offers):len(old.offers)], offers...))
+		r.catalogue.servers[name] = stock
+		entries, generation, _ := r.catalogue.place(before, name)
+		before = before.with(entries, generation)
+	}
+	r.publish(before.entries, before.generation, new(Diff))
+	return nil
+}
+
+// collision returns a [*DuplicateError] if offers have a name that is taken, or
+// have one twice. It needs r.mu.
+func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) error {
 	taken := map[string]*offer{}
 	for server, offers := range byServer {
 		same := r.catalogue.derived(server)
@@ -71,17 +104,6 @@ func (r *Registry) add(byServer map[string][]*offer) error {
 			taken[name] = o
 		}
 	}
-	for name, offers := range byServer {
-		old := r.catalogue.servers[name]
-		if old == nil {
-			old = newStock(r.factsOf(name), nil)
-		}
-		stock := newStock(old.server, append(old.offers[:len(old.offers):len(old.offers)], offers...))
-		r.catalogue.servers[name] = stock
-		entries, generation, _ := r.catalogue.place(before, name)
-		before = before.with(entries, generation)
-	}
-	r.publish(before.entries, before.generation, new(Diff))
 	return nil
 }
 
@@ -104,9 +126,13 @@ func (r *Registry) add(byServer map[string][]*offer) error {
 // client from now on. So hold on to names, not to tools, and call through
 // [Registry.Call].
 //
-// An error means that nothing was done: a [*DefinitionError] if a tool is nil, has
-// no definition, or has an Origin.Server other than server; a [*LedgerError] if the
-// ledger could not be written.
+// A [*DefinitionError] means that nothing was done: a tool is nil, has no
+// definition, or has an Origin.Server other than server. A [*LedgerError] means that
+// the ledger could not be written, and so approves nothing that is new: the tools
+// are in place as the Diff says, and the new and changed ones are held back.
+// Replace them again when that is put right.
+//
+// The tool read_result is not one of those that are replaced, see [ResultOptions].
 func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
 	return r.replace(server, r.known(server), tools)
 }
@@ -136,10 +162,10 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 	}
 	defer unlock()
 	var diff Diff
-	offers = r.examine(facts, offers, r.offersOf(name), &diff)
-	if err := r.record(facts, offers); err != nil {
-		return Diff{}, err
-	}
+	known := r.offersOf(name)
+	offers = r.examine(facts, append(reader(known, offers), offers...), known, &diff)
+	// What the ledger could not note it does not let pass either.
+	unnoted := r.record(facts, offers)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +178,19 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 	}
 	r.publish(entries, generation, &diff)
 	diff.finish(name, entries)
-	return diff, nil
+	return diff, unnoted
+}
+
+// reader returns the offer of read_result to go on with, if there is one in before
+// and none in offers.
+func reader(before, offers []*offer) []*offer {
+	is := func(o *offer) bool { return isReader(o.tool) }
+	at := slices.IndexFunc(before, is)
+	if at < 0 || slices.ContainsFunc(offers, is) {
+		return nil
+	}
+	o := before[at]
+	return []*offer{{entry: o.entry, derived: o.derived, custom: o.custom}}
 }
 
 // Remove takes tools out of the catalogue, listed or not. Names that are not in it
@@ -257,12 +295,13 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 				continue
 			}
 			// The server has this tool twice, and says two things of it.
-			first := served[o.def.called()]
+			called := o.surface.def.called()
+			first := served[called]
 			if first != nil && first.surface.hash != o.surface.hash {
 				diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: first.def.Origin, Refused: o.def.Origin})
 				continue
 			}
-			served[o.def.called()] = o
+			served[called] = o
 		}
 		stays = append(stays, o)
 	}

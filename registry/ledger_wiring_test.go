@@ -1,0 +1,143 @@
+package registry_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition)) registry.Tool {
+	t.Helper()
+	edited, err := registry.With(tool, edit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return edited
+}
+
+// A tool that was moved to another name at its server is kept under the name that
+// its server gave it: the file has to be readable afterwards.
+func TestLedgerOfMovedTool(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.lock.json")
+	r := newPinned(t, path)
+	tool := describe(t, serverTool("mail", "send", ""), func(d *registry.Definition) { d.Origin.Tool = "post" })
+	mustReplace(t, r, "mail", tool)
+	again := newPinned(t, path)
+	mustReplace(t, again, "mail", tool)
+	if _, err := again.Call(t.Context(), "mail__send", nil); err != nil {
+		t.Error(err)
+	}
+	changed := describe(t, serverTool("mail", "send", "and a copy"), func(d *registry.Definition) { d.Origin.Tool = "post" })
+	mustReplace(t, again, "mail", changed)
+	if _, err := again.Call(t.Context(), "mail__send", nil); !errors.As(err, new(*registry.QuarantinedError)) {
+		t.Errorf("the changed tool: %v", err)
+	}
+}
+
+// The ledger cannot be written, or is in the middle of a merge: what a server has
+// changed is held back all the same, and what it has not changed goes on.
+func TestChangeWithDamagedLedger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.lock.json")
+	r := newPinned(t, path)
+	mustReplace(t, r, "mail", serverTool("mail", "send", ""), serverTool("mail", "list", ""))
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append([]byte("<<<<<<< HEAD\n"), sound...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := []registry.Tool{serverTool("mail", "send", "and a copy"), serverTool("mail", "list", "")}
+	diff, err := r.Replace("mail", now)
+	if !errors.As(err, new(*registry.LedgerError)) || len(diff.Quarantined) != 1 {
+		t.Errorf("replaced: %+v, %v", diff, err)
+	}
+	if _, err := r.Replace("new", []registry.Tool{serverTool("new", "a", "")}); !errors.As(err, new(*registry.LedgerError)) {
+		t.Errorf("a server that is seen for the first time: %v", err)
+	}
+	for name, held := range map[string]bool{"mail__send": true, "mail__list": false, "new__a": true} {
+		if _, err := r.Call(t.Context(), name, nil); errors.As(err, new(*registry.QuarantinedError)) != held || !held && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if data, _ := os.ReadFile(path); !slices.Equal(data[13:], sound) {
+		t.Errorf("the file was written over: %s", data)
+	}
+	if err := os.WriteFile(path, sound, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if diff := mustReplace(t, r, "mail", now...); len(diff.Quarantined) != 1 {
+		t.Errorf("afterwards: %+v", diff)
+	}
+}
+
+// Tools that are added to those of a server are not all that it has.
+func TestAddToServer(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	r := registry.New(&registry.Options{Ledger: ledger})
+	mustReplace(t, r, "mail", serverTool("mail", "list", ""))
+	mustReplace(t, r, "mail", serverTool("mail", "list", ""), serverTool("mail", "send", ""))
+	mustAdd(t, r, serverTool("mail", "drop", ""))
+	if n := len(ledger.Pending("mail")); n != 2 {
+		t.Errorf("%d tools are pending, want 2", n)
+	}
+	for _, q := range r.Snapshot().Quarantined() {
+		if err := ledger.Approve(t.Context(), "ann", *q.Change); err != nil {
+			t.Errorf("approving %s: %v", q.Tool.Name, err)
+		}
+	}
+	for _, name := range []string{"mail__list", "mail__send", "mail__drop"} {
+		if _, err := r.Call(t.Context(), name, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	// What cannot be added is not approved by it.
+	err := r.Add(serverTool("post", "a", ""), describe(t, serverTool("post", "b", ""), func(d *registry.Definition) { d.Name = "mail__list" }))
+	if !errors.As(err, new(*registry.DuplicateError)) {
+		t.Fatalf("a name that is taken: %v", err)
+	}
+	if got := ledger.Entries("post"); len(got) != 0 {
+		t.Errorf("approved by an Add that failed: %+v", got)
+	}
+}
+
+// What another process has rejected is not called any more once the server's tools
+// are listed again.
+func TestRejectedElsewhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.lock.json")
+	r := newPinned(t, path)
+	tool := serverTool("mail", "send", "")
+	mustReplace(t, r, "mail", tool)
+	other, err := registry.OpenLedger(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := other.Entries("mail")[0]
+	if err := other.Reject(t.Context(), "ann", registry.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
+		t.Fatal(err)
+	}
+	mustReplace(t, r, "mail", tool)
+	var held *registry.QuarantinedError
+	if _, err := r.Call(t.Context(), "mail__send", nil); !errors.As(err, &held) || held.Change.Kind != registry.ToolRejected {
+		t.Errorf("the call: %v", err)
+	}
+}
+
+// Whoever replaces the native tools does not mean the one that reads what is kept.
+func TestReplaceNativeToolsKeepsReader(t *testing.T) {
+	r := registry.New(&registry.Options{Results: &registry.ResultOptions{}})
+	mustReplace(t, r, "", native("a"))
+	mustReplace(t, r, "", native("b"))
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"b", "read_result"}) {
+		t.Errorf("listed are %q", got)
+	}
+	r.Remove("read_result")
+	mustReplace(t, r, "", native("b"))
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("listed are %q, though read_result was removed", got)
+	}
+}
