@@ -169,3 +169,31 @@ func TestAddTheSameTwice(t *testing.T) {
 		}
 	}
 }
+
+// A tool that nobody approved has no influence on what the others are called.
+func TestQuarantinedToolsTakeNoNames(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}, Ledger: ledger})
+	mustReplace(t, r, "docs", remoteTools(t, "docs", "search")...)
+	mustReplace(t, r, "web", remoteTools(t, "web", "fetch")...)
+	mustReplace(t, r, "web", remoteTools(t, "web", "fetch", "search", "store")...)
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"fetch", "search"}) {
+		t.Errorf("listed are %q", got)
+	}
+	var held []string
+	for _, q := range r.Snapshot().Quarantined() {
+		held = append(held, q.Tool.Name)
+	}
+	if !slices.Equal(held, []string{"store", "web__search"}) {
+		t.Errorf("held back are %q", held)
+	}
+	if res, err := r.Call(t.Context(), "search", nil); err != nil || textOf(t, res) != "docs search" {
+		t.Errorf("search answers %v, %v", res, err)
+	}
+	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("web")...); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"docs__search", "fetch", "store", "web__search"}) {
+		t.Errorf("after the approval: %q", got)
+	}
+}
