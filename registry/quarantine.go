@@ -47,7 +47,7 @@ func (e *QuarantinedError) Error() string {
 	return text + c.quotations() + whatToDo
 }
 
-const whatToDo = "Do not call it again before that: ask the user to review this and to approve or reject it."
+const whatToDo = "Ask the user to review this and to approve or reject the tool; do not call it before that."
 
 // quotations lists the first differences.
 func (c *Change) quotations() string {
