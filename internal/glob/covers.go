@@ -12,8 +12,14 @@ func Covers(a, b *Pattern) bool {
 	if len(a.program) == 0 || len(b.program) == 0 {
 		return len(b.program) == 0
 	}
-	if name, ok := b.Literal(); ok {
-		return a.Match(name)
+	if a.text == b.text {
+		return true
+	}
+	if !a.Match(b.example) {
+		return false
+	}
+	if b.literal {
+		return true
 	}
 	// A name that b fits and a does not is looked for: b is followed on one path,
 	// a on all paths at the same time.
@@ -83,4 +89,29 @@ func (p *Pattern) samples(in *states, set runes) []rune {
 	}
 	slices.Sort(samples)
 	return slices.Compact(samples)
+}
+
+// some returns a name that the pattern fits, with characters that seldom stand in
+// others where there is a choice, so that it shows what no other pattern covers.
+func (p *Pattern) some() string {
+	var name []rune
+	var been states // forks: a star reads one character
+	for i := 0; ; {
+		switch s := &p.program[i]; s.kind {
+		case one:
+			name = append(name, s.set[len(s.set)-1].last)
+			i++
+		case fork:
+			if been.has(i) {
+				i = s.also
+			} else {
+				been.add(i)
+				i = s.next
+			}
+		case jump:
+			i = s.next
+		case end:
+			return string(name)
+		}
+	}
 }

@@ -95,10 +95,13 @@ func TestCoversIsExact(t *testing.T) {
 	covered := 0
 	for range 1500 {
 		a, b := randomPattern(r, 1), randomPattern(r, 1)
+		pa, pb := compile(t, a), compile(t, b)
+		if !pa.Match(pa.example) || !pb.Match(pb.example) {
+			t.Fatalf("the examples %q of %q and %q of %q do not fit", pa.example, a, pb.example, b)
+		}
 		if len(a)+len(b) > 24 {
 			continue
 		}
-		pa, pb := compile(t, a), compile(t, b)
 		want, witness := true, ""
 		for _, name := range all {
 			if pb.Match(name) && !pa.Match(name) {
@@ -134,6 +137,9 @@ func FuzzCovers(f *testing.F) {
 		pb, err := Compile(b)
 		if err != nil {
 			return
+		}
+		if !pb.Match(pb.example) {
+			t.Errorf("the example %q does not fit %q", pb.example, b)
 		}
 		if Covers(pa, pb) && pb.Match(name) && !pa.Match(name) {
 			t.Errorf("%q covers %q and does not fit %q", a, b, name)

@@ -17,6 +17,7 @@ type Pattern struct {
 	plain   string // what each name that it fits begins with
 	literal bool   // and there is nothing behind it
 	program []step
+	example string // a name that it fits
 }
 
 // A step is one state of the machine that reads a name.
@@ -50,14 +51,18 @@ func Compile(text string) (*Pattern, error) {
 		return nil, err
 	}
 	p.program = append(p.program, step{kind: end})
-	return &Pattern{text, string(p.plain), p.literal, p.program}, nil
+	c := &Pattern{text: text, plain: string(p.plain), literal: p.literal, program: p.program}
+	c.example = c.some()
+	return c, nil
 }
 
 // Any returns the pattern *.
 func Any() *Pattern {
 	p := &parser{rest: "*"}
 	p.any()
-	return &Pattern{text: "*", program: append(p.program, step{kind: end})}
+	c := &Pattern{text: "*", program: append(p.program, step{kind: end})}
+	c.example = c.some()
+	return c
 }
 
 // String returns the pattern as it was given to [Compile].
