@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxTag is the length of the longest tag that is known.
-const maxTag = 24
+// maxTag is the length of the longest tag that is known, with its attributes.
+const maxTag = 64
 
 // tag finds the marks by which a text pretends to come from somebody else: those
 // that separate the turns of a conversation, and pairs of tags such as
@@ -54,7 +54,8 @@ func opened(text string) (name string, end int) {
 	if end < 0 {
 		return "", 0
 	}
-	name = strings.ToLower(strings.TrimSpace(text[1:end]))
+	name, _, _ = strings.Cut(strings.TrimSpace(text[1:end]), " ") // without attributes
+	name = strings.ToLower(name)
 	switch name {
 	case "important", "system", "assistant", "instruction", "instructions", "hidden", "admin", "critical", "override",
 		"system_prompt", "systemprompt", "system-prompt", "secret_instructions", "system_instructions", "system-reminder":
@@ -70,7 +71,7 @@ func closes(text, name string) bool {
 		if at < 0 {
 			return false
 		}
-		text = text[at+2:]
+		text = strings.TrimLeft(text[at+2:], " ")
 		if len(text) >= len(name) && strings.EqualFold(text[:len(name)], name) {
 			return true
 		}

@@ -48,7 +48,7 @@ func phrases() []phrase {
 		{what: forget, steps: []step{{ignore, 0}, {own, 3}, {orders, 1}}},
 		{what: forget, steps: []step{{ignore, 0}, {totality, 1}, {former | notice, 2}}},
 		{what: forget, steps: []step{{ignore, 0}, {totality, 1}, {above, 0}}, unless: article},
-		{what: hushed, steps: []step{{never | without, 0}, {tell, 2}, {person, 6}}, unless: toward},
+		{what: hushed, steps: []step{{never | without, 0}, {tell, 4}, {person, 6}}, unless: toward},
 		{what: hushed, steps: []step{{person, 0}, {modal, 2}, {never, 1}, {notice, 2}}},
 		{what: hushed, steps: []step{{hide, 0}, {from, 4}, {person, 1}}},
 		{what: hushed, steps: []step{{furtively, 0}, {readOut | send, 3}}},

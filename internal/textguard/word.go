@@ -70,9 +70,9 @@ func (r *reader) next(w *word) bool {
 			continue
 		}
 		ch, n := utf8.DecodeRuneInString(r.text[r.pos:])
-		plain := fold(ch)
+		plain := unaccented(ch)
 		switch {
-		case ch == 0x2019 && w.size > 0 || isJoint(ch):
+		case ch == 0x2019 && w.size > 0 || isJoint(ch) || isAccent(ch):
 		case plain != 0:
 			r.begin(w)
 			w.add(plain)
@@ -118,87 +118,4 @@ func (r *reader) endsSentence() bool {
 		return next == '\n' || next == '-' || next == '*'
 	}
 	return false
-}
-
-// fold returns the Latin letter or digit, in lower case, that a character looks
-// like; 0 if there is none.
-func fold(r rune) byte {
-	switch {
-	case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-		return byte(r)
-	case r >= 'A' && r <= 'Z':
-		return byte(r) + 'a' - 'A'
-	case r < utf8.RuneSelf:
-		return 0
-	case r >= 0xff21 && r <= 0xff3a: // full width
-		return byte(r-0xff21) + 'a'
-	case r >= 0xff41 && r <= 0xff5a:
-		return byte(r-0xff41) + 'a'
-	case r >= 0xff10 && r <= 0xff19:
-		return byte(r-0xff10) + '0'
-	case r >= 0x1d400 && r <= 0x1d6a3: // letters of mathematics: bold, script and so on
-		return byte((r-0x1d400)%26) + 'a'
-	case r >= 0x1d7ce && r <= 0x1d7ff:
-		return byte((r-0x1d7ce)%10) + '0'
-	case r >= 0x24b6 && r <= 0x24e9: // in circles
-		return byte((r-0x24b6)%26) + 'a'
-	}
-	return lookalike(r)
-}
-
-// lookalike folds the letters of other alphabets that are drawn like Latin ones.
-func lookalike(r rune) byte {
-	switch r {
-	case 'а', 'А', 'α', 'Α', 'ɑ':
-		return 'a'
-	case 'В', 'Β', 'Ь', 'ь':
-		return 'b'
-	case 'с', 'С', 'ϲ', 'Ϲ':
-		return 'c'
-	case 'ԁ', 'ɗ':
-		return 'd'
-	case 'е', 'Е', 'ё', 'Ε', 'є', 'ҽ':
-		return 'e'
-	case 'ɡ', 'ց':
-		return 'g'
-	case 'һ', 'Һ', 'Н', 'Η', 'հ':
-		return 'h'
-	case 'і', 'І', 'ι', 'Ι', 'ı', 'ɩ':
-		return 'i'
-	case 'ј', 'Ј', 'ϳ':
-		return 'j'
-	case 'К', 'к', 'Κ', 'κ':
-		return 'k'
-	case 'ӏ', 'Ӏ', 'ǀ':
-		return 'l'
-	case 'М', 'м', 'Μ':
-		return 'm'
-	case 'Ν', 'ո', 'п':
-		return 'n'
-	case 'о', 'О', 'ο', 'Ο', 'օ', 'σ':
-		return 'o'
-	case 'р', 'Р', 'ρ', 'Ρ':
-		return 'p'
-	case 'ԛ', 'զ':
-		return 'q'
-	case 'г':
-		return 'r'
-	case 'ѕ', 'Ѕ', 'ꜱ':
-		return 's'
-	case 'Т', 'т', 'Τ', 'τ':
-		return 't'
-	case 'υ', 'ս', 'ц':
-		return 'u'
-	case 'ν', 'ѵ':
-		return 'v'
-	case 'ԝ', 'ѡ', 'ω':
-		return 'w'
-	case 'х', 'Х', 'χ', 'Χ':
-		return 'x'
-	case 'у', 'У', 'γ', 'Υ', 'ү':
-		return 'y'
-	case 'Ζ', 'ᴢ':
-		return 'z'
-	}
-	return 0
 }

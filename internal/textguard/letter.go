@@ -1,0 +1,126 @@
+package textguard
+
+import "unicode/utf8"
+
+// fold returns the Latin letter or digit, in lower case, that a character looks
+// like; 0 if there is none.
+func fold(r rune) byte {
+	switch {
+	case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+		return byte(r)
+	case r >= 'A' && r <= 'Z':
+		return byte(r) + 'a' - 'A'
+	case r < utf8.RuneSelf:
+		return 0
+	case r >= 0xff21 && r <= 0xff3a: // full width
+		return byte(r-0xff21) + 'a'
+	case r >= 0xff41 && r <= 0xff5a:
+		return byte(r-0xff41) + 'a'
+	case r >= 0xff10 && r <= 0xff19:
+		return byte(r-0xff10) + '0'
+	case r >= 0x1d400 && r <= 0x1d6a3: // letters of mathematics: bold, script and so on
+		return byte((r-0x1d400)%26) + 'a'
+	case r >= 0x1d7ce && r <= 0x1d7ff:
+		return byte((r-0x1d7ce)%10) + '0'
+	case r >= 0x249c && r <= 0x24b5: // in parentheses
+		return byte(r-0x249c) + 'a'
+	case r >= 0x24b6 && r <= 0x24e9: // in circles
+		return byte((r-0x24b6)%26) + 'a'
+	case r >= 0x1f130 && r <= 0x1f149, r >= 0x1f150 && r <= 0x1f169, r >= 0x1f170 && r <= 0x1f189: // in squares and circles
+		return byte((r-0x1f130)%32) + 'a'
+	case r >= 0x1f1e6 && r <= 0x1f1ff: // those that make flags
+		return byte(r-0x1f1e6) + 'a'
+	}
+	return lookalike(r)
+}
+
+// unaccented returns what fold does, and the letter without its accent.
+func unaccented(r rune) byte {
+	var c byte
+	switch {
+	case r >= 0xc0 && r < 0x180:
+		c = accents[r-0xc0]
+	case r >= 0x1e00 && r < 0x1f00:
+		c = moreAccents[r-0x1e00]
+	default:
+		return fold(r)
+	}
+	if c == '.' {
+		return 0
+	}
+	return c
+}
+
+// isAccent reports whether a character is an accent of the letter before it.
+func isAccent(r rune) bool { return r >= 0x300 && r < 0x370 }
+
+// The letters with accents from U+00C0 and U+1E00 on, without them. A point stands
+// for what is none.
+const (
+	accents = "aaaaaa.ceeeeiiiidnooooo.ouuuuy..aaaaaa.ceeeeiiiidnooooo.ouuuuy.y" +
+		"aaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiii..jjkkklllllll" +
+		"lllnnnnnnnnnoooooo..rrrrrrssssssssttttttuuuuuuuuuuuuwwyyyzzzzzzs"
+	moreAccents = "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmm" +
+		"mmmmnnnnnnnnoooooooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvv" +
+		"wwwwwwwwwwxxxxyyzzzzzzhtwy.s....aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeee" +
+		"eeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy......"
+)
+
+// lookalike folds the letters of other alphabets that are drawn like Latin ones.
+func lookalike(r rune) byte {
+	switch r {
+	case 'а', 'А', 'α', 'Α', 'ɑ', 'ᴀ', 'ᵃ':
+		return 'a'
+	case 'В', 'Β', 'Ь', 'ь', 'ʙ', 'ᵇ':
+		return 'b'
+	case 'с', 'С', 'ϲ', 'Ϲ', 'ᴄ', 'ᶜ':
+		return 'c'
+	case 'ԁ', 'ɗ', 'ᴅ', 'ᵈ':
+		return 'd'
+	case 'е', 'Е', 'ё', 'Ε', 'є', 'ҽ', 'ᴇ', 'ᵉ':
+		return 'e'
+	case 'ɡ', 'ց', 'ɢ', 'ᵍ':
+		return 'g'
+	case 'һ', 'Һ', 'Н', 'Η', 'հ', 'ʜ', 'ʰ':
+		return 'h'
+	case 'і', 'І', 'ι', 'Ι', 'ı', 'ɩ', 'ɪ', 'ⁱ':
+		return 'i'
+	case 'ј', 'Ј', 'ϳ', 'ᴊ', 'ʲ':
+		return 'j'
+	case 'К', 'к', 'Κ', 'κ', 'ᴋ', 'ᵏ':
+		return 'k'
+	case 'ӏ', 'Ӏ', 'ǀ', 'ʟ', 'ˡ':
+		return 'l'
+	case 'М', 'м', 'Μ', 'ᴍ', 'ᵐ':
+		return 'm'
+	case 'Ν', 'ո', 'п', 'ɴ', 'ⁿ':
+		return 'n'
+	case 'о', 'О', 'ο', 'Ο', 'օ', 'σ', 'ᴏ', 'ᵒ':
+		return 'o'
+	case 'р', 'Р', 'ρ', 'Ρ', 'ᴘ', 'ᵖ':
+		return 'p'
+	case 'ԛ', 'զ':
+		return 'q'
+	case 'г', 'ʀ', 'ʳ':
+		return 'r'
+	case 'ѕ', 'Ѕ', 'ꜱ', 'ˢ':
+		return 's'
+	case 'Т', 'т', 'Τ', 'τ', 'ᴛ', 'ᵗ':
+		return 't'
+	case 'υ', 'ս', 'ц', 'ᴜ', 'ᵘ':
+		return 'u'
+	case 'ν', 'ѵ', 'ᴠ', 'ᵛ':
+		return 'v'
+	case 'ԝ', 'ѡ', 'ω', 'ᴡ', 'ʷ':
+		return 'w'
+	case 'х', 'Х', 'χ', 'Χ', 'ˣ':
+		return 'x'
+	case 'у', 'У', 'γ', 'Υ', 'ү', 'ʏ', 'ʸ':
+		return 'y'
+	case 'Ζ', 'ᴢ', 'ᶻ':
+		return 'z'
+	case 'ꜰ', 'ᶠ':
+		return 'f'
+	}
+	return 0
+}
