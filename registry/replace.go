@@ -290,7 +290,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 				}
 				o.findings = confused(severest(o.findings, o.checked, r.gate.references(o.def, other)), looks, o.def)
 			}
-			if len(o.findings) > 0 && o.findings[0].Severity == Block {
+			if len(o.findings) > 0 && o.findings[0].Severity >= Block {
 				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.called(), Findings: o.findings})
 				continue
 			}
