@@ -44,6 +44,7 @@ type server struct {
 	tools    []registry.Tool
 	listed   uint64 // State.ToolsVersion of tools; 0: none listed
 	rejected []registry.Rejection
+	unnoted  bool        // err is that of the registry
 	grace    *time.Timer // removes the tools of a lost server
 }
 
@@ -199,16 +200,18 @@ func (s *server) list(ctx context.Context) {
 // nothing more to read for the present connection.
 func (s *server) listOnce(ctx context.Context) bool {
 	state := s.client.State()
-	if state.Phase != mcp.Ready || s.isListed(state.ToolsVersion) {
+	if state.Phase != mcp.Ready {
 		return true
+	}
+	if s.isListed(state.ToolsVersion) {
+		return s.noted() || s.update()
 	}
 	tools, err := s.client.Tools(ctx)
 	if err != nil {
 		s.fail(fmt.Errorf("listing the tools: %w", err))
 		return ctx.Err() != nil
 	}
-	s.found(state.ToolsVersion, s.wrap(tools))
-	return true
+	return s.found(state.ToolsVersion, s.wrap(tools))
 }
 
 // wrap makes registry tools of what the server listed, by the entry's filter.
@@ -248,12 +251,19 @@ func (s *server) keep() {
 	}
 }
 
-// found takes over a list of tools.
-func (s *server) found(version uint64, tools []registry.Tool) {
+// found takes over a list of tools, and reports whether that is all there is to do.
+func (s *server) found(version uint64, tools []registry.Tool) bool {
 	s.mu.Lock()
 	s.listed, s.tools, s.err = version, tools, nil
 	s.mu.Unlock()
-	s.update()
+	return s.update()
+}
+
+// noted reports whether the registry has taken over the tools without an error.
+func (s *server) noted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.unnoted
 }
 
 // publish puts the tools of a server that was started in private into the
@@ -265,25 +275,27 @@ func (s *server) publish() {
 	s.update()
 }
 
-// update makes the registry list the tools as they are now.
-func (s *server) update() {
+// update makes the registry list the tools as they are now. It reports whether
+// there was no error; if there was, the ledger may be sound again later.
+func (s *server) update() bool {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	s.mu.Lock()
 	public, tools := s.public, s.tools
 	s.mu.Unlock()
 	if !public {
-		return
+		return true
 	}
 	facts := registry.Server{Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint()}
 	diff, err := s.host.registry.ReplaceServer(facts, tools)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
-		s.err = err
-		return
-	}
 	s.rejected = diff.Rejected
+	if s.unnoted || err != nil {
+		s.err = err
+	}
+	s.unnoted = err != nil
+	return err == nil
 }
 
 // lost lets the tools vanish if the connection does not come back soon.
