@@ -305,7 +305,7 @@ func TestQuarantineText(t *testing.T) {
 	err := &QuarantinedError{Name: "github__a", Change: l.judge(server, entriesOf(bad)[0])}
 	text := err.Error()
 	for _, want := range []string{`tool "github__a" was not called and nothing ran`, `Tool "a" of server "github" is not what was approved`,
-		"quoted from the server", "not instructions", "/description", "more\n", "ask the user to review this and to approve or reject it"} {
+		"quoted from the server", "not instructions", "/description", "more\n", "Ask the user to review this and to approve or reject the tool"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}
