@@ -21,10 +21,13 @@ type stock struct {
 	offers []*offer
 	// names are those of the tools at their server. The set is never changed.
 	names map[string]struct{}
+
+	judged bool          // the ledger was asked about all offers
+	known  *ledgerServer // what it knew of the server then
 }
 
 func newStock(server *Server, offers []*offer) *stock {
-	s := &stock{server, offers, make(map[string]struct{}, len(offers))}
+	s := &stock{server: server, offers: offers, names: make(map[string]struct{}, len(offers))}
 	for _, o := range offers {
 		s.names[o.def.Origin.Tool] = struct{}{}
 	}
@@ -71,8 +74,10 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 		generation, _ = c.ledger.generation()
 	}
 	var offers []*offer
-	if c.names.dependent() || generation != before.generation {
+	if c.names.dependent() {
 		offers = c.all()
+	} else if generation != before.generation {
+		offers = c.unsettled()
 	} else if s := c.servers[changed]; s != nil {
 		offers = s.offers
 	}
@@ -99,6 +104,21 @@ func (c *catalogue) all() []*offer {
 	var offers []*offer
 	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
 		offers = append(offers, c.servers[name].offers...)
+	}
+	return offers
+}
+
+// unsettled returns the offers of the servers of which the ledger knows something
+// else than when it was asked about them, and those that it was not asked about.
+func (c *catalogue) unsettled() []*offer {
+	var offers []*offer
+	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
+		s := c.servers[name]
+		known := c.ledger.about(name) // before it is asked: it may know more then
+		if !s.judged || s.known != known {
+			s.judged, s.known = true, known
+			offers = append(offers, s.offers...)
+		}
 	}
 	return offers
 }

@@ -182,6 +182,10 @@ func (l *Ledger) judge(s *Server, e *entry) *Change {
 	return l.view.Load().state.judge(l.modeOf(s), s, e.seen())
 }
 
+// about returns what is known of a server: something else whenever judge could
+// answer differently than before about its tools.
+func (l *Ledger) about(server string) *ledgerServer { return l.view.Load().state.servers[server] }
+
 // generation grows whenever judge could answer differently than before, and
 // changed is closed then.
 func (l *Ledger) generation() (n uint64, changed <-chan struct{}) {
