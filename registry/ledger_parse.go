@@ -47,12 +47,22 @@ type ledgerParser struct {
 	data         []byte
 	before       *ledgerState
 	cursor       jsonscan.Cursor
+	base         int    // where in data that begins which the cursor walks
 	server, tool string // that is being read
 	room         []byte // for canonical JSON, used again and again
 }
 
+// enter makes the cursor walk a value of its own that begins at an offset, and
+// returns what makes it go on behind the value.
+func (p *ledgerParser) enter(value []byte, at int) (leave func()) {
+	behind, base := p.cursor, p.base
+	p.cursor, p.base = jsonscan.Walk(value), base+at
+	return func() { p.cursor, p.base = behind, base }
+}
+
 // fail reports what is wrong with the value that begins at an offset.
 func (p *ledgerParser) fail(at int, format string, args ...any) error {
+	at += p.base
 	return &LedgerError{
 		File: p.file, Line: 1 + bytes.Count(p.data[:min(at, len(p.data))], []byte("\n")),
 		Server: p.server, Tool: p.tool, Err: fmt.Errorf(format, args...),
@@ -126,7 +136,7 @@ func (p *ledgerParser) text(key string, at int) (string, error) {
 }
 
 func (p *ledgerParser) extra(key string) ledgerExtra {
-	return ledgerExtra{key, p.cursor.Value()}
+	return ledgerExtra{key, bytes.Clone(p.cursor.Value())}
 }
 
 func (p *ledgerParser) root() (*ledgerState, error) {
@@ -175,13 +185,14 @@ func (p *ledgerParser) servers(s *ledgerState) error {
 		if p.before != nil {
 			before = p.before.servers[name]
 		}
-		from := p.cursor
 		text := p.cursor.Value()
 		if before != nil && before.text != nil && bytes.Equal(before.text, text) {
 			s.servers[name] = before
 			return nil
 		}
-		p.cursor = from
+		// It is kept for longer than the rest of the file, which would stay with it.
+		text = bytes.Clone(text)
+		defer p.enter(text, at)()
 		srv, err := p.readServer(before)
 		if err != nil {
 			return err
@@ -225,7 +236,6 @@ func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
 func (p *ledgerParser) toolOf(srv, before *ledgerServer, name string, at int) error {
 	p.tool = name
 	defer func() { p.tool = "" }()
-	from := p.cursor
 	text := p.cursor.Value()
 	if before != nil {
 		if t := before.tools[name]; t != nil && t.text != nil && bytes.Equal(t.text, text) {
@@ -233,7 +243,8 @@ func (p *ledgerParser) toolOf(srv, before *ledgerServer, name string, at int) er
 			return nil
 		}
 	}
-	p.cursor = from
+	text = bytes.Clone(text) // as with a server
+	defer p.enter(text, at)()
 	t := &ledgerTool{text: text}
 	err := p.members("a tool", func(key string, _ int) (err error) {
 		switch key {
@@ -249,7 +260,7 @@ func (p *ledgerParser) toolOf(srv, before *ledgerServer, name string, at int) er
 		return err
 	})
 	if err == nil && t.approved == nil && t.rejected == nil && t.pending == nil && t.extra == nil {
-		err = p.fail(at, "nothing is said of the tool; %s", restoreCure)
+		err = p.fail(0, "nothing is said of the tool; %s", restoreCure)
 	}
 	srv.tools[name] = t
 	return err

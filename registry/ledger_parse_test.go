@@ -3,8 +3,10 @@ package registry
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 )
 
 // TestDamagedLedgers: what is not sound is refused, with the place and the cure.
@@ -140,4 +142,34 @@ func FuzzParseLedger(f *testing.F) {
 			t.Fatalf("it is not stable:\n%s\n%s", once, twice)
 		}
 	})
+}
+
+// What somebody else writes, tool by tool, does not keep in memory what the file
+// was before: nearly all of it is taken over from there.
+func TestOldFilesAreForgotten(t *testing.T) {
+	path := ledgerPath(t)
+	mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: "one"}, surfaceTool("a"))
+	mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: "two"}, surfaceTool("a"), surfaceTool("b"))
+	first, _ := readLedgerFile(t, path)
+	mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: "two"}, surfaceTool("a"), surfaceTool("b"), surfaceTool("c"))
+	second, _ := readLedgerFile(t, path)
+	old := weak.Make(&first[0])
+	before, err := parseLedger(path, first, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first = nil
+	after, err := parseLedger(path, second, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.servers["one"] != before.servers["one"] || after.servers["two"].tools["a"] != before.servers["two"].tools["a"] {
+		t.Error("what is the same was read anew")
+	}
+	before = nil
+	runtime.GC()
+	if old.Value() != nil {
+		t.Error("the old file is still in memory")
+	}
+	runtime.KeepAlive(after)
 }
