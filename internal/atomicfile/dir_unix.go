@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -19,6 +20,10 @@ func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	case err == nil:
 		return func() { _ = l.Unlock() }, nil // the file is closed, and so unlocked, in any case
 	case ctx.Err() != nil, errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EINTR):
+		// Others can lock it at this moment: another kind of lock would not keep
+		// them off.
 		return nil, err
 	default:
 		return nil, errors.ErrUnsupported
