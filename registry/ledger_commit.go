@@ -105,16 +105,38 @@ func (l *Ledger) refresh(ctx context.Context) error {
 
 // over returns what a file says that somebody else could write and we could not,
 // with the servers that are known here only: they must not be seen for the first
-// time again. Where the file speaks of a server it is right.
+// time again. Where the file speaks of a server it is right, but for what was
+// rejected here and not approved since.
 func (s *ledgerState) over(memory *ledgerState) *ledgerState {
 	e := editLedger(s)
 	for name, srv := range memory.servers {
-		if s.servers[name] == nil {
+		there := s.servers[name]
+		if there == nil {
 			e.begin()
 			e.state.servers[name] = srv
+			continue
+		}
+		if m := srv.rejected; m != nil && (there.unknown() || there.approved.has(m.fingerprint) && !there.approved.at.After(m.at)) {
+			own := e.server(name)
+			own.approved, own.rejected, own.pending = nil, m, nil
+		}
+		for tool, t := range srv.tools {
+			was := there.tools[tool]
+			if m := t.rejected; m != nil && was.yields(m) {
+				var pending *ledgerMark
+				if was != nil && !was.pending.has(m.hash) {
+					pending = was.pending
+				}
+				e.setTool(name, tool, was.with(nil, m, pending))
+			}
 		}
 	}
 	return e.state
+}
+
+// yields reports whether what a file says of a tool was said before m was rejected.
+func (t *ledgerTool) yields(m *ledgerMark) bool {
+	return t == nil || t.approved == nil && t.rejected == nil || t.approved.has(m.hash) && !t.approved.at.After(m.at)
 }
 
 // replay returns what the store has with what is not in it yet.

@@ -276,6 +276,21 @@ func TestReadOnly(t *testing.T) {
 	wantKind(t, l, two, changed, "")
 	wantKind(t, l, two, a, ToolChanged)
 
+	// A rejection is not forgotten for what somebody else writes, unless he approves
+	// the same later.
+	c := Change{Server: "one", Tool: "a", Hash: surfaceOf(changed).hash}
+	if err := l.Reject(t.Context(), "bob", c); err != nil {
+		t.Fatal(err)
+	}
+	mustRecord(t, writer, &Server{Name: "three"}, a)
+	if err := l.reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, l, one, changed, ToolRejected)
+	if err := l.Approve(t.Context(), "bob", c); err != nil {
+		t.Fatal(err)
+	}
+
 	l.store = store // now it can be written
 	mustApprove(t, l, l.Pending("two")...)
 	if err := l.Persistent(); err != nil {
