@@ -267,3 +267,32 @@ func TestNothingReachesTheServer(t *testing.T) {
 		t.Errorf("a call that may be made: %v, %d calls", err, s.calls())
 	}
 }
+
+// A server that goes away before it was ever seen is not known by that: its first
+// tools are those that it lists when it comes.
+func TestNothingIsNoFirstList(t *testing.T) {
+	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})
+	mustReplace(t, r, "mail")
+	newRawServer(t, "mail", listTool).offer(t, r, registry.Server{Name: "mail"})
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"mail__list"}) {
+		t.Errorf("listed are %q", got)
+	}
+}
+
+// Of one tool a server can say one thing only.
+func TestOneToolOfTwoSurfaces(t *testing.T) {
+	r := registry.New(nil)
+	second := serverTool("s", "a", "two")
+	second.def.Name = "chosen"
+	diff := mustReplace(t, r, "s", serverTool("s", "a", "one"), second)
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"s__a"}) || len(diff.Rejected) != 1 || !errors.As(diff.Rejected[0].Err, new(*registry.DuplicateError)) {
+		t.Errorf("listed are %q, rejected %v", got, diff.Rejected)
+	}
+	// The same under two names is fine.
+	second = serverTool("s", "a", "one")
+	second.def.Name = "chosen"
+	mustReplace(t, r, "s", serverTool("s", "a", "one"), second)
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"chosen", "s__a"}) {
+		t.Errorf("listed are %q", got)
+	}
+}
