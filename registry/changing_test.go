@@ -157,3 +157,34 @@ func TestServerWithoutToolsStaysKnown(t *testing.T) {
 		t.Errorf("listed are %q, in quarantine %+v: the mode of the server is forgotten", got, diff.Quarantined)
 	}
 }
+
+// A hookedTool does something when it is asked for its definition.
+type hookedTool struct {
+	*plainTool
+	hook func()
+}
+
+func (t *hookedTool) Definition() *registry.Definition {
+	t.hook()
+	return t.plainTool.Definition()
+}
+
+// Tools that are listed while the server loses its trust do not bring it back.
+func TestReplaceKeepsTheNewestFacts(t *testing.T) {
+	trusted := true
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		trusted = req.Trusted
+		return registry.Decision{Verdict: registry.Allow}, nil
+	})})
+	if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	mustReplace(t, r, "s", &hookedTool{serverTool("s", "a", ""), func() {
+		if _, err := r.ReplaceServer(registry.Server{Name: "s"}, nil); err != nil {
+			t.Error(err)
+		}
+	}})
+	if _, err := r.Call(t.Context(), "s__a", nil); err != nil || trusted {
+		t.Errorf("%v, trusted: %v", err, trusted)
+	}
+}

@@ -134,7 +134,7 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 //
 // The tool read_result is not one of those that are replaced, see [ResultOptions].
 func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
-	return r.replace(server, r.known(server), tools)
+	return r.replace(server, nil, tools)
 }
 
 // ReplaceServer is [Registry.Replace] for a server of which more is known than
@@ -146,6 +146,7 @@ func (r *Registry) ReplaceServer(server Server, tools []Tool) (Diff, error) {
 	return r.replace(server.Name, &server, tools)
 }
 
+// replace leaves what is known of the server as it is if facts is nil.
 func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, error) {
 	offers, err := r.newOffers(tools)
 	if err != nil {
@@ -161,6 +162,9 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 		return Diff{}, err
 	}
 	defer unlock()
+	if facts == nil {
+		facts = r.known(name)
+	}
 	var diff Diff
 	known := r.offersOf(name)
 	offers = r.examine(facts, append(reader(known, offers), offers...), known, &diff)
