@@ -79,7 +79,7 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 			newRawServer(t, "mail", changed).offer(t, r, registry.Server{Name: "mail"})
 		}, func(err error) bool { return errors.As(err, new(*registry.QuarantinedError)) }},
 		"changed": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
-			newRawServer(t, "mail", changed).offer(t, r, registry.Server{Name: "mail"})
+			newRawServer(t, "mail", changed).offer(t, r, registry.Server{Name: "mail", Trusted: true})
 		}, func(err error) bool { return errors.As(err, new(*registry.StaleApprovalError)) }},
 		"not listed": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", listTool).offer(t, r, registry.Server{Name: "mail"})
@@ -88,10 +88,13 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 			r.Remove("mail__send")
 		}, func(err error) bool { return errors.As(err, new(*registry.UnknownToolError)) }},
 		"another server of the name": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
-			newRawServer(t, "mail", harmless).offer(t, r, registry.Server{Name: "mail", Fingerprint: "other"})
+			newRawServer(t, "mail", harmless).offer(t, r, registry.Server{Name: "mail", Fingerprint: "other", Trusted: true})
+		}, func(err error) bool { return errors.As(err, new(*registry.StaleApprovalError)) }},
+		"not trusted any more": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
+			s.offer(t, r, registry.Server{Name: "mail"})
 		}, func(err error) bool { return errors.As(err, new(*registry.StaleApprovalError)) }},
 		"listed again": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
-			s.offer(t, r, registry.Server{Name: "mail"})
+			s.offer(t, r, registry.Server{Name: "mail", Trusted: true})
 		}, nil},
 	} {
 		for _, where := range []string{"approver", "middleware"} {
@@ -122,7 +125,7 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 					}}
 				}
 				r = registry.New(opts)
-				first.offer(t, r, registry.Server{Name: "mail"})
+				first.offer(t, r, registry.Server{Name: "mail", Trusted: true})
 				_, err := r.Call(t.Context(), "mail__send", nil)
 				if test.want == nil {
 					if err != nil || first.calls() != 1 {

@@ -11,10 +11,11 @@ type subject struct {
 	def         *Definition
 	surface     string // hash; empty for a native tool
 	fingerprint string // of the server; empty if it has none
+	trusted     bool   // its claims were believed
 }
 
 func subjectOf(e *entry) subject {
-	s := subject{def: e.def}
+	s := subject{def: e.def, trusted: e.trusted()}
 	if e.surface != nil {
 		s.surface = e.surface.hash
 	}
@@ -25,7 +26,7 @@ func subjectOf(e *entry) subject {
 }
 
 func (s subject) same(o subject) bool {
-	return s.surface == o.surface && s.fingerprint == o.fingerprint && (s.def == o.def || s.def.equal(o.def))
+	return s.surface == o.surface && s.fingerprint == o.fingerprint && s.trusted == o.trusted && (s.def == o.def || s.def.equal(o.def))
 }
 
 // A grantKey is for whom, and where, a tool is allowed.
