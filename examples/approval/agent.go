@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -71,15 +70,9 @@ func (a *agent) call(ctx context.Context, tool string, args json.RawMessage) (*m
 // answer is what the model is told about a call.
 func answer(res *mcp.CallToolResult, err error) string {
 	if err != nil {
-		return fmt.Sprintf("Not done: %v", err)
+		res = registry.ErrorResult(err)
 	}
-	text := ""
-	for _, block := range res.Content {
-		if b, ok := block.(*mcp.TextContent); ok {
-			text += b.Text
-		}
-	}
-	return text
+	return registry.Text(res)
 }
 
 // A transcript is what happened, for a page that follows it.
