@@ -59,7 +59,7 @@ func NewPolicy(otherwise Verdict, rules ...Rule) (*Policy, error) {
 // read-only, if the tool is native or its server trusted, and asks for all
 // others: the destructive, those without annotations, and those of servers whose
 // claims nobody vouches for.
-func CautiousPolicy() Approver {
+func CautiousPolicy() *Policy {
 	yes, no := true, false
 	p, _ := NewPolicy(Ask, // the zero value would deny, and the rules are tested
 		Rule{Verdict: Allow, Trusted: &yes, ReadOnly: &yes},
