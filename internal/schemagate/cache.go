@@ -16,10 +16,15 @@ type Cache struct {
 	refused shelf
 }
 
-// A shelf holds a bounded number of entries, and drops the one that was asked
-// for the longest time ago.
+// maxWeight is what the schemas of a cache weigh together, unless one alone is
+// heavier. Compiled they take up to a hundred times as many bytes.
+const maxWeight = 1 << 20
+
+// A shelf holds entries within bounds, and drops those that were asked for the
+// longest time ago.
 type shelf struct {
 	room    int
+	weight  int
 	byKey   map[Key]*list.Element
 	entries *list.List // the newest in front
 }
@@ -37,13 +42,13 @@ type entry struct {
 }
 
 // NewCache returns a cache for so many schemas and so many refusals, at least
-// one of each.
+// one of each; for fewer if they are large.
 func NewCache(schemas, refused int) *Cache {
 	return &Cache{schemas: newShelf(schemas), refused: newShelf(refused)}
 }
 
 func newShelf(room int) shelf {
-	return shelf{max(room, 1), map[Key]*list.Element{}, list.New()}
+	return shelf{max(room, 1), 0, map[Key]*list.Element{}, list.New()}
 }
 
 // Compile is the function [Compile] with the memory of the cache. Two callers
@@ -96,8 +101,17 @@ func (s *shelf) add(e *entry) {
 		return
 	}
 	s.byKey[e.key] = s.entries.PushFront(e)
-	if last := s.entries.Back(); s.entries.Len() > s.room {
-		delete(s.byKey, last.Value.(*entry).key)
-		s.entries.Remove(last)
+	s.weight += e.weight()
+	for s.entries.Len() > s.room || s.weight > maxWeight && s.entries.Len() > 1 {
+		last := s.entries.Remove(s.entries.Back()).(*entry)
+		delete(s.byKey, last.key)
+		s.weight -= last.weight()
 	}
+}
+
+func (e *entry) weight() int {
+	if e.schema == nil {
+		return 0
+	}
+	return e.schema.weight
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -46,6 +47,45 @@ func TestCache(t *testing.T) {
 	}
 	if got := c.sizes(); got != [4]int{2, 2, 1, 1} {
 		t.Errorf("sizes %v", got)
+	}
+}
+
+// Large schemas, and those with large patterns, are few.
+func TestCacheWeight(t *testing.T) {
+	c := NewCache(1000, 1)
+	compile := func(schema string) {
+		t.Helper()
+		if _, err := c.Compile(json.RawMessage(schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func() (n, weight int) {
+		for _, e := range c.schemas.byKey {
+			weight += e.Value.(*entry).weight()
+		}
+		if weight != c.schemas.weight || c.schemas.entries.Len() != len(c.schemas.byKey) {
+			t.Errorf("%d schemas weigh %d, not %d", len(c.schemas.byKey), weight, c.schemas.weight)
+		}
+		return len(c.schemas.byKey), weight
+	}
+	text := strings.Repeat("x", 200<<10)
+	for i := range 20 {
+		compile(fmt.Sprintf(`{"title":"%d%s"}`, i, text))
+	}
+	if n, weight := held(); n != 5 || weight > maxWeight {
+		t.Errorf("%d large schemas are held, of %d", n, weight)
+	}
+	for i := range 20 {
+		compile(fmt.Sprintf(`{"pattern":"^%d(a{1,99}){1,99}$"}`, i))
+	}
+	if n, weight := held(); n > 60 || n < 5 || weight > maxWeight {
+		t.Errorf("%d schemas with large patterns are held, of %d", n, weight)
+	}
+	for i := range 20 {
+		compile(fmt.Sprintf(`{"const":%d}`, i))
+	}
+	if n, _ := held(); n < 20 {
+		t.Errorf("%d small schemas are held", n)
 	}
 }
 

@@ -15,6 +15,7 @@ type Schema struct {
 	root     *node
 	compiled *jsonschema.Schema
 	parts    partsOnce
+	weight   int // bytes of the text, and instructions of its patterns
 }
 
 // Compile reads a schema. Formats are not asserted. It keeps nothing of raw.
@@ -60,7 +61,7 @@ func compileAs(raw json.RawMessage, formats bool, unnamed string) (s *Schema, er
 	if err != nil {
 		return nil, g.notOfDialect(err)
 	}
-	return &Schema{root: g.byPath[""], compiled: compiled}, nil
+	return &Schema{root: g.byPath[""], compiled: compiled, weight: len(raw) + maxPrograms - g.patterns.left}, nil
 }
 
 // survey reads a schema within the limits and finds all that is in it.
