@@ -94,7 +94,8 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 			s.offer(t, r, registry.Server{Name: "mail"})
 		}, func(err error) bool { return errors.As(err, new(*registry.StaleApprovalError)) }},
 		"listed again": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
-			s.offer(t, r, registry.Server{Name: "mail", Trusted: true})
+			_ = s.client.Close()
+			newRawServer(t, "mail", harmless).offer(t, r, registry.Server{Name: "mail", Trusted: true})
 		}, nil},
 	} {
 		for _, where := range []string{"approver", "middleware"} {
@@ -128,8 +129,8 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 				first.offer(t, r, registry.Server{Name: "mail", Trusted: true})
 				_, err := r.Call(t.Context(), "mail__send", nil)
 				if test.want == nil {
-					if err != nil || first.calls() != 1 {
-						t.Errorf("%v, %d calls", err, first.calls())
+					if err != nil {
+						t.Errorf("not by the new client: %v", err)
 					}
 					return
 				}
