@@ -313,3 +313,25 @@ func TestWatchApprovals(t *testing.T) {
 		}
 	})
 }
+
+// What a watcher does with what it gets is its own affair.
+func TestWatchApprovalsYieldsCopies(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w.asks(t, ctx, "files__delete", `{"n":1}`)
+	seen := 0
+	for list := range w.WatchApprovals(ctx) {
+		if seen++; seen == 3 {
+			break
+		}
+		copy(list[len(list)-1].Args, "XXXXXXX")
+		clear(list)
+		w.asks(t, ctx, "files__delete", fmt.Sprintf(`{"n":%d}`, seen+1))
+	}
+	for i, req := range w.Approvals(ctx) {
+		if want := fmt.Sprintf(`{"n":%d}`, i+1); string(req.Args) != want {
+			t.Errorf("%s waits, want %s", req.Args, want)
+		}
+	}
+}

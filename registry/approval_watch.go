@@ -12,7 +12,7 @@ import (
 // are copies.
 func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
 	list, _ := r.approvals.list(userOf(ctx))
-	return list
+	return copies(list)
 }
 
 // WatchApprovals yields what [Registry.Approvals] returns, at once and after each
@@ -25,7 +25,7 @@ func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalReque
 		var before []*ApprovalRequest
 		for first := true; ctx.Err() == nil; first = false {
 			list, changed := r.approvals.list(user)
-			if (first || !sameCalls(before, list)) && !yield(list) {
+			if (first || !sameCalls(before, list)) && !yield(copies(list)) {
 				return
 			}
 			before = list
@@ -53,8 +53,18 @@ func sameCalls(a, b []*ApprovalRequest) bool {
 	return slices.EqualFunc(a, b, func(a, b *ApprovalRequest) bool { return a.ID == b.ID })
 }
 
-// list returns the calls of a user that wait; empty means all users. The channel
-// is closed when that changes.
+// copies returns copies that can be written to. The arguments of all calls can be
+// large, so they are not copied under a lock.
+func copies(list []*ApprovalRequest) []*ApprovalRequest {
+	var all []*ApprovalRequest
+	for _, req := range list {
+		all = append(all, req.copy())
+	}
+	return all
+}
+
+// list returns the calls of a user that wait; empty means all users. They share
+// their arguments with the calls. The channel is closed when that changes.
 func (a *approvals) list(user string) ([]*ApprovalRequest, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +72,8 @@ func (a *approvals) list(user string) ([]*ApprovalRequest, <-chan struct{}) {
 	var list []*ApprovalRequest
 	for at := a.waiting.Front(); at != nil; at = at.Next() {
 		if p := at.Value.(*pending); p.phase == waits && (user == "" || user == p.req.User) {
-			list = append(list, p.req.copy())
+			req := p.req
+			list = append(list, &req)
 		}
 	}
 	return list, a.changed
