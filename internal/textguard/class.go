@@ -55,6 +55,7 @@ const (
 	prompt
 	override
 	bcc
+	ever
 )
 
 // classify returns the classes of a word. prev is the word before.
@@ -137,6 +138,8 @@ func classOf(text string) class {
 		return never
 	case "without":
 		return without
+	case "ever", "circumstances", "circumstance", "event":
+		return ever
 	case "tell", "telling", "inform", "informing", "mention", "mentioning", "reveal", "revealing", "notify", "notifying", "alert", "alerting", "disclose", "disclosing":
 		return tell
 	case "user", "human", "operator":

@@ -16,6 +16,7 @@ type phrase struct {
 	steps  []step
 	unless class // not if the next word is one of these
 	mild   bool
+	clause bool  // the words before the last are within one part of a sentence
 	any    class // all classes of the steps
 }
 
@@ -48,7 +49,8 @@ func phrases() []phrase {
 		{what: forget, steps: []step{{ignore, 0}, {own, 3}, {orders, 1}}},
 		{what: forget, steps: []step{{ignore, 0}, {totality, 1}, {former | notice, 2}}},
 		{what: forget, steps: []step{{ignore, 0}, {totality, 1}, {above, 0}}, unless: article},
-		{what: hushed, steps: []step{{never | without, 0}, {tell, 4}, {person, 6}}, unless: toward},
+		{what: hushed, steps: []step{{never | without, 0}, {tell, 2}, {person, 6}}, unless: toward, clause: true},
+		{what: hushed, steps: []step{{never, 0}, {ever, 3}, {tell, 1}, {person, 6}}, unless: toward},
 		{what: hushed, steps: []step{{person, 0}, {modal, 2}, {never, 1}, {notice, 2}}},
 		{what: hushed, steps: []step{{hide, 0}, {from, 4}, {person, 1}}},
 		{what: hushed, steps: []step{{furtively, 0}, {readOut | send, 3}}},
@@ -106,6 +108,9 @@ func (g *Guard) Urging(text string) (Urge, bool) {
 		if w.ends {
 			m.sentence()
 		}
+		if w.clause {
+			m.clause = number - 1
+		}
 		c := classify(&w, &prev)
 		if isAddress(text, &w) {
 			c |= address
@@ -126,6 +131,7 @@ func (g *Guard) Urging(text string) (Urge, bool) {
 // latest is kept: it is what the next word is nearest to.
 type match struct {
 	guard   *Guard
+	clause  int // the last word before this part of the sentence
 	reached [maxPhrases][maxSteps]place
 	found   Urge
 	mild    Urge
@@ -162,6 +168,9 @@ func (m *match) word(c class, number int, w *word) bool {
 			if n > 0 {
 				last := reached[n-1]
 				if last.number == 0 || number-last.number > p.steps[n].gap+1 {
+					continue
+				}
+				if p.clause && n < len(p.steps)-1 && last.number <= m.clause {
 					continue
 				}
 				from.start = last.start

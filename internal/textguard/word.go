@@ -17,6 +17,7 @@ type word struct {
 	end     int
 	before  byte // what stands right before it; 0 at the start
 	ends    bool // a sentence ended before it
+	clause  bool // a comma, colon, semicolon or dash stands before it
 }
 
 func (w *word) text() string {
@@ -65,6 +66,7 @@ func (r *reader) next(w *word) bool {
 				return true
 			default:
 				w.ends = w.ends || r.endsSentence()
+				w.clause = w.clause || r.endsClause()
 			}
 			r.pos++
 			continue
@@ -83,6 +85,8 @@ func (r *reader) next(w *word) bool {
 		case w.size > 0:
 			w.end = r.pos
 			return true
+		case ch == 0x2013 || ch == 0x2014: // dashes
+			w.clause = true
 		}
 		r.pos += n
 	}
@@ -116,6 +120,17 @@ func (r *reader) endsSentence() bool {
 		return next == ' ' || next == '\n' || next == '\r' || next == '\t' || next == '<'
 	case '\n':
 		return next == '\n' || next == '-' || next == '*'
+	}
+	return false
+}
+
+// endsClause reports whether a part of a sentence ends at the character here.
+func (r *reader) endsClause() bool {
+	switch r.text[r.pos] {
+	case ',', ':', ';':
+		return true
+	case '-':
+		return r.pos > 0 && r.text[r.pos-1] == ' '
 	}
 	return false
 }
