@@ -22,7 +22,8 @@ const (
 	surfaceIndent = toolIndent + "    "
 )
 
-// render returns the file. What was not edited stays as it was, byte for byte.
+// render returns the file. What was not edited stays as it was, byte for byte. It
+// needs the turn.
 func (s *ledgerState) render() []byte {
 	size := 256
 	for _, srv := range s.servers {
@@ -123,10 +124,17 @@ func (w *ledgerWriter) list(indent string, names []string, value func(name strin
 }
 
 func (w *ledgerWriter) server(srv *ledgerServer) {
-	if srv.text != nil {
-		w.out = append(w.out, srv.text...)
+	if srv.text == nil {
+		from := len(w.out)
+		w.members(srv)
+		srv.text = bytes.Clone(w.out[from:])
 		return
 	}
+	w.out = append(w.out, srv.text...)
+}
+
+// members writes a server anew.
+func (w *ledgerWriter) members(srv *ledgerServer) {
 	w.open(serverIndent)
 	w.member("mode", textJSON(string(srv.mode)))
 	w.serverMark("approved", srv.approved)

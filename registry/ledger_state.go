@@ -29,7 +29,7 @@ type ledgerServer struct {
 	pending  *ledgerServerMark
 	tools    map[string]*ledgerTool
 	extra    []ledgerExtra
-	text     []byte // as it stands in the file; nil if it was edited since
+	text     []byte // as it stands in the file; nil if it was edited since. Guarded by Ledger.turn.
 }
 
 // A ledgerServerMark says who said something of a fingerprint, and when.
