@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -20,8 +21,8 @@ import (
 // others, those of connections, logins and panics, may hold secrets. Of them the
 // model gets a fixed text that names the tool, as far as it is known, and says
 // whether the call may have run, see [mcp.OutcomeOf]. The message of a server that
-// refused the call ([*mcp.ServerError]) is quoted, on one line and cut off if it is
-// long. Show the error itself to people.
+// refused the call ([*mcp.ServerError]) is quoted, without secrets of known forms, on
+// one line and cut off if it is long. Show the error itself to people.
 func ErrorResult(err error) *mcp.CallToolResult {
 	if err == nil {
 		return nil
@@ -142,7 +143,7 @@ func rejection(err *mcp.JSONRPCError) string {
 	}
 	what = fmt.Sprintf(" was refused by its server%s (code %d).", what, err.Code)
 	if message := strings.TrimSpace(err.Message); message != "" {
-		what += " The server, not the user, says: " + strconv.Quote(plain.Line(message)) + "."
+		what += " The server, not the user, says: " + strconv.Quote(plain.Line(redact.New(nil).Text(message))) + "."
 	}
 	return what
 }

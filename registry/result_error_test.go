@@ -72,3 +72,13 @@ func TestErrorResult(t *testing.T) {
 		t.Error("no error became a result")
 	}
 }
+
+// What a server says when it refuses a call may repeat the key that it refused.
+func TestRefusalHasNoSecrets(t *testing.T) {
+	token := "ghp_" + strings.Repeat("aB3dE5", 6)
+	err := &mcp.ServerError{Server: "s", Method: "tools/call", Err: &mcp.JSONRPCError{Code: -32000, Message: "bad credentials " + token}}
+	got := registry.Text(registry.ErrorResult(err))
+	if strings.Contains(got, token) || !strings.Contains(got, "bad credentials [redacted: GitHub token]") {
+		t.Error(got)
+	}
+}
