@@ -22,8 +22,9 @@ func thousandTools(b *testing.B) *registry.Registry {
 
 // TestReadingDoesNotAllocate holds what the benchmarks only show.
 func TestReadingDoesNotAllocate(t *testing.T) {
-	r := registry.New(nil)
+	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})
 	mustAdd(t, r, native("a"), native("b"))
+	mustReplace(t, r, "server", serverTool("server", "c", ""))
 	args := json.RawMessage(`{"a":1}`)
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() {
@@ -34,8 +35,10 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 		if _, ok := s.Lookup("b"); !ok {
 			t.Error("b is not listed")
 		}
-		if _, err := r.Call(ctx, "b", args); err != nil {
-			t.Error(err)
+		for _, name := range []string{"b", "server__c"} {
+			if _, err := r.Call(ctx, name, args); err != nil {
+				t.Error(err)
+			}
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations, want none", n)

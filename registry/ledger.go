@@ -193,9 +193,13 @@ func (l *Ledger) generation() (n uint64, changed <-chan struct{}) {
 	return v.n, v.changed
 }
 
-// reload reads what other processes did, if they did anything. Without a ledger
-// there is nothing to read.
-func (l *Ledger) reload(ctx context.Context) error {
+// Reload reads what other processes have decided, if they have decided anything,
+// and costs next to nothing if not. A [Registry] calls it when the tools of a
+// server are replaced, and before it says that a tool is held back. So what was
+// approved elsewhere counts at once, but what was rejected only from the next
+// list on: call Reload now and then if that is too late. It fails with a
+// [*LedgerError] if what is kept is not sound; what was known before stays.
+func (l *Ledger) Reload(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}

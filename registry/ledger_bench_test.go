@@ -84,7 +84,7 @@ func BenchmarkLedger(b *testing.B) {
 	b.Run("reload", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := l.reload(ctx); err != nil {
+			if err := l.Reload(ctx); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -70,14 +70,14 @@ func TestReloadSeesOthers(t *testing.T) {
 	mustRecord(t, one, server, surfaceTool("a"))
 	changed := surfaceTool("a", func(d *Definition) { d.Title = "other" })
 	mustRecord(t, one, server, changed)
-	if err := two.reload(t.Context()); err != nil {
+	if err := two.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantKind(t, two, server, changed, ToolChanged)
 	n, wake := one.generation()
 	mustApprove(t, two, two.Pending()...)
 	wantKind(t, one, server, changed, ToolChanged)
-	if err := one.reload(t.Context()); err != nil {
+	if err := one.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	<-wake
@@ -90,7 +90,7 @@ func TestReloadSeesOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bad *LedgerError
-	if err := one.reload(t.Context()); !errors.As(err, &bad) || bad.Line != 1 || bad.File != path {
+	if err := one.Reload(t.Context()); !errors.As(err, &bad) || bad.Line != 1 || bad.File != path {
 		t.Errorf("reload of a conflict: %v", err)
 	}
 	if err := one.record(t.Context(), server, entriesOf(surfaceTool("b"))); !errors.As(err, &bad) {
@@ -112,7 +112,7 @@ func TestFileGoesAway(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.reload(t.Context()); err != nil {
+	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantKind(t, l, server, surfaceTool("a"), "")
@@ -155,7 +155,7 @@ func TestChangingServer(t *testing.T) {
 		}
 		mustRecord(t, l, server, surfaceTool("a"))
 		n, _ := l.generation()
-		if err := l.reload(t.Context()); err != nil {
+		if err := l.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if now, _ := l.generation(); now != n {
@@ -269,7 +269,7 @@ func TestReadOnly(t *testing.T) {
 
 	mustRecord(t, writer, one, changed) // somebody else can write, and approves
 	mustApprove(t, writer, writer.Pending()...)
-	if err := l.reload(t.Context()); err != nil {
+	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantKind(t, l, one, changed, "")
@@ -283,7 +283,7 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRecord(t, writer, &Server{Name: "three"}, a)
-	if err := l.reload(t.Context()); err != nil {
+	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantKind(t, l, one, changed, ToolRejected)

@@ -18,7 +18,7 @@ func TestRewriting(t *testing.T) {
 
 	l := openLedger(t, path, LedgerPin)
 	mustRecord(t, l, server, defs...)
-	if err := l.reload(t.Context()); err != nil {
+	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again, now := readLedgerFile(t, path)

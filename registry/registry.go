@@ -240,7 +240,7 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 	e := s.lookup(name, r.names.Exact)
 	if e != nil && e.change != nil {
 		// Somebody may have approved it in another process.
-		if err := r.ledger.reload(ctx); err == nil {
+		if err := r.ledger.Reload(ctx); err == nil {
 			s = r.Snapshot()
 			e = s.lookup(name, r.names.Exact)
 		}
