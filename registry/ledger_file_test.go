@@ -290,6 +290,19 @@ func TestReadOnly(t *testing.T) {
 	if err := l.Approve(t.Context(), "bob", c); err != nil {
 		t.Fatal(err)
 	}
+	there := Server{Name: "there", Fingerprint: "f"}
+	mustRecord(t, writer, &there, a)
+	if err := l.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Reject(t.Context(), "bob", Change{Server: "there", Hash: fingerprintHash("f")}); err != nil {
+		t.Fatal(err)
+	}
+	mustRecord(t, writer, &Server{Name: "four"}, a)
+	if err := l.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, l, &there, a, ToolRejected)
 
 	l.store = store // now it can be written
 	mustApprove(t, l, l.Pending("two")...)

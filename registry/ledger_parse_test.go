@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"weak"
@@ -166,10 +167,39 @@ func TestOldFilesAreForgotten(t *testing.T) {
 	if after.servers["one"] != before.servers["one"] || after.servers["two"].tools["a"] != before.servers["two"].tools["a"] {
 		t.Error("what is the same was read anew")
 	}
+	server := weak.Make(&before.servers["two"].text[0])
 	before = nil
 	runtime.GC()
-	if old.Value() != nil {
-		t.Error("the old file is still in memory")
+	if old.Value() != nil || server.Value() != nil {
+		t.Error("the old file, or what it said of a server, is still in memory")
 	}
-	runtime.KeepAlive(after)
+	e := editLedger(after)
+	e.setTool("two", "a", nil)
+	written := weak.Make(&e.state.render()[0])
+	runtime.GC()
+	if written.Value() != nil {
+		t.Error("a file that was written is still in memory")
+	}
+	runtime.KeepAlive(e)
+}
+
+// An error names the line in the file, however deep it is.
+func TestLineOfDamage(t *testing.T) {
+	path := ledgerPath(t)
+	for _, server := range []string{"one", "two"} {
+		mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: server, Fingerprint: "f"}, surfaceTool("a"), surfaceTool("b"))
+	}
+	sound, _ := readLedgerFile(t, path)
+	lines := strings.Split(string(sound), "\n")
+	for i, line := range lines {
+		if !strings.Contains(line, `"hash"`) && !strings.Contains(line, `"at"`) {
+			continue
+		}
+		damaged := slices.Clone(lines)
+		damaged[i] = strings.NewReplacer("sha256:", "sha255:", "T", "!").Replace(line)
+		var bad *LedgerError
+		if _, err := parseLedger(path, []byte(strings.Join(damaged, "\n")), nil); !errors.As(err, &bad) || bad.Line != i+1 {
+			t.Errorf("line %d: %v", i+1, err)
+		}
+	}
 }

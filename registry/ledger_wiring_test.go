@@ -42,7 +42,11 @@ func TestLedgerOfMovedTool(t *testing.T) {
 // changed is held back all the same, and what it has not changed goes on.
 func TestChangeWithDamagedLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
-	r := newPinned(t, path)
+	ledger, err := registry.OpenLedger(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(&registry.Options{Ledger: ledger})
 	mustReplace(t, r, "mail", serverTool("mail", "send", ""), serverTool("mail", "list", ""))
 	sound, err := os.ReadFile(path)
 	if err != nil {
@@ -55,6 +59,9 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 	diff, err := r.Replace("mail", now)
 	if !errors.As(err, new(*registry.LedgerError)) || len(diff.Quarantined) != 1 {
 		t.Errorf("replaced: %+v, %v", diff, err)
+	}
+	if got := ledger.Pending(); len(got) != 1 || got[0].Tool != "send" {
+		t.Errorf("pending: %+v", got)
 	}
 	if _, err := r.Replace("new", []registry.Tool{serverTool("new", "a", "")}); !errors.As(err, new(*registry.LedgerError)) {
 		t.Errorf("a server that is seen for the first time: %v", err)
@@ -139,5 +146,35 @@ func TestReplaceNativeToolsKeepsReader(t *testing.T) {
 	mustReplace(t, r, "", native("b"))
 	if got := names(r.Snapshot()); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("listed are %q, though read_result was removed", got)
+	}
+}
+
+// Each decision counts, however many there are between two lists of a server.
+func TestDecisionsTakeTurns(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	r := registry.New(&registry.Options{Ledger: ledger})
+	mustReplace(t, r, "mail", serverTool("mail", "send", ""), serverTool("mail", "list", ""))
+	mustReplace(t, r, "post", serverTool("post", "send", ""))
+	e := ledger.Entries("mail")[1]
+	send := registry.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}
+	for i := range 4 {
+		want := []string{"mail__list", "mail__send", "post__send"}
+		decide := ledger.Approve
+		if i%2 == 0 {
+			decide, want = ledger.Reject, []string{"mail__list", "post__send"}
+		}
+		if err := decide(t.Context(), "ann", send); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(r.Snapshot()); !slices.Equal(got, want) {
+			t.Errorf("after decision %d listed are %q, want %q", i+1, got, want)
+		}
+	}
+	r.Remove("mail__list")
+	if err := ledger.Forget(t.Context(), "mail"); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(r.Snapshot()); !slices.Equal(got, []string{"post__send"}) {
+		t.Errorf("of a server that was forgotten listed are %q", got)
 	}
 }
