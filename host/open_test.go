@@ -117,12 +117,15 @@ func TestFilterAndRename(t *testing.T) {
 		}
 		return &transport.Pipe{Serve: s.Run}, nil
 	}}
-	h := open(t, write(t, "x", entry), opts)
-	if got := names(h); got != "x__first" {
-		t.Fatalf("tools: %s", got)
-	}
-	if text, err := call(t, h, "x__first", "{}"); err != nil || text != "called a" {
-		t.Errorf("got %q, %v", text, err)
+	for scheme, name := range map[registry.Scheme]string{registry.ServerTool: "x__first", registry.BareTool: "first"} {
+		opts.Registry = registry.New(&registry.Options{Names: registry.Names{Scheme: scheme}})
+		h := open(t, write(t, "x", entry), opts)
+		if got := names(h); got != name {
+			t.Fatalf("tools: %s, want %s", got, name)
+		}
+		if text, err := call(t, h, name, "{}"); err != nil || text != "called a" {
+			t.Errorf("%s: got %q, %v", name, text, err)
+		}
 	}
 }
 

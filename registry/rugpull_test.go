@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -294,5 +295,56 @@ func TestOneToolOfTwoSurfaces(t *testing.T) {
 	mustReplace(t, r, "s", serverTool("s", "a", "one"), second)
 	if got := names(r.Snapshot()); !slices.Equal(got, []string{"chosen", "s__a"}) {
 		t.Errorf("listed are %q", got)
+	}
+}
+
+// What happens to a listed tool that changes: it is removed, not there to look up,
+// and each further change is news to who watches, as is the approval.
+func TestListedToolChanges(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	r := registry.New(&registry.Options{Ledger: ledger})
+	facts := registry.Server{Name: "mail"}
+	versions := make(chan uint64)
+	ctx, stop := context.WithCancel(t.Context())
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		for s := range r.Watch(ctx) {
+			select {
+			case versions <- s.Version():
+			case <-ctx.Done():
+			}
+		}
+	})
+	defer watcher.Wait()
+	defer stop()
+	last := <-versions
+	wake := func(what string) {
+		t.Helper()
+		version := <-versions
+		if version <= last {
+			t.Errorf("%s: version %d after %d", what, version, last)
+		}
+		last = version
+	}
+
+	newRawServer(t, "mail", sendTool, listTool).offer(t, r, facts)
+	wake("two tools")
+	for i, description := range []string{"Sends more.", "Sends all."} {
+		changed := strings.Replace(sendTool, "Sends a mail.", description, 1)
+		diff := newRawServer(t, "mail", changed, listTool).offer(t, r, facts)
+		wake(description)
+		if removed := len(diff.Removed) == 1 && diff.Removed[0] == "mail__send"; removed != (i == 0) || len(diff.Quarantined) != 1 {
+			t.Errorf("%s: %+v", description, diff)
+		}
+		if _, ok := r.Snapshot().Lookup("mail__send"); ok {
+			t.Errorf("%s: the tool is listed", description)
+		}
+	}
+	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("mail")...); err != nil {
+		t.Fatal(err)
+	}
+	wake("the approval")
+	if _, ok := r.Snapshot().Lookup("mail__send"); !ok {
+		t.Error("the approved tool is not listed")
 	}
 }
