@@ -139,10 +139,13 @@ func TestMendTellsWhatIsLeft(t *testing.T) {
 func TestMendTraps(t *testing.T) {
 	everything := Mending{true, true, true}
 	for _, test := range traps() {
-		s := mustCompile(t, test.schema)
-		if _, problems := s.Mend([]byte(test.value), everything); len(problems) != 1 {
-			t.Errorf("%s: problems %+v", test.name, problems)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := mustCompile(t, test.schema)
+			if _, problems := s.Mend([]byte(test.value), everything); len(problems) != 1 {
+				t.Errorf("problems %+v", problems)
+			}
+		})
 	}
 	for _, test := range []struct{ name, schema, value string }{
 		{"doubling defaults", `{"$ref":"#/$defs/d0","$defs":{` + many(60, func(i int) string {
@@ -161,11 +164,14 @@ func TestMendTraps(t *testing.T) {
 		{"many wrong alternatives", `{"items":{"anyOf":[` + many(50, func(i int) string { return fmt.Sprintf(`{"type":"object","required":["%d"]}`, i) }) + `]}}`,
 			`[` + many(1_000, func(int) string { return "{}" }) + `]`},
 	} {
-		s := mustCompile(t, test.schema)
-		out, problems := s.Mend([]byte(test.value), everything)
-		if len(out) > len(test.value)+maxDefaults || len(problems) > MaxProblems {
-			t.Errorf("%s: %d bytes, problems %+v", test.name, len(out), problems)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := mustCompile(t, test.schema)
+			out, problems := s.Mend([]byte(test.value), everything)
+			if len(out) > len(test.value)+maxDefaults || len(problems) > MaxProblems {
+				t.Errorf("%d bytes, problems %+v", len(out), problems)
+			}
+		})
 	}
 }
 

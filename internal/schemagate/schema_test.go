@@ -43,6 +43,7 @@ func TestRefused(t *testing.T) {
 func TestTraps(t *testing.T) {
 	for _, test := range traps() {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := mustCompile(t, test.schema)
 			var wrong *ValueError
 			if err := s.Validate(json.RawMessage(test.value)); !errors.As(err, &wrong) {
