@@ -153,7 +153,7 @@ func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error 
 	durable := seen.observe(e)
 	later := func() {
 		if e.changed {
-			l.postpone(op)
+			l.postpone(seen.note())
 			l.publish(e.state)
 		}
 	}

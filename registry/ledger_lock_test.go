@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -38,4 +40,30 @@ func TestLockHeld(t *testing.T) {
 	if err := l.Forget(t.Context(), "github"); err != nil {
 		t.Error(err)
 	}
+}
+
+// A list that was to be noted later does not become the first one of its server
+// because the file is another one by then.
+func TestNoteIsNoFirstUse(t *testing.T) {
+	path, other := ledgerPath(t), ledgerPath(t)
+	server := &Server{Name: "github"}
+	mustRecord(t, openLedger(t, other, LedgerPin), &Server{Name: "other"}, surfaceTool("a"))
+	l := openLedger(t, path, LedgerPin)
+	mustRecord(t, l, server, surfaceTool("a"))
+	var changed *Definition
+	for i := range noteBurst + 1 {
+		changed = surfaceTool("a", func(d *Definition) { d.Title = fmt.Sprint("title ", i) })
+		mustRecord(t, l, server, changed)
+	}
+	if len(l.journal) != 1 {
+		t.Fatalf("%d notes wait", len(l.journal))
+	}
+	branch, _ := readLedgerFile(t, other)
+	if err := os.WriteFile(path, branch, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, l, server, changed, ToolNew)
 }

@@ -132,6 +132,17 @@ func (s *sighting) gone(t *ledgerTool) *ledgerTool {
 	return t.with(approved, t.rejected, nil)
 }
 
+// note is the sighting as something that is written later. If the server is not
+// known any more by then it is left to its next list to be the first one: this one
+// may hold what was in quarantine.
+func (s *sighting) note() ledgerOp {
+	return ledgerOp{server: s.server.Name, apply: func(e *ledgerEdit) {
+		if e.state.servers[s.server.Name] != nil {
+			s.observe(e)
+		}
+	}}
+}
+
 // explain compares what waits with what was approved, here where there is time:
 // judge is in a hurry.
 func (s *sighting) explain(state *ledgerState) {
