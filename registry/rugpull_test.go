@@ -347,10 +347,4 @@ func TestListedToolChanges(t *testing.T) {
 	if _, ok := r.Snapshot().Lookup("mail__send"); !ok {
 		t.Error("the approved tool is not listed")
 	}
-
-	// What the ledger learns of other servers is no news here.
-	elsewhere := registry.New(&registry.Options{Ledger: ledger})
-	newRawServer(t, "files", listTool).offer(t, elsewhere, registry.Server{Name: "files"})
-	mustAdd(t, r, native("a"))
-	wake("a native tool")
 }

@@ -81,3 +81,27 @@ func TestWatchAfterTheEnd(t *testing.T) {
 		t.Error("a snapshot after the end of the context")
 	}
 }
+
+// What a ledger learns of servers that are not here wakes nobody.
+func TestWatchWithALedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := registry.NewLedger(nil)
+		r := registry.New(&registry.Options{Ledger: ledger})
+		ctx, cancel := context.WithCancel(t.Context())
+		var seen []uint64
+		var watcher sync.WaitGroup
+		watcher.Go(func() {
+			for s := range r.Watch(ctx) {
+				seen = append(seen, s.Version())
+			}
+		})
+		synctest.Wait()
+		mustReplace(t, registry.New(&registry.Options{Ledger: ledger}), "files", serverTool("files", "list", ""))
+		synctest.Wait()
+		if !slices.Equal(seen, []uint64{1}) {
+			t.Errorf("seen %d", seen)
+		}
+		cancel()
+		watcher.Wait()
+	})
+}
