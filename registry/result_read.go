@@ -67,7 +67,7 @@ func (r *results) read(ctx context.Context, in readArgs) (*mcp.CallToolResult, e
 		env = newEnvelope(k.origin)
 	}
 	head := fmt.Sprintf("[block %d of %d, whole]", in.Block, len(k.blocks))
-	return pageOf(head, env, block.other), nil
+	return pageOf(head, env, keepBlock(block.other).other), nil // a copy: whoever gets it may change it
 }
 
 // readText returns one page of a text.
