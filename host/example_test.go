@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,6 +74,48 @@ func ExampleOpen() {
 	// Output:
 	// add
 	// notes__create
+	// kept: hi
+}
+
+// A host whose calls are approved, and whose tools stay what they were.
+func ExampleOptions() {
+	path, remove := exampleFile()
+	defer remove()
+	ctx := context.Background()
+
+	ledger, err := registry.OpenLedger(filepath.Join(filepath.Dir(path), "mcp.lock.json"), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	opts := exampleOptions()
+	opts.Registry = registry.New(&registry.Options{
+		Ledger:   ledger,
+		Approver: registry.CautiousPolicy(),
+		Results:  &registry.ResultOptions{MaxBytes: 16 << 10},
+	})
+	h, err := host.Open(ctx, path, opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	_, err = h.Registry().Call(ctx, "notes__create", json.RawMessage(`{"text":"hi"}`))
+	var asked *registry.ApprovalRequiredError
+	if !errors.As(err, &asked) {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s %s: %s\n", asked.Request.Tool.DisplayName(), asked.Request.Args, asked.Request.Reason)
+	res, err := h.Registry().Resume(ctx, asked.Request.ID, nil) // somebody said yes
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(registry.Text(res))
+	// Output:
+	// notes:create (MCP) {"text":"hi"}: its server is not trusted
 	// kept: hi
 }
 

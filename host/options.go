@@ -16,7 +16,9 @@ const DefaultToolGrace = time.Minute
 
 // Options configure a [Host]. The zero value, and nil, mean the defaults.
 type Options struct {
-	// Registry receives the servers' tools. Default: a new one.
+	// Registry receives the servers' tools, and has its own options: names, gate,
+	// ledger, approver, forms of results. Default: a new one with none of them set,
+	// in which every tool that the gate lets in may be called.
 	Registry *registry.Registry
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the
