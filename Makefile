@@ -116,6 +116,7 @@ soak:
 	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 2h -run '^TestStorm' ./session
 	@echo '== soak: killed writers'
 	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 1h -run '^TestKilledWriters$$' ./session/filestore
+	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 1h -run '^TestKilledWhileApproving$$' ./registry
 	@echo '== soak: killed servers'
 	@$(GO) test -tags integration -race -count=20 -timeout 2h -run Kill ./internal/integration/...
 
