@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -305,7 +306,7 @@ func TestListedToolChanges(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: ledger})
 	facts := registry.Server{Name: "mail"}
 	versions := make(chan uint64)
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
 		for s := range r.Watch(ctx) {
@@ -320,11 +321,15 @@ func TestListedToolChanges(t *testing.T) {
 	last := <-versions
 	wake := func(what string) {
 		t.Helper()
-		version := <-versions
-		if version <= last {
-			t.Errorf("%s: version %d after %d", what, version, last)
+		select {
+		case version := <-versions:
+			if version <= last {
+				t.Errorf("%s: version %d after %d", what, version, last)
+			}
+			last = version
+		case <-ctx.Done():
+			t.Fatalf("%s: who watches was not woken", what)
 		}
-		last = version
 	}
 
 	newRawServer(t, "mail", sendTool, listTool).offer(t, r, facts)
