@@ -345,7 +345,12 @@ func TestListedToolChanges(t *testing.T) {
 			t.Errorf("%s: the tool is listed", description)
 		}
 	}
-	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("mail")...); err != nil {
+	pending := ledger.Pending("mail")
+	if err := ledger.Reject(t.Context(), "ann", pending...); err != nil {
+		t.Fatal(err)
+	}
+	wake("the rejection")
+	if err := ledger.Approve(t.Context(), "ann", pending...); err != nil {
 		t.Fatal(err)
 	}
 	wake("the approval")
