@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -74,30 +75,10 @@ func appendSurfaceJSON(dst []byte, key string, value json.RawMessage) []byte {
 		return dst
 	}
 	out, err := canonjson.Append(appendSurfaceKey(dst, key), value)
-	if err != nil || nesting(out[len(dst):]) > surfaceDepth+1 {
+	if err != nil || jsonscan.Nesting(out[len(dst):]) > surfaceDepth+1 {
 		return appendSurfaceText(dst, key+"Text", string(value))
 	}
 	return out
-}
-
-// nesting returns how deep a part of canonical JSON is nested.
-func nesting(data []byte) (deepest int) {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // annotationsOf returns the annotations as the server sent them, as far as that

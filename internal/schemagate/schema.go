@@ -86,7 +86,7 @@ func parse(raw json.RawMessage, limits Limits) (any, error) {
 	if len(raw) > limits.Bytes {
 		return nil, refuse(TooLarge, "", "it has %d bytes, %d are allowed", len(raw), limits.Bytes)
 	}
-	if nesting(raw) > limits.Depth {
+	if jsonscan.Nesting(raw) > limits.Depth {
 		return nil, refuse(TooDeep, "", "it is nested deeper than %d", limits.Depth)
 	}
 	if err := jsonscan.Valid(raw); err != nil {
@@ -102,26 +102,6 @@ func parse(raw json.RawMessage, limits Limits) (any, error) {
 		return nil, refuse(Invalid, "", "it holds a number of more than %d digits", MaxDigits)
 	}
 	return root, nil
-}
-
-// nesting returns how deep JSON is nested, whether or not it is valid.
-func nesting(raw []byte) int {
-	depth, deepest, quoted := 0, 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case c == '\\' && quoted:
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // nothing is a loader of the validator that opens nothing. It is never asked,
