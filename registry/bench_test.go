@@ -116,21 +116,7 @@ func BenchmarkReplace(b *testing.B) {
 
 // BenchmarkReplaceOne replaces the 20 tools of one server among 10,000 of 500.
 func BenchmarkReplaceOne(b *testing.B) {
-	r := registry.New(nil)
-	var lists [2][]registry.Tool
-	for server := range 500 {
-		name := fmt.Sprintf("server%d", server)
-		for list := range lists {
-			lists[list] = nil
-			for i := range 20 {
-				lists[list] = append(lists[list], serverTool(name, fmt.Sprintf("some_tool_%d", i), fmt.Sprint("list ", list)))
-			}
-		}
-		mustReplace(b, r, name, lists[0]...)
-	}
-	if n := len(r.Snapshot().Tools()); n != 10_000 {
-		b.Fatal(n, "tools")
-	}
+	r, lists := wide(b, registry.Options{})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		diff := mustReplace(b, r, "server499", lists[i%2]...)

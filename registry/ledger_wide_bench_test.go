@@ -11,15 +11,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// wide returns a registry with 10,000 tools of 500 servers, two lists of each, and
-// its ledger.
-func wide(b *testing.B, path string, opts registry.Options) (*registry.Registry, [2][]registry.Tool) {
+// pinned returns options with a ledger in a file.
+func pinned(b *testing.B, path string) registry.Options {
 	b.Helper()
 	ledger, err := registry.OpenLedger(path, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	opts.Ledger = ledger
+	return registry.Options{Ledger: ledger}
+}
+
+// wide returns a registry with 10,000 tools of 500 servers, and two lists of the
+// last of them.
+func wide(b *testing.B, opts registry.Options) (*registry.Registry, [2][]registry.Tool) {
+	b.Helper()
 	r := registry.New(&opts)
 	var lists [2][]registry.Tool
 	for server := range 500 {
@@ -41,7 +46,7 @@ func wide(b *testing.B, path string, opts registry.Options) (*registry.Registry,
 // BenchmarkReplaceOneWithLedger replaces the 20 tools of one server among 10,000 of
 // 500: as they are, and with changes that are approved or wait.
 func BenchmarkReplaceOneWithLedger(b *testing.B) {
-	r, lists := wide(b, filepath.Join(b.TempDir(), "mcp.lock.json"), registry.Options{})
+	r, lists := wide(b, pinned(b, filepath.Join(b.TempDir(), "mcp.lock.json")))
 	b.Run("same", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -60,7 +65,7 @@ func BenchmarkReplaceOneWithLedger(b *testing.B) {
 // first time.
 func BenchmarkOpenWithLedger(b *testing.B) {
 	for b.Loop() {
-		wide(b, filepath.Join(b.TempDir(), fmt.Sprint(b.N), "mcp.lock.json"), registry.Options{})
+		wide(b, pinned(b, filepath.Join(b.TempDir(), fmt.Sprint(b.N), "mcp.lock.json")))
 	}
 }
 
