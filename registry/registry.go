@@ -52,6 +52,10 @@ type Options struct {
 	SkipOutputCheck bool
 	// Results says in which form results come back. Nil: as they came.
 	Results *ResultOptions
+	// Search says how [Registry.Search] ranks, and lets models search: the tools
+	// search_tools, describe_tool and call_tool can be called then, and are part of a
+	// [Toolset] that is too large. Nil: models cannot.
+	Search *SearchOptions
 }
 
 // New returns a registry that is empty, but for the tool read_result if results

@@ -47,6 +47,9 @@ var house = []room{
 	{path: "session/keyringstore", floor: 3, wing: who},
 	{path: "registry", floor: 3, wing: what},
 	{path: "registry/codemode", floor: 3, wing: what},
+	{path: "registry/profile", floor: 3, wing: what},
+	{path: "registry/rest", floor: 3, wing: what},
+	{path: "registry/rest/openapi", floor: 3, wing: what},
 
 	{path: "host/config", floor: 4, wing: hall},
 	{path: "host", floor: 4, wing: joint},
@@ -74,6 +77,10 @@ var sideways = map[[2]string]string{
 	{"session/keyringstore", "session"}:           "Open returns a *session.Store",
 	{"session/keyringstore", "session/filestore"}: "it is a store of files with another key",
 	{"registry/codemode", "registry"}:             "it is a tool made of the registry's tools",
+	{"registry/profile", "registry"}:              "it shapes the registry's definitions",
+	{"registry/rest", "registry"}:                 "its endpoints are tools of a registry",
+	{"registry/rest/openapi", "registry/rest"}:    "it reads documents into an API",
+	{"registry/rest/openapi", "registry"}:         "its tools are annotated like others",
 }
 
 // players lists the programs that play the other side by a test kit, program
