@@ -1,0 +1,22 @@
+// Package toolcorpus holds the tools of real servers, as they were served, and
+// queries with judgements of which of these tools a query means. It is the ground
+// that tests and benchmarks of search, of provider profiles and of token counts
+// stand on; nothing else imports it.
+//
+// # Servers
+//
+// testdata/servers.json says which npm packages were started, in which version and
+// how; testdata/servers holds the array "tools" of each, all pages, in the order of
+// the server; testdata/licences the licences that the packages came with, all of
+// them MIT or Apache-2.0; testdata/tokens.json how many tokens each definition has.
+// To make these files anew, with Node.js 20 or later:
+//
+//	mkdir -p bin/toolcorpus && cp internal/toolcorpus/record/package.json bin/toolcorpus
+//	(cd bin/toolcorpus && npm install --ignore-scripts)
+//	node internal/toolcorpus/record/record.mjs bin/toolcorpus
+//
+// The last command takes names of servers to make only these. It gives a server 20
+// seconds, an empty folder, no account, and no variable of its own environment but
+// PATH. The judgements speak of this very corpus: whoever records other versions
+// judges again.
+package toolcorpus

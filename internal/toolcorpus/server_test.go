@@ -1,0 +1,91 @@
+package toolcorpus_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestServers(t *testing.T) {
+	servers := toolcorpus.Servers()
+	names := make([]string, 0, len(servers))
+	total := 0
+	for _, s := range servers {
+		names = append(names, s.Name)
+		total += len(s.Tools)
+		if s.Package == "" || s.Version == "" {
+			t.Errorf("%s: package %q, version %q: want both", s.Name, s.Package, s.Version)
+		}
+		if s.Licence != "MIT" && s.Licence != "Apache-2.0" {
+			t.Errorf("%s: licence %q is not one of those that were checked", s.Name, s.Licence)
+		}
+		seen := map[string]bool{}
+		for _, tool := range s.Tools {
+			if tool.Name == "" || seen[tool.Name] {
+				t.Errorf("%s: the name %q is empty or comes twice", s.Name, tool.Name)
+			}
+			seen[tool.Name] = true
+			checkTool(t, s.Name, tool)
+		}
+	}
+	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("the servers %v are not sorted, or one comes twice", names)
+	}
+	if len(servers) < 25 || total < 380 {
+		t.Errorf("%d servers with %d tools, want at least 25 and 380", len(servers), total)
+	}
+	t.Logf("%d servers, %d tools", len(servers), total)
+}
+
+func checkTool(t *testing.T, server string, tool toolcorpus.Tool) {
+	t.Helper()
+	var schema struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(tool.InputSchema, &schema); err != nil || schema.Type != "object" {
+		t.Errorf("%s/%s: the input schema has type %q: %v", server, tool.Name, schema.Type, err)
+	}
+	if bytes.Contains(tool.InputSchema, []byte("\n")) {
+		t.Errorf("%s/%s: the input schema is not compact", server, tool.Name)
+	}
+	for _, raw := range []json.RawMessage{tool.OutputSchema, tool.Annotations} {
+		if len(raw) > 0 && !strings.HasPrefix(string(raw), "{") {
+			t.Errorf("%s/%s: %.40s is not an object", server, tool.Name, raw)
+		}
+	}
+	// A token of o200k_base is hardly ever shorter than a byte or longer, on
+	// average, than twelve.
+	size := len(tool.Name) + len(tool.Description) + len(tool.InputSchema)
+	if tool.Tokens > size || tool.Tokens < size/12 {
+		t.Errorf("%s/%s: %d tokens for %d bytes", server, tool.Name, tool.Tokens, size)
+	}
+}
+
+// TestServerFiles finds a file that servers.json does not name.
+func TestServerFiles(t *testing.T) {
+	var want []string
+	for _, s := range toolcorpus.Servers() {
+		want = append(want, s.Name+".json")
+	}
+	files, err := fs.Glob(os.DirFS("testdata/servers"), "*")
+	if err != nil || !slices.Equal(files, want) {
+		t.Errorf("testdata/servers holds %v, %v; want %v", files, err, want)
+	}
+}
+
+func TestServersAreFresh(t *testing.T) {
+	toolcorpus.Servers()[0].Tools[0].Name = "changed"
+	if got := toolcorpus.Servers()[0].Tools[0].Name; got == "changed" {
+		t.Error("a caller's change shows in the next call")
+	}
+}
