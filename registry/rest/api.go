@@ -2,7 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -54,6 +53,9 @@ type Endpoint struct {
 	Path string `json:"path"`
 	// Params are the arguments of the tool, but for those of Body.
 	Params []Param `json:"params,omitempty"`
+	// Defs are JSON Schemas by name, an object, to which those of Params and Body may
+	// refer as #/$defs/name. They may refer to nothing else.
+	Defs json.RawMessage `json:"defs,omitempty"`
 	// Body says what the request's body is made of. Nil: of the parameters that are
 	// in the body, as a JSON object; none, if there are none.
 	Body *Body `json:"body,omitempty"`
@@ -87,12 +89,17 @@ type Param struct {
 	// Default is what is sent if the argument is missing; a JSON value.
 	Default json.RawMessage `json:"default,omitempty"`
 	// Style is how arrays and objects are written, as in OpenAPI 3.1, section
-	// 4.8.12: form, spaceDelimited, pipeDelimited or deepObject in the query, simple,
-	// label or matrix in the path, simple in headers, form in cookies. Empty: simple
-	// in path and headers, form elsewhere.
+	// 4.8.12: form, spaceDelimited, pipeDelimited or deepObject in the query and in
+	// the fields of a form, simple, label or matrix in the path, simple in headers,
+	// form in cookies. Or it is json, anywhere: the value as JSON text. Empty: simple
+	// in path and headers, form elsewhere, but objects in the fields of a form are
+	// JSON text. In a body of JSON nothing has a style.
+	//
+	// Where the members of an object become parameters of their own, the schema has
+	// to name them: no other member is sent.
 	Style string `json:"style,omitempty"`
-	// Explode writes each element as a parameter of its own. Nil: as OpenAPI says,
-	// true for the style form.
+	// Explode writes each element as a parameter of its own. Nil: true for the
+	// styles form and deepObject.
 	Explode *bool `json:"explode,omitempty"`
 }
 
@@ -127,6 +134,3 @@ type Body struct {
 	// missing is left out. It replaces Argument.
 	Template json.RawMessage `json:"template,omitempty"`
 }
-
-// A Duration is a time.Duration that is written as text in JSON, such as "30s".
-type Duration time.Duration

@@ -21,5 +21,18 @@ type Service struct {
 	opts Options
 }
 
+// New makes a Service of an API, of which it keeps a copy. Nothing is sent and no
+// secret is asked for. The error is an [*APIError].
+func New(api *API, opts *Options) (*Service, error) {
+	s := &Service{api: api}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if found := s.prepare(); len(found) > 0 {
+		return nil, &APIError{API: api.Name, Problems: found}
+	}
+	return s, nil
+}
+
 // Tools returns the tools that are enabled, in the order of the endpoints.
 func (s *Service) Tools() []registry.Tool { return nil }
