@@ -49,6 +49,7 @@ var errBroken = errors.New("the connection broke, or what came is not HTTP")
 
 func explain(err error) error {
 	var (
+		late    *tooSlow
 		useless *unreadable
 		name    *net.DNSError
 		cert    *tls.CertificateVerificationError
@@ -61,8 +62,8 @@ func explain(err error) error {
 		slow    net.Error
 	)
 	switch {
-	case errors.Is(err, errTooSlow):
-		return errTooSlow
+	case errors.As(err, &late):
+		return late
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	case errors.Is(err, context.DeadlineExceeded):

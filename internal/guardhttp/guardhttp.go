@@ -1,6 +1,9 @@
 // Package guardhttp sends requests to addresses that come from parties that are
 // not trusted: it checks where they lead, at the time of dialling, and bounds what
 // comes back. It owns no goroutine.
+//
+// [Client.Get], [Client.PostForm] and [Client.PostJSON] are for documents in JSON,
+// [Client.Do] is for everything else.
 package guardhttp
 
 import (
@@ -47,7 +50,7 @@ type Options struct {
 }
 
 // A Client sends guarded requests. It is safe for concurrent use. Each request
-// ends after 30 seconds, redirects and answer included.
+// ends after 30 seconds, redirects and answer included, unless it says otherwise.
 type Client struct {
 	places  places
 	proxy   func(*http.Request) (*url.URL, error)
@@ -120,7 +123,7 @@ func (c *Client) Get(ctx context.Context, to string, header http.Header) (*Answe
 		if err != nil || !redirects(answer.Status) {
 			return answer, err
 		}
-		if u, err = c.follow(u, answer); err != nil {
+		if u, err = c.follow(u, answer.Status, answer.Header.Get("Location")); err != nil {
 			return nil, err
 		}
 	}
@@ -166,20 +169,46 @@ func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeoutCause(ctx, c.timeout, errTooSlow)
 }
 
-var errTooSlow = errors.New("no whole answer within 30 seconds")
+// A tooSlow error is the cause of a context that ends by a bound of this package.
+type tooSlow struct{ bound string }
 
-// once sends one request and reads the answer.
-func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string) (*Answer, error) {
+func (e *tooSlow) Error() string { return "no whole answer within " + e.bound }
+
+var errTooSlow = &tooSlow{"30 seconds"}
+
+// once sends one request whose answer is a document.
+func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string) (answer *Answer, err error) {
+	if header.Get("Accept") == "" {
+		header = maps.Clone(header)
+		if header == nil {
+			header = make(http.Header)
+		}
+		header.Set("Accept", "application/json")
+	}
+	err = c.exchange(ctx, tr, method, to, header, body, func(resp *http.Response) error {
+		answer, err = read(resp)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// exchange sends one request and has its answer read. Names in header may be
+// written in any case.
+func (c *Client) exchange(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string, read func(*http.Response) error) error {
 	fail := func(sent bool, err error) error {
-		if context.Cause(ctx) == errTooSlow {
-			err = errTooSlow
+		var late *tooSlow
+		if errors.As(context.Cause(ctx), &late) {
+			err = late
 		} else if ctx.Err() != nil {
 			err = ctx.Err()
 		}
 		return failure(to, sent, err)
 	}
 	if ctx.Err() != nil {
-		return nil, fail(false, nil)
+		return fail(false, nil)
 	}
 	// Set by the goroutine that writes the request, too.
 	var connected atomic.Bool
@@ -189,13 +218,10 @@ func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to
 	req := &http.Request{
 		Method: method, URL: to, Host: to.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: make(http.Header, len(header)+1),
+		Header: make(http.Header, len(header)),
 	}
 	for name, values := range header {
 		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
-	}
-	if req.Header.Get("Accept") == "" {
-		req.Header.Set("Accept", "application/json")
 	}
 	if body != "" {
 		req.Body = io.NopCloser(strings.NewReader(body)) // it cannot be sent twice
@@ -203,31 +229,29 @@ func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to
 	}
 	by, err := c.proxy(req)
 	if err != nil {
-		return nil, &Failure{Host: to.Host, NotSent: true, Err: errors.New("the proxy's address cannot be used")}
+		return &Failure{Host: to.Host, NotSent: true, Err: errors.New("the proxy's address cannot be used")}
 	}
 	req = req.WithContext(withProxy(traced, by))
 	resp, err := tr.RoundTrip(req)
 	if err != nil {
-		return nil, fail(connected.Load(), err)
+		return fail(connected.Load(), err)
 	}
 	defer resp.Body.Close()
-	answer, err := read(resp)
-	if err != nil {
+	if err := read(resp); err != nil {
 		e := fail(true, err)
 		if f := (*Failure)(nil); errors.As(e, &f) {
 			f.Status = resp.StatusCode
 		}
-		return nil, e
+		return e
 	}
-	return answer, nil
+	return nil
 }
 
 // follow returns where a redirect of a GET leads, if that is the same origin.
-func (c *Client) follow(from *url.URL, a *Answer) (*url.URL, error) {
+func (c *Client) follow(from *url.URL, status int, location string) (*url.URL, error) {
 	fail := func(problem string) (*url.URL, error) {
-		return nil, &Failure{Host: from.Host, Status: a.Status, Err: errors.New(problem)}
+		return nil, &Failure{Host: from.Host, Status: status, Err: errors.New(problem)}
 	}
-	location := a.Header.Get("Location")
 	if location == "" {
 		return fail("redirects to nowhere")
 	}

@@ -24,6 +24,14 @@ func (k kind) String() string {
 	return "an address for special purposes"
 }
 
+// Special reports whether a host of a URL is, by its form, an address where nobody
+// runs servers: of the link, of a cloud that gives credentials to its machines, or
+// reserved.
+func Special(host string) bool {
+	addr, err := netip.ParseAddr(canonical(host))
+	return err == nil && (addr.Zone() != "" || kindOf(addr.Unmap()) == special)
+}
+
 // kindOf returns the kind of an address, which is unmapped. Of version 6 only what
 // is assigned to the public is public; where an address has one of version 4 in it
 // that the packets go to, that decides.

@@ -66,7 +66,7 @@ func TestRedirectToHTTP(t *testing.T) {
 	c := New(Options{AllowHTTP: true})
 	for _, location := range []string{"http://mcp.example/", "http://mcp.example:443/"} {
 		from := &url.URL{Scheme: "https", Host: "mcp.example", Path: "/"}
-		_, err := c.follow(from, &Answer{Status: 302, Header: http.Header{"Location": {location}}})
+		_, err := c.follow(from, 302, location)
 		wantFailure(t, err, "another origin")
 	}
 }

@@ -1,0 +1,226 @@
+package guardhttp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDoSendsWhatItIsGiven(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/weird")
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = fmt.Fprintf(w, "%s %s %s|%s|%s|%s|%d", r.Method, r.RequestURI, body, r.Header["X-A"], r.Host, r.Header.Get("Accept-Encoding"), r.ContentLength)
+	})
+	c := local(t, Options{})
+	for _, test := range []struct {
+		method, body string
+	}{{"GET", ""}, {"POST", `{"a":1}`}, {"PUT", "x"}, {"PATCH", ""}, {"DELETE", ""}, {"OPTIONS", ""}, {"PROPFIND", "<a/>"}, {"GET", "odd"}} {
+		a, err := c.Do(t.Context(), &Request{Method: test.method, URL: at + "/p%2Fq?r=%26", Body: test.body, Header: http.Header{
+			"x-a": {"1", "2"}, "Host": {"evil.example"}, "Content-Length": {"99"}, "Accept-Encoding": {"br"}, "Transfer-Encoding": {"chunked"}, "Connection": {"X-A"},
+		}})
+		if err != nil {
+			t.Errorf("%s: %v", test.method, err)
+			continue
+		}
+		want := fmt.Sprintf("%s /p%%2Fq?r=%%26 %s|[1 2]|%s|gzip|%d", test.method, test.body, strings.TrimPrefix(at, "http://"), len(test.body))
+		if a.Status != http.StatusTeapot || string(a.Body) != want || a.Header.Get("Content-Type") != "text/weird" || a.Truncated {
+			t.Errorf("%s: %d %q, want %q", test.method, a.Status, a.Body, want)
+		}
+	}
+	head, err := c.Do(t.Context(), &Request{Method: "HEAD", URL: at})
+	if err != nil || head.Status != http.StatusTeapot || len(head.Body) != 0 {
+		t.Errorf("HEAD: %+v, %v", head, err)
+	}
+}
+
+func TestDoRefusesWhatCannotBeSent(t *testing.T) {
+	canary := newCanary(t)
+	c := local(t, Options{})
+	for _, r := range []*Request{
+		{Method: "GE T", URL: canary.url},
+		{Method: "", URL: canary.url},
+		{Method: "CONNECT", URL: canary.url},
+		{Method: "GET", URL: canary.url, Header: http.Header{"X Y": {"secret"}}},
+		{Method: "GET", URL: canary.url, Header: http.Header{"X": {"secret\r\nY: z"}}},
+		{Method: "GET", URL: canary.url, Header: http.Header{"X": {"secret\x00"}}},
+		{Method: "GET", URL: "ftp://127.0.0.1/secret"},
+		{Method: "GET", URL: canary.url + "/\\secret"},
+		{Method: "GET", URL: "https://10.0.0.1/secret"},
+	} {
+		_, err := c.Do(t.Context(), r)
+		var f *Failure
+		var refused *Refusal
+		if !errors.As(err, &refused) && (!errors.As(err, &f) || !f.NotSent) {
+			t.Errorf("%s %q: %v", r.Method, r.URL, err)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q shows what was to be sent", err)
+		}
+	}
+	canary.wantUntouched(t)
+}
+
+func TestDoBoundsAnswers(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		_, _ = z.Write(make([]byte, 1<<20))
+	}
+	_ = z.Close()
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		case "/exact":
+			_, _ = w.Write(bytes.Repeat([]byte("x"), 1000))
+		case "/odd":
+			w.Header().Set("Content-Encoding", "br")
+			_, _ = io.WriteString(w, "secret")
+		case "/endless":
+			for {
+				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+					return
+				}
+			}
+		case "/headers":
+			for i := range 64 {
+				w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("secret", 1<<10))
+			}
+		case "/broken":
+			w.Header().Set("Content-Length", "99")
+			_, _ = io.WriteString(w, "secret")
+		}
+	})
+	c := local(t, Options{})
+	for _, test := range []struct {
+		path      string
+		max, want int
+		truncated bool
+		err       string
+	}{
+		{"/bomb", 0, 1 << 20, true, ""},
+		{"/bomb", 10, 10, true, ""},
+		{"/exact", 1000, 1000, false, ""},
+		{"/exact", 999, 999, true, ""},
+		{"/endless", 2 << 20, 2 << 20, true, ""},
+		{"/odd", 0, 0, false, "compressed"},
+		{"/headers", 0, 0, false, "not HTTP"},
+		{"/broken", 0, 0, false, "hung up"},
+	} {
+		a, err := c.Do(t.Context(), &Request{Method: "GET", URL: at + test.path, MaxBytes: test.max})
+		if test.err != "" {
+			if f := wantFailure(t, err, test.err); f.NotSent || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: %v, not sent: %v", test.path, err, f.NotSent)
+			}
+			continue
+		}
+		if err != nil || len(a.Body) != test.want || cap(a.Body) > 2*test.want+1024 || a.Truncated != test.truncated {
+			t.Errorf("%s: %v, %d bytes of %d, truncated %v", test.path, err, len(a.Body), test.want, a.Truncated)
+		}
+	}
+}
+
+func TestDoFollows(t *testing.T) {
+	canary := newCanary(t)
+	for _, status := range statuses {
+		var got []string
+		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			got = append(got, r.Method+" "+r.URL.Path+r.Header.Get("Authorization"))
+			to := ""
+			switch r.URL.Path {
+			case "/here":
+				to = "/there"
+			case "/away":
+				to = canary.url + "/secret"
+			case "/metadata":
+				to = "http://169.254.169.254/latest"
+			case "/loop":
+				to = "/loop"
+			case "/nowhere":
+				to = ""
+			default:
+				_, _ = io.WriteString(w, "arrived")
+				return
+			}
+			w.Header().Set("Location", to)
+			w.WriteHeader(status)
+		})
+		c := local(t, Options{})
+		for _, test := range []struct {
+			method, path string
+			follow       bool
+			want         int
+			requests     string
+		}{
+			{"GET", "/here", true, 200, "GET /hereA,GET /thereA"},
+			{"HEAD", "/here", true, 200, "HEAD /hereA,HEAD /thereA"},
+			{"OPTIONS", "/here", true, 200, "OPTIONS /hereA,OPTIONS /thereA"},
+			{"GET", "/here", false, status, "GET /hereA"},
+			{"POST", "/here", true, status, "POST /hereA"},
+			{"DELETE", "/here", true, status, "DELETE /hereA"},
+			{"GET", "/away", true, status, "GET /awayA"},
+			{"GET", "/metadata", true, status, "GET /metadataA"},
+			{"GET", "/nowhere", true, status, "GET /nowhereA"},
+			{"GET", "/loop", true, status, "GET /loopA,GET /loopA,GET /loopA,GET /loopA"},
+		} {
+			got = nil
+			a, err := c.Do(t.Context(), &Request{Method: test.method, URL: at + test.path, Follow: test.follow, Header: http.Header{"authorization": {"A"}}})
+			if err != nil || a.Status != test.want || strings.Join(got, ",") != test.requests {
+				t.Errorf("%d %s %s: %+v, %v; requests %s", status, test.method, test.path, a, err, got)
+			}
+		}
+	}
+	canary.wantUntouched(t)
+}
+
+func TestDoChecksEachAddress(t *testing.T) {
+	canary := newCanary(t)
+	z := &zone{names: map[string][]string{"api.example": {"127.0.0.2", "169.254.169.254", "127.0.0.1"}}}
+	c := New(Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: z.resolver(t)})
+	t.Cleanup(c.Close)
+	for i := range 3 {
+		_, err := c.Do(t.Context(), &Request{Method: "DELETE", URL: "http://api.example:" + canary.port + "/secret"})
+		var refused *Refusal
+		var f *Failure
+		if i == 0 && (!errors.As(err, &f) || !f.NotSent) || i > 0 && !errors.As(err, &refused) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	canary.wantUntouched(t)
+}
+
+func TestDoTimeout(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			_, _ = io.WriteString(w, "{")
+			w.(http.Flusher).Flush()
+		}
+		<-r.Context().Done()
+	})
+	for _, path := range []string{"/header", "/body"} {
+		_, err := local(t, Options{}).Do(t.Context(), &Request{Method: "GET", URL: at + path, Timeout: 50 * time.Millisecond})
+		if f := wantFailure(t, err, "within 50ms"); f.NotSent {
+			t.Errorf("%s: not sent, but it was", path)
+		}
+	}
+}
+
+func TestSpecial(t *testing.T) {
+	for host, want := range map[string]bool{
+		"169.254.169.254": true, "[fd00:ec2::254]": true, "fe80::1": true, "fe80::1%eth0": true, "0.0.0.0": true, "::ffff:169.254.169.254": true,
+		"64:ff9b::a9fe:a9fe": true, "100.100.100.200": true, "10.0.0.1": false, "127.0.0.1": false, "8.8.8.8": false, "metadata.example": false,
+	} {
+		if got := Special(host); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
