@@ -1,0 +1,355 @@
+package bm25
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A model computes the same scores from the documents, the plain way.
+type model struct {
+	opts Options
+	docs map[string][][]string
+}
+
+func (m *model) search(query []Term, limit int) []Hit {
+	var hits []Hit
+	for id := range m.docs {
+		score := 0.0
+		for _, t := range query {
+			if w := m.weight(id, t); w > 0 {
+				have := 0
+				for other := range m.docs {
+					if m.weight(other, t) > 0 {
+						have++
+					}
+				}
+				rarity := math.Log(1 + (float64(len(m.docs)-have)+0.5)/(float64(have)+0.5))
+				score += rarity * w * (m.opts.K1 + 1) / (m.opts.K1 + w)
+			}
+		}
+		if score > 0 {
+			hits = append(hits, Hit{id, score})
+		}
+	}
+	sort.Slice(hits, func(i, j int) bool {
+		if math.Abs(hits[i].Score-hits[j].Score) > 1e-9 {
+			return hits[i].Score > hits[j].Score
+		}
+		return hits[i].ID < hits[j].ID
+	})
+	return hits[:min(limit, len(hits))]
+}
+
+func (m *model) weight(id string, t Term) float64 {
+	sum := 0.0
+	for f, field := range m.opts.Fields {
+		if f >= len(m.docs[id]) {
+			continue
+		}
+		total := 0
+		for _, doc := range m.docs {
+			if f < len(doc) {
+				total += len(doc[f])
+			}
+		}
+		for _, a := range t.Alternatives {
+			for _, text := range m.docs[id][f] {
+				if text == a.Text {
+					average := float64(total) / float64(len(m.docs))
+					sum += a.Weight * field.Weight / (1 - field.B + field.B*float64(len(m.docs[id][f]))/average)
+				}
+			}
+		}
+	}
+	return sum
+}
+
+func randomText(r *rand.Rand) []string {
+	var text []string
+	for range r.IntN(12) {
+		text = append(text, fmt.Sprintf("w%d", int(math.Exp(r.Float64()*3.5))))
+	}
+	if r.IntN(40) == 0 {
+		for range 100 {
+			text = append(text, "w1")
+		}
+	}
+	return text
+}
+
+// TestChanges: whatever was put and removed, an index answers as the plain model
+// does, and bit for bit as an index of the same documents built anew.
+func TestChanges(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		opts := Options{K1: 0.5 + r.Float64(), Fields: []Field{{3, 0.2}, {1, 0.75}, {0.5, 1}, {2, 0}}}
+		m := &model{opts, map[string][][]string{}}
+		ix := New(opts)
+		for step := range 300 {
+			id := fmt.Sprintf("d%d", r.IntN(25))
+			switch {
+			case r.IntN(100) == 0:
+				for id := range m.docs {
+					ix.Remove(id)
+				}
+				clear(m.docs)
+			case r.IntN(3) == 0:
+				delete(m.docs, id)
+				ix.Remove(id)
+			default:
+				var fields [][]string
+				for range r.IntN(5) {
+					fields = append(fields, randomText(r))
+				}
+				m.docs[id] = fields
+				ix.Put(id, fields...)
+			}
+			if step%10 != 0 {
+				continue
+			}
+			anew := New(opts)
+			ids := make([]string, 0, len(m.docs))
+			for id := range m.docs {
+				ids = append(ids, id)
+			}
+			r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+			for _, id := range ids {
+				anew.Put(id, m.docs[id]...)
+			}
+			var query []Term
+			for range 1 + r.IntN(4) {
+				var term Term
+				for _, n := range r.Perm(35)[:1+r.IntN(3)] {
+					term.Alternatives = append(term.Alternatives, Alternative{fmt.Sprintf("w%d", n), 0.2 + r.Float64()})
+				}
+				query = append(query, term)
+			}
+			limit := 1 + r.IntN(30)
+			got, again, want := ix.Search(query, limit, nil), anew.Search(query, limit, nil), m.search(query, limit)
+			if !reflect.DeepEqual(got, again) {
+				t.Fatalf("seed %d, step %d: after changes\n%v\nbuilt anew\n%v", seed, step, got, again)
+			}
+			if len(got) != len(want) || ix.Len() != len(m.docs) {
+				t.Fatalf("seed %d, step %d: %d hits of %d documents, want %d of %d", seed, step, len(got), ix.Len(), len(want), len(m.docs))
+			}
+			for i := range got {
+				if got[i].ID != want[i].ID || math.Abs(got[i].Score-want[i].Score) > 1e-12*want[i].Score {
+					t.Fatalf("seed %d, step %d, hit %d: %v, want %v", seed, step, i, got[i], want[i])
+				}
+			}
+			for n := range 40 {
+				text := fmt.Sprintf("w%d", n)
+				if ix.Frequency(text) != anew.Frequency(text) {
+					t.Fatalf("frequency of %s is %d, built anew %d", text, ix.Frequency(text), anew.Frequency(text))
+				}
+				if !reflect.DeepEqual(ix.Nearest(text), anew.Nearest(text)) {
+					t.Fatalf("nearest of %s: %v, built anew %v", text, ix.Nearest(text), anew.Nearest(text))
+				}
+			}
+		}
+	}
+}
+
+// TestForgets: nothing is left of documents that are gone.
+func TestForgets(t *testing.T) {
+	ix := New(Options{})
+	ix.Put("stays", []string{"one", "two"})
+	for i := range 1000 {
+		ix.Put(fmt.Sprint(i), []string{"two", fmt.Sprintf("only%d", i)})
+	}
+	for i := range 1000 {
+		ix.Remove(fmt.Sprint(i))
+	}
+	if len(ix.byText) != 2 || len(ix.byID) != 1 || len(ix.docs[0].refs) != 2 {
+		t.Errorf("%d terms and %d documents are left, want 2 and 1", len(ix.byText), len(ix.byID))
+	}
+	for _, tm := range ix.terms {
+		for _, l := range tm.lists {
+			if cap(l.postings) > 64 {
+				t.Errorf("term %q keeps room for %d postings", tm.text, cap(l.postings))
+			}
+		}
+		if tm.text == "" && tm.lists != nil {
+			t.Errorf("term %q is gone, its lists are not", tm.text)
+		}
+	}
+	for i := range 1000 {
+		ix.Put(fmt.Sprint(i), []string{"two", fmt.Sprintf("other%d", i)})
+	}
+	if len(ix.docs) != 1001 || len(ix.terms) != 1002 {
+		t.Errorf("room for %d documents and %d terms, want that of before: 1001 and 1002", len(ix.docs), len(ix.terms))
+	}
+	for i := range 1000 {
+		ix.Remove(fmt.Sprint(i))
+	}
+	ix.Remove("stays")
+	if ix.docs != nil || ix.terms != nil || ix.totals[0] != 0 {
+		t.Error("an empty index keeps memory")
+	}
+}
+
+// TestKeepsNoText: the index does not hold on to the text that a term is part of.
+func TestKeepsNoText(t *testing.T) {
+	text := []byte("search tools")
+	ix := New(Options{})
+	ix.Put("a", Words(string(text)))
+	fields := []string{"one"}
+	ix.Put("b", fields)
+	fields[0] = "two"
+	if ix.Frequency("one") != 1 || ix.Frequency("two") != 0 {
+		t.Error("a change of the slice changes the index")
+	}
+}
+
+func terms(words ...string) []Term {
+	var query []Term
+	for _, w := range words {
+		query = append(query, Term{[]Alternative{{Text: w}}})
+	}
+	return query
+}
+
+func ids(hits []Hit) string {
+	var all []string
+	for _, h := range hits {
+		all = append(all, h.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestSearch(t *testing.T) {
+	ix := New(Options{Fields: []Field{{Weight: 3, B: 0.5}, {Weight: 1, B: 0.75}}})
+	ix.Put("name", []string{"delete", "invoice"}, []string{"gone"})
+	ix.Put("text", []string{"gone"}, []string{"delete", "invoice"})
+	ix.Put("b", []string{"same"})
+	ix.Put("a", []string{"same"})
+	ix.Put("many", nil, slices.Repeat([]string{"thing"}, 5))
+	ix.Put("rare", nil, []string{"thing", "unique"})
+	for _, c := range []struct {
+		query []Term
+		limit int
+		want  string
+	}{
+		{terms("delete", "invoice"), 5, "name text"},
+		{terms("gone"), 5, "text name"},
+		{terms("same"), 5, "a b"},
+		{terms("same"), 1, "a"},
+		{terms("thing", "unique"), 5, "rare many"},
+		{terms("nothing"), 5, ""},
+		{terms(""), 5, ""},
+		{nil, 5, ""},
+		{terms("same"), 0, ""},
+		{terms("same"), -1, ""},
+		{[]Term{{[]Alternative{{"unique", 0.1}, {"gone", 1}}}}, 5, "text name rare"},
+		{[]Term{{}}, 5, ""},
+	} {
+		if got := ids(ix.Search(c.query, c.limit, nil)); got != c.want {
+			t.Errorf("%v: %q, want %q", c.query, got, c.want)
+		}
+	}
+	if got := ids(ix.Search(terms("same"), 1, func(id string) bool { return id != "a" })); got != "b" {
+		t.Errorf("without a: %q, want b", got)
+	}
+	// Of two texts the same, the first counts, and only once.
+	one := ix.Search([]Term{{[]Alternative{{"same", 0.5}}}}, 1, nil)
+	two := ix.Search([]Term{{[]Alternative{{"same", 0.5}, {"same", 7}}}}, 1, nil)
+	if one[0] != two[0] {
+		t.Errorf("%v with an alternative twice, %v once", two, one)
+	}
+}
+
+// TestKeepPanics: a search goes on being right after a callback has panicked.
+func TestKeepPanics(t *testing.T) {
+	ix := New(Options{})
+	ix.Put("a", []string{"one"})
+	ix.Put("b", []string{"one", "two"})
+	want := ix.Search(terms("one"), 5, nil)
+	func() {
+		defer func() { _ = recover() }()
+		ix.Search(terms("one"), 5, func(string) bool { panic("no") })
+	}()
+	if got := ix.Search(terms("one"), 5, nil); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, before %v", got, want)
+	}
+}
+
+// TestStrangeOptions: no number makes a score that is none.
+func TestStrangeOptions(t *testing.T) {
+	strange := []float64{0, -1, 1e-300, 1e300, math.Inf(1), math.Inf(-1), math.NaN()}
+	for _, a := range strange {
+		for _, b := range strange {
+			for _, k1 := range strange {
+				ix := New(Options{Fields: []Field{{a, b}, {b, a}}, K1: k1})
+				for i := range 10 {
+					ix.Put(fmt.Sprint(i), slices.Repeat([]string{"one"}, i*i), []string{"two"}, []string{"no field"})
+				}
+				for _, w := range strange {
+					hits := ix.Search([]Term{{[]Alternative{{"one", w}}}, {[]Alternative{{"two", a}}}}, 20, nil)
+					if len(hits) != 10 {
+						t.Fatalf("field %v %v, K1 %v, weight %v: %d hits, want 10", a, b, k1, w, len(hits))
+					}
+					for _, h := range hits {
+						if !(h.Score > 0) || math.IsInf(h.Score, 0) {
+							t.Fatalf("field %v %v, K1 %v, weight %v: score %v", a, b, k1, w, h.Score)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	ix := New(Options{Fields: make([]Field, 1000)})
+	long := make([]string, 1_000_000)
+	for i := range long {
+		long[i] = fmt.Sprint("w", i)
+	}
+	ix.Put("long", long, long)
+	if got := len(ix.byText); got != MaxWords {
+		t.Errorf("%d terms, want %d", got, MaxWords)
+	}
+	if len(ix.fields) != 32 {
+		t.Errorf("%d fields, want 32", len(ix.fields))
+	}
+	query := terms(long...)
+	if got := ix.Search(query[MaxTerms:], 1, nil); len(got) != 1 {
+		t.Error("a long query finds nothing")
+	}
+	query[MaxTerms] = Term{[]Alternative{{Text: "last"}}}
+	ix.Put("last", []string{"last"})
+	if got := ids(ix.Search(query, 9, nil)); got != "long" {
+		t.Errorf("found %q, want only what the first %d terms find", got, MaxTerms)
+	}
+}
+
+// TestConcurrentSearch: searches run side by side.
+func TestConcurrentSearch(t *testing.T) {
+	ix := New(Options{})
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 300 {
+		ix.Put(fmt.Sprint(i), randomText(r))
+	}
+	want := ix.Search(terms("w1", "w5", "w9"), 10, nil)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				if got := ix.Search(terms("w1", "w5", "w9"), 10, nil); !reflect.DeepEqual(got, want) {
+					t.Errorf("%v, alone %v", got, want)
+					return
+				}
+				ix.Nearest("w55")
+				ix.Search(terms("w2"), 3, nil)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,136 @@
+package bm25
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxNearest is how many terms stand in at most for one that is not there.
+const maxNearest = 4
+
+// maxNearWord is the length of the longest word, in characters, that others stand in for.
+const maxNearWord = 32
+
+// Nearest returns the terms of the index that may be meant by a word that is none
+// of them, the nearest first, at most four, with weights below 1: those that differ
+// by a slip of the keyboard, and those that begin with the word. A slip is a letter
+// too many, too few, another or two exchanged; one in a word of four letters or
+// more, two in one of eight or more. A word of fewer than three letters, or more
+// than 32, has none near.
+func (ix *Index) Nearest(word string) []Alternative {
+	size := utf8.RuneCountInString(word)
+	if size < 3 || size > maxNearWord {
+		return nil
+	}
+	limit := 0
+	switch {
+	case size >= 8:
+		limit = 2
+	case size >= 4:
+		limit = 1
+	}
+	asked, letters := []rune(word), lettersOf(word)
+	type candidate struct {
+		text    string
+		penalty float64
+		docs    int
+	}
+	var near []candidate
+	for i := range ix.terms {
+		t := &ix.terms[i]
+		if t.text == "" || t.text == word {
+			continue
+		}
+		penalty := 0.0
+		switch {
+		case strings.HasPrefix(t.text, word):
+			if len(t.text) > 4*len(word) {
+				continue
+			}
+			penalty = 0.5 + 0.1*float64(len(t.text)-len(word))
+		case len(t.text) < 3 || len(t.text) > 4*(maxNearWord+2) || bits.OnesCount64(letters^t.letters) > 2*limit:
+			continue // each slip changes at most two letters
+		default:
+			edits, ok := slips(asked, []rune(t.text), limit)
+			if !ok {
+				continue
+			}
+			penalty = float64(edits)
+			if !strings.HasPrefix(t.text, word[:1]) {
+				penalty += 0.5 // few slip at the first letter
+			}
+		}
+		near = append(near, candidate{t.text, penalty, t.docs})
+	}
+	slices.SortFunc(near, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(b.docs, a.docs), strings.Compare(a.text, b.text))
+	})
+	var alternatives []Alternative
+	for _, c := range near[:min(len(near), maxNearest)] {
+		alternatives = append(alternatives, Alternative{c.text, 0.8 / (1 + c.penalty)})
+	}
+	return alternatives
+}
+
+// Split returns the two terms of the index that a word is made of, such as pull and
+// request for pullrequest; nil if it is not. Of several ways it is the one whose
+// rarer term is in the most documents.
+func (ix *Index) Split(word string) []string {
+	if len(word) > 4*maxNearWord {
+		return nil
+	}
+	var best []string
+	most := 0
+	for i := 3; i <= len(word)-3; i++ {
+		if have := min(ix.Frequency(word[:i]), ix.Frequency(word[i:])); have > most {
+			best, most = []string{word[:i], word[i:]}, have
+		}
+	}
+	return best
+}
+
+// lettersOf returns a set of the characters in a text: characters that it does not
+// have in common with another one are seen, as a rule.
+func lettersOf(text string) uint64 {
+	var set uint64
+	for _, r := range text {
+		set |= 1 << (uint32(r) & 63)
+	}
+	return set
+}
+
+// slips returns how many slips make b of a, if they are at most limit.
+func slips(a, b []rune, limit int) (int, bool) {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return 0, false
+	}
+	// Three rows of the table of distances between the beginnings of a and b.
+	var rows [3][maxNearWord + 3]int
+	for j := range len(b) + 1 {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row, above := &rows[i%3], &rows[(i+2)%3]
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			d := above[j-1]
+			if a[i-1] != b[j-1] {
+				d = 1 + min(d, above[j], row[j-1])
+				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+					d = min(d, 1+rows[(i+1)%3][j-2])
+				}
+			}
+			row[j] = d
+			least = min(least, d)
+		}
+		if least > limit {
+			return 0, false
+		}
+	}
+	d := rows[len(a)%3][len(b)]
+	return d, d <= limit
+}

@@ -1,0 +1,121 @@
+package bm25
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func vocabulary(words ...string) *Index {
+	ix := New(Options{})
+	for i, w := range words {
+		ix.Put(fmt.Sprint(i), []string{w})
+	}
+	return ix
+}
+
+func TestNearest(t *testing.T) {
+	ix := vocabulary("delete", "invoice", "repository", "report", "list", "last", "lost", "screenshot", "screen",
+		"s3", "s4", "id", "authentication", "author", "create", "erase", "删除", "発票", "calendar", "list", "repositories")
+	for word, want := range map[string]string{
+		"delte":          "delete",
+		"dleete":         "delete",
+		"deletee":        "delete",
+		"xelete":         "delete",
+		"deleteinvoice":  "",
+		"invioce":        "invoice",
+		"repo":           "report repository repositories",
+		"reposiotry":     "repository",
+		"repsitoryy":     "repository",
+		"liist":          "list",
+		"lsit":           "list",
+		"lst":            "",
+		"auth":           "author authentication",
+		"screnshot":      "screenshot",
+		"scr":            "screen screenshot",
+		"s5":             "",
+		"":               "",
+		"calender":       "calendar",
+		"list":           "last lost",
+		"crete":          "create",
+		"cretae":         "create",
+		"\xff\xfe\xfd":   "",
+		"unknown":        "",
+		"删除发":            "",
+		"authentikation": "authentication",
+	} {
+		near := ix.Nearest(word)
+		var texts []string
+		for i, a := range near {
+			texts = append(texts, a.Text)
+			if !(a.Weight > 0 && a.Weight < 1) || i > 0 && a.Weight > near[i-1].Weight {
+				t.Errorf("%q: weights of %v", word, near)
+			}
+		}
+		if got := strings.Join(texts, " "); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+	var many []string
+	for c := 'a'; c <= 'z'; c++ {
+		many = append(many, "word"+string(c))
+	}
+	if got := vocabulary(many...).Nearest("words"); len(got) != maxNearest {
+		t.Errorf("%d words near, want %d", len(got), maxNearest)
+	}
+}
+
+func TestSlips(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "bca", 2},
+		{"abcd", "abxd", 1}, {"abcd", "abd", 1}, {"abd", "abcd", 1}, {"abcdef", "badcfe", 3}, {"kitten", "sitting", 3}, {"ca", "abc", 3},
+	} {
+		for limit := range 5 {
+			got, ok := slips([]rune(c.a), []rune(c.b), limit)
+			if ok != (c.want <= limit) || ok && got != c.want {
+				t.Errorf("%q and %q within %d: %d, %v; want %d", c.a, c.b, limit, got, ok, c.want)
+			}
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	ix := vocabulary("pull", "request", "requests", "pull", "request", "git", "hub", "ab", "cdef", "screens", "hot", "screen", "shot", "screen", "shot")
+	for word, want := range map[string]string{
+		"pullrequest":  "pull request",
+		"pullrequests": "pull requests",
+		"github":       "git hub",
+		"abcdef":       "",
+		"pull":         "",
+		"screenshot":   "screen shot",
+		"":             "",
+		"\xff\xff":     "",
+	} {
+		if got := strings.Join(ix.Split(word), " "); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+	if got := ix.Split(strings.Repeat("pull", 1000)); got != nil {
+		t.Errorf("a long word is split into %q", got)
+	}
+}
+
+func FuzzNearest(f *testing.F) {
+	ix := vocabulary("delete", "invoice", "repository", "screenshot", "删除发票", "authentication", "pull", "request")
+	f.Add("delte")
+	f.Add("pullrequest")
+	f.Add("\xffabc")
+	f.Fuzz(func(t *testing.T, word string) {
+		for _, a := range ix.Nearest(word) {
+			if ix.Frequency(a.Text) == 0 || a.Text == word {
+				t.Errorf("%q is near %q, and no term", a.Text, word)
+			}
+		}
+		if parts := ix.Split(word); parts != nil && strings.Join(parts, "") != word {
+			t.Errorf("%q is not made of %q", word, parts)
+		}
+	})
+}

@@ -1,0 +1,204 @@
+package bm25
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// How much of a query counts. What comes after is ignored.
+const (
+	// MaxTerms is how many terms of a query count.
+	MaxTerms = 64
+	// MaxAlternatives is how many alternatives of a term count.
+	MaxAlternatives = 32
+)
+
+// A Term is one part of a query: alternatives of which any will do. A document that
+// has several of them has the term more often, not several terms, and the term is as
+// rare as all of them together.
+type Term struct {
+	// Alternatives are the texts, at most [MaxAlternatives].
+	Alternatives []Alternative
+}
+
+// An Alternative is a text that stands for a term.
+type Alternative struct {
+	// Text is a term of the index.
+	Text string
+	// Weight is how much an occurrence of it counts. Default: 1; from 1e-6 to 1e6.
+	Weight float64
+}
+
+// A Hit is a document that fits a query.
+type Hit struct {
+	// ID is the id of the document.
+	ID string
+	// Score says how well it fits: more than 0, and comparable within one search.
+	Score float64
+}
+
+// Search returns the documents that fit a query, the best first and those of the
+// same score by id, at most limit. Keep tells which documents may be among them; it
+// is asked about those only that would be, in no particular order, and must not
+// change the index. Nil keeps all.
+//
+// At most [MaxTerms] terms of the query count.
+func (ix *Index) Search(query []Term, limit int, keep func(id string) bool) []Hit {
+	if limit <= 0 || len(ix.byID) == 0 {
+		return nil
+	}
+	s := ix.borrow()
+	for _, t := range query[:min(len(query), MaxTerms)] {
+		for i, a := range t.Alternatives[:min(len(t.Alternatives), MaxAlternatives)] {
+			if !named(t.Alternatives[:i], a.Text) {
+				ix.weigh(s, a)
+			}
+		}
+		ix.score(s)
+	}
+	hits := ix.best(s, limit, keep)
+	ix.scratch.Put(s) // not if keep has panicked: s is not clean then
+	return hits
+}
+
+// named reports whether one of the alternatives has that text.
+func named(alternatives []Alternative, text string) bool {
+	return slices.ContainsFunc(alternatives, func(a Alternative) bool { return a.Text == text })
+}
+
+// shortField is the length of a field up to which its norm is computed ahead.
+const shortField = 64
+
+// A scratch is what a search needs, kept for the next one.
+type scratch struct {
+	weights []float64 // of the documents, for the present term; else 0
+	scores  []float64 // of the documents, so far; else 0
+	touched []int32   // documents with a weight
+	found   []int32   // documents with a score
+	norms   []float64 // what an occurrence counts, by field and its length
+}
+
+// borrow returns a scratch that has room for all documents.
+func (ix *Index) borrow() *scratch {
+	s, _ := ix.scratch.Get().(*scratch)
+	if s == nil {
+		s = &scratch{norms: make([]float64, len(ix.fields)*(shortField+1))}
+	}
+	if len(s.weights) < len(ix.docs) {
+		s.weights, s.scores = make([]float64, len(ix.docs)), make([]float64, len(ix.docs))
+	}
+	for f := range ix.fields {
+		for length := range shortField + 1 {
+			s.norms[f*(shortField+1)+length] = ix.norm(f, length)
+		}
+	}
+	return s
+}
+
+// norm returns what an occurrence counts in a field of that length.
+func (ix *Index) norm(field, length int) float64 {
+	f := ix.fields[field]
+	if ix.totals[field] == 0 {
+		return f.Weight
+	}
+	average := float64(ix.totals[field]) / float64(len(ix.byID))
+	return f.Weight / (1 - f.B + f.B*float64(length)/average)
+}
+
+// weigh adds the occurrences of an alternative to the weights of the documents.
+func (ix *Index) weigh(s *scratch, a Alternative) {
+	t, ok := ix.byText[a.Text]
+	if !ok {
+		return
+	}
+	w := weight(a.Weight)
+	for _, l := range ix.terms[t].lists {
+		field := int(l.field)
+		norms := s.norms[field*(shortField+1):][:shortField+1]
+		for _, p := range l.postings {
+			var norm float64
+			if length := int(ix.lengths[int(p.doc)*len(ix.fields)+field]); length < len(norms) {
+				norm = norms[length]
+			} else {
+				norm = ix.norm(field, length)
+			}
+			if s.weights[p.doc] == 0 {
+				s.touched = append(s.touched, p.doc)
+			}
+			s.weights[p.doc] += w * norm * float64(p.count)
+		}
+	}
+}
+
+// score makes the weights that a term has given part of the scores.
+func (ix *Index) score(s *scratch) {
+	have := float64(len(s.touched))
+	rarity := math.Log1p((float64(len(ix.byID)) - have + 0.5) / (have + 0.5))
+	for _, d := range s.touched {
+		if s.scores[d] == 0 {
+			s.found = append(s.found, d)
+		}
+		w := s.weights[d]
+		s.scores[d] += rarity * w * (ix.k1 + 1) / (ix.k1 + w)
+		s.weights[d] = 0
+	}
+	s.touched = s.touched[:0]
+}
+
+// best returns the hits, and leaves the scratch as it was.
+func (ix *Index) best(s *scratch, limit int, keep func(id string) bool) []Hit {
+	var hits []Hit // a heap with the worst on top, once there are enough
+	for _, d := range s.found {
+		h := Hit{ix.docs[d].id, s.scores[d]}
+		s.scores[d] = 0
+		full := len(hits) == limit
+		if full && compareHits(h, hits[0]) > 0 || keep != nil && !keep(h.ID) {
+			continue
+		}
+		if full {
+			hits[0] = h
+			sink(hits, 0)
+			continue
+		}
+		if hits == nil {
+			hits = make([]Hit, 0, min(limit, len(s.found)))
+		}
+		if hits = append(hits, h); len(hits) == limit {
+			for i := len(hits)/2 - 1; i >= 0; i-- {
+				sink(hits, i)
+			}
+		}
+	}
+	s.found = s.found[:0]
+	slices.SortFunc(hits, compareHits)
+	return hits
+}
+
+// compareHits orders the better hit before the worse.
+func compareHits(a, b Hit) int {
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// sink moves the hit at i down the heap to its place.
+func sink(hits []Hit, i int) {
+	for {
+		worst := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(hits) && compareHits(hits[child], hits[worst]) > 0 {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		hits[i], hits[worst] = hits[worst], hits[i]
+		i = worst
+	}
+}
