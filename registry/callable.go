@@ -13,20 +13,29 @@ import (
 // when it is called. The slice may be shared: do not change its elements.
 func (r *Registry) Callable(ctx context.Context) []Tool {
 	s := r.Snapshot()
-	policy, ok := r.approvals.approver.(*Policy)
-	if !ok {
+	if _, ok := r.approvals.approver.(*Policy); !ok {
 		return s.Tools()
 	}
-	user, _ := onbehalf.User(ctx)
+	callable := r.callableBy(ctx)
 	tools := make([]Tool, 0, len(s.tools))
 	for _, e := range s.entries {
-		if e.change != nil {
-			continue
-		}
-		req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
-		if policy.Decide(&req).Verdict != Deny {
+		if e.listed() && callable(e) {
 			tools = append(tools, e.tool)
 		}
 	}
 	return tools
+}
+
+// callableBy returns a function that reports whether a listed tool is worth showing
+// to a model on behalf of the user of ctx.
+func (r *Registry) callableBy(ctx context.Context) func(*entry) bool {
+	policy, ok := r.approvals.approver.(*Policy)
+	if !ok {
+		return func(*entry) bool { return true }
+	}
+	user, _ := onbehalf.User(ctx)
+	return func(e *entry) bool {
+		req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
+		return policy.Decide(&req).Verdict != Deny
+	}
 }

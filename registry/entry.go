@@ -19,12 +19,16 @@ type entry struct {
 	findings []Finding // of the gate, about its place among others too
 	input    checks    // how arguments are checked
 
-	change *Change // why it is quarantined; nil: it is listed
+	change *Change // why it is quarantined; nil: it is listed, unless it is hidden
+	hidden bool    // it can be called, and is not listed
 	offer  *offer  // what it was made of
 }
 
 // trusted reports whether the tool's claims are believed.
 func (e *entry) trusted() bool { return e.server == nil || e.server.Trusted }
+
+// listed reports whether models are told of the tool.
+func (e *entry) listed() bool { return e.change == nil && !e.hidden }
 
 // An offer is a tool that somebody put into the registry. What becomes of it, its
 // entry, depends on the other offers and on the ledger.

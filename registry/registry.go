@@ -21,6 +21,7 @@ type Registry struct {
 	approvals *approvals
 	validator *validator
 	results   *results // nil: results stay as they came
+	search    *searcher
 
 	replacing keylock.Set // by server: held from the examination of its tools until they are in place
 
@@ -72,6 +73,7 @@ func New(opts *Options) *Registry {
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
 		results:   newResults(o.Results),
+		search:    newSearcher(o.Search),
 		catalogue: catalogue{names: o.Names, ledger: o.Ledger, servers: map[string]*stock{}},
 	}
 	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate}
@@ -84,7 +86,23 @@ func New(opts *Options) *Registry {
 	if r.results != nil && r.results.tool() != nil {
 		_ = r.Add(r.results.tool()) // nothing else is listed yet
 	}
+	if o.Search != nil {
+		r.hide(newSearchTools(r))
+	}
 	return r
+}
+
+// hide adds native tools that can be called and are not listed.
+func (r *Registry) hide(tools []Tool) {
+	offers, err := r.newOffers(tools)
+	if err != nil {
+		return // cannot be: all of them are our own
+	}
+	for _, o := range offers {
+		o.hidden = true
+		o.complete(nil, nil)
+	}
+	_ = r.add(map[string][]*offer{"": offers}) // nothing of that name is listed yet
 }
 
 // Snapshot returns the catalogue as it is now.
@@ -159,7 +177,8 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 // Call calls the tool of that name as it is listed now. Args must be a JSON
 // object; empty or null means {}. A name that no tool has stands for the one tool
 // that it can mean if case, separators and a lost prefix do not count, unless
-// [Names] says Exact. The call goes this way:
+// [Names] says Exact. A call of call_tool, see [Options].Search, is one of the tool
+// that it names. The call goes this way:
 //
 //   - The arguments are checked and mended, see [ArgumentOptions].
 //   - The [Approver] decides, and sees the arguments as they are then.
@@ -174,7 +193,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 // tool has run. A tool that returns nothing at all, or what its output schema
 // forbids, fails with a [*ResultError]. Any other error is the tool's own.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	e, err := r.find(ctx, name)
+	e, args, err := r.resolve(ctx, name, args)
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +256,29 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*m
 }
 
 var errNoResult = errors.New("there is none, and no error either")
+
+// resolve returns the tool that a call is for, and its arguments: a call of call_tool
+// is one of the tool that it names, for everybody.
+func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessage) (*entry, json.RawMessage, error) {
+	e, err := r.find(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	calls, ok := e.tool.(*relay)
+	if !ok {
+		return e, args, nil
+	}
+	if name, args, err = calls.target(args); err != nil {
+		return nil, nil, err
+	}
+	if e, err = r.find(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	if _, again := e.tool.(*relay); again {
+		return nil, nil, &ArgumentsError{Tool: e.def.Name, Err: errors.New("it cannot call itself: name the tool that is meant")}
+	}
+	return e, args, nil
+}
 
 // find returns the listed tool that name means.
 func (r *Registry) find(ctx context.Context, name string) (*entry, error) {

@@ -132,7 +132,8 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 // are in place as the Diff says, and the new and changed ones are held back.
 // Replace them again when that is put right.
 //
-// The tool read_result is not one of those that are replaced, see [ResultOptions].
+// The tool read_result, see [ResultOptions], and the tools for searching, see
+// [Options], are not among those that are replaced.
 func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
 	return r.replace(server, nil, tools)
 }
@@ -167,7 +168,7 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 	}
 	var diff Diff
 	known := r.offersOf(name)
-	offers = r.examine(facts, append(reader(known, offers), offers...), known, &diff)
+	offers = r.examine(facts, append(staying(known, offers), offers...), known, &diff)
 	// What the ledger could not note it does not let pass either.
 	unnoted := r.record(facts, offers)
 
@@ -185,16 +186,17 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 	return diff, unnoted
 }
 
-// reader returns the offer of read_result to go on with, if there is one in before
-// and none in offers.
-func reader(before, offers []*offer) []*offer {
-	is := func(o *offer) bool { return isReader(o.tool) }
-	at := slices.IndexFunc(before, is)
-	if at < 0 || slices.ContainsFunc(offers, is) {
-		return nil
+// staying returns offers to go on with of those before: the tools for searching, and
+// read_result if it is not in offers.
+func staying(before, offers []*offer) []*offer {
+	given := slices.ContainsFunc(offers, func(o *offer) bool { return isReader(o.tool) })
+	var stay []*offer
+	for _, o := range before {
+		if o.hidden || isReader(o.tool) && !given {
+			stay = append(stay, &offer{entry: o.entry, derived: o.derived, custom: o.custom})
+		}
 	}
-	o := before[at]
-	return []*offer{{entry: o.entry, derived: o.derived, custom: o.custom}}
+	return stay
 }
 
 // Remove takes tools out of the catalogue, listed or not. Names that are not in it

@@ -1,31 +1,29 @@
 package registry
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
+	"strings"
 )
 
 // SearchOptions say how [Registry.Search] ranks. Nil and the zero value mean the
 // defaults.
 type SearchOptions struct {
 	// Synonyms returns words that mean the same as a word of a query, which is in
-	// lower case and whole. They count less than the word itself, and come on top of
-	// the built-in ones, which are English. It is a pure function, safe for concurrent
-	// use. Nil: there are none but those.
+	// lower case, without accents, and whole. They count less than the word itself,
+	// and come on top of the built-in ones, which are English. It is a pure function,
+	// safe for concurrent use. Nil: there are none but those.
 	Synonyms func(word string) []string
 	// Embedder adds a ranking by meaning to the one by words. Nil: by words alone.
 	Embedder Embedder
 }
 
-// An Embedder turns texts into vectors that are close to each other if the texts
-// mean something similar. It is safe for concurrent use.
-type Embedder interface {
-	// Embed returns one vector for each text, all of one length.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 // A Query is what [Registry.Search] looks for.
 type Query struct {
 	// Text is what the tool is to do: some words, or a name in whatever spelling.
+	// What is beyond 4 KiB does not count.
 	Text string
 	// Limit is how many tools are returned at most. Default: 5; at most 100.
 	Limit int
@@ -36,6 +34,13 @@ type Query struct {
 	// [Hints]. Nil: it keeps all.
 	Keep func(tool *Definition, hints Hints) bool
 }
+
+const (
+	defaultMatches = 5
+	maxMatches     = 100
+	// fusedRanks is how many tools of each of two rankings are joined.
+	fusedRanks = 100
+)
 
 // A Match is a tool that a search has found.
 type Match struct {
@@ -53,18 +58,104 @@ type Match struct {
 // delete_invoice. A query that fits nothing, or without text, finds nothing.
 //
 // If the Embedder fails, the matches by words are returned together with an
-// [*EmbedError]. Otherwise an error means that ctx has ended.
+// [*EmbedError]. Any other error means that ctx has ended.
 //
 // The first search reads the whole catalogue, a later one what has changed since.
 func (r *Registry) Search(ctx context.Context, q Query) ([]Match, error) {
-	return nil, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := r.Snapshot()
+	search := &search{snapshot: s, query: q, callable: r.callableBy(ctx), kept: map[string]*entry{}}
+	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
+	words := newSearchQuery(q.Text, r.search.synonyms)
+	if r.search.meaning == nil || strings.TrimSpace(q.Text) == "" {
+		return search.matches(r.search.byWords(search, words, limit)), nil
+	}
+	similar, err := r.search.meaning.rank(ctx, q.Text, s.definitions())
+	if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
+		return nil, err
+	}
+	found := r.search.byWords(search, words, fusedRanks)
+	if err == nil {
+		found = fuse(found, search.keep(similar, fusedRanks))
+	}
+	return search.matches(found[:min(len(found), limit)]), err
 }
 
-// An EmbedError reports an [Embedder] that failed.
-type EmbedError struct {
-	Err error // what it said
+// A searcher ranks the tools of one registry.
+type searcher struct {
+	index    *searchIndex
+	meaning  *meaning // nil: by words alone
+	synonyms func(word string) []string
 }
 
-func (e *EmbedError) Error() string { return "registry: embedding failed: " + e.Err.Error() }
+func newSearcher(opts *SearchOptions) *searcher {
+	s := &searcher{index: newSearchIndex(), synonyms: func(string) []string { return nil }}
+	if opts != nil && opts.Synonyms != nil {
+		s.synonyms = opts.Synonyms
+	}
+	if opts != nil && opts.Embedder != nil {
+		s.meaning = newMeaning(opts.Embedder)
+	}
+	return s
+}
 
-func (e *EmbedError) Unwrap() error { return e.Err }
+// byWords returns the first tools, at most limit, that a search wants, ranked by
+// words. What it does not want is sorted out without a lock, so it asks for more
+// until there are enough.
+func (r *searcher) byWords(s *search, words searchQuery, limit int) []ranked {
+	if len(words) == 0 {
+		return nil
+	}
+	for n := 2*limit + 32; ; n *= 4 {
+		found := r.index.rank(s.snapshot, words, n)
+		if kept := s.keep(found, limit); len(kept) == limit || len(found) < n {
+			return kept
+		}
+	}
+}
+
+// A search is one call of Registry.Search.
+type search struct {
+	snapshot *Snapshot
+	query    Query
+	callable func(*entry) bool
+	kept     map[string]*entry // by name, as far as they were looked at; nil: not wanted
+}
+
+// keep returns those that the query asks for, at most limit.
+func (s *search) keep(found []ranked, limit int) []ranked {
+	var kept []ranked
+	for _, f := range found {
+		if len(kept) == limit {
+			break
+		}
+		e, known := s.kept[f.name]
+		if !known {
+			if e = s.snapshot.find(f.name); e != nil && !s.wants(e) {
+				e = nil
+			}
+			s.kept[f.name] = e
+		}
+		if e != nil {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+func (s *search) wants(e *entry) bool {
+	return e.listed() &&
+		(s.query.Servers == nil || slices.Contains(s.query.Servers, e.def.Origin.Server)) &&
+		s.callable(e) &&
+		(s.query.Keep == nil || s.query.Keep(e.def, e.hints))
+}
+
+func (s *search) matches(found []ranked) []Match {
+	matches := make([]Match, len(found))
+	for i, f := range found {
+		matches[i] = Match{Tool: s.kept[f.name].tool, Score: f.score}
+	}
+	return matches
+}

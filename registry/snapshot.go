@@ -26,7 +26,8 @@ type Snapshot struct {
 // not change its elements. Appending to it copies.
 func (s *Snapshot) Tools() []Tool { return s.tools }
 
-// Lookup returns the listed tool of that name.
+// Lookup returns the listed tool of that name, or the tool for searching, see
+// [Options].Search.
 func (s *Snapshot) Lookup(name string) (Tool, bool) {
 	if e := s.find(name); e != nil && e.change == nil {
 		return e.tool, true
@@ -63,6 +64,17 @@ func (s *Snapshot) Findings(name string) []Finding {
 // promise the same [Tool] values, see [Registry.Replace].
 func (s *Snapshot) Version() uint64 { return s.version }
 
+// definitions returns those of the tools that are listed.
+func (s *Snapshot) definitions() []*Definition {
+	defs := make([]*Definition, 0, len(s.tools))
+	for _, e := range s.entries {
+		if e.listed() {
+			defs = append(defs, e.def)
+		}
+	}
+	return defs
+}
+
 // find returns the entry of that name, listed or not, or nil.
 func (s *Snapshot) find(name string) *entry {
 	i, ok := slices.BinarySearchFunc(s.entries, name, func(e *entry, name string) int {
@@ -87,7 +99,7 @@ func (s *Snapshot) lookup(name string, exact bool) *entry {
 func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
 	tools := make([]Tool, 0, len(entries))
 	for _, e := range entries {
-		if e.change == nil {
+		if e.listed() {
 			tools = append(tools, e.tool)
 		}
 	}

@@ -1,0 +1,73 @@
+package registry_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+type item struct {
+	ID string `json:"id"`
+}
+
+func noteTools() []registry.Tool {
+	do := func(context.Context, item) (string, error) { return "done", nil }
+	return []registry.Tool{
+		registry.MustFunc("delete_note", "Removes a note for good.", do),
+		registry.MustFunc("read_note", "Returns the text of a note.", do),
+		registry.MustFunc("send_mail", "Sends a message to somebody.", do),
+	}
+}
+
+// However a query spells it.
+func ExampleRegistry_Search() {
+	reg := registry.New(nil)
+	if err := reg.Add(noteTools()...); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, text := range []string{"deleteNote", "erase notes", "email"} {
+		matches, err := reg.Search(context.Background(), registry.Query{Text: text, Limit: 1})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, m := range matches {
+			fmt.Println(text, "->", m.Tool.Definition().Name)
+		}
+	}
+	// Output:
+	// deleteNote -> delete_note
+	// erase notes -> delete_note
+	// email -> send_mail
+}
+
+// The words of a trade, and only the tools that change nothing.
+func ExampleSearchOptions() {
+	reg := registry.New(&registry.Options{Search: &registry.SearchOptions{
+		Synonyms: func(word string) []string {
+			if word == "memo" {
+				return []string{"note"}
+			}
+			return nil
+		},
+	}})
+	if err := reg.Add(noteTools()...); err != nil {
+		fmt.Println(err)
+		return
+	}
+	matches, err := reg.Search(context.Background(), registry.Query{
+		Text: "memo",
+		Keep: func(tool *registry.Definition, _ registry.Hints) bool { return !strings.HasPrefix(tool.Name, "delete") },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range matches {
+		fmt.Println(m.Tool.Definition().Name)
+	}
+	// Output: read_note
+}

@@ -1,0 +1,196 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// An Embedder turns texts into vectors that are close to each other if the texts
+// mean something similar. It is safe for concurrent use.
+type Embedder interface {
+	// Embed returns one vector for each text, all of one length and none of them
+	// zero. A text has 4 KiB at most, and there are 64 of them at most.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// An EmbedError reports an [Embedder] that failed.
+type EmbedError struct {
+	Err error // what it said, or what is wrong with its vectors
+}
+
+func (e *EmbedError) Error() string { return "registry: ranking by meaning: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *EmbedError) Unwrap() error { return e.Err }
+
+const (
+	maxEmbedText  = 4 << 10
+	maxEmbedTexts = 64
+)
+
+// A meaning ranks tools by what an [Embedder] takes them to mean. It keeps the
+// vector of each tool that is listed.
+type meaning struct {
+	embedder Embedder
+	turn     chan struct{} // holds one token; who has it may use vectors
+	vectors  map[meant]vector
+}
+
+// A meant identifies a text by its hash.
+type meant [sha256.Size]byte
+
+// A vector has the length 1.
+type vector []float32
+
+func newMeaning(e Embedder) *meaning {
+	m := &meaning{embedder: e, turn: make(chan struct{}, 1), vectors: map[meant]vector{}}
+	m.turn <- struct{}{}
+	return m
+}
+
+// rank returns those of all listed tools that mean something similar to a text, the
+// most similar first.
+func (m *meaning) rank(ctx context.Context, text string, tools []*Definition) ([]ranked, error) {
+	asked, err := m.embed(ctx, []string{embedded(text)})
+	if err != nil {
+		return nil, err
+	}
+	known, err := m.all(ctx, tools, len(asked[0]))
+	if err != nil {
+		return nil, err
+	}
+	var found []ranked
+	for i, v := range known {
+		if score := asked[0].dot(v); score > 0 {
+			found = append(found, ranked{tools[i].Name, score})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
+	return found, nil
+}
+
+// all returns the vectors of all tools, of the given length. Those that are not known
+// yet are asked for, by one caller at a time.
+func (m *meaning) all(ctx context.Context, tools []*Definition, length int) ([]vector, error) {
+	select {
+	case <-m.turn:
+		defer func() { m.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	keys := make([]meant, len(tools))
+	current := make(map[meant]vector, len(tools))
+	var texts []string
+	var missing []meant
+	for i, def := range tools {
+		text := meaningOf(def)
+		keys[i] = sha256.Sum256([]byte(text))
+		if _, ok := current[keys[i]]; ok {
+			continue
+		}
+		if current[keys[i]] = m.vectors[keys[i]]; len(current[keys[i]]) != length {
+			texts, missing = append(texts, text), append(missing, keys[i])
+		}
+	}
+	for len(texts) > 0 {
+		n := min(len(texts), maxEmbedTexts)
+		vectors, err := m.embed(ctx, texts[:n])
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range vectors {
+			if len(v) != length {
+				return nil, &EmbedError{fmt.Errorf("it gave a vector of %d numbers, and one of %d", length, len(v))}
+			}
+			current[missing[i]], m.vectors[missing[i]] = v, v // kept even if a later part fails
+		}
+		texts, missing = texts[n:], missing[n:]
+	}
+	m.vectors = current
+	vectors := make([]vector, len(keys))
+	for i, key := range keys {
+		vectors[i] = current[key]
+	}
+	return vectors, nil
+}
+
+func (m *meaning) embed(ctx context.Context, texts []string) ([]vector, error) {
+	got, err := m.embedder.Embed(ctx, texts)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &EmbedError{err}
+	case len(got) != len(texts):
+		return nil, &EmbedError{fmt.Errorf("%d vectors for %d texts", len(got), len(texts))}
+	}
+	vectors := make([]vector, len(got))
+	for i, v := range got {
+		if vectors[i], err = unit(v); err != nil {
+			return nil, &EmbedError{err}
+		}
+	}
+	return vectors, nil
+}
+
+// meaningOf returns the text that stands for a tool.
+func meaningOf(def *Definition) string {
+	parts := []string{strings.ReplaceAll(def.called(), "_", " "), def.Title, def.Description}
+	return embedded(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n"))
+}
+
+// embedded returns a text as an Embedder gets it.
+func embedded(text string) string {
+	return strings.ToValidUTF8(cutText(text, maxEmbedText-len("…")), "?")
+}
+
+// unit returns a vector of the length 1 in the same direction.
+func unit(v []float32) (vector, error) {
+	var square float64
+	for _, x := range v {
+		square += float64(x) * float64(x)
+	}
+	if square == 0 || math.IsNaN(square) || math.IsInf(square, 0) {
+		return nil, errors.New("a vector without a direction")
+	}
+	scale := 1 / math.Sqrt(square)
+	u := make(vector, len(v))
+	for i, x := range v {
+		u[i] = float32(float64(x) * scale)
+	}
+	return u, nil
+}
+
+func (v vector) dot(o vector) float64 {
+	var sum float64
+	for i, x := range v {
+		sum += float64(x) * float64(o[i])
+	}
+	return sum
+}
+
+// fuse joins two rankings into one by the places that a tool has in them
+// (reciprocal rank fusion), best first.
+func fuse(rankings ...[]ranked) []ranked {
+	const damping = 60 // as usual
+	scores := map[string]float64{}
+	for _, ranking := range rankings {
+		for i, r := range ranking {
+			scores[r.name] += 1 / float64(damping+i+1)
+		}
+	}
+	fused := make([]ranked, 0, len(scores))
+	for name, score := range scores {
+		fused = append(fused, ranked{name, score})
+	}
+	slices.SortFunc(fused, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.name, b.name))
+	})
+	return fused
+}

@@ -1,0 +1,397 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// found returns the names of the tools that a search finds, the best first.
+func found(t testing.TB, r *registry.Registry, q registry.Query) []string {
+	t.Helper()
+	matches, err := r.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for i, m := range matches {
+		names = append(names, m.Tool.Definition().Name)
+		if m.Score <= 0 || i > 0 && m.Score > matches[i-1].Score {
+			t.Errorf("scores out of order: %v", matches)
+		}
+	}
+	return names
+}
+
+func wantFound(t testing.TB, r *registry.Registry, query string, want ...string) {
+	t.Helper()
+	if got := found(t, r, registry.Query{Text: query}); !slices.Equal(got, want) {
+		t.Errorf("%q finds %q, want %q", query, got, want)
+	}
+}
+
+// The index follows each change of the catalogue.
+func TestSearchFollowsTheCatalogue(t *testing.T) {
+	r := registry.New(nil)
+	wantFound(t, r, "invoice")
+	mustReplace(t, r, "billing", serverTool("billing", "delete_invoice", "Deletes it."), serverTool("billing", "send_reminder", ""))
+	wantFound(t, r, "invoice", "billing__delete_invoice")
+	mustAdd(t, r, native("print_invoice"))
+	wantFound(t, r, "print an invoice", "print_invoice", "billing__delete_invoice")
+
+	// A description that changes changes what finds the tool.
+	mustReplace(t, r, "billing", serverTool("billing", "delete_invoice", "Shreds paper."), serverTool("billing", "void", "Cancels an invoice."))
+	wantFound(t, r, "paper", "billing__delete_invoice")
+	wantFound(t, r, "reminder")
+	wantFound(t, r, "cancel", "billing__void")
+
+	r.Remove("print_invoice")
+	if got := found(t, r, registry.Query{Text: "print"}); slices.Contains(got, "print_invoice") {
+		t.Errorf("a tool that is gone is found: %q", got)
+	}
+	mustReplace(t, r, "billing")
+	wantFound(t, r, "invoice")
+}
+
+// A server that came back answers, not the one that is gone.
+func TestSearchReturnsWhatIsThereNow(t *testing.T) {
+	r := registry.New(nil)
+	mustReplace(t, r, "notes", serverTool("notes", "write", ""))
+	wantFound(t, r, "write", "notes__write")
+	before := r.Snapshot()
+	again := serverTool("notes", "write", "")
+	mustReplace(t, r, "notes", again)
+	if r.Snapshot().Version() != before.Version() {
+		t.Fatal("the same definitions make a new version")
+	}
+	matches, err := r.Search(t.Context(), registry.Query{Text: "write"})
+	if err != nil || len(matches) != 1 || matches[0].Tool != registry.Tool(again) {
+		t.Errorf("%v %v, want the new tool", matches, err)
+	}
+}
+
+// What waits for approval is not found before somebody approved it.
+func TestSearchFindsNothingInQuarantine(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	r := registry.New(&registry.Options{Ledger: ledger, Search: new(registry.SearchOptions)})
+	mustReplace(t, r, "notes", serverTool("notes", "write", ""))
+	mustReplace(t, r, "notes", serverTool("notes", "write", ""), serverTool("notes", "burn", "Writes with fire."))
+	wantFound(t, r, "burn", []string{}...)
+	if err := ledger.Approve(t.Context(), "me", ledger.Pending()...); err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, r, "burn", "notes__burn")
+}
+
+// Nobody finds what he may not call, nor the tools for searching themselves.
+func TestSearchIsForTheUser(t *testing.T) {
+	r := registry.New(&registry.Options{
+		Search:   new(registry.SearchOptions),
+		Approver: mustPolicy(t, registry.Allow, registry.Rule{Verdict: registry.Deny, User: "guest", Tool: "*delete*"}),
+	})
+	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
+	for user, want := range map[string][]string{
+		"guest": {"notes__read_note"},
+		"owner": {"notes__delete_note", "notes__read_note"},
+	} {
+		matches, err := r.Search(onbehalf.With(t.Context(), user), registry.Query{Text: "note"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range matches {
+			got = append(got, m.Tool.Definition().Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s finds %q, want %q", user, got, want)
+		}
+	}
+	wantFound(t, r, "search tools")
+}
+
+func TestSearchFilters(t *testing.T) {
+	r := registry.New(nil)
+	for i := range 300 {
+		mustReplace(t, r, fmt.Sprintf("s%d", i), serverTool(fmt.Sprintf("s%d", i), "read_note", "Reads a note."))
+	}
+	mustAdd(t, r, native("note"))
+	if got := found(t, r, registry.Query{Text: "note"}); len(got) != 5 {
+		t.Errorf("%d tools without a limit, want 5", len(got))
+	}
+	if got := found(t, r, registry.Query{Text: "note", Limit: 1000}); len(got) != 100 {
+		t.Errorf("%d tools, want 100", len(got))
+	}
+	if got := found(t, r, registry.Query{Text: "note", Limit: -1}); len(got) != 5 {
+		t.Errorf("%d tools, want 5", len(got))
+	}
+	if got := found(t, r, registry.Query{Text: "note", Servers: []string{"s299", "s7", "gone"}}); !slices.Equal(got, []string{"s299__read_note", "s7__read_note"}) {
+		t.Errorf("two servers: %q", got)
+	}
+	if got := found(t, r, registry.Query{Text: "note", Servers: []string{""}}); !slices.Equal(got, []string{"note"}) {
+		t.Errorf("native tools: %q", got)
+	}
+	if got := found(t, r, registry.Query{Text: "note", Servers: []string{}}); len(got) != 0 {
+		t.Errorf("no server at all: %q", got)
+	}
+	asked := map[string]int{}
+	last := registry.Query{Text: "note", Keep: func(def *registry.Definition, h registry.Hints) bool {
+		asked[def.Name]++
+		if h.Annotated {
+			t.Error("hints of a tool without annotations")
+		}
+		return def.Origin.Server == "s123"
+	}}
+	if got := found(t, r, last); !slices.Equal(got, []string{"s123__read_note"}) {
+		t.Errorf("by a function: %q", got)
+	}
+	for name, n := range asked {
+		if n > 1 {
+			t.Errorf("Keep was asked %d times about %s", n, name)
+		}
+	}
+	// It may use the registry.
+	nested := registry.Query{Text: "note", Keep: func(*registry.Definition, registry.Hints) bool {
+		r.Remove("note")
+		_, _ = r.Search(t.Context(), registry.Query{Text: "note"})
+		return true
+	}}
+	if got := found(t, r, nested); len(got) != 5 {
+		t.Errorf("nested: %q", got)
+	}
+}
+
+func TestSearchReadsEveryPart(t *testing.T) {
+	r := registry.New(nil)
+	tool := serverTool("weather", "forecast", "Tells what tomorrow brings.")
+	tool.def.Title = "Meteorology"
+	tool.def.InputSchema = json.RawMessage(`{"type":"object","properties":{
+		"where":{"anyOf":[{"type":"object","properties":{"postalCode":{"type":"string","description":"Of the municipality"}}},{"enum":["antarctica"]}]},
+		"description":{"type":"string","title":"Wording"}}}`)
+	mustReplace(t, r, "weather", tool, serverTool("weather", "other", ""))
+	for _, query := range []string{"forecasts", "meteorology", "tomorrow", "postal_code", "postalCode", "municipalities", "antarctica", "wordings"} {
+		if got := found(t, r, registry.Query{Text: query}); len(got) == 0 || got[0] != "weather__forecast" {
+			t.Errorf("%q finds %q", query, got)
+		}
+	}
+	wantFound(t, r, "   \t ")
+	wantFound(t, r, "?!")
+	wantFound(t, r, "\xff\xfe")
+	if got := found(t, r, registry.Query{Text: strings.Repeat("forecast ", 1<<17)}); len(got) == 0 || got[0] != "weather__forecast" {
+		t.Errorf("a long query finds %q", got)
+	}
+}
+
+func TestSearchSynonyms(t *testing.T) {
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Synonyms: func(word string) []string {
+		if word == "loschen" {
+			return []string{"Deletes"}
+		}
+		return nil
+	}}})
+	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
+	wantFound(t, r, "LÖSCHEN", "notes__delete_note")
+}
+
+func TestSearchEndsWithItsContext(t *testing.T) {
+	r := registry.New(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Search(ctx, registry.Query{Text: "note"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}
+
+// Searches and changes at the same time find what is there.
+func TestSearchWhileTheCatalogueChanges(t *testing.T) {
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: &thesaurus{}}})
+	mustAdd(t, r, native("anchor"))
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			server := fmt.Sprintf("s%d", i)
+			for n := range 50 {
+				tools := []registry.Tool{serverTool(server, fmt.Sprintf("tool_%d", n), "anchor")}
+				if _, err := r.Replace(server, tools); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range 50 {
+				matches, err := r.Search(t.Context(), registry.Query{Text: "anchor", Limit: 10})
+				if err != nil || !slices.ContainsFunc(matches, func(m registry.Match) bool { return m.Tool.Definition().Name == "anchor" }) {
+					t.Errorf("%v, %v", matches, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := found(t, r, registry.Query{Text: "tool 49", Limit: 10}); len(got) < 4 {
+		t.Errorf("in the end: %q", got)
+	}
+}
+
+// A thesaurus is an Embedder that knows three topics.
+type thesaurus struct {
+	mu    sync.Mutex
+	texts []string
+	fail  atomic.Pointer[func([][]float32) ([][]float32, error)]
+}
+
+func (e *thesaurus) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.texts = append(e.texts, texts...)
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := []float32{0.01, 0.01, 0.01}
+		for topic, words := range []string{"money invoice cash bill", "weather rain forecast", "anchor ship"} {
+			for _, w := range strings.Fields(words) {
+				if strings.Contains(strings.ToLower(text), w) {
+					v[topic]++
+				}
+			}
+		}
+		vectors[i] = v
+	}
+	if fail := e.fail.Load(); fail != nil {
+		return (*fail)(vectors)
+	}
+	return vectors, ctx.Err()
+}
+
+// seen returns how many texts were embedded since it was asked last.
+func (e *thesaurus) seen() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	texts := e.texts
+	e.texts = nil
+	return texts
+}
+
+func TestSearchByMeaning(t *testing.T) {
+	e := new(thesaurus)
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+	mustReplace(t, r, "billing", serverTool("billing", "list_invoices", ""), serverTool("billing", "ledger_rain", "Nothing of the kind."))
+	if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "billing__list_invoices" {
+		t.Errorf("without a common word: %q", got)
+	}
+	if texts := e.seen(); !slices.Equal(texts, []string{"cash", "ledger rain\nNothing of the kind.", "list invoices"}) {
+		t.Errorf("embedded %q", texts)
+	}
+	// What is known is not asked for again.
+	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
+	if got := found(t, r, registry.Query{Text: "rain"}); len(got) < 2 || got[0] != "billing__ledger_rain" && got[0] != "weather__forecast" {
+		t.Errorf("two rankings: %q", got)
+	}
+	texts := e.seen()
+	if len(texts) != 2 || len(texts[1]) > 4<<10 || !strings.HasPrefix(texts[1], "forecast\nü") || strings.ToValidUTF8(texts[1], "") != texts[1] {
+		t.Errorf("embedded %d texts", len(texts))
+	}
+	// A tool that is gone is forgotten.
+	mustReplace(t, r, "weather")
+	found(t, r, registry.Query{Text: "rain"})
+	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
+	found(t, r, registry.Query{Text: "rain"})
+	if texts := e.seen(); len(texts) != 3 {
+		t.Errorf("embedded %d texts, want two queries and the tool that came back", len(texts))
+	}
+	// The filters hold for both rankings.
+	if got := found(t, r, registry.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "billing__list_invoices") {
+		t.Errorf("of the server weather: %q", got)
+	}
+	// No more than 64 texts at a time.
+	var many []registry.Tool
+	for i := range 200 {
+		many = append(many, serverTool("many", fmt.Sprintf("rain_%d", i), ""))
+	}
+	mustReplace(t, r, "many", many...)
+	most := 0
+	check := func(v [][]float32) ([][]float32, error) { most = max(most, len(v)); return v, nil }
+	e.fail.Store(&check)
+	if got := found(t, r, registry.Query{Text: "rain", Limit: 100}); len(got) != 100 || most != 64 {
+		t.Errorf("%d tools found, %d texts at a time", len(got), most)
+	}
+}
+
+// Whatever an Embedder does, words still find.
+func TestSearchWithoutMeaning(t *testing.T) {
+	down := errors.New("quota exceeded")
+	for name, fail := range map[string]func([][]float32) ([][]float32, error){
+		"error":    func([][]float32) ([][]float32, error) { return nil, down },
+		"too few":  func(v [][]float32) ([][]float32, error) { return v[1:], nil },
+		"zero":     func(v [][]float32) ([][]float32, error) { return append(v[:0], make([]float32, 3)), nil },
+		"not a no": func(v [][]float32) ([][]float32, error) { v[0][0] = float32(nan()); return v, nil },
+		"lengths": func(v [][]float32) ([][]float32, error) {
+			if len(v) > 1 {
+				v[1] = v[1][:2]
+			}
+			return v, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := new(thesaurus)
+			e.fail.Store(&fail)
+			r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+			mustReplace(t, r, "billing", serverTool("billing", "list_invoices", ""), serverTool("billing", "other", ""))
+			matches, err := r.Search(t.Context(), registry.Query{Text: "invoice"})
+			var failed *registry.EmbedError
+			if !errors.As(err, &failed) || name == "error" && !errors.Is(err, down) {
+				t.Errorf("%v, want an *EmbedError", err)
+			}
+			if len(matches) != 1 || matches[0].Tool.Definition().Name != "billing__list_invoices" {
+				t.Errorf("%v, want what the words find", matches)
+			}
+			e.fail.Store(nil)
+			if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "billing__list_invoices" {
+				t.Errorf("later: %q", got)
+			}
+		})
+	}
+}
+
+func nan() float64 { var zero float64; return zero / zero }
+
+// A search ends with its context, also if another one keeps the Embedder busy.
+func TestSearchWaitsNoLongerThanItsContext(t *testing.T) {
+	e := new(thesaurus)
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+	mustReplace(t, r, "billing", serverTool("billing", "list_invoices", ""))
+	entered, leave := make(chan struct{}), make(chan struct{})
+	calls := 0
+	block := func(v [][]float32) ([][]float32, error) {
+		if calls++; calls == 2 { // the vectors of the tools
+			e.mu.Unlock()
+			close(entered)
+			<-leave
+			e.mu.Lock()
+		}
+		return v, nil
+	}
+	e.fail.Store(&block)
+	done := make(chan error)
+	go func() {
+		_, err := r.Search(context.Background(), registry.Query{Text: "cash"})
+		done <- err
+	}()
+	<-entered
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := func(v [][]float32) ([][]float32, error) { cancel(); return v, nil }
+	e.fail.Store(&asked)
+	if _, err := r.Search(ctx, registry.Query{Text: "cash"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+	close(leave)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

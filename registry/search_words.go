@@ -1,0 +1,89 @@
+package registry
+
+import (
+	"bytes"
+
+	"github.com/mcpbelt/mcpbelt/internal/bm25"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// searchFields returns how much a word counts where, in the order of wordsOf.
+func searchFields() []bm25.Field {
+	return []bm25.Field{
+		{Weight: 4, B: 0.5},   // name
+		{Weight: 2, B: 0.5},   // title
+		{Weight: 1.5, B: 0.6}, // description
+		{Weight: 1, B: 0.6},   // names of parameters
+		{Weight: 0.5, B: 0.7}, // what is said of them
+		{Weight: 1.5, B: 0.3}, // server
+	}
+}
+
+// maxFieldText bounds what is read of one field of a tool, in bytes. A tool that
+// says more is not found by the rest of it.
+const maxFieldText = 16 << 10
+
+// wordsOf returns the words of a tool, by field.
+func wordsOf(def *Definition) [][]string {
+	name := def.localName()
+	if name == "" {
+		name = def.Name
+	}
+	var names, said bytes.Buffer
+	if jsonscan.Valid(def.InputSchema) == nil {
+		c := jsonscan.Walk(def.InputSchema)
+		readParameters(&c, &names, &said)
+	}
+	return [][]string{
+		stems(name), stems(def.Title), stems(def.Description),
+		stems(names.String()), stems(said.String()), stems(def.Origin.Server),
+	}
+}
+
+// stems returns the words of a text as they are compared.
+func stems(text string) []string {
+	words := bm25.Words(text[:min(len(text), maxFieldText)])
+	for i, w := range words {
+		words[i] = bm25.Stem(w)
+	}
+	return words
+}
+
+// readParameters writes down the names of the properties of a schema, at any depth,
+// and what is said of them.
+func readParameters(c *jsonscan.Cursor, names, said *bytes.Buffer) {
+	if c.Kind() == '[' {
+		for range c.Elements() {
+			readParameters(c, names, said)
+		}
+		return
+	}
+	for key := range c.Members() {
+		switch kind := c.Kind(); {
+		case string(key) == "properties" && kind == '{':
+			for name := range c.Members() {
+				note(names, name)
+				readParameters(c, names, said)
+			}
+		case (string(key) == "description" || string(key) == "title") && kind == '"':
+			value, _ := jsonscan.Text(c.Value())
+			note(said, value)
+		case string(key) == "enum" && kind == '[':
+			for range c.Elements() {
+				if value, ok := jsonscan.Text(c.Value()); ok {
+					note(said, value)
+				}
+			}
+		case kind == '{' || kind == '[':
+			readParameters(c, names, said)
+		}
+	}
+}
+
+// note adds a text, as long as there is room.
+func note(to *bytes.Buffer, text []byte) {
+	if to.Len() < maxFieldText {
+		to.WriteByte(' ')
+		to.Write(text)
+	}
+}
