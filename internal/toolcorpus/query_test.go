@@ -1,0 +1,109 @@
+package toolcorpus_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+)
+
+func TestQueries(t *testing.T) {
+	tools := map[string]bool{}
+	for _, s := range toolcorpus.Servers() {
+		for _, tool := range s.Tools {
+			tools[s.Name+"/"+tool.Name] = true
+		}
+	}
+	ids, texts, halves, kinds := map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]int{}
+	queries := toolcorpus.Queries()
+	for _, q := range queries {
+		if ids[q.ID] || texts[q.Text] || strings.TrimSpace(q.Text) == "" {
+			t.Errorf("%s: %q: the id or the text comes twice, or is empty", q.ID, q.Text)
+		}
+		ids[q.ID], texts[q.Text] = true, true
+		kind, _, _ := strings.Cut(q.ID, "-")
+		want := toolcorpus.Tuning // and every second one is held out
+		if kinds[kind]%2 == 1 {
+			want = toolcorpus.HeldOut
+		}
+		if q.Half != want {
+			t.Errorf("%s is in the half %q, want %q", q.ID, q.Half, want)
+		}
+		kinds[kind]++
+		halves[q.Half]++
+		for tool, grade := range q.Relevant {
+			if !tools[tool] || grade < 1 || grade > 3 {
+				t.Errorf("%s: grade %d for %s, which is a tool: %t", q.ID, grade, tool, tools[tool])
+			}
+		}
+		if len(q.Relevant) == 0 || slices.Max(slices.Collect(maps.Values(q.Relevant))) < 2 {
+			t.Errorf("%s: nothing does what is wanted: %v", q.ID, q.Relevant)
+		}
+	}
+	if len(queries) < 200 || halves[toolcorpus.HeldOut] < 100 || len(kinds) != 9 {
+		t.Errorf("%d queries in %v of kinds %v, want 200, 100 of them held out, and 9 kinds", len(queries), halves, kinds)
+	}
+	t.Log(halves, kinds)
+}
+
+// TestQueriesAreNotNames bounds the queries that repeat the name of what they look
+// for: these are found by any search.
+func TestQueriesAreNotNames(t *testing.T) {
+	queries := toolcorpus.Queries()
+	repeating := 0
+	for _, q := range queries {
+		if repeatsName(q) {
+			repeating++
+		}
+	}
+	if 3*repeating > len(queries) {
+		t.Errorf("%d of %d queries repeat a name, want at most a third", repeating, len(queries))
+	}
+	t.Logf("%d of %d queries repeat a name", repeating, len(queries))
+}
+
+// repeatsName reports whether more than half of the words of a query, except the
+// small ones, are in the name of one of the tools with the highest grade. Words
+// with the same four first letters count as the same.
+func repeatsName(q toolcorpus.Query) bool {
+	best := slices.Max(slices.Collect(maps.Values(q.Relevant)))
+	words := slices.DeleteFunc(wordsOf(q.Text), func(w string) bool {
+		return slices.Contains(strings.Fields("a an the of in on to for and is it my me i with that this what which by from all"), w)
+	})
+	for tool, grade := range q.Relevant {
+		if grade < best {
+			continue
+		}
+		_, name, _ := strings.Cut(tool, "/")
+		nameWords := wordsOf(name)
+		found := 0
+		for _, w := range words {
+			if slices.ContainsFunc(nameWords, func(n string) bool {
+				return n == w || len(n) > 3 && len(w) > 3 && n[:4] == w[:4]
+			}) {
+				found++
+			}
+		}
+		if 2*found > len(words) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf splits at what is not a letter or digit, and before a capital letter.
+func wordsOf(s string) []string {
+	var spaced strings.Builder
+	lower := false
+	for _, r := range s {
+		if lower && unicode.IsUpper(r) {
+			spaced.WriteByte(' ')
+		}
+		lower = unicode.IsLower(r)
+		spaced.WriteRune(unicode.ToLower(r))
+	}
+	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
