@@ -1,0 +1,88 @@
+package toolcorpus_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+)
+
+// The wanted values were computed by hand. Gains: grade 3 has 7, 2 has 3, 1 has 1.
+// Discounts of the ranks 1 to 5: 1, 1.584963, 2, 2.321928, 2.584963.
+func TestMeasuresOfOneQuery(t *testing.T) {
+	abc := map[string]int{"a": 3, "b": 2, "c": 1} // ideal: 7 + 3/1.584963 + 1/2 = 9.392789
+	many := map[string]int{"a": 3, "b": 3, "c": 3, "d": 2, "e": 2, "f": 2, "g": 1}
+	// ideal: 7 + 7/1.584963 + 7/2 + 3/2.321928 + 3/2.584963 = 17.369082
+	tests := map[string]struct {
+		relevant     map[string]int
+		found        string
+		ndcg, recall float64
+	}{
+		"best order":           {abc, "a b c", 1, 1},
+		"best order and more":  {abc, "a b c x y z", 1, 1},
+		"worst order":          {abc, "c b a", (1 + 3/1.584963 + 7.0/2) / 9.392789, 1},
+		"below a useless one":  {abc, "x a", (7 / 1.584963) / 9.392789, 1.0 / 2},
+		"the fifth counts":     {abc, "x x1 x2 x3 a", (7 / 2.584963) / 9.392789, 1.0 / 2},
+		"the sixth does not":   {abc, "x x1 x2 x3 x4 a", 0, 0},
+		"again and again":      {abc, "a a a a a b", 7 / 9.392789, 1.0 / 2},
+		"grade 1 only":         {abc, "c", 1 / 9.392789, 0},
+		"nothing found":        {abc, "", 0, 0},
+		"nothing judged":       {nil, "a b", 0, 0},
+		"only grade 1 judged":  {map[string]int{"c": 1}, "c", 1, 0},
+		"more than five":       {many, "a b c d e", 1, 1},
+		"any of the grade":     {many, "c b a f e", 1, 1},
+		"more than five, some": {many, "a f g", (7 + 3/1.584963 + 1.0/2) / 17.369082, 2.0 / 5},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			found := strings.Fields(test.found)
+			near(t, "NDCG5", toolcorpus.NDCG5(test.relevant, found), test.ndcg)
+			near(t, "Recall5", toolcorpus.Recall5(test.relevant, found), test.recall)
+		})
+	}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-6 { // NaN is not near either
+		t.Errorf("%s = %.7f, want %.7f", what, got, want)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	byText := map[string]toolcorpus.Query{}
+	for _, q := range toolcorpus.Queries() {
+		byText[q.Text] = q
+	}
+	for _, half := range []string{toolcorpus.Tuning, toolcorpus.HeldOut} {
+		asked, ndcg, recall := 0, 0.0, 0.0
+		m, err := toolcorpus.Measure(half, func(text string) ([]string, error) {
+			q, ok := byText[text]
+			if !ok || q.Half != half {
+				t.Errorf("%q was asked for the half %s", text, half)
+			}
+			found := []string{"no/such", "github/create_issue", "github/list_issues"}
+			asked, ndcg, recall = asked+1, ndcg+toolcorpus.NDCG5(q.Relevant, found), recall+toolcorpus.Recall5(q.Relevant, found)
+			return found, nil
+		})
+		if err != nil || m.Queries != asked || asked == 0 || ndcg == 0 {
+			t.Errorf("%s: %+v, %v after %d queries", half, m, err, asked)
+		}
+		near(t, half+": NDCG5", m.NDCG5, ndcg/float64(asked))
+		near(t, half+": Recall5", m.Recall5, recall/float64(asked))
+	}
+}
+
+func TestMeasureFails(t *testing.T) {
+	broken := errors.New("broken")
+	_, err := toolcorpus.Measure(toolcorpus.Tuning, func(string) ([]string, error) { return nil, broken })
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "phrase-01") {
+		t.Errorf("error = %v, want the search's, with the query", err)
+	}
+	_, err = toolcorpus.Measure("both", func(string) ([]string, error) { return nil, nil })
+	if err == nil || !strings.Contains(err.Error(), `"both"`) {
+		t.Errorf("error = %v, want one that names the half", err)
+	}
+}
