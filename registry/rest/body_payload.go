@@ -122,3 +122,12 @@ func (p *payload) encode() (data []byte, contentType string, err error) {
 
 // jsonString returns text as a JSON string.
 func jsonString(text string) json.RawMessage { return canonjson.AppendString(nil, text) }
+
+// size returns about how many bytes the body has.
+func (p *payload) size() int {
+	n := len(p.raw)
+	for _, f := range p.fields {
+		n += len(f.name) + len(f.value) + 2
+	}
+	return n
+}

@@ -2,6 +2,9 @@ package rest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -17,22 +20,115 @@ type Options struct {
 // A Service is an [API] in use. Make one with [New]. All methods are safe for
 // concurrent use.
 type Service struct {
-	api  *API
-	opts Options
+	api   *API
+	opts  Options
+	ops   []*operation
+	tools []*tool
 }
 
 // New makes a Service of an API, of which it keeps a copy. Nothing is sent and no
-// secret is asked for. The error is an [*APIError].
+// secret is asked for. The error is an [*APIError], which names all that is wrong in
+// the description.
 func New(api *API, opts *Options) (*Service, error) {
-	s := &Service{api: api}
+	if api == nil {
+		return nil, &APIError{Problems: []Problem{{Field: "API", Text: "is nil"}}}
+	}
+	s := &Service{api: cloneAPI(api)}
 	if opts != nil {
 		s.opts = *opts
 	}
-	if found := s.prepare(); len(found) > 0 {
-		return nil, &APIError{API: api.Name, Problems: found}
+	if err := s.compile(); err != nil {
+		return nil, err
+	}
+	for _, o := range s.ops {
+		s.tools = append(s.tools, newTool(s, o))
 	}
 	return s, nil
 }
 
-// Tools returns the tools that are enabled, in the order of the endpoints.
-func (s *Service) Tools() []registry.Tool { return nil }
+// cloneAPI copies all but the endpoints, which are copied when they are compiled.
+func cloneAPI(api *API) *API {
+	c := *api
+	c.Headers = maps.Clone(c.Headers)
+	if c.Auth.Token != nil {
+		token := *c.Auth.Token
+		c.Auth.Token = &token
+	}
+	c.Endpoints = nil
+	for i := range api.Endpoints {
+		c.Endpoints = append(c.Endpoints, cloneEndpoint(&api.Endpoints[i]))
+	}
+	return &c
+}
+
+// compile checks the API and makes its operations.
+func (s *Service) compile() error {
+	var found problems
+	api := s.api
+	if problem := checkToolName(api.Name); problem != "" {
+		found.add("name", problem)
+	}
+	if len(api.Endpoints) > maxEndpoints {
+		found.add("endpoints", fmt.Sprintf("are %d, at most %d are allowed", len(api.Endpoints), maxEndpoints))
+		return &APIError{api.Name, found.list}
+	}
+	names := map[string]bool{}
+	for i := range api.Endpoints {
+		ep := &api.Endpoints[i]
+		if found.endpoint = ep.Name; ep.Name == "" {
+			found.endpoint = place("endpoints", i)
+		}
+		if names[ep.Name] && ep.Name != "" {
+			found.add("name", "is that of another endpoint, too")
+		}
+		names[ep.Name] = true
+		s.ops = append(s.ops, compileEndpoint(api, ep, &found))
+	}
+	list := append(s.prepare(), found.list...)
+	if len(list) > 0 {
+		return &APIError{api.Name, list[:min(len(list), maxProblems)]}
+	}
+	return nil
+}
+
+// Tools returns the tools that are enabled, in the order of the endpoints; none if
+// the API is disabled. A tool that is called although it has been disabled since
+// fails with a [*DisabledError].
+func (s *Service) Tools() []registry.Tool {
+	tools := make([]registry.Tool, 0, len(s.tools))
+	for _, t := range s.tools {
+		if t.enabled() {
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+// SetEnabled switches a tool on or off, by the name of its endpoint. Calls under way
+// go on. A registry lists it or not from the next [Service.Publish] on. The error is
+// an [*UnknownToolError].
+func (s *Service) SetEnabled(tool string, on bool) error {
+	for _, o := range s.ops {
+		if o.name == tool {
+			o.on.Store(on)
+			return nil
+		}
+	}
+	return &UnknownToolError{s.api.Name, tool}
+}
+
+// Server returns what the owner of a registry knows of the service. Its fingerprint
+// is of the description, without secrets: of the base URL, of the kind of login, and
+// of what each tool sends where.
+func (s *Service) Server() registry.Server {
+	return registry.Server{Name: s.api.Name, Trusted: s.api.Trusted, Fingerprint: s.fingerprint()}
+}
+
+// Publish makes the enabled tools all the tools that a registry has of the service.
+// The errors are those of [registry.Registry.ReplaceServer].
+func (s *Service) Publish(r *registry.Registry) (registry.Diff, error) {
+	if r == nil {
+		return registry.Diff{}, errors.New("rest: the registry is nil")
+	}
+	return r.ReplaceServer(s.Server(), s.Tools())
+}

@@ -1,0 +1,368 @@
+package rest
+
+import (
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// The styles of OpenAPI 3.1, section 4.8.12, and one more.
+const (
+	styleSimple = "simple"
+	styleLabel  = "label"
+	styleMatrix = "matrix"
+	styleForm   = "form"
+	styleSpace  = "spaceDelimited"
+	stylePipe   = "pipeDelimited"
+	styleDeep   = "deepObject"
+	styleJSON   = "json"
+	styleField  = "" // only of a field of a form: as form, but objects are JSON text
+)
+
+// A field is what a value becomes where there are names and values: the parts of
+// one value, to be joined by the delimiter.
+type field struct {
+	name  string
+	parts []string
+	delim byte // 0 if there is one part
+}
+
+// fields returns what a value becomes in a query, a cookie or a form.
+func (p *parameter) fields(raw []byte) ([]field, *registry.Problem) {
+	switch {
+	case p.style == styleJSON && raw[0] != 'n', p.style == styleField && raw[0] == '{':
+		return []field{{name: p.Name, parts: []string{string(compact(raw))}}}, nil
+	case p.style == styleDeep:
+		return p.deepFields(raw)
+	}
+	f, problem := flatten(raw, p.path())
+	if problem != nil {
+		return nil, problem
+	}
+	switch {
+	case f.shape == nothing:
+		return nil, nil
+	case f.shape == scalar:
+		return []field{{name: p.Name, parts: []string{f.text}}}, nil
+	case f.shape == sequence && p.explode:
+		fields := make([]field, len(f.items))
+		for i, item := range f.items {
+			fields[i] = field{name: p.Name, parts: []string{item}}
+		}
+		return fields, nil
+	case f.shape == record && p.explode:
+		fields := make([]field, len(f.members))
+		for i, m := range f.members {
+			if problem := p.knows(m.name); problem != nil {
+				return nil, problem
+			}
+			fields[i] = field{name: m.name, parts: []string{m.value}}
+		}
+		return fields, nil
+	case f.shape == record:
+		f.items = alternating(f.members)
+	}
+	delim := byte(',')
+	switch p.style {
+	case styleSpace:
+		delim = ' '
+	case stylePipe:
+		delim = '|'
+	}
+	return []field{{name: p.Name, parts: f.items, delim: delim}}, nil
+}
+
+// knows refuses the member of an object that becomes a parameter of its own, if the
+// schema does not name it.
+func (p *parameter) knows(member string) *registry.Problem {
+	if p.members[member] {
+		return nil
+	}
+	return &registry.Problem{Path: schemagate.Member(p.path(), member), Got: "a member", Hint: "only members that the schema names can be sent"}
+}
+
+// deepFields returns name[key]=value for each member of an object, and the same
+// several times for an array in it.
+func (p *parameter) deepFields(raw []byte) ([]field, *registry.Problem) {
+	if raw[0] == 'n' {
+		return nil, nil
+	}
+	if raw[0] != '{' {
+		return nil, &registry.Problem{Path: p.path(), Want: "an object", Got: kindOf(raw)}
+	}
+	var fields []field
+	var walk func(name, path string, raw []byte) *registry.Problem
+	walk = func(name, path string, raw []byte) *registry.Problem {
+		f := field{name: name}
+		switch raw[0] {
+		case '{':
+			for key, value := range jsonscan.Fields(raw) {
+				at := schemagate.Member(path, string(key))
+				if strings.ContainsAny(string(key), "[]") {
+					return &registry.Problem{Path: at, Want: "a member whose name has no brackets", Got: "one that has"}
+				}
+				if problem := walk(name+"["+string(key)+"]", at, value); problem != nil {
+					return problem
+				}
+			}
+			return nil
+		case '[':
+			list, problem := flatten(raw, path)
+			if problem != nil {
+				return problem
+			}
+			for _, item := range list.items {
+				f.parts = []string{item}
+				fields = append(fields, f)
+			}
+			return nil
+		}
+		text, problem := scalarOf(raw, path)
+		if problem != nil {
+			return problem
+		}
+		f.parts = []string{text}
+		fields = append(fields, f)
+		return nil
+	}
+	if problem := walk(p.Name, p.path(), raw); problem != nil {
+		return nil, problem
+	}
+	return fields, nil
+}
+
+// queryPairs returns what a value becomes in a query, escaped.
+func (p *parameter) queryPairs(raw []byte) ([]pair, *registry.Problem) {
+	fields, problem := p.fields(raw)
+	if problem != nil {
+		return nil, problem
+	}
+	pairs := make([]pair, len(fields))
+	for i, f := range fields {
+		delim := ","
+		if f.delim != ',' && f.delim != 0 {
+			// Escaped the delimiter is as the elements are, so none may have it.
+			if problem := p.without(f); problem != nil {
+				return nil, problem
+			}
+			delim = escape(string(f.delim))
+		}
+		pairs[i] = pair{escape(f.name), joinEscaped(f.parts, delim)}
+	}
+	return pairs, nil
+}
+
+// cookiePairs returns what a value becomes among cookies, escaped. A comma cannot
+// stand there (RFC 6265, section 4.1.1), so the delimiter is escaped, too.
+func (p *parameter) cookiePairs(raw []byte) ([]pair, *registry.Problem) {
+	fields, problem := p.fields(raw)
+	if problem != nil {
+		return nil, problem
+	}
+	pairs := make([]pair, len(fields))
+	for i, f := range fields {
+		if problem := p.without(f); problem != nil {
+			return nil, problem
+		}
+		pairs[i] = pair{f.name, joinEscaped(f.parts, "%2C")}
+	}
+	return pairs, nil
+}
+
+// formPairs returns what a value becomes in a form, not escaped.
+func (p *parameter) formPairs(raw []byte) ([]pair, *registry.Problem) {
+	fields, problem := p.fields(raw)
+	if problem != nil {
+		return nil, problem
+	}
+	pairs := make([]pair, len(fields))
+	for i, f := range fields {
+		if problem := p.without(f); problem != nil {
+			return nil, problem
+		}
+		pairs[i] = pair{f.name, strings.Join(f.parts, string(rune(f.delim)))}
+	}
+	return pairs, nil
+}
+
+// without refuses elements with the delimiter in them, which nobody could tell from
+// two elements.
+func (p *parameter) without(f field) *registry.Problem {
+	return p.free(f.parts, f.delim)
+}
+
+func (p *parameter) free(parts []string, delims ...byte) *registry.Problem {
+	for _, part := range parts {
+		for _, delim := range delims {
+			if delim != 0 && strings.IndexByte(part, delim) >= 0 {
+				sign := string(rune(delim))
+				return &registry.Problem{
+					Path: p.path(), Want: "made of texts without " + quoted(sign), Got: "one with it",
+					Hint: "that sign stands between the elements of this parameter",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// headerValue returns what a value becomes in a header; ok is false if it is left
+// out.
+func (p *parameter) headerValue(raw []byte) (value string, ok bool, problem *registry.Problem) {
+	if p.style == styleJSON {
+		if value, ok = string(compact(raw)), raw[0] != 'n'; raw[0] == '"' {
+			value = string(raw)
+		}
+		return value, ok, p.checkHeader(value)
+	}
+	f, problem := flatten(raw, p.path())
+	if problem != nil {
+		return "", false, problem
+	}
+	switch f.shape {
+	case nothing:
+		return "", false, nil
+	case scalar:
+		return f.text, true, p.checkHeader(f.text)
+	case record:
+		f.items = alternating(f.members)
+		if p.explode {
+			if problem := p.free(f.items, ',', '='); problem != nil {
+				return "", false, problem
+			}
+			f.items = assigned(f.members)
+		}
+	}
+	for _, item := range f.items {
+		if item == "" || strings.Trim(item, " \t") != item {
+			return "", false, &registry.Problem{Path: p.path(), Want: "made of texts without blanks at their ends", Got: "one that has them, or is empty"}
+		}
+	}
+	value = strings.Join(f.items, ",")
+	if problem := p.free(f.items, ','); problem != nil {
+		return "", false, problem
+	}
+	return value, true, p.checkHeader(value)
+}
+
+// checkHeader refuses what a header cannot hold, or would not bring over as it is.
+func (p *parameter) checkHeader(value string) *registry.Problem {
+	switch {
+	case len(value) > maxHeader:
+		return &registry.Problem{Path: p.path(), Want: "at most 8 KiB long", Got: "longer"}
+	case !httpfield.ValidValue(value):
+		return &registry.Problem{Path: p.path(), Want: "without control characters", Got: "a text with some", Hint: "it becomes a header, which is one line"}
+	case strings.Trim(value, " \t") != value:
+		return &registry.Problem{Path: p.path(), Want: "without blanks at its ends", Got: "a text with some", Hint: "it becomes a header, which loses them"}
+	}
+	return nil
+}
+
+// pathValue returns what a value becomes in a segment of the path, escaped.
+func (p *parameter) pathValue(raw []byte) (string, *registry.Problem) {
+	if p.style == styleJSON {
+		return escape(string(compact(raw))), p.checkPath(string(compact(raw)))
+	}
+	f, problem := flatten(raw, p.path())
+	if problem != nil {
+		return "", problem
+	}
+	lead, separator := "", ","
+	switch p.style {
+	case styleLabel:
+		lead = "."
+	case styleMatrix:
+		lead = ";" + escape(p.Name) + "="
+	}
+	if p.explode && p.style != styleSimple {
+		separator = lead
+	}
+	switch f.shape {
+	case nothing:
+		return "", p.empty(raw)
+	case scalar:
+		if f.text == "" {
+			return "", p.empty(raw)
+		}
+		return lead + escape(f.text), p.checkPath(f.text)
+	case record:
+		if !p.explode {
+			f.items = alternating(f.members)
+			break
+		}
+		pairs := make([]string, len(f.members))
+		for i, m := range f.members {
+			if p.style == styleMatrix {
+				if problem := p.knows(m.name); problem != nil {
+					return "", problem
+				}
+				lead, separator = ";", ";"
+			}
+			if problem := p.checkPath(m.name + m.value); problem != nil {
+				return "", problem
+			}
+			pairs[i] = escape(m.name) + "=" + escape(m.value)
+		}
+		if separator == "." {
+			if problem := p.free(alternating(f.members), '.'); problem != nil {
+				return "", problem
+			}
+		}
+		return lead + strings.Join(pairs, separator), nil
+	}
+	for _, item := range f.items {
+		if problem := p.checkPath(item); problem != nil {
+			return "", problem
+		}
+	}
+	if separator == "." { // which is not escaped
+		if problem := p.free(f.items, '.'); problem != nil {
+			return "", problem
+		}
+	}
+	return lead + joinEscaped(f.items, separator), nil
+}
+
+func (p *parameter) checkPath(text string) *registry.Problem {
+	if !httpfield.ValidValue(text) || strings.IndexByte(text, '\t') >= 0 {
+		return &registry.Problem{Path: p.path(), Want: "without control characters", Got: "a text with some", Hint: "it becomes a part of the path"}
+	}
+	return nil
+}
+
+func (p *parameter) empty(raw []byte) *registry.Problem {
+	got := "an empty one"
+	if raw[0] == 'n' {
+		got = "null"
+	}
+	return &registry.Problem{Path: p.path(), Want: "a value", Got: got, Hint: "it becomes a part of the path"}
+}
+
+func joinEscaped(parts []string, delim string) string {
+	escaped := make([]string, len(parts))
+	for i, part := range parts {
+		escaped[i] = escape(part)
+	}
+	return strings.Join(escaped, delim)
+}
+
+// alternating returns the names and values of members, one after the other.
+func alternating(members []pair) []string {
+	items := make([]string, 0, 2*len(members))
+	for _, m := range members {
+		items = append(items, m.name, m.value)
+	}
+	return items
+}
+
+// assigned returns name=value of each member.
+func assigned(members []pair) []string {
+	items := make([]string, len(members))
+	for i, m := range members {
+		items[i] = m.name + "=" + m.value
+	}
+	return items
+}

@@ -1,0 +1,107 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// decodeText returns the body of an answer as text; ok is false if it is none, or in
+// a charset that is not known here. What is no character becomes U+FFFD.
+func decodeText(body []byte, media, charset string) (text string, ok bool) {
+	switch strings.ToLower(charset) {
+	case "", "utf-8", "utf8", "us-ascii", "ascii":
+	case "iso-8859-1", "latin1", "windows-1252", "cp1252":
+		return fromWindows1252(body), true
+	case "utf-16":
+		return fromUTF16(body, binary.BigEndian), true
+	case "utf-16be":
+		return fromUTF16(body, binary.BigEndian), true
+	case "utf-16le":
+		return fromUTF16(body, binary.LittleEndian), true
+	default:
+		return "", false
+	}
+	if !isText(media) && (media != "application/octet-stream" || !looksLikeText(body)) {
+		return "", false
+	}
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	return strings.ToValidUTF8(string(body), "\ufffd"), true
+}
+
+// isText reports whether a media type is one of texts.
+func isText(media string) bool {
+	switch {
+	case strings.HasPrefix(media, "text/"), isJSON(media), strings.HasSuffix(media, "+xml"), strings.HasSuffix(media, "+yaml"):
+		return true
+	}
+	switch media {
+	case "application/xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml", "application/toml",
+		"application/x-www-form-urlencoded", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-seq",
+		"application/graphql", "application/sql", "application/x-sh", "application/pgp-signature", "application/x-pem-file":
+		return true
+	}
+	return false
+}
+
+// looksLikeText reports whether bytes of an unknown type are plainly text.
+func looksLikeText(body []byte) bool {
+	if !utf8.Valid(body) {
+		return false
+	}
+	return !bytes.ContainsFunc(body, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f })
+}
+
+// fromWindows1252 decodes what is called ISO-8859-1 on the web, too (WHATWG Encoding,
+// section 4.2).
+func fromWindows1252(body []byte) string {
+	const high = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
+	var table [32]rune
+	i := 0
+	for _, r := range high {
+		table[i] = r
+		i++
+	}
+	var text strings.Builder
+	text.Grow(len(body))
+	for _, c := range body {
+		if c >= 0x80 && c < 0xa0 {
+			text.WriteRune(table[c-0x80])
+		} else {
+			text.WriteRune(rune(c))
+		}
+	}
+	return text.String()
+}
+
+// fromUTF16 decodes UTF-16, in the order that its mark says, if it has one.
+func fromUTF16(body []byte, order binary.ByteOrder) string {
+	switch {
+	case bytes.HasPrefix(body, []byte{0xfe, 0xff}):
+		order, body = binary.BigEndian, body[2:]
+	case bytes.HasPrefix(body, []byte{0xff, 0xfe}):
+		order, body = binary.LittleEndian, body[2:]
+	}
+	units := make([]uint16, len(body)/2)
+	for i := range units {
+		units[i] = order.Uint16(body[2*i:])
+	}
+	text := string(utf16.Decode(units))
+	if len(body)%2 != 0 {
+		text += "\ufffd"
+	}
+	return text
+}
+
+// cut returns at most so many bytes of text, without breaking a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
