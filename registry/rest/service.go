@@ -14,7 +14,13 @@ type Options struct {
 	// Secrets gives the secret that ${NAME} stands for. It is called when a request
 	// is made, and its context is that of the call: the user is in it. Nil: the
 	// environment of the program.
+	//
+	// It has to end with its context, and returns [ErrNotSet] for a name that it does
+	// not know. An API of somebody else may refer to any name: give it a function
+	// that knows none but what is meant for it.
 	Secrets func(ctx context.Context, name string) (string, error)
+	// Network says which addresses may be spoken to.
+	Network Network
 }
 
 // A Service is an [API] in use. Make one with [New]. All methods are safe for
@@ -24,6 +30,7 @@ type Service struct {
 	opts  Options
 	ops   []*operation
 	tools []*tool
+	link  *link
 }
 
 // New makes a Service of an API, of which it keeps a copy. Nothing is sent and no

@@ -1,0 +1,99 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+)
+
+// maxHealthAnswer bounds what is read of an answer that is of no interest.
+const maxHealthAnswer = 64 << 10
+
+// A HealthError reports an API that answers, but not as one that can be used.
+type HealthError struct {
+	// API is the name of the API.
+	API string
+	// Status is the HTTP status of its answer.
+	Status int
+	// Err says what that means.
+	Err error
+}
+
+func (e *HealthError) Error() string {
+	return fmt.Sprintf("rest: API %s is not healthy: HTTP status %d: %v", quoted(e.API), e.Status, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *HealthError) Unwrap() error { return e.Err }
+
+// Health asks the API whether it can be used, with the login. It returns nil if so.
+// Nothing is remembered, and nobody asks in the background.
+//
+// With a [API].HealthPath that is a GET whose status has to be one of success. Without
+// one it is a HEAD of the base URL, where most APIs have nothing: any answer will do
+// but one that refuses the login (401, 403 and 407) or reports trouble (500 and more,
+// but not 501, which is about HEAD). A login that goes into the body is left out.
+//
+// The errors are [*HealthError], and as of a call [*RequestError], [*SecretError] and
+// [*TokenError]. Health ends with ctx, and after 30 seconds.
+func (s *Service) Health(ctx context.Context) error {
+	r := &request{method: http.MethodHead, safe: true, maxBytes: maxHealthAnswer}
+	path, query, _ := strings.Cut(s.api.HealthPath, "?")
+	if s.api.HealthPath != "" {
+		r.method, r.path = http.MethodGet, path
+		for part := range strings.SplitSeq(query, "&") {
+			if name, value, found := strings.Cut(part, "="); found {
+				r.query = append(r.query, pair{name, value})
+			}
+		}
+	}
+	a, err := s.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	var problem string
+	switch {
+	case a.status == http.StatusUnauthorized:
+		problem = "the login is not accepted; check auth and its secrets"
+	case a.status == http.StatusForbidden:
+		problem = "the login has no right to this; check auth and its secrets"
+	case a.status == http.StatusProxyAuthRequired:
+		problem = "the proxy wants a login"
+	case a.status >= 500 && (a.status != http.StatusNotImplemented || s.api.HealthPath != ""):
+		problem = "the service is in trouble; try again later"
+	case s.api.HealthPath == "" || a.status/100 == 2:
+		return nil
+	case a.status/100 == 3:
+		problem = "the health path leads to another origin, or nowhere; check healthPath"
+	default:
+		problem = "the health path does not answer with success; check healthPath"
+	}
+	return &HealthError{API: s.api.Name, Status: a.status, Err: errors.New(problem)}
+}
+
+// checkHealth checks the path of Health.
+func checkHealth(path string, p *problems) {
+	if path == "" {
+		return
+	}
+	u, err := url.Parse(path)
+	switch {
+	case path[0] != '/' || strings.HasPrefix(path, "//"):
+		p.add("healthPath", "does not begin with one slash")
+		return
+	case err != nil || !guardhttp.Plain(path) || strings.Contains(path, "#"):
+		p.add("healthPath", "is not a path, perhaps with a query; characters that no URL has are written as %20")
+		return
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "." || segment == ".." {
+			p.add("healthPath", "has a segment . or ..: write what it leads to")
+			return
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	maxSecretName = 256      // bytes
+	maxSecret     = 64 << 10 // bytes
+)
+
+// A SecretError reports a secret that an [API] refers to and that cannot be had or
+// used. Nothing was sent.
+type SecretError struct {
+	// API is the name of the API.
+	API string
+	// Place is where the API refers to it, such as auth.value.
+	Place string
+	// Name is what the API calls it: NAME of ${NAME}. Empty if the text itself,
+	// secrets put in, cannot be used.
+	Name string
+	// Err says what is wrong with it and how to put it right, or is the error of
+	// [Options].Secrets. It is [ErrNotSet] if there is no such secret.
+	Err error
+}
+
+func (e *SecretError) Error() string {
+	text := "rest: API " + quoted(e.API) + ": " + e.Place + ": "
+	switch {
+	case errors.Is(e.Err, ErrNotSet):
+		return text + "the secret " + e.Name + " is not set: set the environment variable of that name, or have Options.Secrets give it"
+	case e.Name != "":
+		text += "the secret " + e.Name + " "
+	}
+	// The words may be those of a store of secrets.
+	return text + plain.Line(redact.New(nil).Text(e.Err.Error()))
+}
+
+// Unwrap returns Err.
+func (e *SecretError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent].
+func (e *SecretError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// ErrNotSet is what [Options].Secrets returns for a name that it does not know.
+var ErrNotSet = errors.New("rest: there is no secret of that name")
+
+// environment gives secrets if nobody else does.
+func environment(_ context.Context, name string) (string, error) {
+	value, ok := os.LookupEnv(name)
+	if !ok {
+		return "", ErrNotSet
+	}
+	return value, nil
+}
+
+// Secrets returns the names of the secrets that the API refers to, sorted. Whoever
+// takes over an API from somebody else looks at them first: what an API refers to
+// is sent to where the API says.
+func (a *API) Secrets() []string {
+	var names []string
+	for _, raw := range a.secretTexts() {
+		text, _ := parseSecretText("", raw)
+		for _, part := range text.parts {
+			if part.name != "" {
+				names = append(names, part.name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// secretTexts returns the texts in which secrets are referred to.
+func (a *API) secretTexts() []string {
+	texts := []string{a.BaseURL, a.Auth.Value, a.Auth.User, a.Auth.Password}
+	maps := []map[string]string{a.Headers}
+	if t := a.Auth.Token; t != nil {
+		texts = append(texts, t.URL, t.User, t.Password)
+		maps = append(maps, t.Fields, t.Headers)
+	}
+	for _, m := range maps {
+		for _, text := range m {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// A secretText is a text of an API, with the places where secrets go.
+type secretText struct {
+	place string // in the API
+	parts []secretPart
+}
+
+// A secretPart is a text, or a reference.
+type secretPart struct{ text, name string }
+
+// tokenName is the name of the reference {{token}}. No other can have it.
+const tokenName = "{{token}}"
+
+// parseSecretText reads a text. Problems show nothing of it.
+func parseSecretText(place, raw string) (t secretText, problem string) {
+	t.place = place
+	var literal strings.Builder
+	for raw != "" {
+		before, after, found := strings.Cut(raw, "$")
+		literal.WriteString(before)
+		if !found {
+			break
+		}
+		switch {
+		case strings.HasPrefix(after, "$"):
+			literal.WriteByte('$')
+			raw = after[1:]
+		case strings.HasPrefix(after, "{"):
+			name, rest, closed := strings.Cut(after[1:], "}")
+			if !closed {
+				return t, "has a ${ that is not closed: add }, or write $${ for the characters themselves"
+			}
+			if !isSecretName(name) {
+				return t, "has a reference that is none: write ${NAME} with letters, digits and _ . - / in it, or $${ for the characters themselves"
+			}
+			t.parts = appendText(t.parts, literal.String())
+			t.parts = append(t.parts, secretPart{name: name})
+			literal.Reset()
+			raw = rest
+		default:
+			literal.WriteByte('$')
+			raw = after
+		}
+	}
+	t.parts = appendText(t.parts, literal.String())
+	return t, ""
+}
+
+func appendText(parts []secretPart, text string) []secretPart {
+	if text == "" {
+		return parts
+	}
+	return append(parts, secretPart{text: text})
+}
+
+func isSecretName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c|0x20 >= 'a' && c|0x20 <= 'z', c == '_':
+		case i > 0 && (c >= '0' && c <= '9' || c == '.' || c == '-' || c == '/'):
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxSecretName
+}
+
+// withToken makes references of each {{token}}, and reports whether there are any.
+func (t secretText) withToken() (secretText, bool) {
+	with := secretText{place: t.place}
+	found := false
+	for _, part := range t.parts {
+		if part.name != "" {
+			with.parts = append(with.parts, part)
+			continue
+		}
+		for i, text := range strings.Split(part.text, tokenName) {
+			if i > 0 {
+				with.parts = append(with.parts, secretPart{name: tokenName})
+				found = true
+			}
+			with.parts = appendText(with.parts, text)
+		}
+	}
+	return with, found
+}
+
+// ofLogin reports whether what the text refers to is secret by its place. A user
+// name is not: results are full of those.
+func (t secretText) ofLogin() bool {
+	return strings.HasPrefix(t.place, "auth.") && !strings.HasSuffix(t.place, ".user")
+}
+
+// empty reports whether nothing was written.
+func (t secretText) empty() bool { return len(t.parts) == 0 }
+
+// sample returns the text with x for each reference.
+func (t secretText) sample() string {
+	text, _ := t.fill(func(string) (string, error) { return "x", nil })
+	return text
+}
+
+func (t secretText) fill(value func(name string) (string, error)) (string, error) {
+	var text strings.Builder
+	for _, part := range t.parts {
+		if part.name == "" {
+			text.WriteString(part.text)
+			continue
+		}
+		v, err := value(part.name)
+		if err != nil {
+			return "", err
+		}
+		text.WriteString(v)
+	}
+	return text.String(), nil
+}
+
+// A keyring holds the secrets of one call. Each is asked for once.
+type keyring struct {
+	api    string
+	lookup func(ctx context.Context, name string) (string, error)
+	values map[string]string
+	hidden []string // what answers and errors must not show
+}
+
+// text returns a text with its secrets put in. All of it is hidden if it is secret;
+// otherwise those of its secrets are that are called so.
+func (k *keyring) text(ctx context.Context, t secretText, secret bool) (string, error) {
+	text, err := t.fill(func(name string) (string, error) {
+		value, err := k.value(ctx, t.place, name)
+		if err == nil && (secret || t.ofLogin() || soundsSecret(name)) {
+			k.hide(value)
+		}
+		return value, err
+	})
+	if err == nil && secret {
+		k.hide(text)
+		if at := strings.LastIndexByte(text, ' '); at >= 0 {
+			k.hide(text[at+1:]) // behind the word Bearer
+		}
+	}
+	return text, err
+}
+
+// header is text for the value of a header.
+func (k *keyring) header(ctx context.Context, t secretText, secret bool) (string, error) {
+	text, err := k.text(ctx, t, secret)
+	if err != nil {
+		return "", err
+	}
+	if !httpfield.ValidValue(text) {
+		return "", &SecretError{API: k.api, Place: t.place, Err: errors.New("holds a line break or another control character, which no header can: remove it from the secret, often at its end")}
+	}
+	return strings.Trim(text, " \t"), nil
+}
+
+func (k *keyring) value(ctx context.Context, place, name string) (string, error) {
+	if value, ok := k.values[name]; ok {
+		return value, nil
+	}
+	value, err := k.lookup(ctx, name)
+	switch {
+	case err != nil:
+	case value == "":
+		err = errors.New("is empty: give it a value")
+	case len(value) > maxSecret:
+		err = fmt.Errorf("is longer than %d bytes", maxSecret)
+	}
+	if err != nil {
+		return "", &SecretError{API: k.api, Place: place, Name: name, Err: err}
+	}
+	k.set(name, value)
+	return value, nil
+}
+
+func (k *keyring) set(name, value string) {
+	if k.values == nil {
+		k.values = map[string]string{}
+	}
+	k.values[name] = value
+}
+
+func (k *keyring) hide(text string) {
+	if len(text) >= minHidden && !slices.Contains(k.hidden, text) {
+		k.hidden = append(k.hidden, text)
+	}
+}
+
+// soundsSecret reports whether what is called so is probably secret.
+func soundsSecret(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "session", "signature", "assertion", "bearer"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}

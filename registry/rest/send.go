@@ -1,0 +1,328 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// defaultTimeout is how long a request takes at most that does not say.
+const defaultTimeout = 30 * time.Second
+
+// A RequestError reports a request that got no answer, or none that could be read.
+// It shows nothing of the address but the host, and nothing of the answer.
+type RequestError struct {
+	// API is the name of the API.
+	API string
+	// Endpoint is the name of the endpoint; empty if the request is not one of an
+	// endpoint.
+	Endpoint string
+	// NotSent says that the API cannot have received the request.
+	NotSent bool
+	// Err says what happened: the error of the context, if that has ended.
+	Err error
+}
+
+func (e *RequestError) Error() string {
+	text := "rest: API " + quoted(e.API) + ": "
+	if e.Endpoint != "" {
+		text += "endpoint " + quoted(e.Endpoint) + ": "
+	}
+	return text + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent] or [mcp.Unknown].
+func (e *RequestError) Outcome() mcp.Outcome {
+	if e.NotSent {
+		return mcp.NotSent
+	}
+	return mcp.Unknown
+}
+
+// ErrClosed is the reason why a [Service] that was closed sends nothing.
+var ErrClosed = errors.New("the service was closed")
+
+// A lateError is the cause of a context that a call's own time has ended.
+type lateError struct{ after time.Duration }
+
+func (e *lateError) Error() string { return "no whole answer within " + e.after.String() }
+
+// A link is how a Service reaches its API.
+type link struct {
+	api     string
+	base    target
+	headers []linkHeader
+	login   login
+	lookup  func(ctx context.Context, name string) (string, error)
+	do      func(context.Context, *guardhttp.Request) (*guardhttp.Response, error)
+	guard   *guardhttp.Client
+	tokens  *tokens
+	closed  atomic.Bool
+}
+
+type linkHeader struct {
+	name   string
+	text   secretText
+	secret bool
+}
+
+// prepare checks the base URL, the headers and the login, and makes what send needs.
+func (s *Service) prepare() []Problem {
+	p := &problems{}
+	l := &link{api: s.api.Name, lookup: s.opts.Secrets}
+	if l.lookup == nil {
+		l.lookup = environment
+	}
+	l.login = newLogin(&s.api.Auth, p)
+	l.login.checkEndpoints(s.api, p)
+	l.setHeaders(s.api, p)
+	l.base = parseBase(s.api.BaseURL, p)
+	hosts := []string{l.base.host}
+	if l.login.source != nil {
+		hosts = append(hosts, l.login.source.url.host)
+	}
+	l.guard = s.opts.Network.guard(hosts...)
+	l.do = l.guard.Do
+	l.check(l.base, "baseUrl", p)
+	if l.login.source != nil {
+		l.check(l.login.source.url, "auth.token.url", p)
+		l.tokens = newTokens()
+	}
+	checkHealth(s.api.HealthPath, p)
+	s.link = l
+	return p.list
+}
+
+// parseBase reads the base URL.
+func parseBase(raw string, p *problems) target {
+	t, problem := parseTarget("baseUrl", raw)
+	switch {
+	case problem != "":
+		t.host = ""
+	case strings.Contains(raw, "?"):
+		problem = "has a query: make it parameters with a default, or the login's"
+	}
+	if problem != "" {
+		p.add("baseUrl", problem)
+	}
+	return t
+}
+
+// check notes why an address may not be spoken to, as far as that can be seen.
+func (l *link) check(t target, field string, p *problems) {
+	if t.host == "" {
+		return // has a problem already
+	}
+	_, err := l.guard.Check(t.origin + t.path.sample())
+	if refused := (*guardhttp.Refusal)(nil); errors.As(err, &refused) {
+		p.add(field, refused.Problem)
+	}
+}
+
+// setHeaders checks the headers of all requests.
+func (l *link) setHeaders(api *API, p *problems) {
+	names := make([]string, 0, len(api.Headers))
+	for name := range api.Headers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	taken := map[string]bool{l.login.header(): true}
+	for _, name := range names {
+		place := "headers." + name
+		canonical := http.CanonicalHeaderKey(name)
+		switch {
+		case !httpfield.ValidName(name):
+			p.add("headers", "has the name "+quoted(name)+", which is not that of a header: use letters, digits and -")
+			continue
+		case !headerMaySet(name):
+			p.add(place, "cannot be set: it is about the connection or the body, which sets it")
+		case canonical == l.login.header():
+			p.add(place, "is set by the login: leave it out, or leave auth out")
+		case taken[canonical]:
+			p.add(place, "is there twice, in upper and lower case: remove one")
+		}
+		taken[canonical] = true
+		text, problem := parseSecretText(place, api.Headers[name])
+		if problem == "" && !httpfield.ValidValue(text.sample()) {
+			problem = "holds a line break or another control character: remove it"
+		}
+		if problem != "" {
+			p.add(place, problem)
+		}
+		l.headers = append(l.headers, linkHeader{canonical, text, soundsSecret(name)})
+	}
+}
+
+// send sends a request with the login, once more with a new token if the one that
+// there was is not valid any more, and returns the whole answer, without the secrets
+// that were sent. Its errors are *RequestError, *SecretError and *TokenError.
+func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
+	l := s.link
+	if l.closed.Load() {
+		return nil, &RequestError{API: l.api, Endpoint: r.endpoint, NotSent: true, Err: ErrClosed}
+	}
+	timeout := r.timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &lateError{timeout})
+	defer cancel()
+	k := &keyring{api: l.api, lookup: l.lookup}
+	used, err := l.token(ctx, k)
+	if err != nil {
+		return nil, l.fail(ctx, r, err)
+	}
+	body := &fixedBody{}
+	first, err := l.sendOnce(ctx, k, r, body)
+	if err != nil || used == nil || !l.login.source.rejects(first) {
+		return k.cleaned(first), err
+	}
+	l.tokens.drop(used)
+	renewed, err := l.token(ctx, k)
+	switch {
+	case err != nil:
+		return nil, l.fail(ctx, r, err)
+	case renewed.text == used.text:
+		return k.cleaned(first), nil // it would say the same again
+	}
+	second, err := l.sendOnce(ctx, k, r, body)
+	return k.cleaned(second), err
+}
+
+// fail makes an error of the time before the request was sent one of the call.
+func (l *link) fail(ctx context.Context, r *request, err error) error {
+	var secret *SecretError
+	var token *TokenError
+	if errors.As(err, &secret) || errors.As(err, &token) {
+		return err
+	}
+	return &RequestError{API: l.api, Endpoint: r.endpoint, NotSent: true, Err: l.reason(ctx, err)}
+}
+
+// reason returns why something failed: if its time was over, which.
+func (l *link) reason(ctx context.Context, err error) error {
+	var late *lateError
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case errors.As(context.Cause(ctx), &late):
+		return late
+	}
+	return ctx.Err()
+}
+
+// A fixedBody is the body of a call, encoded once: a form has a boundary that is
+// chosen at random.
+type fixedBody struct {
+	done              bool
+	data, contentType string
+}
+
+// sendOnce sends a request with the token of the keyring.
+func (l *link) sendOnce(ctx context.Context, k *keyring, r *request, body *fixedBody) (*answer, error) {
+	out := *r
+	out.header = r.header.Clone()
+	if out.header == nil {
+		out.header = make(http.Header)
+	}
+	fail := func(err error) error { return l.fail(ctx, r, err) }
+	for _, h := range l.headers {
+		value, err := k.header(ctx, h.text, h.secret)
+		if err != nil {
+			return nil, fail(err)
+		}
+		out.header[h.name] = []string{value}
+	}
+	if err := l.login.apply(ctx, k, &out); err != nil {
+		return nil, fail(err)
+	}
+	if !body.done || l.login.in == InBody {
+		data, contentType, err := out.body.encode()
+		if err != nil {
+			return nil, fail(err)
+		}
+		*body = fixedBody{true, string(data), contentType}
+	}
+	if body.contentType != "" {
+		out.header["Content-Type"] = []string{body.contentType}
+	}
+	if cookies := out.cookieHeader(); cookies != "" {
+		if own := out.header.Get("Cookie"); own != "" {
+			cookies = own + "; " + cookies
+		}
+		out.header["Cookie"] = []string{cookies}
+	}
+	base, err := l.base.pathText(ctx, k)
+	if err != nil {
+		return nil, fail(err)
+	}
+	if out.path != "" {
+		base = strings.TrimSuffix(base, "/")
+	}
+	to := l.base.origin + base + out.path
+	if query := out.rawQuery(); query != "" {
+		to += "?" + query
+	}
+	resp, err := l.do(ctx, &guardhttp.Request{
+		Method: r.method, URL: to, Header: out.header, Body: body.data,
+		Follow: r.safe, Timeout: untilEnd, MaxBytes: r.maxBytes,
+	})
+	if err != nil {
+		return nil, l.requestError(ctx, r, err)
+	}
+	return &answer{resp.Status, resp.Header, resp.Body, resp.Truncated}, nil
+}
+
+// untilEnd leaves it to the context when a request is over.
+const untilEnd = 24 * time.Hour
+
+// requestError makes an error of the guard one of the call.
+func (l *link) requestError(ctx context.Context, r *request, err error) error {
+	e := &RequestError{API: l.api, Endpoint: r.endpoint, Err: err}
+	var refused *guardhttp.Refusal
+	var failed *guardhttp.Failure
+	switch {
+	case errors.As(err, &refused):
+		e.NotSent = true
+	case errors.As(err, &failed):
+		e.NotSent = failed.NotSent
+		if ctx.Err() != nil {
+			e.Err = l.reason(ctx, err)
+		}
+	}
+	return e
+}
+
+// cleaned returns an answer without the secrets of the call; nil of nil.
+func (k *keyring) cleaned(a *answer) *answer {
+	if a != nil {
+		k.clean(a)
+	}
+	return a
+}
+
+// Close ends fetches of tokens, forgets tokens and hangs up connections that are
+// not in use. Calls after it fail with [ErrClosed]; those that are under way go on.
+// It waits for what it ends. Closing again does nothing.
+func (s *Service) Close() error {
+	s.link.closed.Store(true)
+	if s.link.tokens != nil {
+		s.link.tokens.close()
+	}
+	s.link.guard.Close()
+	return nil
+}
+
+func placeOf(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
