@@ -1,0 +1,331 @@
+package profile_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A writer writes values for a schema by chance, most of which fit.
+type writer struct {
+	r    *rand.Rand
+	root *node
+}
+
+// value writes a value for a schema.
+func (w *writer) value(n *node, depth int) string {
+	all := w.collect(n, nil, 0)
+	if len(all) == 0 {
+		return w.anything(depth)
+	}
+	for _, s := range all {
+		if c := s.get("const"); c != nil {
+			return c.write()
+		}
+		if list := s.get("enum"); list.is('[') && len(list.items) > 0 {
+			return list.items[w.r.IntN(len(list.items))].write()
+		}
+	}
+	switch w.kind(all) {
+	case "object":
+		return w.object(all, depth)
+	case "array":
+		return w.array(all, depth)
+	case "string":
+		return w.text(all)
+	case "integer":
+		return w.number(all, true)
+	case "number":
+		return w.number(all, false)
+	case "boolean":
+		return w.pick("true", "false")
+	case "null":
+		return "null"
+	}
+	return w.anything(depth)
+}
+
+func (w *writer) pick(list ...string) string { return list[w.r.IntN(len(list))] }
+
+// collect returns the schemas that hold for the same value: of a union, one branch.
+func (w *writer) collect(n *node, into []*node, depth int) []*node {
+	if !n.is('{') || depth > 20 {
+		return into
+	}
+	into = append(into, n)
+	if ref := n.get("$ref"); ref.is('"') {
+		into = w.collect(w.root.resolve(ref.text), into, depth+1)
+	}
+	for _, part := range n.get("allOf").list() {
+		into = w.collect(part, into, depth+1)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if branches := n.get(key).list(); len(branches) > 0 {
+			into = w.collect(branches[w.r.IntN(len(branches))], into, depth+1)
+		}
+	}
+	return into
+}
+
+// kind chooses a type that all allow.
+func (w *writer) kind(all []*node) string {
+	var allowed []string
+	for _, s := range all {
+		names := types(s)
+		switch {
+		case names == nil:
+		case allowed == nil:
+			allowed = slices.Clone(names)
+		default:
+			allowed = slices.DeleteFunc(allowed, func(name string) bool {
+				return !slices.Contains(names, name) && !(name == "number" && slices.Contains(names, "integer"))
+			})
+		}
+	}
+	if len(allowed) > 0 {
+		return allowed[w.r.IntN(len(allowed))]
+	}
+	for _, s := range all {
+		switch {
+		case s.get("properties") != nil || s.get("required") != nil:
+			return "object"
+		case s.get("items") != nil || s.get("prefixItems") != nil:
+			return "array"
+		case s.get("minimum") != nil:
+			return "number"
+		case s.get("minLength") != nil:
+			return "string"
+		}
+	}
+	return ""
+}
+
+func (w *writer) anything(depth int) string {
+	if depth <= 0 {
+		return w.pick(`"x"`, `1`, `true`, `null`, `1e400`, `[]`, `{}`)
+	}
+	return w.pick(`"x"`, `-0`, `12345678901234567890`, `false`, `null`, `[1, "a"]`, `{"k" : [ ]}`, `"{\"a\":1}"`, `"\u00e9"`)
+}
+
+func (w *writer) object(all []*node, depth int) string {
+	var names []string
+	schemas := map[string]*node{}
+	required := map[string]bool{}
+	var more *node
+	closed := false
+	for _, s := range all {
+		for _, name := range s.get("properties").keys() {
+			if schemas[name] == nil {
+				names = append(names, name)
+				schemas[name] = s.get("properties").get(name)
+			}
+		}
+		for _, name := range s.get("required").list() {
+			required[name.text] = true
+			if !slices.Contains(names, name.text) {
+				names = append(names, name.text)
+			}
+		}
+		if a := s.get("additionalProperties"); a.is('{') {
+			more = a
+		} else if a.is('t') && a.text == "false" {
+			closed = true
+		}
+	}
+	var parts []string
+	for _, name := range names {
+		if required[name] || depth > 0 && w.r.IntN(2) == 0 {
+			parts = append(parts, w.name(name)+w.pick(":", ": ", " :\t")+w.value(schemas[name], depth-1))
+		}
+	}
+	if !closed && depth > 0 && (more != nil || w.r.IntN(6) == 0) {
+		for _, name := range []string{"extra", "x9", "k k"}[:w.r.IntN(3)] {
+			if !slices.Contains(names, name) {
+				parts = append(parts, w.name(name)+":"+w.value(more, depth-1))
+			}
+		}
+	}
+	w.r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	return "{" + strings.Join(parts, w.pick(",", ", ", "\n,")) + "}"
+}
+
+// name writes a name, at times with an escape that says the same.
+func (w *writer) name(text string) string {
+	if text != "" && text[0] < 0x80 && text[0] > ' ' && w.r.IntN(8) == 0 {
+		return fmt.Sprintf(`"\u%04x`, text[0]) + quote(text[1:])[1:]
+	}
+	return quote(text)
+}
+
+func (w *writer) array(all []*node, depth int) string {
+	low, high := 0, 3
+	var items *node
+	var head []*node
+	for _, s := range all {
+		if n, err := strconv.Atoi(s.get("minItems").number()); err == nil {
+			low = max(low, n)
+		}
+		if n, err := strconv.Atoi(s.get("maxItems").number()); err == nil {
+			high = min(high, n)
+		}
+		if i := s.get("items"); i.is('[') {
+			head = i.items
+		} else if i != nil {
+			items = i
+		}
+		if p := s.get("prefixItems"); p != nil {
+			head = p.items
+		}
+	}
+	if depth <= 0 {
+		high = low
+	}
+	if items.is('t') && items.text == "false" {
+		high = min(high, len(head))
+	}
+	n := low
+	if high > low {
+		n += w.r.IntN(high - low + 1)
+	}
+	var parts []string
+	for i := range n {
+		if i < len(head) {
+			parts = append(parts, w.value(head[i], depth-1))
+		} else {
+			parts = append(parts, w.value(items, depth-1))
+		}
+	}
+	return "[" + strings.Join(parts, w.pick(",", " , ")) + "]"
+}
+
+// number returns the digits of a number, none of anything else.
+func (n *node) number() string {
+	if !n.is('0') {
+		return ""
+	}
+	return n.text
+}
+
+func (w *writer) text(all []*node) string {
+	low := 0
+	for _, s := range all {
+		if n, err := strconv.Atoi(s.get("minLength").number()); err == nil {
+			low = max(low, n)
+		}
+	}
+	if low > 4 {
+		return quote(strings.Repeat("m", low))
+	}
+	return w.pick(`"a"`, `"abcd"`, `"x"`, `""`, `"null"`, `"\u00e9\/"`, `"2026-11-21"`, `"[1]"`, `"{\"a\":1}"`, `"1"`, `"true"`, `"z"`)
+}
+
+func (w *writer) number(all []*node, integer bool) string {
+	candidates := []string{"0", "1", "2", "-1", "12345678901234567890", "1e2", "100"}
+	if !integer {
+		candidates = append(candidates, "0.5", "1.0", "-0.0", "1e-400", "1E+400", "0.30000000000000004")
+	}
+	for _, s := range all {
+		for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+			if text := s.get(key).number(); text != "" {
+				candidates = append(candidates, text)
+				if n, err := strconv.Atoi(text); err == nil {
+					candidates = append(candidates, strconv.Itoa(n+1), strconv.Itoa(n-1), strconv.Itoa(n+2))
+				}
+			}
+		}
+	}
+	return candidates[w.r.IntN(len(candidates))]
+}
+
+// An encoder writes a value as a schema wants it that was made of another one,
+// going by that schema alone.
+type encoder struct{ root *node }
+
+// forms returns the ways to write a value that may be meant, the likeliest first.
+func (e *encoder) forms(value, schema *node, depth int) []string {
+	if schema == nil || depth > 30 {
+		return []string{value.write()}
+	}
+	if ref := schema.get("$ref"); ref.is('"') {
+		return e.forms(value, e.root.resolve(ref.text), depth+1)
+	}
+	var forms []string
+	for _, branch := range schema.get("anyOf").list() {
+		forms = append(forms, e.forms(value, branch, depth+1)...)
+		if len(forms) > 12 {
+			break
+		}
+	}
+	names := types(schema)
+	switch {
+	case value.is('{') && slices.Contains(names, "object"):
+		forms = append(forms, e.object(value, schema, depth)...)
+	case value.is('{') && slices.Contains(names, "array"):
+		forms = append(forms, e.pairs(value, schema, depth)...)
+	case value.is('[') && slices.Contains(names, "array"):
+		var parts []string
+		for _, item := range value.items {
+			f := e.forms(item, schema.get("items"), depth+1)
+			if len(f) == 0 {
+				return nil
+			}
+			parts = append(parts, f[0])
+		}
+		forms = append(forms, "["+strings.Join(parts, ",")+"]")
+	case value.is('"') || fits(value, names):
+		forms = append(forms, value.write())
+	}
+	if slices.Contains(names, "string") {
+		forms = append(forms, quote(value.write()))
+	}
+	return forms
+}
+
+func (e *encoder) object(value, schema *node, depth int) []string {
+	properties := schema.get("properties")
+	for _, name := range value.names {
+		if properties.get(name) == nil && schema.get("additionalProperties").is('t') {
+			return nil // it does not take it
+		}
+	}
+	lists := []string{""}
+	for _, name := range properties.keys() {
+		forms := []string{"null"}
+		if v := value.get(name); v != nil {
+			forms = e.forms(v, properties.get(name), depth+1)
+		}
+		var next []string
+		for _, head := range lists {
+			for _, form := range forms {
+				if len(next) < 16 {
+					next = append(next, head+","+quote(name)+":"+form)
+				}
+			}
+		}
+		lists = next
+	}
+	for i := range lists {
+		lists[i] = "{" + strings.TrimPrefix(lists[i], ",") + "}"
+	}
+	return lists
+}
+
+// pairs writes an object as a list of names and values.
+func (e *encoder) pairs(value, schema *node, depth int) []string {
+	properties := schema.get("items").get("properties")
+	if len(properties.keys()) != 2 {
+		return nil
+	}
+	key, content := properties.names[0], properties.names[1]
+	var parts []string
+	for _, name := range value.names {
+		forms := e.forms(value.get(name), properties.get(content), depth+1)
+		if len(forms) == 0 {
+			return nil
+		}
+		parts = append(parts, fmt.Sprintf("{%s:%s,%s:%s}", quote(key), quote(name), quote(content), forms[0]))
+	}
+	return []string{"[" + strings.Join(parts, ",") + "]"}
+}
