@@ -79,7 +79,7 @@ func valueAt(document []byte, path []string) []byte {
 }
 
 // scalar returns the text of a string or a number.
-func scalar(value []byte) (text string, ok bool) {
+func tokenScalar(value []byte) (text string, ok bool) {
 	if text, ok := jsonscan.String(value); ok {
 		return text, true
 	}
@@ -109,7 +109,7 @@ func (s *source) read(body []byte, began time.Time) (*token, error) {
 	if value == nil {
 		return nil, errors.New("the answer has nothing at auth.token.extract")
 	}
-	text, ok := scalar(value)
+	text, ok := tokenScalar(value)
 	if !ok {
 		return nil, errors.New("what is at auth.token.extract is no string")
 	}
@@ -141,7 +141,7 @@ func (s *source) token(text string, life time.Duration, began time.Time) (*token
 
 // number returns a number, perhaps written as a string.
 func number(value []byte) (float64, bool) {
-	text, ok := scalar(value)
+	text, ok := tokenScalar(value)
 	if !ok {
 		return 0, false
 	}
