@@ -27,6 +27,13 @@
 // cheap as one atomic load. [Registry.Watch] yields a snapshot after each change.
 // [Registry.Callable] leaves out what a policy denies.
 //
+// # Find a tool
+//
+// [Registry.Search] finds tools by words in any spelling or form and, with an
+// [Embedder], by meaning. [Registry.Toolset] returns the tools that a model is told
+// of, and what they take of its context window; if that is too much, and
+// [Options].Search is set, tools by which the model searches itself.
+//
 // # Call a tool
 //
 // [Registry.Call] finds the tool, checks the arguments against its schema, lets
