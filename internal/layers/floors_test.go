@@ -31,6 +31,7 @@ type room struct {
 // it, as low as it can be.
 var house = []room{
 	{path: "internal/...", floor: 0, wing: hall},
+	{path: "internal/toolcorpus", floor: 0, wing: hall, kit: true},
 	{path: "mcp", floor: 1, wing: hall},
 	{path: "mcp/mcptest", floor: 1, wing: hall, kit: true},
 	{path: "mcp/ask", floor: 2, wing: hall},
@@ -86,7 +87,8 @@ var sideways = map[[2]string]string{
 // players lists the programs that play the other side by a test kit, program
 // first, each with its reason.
 var players = map[[2]string]string{
-	{"examples/login", "auth/authtest"}: "it logs in offline, too",
+	{"examples/login", "auth/authtest"}:     "it logs in offline, too",
+	{"bench/search", "internal/toolcorpus"}: "it measures on the same tools as the tests",
 }
 
 // roomOf finds the most exact entry for a folder.
