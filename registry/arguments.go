@@ -30,7 +30,7 @@ func objectArgs(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("must be a JSON object, but are not valid JSON: %w", err)
 	}
 	if first != '{' {
-		return nil, fmt.Errorf("must be a JSON object, not %s", article(kindByFirstByte(first)))
+		return nil, &notObjectError{article(kindByFirstByte(first))}
 	}
 	return args, nil
 }

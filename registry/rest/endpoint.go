@@ -234,7 +234,7 @@ func place(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]
 // compilePath checks the template of the path, and that it has each path parameter
 // once.
 func (o *operation) compilePath(found *problems) {
-	template, err := parsePath(o.path)
+	template, err := readPath(o.path)
 	if err != nil {
 		found.add("path", err.Error())
 		return

@@ -16,8 +16,8 @@ type pathPart struct {
 	name    string // of the parameter; empty: there is none
 }
 
-// parsePath reads the path of an endpoint.
-func parsePath(path string) (pathTemplate, error) {
+// readPath reads the path of an endpoint.
+func readPath(path string) (pathTemplate, error) {
 	if path == "" {
 		return nil, nil
 	}
