@@ -30,7 +30,7 @@ const (
 	maxTimeout   = time.Hour // of a call, at most
 
 	callTimeout = 30 * time.Second
-	callBytes  = 1 << 20
+	callBytes   = 1 << 20
 )
 
 // An operation is an [Endpoint] that was checked. All but the switch is immutable.

@@ -45,7 +45,7 @@ func (p *parameter) fields(raw []byte) ([]field, *registry.Problem) {
 	switch {
 	case f.shape == nothing:
 		return nil, nil
-	case f.shape == scalar:
+	case f.shape == single:
 		return []field{{name: p.Name, parts: []string{f.text}}}, nil
 	case f.shape == sequence && p.explode:
 		fields := make([]field, len(f.items))
@@ -225,7 +225,7 @@ func (p *parameter) headerValue(raw []byte) (value string, ok bool, problem *reg
 	switch f.shape {
 	case nothing:
 		return "", false, nil
-	case scalar:
+	case single:
 		return f.text, true, p.checkHeader(f.text)
 	case record:
 		f.items = alternating(f.members)
@@ -283,7 +283,7 @@ func (p *parameter) pathValue(raw []byte) (string, *registry.Problem) {
 	switch f.shape {
 	case nothing:
 		return "", p.empty(raw)
-	case scalar:
+	case single:
 		if f.text == "" {
 			return "", p.empty(raw)
 		}

@@ -15,7 +15,7 @@ type shape int
 
 const (
 	nothing  shape = iota // null, or an array or object without elements
-	scalar                // a string, number or boolean
+	single                // a string, number or boolean
 	sequence              // an array of scalars
 	record                // an object of scalars
 )
@@ -56,7 +56,7 @@ func flatten(raw []byte, path string) (flat, *registry.Problem) {
 		}
 		return f, nil
 	default:
-		return flat{shape: scalar, text: textOf(raw)}, nil
+		return flat{shape: single, text: textOf(raw)}, nil
 	}
 }
 
