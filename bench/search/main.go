@@ -80,8 +80,8 @@ func openCount() (func(string) ([]string, error), func() error, error) {
 
 // A row is what was measured of one contender.
 type row struct {
-	name            string
-	tuning, heldOut toolcorpus.Measures
+	name                    string
+	tuning, heldOut, unseen toolcorpus.Measures
 }
 
 func measure(list []contender) ([]row, error) {
@@ -106,6 +106,9 @@ func (c contender) measure() (r row, err error) {
 	if r.tuning, err = toolcorpus.Measure(toolcorpus.Tuning, search); err != nil {
 		return r, err
 	}
-	r.heldOut, err = toolcorpus.Measure(toolcorpus.HeldOut, search)
+	if r.heldOut, err = toolcorpus.Measure(toolcorpus.HeldOut, search); err != nil {
+		return r, err
+	}
+	r.unseen, err = toolcorpus.MeasureOf(toolcorpus.Unseen(), search)
 	return r, err
 }

@@ -20,28 +20,28 @@ type Measures struct {
 	Recall5 float64
 }
 
-// Measure searches for each query of a half, Tuning or HeldOut. The search returns
+// Measure searches for each query of a half, Tuning or HeldOut, see [MeasureOf].
+func Measure(half string, search func(text string) ([]string, error)) (Measures, error) {
+	queries := slices.DeleteFunc(Queries(), func(q Query) bool { return q.Half != half })
+	if len(queries) == 0 {
+		return Measures{}, fmt.Errorf("toolcorpus: there is no half %q; there are %s and %s", half, Tuning, HeldOut)
+	}
+	return MeasureOf(queries, search)
+}
+
+// MeasureOf searches for each of the queries, at least one. The search returns
 // tools, "server/tool", the best first; the sixth and later ones do not count. An
 // error of the search ends the measurement.
-func Measure(half string, search func(text string) ([]string, error)) (Measures, error) {
-	var m Measures
-	for _, q := range Queries() {
-		if q.Half != half {
-			continue
-		}
+func MeasureOf(queries []Query, search func(text string) ([]string, error)) (Measures, error) {
+	m := Measures{Queries: len(queries)}
+	for _, q := range queries {
 		found, err := search(q.Text)
 		if err != nil {
 			return Measures{}, fmt.Errorf("toolcorpus: query %s: %w", q.ID, err)
 		}
-		m.Queries++
-		m.NDCG5 += NDCG5(q.Relevant, found)
-		m.Recall5 += Recall5(q.Relevant, found)
+		m.NDCG5 += NDCG5(q.Relevant, found) / float64(len(queries))
+		m.Recall5 += Recall5(q.Relevant, found) / float64(len(queries))
 	}
-	if m.Queries == 0 {
-		return Measures{}, fmt.Errorf("toolcorpus: there is no half %q; there are %s and %s", half, Tuning, HeldOut)
-	}
-	m.NDCG5 /= float64(m.Queries)
-	m.Recall5 /= float64(m.Queries)
 	return m, nil
 }
 

@@ -1,5 +1,10 @@
 package toolcorpus
 
+import (
+	"maps"
+	"slices"
+)
+
 // The halves of the queries.
 const (
 	// Tuning is the half that a search may be fitted to.
@@ -28,4 +33,34 @@ func Queries() []Query {
 	var queries []Query
 	read("queries.json", &queries)
 	return queries
+}
+
+// Unseen returns the queries held out that look for other tools than any query of
+// the tuning half: no tool has the highest grade in both. What a search has learnt
+// by heart does not help it there.
+func Unseen() []Query {
+	queries := Queries()
+	seen := map[string]bool{}
+	for _, q := range queries {
+		if q.Half == Tuning {
+			for _, tool := range q.best() {
+				seen[tool] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(queries, func(q Query) bool {
+		return q.Half == Tuning || slices.ContainsFunc(q.best(), func(tool string) bool { return seen[tool] })
+	})
+}
+
+// best returns the tools that have the highest grade.
+func (q Query) best() []string {
+	highest := slices.Max(slices.Collect(maps.Values(q.Relevant)))
+	var tools []string
+	for tool, grade := range q.Relevant {
+		if grade == highest {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
 }

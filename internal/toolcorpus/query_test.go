@@ -49,6 +49,35 @@ func TestQueries(t *testing.T) {
 	t.Log(halves, kinds)
 }
 
+// TestUnseen finds the same queries by comparing each with each.
+func TestUnseen(t *testing.T) {
+	queries := toolcorpus.Queries()
+	var want []string
+	for _, held := range queries {
+		best := slices.Max(slices.Collect(maps.Values(held.Relevant)))
+		unseen := held.Half == toolcorpus.HeldOut
+		for _, tuning := range queries {
+			if tuning.Half != toolcorpus.Tuning {
+				continue
+			}
+			top := slices.Max(slices.Collect(maps.Values(tuning.Relevant)))
+			for tool, grade := range held.Relevant {
+				unseen = unseen && (grade < best || tuning.Relevant[tool] < top)
+			}
+		}
+		if unseen {
+			want = append(want, held.ID)
+		}
+	}
+	var got []string
+	for _, q := range toolcorpus.Unseen() {
+		got = append(got, q.ID)
+	}
+	if !slices.Equal(got, want) || len(got) < 50 {
+		t.Errorf("unseen are\n%v, want at least 50,\n%v", got, want)
+	}
+}
+
 // TestQueriesAreNotNames bounds the queries that repeat the name of what they look
 // for: these are found by any search.
 func TestQueriesAreNotNames(t *testing.T) {
