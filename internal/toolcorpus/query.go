@@ -48,8 +48,8 @@ func Unseen() []Query {
 			}
 		}
 	}
-	return slices.DeleteFunc(queries, func(q Query) bool {
-		return q.Half == Tuning || slices.ContainsFunc(q.best(), func(tool string) bool { return seen[tool] })
+	return slices.DeleteFunc(queries, func(q Query) bool { // the tuning half has seen itself
+		return slices.ContainsFunc(q.best(), func(tool string) bool { return seen[tool] })
 	})
 }
 
