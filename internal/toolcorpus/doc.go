@@ -17,6 +17,21 @@
 //
 // The last command takes names of servers to make only these. It gives a server 20
 // seconds, an empty folder, no account, and no variable of its own environment but
-// PATH. The judgements speak of this very corpus: whoever records other versions
-// judges again.
+// PATH. There is no lock file: the versions of the servers are exact in package.json,
+// and what was recorded is here.
+//
+// # Queries
+//
+// testdata/queries.json holds what people and models may type to find one of these
+// tools, and a grade for every tool that helps. Queries and grades were written from
+// the lists alone, before any search ran on them. They are of nine kinds, which begin
+// their ids: phrase, sentence, identifier, synonym (the tool has other words), form
+// (plurals, -ing, -ed), typo, product (it names one), parameter (what matters is an
+// argument), and vague. Within a kind they belong to the tuning half and to the
+// held-out half by turns. Whoever improves a search looks at the tuning half only;
+// of the other half only the measures are read, see [NDCG5] and [Recall5]. Some
+// queries of the two halves look for the same tool; [Unseen] leaves these out.
+//
+// The judgements speak of this very corpus: whoever records other versions judges
+// again.
 package toolcorpus
