@@ -1,0 +1,72 @@
+package registry
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/bm25"
+)
+
+func TestSynonyms(t *testing.T) {
+	for _, c := range []struct{ word, has string }{
+		{"remove", "delete"}, {"delete", "remove"}, {"erase", "delete"}, {"drop", "delete"},
+		{"make", "create"}, {"add", "create"}, {"create", "new"}, {"fetch", "get"}, {"read", "show"}, {"show", "list"},
+		{"change", "update"}, {"modify", "edit"}, {"search", "find"}, {"find", "query"}, {"look", "find"},
+		{"folder", "directory"}, {"picture", "image"}, {"picture", "screenshot"}, {"mail", "email"},
+		{"ticket", "issue"}, {"pr", "pull"}, {"repo", "repository"}, {"uninstall", "remove"}, {"deletion", "delete"},
+	} {
+		if got := builtinSynonyms(c.word); !slices.Contains(got, c.has) || slices.Contains(got, c.word) {
+			t.Errorf("%s: %q, want %q in it and not the word itself", c.word, got, c.has)
+		}
+	}
+	for _, word := range []string{"", ">", "nothing", "del", "issue\n", "screenshot image", "delete remove"} {
+		if got := builtinSynonyms(word); got != nil {
+			t.Errorf("%q: %q, want none", word, got)
+		}
+	}
+}
+
+// TestSynonymTable: the words of the table can be found by their stems.
+func TestSynonymTable(t *testing.T) {
+	seen := map[string]bool{}
+	for line := range strings.Lines(synonyms) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if seen[line] || len(words) < 2 || slices.Index(words, ">") == 0 || words[len(words)-1] == ">" {
+			t.Errorf("line %q says nothing", line)
+		}
+		seen[line] = true
+		for i, w := range words {
+			if w == ">" {
+				continue
+			}
+			if bm25.Stem(w) != w || len(bm25.Words(w)) != 1 && bm25.Words(w)[0] != w {
+				t.Errorf("%q in %q is no stem: %q", w, line, bm25.Stem(w))
+			}
+			if isStopWord(w) {
+				t.Errorf("%q in %q is a stop word", w, line)
+			}
+			if slices.Contains(words[:i], w) {
+				t.Errorf("%q is twice in %q", w, line)
+			}
+		}
+	}
+}
+
+func TestStopWords(t *testing.T) {
+	for _, query := range []string{"how do I", "please", "I need a tool to", "what is the", "I want to use"} {
+		for _, w := range bm25.Words(query) {
+			if !isStopWord(w) || !isStopWord(bm25.Stem(w)) {
+				t.Errorf("%q of %q is no stop word", w, query)
+			}
+		}
+	}
+	for _, w := range []string{"", "delete", "issue", "get", "list", "s3", "id", "ip", "not found"} {
+		if isStopWord(w) {
+			t.Errorf("%q is a stop word", w)
+		}
+	}
+}
