@@ -1,0 +1,118 @@
+package registry
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// maxHitSummary is the length of the longest summary, in characters.
+const maxHitSummary = 200
+
+// summaryOf returns what a tool says of itself, on one line and short: the first
+// sentences of its description, or its title.
+func summaryOf(def *Definition) string {
+	// What is far behind the end needs no work.
+	text := oneLine(cutText(def.Description, 16*maxHitSummary))
+	if text == "" {
+		text = oneLine(cutText(def.Title, 16*maxHitSummary))
+	}
+	if utf8.RuneCountInString(text) <= maxHitSummary {
+		return text
+	}
+	runes := []rune(text)[:maxHitSummary]
+	if end := sentenceEnd(runes); end > 0 {
+		return string(runes[:end]) + " " + more
+	}
+	for at := len(runes) - 1; at > len(runes)/2; at-- {
+		if runes[at] == ' ' {
+			runes = runes[:at]
+			break
+		}
+	}
+	return strings.TrimRight(string(runes), " ,;:") + more
+}
+
+// sentenceEnd returns where the last whole sentence ends, or 0 if that is early.
+func sentenceEnd(text []rune) int {
+	for at := len(text) - 2; at >= len(text)/4; at-- {
+		switch c := text[at]; {
+		case c == '。' || c == '！' || c == '？':
+			return at + 1
+		case (c == '.' || c == '!' || c == '?') && text[at+1] == ' ' && (at+2 == len(text) || !unicode.IsLower(text[at+2])):
+			return at + 1
+		}
+	}
+	return 0
+}
+
+// oneLine returns text on one line, with single blanks, and nothing in it that could
+// pass for something else.
+func oneLine(text string) string {
+	var out strings.Builder
+	for word := range strings.FieldsSeq(text) {
+		if out.Len() > 0 {
+			out.WriteByte(' ')
+		}
+		out.WriteString(plain.Text(emojiStyles.Replace(word)))
+	}
+	return out.String()
+}
+
+// emojiStyles takes away what says only how an emoji is drawn.
+var emojiStyles = strings.NewReplacer("\ufe0e", "", "\ufe0f", "")
+
+// briefHints returns what annotations claim, in a word or two each.
+func briefHints(h Hints) []string {
+	switch {
+	case h.ReadOnly:
+		return []string{"read-only"}
+	case h.Annotated && h.Destructive:
+		return []string{"may destroy"}
+	}
+	return nil
+}
+
+// hintsInWords returns what annotations claim as a sentence.
+func hintsInWords(h Hints) string {
+	if !h.Annotated {
+		return "It does not say what it changes."
+	}
+	var says []string
+	switch {
+	case h.ReadOnly:
+		says = append(says, "changes nothing")
+	case h.Destructive:
+		says = append(says, "may destroy or overwrite something")
+	default:
+		says = append(says, "may add something, but destroys nothing")
+	}
+	if h.Idempotent && !h.ReadOnly {
+		says = append(says, "has no further effect if called again with the same arguments")
+	}
+	if h.OpenWorld {
+		says = append(says, "may deal with the world outside")
+	} else {
+		says = append(says, "deals with nothing outside")
+	}
+	switch h.ExecutionTime {
+	case Fast:
+		says = append(says, "takes less than a second")
+	case Medium:
+		says = append(says, "takes seconds")
+	case Slow:
+		says = append(says, "takes more than ten seconds")
+	}
+	return "It says that it " + enumerate(says) + "."
+}
+
+// enumerate joins parts as in "a, b and c".
+func enumerate(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
