@@ -164,6 +164,3 @@ func without(object json.RawMessage, member string) json.RawMessage {
 	}
 	return append(rest, '}')
 }
-
-// newSearchTools returns the tools for searching.
-func newSearchTools(*Registry) []Tool { return nil }

@@ -22,6 +22,7 @@ type Registry struct {
 	validator *validator
 	results   *results // nil: results stay as they came
 	search    *searcher
+	tokens    *tokenCounter
 
 	replacing keylock.Set // by server: held from the examination of its tools until they are in place
 
@@ -74,6 +75,7 @@ func New(opts *Options) *Registry {
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
 		results:   newResults(o.Results),
 		search:    newSearcher(o.Search),
+		tokens:    newTokenCounter(o.Search),
 		catalogue: catalogue{names: o.Names, ledger: o.Ledger, servers: map[string]*stock{}},
 	}
 	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate}

@@ -16,6 +16,10 @@ type SearchOptions struct {
 	// and come on top of the built-in ones, which are English. It is a pure function,
 	// safe for concurrent use. Nil: there are none but those.
 	Synonyms func(word string) []string
+	// Tokens counts the tokens of a definition, which is its JSON, for
+	// [Registry.Toolset]. What it says of a definition is remembered. It is a pure
+	// function, safe for concurrent use. Nil: an estimate.
+	Tokens func(text string) int
 	// Embedder adds a ranking by meaning to the one by words. Nil: by words alone.
 	Embedder Embedder
 }

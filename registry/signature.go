@@ -112,7 +112,7 @@ func (s *signer) value(schema []byte, level int) {
 			return
 		}
 		s.alternatives(len(f.alternatives), func(i int) { s.value(f.alternatives[i], level+1) })
-	case len(f.also) == 1:
+	case len(f.also) == 1 && level <= maxSignatureNest:
 		s.value(f.also[0], level+1)
 	case f.also != nil:
 		s.write(more)

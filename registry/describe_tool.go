@@ -1,0 +1,155 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// describeToolName is the name of the tool that shows definitions.
+const describeToolName = "describe_tool"
+
+const describeToolDescription = "Get the whole definitions of tools, with their JSON Schemas, where what search_tools shows is not enough for a correct call."
+
+// describeToolInput is the schema of describeToolArgs, with the bounds that the type
+// cannot say.
+const describeToolInput = `{"type":"object","properties":{` +
+	`"names":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":10,"description":"names of tools"}},` +
+	`"required":["names"],"additionalProperties":false}`
+
+type describeToolArgs struct {
+	Names toolNames `json:"names"`
+}
+
+// toolNames are names of tools. A model that wants one may give it without a list
+// around it.
+type toolNames []string
+
+// UnmarshalJSON takes an array of strings, or one string.
+func (n *toolNames) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil && firstByte(data) == '"' {
+		*n = toolNames{one}
+		return nil
+	}
+	var all []string
+	if json.Unmarshal(data, &all) != nil || all == nil {
+		return errors.New(`"names" must be an array of names of tools`)
+	}
+	*n = all
+	return nil
+}
+
+// Bounds of what describe_tool says.
+const (
+	maxDescribed     = 10
+	maxDescribedText = 64 << 10 // bytes; a tool that is larger comes by itself
+)
+
+// An undescribed is a name without a definition, and why.
+type undescribed struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.CallToolResult, error) {
+	if len(in.Names) == 0 {
+		return &mcp.CallToolResult{IsError: true, Content: text(`"names" is empty: give the names of the tools`)}, nil
+	}
+	callable := f.registry.callableBy(ctx)
+	described := []byte(`{"tools":[`)
+	empty := len(described)
+	var seen []*entry
+	var missing []undescribed
+	for i, name := range in.Names {
+		if i == maxDescribed {
+			missing = append(missing, undescribed{cutText(name, maxName), fmt.Sprintf("at most %d tools are described at once; ask again for the others", maxDescribed)})
+			break
+		}
+		e, reason := f.find(ctx, name, callable)
+		if e == nil {
+			missing = append(missing, undescribed{cutText(name, maxName), reason})
+			continue
+		}
+		if slices.Contains(seen, e) {
+			continue
+		}
+		seen = append(seen, e)
+		definition := describe(e)
+		if len(described) > empty && len(described)+len(definition) > maxDescribedText {
+			missing = append(missing, undescribed{e.def.Name, "there is no room left for it here; ask for it alone"})
+			continue
+		}
+		if len(described) > empty {
+			described = append(described, ',')
+		}
+		described = append(append(described, '\n'), definition...)
+	}
+	found := len(described) > empty
+	described = append(described, ']')
+	if missing != nil {
+		raw, err := json.Marshal(missing)
+		if err != nil {
+			return nil, err
+		}
+		described = append(append(described, ",\n\"missing\":"...), raw...)
+	}
+	described = append(described, '}')
+	return f.unmarked(&mcp.CallToolResult{
+		IsError:           !found,
+		Content:           text(string(described)),
+		StructuredContent: json.RawMessage(described),
+	}), nil
+}
+
+// find returns the tool that a name means, or says why there is none. What the user
+// of ctx may not call is as unknown as what does not exist.
+func (f *toolFinder) find(ctx context.Context, name string, callable func(*entry) bool) (*entry, string) {
+	e, err := f.registry.find(ctx, name)
+	var held *QuarantinedError
+	if errors.As(err, &held) {
+		if e := f.registry.Snapshot().find(held.Name); e != nil && callable(e) {
+			return nil, "it is quarantined: it is new or has changed, and nobody has approved it. It cannot be called before the user has reviewed and approved it."
+		}
+		e = nil
+	}
+	if e != nil && callable(e) {
+		return e, ""
+	}
+	unknown := &UnknownToolError{Name: name}
+	s := f.registry.Snapshot()
+	for _, suggestion := range s.suggest(name) {
+		if e := s.find(suggestion); e != nil && callable(e) {
+			unknown.Suggestions = append(unknown.Suggestions, suggestion)
+		}
+	}
+	return nil, unknown.Error()
+}
+
+// describe returns the whole definition of a tool as a JSON object. The schemas keep
+// their bytes.
+func describe(e *entry) []byte {
+	def := e.def
+	object := append([]byte(`{"name":`), canonjson.AppendString(nil, def.Name)...)
+	add := func(key, text string) {
+		if text != "" {
+			object = append(object, `,"`+key+`":`...)
+			object = canonjson.AppendString(object, strings.ToValidUTF8(text, "\ufffd"))
+		}
+	}
+	add("title", def.Title)
+	add("server", def.Origin.Server)
+	add("description", def.Description)
+	add("effects", hintsInWords(e.hints))
+	object = append(append(object, `,"inputSchema":`...), def.InputSchema...)
+	if len(def.OutputSchema) > 0 {
+		object = append(append(object, `,"outputSchema":`...), def.OutputSchema...)
+	}
+	return append(object, '}')
+}

@@ -1,0 +1,280 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// searchToolsName is the name of the tool that finds others.
+const searchToolsName = "search_tools"
+
+const searchToolsDescription = "Find tools by what they do. Most tools are not listed here: search before you say that you cannot do something. " +
+	"Hits come with their parameters (? is optional, … is more than is shown); call them with call_tool."
+
+// searchToolsInput is the schema of searchToolsArgs, with the bounds that the type
+// cannot say.
+const searchToolsInput = `{"type":"object","properties":{` +
+	`"query":{"type":"string","description":"what the tool does in a few words, or its name"},` +
+	`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"default 5"},` +
+	`"server":{"type":"string","description":"only tools of this server"},` +
+	`"read_only":{"type":"boolean","description":"only tools that say they change nothing"}},` +
+	`"required":["query"],"additionalProperties":false}`
+
+type searchToolsArgs struct {
+	Query    string `json:"query"`
+	Limit    int    `json:"limit,omitempty"`
+	Server   string `json:"server,omitempty"`
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
+
+// Bounds of what search_tools says.
+const (
+	maxToolHits    = 20
+	maxHitsText    = 6 << 10 // bytes; what comes after is listed by name alone
+	maxServersText = 1 << 10 // bytes
+)
+
+// newSearchTools returns the tools with which a model finds, reads and calls tools
+// that it was not told of: search_tools, describe_tool and call_tool.
+//
+// What servers say of their tools comes back from the first two as it would stand in
+// a list of tools: after the gate, with the name of the server, and not enclosed by
+// [ResultOptions].Wrap. The words are there to be acted upon, and a model that was
+// told never to follow what is enclosed could not use the tool. They are kept from
+// looking like an enclosure or another hit.
+func newSearchTools(r *Registry) []Tool {
+	m := &toolFinder{r}
+	search := mustOwn(searchToolsName, "Search tools", searchToolsDescription, searchToolsInput, m.search)
+	describe := mustOwn(describeToolName, "Describe tools", describeToolDescription, describeToolInput, m.describe)
+	if search == nil || describe == nil {
+		return nil // cannot be: all of it is fixed, and tested
+	}
+	return []Tool{search, describe, newRelay(r)}
+}
+
+// mustOwn returns a tool that only reads, with a schema that says more than In can.
+func mustOwn[In any](name, title, description, input string, fn func(context.Context, In) (*mcp.CallToolResult, error)) Tool {
+	t, err := Func(name, description, fn)
+	if err == nil {
+		t, err = With(t, func(d *Definition) {
+			closed := false
+			d.Title = title
+			d.InputSchema = json.RawMessage(input)
+			d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
+		})
+	}
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// A toolFinder answers the calls of search_tools and describe_tool.
+type toolFinder struct{ registry *Registry }
+
+// foundTools is the structured content of search_tools.
+type foundTools struct {
+	Tools []foundTool `json:"tools"`
+}
+
+type foundTool struct {
+	Name       string `json:"name"`
+	Server     string `json:"server,omitempty"` // absent: a native tool
+	Title      string `json:"title,omitempty"`
+	Parameters string `json:"parameters,omitempty"`
+	Summary    string `json:"summary,omitempty"`
+	ReadOnly   bool   `json:"readOnly,omitempty"`
+}
+
+func (f *toolFinder) search(ctx context.Context, in searchToolsArgs) (*mcp.CallToolResult, error) {
+	q := Query{Text: in.Query, Limit: min(max(in.Limit, 0), maxToolHits)}
+	if in.Server != "" {
+		server, ok := findServer(in.Server, f.servers(ctx))
+		if !ok {
+			return f.nothing(ctx, "There is no server "+quote(in.Server)+".", "")
+		}
+		q.Servers = []string{server}
+	}
+	if in.ReadOnly {
+		q.Keep = func(_ *Definition, hints Hints) bool { return hints.ReadOnly }
+	}
+	matches, err := f.registry.Search(ctx, q)
+	if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
+		return nil, err
+	}
+	if len(matches) == 0 {
+		return f.nothing(ctx, "No tool fits.", narrowed(in))
+	}
+	return f.hits(matches)
+}
+
+// narrowed says which arguments a search could do without.
+func narrowed(in searchToolsArgs) string {
+	var given []string
+	if in.Server != "" {
+		given = append(given, "server")
+	}
+	if in.ReadOnly {
+		given = append(given, "read_only")
+	}
+	if given == nil {
+		return ""
+	}
+	return ", or leave out " + strings.Join(given, " and ")
+}
+
+// hits lists what was found.
+func (f *toolFinder) hits(matches []Match) (*mcp.CallToolResult, error) {
+	var found foundTools
+	var text strings.Builder
+	for _, m := range matches {
+		def := m.Tool.Definition()
+		hit := foundTool{Name: def.Name, Server: def.Origin.Server}
+		line := "- " + plain.Line(def.Name)
+		if text.Len() < maxHitsText {
+			hit.Title = cutText(oneLine(def.Title), maxName)
+			hit.Parameters = signatureOf(def.InputSchema)
+			hit.Summary = summaryOf(def)
+			hints := def.Hints()
+			hit.ReadOnly = hints.ReadOnly
+			line += hit.Parameters + " [" + strings.Join(append([]string{serverName(def.Origin.Server)}, briefHints(hints)...), ", ") + "]"
+			if hit.Summary != "" {
+				line += "\n  " + hit.Summary
+			}
+		}
+		text.WriteString(line + "\n")
+		found.Tools = append(found.Tools, hit)
+	}
+	return f.answer(strings.TrimSuffix(text.String(), "\n"), found)
+}
+
+// nothing says what there is instead of what was asked for.
+func (f *toolFinder) nothing(ctx context.Context, why, otherwise string) (*mcp.CallToolResult, error) {
+	servers := f.servers(ctx)
+	all := 0
+	for _, s := range servers {
+		all += s.Tools
+	}
+	text := why + " There are no tools."
+	if all > 0 {
+		text = fmt.Sprintf("%s There is %s in all: %s. Search again with other or fewer words for what the tool does%s.",
+			why, numberOf(all, "tool"), listServers(servers), otherwise)
+		if all > 1 {
+			text = strings.Replace(text, "There is ", "There are ", 1)
+		}
+	}
+	return f.answer(text, foundTools{Tools: []foundTool{}})
+}
+
+// answer returns a result in both forms.
+func (f *toolFinder) answer(said string, value any) (*mcp.CallToolResult, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	res := &mcp.CallToolResult{Content: text(said), StructuredContent: json.RawMessage(raw)}
+	return f.unmarked(res), nil
+}
+
+// unmarked returns a result in which nothing looks like the lines that enclose the
+// results of servers.
+func (f *toolFinder) unmarked(res *mcp.CallToolResult) *mcp.CallToolResult {
+	if results := f.registry.results; results != nil && results.opts.Wrap {
+		return unmark(res)
+	}
+	return res
+}
+
+// servers returns the servers of the tools that are callable on behalf of the user
+// of ctx, sorted by name, and how many tools each has.
+func (f *toolFinder) servers(ctx context.Context) []ServerTokens {
+	callable := f.registry.callableBy(ctx)
+	tools := map[string]int{}
+	for _, e := range f.registry.Snapshot().entries {
+		if e.listed() && callable(e) {
+			tools[e.def.Origin.Server]++
+		}
+	}
+	servers := make([]ServerTokens, 0, len(tools))
+	for name, n := range tools {
+		servers = append(servers, ServerTokens{Server: name, Tools: n})
+	}
+	slices.SortFunc(servers, func(a, b ServerTokens) int { return strings.Compare(a.Server, b.Server) })
+	return servers
+}
+
+// findServer returns the server that a model means.
+func findServer(asked string, servers []ServerTokens) (name string, ok bool) {
+	if slices.ContainsFunc(servers, func(s ServerTokens) bool { return s.Server == asked }) {
+		return asked, true
+	}
+	for _, s := range servers {
+		if fold(serverName(s.Server)).folded != fold(asked).folded {
+			continue
+		}
+		if ok {
+			return "", false
+		}
+		name, ok = s.Server, true
+	}
+	return name, ok
+}
+
+// serverName returns what a model is told of a server's name.
+func serverName(server string) string {
+	if server == "" {
+		return "native"
+	}
+	return plain.Line(cutText(server, maxName))
+}
+
+// listServers lists servers and how many tools they have, as far as there is room.
+func listServers(servers []ServerTokens) string {
+	names := make([]string, len(servers))
+	for i, s := range servers {
+		names[i] = fmt.Sprintf("%s (%d)", serverName(s.Server), s.Tools)
+	}
+	return joinShort(names)
+}
+
+// nameServers lists the servers that tools are of, sorted, as far as there is room.
+func nameServers(tools []Tool) string {
+	seen := map[string]bool{}
+	last := ""
+	for _, t := range tools {
+		if server := t.Definition().Origin.Server; server != last || len(seen) == 0 {
+			last = server
+			seen[server] = true
+		}
+	}
+	var names []string
+	for _, server := range slices.Sorted(maps.Keys(seen)) {
+		names = append(names, serverName(server))
+	}
+	return joinShort(names)
+}
+
+// joinShort lists names, as far as there is room.
+func joinShort(names []string) string {
+	size := 0
+	for i, name := range names {
+		if size += len(name) + 2; size > maxServersText && i > 0 {
+			return fmt.Sprintf("%s and %d more", strings.Join(names[:i], ", "), len(names)-i)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// isSearcher reports whether a tool is search_tools.
+func isSearcher(t Tool) bool {
+	_, ok := t.(*function[searchToolsArgs, *mcp.CallToolResult])
+	return ok
+}

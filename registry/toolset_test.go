@@ -1,0 +1,305 @@
+package registry_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// searching returns a registry whose models can search, with tools of three servers
+// and a native one.
+func searching(t testing.TB, o registry.Options) *registry.Registry {
+	t.Helper()
+	if o.Search == nil {
+		o.Search = &registry.SearchOptions{}
+	}
+	r := registry.New(&o)
+	mustAdd(t, r, native("clock"))
+	mustReplace(t, r, "github",
+		serverTool("github", "create_issue", "Create an issue in a repository."),
+		serverTool("github", "list_issues", "List the issues of a repository."))
+	mustReplace(t, r, "notes", serverTool("notes", "create", "Write a note."), serverTool("notes", "delete", "Delete a note."))
+	mustReplace(t, r, "weather", serverTool("weather", "forecast", "Tell the weather of the next days."))
+	return r
+}
+
+// always makes a model search.
+var always = &registry.ToolsetOptions{Share: -1}
+
+func toolNames(tools []registry.Tool) string {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Definition().Name)
+	}
+	return strings.Join(names, " ")
+}
+
+const (
+	everything = "clock github__create_issue github__list_issues notes__create notes__delete weather__forecast"
+	finders    = "call_tool describe_tool search_tools"
+)
+
+func TestToolset(t *testing.T) {
+	ten := func(string) int { return 10 }
+	for _, c := range []struct {
+		name            string
+		registry        registry.Options
+		opts            *registry.ToolsetOptions
+		tools, deferred string
+		tokens, all     int
+	}{
+		{name: "all that fit", tools: everything, tokens: 60, all: 60},
+		{name: "just fit", opts: &registry.ToolsetOptions{ContextWindow: 1200}, tools: everything, tokens: 60, all: 60},
+		{name: "just do not", opts: &registry.ToolsetOptions{ContextWindow: 1199},
+			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
+		{name: "a share", opts: &registry.ToolsetOptions{ContextWindow: 100, Share: 0.6}, tools: everything, tokens: 60, all: 60},
+		{name: "a smaller share", opts: &registry.ToolsetOptions{ContextWindow: 100, Share: 0.59},
+			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
+		{name: "never", opts: &registry.ToolsetOptions{ContextWindow: 1, Share: 1}, tools: everything, tokens: 60, all: 60},
+		{name: "always", opts: always,
+			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
+		{name: "some are always there", opts: &registry.ToolsetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
+			tools: "call_tool describe_tool notes__create notes__delete search_tools", deferred: "clock github__create_issue github__list_issues weather__forecast", tokens: 50, all: 60},
+		{name: "none are", opts: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
+			tools: finders, deferred: everything, tokens: 30, all: 60},
+		{name: "all are, so there is nothing to be found", opts: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
+			tools: everything, tokens: 60, all: 60},
+		{name: "results are kept", registry: registry.Options{Results: &registry.ResultOptions{}},
+			opts:  &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
+			tools: "call_tool describe_tool read_result search_tools", deferred: everything, tokens: 40, all: 70},
+		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, registry.Allow, registry.Rule{Server: "github"}, registry.Rule{Tool: "notes__delete"})},
+			tools: "clock notes__create weather__forecast", tokens: 30, all: 30},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.registry.Search = &registry.SearchOptions{Tokens: ten}
+			set := searching(t, c.registry).Toolset(t.Context(), c.opts)
+			if got := toolNames(set.Tools); got != c.tools {
+				t.Errorf("tools\n %s\nwant\n %s", got, c.tools)
+			}
+			if got := toolNames(set.Deferred); got != c.deferred {
+				t.Errorf("deferred\n %s\nwant\n %s", got, c.deferred)
+			}
+			if set.Searching != (c.deferred != "") || set.Tokens != c.tokens || set.All != c.all {
+				t.Errorf("searching %t, %d tokens of %d; want %d of %d", set.Searching, set.Tokens, set.All, c.tokens, c.all)
+			}
+		})
+	}
+}
+
+func TestToolsetLimit(t *testing.T) {
+	r := registry.New(nil)
+	for _, c := range []struct {
+		opts *registry.ToolsetOptions
+		want int
+	}{
+		{nil, 10_000},
+		{&registry.ToolsetOptions{ContextWindow: -1}, 10_000},
+		{&registry.ToolsetOptions{ContextWindow: 1_000_000}, 50_000},
+		{&registry.ToolsetOptions{Share: 0.5}, 100_000},
+		{&registry.ToolsetOptions{Share: 7}, 200_000},
+		{&registry.ToolsetOptions{Share: -0.1}, 0},
+		{&registry.ToolsetOptions{Share: math.NaN()}, 10_000},
+	} {
+		if got := r.Toolset(t.Context(), c.opts).Limit; got != c.want {
+			t.Errorf("%+v: %d, want %d", c.opts, got, c.want)
+		}
+	}
+}
+
+// Without Options.Search a model is told of all tools, however many.
+func TestToolsetWithoutSearch(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, native("a"), native("b"))
+	set := r.Toolset(t.Context(), always)
+	if set.Searching || toolNames(set.Tools) != "a b" || set.Tokens != set.All || set.All == 0 {
+		t.Errorf("%+v", set)
+	}
+	if set := registry.New(nil).Toolset(t.Context(), nil); set.Searching || set.Tools != nil || set.All != 0 || set.Servers != nil {
+		t.Errorf("of nothing: %+v", set)
+	}
+}
+
+func TestToolsetServers(t *testing.T) {
+	r := searching(t, registry.Options{Search: &registry.SearchOptions{Tokens: func(text string) int {
+		if strings.Contains(text, "issue") {
+			return 7
+		}
+		return 10
+	}}})
+	got := fmt.Sprint(r.Toolset(t.Context(), nil).Servers)
+	if want := "[{notes 2 20} {github 2 14} { 1 10} {weather 1 10}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The model learns from search_tools which servers have what it does not see.
+func TestToolsetNamesServers(t *testing.T) {
+	r := searching(t, registry.Options{})
+	describe := func(o *registry.ToolsetOptions) string {
+		t.Helper()
+		set := r.Toolset(t.Context(), o)
+		for _, tool := range set.Tools {
+			if d := tool.Definition(); d.Name == "search_tools" {
+				return d.Description
+			}
+		}
+		t.Fatal("there is no search_tools")
+		return ""
+	}
+	if got := describe(always); !strings.HasSuffix(got, " Servers: github, notes, weather.") {
+		t.Error(got)
+	}
+	if got := describe(&registry.ToolsetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}); !strings.HasSuffix(got, " Servers: native, github, weather.") {
+		t.Error(got)
+	}
+	// The definition stays the same one, so that a prompt can be cached.
+	one, two := r.Toolset(t.Context(), always), r.Toolset(t.Context(), always)
+	if !slices.EqualFunc(one.Tools, two.Tools, func(a, b registry.Tool) bool { return a.Definition() == b.Definition() }) {
+		t.Error("the definitions are others each time")
+	}
+	for i := range 200 {
+		server := fmt.Sprintf("server-%03d-with-a-long-name", i)
+		mustReplace(t, r, server, serverTool(server, "x", ""))
+	}
+	if got := describe(always); len(got) > 1500 || !strings.HasSuffix(got, " more.") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+// A definition is counted once, and again when it has changed.
+func TestToolsetCountsOnce(t *testing.T) {
+	var counted atomic.Int32
+	r := searching(t, registry.Options{Search: &registry.SearchOptions{Tokens: func(text string) int {
+		counted.Add(1)
+		return len(text)
+	}}})
+	expect := func(what string, want int32) {
+		t.Helper()
+		counted.Store(0)
+		r.Toolset(t.Context(), always)
+		if got := counted.Load(); got != want {
+			t.Errorf("%s: %d definitions were counted, want %d", what, got, want)
+		}
+	}
+	expect("at first", 6+3+1)
+	expect("again", 0)
+	mustReplace(t, r, "weather", serverTool("weather", "forecast", "Tell the weather of the next days."))
+	expect("after a reconnect", 0)
+	mustReplace(t, r, "weather", serverTool("weather", "forecast", "Tell the weather."))
+	expect("after a change", 1)
+	mustReplace(t, r, "maps", serverTool("maps", "route", "Find a way."), serverTool("maps", "a", ""))
+	expect("after a new server", 2+1)
+	r.Remove("clock")
+	expect("after a removal", 0)
+}
+
+// Somebody else's function is called without a lock, and for no longer than the
+// context lasts.
+func TestToolsetOfASlowCounter(t *testing.T) {
+	var r *registry.Registry
+	ctx, cancel := context.WithCancel(t.Context())
+	counted := 0
+	r = searching(t, registry.Options{Search: &registry.SearchOptions{Tokens: func(string) int {
+		counted++
+		mustReplace(t, r, "other", serverTool("other", "x", ""))
+		cancel()
+		return 1_000
+	}}})
+	set := r.Toolset(ctx, nil)
+	if counted != 1 || len(set.Tools) != 6 || set.All == 0 || set.All > 1_000 {
+		t.Errorf("%d were counted: %+v", counted, set)
+	}
+	// What was only estimated is counted by the next.
+	counted = 0
+	if set := r.Toolset(t.Context(), nil); set.All != 7_000 {
+		t.Errorf("%d were counted: %+v", counted, set)
+	}
+}
+
+func TestToolsetOfAStrangeCounter(t *testing.T) {
+	for want, tokens := range map[int]int{0: -5, 1 << 30: 1 << 40} {
+		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Tokens: func(string) int { return tokens }}})
+		mustAdd(t, r, native("a"))
+		if got := r.Toolset(t.Context(), nil).All; got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
+	}
+}
+
+// What is denied to the one is neither shown nor told to the one, and is to the other.
+func TestToolsetOfAUser(t *testing.T) {
+	r := searching(t, registry.Options{Approver: mustPolicy(t, registry.Allow, registry.Rule{Server: "github", User: "eve"})})
+	for user, want := range map[string]bool{"eve": false, "ada": true} {
+		set := r.Toolset(onbehalf.With(t.Context(), user), always)
+		texts := toolNames(set.Deferred)
+		for _, tool := range set.Tools {
+			texts += tool.Definition().Description
+		}
+		if got := strings.Contains(texts, "github"); got != want {
+			t.Errorf("%s is told of github: %t, want %t", user, got, want)
+		}
+	}
+}
+
+func TestToolsetsWhileToolsChange(t *testing.T) {
+	r := searching(t, registry.Options{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 100 {
+				set := r.Toolset(t.Context(), always)
+				all := 0
+				for _, s := range set.Servers {
+					all += s.Tokens
+				}
+				if all != set.All || len(set.Tools) != 4 {
+					t.Errorf("%d of servers, %d in all, tools %s", all, set.All, toolNames(set.Tools))
+					return
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		mustReplace(t, r, "weather", serverTool("weather", fmt.Sprint("forecast", i), "Tell the weather."))
+	}
+	wg.Wait()
+}
+
+func BenchmarkToolset(b *testing.B) {
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	for s := range 100 {
+		var tools []registry.Tool
+		server := fmt.Sprintf("server%d", s)
+		for i := range 100 {
+			tools = append(tools, serverTool(server, fmt.Sprintf("tool_%d", i), "Do one of many things with an object that has a name."))
+		}
+		mustReplace(b, r, server, tools...)
+	}
+	for name, opts := range map[string]*registry.ToolsetOptions{"searching": nil, "all": {Share: 1}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if set := r.Toolset(b.Context(), opts); set.Searching != (opts == nil) {
+					b.Fatal(set.All)
+				}
+			}
+		})
+	}
+	b.Run("after a change", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			b.StopTimer()
+			mustReplace(b, r, "server0", serverTool("server0", fmt.Sprint("x", i), ""))
+			b.StartTimer()
+			r.Toolset(b.Context(), nil)
+		}
+	})
+}
