@@ -6,25 +6,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// A Provider is a way to tell a model about tools.
-type Provider string
-
-// The providers.
-const (
-	// OpenAI is the API of OpenAI, and of those who copy it, without strict mode.
-	OpenAI Provider = "openai"
-	// OpenAIStrict is the same with strict mode: the model cannot write arguments
-	// that do not fit the schema, which has to be of a form that allows it.
-	OpenAIStrict Provider = "openai-strict"
-	// Anthropic is the Messages API.
-	Anthropic Provider = "anthropic"
-	// Gemini is generateContent of the Gemini API and of Vertex AI.
-	Gemini Provider = "gemini"
-	// Bedrock is Converse of Amazon Bedrock, for all its models.
-	Bedrock Provider = "bedrock"
-	// Ollama is the chat API of Ollama.
-	Ollama Provider = "ollama"
-)
+// defaultSchemaBytes is the default of [Options].MaxSchemaBytes.
+const defaultSchemaBytes = 64 << 10
 
 // Options are the options of [Compile]. Nil and the zero value mean the defaults.
 type Options struct {
@@ -35,26 +18,29 @@ type Options struct {
 	Deferred func(*registry.Definition) bool
 	// MaxSchemaBytes is how large the schema of a tool becomes at most when its
 	// references are written out, in bytes; what goes beyond is cut off, and is a
-	// [Loss]. Default: 64 KiB.
+	// [Loss]. A schema that is larger by itself is not cut. Default: 64 KiB.
 	MaxSchemaBytes int
 }
 
-// A Tool is a tool as a provider takes it. Do not change it.
+// A Tool is a tool as a provider takes it. Do not change it. It is safe for
+// concurrent use.
 type Tool struct {
 	// Name is what the provider calls the tool. It is unique in its [Set].
 	Name string
-	// Description is what the model reads.
+	// Description is what the model reads; empty if the tool has none.
 	Description string
-	// Schema is the schema of the arguments.
+	// Schema is the schema of the arguments, without white space.
 	Schema json.RawMessage
 	// Strict says that the provider is to hold the model to the schema.
 	Strict bool
 	// Deferred says that the provider keeps the tool out of the context at first.
 	Deferred bool
-	// Losses are what the provider does not get, in the order of the places.
+	// Losses are what the provider does not get, in the order of the places. At most
+	// 256 are listed; of more, there is one of kind [MoreLosses] for each effect.
 	Losses []Loss
 	// Definition is what the tool was made of.
 	Definition *registry.Definition
 
 	provider Provider
+	codec    *codec // nil: the arguments are as the tool wants them
 }

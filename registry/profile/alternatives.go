@@ -1,0 +1,281 @@
+package profile
+
+import "slices"
+
+// alternatives takes a schema apart into plain ones: a value fits the schema if it
+// fits one of them. A plain schema has no $ref, allOf, anyOf or oneOf; where the
+// provider takes references, one that says nothing more stays one. None means that
+// no value fits.
+func (c *compiler) alternatives(n *node) []*node {
+	switch n.kind {
+	case 't':
+		return []*node{blankAt(n)}
+	case 'f':
+		return nil
+	}
+	if !c.spend() {
+		c.overflow = true
+		c.losses.add(ReferenceCut, Looser, n, "the schema is too large with all references written out")
+		return []*node{blankAt(n)}
+	}
+	ref := n.get("$ref")
+	if ref == nil && n.get("allOf") == nil && n.get("anyOf") == nil && n.get("oneOf") == nil {
+		return []*node{closedBy(n, n)}
+	}
+	base := copyOf(n)
+	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "unevaluatedProperties"} {
+		base.drop(keyword)
+	}
+	if ref != nil && c.doc.alone {
+		c.beside(n, base)
+		if c.diet.refs {
+			return []*node{n}
+		}
+		return c.both([]*node{base}, c.expand(ref))
+	}
+	if ref != nil && c.diet.refs && onlyAnnotates(base) && len(base.members) == len(n.members)-1 {
+		return []*node{n}
+	}
+	alts := []*node{base}
+	if ref != nil {
+		alts = c.both(alts, c.expand(ref))
+	}
+	if all := n.get("allOf"); all != nil {
+		for _, e := range all.elems {
+			alts = c.both(alts, c.alternatives(e))
+		}
+	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		if union := n.get(keyword); union != nil {
+			alts = c.chosen(alts, keyword, union)
+		}
+	}
+	for i := range alts {
+		alts[i] = closedBy(alts[i], n)
+	}
+	return alts
+}
+
+// beside drops what an older dialect ignores beside a reference.
+func (c *compiler) beside(n, base *node) {
+	for _, m := range n.members {
+		if _, refuses := concerns(m.name); refuses && m.name != "$ref" {
+			c.losses.add(KeywordDropped, Unsaid, m.value, "%s beside $ref says nothing in this dialect", m.name)
+			base.drop(m.name)
+		}
+	}
+}
+
+// chosen returns what fits one of alts and one of the schemas of an anyOf or oneOf.
+func (c *compiler) chosen(alts []*node, keyword string, union *node) []*node {
+	if len(alts) == 1 && onlyRequires(union) {
+		c.losses.add(KeywordDropped, Looser, union, "%s says which properties are required together; the model is not told", keyword)
+		return alts
+	}
+	var choices []*node
+	for _, e := range union.elems {
+		choices = append(choices, c.alternatives(e)...)
+	}
+	if len(choices)*len(alts) > maxAlternatives {
+		c.losses.add(UnionDropped, Looser, union, "%s gives too many combinations of alternatives; the model is not told", keyword)
+		return alts
+	}
+	if keyword == "oneOf" && !c.disjoint(choices) {
+		c.losses.add(UnionLoosened, Looser, union, "exactly one has to fit; the model is told that one or more have to")
+	}
+	return c.both(alts, choices)
+}
+
+// onlyRequires reports whether the schemas of a union say nothing but which
+// properties are required.
+func onlyRequires(union *node) bool {
+	for _, e := range union.elems {
+		for _, m := range e.members {
+			if _, refuses := concerns(m.name); refuses && m.name != "required" && m.name != "not" {
+				return false
+			}
+		}
+		if e.kind != '{' || onlyAnnotates(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// both returns what fits one of some schemas and one of others.
+func (c *compiler) both(some, others []*node) []*node {
+	var all []*node
+	for _, a := range some {
+		for _, b := range others {
+			all = append(all, c.meet(a, b)...)
+			if len(all) > maxAlternatives {
+				c.losses.add(UnionDropped, Looser, b, "there are too many combinations of alternatives; the model is told of the others")
+				return some
+			}
+		}
+	}
+	return all
+}
+
+// meet merges two plain schemas, of which one may be a reference.
+func (c *compiler) meet(a, b *node) []*node {
+	switch {
+	case b.get("$ref") != nil && onlyAnnotates(a):
+		return []*node{described(b, a)}
+	case a.get("$ref") != nil && onlyAnnotates(b):
+		return []*node{described(a, b)}
+	case b.get("$ref") != nil:
+		return c.both([]*node{a}, c.expand(b.get("$ref")))
+	case a.get("$ref") != nil:
+		return c.both(c.expand(a.get("$ref")), []*node{b})
+	}
+	if m := c.merge(a, b); m != nil {
+		return []*node{m}
+	}
+	return nil
+}
+
+// described returns schema with the annotations of others that it has none of.
+func described(schema, others *node) *node {
+	made := copyOf(schema)
+	for _, m := range others.members {
+		if made.get(m.name) == nil {
+			made.members = append(made.members, m)
+		}
+	}
+	return made
+}
+
+// expand returns the alternatives of what a reference leads to, even where the
+// provider takes references.
+func (c *compiler) expand(ref *node) []*node {
+	target := c.target(ref)
+	if target == nil {
+		return []*node{c.stump(ref)}
+	}
+	var all []*node
+	for _, a := range c.alternatives(target) {
+		if inner := a.get("$ref"); inner != nil {
+			all = append(all, c.both([]*node{withoutRef(a)}, c.expand(inner))...)
+			continue
+		}
+		made := copyOf(a)
+		made.via = append(slices.Clip(a.via), target)
+		all = append(all, made)
+	}
+	return all
+}
+
+func withoutRef(n *node) *node {
+	made := copyOf(n)
+	made.drop("$ref")
+	if made.get("$defs") != nil || made.get("definitions") != nil {
+		made.drop("$defs")
+		made.drop("definitions")
+	}
+	return made
+}
+
+// closedBy returns a plain schema with what unevaluatedProperties of n, which it is
+// part of, means for it: all of its properties are in one place now.
+func closedBy(plain, n *node) *node {
+	rest := n.get("unevaluatedProperties")
+	if rest == nil || plain.get("$ref") != nil {
+		return plain
+	}
+	for _, keyword := range []string{"if", "then", "else", "dependentSchemas", "dependencies", "not"} {
+		if plain.get(keyword) != nil {
+			return described(plain, objectNode(member{"unevaluatedProperties", rest}))
+		}
+	}
+	made := copyOf(plain)
+	made.drop("unevaluatedProperties")
+	if made.get("additionalProperties") == nil {
+		made.set("additionalProperties", rest)
+	}
+	return made
+}
+
+// blankAt returns the schema of any value, at the place of n.
+func blankAt(n *node) *node {
+	return &node{kind: '{', parent: n.parent, token: n.token, at: n.at}
+}
+
+// disjoint reports whether no value can fit two of some plain schemas.
+func (c *compiler) disjoint(schemas []*node) bool {
+	const most = 32
+	if len(schemas) > most {
+		return false
+	}
+	for i, a := range schemas {
+		for _, b := range schemas[:i] {
+			if !apart(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart reports whether it is plain that no value fits two schemas: the types are
+// different, or the values, or those of a property that both require.
+func apart(a, b *node) bool {
+	if a.get("$ref") != nil || b.get("$ref") != nil {
+		return false
+	}
+	if typesNamed(a)&typesNamed(b) == 0 || valuesApart(a, b) {
+		return true
+	}
+	if typesNamed(a) != typeObject || typesNamed(b) != typeObject {
+		return false
+	}
+	required := b.get("required").texts()
+	for _, name := range a.get("required").texts() {
+		if !slices.Contains(required, name) {
+			continue
+		}
+		pa, pb := a.get("properties").get(name), b.get("properties").get(name)
+		if pa != nil && pb != nil && valuesApart(pa, pb) {
+			return true
+		}
+	}
+	return false
+}
+
+// valuesApart reports whether two schemas list values, and none that both have.
+func valuesApart(a, b *node) bool {
+	va, oka := valuesOf(a)
+	vb, okb := valuesOf(b)
+	if !oka || !okb || len(va)*len(vb) > 1<<12 {
+		return false
+	}
+	for _, x := range va {
+		if slices.ContainsFunc(vb, func(y *node) bool { return sameNode(x, y) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// valuesOf returns the values that enum and const allow, each once, and whether
+// there are such keywords.
+func valuesOf(schema *node) ([]*node, bool) {
+	constant, enum := schema.get("const"), schema.get("enum")
+	switch {
+	case constant == nil && enum == nil:
+		return nil, false
+	case enum == nil:
+		return []*node{constant}, true
+	}
+	seen := make(map[string]bool, len(enum.elems))
+	var all []*node
+	for _, e := range enum.elems {
+		text := e.canonical()
+		if seen[text] || constant != nil && text != constant.canonical() {
+			continue
+		}
+		seen[text] = true
+		all = append(all, e)
+	}
+	return all, true
+}

@@ -1,0 +1,64 @@
+package profile_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A described tool is a definition and nothing else.
+type described struct{ def registry.Definition }
+
+func (t *described) Definition() *registry.Definition { return &t.def }
+
+func (t *described) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{}, nil
+}
+
+func tool(name, schema string) registry.Tool {
+	return &described{registry.Definition{Name: name, Description: "Does " + name, InputSchema: json.RawMessage(schema)}}
+}
+
+// compiled compiles one tool.
+func compiled(t testing.TB, p profile.Provider, schema string) *profile.Tool {
+	t.Helper()
+	set, err := profile.Compile(p, []registry.Tool{tool("t", schema)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Tools()) != 1 {
+		t.Fatalf("rejected: %v", set.Rejected())
+	}
+	return set.Tools()[0]
+}
+
+func TestWhole(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		provider profile.Provider
+		schema   string
+		want     string
+	}{
+		{"no arguments", profile.OpenAI, `{"type":"object"}`, `{"type":"object","properties":{}}`},
+		{"order and numbers", profile.OpenAI, `{"properties":{"b":{"minimum":1.50,"type":"number"},"a":{"default":12345678901234567890}},"type":"object"}`,
+			`{"type":"object","properties":{"b":{"minimum":1.50,"type":"number"},"a":{"default":12345678901234567890}}}`},
+		{"union at the root", profile.Anthropic, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"anyOf":[{"properties":{"b":{"type":"string"}},"required":["b"]},{"properties":{"c":{"type":"integer"}}}]}`,
+			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"integer"}},"required":["a"]}`},
+		{"reference at the root", profile.OpenAI, `{"$ref":"#/definitions/A","definitions":{"A":{"type":"object","properties":{"next":{"$ref":"#/definitions/A"}}}}}`,
+			`{"type":"object","properties":{"next":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"object","properties":{"next":{"$ref":"#/$defs/A"}}}}}`},
+		{"inlined", profile.Bedrock, `{"type":"object","additionalProperties":false,"properties":{"n":{"$ref":"#/$defs/N","description":"mine"}},"$defs":{"N":{"type":"integer"}}}`,
+			`{"type":"object","properties":{"n":{"description":"mine","type":"integer"}}}`},
+		{"tuple", profile.Anthropic, `{"type":"object","properties":{"p":{"type":"array","items":[{"type":"number"},{"type":"string"}],"additionalItems":false}}}`,
+			`{"type":"object","properties":{"p":{"type":"array","prefixItems":[{"type":"number"},{"type":"string"}],"items":{"not":{}}}}}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := string(compiled(t, test.provider, test.schema).Schema); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,236 @@
+package profile
+
+import (
+	"errors"
+	"strconv"
+)
+
+const (
+	// maxWork is how many schemas are looked at for one tool, those that references
+	// are written out to counted each time. It is four times what the gate lets a
+	// schema have of nodes.
+	maxWork = 1 << 15
+	// maxAlternatives is into how many alternatives a schema is taken apart.
+	maxAlternatives = 128
+	// mostUnrolled is how often a schema that contains itself is written out.
+	mostUnrolled = 3
+)
+
+// A compiler makes of the schema of one tool what a provider takes.
+type compiler struct {
+	diet   *diet
+	doc    *document
+	losses ledger
+	limit  int // bytes that the schema may have when references are written out
+	unroll int
+
+	work     int
+	written  int // about how many bytes were made
+	inlined  bool
+	overflow bool          // a reference was cut for the limit
+	depth    int           // schemas that are being made within each other
+	within   int           // of these, in items
+	open     map[*node]int // targets that are being written out
+	defs     []*definition
+	byTarget map[*node]*definition
+}
+
+// A definition is what $defs has for a target of references.
+type definition struct {
+	name   string
+	target *node
+	out    *node
+	codec  *codec
+}
+
+// A result is what the compiler makes.
+type result struct {
+	schema *node
+	codec  *codec
+	strict bool
+}
+
+var errNoObject = errors.New("takes no JSON object, and the arguments of a tool are one")
+
+func newCompiler(d *diet, root *node, limit int) *compiler {
+	return &compiler{diet: d, doc: newDocument(root), limit: limit, unroll: mostUnrolled}
+}
+
+// compile makes the schema, with fewer references written out until it is small
+// enough.
+func (c *compiler) compile() (*result, error) {
+	limit, mark := c.limit, c.losses.mark()
+	for {
+		r, err := c.attempt()
+		switch {
+		case err != nil:
+			return nil, err
+		case c.diet.family == exact && !r.strict:
+			c.losses.reset(mark)
+			return c.lax(r)
+		case !c.overflow && (!c.inlined || len(r.schema.append(nil)) <= limit):
+			return r, nil
+		case c.unroll > 1:
+			c.unroll--
+		case c.limit == 0 || c.overflow && len(r.schema.append(nil)) <= limit:
+			return r, nil
+		default:
+			c.limit /= 2
+		}
+		c.losses.reset(mark)
+	}
+}
+
+// attempt makes the schema once.
+func (c *compiler) attempt() (*result, error) {
+	c.work, c.written, c.inlined, c.overflow, c.depth, c.within = 0, 0, false, false, 0, 0
+	c.open, c.defs, c.byTarget = map[*node]int{}, nil, map[*node]*definition{}
+	if c.diet.family == whole {
+		return c.wholeRoot()
+	}
+	return c.formRoot()
+}
+
+// lax makes the schema of a tool that strict mode is not possible for.
+func (c *compiler) lax(failed *result) (*result, error) {
+	c.losses.add(NotStrict, Looser, nil, "strict mode is not possible: %s", failed.schema.text)
+	c.diet, _ = dietOf(OpenAI)
+	c.unroll = mostUnrolled
+	return c.compile()
+}
+
+// spend counts a schema that is looked at, and reports whether there was one left.
+func (c *compiler) spend() bool {
+	c.work++
+	return c.work <= maxWork
+}
+
+// enter marks the targets that n was made of as being written out, until leave.
+func (c *compiler) enter(n *node) {
+	for _, target := range n.via {
+		c.open[target]++
+	}
+}
+
+func (c *compiler) leave(n *node) {
+	for _, target := range n.via {
+		c.open[target]--
+	}
+}
+
+// target returns what a reference is to be replaced by, or nil if it is cut.
+func (c *compiler) target(ref *node) *node {
+	target := c.doc.resolve(ref)
+	switch {
+	case target == nil:
+		return nil // the gate refuses it
+	case c.open[target] >= c.unroll:
+		c.losses.add(ReferenceCut, Looser, ref, "the schema contains itself; it is written out %d times within itself and then cut", c.unroll)
+		return nil
+	case c.written > c.limit && !c.diet.refs || c.work > maxWork:
+		c.overflow = true
+		c.losses.add(ReferenceCut, Looser, ref, "the schema is too large with all references written out; this one is not")
+		return nil
+	}
+	c.inlined = true
+	return target
+}
+
+// stump returns what stands for a reference that was cut: the type of its target.
+func (c *compiler) stump(ref *node) *node {
+	stump := objectNode()
+	stump.parent, stump.token, stump.at = ref.parent.parent, ref.parent.token, ref.parent.at
+	target := c.doc.resolve(ref)
+	for _, keyword := range []string{"type", "description"} {
+		if value := target.get(keyword); value != nil {
+			stump.set(keyword, value)
+		}
+	}
+	if len(stump.members) == 0 && target.get("properties") != nil {
+		stump.set("type", textNode("object"))
+	}
+	return stump
+}
+
+// define returns the definition that references to a target lead to.
+func (c *compiler) define(target *node) *definition {
+	if d := c.byTarget[target]; d != nil {
+		return d
+	}
+	name := nameRule{most: 40, also: "."}.clean(target.token)
+	if target.parent == nil {
+		name = "root"
+	}
+	if name == "" {
+		name = "def"
+	}
+	unique := name
+	for i := 2; c.defined(unique); i++ {
+		unique = name + "_" + strconv.Itoa(i)
+	}
+	d := &definition{name: unique, target: target}
+	c.byTarget[target] = d
+	c.defs = append(c.defs, d)
+	return d
+}
+
+func (c *compiler) defined(name string) bool {
+	for _, d := range c.defs {
+		if d.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// reference returns a reference to a definition.
+func (d *definition) reference() *node {
+	n := objectNode(member{"$ref", textNode("#/$defs/" + d.name)})
+	n.def = d
+	return n
+}
+
+// definitions returns $defs. Making one may lead to others.
+func (c *compiler) definitions(compile func(*definition)) *node {
+	all := objectNode()
+	for i := 0; i < len(c.defs); i++ {
+		compile(c.defs[i])
+		all.set(c.defs[i].name, c.defs[i].out)
+	}
+	return all
+}
+
+// wrote counts about how many bytes a schema adds, without those within it.
+func (c *compiler) wrote(schema *node) {
+	for _, m := range schema.members {
+		c.written += len(m.name) + 4
+		switch {
+		case holds(m.name) == noSchema && (m.value.kind == '{' || m.value.kind == '['):
+			c.written += len(m.value.append(nil))
+		case m.value.kind == '{' && holds(m.name) == mapOfSchemas:
+			for _, sub := range m.value.members {
+				c.written += len(sub.name) + 4
+			}
+		default:
+			c.written += len(m.value.text) + 4
+		}
+	}
+	c.written += 2
+}
+
+// unreached notes the definitions that nothing refers to: they say nothing.
+func (c *compiler) unreached() {
+	for _, keyword := range []string{"$defs", "definitions"} {
+		all := c.doc.root.get(keyword)
+		if all == nil || all.kind != '{' || len(all.members) == 0 {
+			continue
+		}
+		reached := false
+		for _, m := range all.members {
+			reached = reached || c.byTarget[m.value] != nil
+		}
+		if !reached && !c.inlined {
+			c.losses.add(KeywordDropped, Unsaid, all, "nothing refers to these definitions")
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package profile
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Declaration returns the tool as it stands in the list of tools of a request, as
+// JSON: a FunctionTool of OpenAI's Responses API, a Tool of Anthropic's Messages
+// API, a FunctionDeclaration of Gemini, a Tool of Bedrock Converse, or a Tool of
+// Ollama. It is the same each time.
+func (t *Tool) Declaration() json.RawMessage {
+	schema := member{"parameters", rawNode(t.Schema)}
+	o := objectNode()
+	switch t.provider {
+	case OpenAI, OpenAIStrict:
+		o.set("type", textNode("function"))
+		t.describe(o)
+		o.members = append(o.members, schema, member{"strict", boolNode(t.Strict)})
+		if t.Deferred {
+			o.set("defer_loading", boolNode(true))
+		}
+	case Anthropic:
+		t.describe(o)
+		o.set("input_schema", schema.value)
+		if t.Deferred {
+			o.set("defer_loading", boolNode(true))
+		}
+	case Gemini:
+		t.describe(o)
+		if !withoutParameters(t.Schema) {
+			o.set("parametersJsonSchema", schema.value)
+		}
+	case Bedrock:
+		t.describe(o)
+		o.set("inputSchema", objectNode(member{"json", schema.value}))
+		o = objectNode(member{"toolSpec", o})
+	case Ollama:
+		t.describe(o)
+		o.members = append(o.members, schema)
+		o = objectNode(member{"type", textNode("function")}, member{"function", o})
+	}
+	return o.append(nil)
+}
+
+// ChatDeclaration returns the tool as it stands in a request of OpenAI's Chat
+// Completions API, and of those who copy it. The description has at most 1,024
+// characters there. For providers other than [OpenAI] and [OpenAIStrict] it is the
+// same as [Tool.Declaration].
+func (t *Tool) ChatDeclaration() json.RawMessage {
+	if t.provider != OpenAI && t.provider != OpenAIStrict {
+		return t.Declaration()
+	}
+	d, _ := dietOf(t.provider)
+	o := objectNode(member{"name", textNode(t.Name)})
+	if t.Description != "" {
+		o.set("description", textNode(cutText(t.Description, d.chatDescription)))
+	}
+	o.set("parameters", rawNode(t.Schema))
+	o.set("strict", boolNode(t.Strict))
+	return objectNode(member{"type", textNode("function")}, member{"function", o}).append(nil)
+}
+
+func (t *Tool) describe(o *node) {
+	o.set("name", textNode(t.Name))
+	if t.Description != "" {
+		o.set("description", textNode(t.Description))
+	}
+}
+
+// rawNode returns a node that writes JSON as it is.
+func rawNode(raw json.RawMessage) *node { return &node{kind: '0', text: string(raw)} }
+
+// withoutParameters reports whether a compiled schema is that of a tool without
+// arguments.
+func withoutParameters(schema json.RawMessage) bool {
+	return string(schema) == `{"type":"object","properties":{}}`
+}
+
+// cutText cuts text to at most so many characters, with a mark at the end.
+func cutText(text string, most int) string {
+	if len(text) <= most || utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}

@@ -1,0 +1,3 @@
+package profile
+
+func (c *compiler) formRoot() (*result, error) { return c.wholeRoot() }

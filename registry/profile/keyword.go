@@ -1,0 +1,260 @@
+package profile
+
+import (
+	"math"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+)
+
+// A typeSet is a set of the types of JSON. A number is an integer or a fraction.
+type typeSet uint8
+
+const (
+	typeString typeSet = 1 << iota
+	typeInteger
+	typeFraction
+	typeBoolean
+	typeObject
+	typeArray
+	typeNull
+
+	typeNumber = typeInteger | typeFraction
+	anyType    = typeNull<<1 - 1
+)
+
+func typeNamed(name string) typeSet {
+	switch name {
+	case "string":
+		return typeString
+	case "integer":
+		return typeInteger
+	case "number":
+		return typeNumber
+	case "boolean":
+		return typeBoolean
+	case "object":
+		return typeObject
+	case "array":
+		return typeArray
+	case "null":
+		return typeNull
+	}
+	return 0
+}
+
+// typeName returns the name of one type, or of both kinds of numbers.
+func typeName(t typeSet) string {
+	switch t {
+	case typeString:
+		return "string"
+	case typeInteger:
+		return "integer"
+	case typeNumber, typeFraction:
+		return "number"
+	case typeBoolean:
+		return "boolean"
+	case typeObject:
+		return "object"
+	case typeArray:
+		return "array"
+	}
+	return "null"
+}
+
+// typeOf returns the type of a value.
+func typeOf(value *node) typeSet {
+	switch value.kind {
+	case '{':
+		return typeObject
+	case '[':
+		return typeArray
+	case '"':
+		return typeString
+	case 't', 'f':
+		return typeBoolean
+	case 'n':
+		return typeNull
+	}
+	if f, err := strconv.ParseFloat(value.text, 64); !strings.ContainsAny(value.text, ".eE") || err == nil && f == math.Trunc(f) {
+		return typeInteger
+	}
+	return typeFraction
+}
+
+// typesNamed returns the types that the keyword type allows; all if it is missing.
+func typesNamed(schema *node) typeSet {
+	t := schema.get("type")
+	if t == nil {
+		return anyType
+	}
+	if t.kind == '"' {
+		return typeNamed(t.text)
+	}
+	var all typeSet
+	for _, name := range t.texts() {
+		all |= typeNamed(name)
+	}
+	return all
+}
+
+// A holder says what holds the schemas that a keyword has.
+type holder int
+
+const (
+	noSchema holder = iota
+	aSchema
+	listOfSchemas
+	mapOfSchemas
+	schemaOrList
+	mapOfSchemasOrNames
+)
+
+// holds returns what a keyword holds, for all dialects.
+func holds(keyword string) holder {
+	switch keyword {
+	case "additionalProperties", "unevaluatedProperties", "propertyNames", "contains", "unevaluatedItems", "additionalItems",
+		"not", "if", "then", "else":
+		return aSchema
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		return listOfSchemas
+	case "properties", "patternProperties", "dependentSchemas", "$defs", "definitions":
+		return mapOfSchemas
+	case "items":
+		return schemaOrList
+	case "dependencies":
+		return mapOfSchemasOrNames
+	}
+	return noSchema
+}
+
+// subschemas calls visit with each schema directly within schema.
+func subschemas(schema *node, visit func(*node)) {
+	for _, m := range schema.members {
+		switch h := holds(m.name); {
+		case h == noSchema:
+		case h == aSchema || h == schemaOrList && m.value.kind != '[':
+			visit(m.value)
+		case h == mapOfSchemas || h == mapOfSchemasOrNames:
+			for _, sub := range m.value.members {
+				if sub.value.kind != '[' {
+					visit(sub.value)
+				}
+			}
+		default:
+			for _, sub := range m.value.elems {
+				visit(sub)
+			}
+		}
+	}
+}
+
+// concerns returns the types that a keyword says something about, and whether it
+// can refuse values. Keywords that nobody knows, and those for people, cannot.
+func concerns(keyword string) (typeSet, bool) {
+	switch keyword {
+	case "minLength", "maxLength", "pattern":
+		return typeString, true
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		return typeNumber, true
+	case "items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems":
+		return typeArray, true
+	case "properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
+		"dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties":
+		return typeObject, true
+	case "type", "enum", "const", "not", "if", "then", "else", "allOf", "anyOf", "oneOf", "$ref":
+		return anyType, true
+	case "format":
+		return typeString | typeNumber, false
+	case "contentEncoding", "contentMediaType", "contentSchema":
+		return typeString, false
+	}
+	return anyType, false
+}
+
+// onlyAnnotates reports whether no keyword of a schema can refuse a value.
+func onlyAnnotates(schema *node) bool {
+	for _, m := range schema.members {
+		if _, refuses := concerns(m.name); refuses {
+			return false
+		}
+	}
+	return true
+}
+
+// isIdentity reports whether a keyword names or defines something and says nothing
+// about values.
+func isIdentity(keyword string) bool {
+	switch keyword {
+	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions":
+		return true
+	}
+	return false
+}
+
+// tooLarge reports whether a value holds a number that a float64 cannot hold.
+func tooLarge(value *node) bool {
+	switch value.kind {
+	case '0':
+		f, err := strconv.ParseFloat(value.text, 64)
+		return err != nil || math.IsInf(f, 0)
+	case '{':
+		for _, m := range value.members {
+			if tooLarge(m.value) {
+				return true
+			}
+		}
+	case '[':
+		for _, e := range value.elems {
+			if tooLarge(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isCount reports whether a value is a whole number that every decoder of integers
+// takes.
+func isCount(value *node) bool {
+	if value.kind != '0' {
+		return false
+	}
+	_, err := strconv.ParseInt(value.text, 10, 64)
+	return err == nil
+}
+
+// takesPattern reports whether the provider's engine reads a regular expression in
+// the same way as ours. Only what all engines know is sent.
+func (d *diet) takesPattern(pattern string) bool {
+	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
+		return d.lookaround && hasLookaround(pattern)
+	}
+	for i := 0; i+1 < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+			if strings.IndexByte("pPQEzZACaGx", pattern[i]) >= 0 && pattern[i] != 'x' {
+				return false
+			}
+		case '(':
+			if strings.HasPrefix(pattern[i:], "(?") && !strings.HasPrefix(pattern[i:], "(?:") {
+				return false // flags and names are written in several ways
+			}
+		case '[':
+			if pattern[i+1] == ':' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func hasLookaround(pattern string) bool {
+	for _, at := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.Contains(pattern, at) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package profile
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"strconv"
+	"strings"
+)
+
+// A nameRule says which names a provider takes: letters, digits, the underscore,
+// the dash, and what is in also.
+type nameRule struct {
+	most        int    // bytes
+	also        string // other characters
+	letterFirst bool   // begins with a letter or an underscore
+}
+
+func (r nameRule) takes(name string) bool {
+	return name != "" && len(name) <= r.most && r.clean(name) == name
+}
+
+// clean returns name with each run of what the rule does not take replaced by an
+// underscore.
+func (r nameRule) clean(name string) string {
+	var out strings.Builder
+	replaced := false
+	for i := 0; i < len(name) && out.Len() <= r.most; i++ {
+		c := name[i]
+		if out.Len() == 0 && r.letterFirst && !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_') {
+			out.WriteByte('_')
+		}
+		switch {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || strings.IndexByte(r.also, c) >= 0:
+			out.WriteByte(c)
+			replaced = false
+		case !replaced:
+			out.WriteByte('_')
+			replaced = true
+		}
+	}
+	return out.String()
+}
+
+// changed returns what stands for a name that the rule does not take: as much of it
+// as there is room for, and a hash of the whole. It does not depend on other names
+// unless it is taken; then the round is counted up.
+func (r nameRule) changed(name string, round int) string {
+	const letters = 8
+	sum := sha256.Sum256([]byte(strconv.Itoa(round) + ":" + name))
+	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))[:letters]
+	kept := r.clean(name)
+	if room := r.most - letters - 1; len(kept) > room {
+		kept = kept[:room]
+	}
+	kept = strings.TrimRight(kept, "_-.")
+	if kept == "" && r.letterFirst {
+		kept = "_"
+	}
+	if kept == "" {
+		return hash
+	}
+	return kept + "_" + hash
+}
+
+// assignNames returns names by their rules, by index, each another one. Names that
+// a rule takes stay, so that a tool keeps its name whatever others are called. The
+// names that come in must be different.
+func assignNames(names []string, rule func(i int) nameRule) []string {
+	taken := make(map[string]bool, len(names))
+	for i, name := range names {
+		if rule(i).takes(name) {
+			taken[name] = true
+		}
+	}
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = name
+		r := rule(i)
+		if r.takes(name) {
+			continue
+		}
+		for round := 0; all[i] == name || taken[all[i]]; round++ {
+			all[i] = r.changed(name, round)
+		}
+		taken[all[i]] = true
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+package profile
+
+import "github.com/mcpbelt/mcpbelt/registry"
+
+// A Provider is a way to tell a model about tools.
+type Provider string
+
+// The providers.
+const (
+	// OpenAI is the API of OpenAI, and of those who copy it, without strict mode.
+	OpenAI Provider = "openai"
+	// OpenAIStrict is the same with strict mode: the model cannot write arguments
+	// that do not fit the schema, which has to be of a form that allows it.
+	OpenAIStrict Provider = "openai-strict"
+	// Anthropic is the Messages API.
+	Anthropic Provider = "anthropic"
+	// Gemini is generateContent of the Gemini API and of Vertex AI.
+	Gemini Provider = "gemini"
+	// Bedrock is Converse of Amazon Bedrock, for all its models.
+	Bedrock Provider = "bedrock"
+	// Ollama is the chat API of Ollama.
+	Ollama Provider = "ollama"
+)
+
+// A family is how a provider reads a schema.
+type family int
+
+const (
+	// whole: it knows JSON Schema, but for the root.
+	whole family = iota
+	// documented: it knows some keywords.
+	documented
+	// exact: it holds the model to the schema.
+	exact
+	// typed: it decodes the schema into structures, and the rest vanishes.
+	typed
+)
+
+// A diet is what a provider takes. The rules are those of November 2026: documents,
+// types of the providers' SDKs, and the errors that people met.
+type diet struct {
+	provider Provider
+	family   family
+
+	name            nameRule
+	deferredName    int      // bytes of the name of a deferred tool; 0: as others
+	property        nameRule // of the arguments; zero: any
+	chatDescription int      // characters in the older of two APIs; 0: no limit
+	deferral        bool     // knows deferred tools
+
+	refs                     bool // takes references to $defs
+	bareRoot                 bool // the root has no keywords but type, properties and required
+	rootNot                  bool // takes not at the root
+	emptyMaps                bool // wants properties at the root, and items, even if empty
+	lookaround, unicodeClass bool // takes these in regular expressions
+
+	depth int // schemas within each other; 0: no limit
+}
+
+// dietOf returns what a provider takes, and whether it is known.
+func dietOf(p Provider) (*diet, bool) {
+	plain := nameRule{most: 64}
+	argument := nameRule{most: 64, also: "."}
+	d := &diet{provider: p, name: plain}
+	switch p {
+	case OpenAI:
+		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
+	case OpenAIStrict:
+		d.family, d.refs, d.deferral, d.chatDescription = exact, true, true, 1024
+	case Anthropic:
+		d.family, d.refs, d.deferral, d.property = whole, true, true, argument
+		d.name.most, d.deferredName = 128, 64
+		d.rootNot, d.lookaround = true, true
+	case Gemini:
+		d.family, d.depth = documented, 12
+		d.name = nameRule{most: 64, also: ".", letterFirst: true}
+	case Bedrock:
+		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 32
+	case Ollama:
+		d.family, d.depth = typed, 32
+	default:
+		return nil, false
+	}
+	return d, true
+}
+
+// nameOf returns the rule for the name of a tool.
+func (d *diet) nameOf(deferred bool) nameRule {
+	rule := d.name
+	if deferred && d.deferredName > 0 {
+		rule.most = d.deferredName
+	}
+	return rule
+}
+
+// An UnknownProviderError reports a [Provider] that is none of the constants.
+type UnknownProviderError struct {
+	// Provider is what was asked for.
+	Provider Provider
+}
+
+func (e *UnknownProviderError) Error() string {
+	return "profile: unknown provider " + quoted(string(e.Provider)) + "; use one of openai, openai-strict, anthropic, gemini, bedrock, ollama"
+}
+
+// A Rejection is a tool that cannot be told to the provider at all.
+type Rejection struct {
+	// Definition is that of the tool; nil if the tool is nil or has none.
+	Definition *registry.Definition
+	// Err says why, and names the tool. It is a [*registry.DefinitionError] or a
+	// [*registry.DuplicateError].
+	Err error
+}

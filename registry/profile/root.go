@@ -1,0 +1,220 @@
+package profile
+
+import "slices"
+
+// rootObject returns the plain schema of an object that the arguments have to fit,
+// with the alternatives of the root merged into one.
+func (c *compiler) rootObject() (*node, error) {
+	root := c.doc.root
+	var objects []*node
+	for _, a := range c.rootAlternatives(root) {
+		if typesNamed(a)&typeObject != 0 {
+			objects = append(objects, a)
+		}
+	}
+	if values, ok := valuesOf(root); ok && !slices.ContainsFunc(values, func(v *node) bool { return v.kind == '{' }) {
+		return nil, errNoObject
+	}
+	switch len(objects) {
+	case 0:
+		return nil, errNoObject
+	case 1:
+		return objects[0], nil
+	}
+	return c.mergeObjects(objects), nil
+}
+
+// rootAlternatives never returns references: no provider takes one at the root.
+func (c *compiler) rootAlternatives(root *node) []*node {
+	var all []*node
+	for _, a := range c.alternatives(root) {
+		if ref := a.get("$ref"); ref != nil {
+			all = append(all, c.both([]*node{withoutRef(a)}, c.expand(ref))...)
+		} else {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// mergeObjects makes one schema of alternatives: all of their properties, of which
+// those are required that each of them requires.
+func (c *compiler) mergeObjects(objects []*node) *node {
+	at := c.doc.root
+	for _, keyword := range []string{"oneOf", "anyOf"} {
+		if union := c.doc.root.get(keyword); union != nil {
+			at = union
+		}
+	}
+	c.losses.add(UnionMerged, Looser, at, "the provider takes no alternatives for the arguments as a whole; the model is told of all properties, and which of them belong together is not said")
+	out := objectNode()
+	properties := objectNode()
+	index := map[string]int{}
+	variants := map[string][]*node{}
+	required := slices.Clone(objects[0].get("required").texts())
+	closed := true
+	for _, o := range objects {
+		out.via = append(out.via, o.via...)
+		own := o.get("required").texts()
+		required = slices.DeleteFunc(required, func(name string) bool { return !slices.Contains(own, name) })
+		rest := o.get("additionalProperties")
+		closed = closed && rest != nil && rest.kind == 'f' && !hasPatterns(o)
+		for _, m := range o.get("properties").list() {
+			if m.value.kind == 'f' {
+				continue
+			}
+			if _, ok := index[m.name]; !ok {
+				index[m.name] = len(properties.members)
+				properties.members = append(properties.members, m)
+			}
+			if !slices.ContainsFunc(variants[m.name], func(v *node) bool { return sameNode(v, m.value) }) {
+				variants[m.name] = append(variants[m.name], m.value)
+			}
+		}
+	}
+	for i, m := range properties.members {
+		if all := variants[m.name]; len(all) > 1 {
+			made := objectNode(member{"anyOf", listNode(all...)})
+			made.parent, made.token, made.at = m.value.parent, m.value.token, m.value.at
+			properties.members[i].value = made
+		}
+	}
+	c.mergedAway(out, objects)
+	out.set("type", textNode("object"))
+	out.set("properties", properties)
+	if len(required) > 0 {
+		out.set("required", textsNode(required))
+	}
+	if closed {
+		out.set("additionalProperties", boolNode(false))
+	}
+	return out
+}
+
+// mergedAway keeps the keywords that all alternatives have in the same form, and
+// notes the others.
+func (c *compiler) mergedAway(out *node, objects []*node) {
+	for i, o := range objects {
+		for _, m := range o.members {
+			switch m.name {
+			case "type", "properties", "required":
+				continue
+			case "additionalProperties":
+				if m.value.kind != '{' {
+					continue
+				}
+			}
+			everywhere := !slices.ContainsFunc(objects, func(other *node) bool {
+				theirs := other.get(m.name)
+				return theirs == nil || !sameNode(theirs, m.value)
+			})
+			switch {
+			case everywhere && i == 0:
+				out.set(m.name, m.value)
+			case everywhere || isIdentity(m.name):
+			case i == 0 && (m.name == "description" || m.name == "title") && objects[1].get(m.name) == nil:
+				out.set(m.name, m.value)
+			default:
+				effect := Unsaid
+				if _, refuses := concerns(m.name); refuses {
+					effect = Looser
+				}
+				c.losses.add(KeywordDropped, effect, m.value, "%s is said of one of several alternatives, which are one object now", m.name)
+			}
+		}
+	}
+}
+
+// renameArguments gives the properties of the root names that the provider takes,
+// and returns how they are called back; nil if they keep theirs.
+func (c *compiler) renameArguments(out, root *node) *codec {
+	rule := c.diet.property
+	if rule.most == 0 {
+		return nil
+	}
+	properties := out.get("properties")
+	names := make([]string, len(properties.members))
+	for i, m := range properties.members {
+		names[i] = m.name
+	}
+	renamed := map[string]string{}
+	k := &codec{op: opObject, fields: map[string]field{}}
+	for i, name := range assignNames(names, func(int) nameRule { return rule }) {
+		if name == names[i] {
+			continue
+		}
+		at := root.get("properties").get(names[i])
+		c.losses.add(PropertyRenamed, Recoded, at, "the provider does not take the name %s; it is called %s", quoted(names[i]), name)
+		properties.members[i].name = name
+		renamed[names[i]] = name
+		k.fields[name] = field{name: names[i]}
+	}
+	if len(renamed) == 0 {
+		return nil
+	}
+	renameIn(out, renamed)
+	return k
+}
+
+// renameIn renames properties in the keywords of the root that name them.
+func renameIn(schema *node, renamed map[string]string) {
+	for i, m := range schema.members {
+		switch m.name {
+		case "required":
+			schema.members[i].value = renamedList(m.value, renamed)
+		case "dependentRequired", "dependentSchemas":
+			made := objectNode()
+			for _, sub := range m.value.members {
+				name, ok := renamed[sub.name]
+				if !ok {
+					name = sub.name
+				}
+				value := sub.value
+				if value.kind == '[' {
+					value = renamedList(value, renamed)
+				} else {
+					value = renamedSchema(value, renamed)
+				}
+				made.members = append(made.members, member{name, value})
+			}
+			schema.members[i].value = made
+		case "if", "then", "else", "not":
+			schema.members[i].value = renamedSchema(m.value, renamed)
+		}
+	}
+}
+
+// renamedSchema returns a schema of the same value with the properties renamed.
+func renamedSchema(schema *node, renamed map[string]string) *node {
+	made := copyOf(schema)
+	renameIn(made, renamed)
+	for i, m := range made.members {
+		switch m.name {
+		case "properties":
+			properties := copyOf(m.value)
+			for j, p := range properties.members {
+				if name, ok := renamed[p.name]; ok {
+					properties.members[j].name = name
+				}
+			}
+			made.members[i].value = properties
+		case "allOf", "anyOf", "oneOf":
+			list := listNode()
+			for _, e := range m.value.elems {
+				list.elems = append(list.elems, renamedSchema(e, renamed))
+			}
+			made.members[i].value = list
+		}
+	}
+	return made
+}
+
+func renamedList(list *node, renamed map[string]string) *node {
+	names := list.texts()
+	for i, name := range names {
+		if other, ok := renamed[name]; ok {
+			names[i] = other
+		}
+	}
+	return textsNode(names)
+}

@@ -1,0 +1,285 @@
+package profile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// Unmap turns the arguments that a model wrote for the compiled schema into those
+// of the tool's own schema. What is not written in another form keeps its bytes,
+// and so does what the model wrote in the tool's own form after all. Empty
+// arguments stay empty. It does not check them: the registry does.
+//
+// The error is a [*registry.ArgumentsError]: args is not JSON, or has a name twice,
+// or would have after it was turned back.
+func (t *Tool) Unmap(args json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		return args, nil
+	}
+	if p := schemagate.CheckSyntax(args); p != nil {
+		return nil, t.refused(registry.Problem{Path: p.Path, Want: p.Want, Got: p.Got, Hint: p.Note})
+	}
+	if t.codec == nil {
+		return args, nil
+	}
+	u := unmapper{data: args, steps: maxSteps}
+	end := len(bytes.TrimRight(args, " \t\r\n"))
+	start := len(args) - len(bytes.TrimLeft(args, " \t\r\n"))
+	out := append(make([]byte, 0, len(args)+64), args[:start]...)
+	out = u.value(out, start, end, t.codec, "")
+	if u.problem != nil {
+		return nil, t.refused(*u.problem)
+	}
+	return append(out, args[end:]...), nil
+}
+
+func (t *Tool) refused(p registry.Problem) error {
+	return &registry.ArgumentsError{Tool: t.Name, Problems: []registry.Problem{p}, Err: errors.New(p.String())}
+}
+
+// maxSteps bounds what it may cost to find out which alternatives values are of.
+const maxSteps = 1 << 20
+
+// An unmapper turns checked JSON back.
+type unmapper struct {
+	data    []byte
+	steps   int
+	problem *registry.Problem
+}
+
+// part is a member or an element, and where it stands.
+type part struct {
+	name       string
+	key        int // where the name begins
+	start, end int // of the value
+}
+
+// value appends what the value from start to end stands for.
+func (u *unmapper) value(dst []byte, start, end int, k *codec, path string) []byte {
+	for k != nil && k.op == opReference {
+		k = k.def.codec
+	}
+	raw := u.data[start:end]
+	if k == nil || u.problem != nil {
+		return append(dst, raw...)
+	}
+	switch {
+	case k.op == opUnion:
+		return u.union(dst, start, end, k, path)
+	case k.op == opObject && raw[0] == '{':
+		return u.object(dst, start, end, k, path)
+	case k.op == opArray && raw[0] == '[':
+		return u.array(dst, start, end, k, path)
+	case k.op == opPairs && raw[0] == '[':
+		return u.pairs(dst, start, end, k, path)
+	case k.op == opPairs && raw[0] == '{': // written as it is
+		parts := u.members(start, end)
+		for i := range parts {
+			dst = append(dst, u.data[u.before(parts, i, start):parts[i].start]...)
+			dst = u.value(dst, parts[i].start, parts[i].end, k.items, schemagate.Member(path, parts[i].name))
+		}
+		return append(dst, u.data[u.before(parts, len(parts), start):end]...)
+	case k.op == opJSON && raw[0] == '"':
+		text, _ := jsonscan.Text(raw)
+		if text = bytes.TrimSpace(text); jsonscan.Valid(text) == nil {
+			return append(dst, text...)
+		}
+	}
+	return append(dst, raw...)
+}
+
+// before returns where the part before part i ends, or the container begins.
+func (*unmapper) before(parts []part, i, start int) int {
+	if i == 0 {
+		return start
+	}
+	return parts[i-1].end
+}
+
+// members returns the members of the object from start to end.
+func (u *unmapper) members(start, end int) []part {
+	var all []part
+	c := jsonscan.Walk(u.data[start:end])
+	last := start + 1
+	for name := range c.Members() {
+		m := part{name: string(name), key: last + bytes.IndexByte(u.data[last:], '"'), start: start + c.Pos()}
+		m.end = m.start + len(c.Value())
+		last = m.end
+		all = append(all, m)
+	}
+	return all
+}
+
+// elements returns the elements of the array from start to end.
+func (u *unmapper) elements(start, end int) []part {
+	var all []part
+	c := jsonscan.Walk(u.data[start:end])
+	for range c.Elements() {
+		e := part{start: start + c.Pos()}
+		e.end = e.start + len(c.Value())
+		all = append(all, e)
+	}
+	return all
+}
+
+func (u *unmapper) array(dst []byte, start, end int, k *codec, path string) []byte {
+	parts := u.elements(start, end)
+	for i, p := range parts {
+		dst = append(dst, u.data[u.before(parts, i, start):p.start]...)
+		dst = u.value(dst, p.start, p.end, k.items, indexed(path, i))
+	}
+	return append(dst, u.data[u.before(parts, len(parts), start):end]...)
+}
+
+// object appends an object with its members called by their own names, and without
+// those that are null because they are missing.
+func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []byte {
+	parts := u.members(start, end)
+	written := make(map[string]bool, len(parts))
+	kept := 0
+	// next appends what stands before a member that is kept.
+	next := func(name string, i int) bool {
+		if written[name] {
+			u.twice(path, name)
+			return false
+		}
+		written[name] = true
+		if kept++; kept == 1 {
+			dst = append(dst, u.data[start:u.first(parts, start, end)]...)
+		} else {
+			dst = append(dst, u.data[parts[i-1].end:parts[i].key]...)
+		}
+		return true
+	}
+	for i, p := range parts {
+		f, known := k.fields[p.name]
+		if !known {
+			f.name = p.name
+		}
+		switch {
+		case f.optional && u.data[p.start] == 'n':
+			continue
+		case k.rest != "" && p.name == k.rest && u.data[p.start] == 'n':
+			continue
+		case k.rest != "" && p.name == k.rest && u.data[p.start] == '[':
+			others, ok := u.readPairs(p.start, p.end)
+			if !ok {
+				break
+			}
+			for _, o := range others {
+				if written[o.name] {
+					u.twice(path, o.name)
+					return dst
+				}
+				written[o.name] = true
+				if kept++; kept == 1 {
+					dst = append(dst, u.data[start:u.first(parts, start, end)]...)
+				} else {
+					dst = append(dst, ',')
+				}
+				dst = append(canonjson.AppendString(dst, o.name), ':')
+				dst = u.value(dst, o.start, o.end, k.items, schemagate.Member(path, o.name))
+			}
+			continue
+		}
+		if !next(f.name, i) {
+			return dst
+		}
+		if f.name == p.name {
+			dst = append(dst, u.data[p.key:p.start]...)
+		} else {
+			dst = append(canonjson.AppendString(dst, f.name), ':')
+		}
+		if !known && k.rest != "" {
+			f.codec = k.items // written as it is
+		}
+		dst = u.value(dst, p.start, p.end, f.codec, schemagate.Member(path, p.name))
+	}
+	if kept == 0 {
+		if len(parts) == 0 {
+			return append(dst, u.data[start:end]...)
+		}
+		return append(dst, "{}"...)
+	}
+	return append(dst, u.data[parts[len(parts)-1].end:end]...)
+}
+
+// first returns where the first member begins.
+func (*unmapper) first(parts []part, start, end int) int {
+	if len(parts) == 0 {
+		return end - 1
+	}
+	return parts[0].key
+}
+
+func (u *unmapper) twice(path, name string) {
+	if u.problem == nil {
+		u.problem = &registry.Problem{Path: schemagate.Member(path, name), Want: "there once", Got: "there twice"}
+	}
+}
+
+// pairs appends the map that a list of pairs stands for.
+func (u *unmapper) pairs(dst []byte, start, end int, k *codec, path string) []byte {
+	all, ok := u.readPairs(start, end)
+	if !ok {
+		return append(dst, u.data[start:end]...)
+	}
+	written := make(map[string]bool, len(all))
+	dst = append(dst, '{')
+	for i, p := range all {
+		if written[p.name] {
+			u.twice(path, p.name)
+			return dst
+		}
+		written[p.name] = true
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(canonjson.AppendString(dst, p.name), ':')
+		dst = u.value(dst, p.start, p.end, k.items, schemagate.Member(path, p.name))
+	}
+	return append(dst, '}')
+}
+
+// readPairs returns the pairs of a list, by key, and whether it is one.
+func (u *unmapper) readPairs(start, end int) ([]part, bool) {
+	var all []part
+	for _, e := range u.elements(start, end) {
+		if u.data[e.start] != '{' {
+			return nil, false
+		}
+		var pair part
+		members := u.members(e.start, e.end)
+		keyed, valued := false, false
+		for _, m := range members {
+			switch m.name {
+			case pairKey:
+				pair.name, keyed = jsonscan.String(u.data[m.start:m.end])
+			case pairValue:
+				pair.start, pair.end, valued = m.start, m.end, true
+			}
+		}
+		if !keyed || !valued || len(members) != 2 {
+			return nil, false
+		}
+		all = append(all, pair)
+	}
+	return all, true
+}
+
+func (u *unmapper) union(dst []byte, start, end int, k *codec, path string) []byte {
+	for _, lenient := range []bool{false, true} {
+		for _, a := range k.alts {
+			if u.fits(a.schema, start, end, lenient) {
+				return u.value(dst, start, end, a.codec, path)
+			}
+		}
+	}
+	return append(dst, u.data[start:end]...)
+}

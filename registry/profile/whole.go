@@ -1,0 +1,290 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+)
+
+// wholeRoot makes the schema of the arguments for a provider that knows JSON
+// Schema, but wants an object at the root and nothing else.
+func (c *compiler) wholeRoot() (*result, error) {
+	root, err := c.rootObject()
+	if err != nil {
+		return nil, err
+	}
+	c.enter(root)
+	defer c.leave(root)
+	out := objectNode(member{"type", textNode("object")})
+	edited := c.editObject(root)
+	for _, m := range edited.members {
+		switch {
+		case m.name == "type":
+		case m.name == "enum" || m.name == "const" || m.name == "not" && !c.diet.rootNot,
+			c.diet.bareRoot && m.name != "properties" && m.name != "required":
+			c.dropped(m.name, root.get(m.name), m.value)
+		default:
+			out.members = append(out.members, m)
+		}
+	}
+	if out.get("properties") == nil {
+		out.set("properties", objectNode())
+	}
+	if required := out.get("required"); required != nil && len(required.elems) == 0 && c.diet.bareRoot {
+		out.drop("required")
+	}
+	keys := c.renameArguments(out, root)
+	if defs := c.definitions(func(d *definition) { d.out = c.edit(d.target) }); len(defs.members) > 0 {
+		out.set("$defs", defs)
+	}
+	c.unreached()
+	return &result{schema: out, codec: keys}, nil
+}
+
+// dropped notes that a keyword of the root is not sent.
+func (c *compiler) dropped(name string, was, made *node) {
+	if was == nil {
+		was = made
+	}
+	effect := Unsaid
+	if _, refuses := concerns(name); refuses && was.kind != 't' {
+		effect = Looser
+	}
+	c.losses.add(KeywordDropped, effect, was, "the provider does not take %s for the arguments as a whole", name)
+}
+
+// edit returns a schema as one of 2020-12, without what the provider does not take.
+func (c *compiler) edit(n *node) *node {
+	switch n.kind {
+	case 't':
+		return objectNode()
+	case 'f':
+		return objectNode(member{"not", objectNode()})
+	}
+	if !c.spend() || c.diet.depth > 0 && c.depth >= c.diet.depth {
+		c.losses.add(DepthCut, Looser, n, "the schema is too deep or too large here; the model is not told more")
+		return objectNode()
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	if ref := n.get("$ref"); ref != nil {
+		return c.editReference(n, ref)
+	}
+	return c.editObject(n)
+}
+
+func (c *compiler) editReference(n, ref *node) *node {
+	beside := withoutRef(n)
+	if c.doc.alone {
+		c.beside(n, beside)
+	}
+	out := c.editObject(beside)
+	if c.diet.refs {
+		target := c.doc.resolve(ref)
+		if target == nil {
+			return out
+		}
+		made := c.define(target).reference()
+		made.members = append(made.members, out.members...)
+		return made
+	}
+	target := c.target(ref)
+	if target == nil {
+		return described(c.editObject(c.stump(ref)), out)
+	}
+	c.open[target]++
+	made := c.edit(target)
+	c.open[target]--
+	if onlyAnnotates(out) {
+		for _, m := range out.members {
+			if was := made.get(m.name); was != nil && !sameNode(was, m.value) {
+				c.losses.add(KeywordDropped, Unsaid, target.get(m.name), "%s is that beside the reference instead", m.name)
+			}
+		}
+		return described(out, made)
+	}
+	all := listNode(made)
+	if own := out.get("allOf"); own != nil {
+		all.elems = append(all.elems, own.elems...)
+	}
+	out.set("allOf", all)
+	return out
+}
+
+// editObject edits the keywords of a schema that has no reference.
+func (c *compiler) editObject(n *node) *node {
+	out := objectNode()
+	for _, m := range n.members {
+		if c.refuses(n, m) {
+			continue
+		}
+		switch m.name {
+		case "items":
+			c.editItems(out, n, m.value)
+		case "additionalItems": // with items
+		case "dependencies":
+			c.editDependencies(out, m.value)
+		case "patternProperties":
+			c.editPatterns(out, n, m.value)
+		case "enum":
+			values, _ := valuesOf(objectNode(member{"enum", m.value}))
+			out.set("enum", listNode(values...))
+		case "additionalProperties":
+			if out.get(m.name) == nil {
+				out.set(m.name, c.editRest(m.value))
+			}
+		default:
+			out.set(m.name, c.editValue(m))
+		}
+	}
+	if c.unnamed(n) {
+		out.drop("additionalProperties")
+	}
+	if c.diet.emptyMaps && typesNamed(n)&typeArray != 0 && n.get("type") != nil && out.get("items") == nil {
+		out.set("items", objectNode())
+	}
+	c.wrote(out)
+	return out
+}
+
+// editRest keeps the boolean forms, which every provider knows here.
+func (c *compiler) editRest(rest *node) *node {
+	if rest.kind != '{' {
+		return rest
+	}
+	return c.edit(rest)
+}
+
+func (c *compiler) editValue(m member) *node {
+	switch holds(m.name) {
+	case aSchema:
+		return c.edit(m.value)
+	case listOfSchemas:
+		list := listNode()
+		for _, e := range m.value.elems {
+			list.elems = append(list.elems, c.edit(e))
+		}
+		return list
+	case mapOfSchemas:
+		all := objectNode()
+		for _, sub := range m.value.members {
+			all.members = append(all.members, member{sub.name, c.edit(sub.value)})
+		}
+		return all
+	}
+	return m.value
+}
+
+// editItems turns tuples of older dialects into those of 2020-12.
+func (c *compiler) editItems(out, n, items *node) {
+	if items.kind != '[' {
+		out.set("items", c.edit(items))
+		return
+	}
+	if len(items.elems) > 0 {
+		out.set("prefixItems", c.editValue(member{"prefixItems", items}))
+	}
+	if rest := n.get("additionalItems"); rest != nil {
+		out.set("items", c.edit(rest))
+	}
+}
+
+// editDependencies takes the older keyword apart.
+func (c *compiler) editDependencies(out, dependencies *node) {
+	names, schemas := objectNode(), objectNode()
+	for _, m := range dependencies.members {
+		if m.value.kind == '[' {
+			names.members = append(names.members, m)
+		} else {
+			schemas.members = append(schemas.members, member{m.name, c.edit(m.value)})
+		}
+	}
+	for _, made := range []member{{"dependentRequired", names}, {"dependentSchemas", schemas}} {
+		switch {
+		case len(made.value.members) == 0:
+		case out.get(made.name) == nil:
+			out.set(made.name, made.value)
+		default:
+			c.losses.add(KeywordDropped, Looser, dependencies, "%s is there as well; the model is told of that", made.name)
+		}
+	}
+}
+
+func (c *compiler) editPatterns(out, n, patterns *node) {
+	all := objectNode()
+	for _, m := range patterns.members {
+		if c.diet.takesPattern(m.name) {
+			all.members = append(all.members, member{m.name, c.edit(m.value)})
+			continue
+		}
+		c.losses.add(KeywordDropped, Looser, m.value, "the provider does not take this regular expression")
+		if rest := n.get("additionalProperties"); rest != nil && rest.kind != 't' {
+			c.losses.add(KeywordDropped, Looser, rest, "additionalProperties would refuse the properties of a pattern that the provider does not take")
+		}
+	}
+	if len(all.members) > 0 {
+		out.set("patternProperties", all)
+	}
+}
+
+// unnamed reports whether a schema has patterns for names that are not sent.
+func (c *compiler) unnamed(n *node) bool {
+	return slices.ContainsFunc(n.get("patternProperties").list(), func(m member) bool { return !c.diet.takesPattern(m.name) })
+}
+
+// refuses reports whether a keyword is not sent, and notes it.
+func (c *compiler) refuses(n *node, m member) bool {
+	drop := func(effect Effect, format string, args ...any) bool {
+		c.losses.add(KeywordDropped, effect, m.value, format, args...)
+		return true
+	}
+	_, refuses := concerns(m.name)
+	effect := Unsaid
+	if refuses {
+		effect = Looser
+	}
+	switch m.name {
+	case "$defs", "definitions":
+		return true // what is referred to is written elsewhere
+	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary":
+		return drop(Unsaid, "%s says nothing to a model", m.name)
+	case "$ref", "$dynamicRef", "$recursiveRef":
+		return true
+	case "pattern":
+		if !c.diet.takesPattern(m.value.text) {
+			return drop(Looser, "the provider does not take this regular expression")
+		}
+	case "enum":
+		if len(m.value.elems) == 0 {
+			return drop(Looser, "the provider takes no empty enum")
+		}
+	case "additionalItems":
+		if items := n.get("items"); items == nil || items.kind != '[' {
+			return drop(Unsaid, "without a list of items it says nothing")
+		}
+	}
+	switch {
+	case !c.doc.knows(m.name):
+		return drop(Unsaid, "%s says nothing in this dialect", m.name)
+	case !wellFormed(m):
+		return drop(Unsaid, "%s is not of the form that JSON Schema asks for", m.name)
+	case holds(m.name) == noSchema && tooLarge(m.value):
+		return drop(effect, "the provider may not read so large a number")
+	}
+	return false
+}
+
+// wellFormed reports whether a keyword for people has the form that validators ask
+// for; the registry does not look at it.
+func wellFormed(m member) bool {
+	switch m.name {
+	case "title", "description", "$comment", "format", "contentEncoding", "contentMediaType":
+		return m.value.kind == '"' && !strings.ContainsRune(m.value.text, 0)
+	case "deprecated", "readOnly", "writeOnly":
+		return m.value.kind == 't' || m.value.kind == 'f'
+	case "examples":
+		return m.value.kind == '['
+	case "contentSchema":
+		return m.value.kind == '{' || m.value.kind == 't' || m.value.kind == 'f'
+	}
+	return true
+}
