@@ -13,7 +13,7 @@ func (c *compiler) alternatives(n *node) []*node {
 	case 'f':
 		return nil
 	}
-	if !c.spend() {
+	if !c.spend(1) {
 		c.overflow = true
 		c.losses.add(ReferenceCut, Looser, n, "the schema is too large with all references written out")
 		return []*node{blankAt(n)}
@@ -203,9 +203,9 @@ func blankAt(n *node) *node {
 
 // disjoint reports whether no value can fit two of some plain schemas.
 func (c *compiler) disjoint(schemas []*node) bool {
-	const most = 32
-	if len(schemas) > most {
-		return false
+	const most = 16
+	if len(schemas) > most || slices.ContainsFunc(schemas, func(s *node) bool { return lengthOf(s.get("required"))+lengthOf(s.get("enum")) > 64 }) {
+		return false // it would take too long to find out
 	}
 	for i, a := range schemas {
 		for _, b := range schemas[:i] {
@@ -215,6 +215,14 @@ func (c *compiler) disjoint(schemas []*node) bool {
 		}
 	}
 	return true
+}
+
+// lengthOf returns how many elements a list has.
+func lengthOf(list *node) int {
+	if list == nil {
+		return 0
+	}
+	return len(list.elems)
 }
 
 // apart reports whether it is plain that no value fits two schemas: the types are

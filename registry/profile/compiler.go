@@ -31,6 +31,7 @@ type compiler struct {
 	depth    int           // schemas that are being made within each other
 	within   int           // of these, in items
 	open     map[*node]int // targets that are being written out
+	unions   []union
 	defs     []*definition
 	byTarget map[*node]*definition
 }
@@ -53,12 +54,13 @@ type result struct {
 var errNoObject = errors.New("takes no JSON object, and the arguments of a tool are one")
 
 func newCompiler(d *diet, root *node, limit int) *compiler {
-	return &compiler{diet: d, doc: newDocument(root), limit: limit, unroll: mostUnrolled}
+	return &compiler{diet: d, doc: newDocument(root), limit: limit}
 }
 
 // compile makes the schema, with fewer references written out until it is small
 // enough.
 func (c *compiler) compile() (*result, error) {
+	c.unroll = mostUnrolled
 	limit, mark := c.limit, c.losses.mark()
 	for {
 		r, err := c.attempt()
@@ -67,15 +69,18 @@ func (c *compiler) compile() (*result, error) {
 			return nil, err
 		case c.diet.family == exact && !r.strict:
 			c.losses.reset(mark)
+			c.limit = limit
 			return c.lax(r)
 		case !c.overflow && (!c.inlined || len(r.schema.append(nil)) <= limit):
 			return r, nil
 		case c.unroll > 1:
-			c.unroll--
-		case c.limit == 0 || c.overflow && len(r.schema.append(nil)) <= limit:
+			c.unroll = 1
+		case c.limit == 0 || len(r.schema.append(nil)) <= limit:
 			return r, nil
+		case c.limit == limit:
+			c.limit /= 4
 		default:
-			c.limit /= 2
+			c.limit = 0
 		}
 		c.losses.reset(mark)
 	}
@@ -84,7 +89,7 @@ func (c *compiler) compile() (*result, error) {
 // attempt makes the schema once.
 func (c *compiler) attempt() (*result, error) {
 	c.work, c.written, c.inlined, c.overflow, c.depth, c.within = 0, 0, false, false, 0, 0
-	c.open, c.defs, c.byTarget = map[*node]int{}, nil, map[*node]*definition{}
+	c.open, c.unions, c.defs, c.byTarget = map[*node]int{}, nil, nil, map[*node]*definition{}
 	if c.diet.family == whole {
 		return c.wholeRoot()
 	}
@@ -95,13 +100,12 @@ func (c *compiler) attempt() (*result, error) {
 func (c *compiler) lax(failed *result) (*result, error) {
 	c.losses.add(NotStrict, Looser, nil, "strict mode is not possible: %s", failed.schema.text)
 	c.diet, _ = dietOf(OpenAI)
-	c.unroll = mostUnrolled
 	return c.compile()
 }
 
-// spend counts a schema that is looked at, and reports whether there was one left.
-func (c *compiler) spend() bool {
-	c.work++
+// spend counts what is looked at, and reports whether there was so much left.
+func (c *compiler) spend(work int) bool {
+	c.work += work
 	return c.work <= maxWork
 }
 

@@ -1,3 +1,403 @@
 package profile
 
-func (c *compiler) formRoot() (*result, error) { return c.wholeRoot() }
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A form is a schema that is made of the keywords that a provider takes, and how
+// its values are turned back.
+type form struct {
+	schema *node // nil: no value fits
+	codec  *codec
+	null   bool // the schema takes null
+}
+
+// formRoot makes the schema of the arguments for a provider that knows only some
+// keywords.
+func (c *compiler) formRoot() (*result, error) {
+	root, err := c.rootObject()
+	if err != nil {
+		return nil, err
+	}
+	said := map[string]bool{"type": true}
+	c.enter(root)
+	f := c.object(root, said, true)
+	c.leave(root)
+	if f.schema == nil {
+		return nil, errNoObject
+	}
+	if !c.diet.bareRoot {
+		c.annotate(f.schema, root, said)
+	}
+	c.unsaid(root, typeObject, said)
+	r := &result{schema: f.schema, codec: f.codec}
+	defs := c.definitions(func(d *definition) {
+		made := c.value(d.target)
+		d.out, d.codec = made.schema, made.codec
+		if d.out == nil {
+			d.out = objectNode(member{"type", textNode("null")})
+			c.losses.add(PropertyDropped, Looser, d.target, "no value fits; the model is told that null does")
+		}
+	})
+	if len(defs.members) > 0 {
+		r.schema.set("$defs", defs)
+	}
+	c.unreached()
+	c.overlaps()
+	if !r.codec.acts(map[*codec]bool{}) {
+		r.codec = nil
+	}
+	if c.diet.family == exact {
+		if reason := c.notStrict(r.schema); reason != "" {
+			return &result{schema: textNode(reason)}, nil
+		}
+		r.strict = true
+	}
+	return r, nil
+}
+
+// value makes the form of a schema within the arguments.
+func (c *compiler) value(n *node) form {
+	c.depth++
+	defer func() { c.depth-- }()
+	bare := n
+	if n.get("anyOf") != nil || n.get("oneOf") != nil {
+		bare = copyOf(n) // what is said of the whole is not said of each alternative
+		for _, keyword := range []string{"title", "description", "default"} {
+			bare.drop(keyword)
+		}
+	}
+	alts := c.alternatives(bare)
+	if len(alts) > 1 {
+		c.depth++
+		defer func() { c.depth-- }()
+	}
+	var forms []form
+	null := false
+	for _, a := range alts {
+		c.enter(a)
+		made, takesNull := c.plain(a)
+		c.leave(a)
+		forms = append(forms, made...)
+		null = null || takesNull
+	}
+	f := c.combine(n, forms, null)
+	if f.schema != nil && bare != n {
+		c.annotate(f.schema, n, map[string]bool{})
+		c.unsaidAbout(n)
+	}
+	return f
+}
+
+// unsaidAbout notes what is said of a union as a whole and the provider does not
+// take.
+func (c *compiler) unsaidAbout(n *node) {
+	for _, keyword := range []string{"title", "description", "default"} {
+		if m := n.get(keyword); m != nil && !c.takesAnnotation(member{keyword, m}) {
+			c.losses.add(KeywordDropped, Unsaid, m, "the provider does not take %s", keyword)
+		}
+	}
+}
+
+// plain makes the forms of a plain schema, one for each type, and reports whether it
+// takes null.
+func (c *compiler) plain(a *node) ([]form, bool) {
+	if ref := a.get("$ref"); ref != nil {
+		return c.referred(a, ref)
+	}
+	said := map[string]bool{"type": true, "enum": true, "const": true}
+	values, listed := valuesOf(a)
+	if listed && len(values) == 0 && len(a.get("enum").list()) == 0 {
+		return nil, false
+	}
+	types := typesNamed(a)
+	if a.get("type") == nil {
+		types = c.guess(a, values, listed)
+	}
+	null := types&typeNull != 0 && (!listed || slices.ContainsFunc(values, func(v *node) bool { return v.kind == 'n' }))
+	if types&anyType == anyType && !listed {
+		f := c.any(a, said)
+		c.annotate(f.schema, a, said)
+		c.unsaid(a, anyType, said)
+		return []form{f}, f.null
+	}
+	if c.diet.family == exact && !listed && types&typeString != 0 && c.free(a, types) {
+		f := c.jsonText(a, "a value")
+		c.losses.add(JSONAsText, Looser, a, "the string may hold JSON of another type")
+		c.annotate(f.schema, a, said)
+		c.unsaid(a, types, said)
+		return []form{f}, null
+	}
+	var forms []form
+	for _, t := range splitTypes(types) {
+		f := c.typed(a, t, values, listed, said)
+		if f.schema == nil {
+			continue
+		}
+		c.annotate(f.schema, a, said)
+		c.wrote(f.schema)
+		forms = append(forms, f)
+	}
+	c.unsaid(a, types, said)
+	return forms, null
+}
+
+// free reports whether a schema takes an object or a list of any form.
+func (c *compiler) free(a *node, types typeSet) bool {
+	return types&typeObject != 0 && a.get("properties") == nil && a.get("additionalProperties") == nil && a.get("patternProperties") == nil ||
+		types&typeArray != 0 && a.get("items") == nil && a.get("prefixItems") == nil
+}
+
+// referred makes the form of a reference that stays one.
+func (c *compiler) referred(a, ref *node) ([]form, bool) {
+	target := c.doc.resolve(ref)
+	if target == nil {
+		return nil, false
+	}
+	for _, m := range a.members {
+		if m.name != "$ref" && !isIdentity(m.name) {
+			c.losses.add(KeywordDropped, Unsaid, m.value, "the provider takes nothing beside $ref")
+		}
+	}
+	d := c.define(target)
+	return []form{{schema: d.reference(), codec: &codec{op: opReference, def: d}}}, false
+}
+
+// guess returns the types of a schema that names none: those of its values, or those
+// that its keywords are about.
+func (c *compiler) guess(a *node, values []*node, listed bool) typeSet {
+	var types typeSet
+	if listed {
+		for _, v := range values {
+			types |= typeOf(v)
+		}
+		return types
+	}
+	for _, m := range a.members {
+		t, _ := concerns(m.name)
+		if t != anyType && m.name != "format" && c.doc.knows(m.name) {
+			types |= t
+		}
+	}
+	if types == 0 {
+		return anyType
+	}
+	c.losses.add(TypeGuessed, Narrower, a, "there is no type; the other keywords are about %s", strings.Join(typeNames(types), " or "))
+	return types
+}
+
+// typed makes the form of a plain schema for values of one type.
+func (c *compiler) typed(a *node, t typeSet, values []*node, listed bool, said map[string]bool) form {
+	if listed && t&(typeObject|typeArray) == 0 {
+		return c.listed(a, t, values, said)
+	}
+	if listed {
+		if !slices.ContainsFunc(values, func(v *node) bool { return typeOf(v)&t != 0 }) {
+			return form{}
+		}
+		c.losses.add(ValueDropped, Looser, enumOf(a), "the provider takes no objects and lists as values of an enum")
+	}
+	switch t {
+	case typeObject:
+		return c.object(a, said, false)
+	case typeArray:
+		return c.array(a, said)
+	}
+	out := objectNode(member{"type", textNode(typeName(t))})
+	c.limits(out, a, t, said)
+	return form{schema: out}
+}
+
+// enumOf returns the keyword that lists the values of a schema.
+func enumOf(a *node) *node {
+	if enum := a.get("enum"); enum != nil {
+		return enum
+	}
+	return a.get("const")
+}
+
+// combine makes one form of those that the alternatives of n have.
+func (c *compiler) combine(n *node, forms []form, null bool) form {
+	forms = c.distinct(forms)
+	for _, f := range forms {
+		null = null && !f.null
+	}
+	switch {
+	case len(forms) == 0 && !null:
+		return form{}
+	case len(forms) == 0:
+		return form{schema: objectNode(member{"type", textNode("null")}), null: true}
+	case len(forms) == 1 && !null:
+		return forms[0]
+	case len(forms) == 1:
+		return forms[0].orNull()
+	}
+	if types, ok := bareTypes(forms); ok && c.diet.family == typed {
+		return form{schema: objectNode(member{"type", typesNode(types | nullIf(null))}), null: null}
+	}
+	k := &codec{op: opUnion}
+	all := listNode()
+	for _, f := range forms {
+		if d, own := f.schema.get("description"), n.get("description"); d != nil && own != nil && sameNode(d, own) {
+			f.schema.drop("description")
+		}
+		all.elems = append(all.elems, f.schema)
+		k.alts = append(k.alts, alternative{f.schema, f.codec})
+	}
+	if null {
+		all.elems = append(all.elems, objectNode(member{"type", textNode("null")}))
+	}
+	out := objectNode()
+	if d := n.get("description"); d != nil && c.takesAnnotation(member{"description", d}) {
+		out.set("description", d)
+	}
+	out.set("anyOf", all)
+	if c.diet.family != exact {
+		return form{schema: out, null: null}
+	}
+	c.unions = append(c.unions, union{n, forms})
+	return form{out, k, null}
+}
+
+func nullIf(null bool) typeSet {
+	if null {
+		return typeNull
+	}
+	return 0
+}
+
+// distinct returns the forms that are different, and one for those that are lists
+// of values of the same type.
+func (c *compiler) distinct(forms []form) []form {
+	var all []form
+	seen := make(map[string]bool, len(forms))
+	for _, f := range forms {
+		if i := slices.IndexFunc(all, func(o form) bool { return oneEnum(o, f) }); i >= 0 {
+			values := listNode(slices.Concat(all[i].schema.get("enum").elems, f.schema.get("enum").elems)...)
+			values.elems, _ = valuesOf(objectNode(member{"enum", values}))
+			all[i].schema.set("enum", values)
+			continue
+		}
+		if len(forms) > 1 && (f.codec == nil || f.schema.def != nil) {
+			text := string(f.schema.append(nil))
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// oneEnum reports whether two forms list values of one type and say nothing more.
+func oneEnum(a, b form) bool {
+	return len(a.schema.members) == 2 && len(b.schema.members) == 2 && a.codec == nil && b.codec == nil &&
+		a.schema.get("enum") != nil && b.schema.get("enum") != nil && a.schema.get("type") != nil && b.schema.get("type") != nil &&
+		sameNode(a.schema.get("type"), b.schema.get("type"))
+}
+
+// bareTypes returns the types of forms that say nothing more.
+func bareTypes(forms []form) (typeSet, bool) {
+	var all typeSet
+	for _, f := range forms {
+		types := typesNamed(f.schema)
+		if len(f.schema.members) != 1 || f.schema.get("type") == nil {
+			return 0, false
+		}
+		all |= types
+	}
+	return all, true
+}
+
+// orNull returns a form that takes null, too.
+func (f form) orNull() form {
+	if f.null {
+		return f
+	}
+	f.null = true
+	null := objectNode(member{"type", textNode("null")})
+	if all := f.schema.get("anyOf"); all != nil {
+		made := copyOf(f.schema)
+		made.set("anyOf", listNode(append(slices.Clone(all.elems), null)...))
+		f.schema = made
+		return f
+	}
+	if f.schema.def != nil || f.schema.get("type") == nil {
+		f.schema = objectNode(member{"anyOf", listNode(f.schema, null)})
+		return f
+	}
+	made := copyOf(f.schema)
+	made.set("type", typesNode(typesNamed(f.schema)|typeNull))
+	if enum := made.get("enum"); enum != nil {
+		made.set("enum", listNode(append(slices.Clone(enum.elems), nullNode())...))
+	}
+	f.schema = made
+	return f
+}
+
+// annotate adds what is for the model to read.
+func (c *compiler) annotate(out, a *node, said map[string]bool) {
+	for _, keyword := range []string{"title", "description", "default"} {
+		value := a.get(keyword)
+		if value == nil || !c.takesAnnotation(member{keyword, value}) || out.def != nil {
+			continue
+		}
+		said[keyword] = true
+		if keyword == "description" && out.get(keyword) != nil && out.get(keyword).parent == nil {
+			value = textNode(value.text + " " + out.get(keyword).text) // a note on the form
+		}
+		out.set(keyword, value)
+	}
+}
+
+func (c *compiler) takesAnnotation(m member) bool {
+	if !wellFormed(m) {
+		return false
+	}
+	switch m.name {
+	case "description":
+		return true
+	case "title":
+		return c.diet.family != typed
+	}
+	return c.diet.family == documented && !tooLarge(m.value)
+}
+
+// unsaid notes the keywords of a plain schema, for values of some types, that no
+// part of its form stands for.
+func (c *compiler) unsaid(a *node, types typeSet, said map[string]bool) {
+	for _, m := range a.members {
+		if said[m.name] || m.name == "$defs" || m.name == "definitions" {
+			continue
+		}
+		about, refuses := concerns(m.name)
+		switch {
+		case !c.doc.knows(m.name):
+			c.losses.add(KeywordDropped, Unsaid, m.value, "%s says nothing in this dialect", m.name)
+		case about&types == 0:
+			c.losses.add(KeywordDropped, Unsaid, m.value, "%s says nothing about %s", m.name, strings.Join(typeNames(types), " or "))
+		case refuses:
+			c.losses.add(KeywordDropped, Looser, m.value, "the provider does not take %s%s", m.name, shown(m.value))
+		default:
+			c.losses.add(KeywordDropped, Unsaid, m.value, "the provider does not take %s%s", m.name, shown(m.value))
+		}
+	}
+}
+
+// shown returns a short value for a detail.
+func shown(value *node) string {
+	switch value.kind {
+	case '0':
+		if len(value.text) <= 40 {
+			return fmt.Sprintf(" (%s)", value.text)
+		}
+	case '"':
+		if len(value.text) <= 80 {
+			return fmt.Sprintf(" (%s)", quoted(value.text))
+		}
+	}
+	return ""
+}

@@ -14,8 +14,10 @@ func (c *compiler) merge(a, b *node) *node {
 	if len(b.members) == 0 {
 		return joined(a, a, b)
 	}
-	if !c.spend() {
-		return nil
+	if !c.spend(1 + len(a.get("properties").list()) + len(b.get("properties").list())) {
+		c.overflow = true
+		c.losses.add(UnionDropped, Looser, b, "the schema is too large with all alternatives taken apart")
+		return a
 	}
 	out := joined(a, a, b)
 	types := typesNamed(a) & typesNamed(b)

@@ -72,12 +72,12 @@ func dietOf(p Provider) (*diet, bool) {
 		d.name.most, d.deferredName = 128, 64
 		d.rootNot, d.lookaround = true, true
 	case Gemini:
-		d.family, d.depth = documented, 12
+		d.family, d.depth = documented, 10
 		d.name = nameRule{most: 64, also: ".", letterFirst: true}
 	case Bedrock:
 		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 32
 	case Ollama:
-		d.family, d.depth = typed, 32
+		d.family, d.depth, d.bareRoot = typed, 32, true
 	default:
 		return nil, false
 	}

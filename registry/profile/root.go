@@ -51,6 +51,7 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 	properties := objectNode()
 	index := map[string]int{}
 	variants := map[string][]*node{}
+	seen := map[string]bool{}
 	required := slices.Clone(objects[0].get("required").texts())
 	closed := true
 	for _, o := range objects {
@@ -67,7 +68,8 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 				index[m.name] = len(properties.members)
 				properties.members = append(properties.members, m)
 			}
-			if !slices.ContainsFunc(variants[m.name], func(v *node) bool { return sameNode(v, m.value) }) {
+			if text := m.name + "\x00" + m.value.canonical(); !seen[text] {
+				seen[text] = true
 				variants[m.name] = append(variants[m.name], m.value)
 			}
 		}
@@ -94,6 +96,12 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 // mergedAway keeps the keywords that all alternatives have in the same form, and
 // notes the others.
 func (c *compiler) mergedAway(out *node, objects []*node) {
+	same := map[string]int{}
+	for _, o := range objects {
+		for _, m := range o.members {
+			same[m.name+m.value.canonical()]++
+		}
+	}
 	for i, o := range objects {
 		for _, m := range o.members {
 			switch m.name {
@@ -104,16 +112,11 @@ func (c *compiler) mergedAway(out *node, objects []*node) {
 					continue
 				}
 			}
-			everywhere := !slices.ContainsFunc(objects, func(other *node) bool {
-				theirs := other.get(m.name)
-				return theirs == nil || !sameNode(theirs, m.value)
-			})
+			everywhere := same[m.name+m.value.canonical()] == len(objects)
 			switch {
 			case everywhere && i == 0:
 				out.set(m.name, m.value)
 			case everywhere || isIdentity(m.name):
-			case i == 0 && (m.name == "description" || m.name == "title") && objects[1].get(m.name) == nil:
-				out.set(m.name, m.value)
 			default:
 				effect := Unsaid
 				if _, refuses := concerns(m.name); refuses {

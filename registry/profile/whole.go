@@ -60,7 +60,7 @@ func (c *compiler) edit(n *node) *node {
 	case 'f':
 		return objectNode(member{"not", objectNode()})
 	}
-	if !c.spend() || c.diet.depth > 0 && c.depth >= c.diet.depth {
+	if !c.spend(1) || c.diet.depth > 0 && c.depth >= c.diet.depth {
 		c.losses.add(DepthCut, Looser, n, "the schema is too deep or too large here; the model is not told more")
 		return objectNode()
 	}

@@ -1,0 +1,141 @@
+package profile
+
+import "strconv"
+
+// array makes the form of a list.
+func (c *compiler) array(a *node, said map[string]bool) form {
+	out := objectNode(member{"type", textNode("array")})
+	prefix, rest := c.tuple(a, said)
+	c.within++
+	defer func() { c.within-- }()
+	var items form
+	most := -1 // as many elements as there may be; less than 0: any number
+	switch {
+	case len(prefix) > 0 && c.diet.family == documented:
+		items = c.positions(out, prefix, rest)
+		if rest != nil && rest.kind == 'f' {
+			most = len(prefix)
+		}
+	case len(prefix) > 0:
+		items, most = c.folded(a, prefix, rest)
+	case rest != nil:
+		items = c.value(rest)
+		if items.schema == nil {
+			most = 0
+		}
+	}
+	if items.schema == nil && out.get("prefixItems") == nil {
+		items = c.anyItem(a, rest)
+	}
+	if items.schema != nil {
+		out.set("items", items.schema)
+	}
+	for _, m := range a.members {
+		switch m.name {
+		case "minItems", "maxItems":
+			if (c.diet.family != typed || c.within > 1) && isCount(m.value) {
+				out.set(m.name, m.value)
+				said[m.name] = true
+			}
+		case "uniqueItems", "contains", "minContains", "maxContains":
+			said[m.name] = m.name == "uniqueItems" && m.value.kind == 'f'
+			if said[m.name] {
+				c.losses.add(KeywordDropped, Unsaid, m.value, "uniqueItems says nothing if it is false")
+			}
+		}
+	}
+	c.mostItems(out, a, most)
+	if items.codec == nil {
+		return form{schema: out}
+	}
+	return form{schema: out, codec: &codec{op: opArray, items: items.codec}}
+}
+
+// mostItems says that there are no more elements than that.
+func (c *compiler) mostItems(out, a *node, most int) {
+	if most < 0 {
+		return
+	}
+	if c.diet.family == typed && c.within <= 1 {
+		c.losses.add(KeywordDropped, Looser, a, "the provider does not take how many elements there may be")
+		return
+	}
+	if was := out.get("maxItems"); was != nil {
+		if n, err := strconv.Atoi(was.text); err == nil && n <= most {
+			return
+		}
+	}
+	out.set("maxItems", numberNode(most))
+}
+
+// tuple returns the schemas of the first elements, and of the others; nil if there
+// is none.
+func (c *compiler) tuple(a *node, said map[string]bool) (prefix []*node, rest *node) {
+	items := a.get("items")
+	if items != nil && items.kind == '[' {
+		said["items"], said["additionalItems"] = true, true
+		return items.elems, a.get("additionalItems")
+	}
+	if p := a.get("prefixItems"); p != nil && c.doc.knows("prefixItems") {
+		said["prefixItems"] = true
+		prefix = p.elems
+	}
+	said["items"] = true
+	return prefix, items
+}
+
+// positions says which element has which schema, for a provider that takes that.
+func (c *compiler) positions(out *node, prefix []*node, rest *node) form {
+	list := listNode()
+	for _, p := range prefix {
+		f := c.value(p)
+		if f.schema == nil {
+			c.losses.add(PropertyDropped, Looser, p, "no value fits; the model is told that any does")
+			f = c.any(p, map[string]bool{})
+		}
+		list.elems = append(list.elems, f.schema)
+	}
+	out.set("prefixItems", list)
+	if rest == nil || rest.kind == 'f' {
+		return form{}
+	}
+	return c.value(rest)
+}
+
+// folded says of all elements that each has one of the schemas of a tuple, and how
+// many there are at most.
+func (c *compiler) folded(a *node, prefix []*node, rest *node) (form, int) {
+	var union []*node
+	most := len(prefix)
+	union = append(union, prefix...)
+	switch {
+	case rest == nil || rest.kind == 't':
+		c.losses.add(TupleLoosened, Narrower, a, "other elements than the first %d cannot be written", most)
+	case rest.kind != 'f':
+		union = append(union, rest)
+		most = -1
+	}
+	same := true
+	for _, s := range union[1:] {
+		same = same && sameNode(s, union[0])
+	}
+	if same {
+		return c.value(union[0]), most
+	}
+	c.losses.add(TupleLoosened, Looser, a, "which of the first %d elements has which schema is not said", len(prefix))
+	made := objectNode(member{"anyOf", listNode(union...)})
+	made.parent, made.token, made.at = a.parent, a.token, a.at
+	return c.value(made), most
+}
+
+// anyItem makes the form of the elements of a list that says nothing about them.
+func (c *compiler) anyItem(a, rest *node) form {
+	place := a
+	if rest != nil {
+		place = rest
+	}
+	if c.diet.family == documented && c.depth >= c.diet.depth {
+		return form{schema: objectNode(member{"anyOf", c.kinds()})}
+	}
+	return c.any(place, map[string]bool{})
+}
