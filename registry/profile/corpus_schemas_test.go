@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -146,7 +147,13 @@ func (m *maker) object(depth int) string {
 	}
 	parts = append(parts, m.members(depth)...)
 	if m.r.IntN(6) == 0 {
-		parts = append(parts, m.union(depth-1))
+		closed := func(part string) bool { return strings.HasPrefix(part, `"additionalProperties"`) }
+		parts = slices.DeleteFunc(parts, closed) // else they forbid each other's properties
+		var branches []string
+		for range 1 + m.r.IntN(3) {
+			branches = append(branches, "{"+strings.Join(slices.DeleteFunc(m.members(depth), closed), ",")+"}")
+		}
+		parts = append(parts, fmt.Sprintf(`%q:[%s]`, m.pick("anyOf", "oneOf", "allOf"), strings.Join(branches, ",")))
 	}
 	if m.defs > 0 {
 		var defs []string

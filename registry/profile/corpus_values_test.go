@@ -17,6 +17,9 @@ type writer struct {
 // value writes a value for a schema.
 func (w *writer) value(n *node, depth int) string {
 	all := w.collect(n, nil, 0)
+	if depth < -8 {
+		return "null" // it cannot end
+	}
 	if len(all) == 0 {
 		return w.anything(depth)
 	}

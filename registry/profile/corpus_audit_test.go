@@ -1,0 +1,417 @@
+package profile_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// An auditor holds what became of a schema against the schema itself, keyword by
+// keyword: each has to be where it belongs, or to be among the losses. It does not
+// know how the compiler works.
+type auditor struct {
+	losses   []profile.Loss
+	from, to *node // the roots
+	silent   []string
+	seen     map[string]bool
+	steps    int
+}
+
+// audit returns the keywords that vanished without a word, as places in the schema.
+func audit(schema, compiled *node, losses []profile.Loss) []string {
+	a := &auditor{losses: losses, from: schema, to: compiled, seen: map[string]bool{}}
+	for _, loss := range losses {
+		if loss.Kind == profile.MoreLosses {
+			return nil // not all of them are listed
+		}
+	}
+	a.schema("", schema, compiled, 0)
+	return a.silent
+}
+
+// told tells whether a loss is about the place, or about one that holds it.
+func (a *auditor) told(place string) bool {
+	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
+		switch l.Kind {
+		case profile.NameChanged, profile.DescriptionCut:
+			return false
+		}
+		return l.Path == place || strings.HasPrefix(place, l.Path+"/") || strings.HasSuffix(l.Path, "/…") && strings.HasPrefix(place, strings.TrimSuffix(l.Path, "…"))
+	})
+}
+
+// inside tells whether a loss is about a place below another.
+func (a *auditor) inside(place string) bool {
+	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool { return strings.HasPrefix(l.Path, place+"/") })
+}
+
+func (a *auditor) miss(place string) {
+	if !a.seen[place] && !a.told(place) {
+		a.seen[place] = true
+		a.silent = append(a.silent, place)
+	}
+}
+
+// candidates returns the schemas in which the keywords of one may stand: itself, what
+// it refers to, what it holds in allOf, and its branches if it became a union.
+func (a *auditor) candidates(n *node, into []*node, depth int) []*node {
+	if !n.is('{') || depth > 6 || slices.Contains(into, n) {
+		return into
+	}
+	into = append(into, n)
+	if ref := n.get("$ref"); ref.is('"') {
+		into = a.candidates(a.to.resolve(ref.text), into, depth+1)
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		for _, part := range n.get(key).list() {
+			into = a.candidates(part, into, depth+1)
+		}
+	}
+	return into
+}
+
+// schema audits one schema. To is what became of it; nil: nothing.
+func (a *auditor) schema(place string, n, to *node, depth int) {
+	if a.steps++; a.steps > 60_000 || depth > 70 {
+		return
+	}
+	if !n.is('{') {
+		if n.is('t') && n.text == "false" && !slices.ContainsFunc(a.candidates(to, []*node{to}, 0), nothing) {
+			a.miss(place)
+		}
+		return
+	}
+	if to == nil {
+		if len(n.names) > 0 {
+			a.miss(place)
+		}
+		return
+	}
+	there := a.candidates(to, nil, 0)
+	n = reachable(n)
+	for _, key := range n.names {
+		a.keyword(member(place, key), key, n, n.get(key), there, depth)
+	}
+}
+
+func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth int) {
+	switch key {
+	case "$schema", "$id", "$anchor", "$defs", "definitions", "$vocabulary":
+		return // they say where things are
+	case "$ref":
+		target := a.from.resolve(v.text)
+		if at, ok := strings.CutPrefix(v.text, "#"); ok && target != nil && !a.told(place) {
+			a.schema(at, target, &node{kind: '{', members: map[string]*node{"allOf": {kind: '[', items: there}}, names: []string{"allOf"}}, depth+1)
+		}
+	case "properties":
+		a.properties(place, v, there, depth)
+	case "items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems", "contentSchema", "additionalItems":
+		a.below(place, key, v, there, depth)
+	case "anyOf", "oneOf", "allOf", "prefixItems":
+		a.branches(place, key, n, v, there, depth)
+	case "patternProperties", "dependentSchemas":
+		if !a.kept(key, v, there) {
+			a.miss(place)
+		}
+	case "required":
+		a.required(place, v, there)
+	default:
+		if !empty(key, v) && !a.kept(key, v, there) && !a.same(key, n, v, there) {
+			a.miss(place)
+		}
+	}
+}
+
+// kept tells whether the keyword stands there with the same value.
+func (a *auditor) kept(key string, v *node, there []*node) bool {
+	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil && t.get(key).write() == v.write() })
+}
+
+// empty tells whether a keyword says nothing.
+func empty(key string, v *node) bool {
+	switch key {
+	case "minLength", "minItems", "minProperties":
+		return v.number() == "0"
+	case "uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable":
+		return v.is('t') && v.text == "false"
+	case "description", "title", "$comment":
+		return v.says("")
+	case "enum":
+		return false
+	}
+	return false
+}
+
+// same tells whether others say what the keyword says.
+func (a *auditor) same(key string, n, v *node, there []*node) bool {
+	all := func(test func(*node) bool) bool { return slices.ContainsFunc(there, test) }
+	switch key {
+	case "const":
+		return all(func(t *node) bool {
+			list := t.get("enum")
+			return list.is('[') && len(list.items) == 1 && list.items[0].write() == v.write()
+		}) || v.is('n') && all(func(t *node) bool { return t.get("type").says("null") })
+	case "enum":
+		return a.sameEnum(v, there)
+	case "type":
+		var have []string
+		for _, t := range there {
+			have = append(have, types(t)...)
+		}
+		for _, name := range types(n) {
+			if !slices.Contains(have, name) && !(name == "number" && slices.Contains(have, "integer") && n.get("enum") != nil) {
+				return false
+			}
+		}
+		return true
+	case "exclusiveMinimum", "exclusiveMaximum":
+		twin := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
+		step := map[string]string{"exclusiveMinimum": "+", "exclusiveMaximum": "-"}[key]
+		return slices.Contains(types(n), "integer") && all(func(t *node) bool { return next(v.text, step, t.get(twin).number()) })
+	case "dependencies": // of an older draft
+		return all(func(t *node) bool { return t.get("dependentRequired") != nil || t.get("dependentSchemas") != nil })
+	case "nullable":
+		return all(func(t *node) bool { return slices.Contains(types(t), "null") })
+	}
+	return false
+}
+
+// next tells whether b is the whole number after, or before, a.
+func next(a, step, b string) bool {
+	var x, y int
+	if _, err := fmt.Sscan(a, &x); err != nil {
+		return false
+	}
+	if _, err := fmt.Sscan(b, &y); err != nil {
+		return false
+	}
+	return step == "+" && y == x+1 || step == "-" && y == x-1
+}
+
+// sameEnum tells whether the values stand there, in whatever union or order.
+func (a *auditor) sameEnum(v *node, there []*node) bool {
+	have := map[string]bool{}
+	for _, t := range there {
+		for _, item := range t.get("enum").list() {
+			have[item.write()] = true
+		}
+		if c := t.get("const"); c != nil {
+			have[c.write()] = true
+		}
+		if slices.Contains(types(t), "null") && t.get("enum") == nil {
+			have["null"] = true
+		}
+	}
+	for _, item := range v.items {
+		if !have[item.write()] {
+			return false
+		}
+	}
+	return true
+}
+
+// properties audits each, where it is now.
+func (a *auditor) properties(place string, v *node, there []*node, depth int) {
+	if !v.is('{') {
+		return
+	}
+	for _, name := range v.names {
+		at := member(place, name)
+		var to []*node
+		for _, t := range there {
+			if p := t.get("properties").get(name); p != nil {
+				to = append(to, p)
+			}
+		}
+		if len(to) == 0 {
+			if !a.renamed(name) {
+				a.miss(at)
+			}
+			continue
+		}
+		if s := v.get(name); s.is('t') && s.text == "false" {
+			if !slices.ContainsFunc(to, nothing) {
+				a.miss(at)
+			}
+			continue
+		}
+		a.schema(at, v.get(name), join(to), depth+1)
+	}
+}
+
+// join returns one schema for several of which any may hold the keywords.
+func join(list []*node) *node {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &node{kind: '{', names: []string{"allOf"}, members: map[string]*node{"allOf": {kind: '[', items: list}}}
+}
+
+// below audits the schema that a keyword holds.
+func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
+	if v.is('t') && v.text == "true" || v.is('{') && len(v.names) == 0 {
+		return // as if it were not there
+	}
+	if v.is('[') {
+		for i, item := range v.items { // a tuple of an older draft
+			a.element(element(place, i), i, item, there, depth)
+		}
+		return
+	}
+	var to []*node
+	for _, t := range there {
+		if b := t.get(key); b != nil {
+			to = append(to, b)
+		}
+		if b := t.get("additionalProperties"); key == "unevaluatedProperties" && b != nil && !a.has("allOf", there) {
+			to = append(to, b)
+		}
+		if key == "additionalProperties" || key == "additionalItems" {
+			if pair := t.get("items"); pair.is('{') && key == "additionalProperties" {
+				for _, name := range pair.get("properties").keys() { // a list of names and values
+					to = append(to, pair.get("properties").get(name))
+				}
+			} else if pair.is('{') {
+				to = append(to, pair)
+			}
+		}
+	}
+	if len(to) == 0 || v.is('t') && !slices.ContainsFunc(to, nothing) {
+		a.miss(place)
+		return
+	}
+	if !v.is('t') {
+		a.schema(place, v, join(to), depth+1)
+	}
+}
+
+// nothing tells whether no value fits a schema.
+func nothing(n *node) bool {
+	not := n.get("not")
+	return n.is('t') && n.text == "false" || not.is('{') && len(not.names) == 0
+}
+
+// element audits the schema of an element of a tuple.
+func (a *auditor) element(place string, i int, v *node, there []*node, depth int) {
+	var to []*node
+	for _, t := range there {
+		if list := t.get("prefixItems"); list != nil && i < len(list.items) {
+			to = append(to, list.items[i])
+		}
+		if items := t.get("items"); items.is('[') && i < len(items.items) {
+			to = append(to, items.items[i])
+		} else if items.is('{') {
+			to = append(to, items)
+		}
+	}
+	if len(to) == 0 {
+		a.miss(place)
+		return
+	}
+	a.schema(place, v, join(to), depth+1)
+}
+
+// branches audits the schemas of a list.
+func (a *auditor) branches(place, key string, n, v *node, there []*node, depth int) {
+	if key == "oneOf" && len(v.items) > 1 && !a.told(place) && !a.inside(place) && !a.has("oneOf", there) && !apart(a.from, v.items) {
+		a.miss(place) // at least one is not exactly one
+		return
+	}
+	if key == "allOf" || key == "prefixItems" || a.has(key, there) || key == "oneOf" && a.has("anyOf", there) {
+		for i, item := range v.items {
+			if key == "prefixItems" {
+				a.element(element(place, i), i, item, there, depth)
+			} else {
+				a.schema(element(place, i), item, join(there), depth+1)
+			}
+		}
+		return
+	}
+	for i, item := range v.items { // a list of types says the same, or the branches were merged
+		a.schema(element(place, i), item, join(there), depth+1)
+	}
+}
+
+// reachable returns a schema without the properties that no value has, in it and in
+// its allOf, for one of these forbids them.
+func reachable(n *node) *node {
+	var allowed []string
+	closed := false
+	parts := append([]*node{n}, n.get("allOf").list()...)
+	if len(parts) == 1 {
+		return n
+	}
+	for _, part := range parts {
+		if more := part.get("additionalProperties"); !more.is('t') || more.text != "false" || part.get("patternProperties") != nil {
+			continue
+		}
+		names := part.get("properties").keys()
+		if closed {
+			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(allowed, name) })
+		}
+		allowed, closed = names, true
+	}
+	if !closed {
+		return n
+	}
+	for _, part := range parts {
+		if more := part.get("additionalProperties"); more.is('{') {
+			n = n.without(part, "additionalProperties")
+			return reachable(n)
+		}
+		for _, name := range part.get("properties").keys() {
+			if !slices.Contains(allowed, name) {
+				return reachable(n.without(part.get("properties"), name))
+			}
+		}
+	}
+	return n
+}
+
+// has tells whether one of them has the keyword.
+func (a *auditor) has(key string, there []*node) bool {
+	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil })
+}
+
+// apart tells whether no value fits two of the branches, by their types.
+func apart(root *node, branches []*node) bool {
+	var seen []string
+	for _, branch := range branches {
+		if ref := branch.get("$ref"); ref.is('"') {
+			branch = root.resolve(ref.text)
+		}
+		names := types(branch)
+		if names == nil {
+			return false
+		}
+		for _, name := range names {
+			if slices.Contains(seen, name) || name == "number" && slices.Contains(seen, "integer") || name == "integer" && slices.Contains(seen, "number") {
+				return false
+			}
+		}
+		seen = append(seen, names...)
+	}
+	return true
+}
+
+// renamed tells whether a property has another name now.
+func (a *auditor) renamed(name string) bool {
+	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
+		return l.Kind == profile.PropertyRenamed && strings.HasSuffix(l.Path, "/properties"+member("", name))
+	})
+}
+
+// required audits the names, each by itself.
+func (a *auditor) required(place string, v *node, there []*node) {
+	for i, name := range v.list() {
+		found := slices.ContainsFunc(there, func(t *node) bool {
+			return slices.ContainsFunc(t.get("required").list(), func(r *node) bool { return r.says(name.text) })
+		})
+		if !found && !a.renamed(name.text) && !a.told(element(place, i)) {
+			a.miss(place)
+			return
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package profile_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A corpusListed tool has a definition, and cannot be called.
+type corpusListed struct{ def *registry.Definition }
+
+func (l corpusListed) Definition() *registry.Definition { return l.def }
+
+func (l corpusListed) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return nil, errors.New("not called here")
+}
+
+func corpusTool(name, description, schema string) registry.Tool {
+	return corpusListed{&registry.Definition{Name: name, Description: description, InputSchema: json.RawMessage(schema)}}
+}
+
+// providers returns all of them, each with the checkers of its declarations.
+func providers() map[profile.Provider]checker {
+	return map[profile.Provider]checker{
+		profile.OpenAI:       checkOpenAI,
+		profile.OpenAIStrict: checkOpenAI,
+		profile.Anthropic:    checkAnthropic,
+		profile.Gemini:       checkGemini,
+		profile.Bedrock:      checkBedrock,
+		profile.Ollama:       checkOllama,
+	}
+}
+
+func providerNames() []profile.Provider { return slices.Sorted(maps.Keys(providers())) }
+
+// realTools returns the tools of the recorded servers, as a registry would name them.
+func realTools() []registry.Tool {
+	var tools []registry.Tool
+	for _, server := range toolcorpus.Servers() {
+		for _, t := range server.Tools {
+			name, _ := registry.Names{}.Name(server.Name, t.Name)
+			tools = append(tools, corpusListed{&registry.Definition{
+				Name: name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
+				Origin: registry.Origin{Server: server.Name, Tool: t.Name},
+			}})
+		}
+	}
+	return tools
+}
+
+// A tally counts problems, and tells some of each sort.
+type tally struct {
+	t     *testing.T
+	count map[string]int
+}
+
+// report fails for a problem of a sort.
+func (c *tally) report(sort, format string, args ...any) {
+	c.t.Helper()
+	if c.count == nil {
+		c.count = map[string]int{}
+	}
+	if c.count[sort]++; c.count[sort] <= 4 {
+		c.t.Errorf("%s: %s", sort, fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *tally) done() {
+	c.t.Helper()
+	for _, sort := range slices.Sorted(maps.Keys(c.count)) {
+		if c.count[sort] > 4 {
+			c.t.Errorf("%s: %d in all", sort, c.count[sort])
+		}
+	}
+}
+
+// check compiles the tools for a provider, and checks all that came of it.
+func check(t *testing.T, p profile.Provider, tools []registry.Tool) *profile.Set {
+	t.Helper()
+	set, err := profile.Compile(p, tools, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems := &tally{t: t}
+	defer problems.done()
+	for _, r := range set.Rejected() {
+		problems.report("rejected", "%s: %v", r.Definition.Name, r.Err)
+	}
+	if len(set.Tools())+len(set.Rejected()) != len(tools) {
+		t.Errorf("%d tools and %d rejected of %d", len(set.Tools()), len(set.Rejected()), len(tools))
+	}
+	names := map[string]bool{}
+	for _, compiled := range set.Tools() {
+		def := compiled.Definition
+		if names[compiled.Name] {
+			problems.report("name", "%q twice", compiled.Name)
+		}
+		names[compiled.Name] = true
+		if again, ok := set.Lookup(compiled.Name); !ok || again != compiled {
+			problems.report("lookup", "%q is not found", compiled.Name)
+		}
+		if compiled.Name != def.Name && !slices.ContainsFunc(compiled.Losses, func(l profile.Loss) bool { return l.Kind == profile.NameChanged }) {
+			problems.report("name", "%q became %q without a word", def.Name, compiled.Name)
+		}
+		for _, v := range refusals(p, compiled) {
+			_, sort, _ := strings.Cut(v, ": ")
+			problems.report("refused: "+sort, "%s: %s\n\t%.600s\n\t%.600s", def.Name, v, def.InputSchema, compiled.Declaration())
+		}
+		for _, place := range silent(t, p, compiled) {
+			problems.report("silent: "+place[strings.LastIndex(place, "/"):], "%s: %s\n\t%.600s\n\t%.600s\n\t%v", def.Name, place, def.InputSchema, compiled.Schema, compiled.Losses)
+		}
+	}
+	return set
+}
+
+// refusals returns what the provider would refuse of a tool.
+func refusals(p profile.Provider, compiled *profile.Tool) []string {
+	list := providers()[p](compiled.Declaration())
+	if p == profile.OpenAI || p == profile.OpenAIStrict {
+		list = append(list, checkOpenAIChat(compiled.ChatDeclaration())...)
+	}
+	return list
+}
+
+// silent returns what the provider does not get, and no loss tells.
+func silent(t *testing.T, p profile.Provider, compiled *profile.Tool) []string {
+	schema, err := readNode(compiled.Definition.InputSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := readNode(compiled.Schema)
+	if p == profile.Ollama {
+		seen, err = seenByOllama(compiled.Declaration())
+	}
+	if err != nil {
+		t.Errorf("%s: %v", compiled.Name, err)
+		return nil
+	}
+	return audit(schema, seen, compiled.Losses)
+}
+
+// summary tells what became of the tools.
+func summary(set *profile.Set) string {
+	kinds, effects, unchanged := map[string]int{}, map[string]int{}, 0
+	for _, compiled := range set.Tools() {
+		if len(compiled.Losses) == 0 {
+			unchanged++
+		}
+		of := map[string]bool{}
+		for _, loss := range compiled.Losses {
+			of[string(loss.Effect)] = true
+			kinds[string(loss.Kind)]++
+		}
+		for effect := range of {
+			effects[effect]++
+		}
+	}
+	tell := func(m map[string]int) string {
+		var parts []string
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			parts = append(parts, fmt.Sprintf("%s %d", key, m[key]))
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprintf("%d tools, %d without a loss; tools with losses: %s; losses: %s", len(set.Tools()), unchanged, tell(effects), tell(kinds))
+}
+
+func TestCorpusRealTools(t *testing.T) {
+	tools := realTools()
+	if len(tools) < 300 {
+		t.Fatalf("only %d tools", len(tools))
+	}
+	for _, p := range providerNames() {
+		t.Run(string(p), func(t *testing.T) {
+			set := check(t, p, tools)
+			if len(set.Rejected()) > 0 {
+				t.Errorf("%d rejected", len(set.Rejected()))
+			}
+			t.Log(summary(set))
+		})
+	}
+}
+
+// The same tools give the same bytes, in a set with others too: the cache of a
+// provider's prompt depends on it.
+func TestCorpusIsDeterministic(t *testing.T) {
+	tools := realTools()
+	for name, schema := range oddSchemas() {
+		if passGate(schema) == nil {
+			tools = append(tools, corpusTool("odd tool "+name, "", schema))
+		}
+	}
+	for _, p := range providerNames() {
+		one, err := profile.Compile(p, tools, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, _ := profile.Compile(p, slices.Clone(tools), &profile.Options{})
+		for i, first := range one.Tools() {
+			second := two.Tools()[i]
+			if !bytes.Equal(first.Declaration(), second.Declaration()) || !slices.Equal(first.Losses, second.Losses) {
+				t.Errorf("%s: %s differs", p, first.Name)
+			}
+		}
+		half, _ := profile.Compile(p, tools[len(tools)/2:], nil)
+		for _, alone := range half.Tools() {
+			i := slices.IndexFunc(one.Tools(), func(t *profile.Tool) bool { return t.Definition == alone.Definition })
+			if among := one.Tools()[i]; !bytes.Equal(among.Declaration(), alone.Declaration()) {
+				t.Errorf("%s: %s differs among others", p, among.Name)
+			}
+		}
+	}
+}
+
+func TestCorpusOddSchemas(t *testing.T) {
+	odd := oddSchemas()
+	var tools []registry.Tool
+	for _, name := range slices.Sorted(maps.Keys(odd)) {
+		if passGate(odd[name]) == nil {
+			tools = append(tools, corpusTool(name, name, odd[name]))
+		}
+	}
+	for _, p := range providerNames() {
+		t.Run(string(p), func(t *testing.T) { t.Log(summary(check(t, p, tools))) })
+	}
+}
+
+func TestCorpusMadeSchemas(t *testing.T) {
+	var tools []registry.Tool
+	for depth := range 4 {
+		for i, schema := range madeSchemas(250, depth) {
+			if passGate(schema) == nil {
+				tools = append(tools, corpusTool(fmt.Sprintf("made_%d_%d", depth, i), "", schema))
+			}
+		}
+	}
+	for _, p := range providerNames() {
+		t.Run(string(p), func(t *testing.T) { t.Log(summary(check(t, p, tools))) })
+	}
+}
+
+// Names are those that a provider takes, and told apart, whatever they were.
+func TestCorpusNames(t *testing.T) {
+	names := []string{"a", "a.b", "a_b", "a-b", "a b", "a/b", "a:b", "a__b", "1st", "-x", ".x", "_x", "é", "日本語", "A", "get", "Get", "GET", "\U0001F600", "a\u202eb",
+		strings.Repeat("n", 64), strings.Repeat("n", 65), strings.Repeat("n", 128), strings.Repeat("n", 129), strings.Repeat("n", 255), strings.Repeat("n", 255) + "x", strings.Repeat("é", 100), "a.b_", "a_b_"}
+	var tools []registry.Tool
+	for _, name := range names {
+		tools = append(tools, corpusTool(name, "", `{"type":"object","properties":{}}`))
+	}
+	for _, p := range providerNames() {
+		for _, deferred := range []bool{false, true} {
+			set, err := profile.Compile(p, tools, &profile.Options{Deferred: func(*registry.Definition) bool { return deferred }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(set.Tools()) != len(names) {
+				t.Errorf("%s: %d of %d, %v", p, len(set.Tools()), len(names), set.Rejected())
+			}
+			seen := map[string]string{}
+			for _, compiled := range set.Tools() {
+				if other, ok := seen[compiled.Name]; ok {
+					t.Errorf("%s: %q and %q became %q", p, other, compiled.Definition.Name, compiled.Name)
+				}
+				seen[compiled.Name] = compiled.Definition.Name
+				for _, v := range refusals(p, compiled) {
+					t.Errorf("%s: %q: %s", p, compiled.Definition.Name, v)
+				}
+				if name, _, err := set.Unmap(compiled.Name, json.RawMessage(`{}`)); err != nil || name != compiled.Definition.Name {
+					t.Errorf("%s: %q stands for %q, %v", p, compiled.Name, name, err)
+				}
+			}
+		}
+	}
+}
+
+// Descriptions come through whole, but for what a provider refuses.
+func TestCorpusDescriptions(t *testing.T) {
+	for _, description := range []string{"", " ", "\n\t", "a\x00b", "a\U000e0041b", "bad \xff bytes", strings.Repeat("é", 1025), strings.Repeat("long ", 20000), "\u202e", `"quotes" \ and </script>`} {
+		for _, p := range providerNames() {
+			set, err := profile.Compile(p, []registry.Tool{corpusTool("t", description, `{"type":"object","properties":{}}`)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, compiled := range set.Tools() {
+				for _, v := range refusals(p, compiled) {
+					t.Errorf("%s: %.20q: %s", p, description, v)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A trip is a schema and what became of it, ready to check values.
+type trip struct {
+	schema, compiled *node
+	takes, asks      *schemagate.Schema
+	tool             *profile.Tool
+}
+
+// trips compiles schemas for a provider.
+func trips(t *testing.T, p profile.Provider, schemas []string) []trip {
+	t.Helper()
+	var list []trip
+	for i, schema := range schemas {
+		takes, err := schemagate.Compile(json.RawMessage(schema))
+		if err != nil {
+			continue
+		}
+		set, err := profile.Compile(p, []registry.Tool{corpusTool(fmt.Sprintf("t%d", i), "", schema)}, nil)
+		if err != nil || len(set.Tools()) == 0 {
+			t.Fatalf("%v, %v: %s", err, set.Rejected(), schema)
+		}
+		compiled := set.Tools()[0]
+		asks, err := schemagate.Compile(compiled.Schema)
+		if err != nil {
+			t.Errorf("%s: %v\n\t%.500s\n\t%.500s", p, err, schema, compiled.Schema)
+			continue
+		}
+		from, _ := readNode([]byte(schema))
+		to, err := readNode(compiled.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, trip{from, to, takes, asks, compiled})
+	}
+	return list
+}
+
+// lost tells whether there is a loss of an effect.
+func (tr trip) lost(effect profile.Effect) bool {
+	return slices.ContainsFunc(tr.tool.Losses, func(l profile.Loss) bool { return l.Effect == effect })
+}
+
+func (tr trip) has(kind profile.Kind) bool {
+	return slices.ContainsFunc(tr.tool.Losses, func(l profile.Loss) bool { return l.Kind == kind })
+}
+
+func (tr trip) String() string {
+	return fmt.Sprintf("\n\t%.700s\n\t%.700s\n\t%v", tr.tool.Definition.InputSchema, tr.tool.Schema, tr.tool.Losses)
+}
+
+func canonical(value []byte) string {
+	raw, err := canonjson.Append(nil, value)
+	if err != nil {
+		return "not JSON: " + string(value)
+	}
+	return string(raw)
+}
+
+func tripSchemas() []string {
+	odd := oddSchemas()
+	var schemas []string
+	for _, name := range slices.Sorted(maps.Keys(odd)) {
+		if len(odd[name]) < 4_000 {
+			schemas = append(schemas, odd[name])
+		}
+	}
+	schemas = append(schemas, madeSchemas(300, 0)...)
+	schemas = append(schemas, madeSchemas(400, 1)...)
+	return append(schemas, madeSchemas(150, 2)...)
+}
+
+// What a model writes by the compiled schema fits the tool's own, once it is turned
+// back, unless it is told that it may not.
+func TestCorpusBack(t *testing.T) {
+	schemas := tripSchemas()
+	for _, p := range providerNames() {
+		t.Run(string(p), func(t *testing.T) {
+			problems := &tally{t: t}
+			defer problems.done()
+			r := rand.New(rand.NewPCG(2, 3))
+			tried, looser := 0, 0
+			for _, tr := range trips(t, p, schemas) {
+				w := &writer{r: r, root: tr.compiled}
+				for range 16 {
+					args := json.RawMessage(w.value(tr.compiled, 3))
+					if args[0] != '{' || tr.asks.Validate(args) != nil {
+						continue
+					}
+					tried++
+					back, err := tr.tool.Unmap(args)
+					if err == nil {
+						err = tr.takes.Validate(back)
+					}
+					switch {
+					case err == nil:
+					case tr.lost(profile.Looser):
+						looser++
+					default:
+						problems.report("does not fit", "%s became %s: %v%v", args, back, err, tr)
+					}
+				}
+			}
+			t.Logf("%d values, of which %d do not fit and are told of", tried, looser)
+			if tried < 4*len(schemas) {
+				t.Errorf("only %d values", tried)
+			}
+		})
+	}
+}
+
+// What fits the tool's own schema can be written for the compiled one, unless it is
+// told that it cannot, and is taken as it is.
+func TestCorpusForth(t *testing.T) {
+	schemas := tripSchemas()
+	for _, p := range providerNames() {
+		t.Run(string(p), func(t *testing.T) {
+			problems := &tally{t: t}
+			defer problems.done()
+			r := rand.New(rand.NewPCG(4, 5))
+			tried, narrower := 0, 0
+			for _, tr := range trips(t, p, schemas) {
+				w := &writer{r: r, root: tr.schema}
+				for range 16 {
+					args := json.RawMessage(w.value(tr.schema, 3))
+					if args[0] != '{' || tr.takes.Validate(args) != nil {
+						continue
+					}
+					tried++
+					tr.natural(problems, args)
+					if !tr.express(args) {
+						if tr.lost(profile.Narrower) {
+							narrower++
+						} else if !tr.has(profile.PropertyRenamed) {
+							problems.report("cannot be written", "%s%v", args, tr)
+						}
+					}
+				}
+			}
+			t.Logf("%d values, of which %d cannot be written and are told of", tried, narrower)
+			if tried < 4*len(schemas) {
+				t.Errorf("only %d values", tried)
+			}
+		})
+	}
+}
+
+// natural checks that arguments in the tool's own form are taken, though another was
+// asked for, and to the byte if none was.
+func (tr trip) natural(problems *tally, args json.RawMessage) {
+	back, err := tr.tool.Unmap(args)
+	switch {
+	case err != nil:
+		problems.report("not taken as it is", "%s: %v%v", args, err, tr)
+	case !tr.lost(profile.Recoded) && string(back) != string(args):
+		problems.report("not to the byte", "%s became %s%v", args, back, tr)
+	case tr.takes.Validate(back) != nil:
+		problems.report("spoilt", "%s became %s%v", args, back, tr)
+	}
+}
+
+// express tells whether a value of the tool can be written as the compiled schema
+// wants it.
+func (tr trip) express(args json.RawMessage) bool {
+	value, err := readNode(args)
+	if err != nil {
+		return true
+	}
+	want := canonical(args)
+	for _, form := range append([]string{string(args)}, (&encoder{tr.compiled}).forms(value, tr.compiled, 0)...) {
+		if tr.asks.Validate(json.RawMessage(form)) != nil {
+			continue
+		}
+		if back, err := tr.tool.Unmap(json.RawMessage(form)); err == nil && canonical(back) == want {
+			return true
+		}
+	}
+	return false
+}
