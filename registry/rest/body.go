@@ -47,7 +47,7 @@ func kindOfBody(contentType string) (kind payloadKind, header string, problem st
 }
 
 // compileBody checks the body of an endpoint. Arguments are those of its parameters.
-func compileBody(api *API, ep *Endpoint, params []*parameter, kind payloadKind, header string, found *problems) bodyPlan {
+func compileBody(ep *Endpoint, params []*parameter, kind payloadKind, header string, found *problems) bodyPlan {
 	var plan bodyPlan
 	for i, p := range params {
 		if p.In == InBody {
@@ -58,9 +58,8 @@ func compileBody(api *API, ep *Endpoint, params []*parameter, kind payloadKind, 
 		}
 	}
 	body := ep.Body
-	key := api.Auth.Type == APIKey && api.Auth.In == InBody
 	if body == nil {
-		if len(plan.members) == 0 && !key {
+		if len(plan.members) == 0 {
 			return plan
 		}
 		body = &Body{}

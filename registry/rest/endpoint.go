@@ -46,13 +46,13 @@ type operation struct {
 	schema   json.RawMessage
 	known    []string // the names of all arguments, in order
 	accept   bool     // Accept is not set otherwise
-	keyName  string   // of an API key that goes into the body
+	keyName  string   // of what the login adds to the body
 	on       atomic.Bool
 }
 
 // compileEndpoint checks an endpoint, of which it keeps nothing that somebody else
 // could change.
-func compileEndpoint(api *API, given *Endpoint, found *problems) *operation {
+func compileEndpoint(api *API, l *login, given *Endpoint, found *problems) *operation {
 	ep := cloneEndpoint(given)
 	o := &operation{api: api.Name, name: ep.Name, endpoint: ep, path: ep.Path, method: ep.Method, accept: true}
 	o.on.Store(!ep.Disabled)
@@ -78,7 +78,7 @@ func compileEndpoint(api *API, given *Endpoint, found *problems) *operation {
 	if !o.checkDefs(found) {
 		return o
 	}
-	o.compileParams(api, found)
+	o.compileParams(api, l, found)
 	o.compilePath(found)
 	o.compileSchema(found)
 	return o
@@ -153,7 +153,7 @@ func (o *operation) checkDefs(found *problems) bool {
 }
 
 // compileParams checks the parameters and the body, also against each other.
-func (o *operation) compileParams(api *API, found *problems) {
+func (o *operation) compileParams(api *API, l *login, found *problems) {
 	ep := &o.endpoint
 	if len(ep.Params) > maxParams {
 		found.add("params", fmt.Sprintf("are %d, at most %d are allowed", len(ep.Params), maxParams))
@@ -169,21 +169,8 @@ func (o *operation) compileParams(api *API, found *problems) {
 		kind = jsonPayload
 	}
 	arguments, sent := map[string]bool{}, map[string]bool{}
-	if key := api.Auth; key.Type == APIKey {
-		in, name := key.In, key.Name
-		if in == "" {
-			in = InHeader
-		}
-		if name == "" {
-			name = "api_key"
-			if in == InHeader {
-				name = "X-API-Key"
-			}
-		}
-		if in == InBody {
-			o.keyName = name
-		}
-		sent[sentAs(in, name)] = true
+	if l.in == InBody {
+		o.keyName = l.name
 	}
 	for i, given := range ep.Params {
 		at := place("params", i)
@@ -202,6 +189,9 @@ func (o *operation) compileParams(api *API, found *problems) {
 		}
 		slices.Sort(names[1:])
 		for _, name := range names {
+			if name != p.Name && l.sets(p.In, name) {
+				found.add(at+".schema", fmt.Sprintf("has the property %s, which is sent as what the login sets", quoted(name)))
+			}
 			if key := sentAs(p.In, name); sent[key] {
 				found.add(at+".name", fmt.Sprintf("is sent as %s in the %s, as something else is", quoted(name), p.In))
 			} else {
@@ -212,13 +202,18 @@ func (o *operation) compileParams(api *API, found *problems) {
 			o.accept = false
 		}
 	}
-	o.body = compileBody(api, ep, o.params, kind, header, found)
+	o.body = compileBody(ep, o.params, kind, header, found)
 	if whole := o.body.whole; whole != "" {
 		if arguments[whole] {
 			found.add("body.argument", "is "+quoted(whole)+", as that of a parameter is")
 		}
 		o.known = append(o.known, whole)
 	}
+}
+
+// sets reports whether the login sends something in a place under a name.
+func (l *login) sets(in Place, name string) bool {
+	return l.in != "" && sentAs(l.in, l.name) == sentAs(in, name)
 }
 
 // sentAs identifies what cannot be in a request twice.

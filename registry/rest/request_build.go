@@ -88,7 +88,7 @@ func (o *operation) finish(req *request, inPath map[string]string, m *mistakes) 
 	if req.body.size() > maxBody {
 		m.add(&registry.Problem{Want: fmt.Sprintf("at most %d bytes long in the body", maxBody), Got: "more"})
 	}
-	if o.keyName == "" {
+	if o.keyName == "" || req.body.kind == noPayload {
 		return
 	}
 	where := ""
@@ -96,8 +96,8 @@ func (o *operation) finish(req *request, inPath map[string]string, m *mistakes) 
 		where = schemagate.Member("", o.body.whole)
 	}
 	if !req.body.takesFields() {
-		m.add(&registry.Problem{Path: where, Want: "an object", Got: "another value", Hint: "the API key becomes a member of it"})
+		m.add(&registry.Problem{Path: where, Want: "an object", Got: "another value", Hint: "the login becomes a member of it"})
 	} else if req.body.has(o.keyName) {
-		m.add(&registry.Problem{Path: schemagate.Member(where, o.keyName), Got: "a member", Hint: "the API key has that name"})
+		m.add(&registry.Problem{Path: schemagate.Member(where, o.keyName), Got: "a member", Hint: "the login has that name"})
 	}
 }

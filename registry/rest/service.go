@@ -79,6 +79,7 @@ func (s *Service) compile() error {
 		found.add("endpoints", fmt.Sprintf("are %d, at most %d are allowed", len(api.Endpoints), maxEndpoints))
 		return &APIError{api.Name, found.list}
 	}
+	found.list = s.prepare()
 	names := map[string]bool{}
 	for i := range api.Endpoints {
 		ep := &api.Endpoints[i]
@@ -89,11 +90,10 @@ func (s *Service) compile() error {
 			found.add("name", "is that of another endpoint, too")
 		}
 		names[ep.Name] = true
-		s.ops = append(s.ops, compileEndpoint(api, ep, &found))
+		s.ops = append(s.ops, compileEndpoint(api, &s.link.login, ep, &found))
 	}
-	list := append(s.prepare(), found.list...)
-	if len(list) > 0 {
-		return &APIError{api.Name, list[:min(len(list), maxProblems)]}
+	if len(found.list) > 0 {
+		return &APIError{api.Name, found.list}
 	}
 	return nil
 }

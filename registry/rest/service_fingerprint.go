@@ -29,11 +29,17 @@ func (s *Service) fingerprint() string {
 		AuthType  AuthType
 		AuthIn    Place
 		AuthName  string
+		TokenURL  string
 		Headers   []string
+		Secrets   []string // their names
 		Endpoints []called
 	}
 	about.BaseURL = s.api.BaseURL
 	about.AuthType, about.AuthIn, about.AuthName = s.api.Auth.Type, s.api.Auth.In, s.api.Auth.Name
+	if s.api.Auth.Token != nil {
+		about.TokenURL = s.api.Auth.Token.URL
+	}
+	about.Secrets = s.api.Secrets()
 	for name := range maps.Keys(s.api.Headers) {
 		about.Headers = append(about.Headers, strings.ToLower(name))
 	}

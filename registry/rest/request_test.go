@@ -1,0 +1,240 @@
+package rest
+
+import (
+	"mime"
+	"mime/multipart"
+	"strings"
+	"testing"
+)
+
+const (
+	anyList   = `{"type":"array"}`
+	anyRecord = `{"type":"object","properties":{"R":{},"G":{},"a b":{}}}`
+)
+
+// Every style of OpenAPI 3.1, section 4.8.12, as it arrives at a real server. The
+// values are those of its table where it has them.
+func TestStylesArrive(t *testing.T) {
+	const list, record = `{"c":["blue","black","brown"]}`, `{"c":{"R":100,"G":"a/b"}}`
+	rec := newRecorder(t)
+	for _, test := range []struct {
+		param      Param
+		args, want string
+	}{
+		{inPlace(InPath, "c", "", ""), `{"c":"blue"}`, "/p/blue/x"},
+		{inPlace(InPath, "c", "", ""), `{"c":"a/b?c#d%2fé ;=,"}`, "/p/a%2Fb%3Fc%23d%252f%C3%A9%20%3B%3D%2C/x"},
+		{inPlace(InPath, "c", `{}`, ""), `{"c":12345678901234567890.10}`, "/p/12345678901234567890.10/x"},
+		{inPlace(InPath, "c", `{}`, ""), `{"c":true}`, "/p/true/x"},
+		{inPlace(InPath, "c", anyList, ""), list, "/p/blue,black,brown/x"},
+		{inPlace(InPath, "c", anyList, "simple", true), list, "/p/blue,black,brown/x"},
+		{inPlace(InPath, "c", anyRecord, ""), record, "/p/R,100,G,a%2Fb/x"},
+		{inPlace(InPath, "c", anyRecord, "simple", true), record, "/p/R=100,G=a%2Fb/x"},
+		{inPlace(InPath, "c", `{}`, "simple", true), `{"c":{"x":"1"}}`, "/p/x=1/x"},
+		{inPlace(InPath, "c", "", "label"), `{"c":"blue"}`, "/p/.blue/x"},
+		{inPlace(InPath, "c", anyList, "label"), list, "/p/.blue,black,brown/x"},
+		{inPlace(InPath, "c", anyList, "label", true), list, "/p/.blue.black.brown/x"},
+		{inPlace(InPath, "c", anyRecord, "label"), record, "/p/.R,100,G,a%2Fb/x"},
+		{inPlace(InPath, "c", anyRecord, "label", true), record, "/p/.R=100.G=a%2Fb/x"},
+		{inPlace(InPath, "c", "", "matrix"), `{"c":"blue"}`, "/p/;c=blue/x"},
+		{inPlace(InPath, "c", anyList, "matrix"), list, "/p/;c=blue,black,brown/x"},
+		{inPlace(InPath, "c", anyList, "matrix", true), list, "/p/;c=blue;c=black;c=brown/x"},
+		{inPlace(InPath, "c", anyRecord, "matrix"), record, "/p/;c=R,100,G,a%2Fb/x"},
+		{inPlace(InPath, "c", anyRecord, "matrix", true), record, "/p/;R=100;G=a%2Fb/x"},
+		{inPlace(InPath, "c", anyList, "json"), `{"c":[1, "a"]}`, "/p/%5B1%2C%22a%22%5D/x"},
+
+		{inPlace(InQuery, "c", "", ""), `{}`, "/p"},
+		{inPlace(InQuery, "c", "", ""), `{"c":null}`, "/p"},
+		{inPlace(InQuery, "c", "", ""), `{"c":""}`, "/p?c="},
+		{inPlace(InQuery, "c", "", ""), `{"c":"a&b=c#d+e f%20é"}`, "/p?c=a%26b%3Dc%23d%2Be%20f%2520%C3%A9"},
+		{inPlace(InQuery, "c", `{}`, ""), `{"c":-1.50e+300}`, "/p?c=-1.50e%2B300"},
+		{inPlace(InQuery, "c", `{}`, ""), `{"c":false}`, "/p?c=false"},
+		{inPlace(InQuery, "c[]", "", ""), `{"c[]":"x"}`, "/p?c%5B%5D=x"},
+		{inPlace(InQuery, "c", anyList, ""), list, "/p?c=blue&c=black&c=brown"},
+		{inPlace(InQuery, "c", anyList, ""), `{"c":[]}`, "/p"},
+		{inPlace(InQuery, "c", anyList, "form", false), `{"c":[]}`, "/p"},
+		{inPlace(InQuery, "c", anyList, "form", false), `{"c":["a,b",1,true]}`, "/p?c=a%2Cb,1,true"},
+		{inPlace(InQuery, "c", anyRecord, ""), record, "/p?R=100&G=a%2Fb"},
+		{inPlace(InQuery, "c", anyRecord, ""), `{"c":{}}`, "/p"},
+		{inPlace(InQuery, "c", anyRecord, "form", false), record, "/p?c=R,100,G,a%2Fb"},
+		{inPlace(InQuery, "c", anyList, "spaceDelimited"), list, "/p?c=blue%20black%20brown"},
+		{inPlace(InQuery, "c", anyList, "spaceDelimited", true), list, "/p?c=blue&c=black&c=brown"},
+		{inPlace(InQuery, "c", anyRecord, "spaceDelimited"), record, "/p?c=R%20100%20G%20a%2Fb"},
+		{inPlace(InQuery, "c", anyList, "pipeDelimited"), list, "/p?c=blue%7Cblack%7Cbrown"},
+		{inPlace(InQuery, "c", anyRecord, "deepObject"), record, "/p?c%5BR%5D=100&c%5BG%5D=a%2Fb"},
+		{inPlace(InQuery, "c", `{}`, "deepObject"), `{"c":{"a":{"b&":[1,"x"]},"d":true}}`, "/p?c%5Ba%5D%5Bb%26%5D=1&c%5Ba%5D%5Bb%26%5D=x&c%5Bd%5D=true"},
+		{inPlace(InQuery, "c", anyRecord, "json"), `{"c": {"R" : [1.0]} }`, "/p?c=%7B%22R%22%3A%5B1.0%5D%7D"},
+		{inPlace(InQuery, "c", "", "json"), `{"c": "x"}`, "/p?c=%22x%22"},
+	} {
+		ep := Endpoint{Path: "/p", Params: []Param{test.param}}
+		if test.param.In == InPath {
+			ep.Path = "/p/{c}/x"
+		}
+		got := rec.arrive(t, rec.serve(t, ep), test.args)
+		if got.uri != test.want || got.method != "GET" || got.body != "" {
+			t.Errorf("%+v %s: %s %s %q, want %s", test.param, test.args, got.method, got.uri, got.body, test.want)
+		}
+	}
+}
+
+// Headers and cookies as they arrive.
+func TestHeadersAndCookiesArrive(t *testing.T) {
+	rec := newRecorder(t)
+	for _, test := range []struct {
+		param            Param
+		args, name, want string
+	}{
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":"a, b;\té"}`, "X-Tag", "a, b;\té"},
+		{inPlace(InHeader, "x-tag", `{}`, ""), `{"x-tag":9007199254740993}`, "X-Tag", "9007199254740993"},
+		{inPlace(InHeader, "X-Tag", anyList, ""), `{"X-Tag":["a","b c",3]}`, "X-Tag", "a,b c,3"},
+		{inPlace(InHeader, "X-Tag", anyRecord, ""), `{"X-Tag":{"R":1,"G":"x=y"}}`, "X-Tag", "R,1,G,x=y"},
+		{inPlace(InHeader, "X-Tag", anyRecord, "", true), `{"X-Tag":{"R":1,"G":"x"}}`, "X-Tag", "R=1,G=x"},
+		{inPlace(InHeader, "X-Tag", anyRecord, "json"), `{"X-Tag":{ "R":[1] }}`, "X-Tag", `{"R":[1]}`},
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":""}`, "X-Tag", ""},
+		{inPlace(InHeader, "Accept", "", ""), `{"Accept":"text/csv"}`, "Accept", "text/csv"},
+		{inPlace(InCookie, "id", "", ""), `{"id":"a;b=c, \"d\" é"}`, "Cookie", "id=a%3Bb%3Dc%2C%20%22d%22%20%C3%A9"},
+		{inPlace(InCookie, "id", anyList, ""), `{"id":["a","b,c"]}`, "Cookie", "id=a; id=b%2Cc"},
+		{inPlace(InCookie, "id", anyList, "", false), `{"id":["a","b"]}`, "Cookie", "id=a%2Cb"},
+		{inPlace(InCookie, "id", `{"properties":{"R":{},"G":{}}}`, ""), `{"id":{"R":1,"G":2}}`, "Cookie", "R=1; G=2"},
+		{inPlace(InCookie, "id", anyRecord, "json"), `{"id":{"R":1}}`, "Cookie", "id=%7B%22R%22%3A1%7D"},
+	} {
+		got := rec.arrive(t, rec.serve(t, Endpoint{Path: "/p", Params: []Param{test.param}}), test.args)
+		values := got.header.Values(test.name)
+		if len(values) != 1 || values[0] != test.want {
+			t.Errorf("%+v %s: %q, want %q", test.param, test.args, values, test.want)
+		}
+	}
+	got := rec.arrive(t, rec.serve(t, Endpoint{Path: "/p", Params: []Param{inPlace(InHeader, "X-Tag", `{}`, ""), inPlace(InCookie, "id", `{}`, "")}}), `{"X-Tag":[],"id":null}`)
+	if got.header.Values("X-Tag") != nil || got.header.Values("Cookie") != nil || got.header.Get("Accept") == "" {
+		t.Errorf("headers %v", got.header)
+	}
+}
+
+// What has no exact form where it should go is refused by name, and never by value.
+func TestWhatHasNoFormIsRefused(t *testing.T) {
+	rec := newRecorder(t)
+	for _, test := range []struct {
+		param      Param
+		args, want string
+	}{
+		{inPlace(InPath, "c", "", ""), `{"c":""}`, `"c" must be a value, not an empty one`},
+		{inPlace(InPath, "c", "", ""), `{"c":null}`, `"c" must be a value, not null`},
+		{inPlace(InPath, "c", "", ""), `{"c":[]}`, `"c" must be a value, not an empty one`},
+		{inPlace(InPath, "c", "", ""), `{"c":[""]}`, `"c" must be a value that stays in its place`},
+		{inPlace(InPath, "c", "", ""), `{}`, `"c" is missing; it must be a string`},
+		{inPlace(InPath, "c", "", ""), `{"c":"a\u0000"}`, "without control characters"},
+		{inPlace(InPath, "c", "", ""), `{"c":"a\r\nb"}`, "without control characters"},
+		{inPlace(InPath, "c", "", ""), `{"c":[["x"]]}`, `"c[0]" must be a string, a number or a boolean, not an array`},
+		{inPlace(InPath, "c", "", ""), `{"c":[null]}`, "not null"},
+		{inPlace(InPath, "c", "", "label", true), `{"c":["a.b"]}`, `without "."`},
+		{inPlace(InPath, "c", `{"properties":{"R":{}}}`, "matrix", true), `{"c":{"admin":1}}`, `"c.admin" is not known`},
+		{inPlace(InQuery, "c", anyRecord, ""), `{"c":{"admin":1}}`, `"c.admin" is not known`},
+		{inPlace(InQuery, "c", "", ""), `{"c":{"admin":1}}`, `"c.admin" is not known`},
+		{inPlace(InQuery, "c", anyRecord, ""), `{"c":{"R":{}}}`, `"c.R" must be a string, a number or a boolean, not an object`},
+		{inPlace(InQuery, "c", anyList, "spaceDelimited"), `{"c":["a b"]}`, `without " "`},
+		{inPlace(InQuery, "c", anyList, "pipeDelimited"), `{"c":["a|b"]}`, `without "|"`},
+		{inPlace(InQuery, "c", "", "deepObject"), `{"c":"x"}`, `"c" must be an object, not a string`},
+		{inPlace(InQuery, "c", "", "deepObject"), `{"c":{"a][b":1}}`, `a member whose name has no brackets`},
+		{inPlace(InQuery, "c", "", "deepObject"), `{"c":{"a":null}}`, `not null`},
+		{inPlace(InQuery, "c", "", ""), `{"c":"` + strings.Repeat("x", maxTarget) + `"}`, "at most 8192 bytes long in path and query"},
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":"a\r\nX-Admin: 1"}`, "without control characters"},
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":"a\u0000"}`, "without control characters"},
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":" a"}`, "without blanks at its ends"},
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":["a,b"]}`, `without ","`},
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":["a",""]}`, "or is empty"},
+		{inPlace(InHeader, "X-Tag", "", "", true), `{"X-Tag":{"a":"b=c"}}`, `without "="`},
+		{inPlace(InHeader, "X-Tag", "", "", true), `{"X-Tag":{"a":"b,c=d"}}`, `without ","`},
+		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":"` + strings.Repeat("x", maxHeader+1) + `"}`, "at most 8 KiB"},
+		{inPlace(InCookie, "id", "", "", false), `{"id":["a,b"]}`, `without ","`},
+		{inPlace(InCookie, "id", "", ""), `{"id":"` + strings.Repeat("x", maxHeader) + `"}`, "in cookies"},
+	} {
+		ep := Endpoint{Path: "/p", Params: []Param{test.param}}
+		if test.param.In == InPath {
+			ep.Path = "/p/{c}/x"
+		}
+		if err := rec.refuse(t, rec.serve(t, ep), test.args); !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v %.60s:\n got %v\nwant %s", test.param, test.args, err, test.want)
+		}
+	}
+}
+
+// Bodies of each kind as they arrive, byte for byte where they are JSON.
+func TestBodiesArrive(t *testing.T) {
+	members := []Param{inPlace(InBody, "a", `{}`, ""), inPlace(InBody, `b"`, `{}`, "")}
+	rec := newRecorder(t)
+	for _, test := range []struct {
+		params     []Param
+		body       *Body
+		args, want string
+		kind       string
+	}{
+		{members, nil, `{"b\"": {"x": 1.00, "y":[1e400]}, "a":12345678901234567890}`, `{"a":12345678901234567890,"b\"":{"x": 1.00, "y":[1e400]}}`, "application/json"},
+		{members, nil, `{}`, `{}`, "application/json"},
+		{members, nil, `{"a":null}`, `{"a":null}`, "application/json"},
+		{members, &Body{ContentType: "application/merge-patch+json; charset=utf-8"}, `{"a":"\u003c"}`, `{"a":"\u003c"}`, "application/merge-patch+json; charset=utf-8"},
+		{nil, nil, `{}`, "", ""},
+		{nil, &Body{Argument: "body"}, `{}`, "", ""},
+		{nil, &Body{Argument: "body"}, `{"body": [1.0 , 2] }`, `[1.0 , 2]`, "application/json"},
+		{nil, &Body{Argument: "body"}, `{"body":null}`, `null`, "application/json"},
+		{nil, &Body{Argument: "body", ContentType: "text/plain"}, `{"body":"a\u0000\nb é"}`, "a\x00\nb é", "text/plain"},
+		{nil, &Body{Argument: "body", ContentType: "application/xml"}, `{"body":"<a/>"}`, "<a/>", "application/xml"},
+		{members, &Body{ContentType: "application/x-www-form-urlencoded"}, `{"a":"x&y=z +é","b\"":[1,true,"q"]}`, "a=x%26y%3Dz%20%2B%C3%A9&b%22=1&b%22=true&b%22=q", "application/x-www-form-urlencoded"},
+		{members, &Body{ContentType: "application/x-www-form-urlencoded"}, `{"a":{"x": 1},"b\"":null}`, "a=%7B%22x%22%3A1%7D", "application/x-www-form-urlencoded"},
+		{[]Param{inPlace(InBody, "a", `{}`, "deepObject")}, &Body{ContentType: "application/x-www-form-urlencoded"}, `{"a":{"x":{"y":1}}}`, "a%5Bx%5D%5By%5D=1", "application/x-www-form-urlencoded"},
+		{[]Param{inPlace(InBody, "a", anyRecord, "form")}, &Body{ContentType: "application/x-www-form-urlencoded"}, `{"a":{"R":1,"a b":"c"}}`, "R=1&a%20b=c", "application/x-www-form-urlencoded"},
+		{[]Param{inPlace(InBody, "a", anyList, "form", false)}, &Body{ContentType: "application/x-www-form-urlencoded"}, `{"a":[1,2]}`, "a=1%2C2", "application/x-www-form-urlencoded"},
+		{[]Param{inPlace(InBody, "a", anyList, "json")}, &Body{ContentType: "application/x-www-form-urlencoded"}, `{"a":[1,2]}`, "a=%5B1%2C2%5D", "application/x-www-form-urlencoded"},
+		{nil, &Body{Argument: "form", ContentType: "application/x-www-form-urlencoded"}, `{"form":{"a&b":"c","d":[1,2]}}`, "a%26b=c&d=1&d=2", "application/x-www-form-urlencoded"},
+	} {
+		s := rec.serve(t, Endpoint{Method: "POST", Path: "/p", Params: test.params, Body: test.body})
+		got := rec.arrive(t, s, test.args)
+		if got.body != test.want || got.header.Get("Content-Type") != test.kind || got.method != "POST" || got.uri != "/p" {
+			t.Errorf("%+v %s: %s %q, want %s %q", test.body, test.args, got.header.Get("Content-Type"), got.body, test.kind, test.want)
+		}
+	}
+}
+
+// What is no body of the kind is refused.
+func TestBodiesAreRefused(t *testing.T) {
+	rec := newRecorder(t)
+	const form = "application/x-www-form-urlencoded"
+	for _, test := range []struct {
+		params     []Param
+		body       *Body
+		args, want string
+	}{
+		{nil, &Body{Argument: "body", Required: true}, `{}`, `"body" is missing; it must be the body of the request`},
+		{nil, &Body{Argument: "body", ContentType: "text/plain"}, `{"body":1}`, `"body" must be a string, not a number`},
+		{nil, &Body{Argument: "f", ContentType: form}, `{"f":[1]}`, `"f" must be an object, not an array`},
+		{nil, &Body{Argument: "f", ContentType: form}, `{"f":{"a":[[1]]}}`, `must be a string, a number or a boolean`},
+		{nil, &Body{Argument: "f", ContentType: "multipart/form-data"}, `{"f":{"a\u0000":1}}`, `a name that a form can have`},
+		{nil, &Body{Argument: "f", ContentType: form}, `{"f":{"":1}}`, `a name that a form can have`},
+		{[]Param{inPlace(InBody, "a", anyList, "form", false)}, &Body{ContentType: form}, `{"a":["x,y"]}`, `without ","`},
+		{[]Param{inPlace(InBody, "a", anyRecord, "form")}, &Body{ContentType: form}, `{"a":{"admin":1}}`, `"a.admin" is not known`},
+	} {
+		s := rec.serve(t, Endpoint{Method: "POST", Path: "/p", Params: test.params, Body: test.body})
+		if err := rec.refuse(t, s, test.args); !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v %s:\n got %v\nwant %s", test.body, test.args, err, test.want)
+		}
+	}
+}
+
+// The parts of a multipart form are those that were sent, whatever is in them.
+func TestMultipartArrives(t *testing.T) {
+	rec := newRecorder(t)
+	s := rec.serve(t, Endpoint{Method: "PUT", Path: "/p", Body: &Body{ContentType: "multipart/form-data"}, Params: []Param{
+		inPlace(InBody, `a"; x="`, "", ""), inPlace(InBody, "b", `{}`, ""),
+	}})
+	const hostile = "\r\n--x\r\nContent-Disposition: form-data; name=\"admin\"\r\n\r\n1\r\n--x--\r\n"
+	got := rec.arrive(t, s, jsonOf(t, map[string]any{`a"; x="`: hostile, "b": []any{"é", 2}}))
+	_, params, err := mime.ParseMediaType(got.header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := multipart.NewReader(strings.NewReader(got.body), params["boundary"]).ReadForm(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(form.Value) != 2 || form.Value["a%22; x=%22"][0] != hostile || strings.Join(form.Value["b"], "|") != "é|2" {
+		t.Errorf("form %q", form.Value)
+	}
+}
