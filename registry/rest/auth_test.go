@@ -1,0 +1,262 @@
+package rest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// Each kind of login against a server that lets nobody in without it.
+func TestLogins(t *testing.T) {
+	basic := base64.StdEncoding.EncodeToString([]byte("alice12:" + testSecret))
+	for _, test := range []struct {
+		name  string
+		auth  Auth
+		body  payload
+		right func(r *http.Request, body string) bool
+	}{
+		{"key in a header", Auth{Type: APIKey, Value: "${KEY}"}, payload{}, func(r *http.Request, _ string) bool {
+			return r.Header.Get("X-API-Key") == testSecret
+		}},
+		{"key in a header of a name", Auth{Type: APIKey, In: InHeader, Name: "authorization", Value: "Key ${KEY}"}, payload{}, func(r *http.Request, _ string) bool {
+			return r.Header.Get("Authorization") == "Key "+testSecret
+		}},
+		{"key in the query", Auth{Type: APIKey, In: InQuery, Value: "${KEY}"}, payload{}, func(r *http.Request, _ string) bool {
+			return r.URL.RawQuery == "q=1&api_key="+escape(testSecret) && r.URL.Query().Get("api_key") == testSecret
+		}},
+		{"key in a cookie", Auth{Type: APIKey, In: InCookie, Name: "sid", Value: "${KEY}"}, payload{}, func(r *http.Request, _ string) bool {
+			c, err := r.Cookie("sid")
+			return err == nil && c.Value == testSecret && r.Header.Get("Cookie") == "c=2; sid="+testSecret
+		}},
+		{"key in JSON", Auth{Type: APIKey, In: InBody, Value: "${KEY}"}, payload{kind: jsonPayload, contentType: "application/json", raw: []byte(`{"n":12345678901234567890}`)}, func(r *http.Request, body string) bool {
+			return json.Valid([]byte(body)) && strings.Contains(body, `"api_key":"`+testSecret+`"`) && strings.Contains(body, `"n":12345678901234567890`)
+		}},
+		{"key in a form", Auth{Type: APIKey, In: InBody, Name: "k&", Value: "${KEY}"}, payload{kind: formPayload, contentType: "application/x-www-form-urlencoded", fields: []pair{{"a", "b&c"}}}, func(r *http.Request, body string) bool {
+			return body == "a=b%26c&k%26="+escape(testSecret) && r.Header.Get("Content-Type") == "application/x-www-form-urlencoded"
+		}},
+		{"key in a body that nobody has described", Auth{Type: APIKey, In: InBody, Value: "${KEY}"}, payload{}, func(r *http.Request, body string) bool {
+			return body == `{"api_key":"`+testSecret+`"}` && r.Header.Get("Content-Type") == "application/json"
+		}},
+		{"bearer", Auth{Type: Bearer, Value: "${TOKEN}"}, payload{}, func(r *http.Request, _ string) bool {
+			return r.Header.Get("Authorization") == "Bearer "+testSecret
+		}},
+		{"bearer, literally", Auth{Type: Bearer, Value: testSecret}, payload{}, func(r *http.Request, _ string) bool {
+			return r.Header.Get("Authorization") == "Bearer "+testSecret
+		}},
+		{"basic", Auth{Type: Basic, User: "${USER}", Password: "${PASSWORD}"}, payload{}, func(r *http.Request, _ string) bool {
+			return r.Header.Get("Authorization") == "Basic "+basic
+		}},
+		{"basic, in other letters", Auth{Type: Basic, User: "Дж$$n", Password: "пароль ${PASSWORD}"}, payload{}, func(r *http.Request, _ string) bool {
+			user, password, ok := r.BasicAuth()
+			return ok && user == "Дж$n" && password == "пароль "+testSecret
+		}},
+		{"basic, key as a user", Auth{Type: Basic, User: "${USER}"}, payload{}, func(r *http.Request, _ string) bool {
+			user, password, ok := r.BasicAuth()
+			return ok && user == "alice12" && password == ""
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, body string) {
+				if !test.right(r, body) {
+					w.WriteHeader(http.StatusUnauthorized)
+				}
+				// It repeats all that it got.
+				w.Header().Set("X-Echo", r.Header.Get("Authorization")+r.URL.RawQuery)
+				_ = json.NewEncoder(w).Encode(map[string]any{"url": r.RequestURI, "headers": r.Header, "body": body})
+			})
+			send := func(auth Auth) int {
+				s := newTestService(t, &API{BaseURL: server.URL + "/", Auth: auth}, network(server))
+				a, err := trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}, cookies: []pair{{"c", "2"}}, body: test.body})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return a.status
+			}
+			if status := send(test.auth); status != 200 {
+				t.Errorf("status %d; the server got %+v", status, server.requests())
+			}
+			wrong := test.auth
+			wrong.Value = strings.NewReplacer("KEY", "USER", "TOKEN", "USER", testSecret, "other").Replace(wrong.Value)
+			wrong.Password = strings.ReplaceAll(wrong.Password, "PASSWORD", "USER")
+			if wrong.Value == "" && wrong.Password == "" {
+				wrong.User = "bob"
+			}
+			if status := send(wrong); status != 401 {
+				t.Errorf("with the wrong key: status %d", status)
+			}
+			if got := len(server.requests()); got != 2 {
+				t.Errorf("%d requests, want 2", got)
+			}
+		})
+	}
+}
+
+func TestHeadersOfAnAPI(t *testing.T) {
+	server := newWebAPI(t, nil)
+	s := newTestService(t, &API{BaseURL: server.URL + "/v1/${TENANT}/", Headers: map[string]string{
+		"x-version": "2", "X-Secret": "a${SECRET}b", "Cookie": "own=1", "X-Money": "5$$ ${USER} $x",
+	}}, network(server))
+	r := get()
+	r.header = http.Header{"X-Version": {"1"}, "X-Arg": {"y"}}
+	r.cookies = []pair{{"c", "2"}}
+	mustSend(t, s, r)
+	got := server.requests()[0]
+	if got.uri != "/v1/acme%20&%20co/x" {
+		t.Errorf("it was asked for %s", got.uri)
+	}
+	for name, want := range map[string]string{"X-Version": "2", "X-Secret": "a" + testSecret + "b", "Cookie": "own=1; c=2", "X-Money": "5$ alice12 $x", "X-Arg": "y"} {
+		if h := got.header[name]; len(h) != 1 || h[0] != want {
+			t.Errorf("%s: %q, want %q", name, h, want)
+		}
+	}
+	if len(r.header) != 2 || len(r.cookies) != 1 {
+		t.Error("the caller's request was changed")
+	}
+}
+
+// Secrets that cannot be had or sent are errors before anything is sent.
+func TestSecretsThatCannotBeUsed(t *testing.T) {
+	server := newWebAPI(t, nil)
+	for _, test := range []struct {
+		api  API
+		name string // of the secret
+		want string
+	}{
+		{API{Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}, "NOT_SET", `API "shop": auth.value: the secret NOT_SET is not set`},
+		{API{Auth: Auth{Type: Bearer, Value: "${EMPTY}"}}, "EMPTY", "is empty"},
+		{API{Auth: Auth{Type: Bearer, Value: "${BROKEN}"}}, "BROKEN", "the vault is sealed"},
+		{API{Auth: Auth{Type: Bearer, Value: "${LINES}"}}, "", "line break"},
+		{API{Auth: Auth{Type: APIKey, Value: "${LINES}"}}, "", "line break"},
+		{API{Auth: Auth{Type: APIKey, In: InCookie, Value: "${LINES}"}}, "", "cookie"},
+		{API{Auth: Auth{Type: Basic, User: "a", Password: "${LINES}"}}, "", "auth.password: has a line break"},
+		{API{Auth: Auth{Type: Basic, User: "a:${KEY}"}}, "", "auth.user: has a colon"},
+		{API{Headers: map[string]string{"X-Key": "${LINES}"}}, "", "headers.X-Key: holds a line break"},
+		{API{Headers: map[string]string{"X-Key": "${NOT_SET}"}}, "NOT_SET", "headers.X-Key"},
+		{API{BaseURL: "/${NOT_SET}"}, "NOT_SET", "baseUrl"},
+		{API{BaseURL: "/a/${DOTS}/b"}, "", "baseUrl: has a segment"},
+		{API{Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: server.URL, Fields: map[string]string{"id": "${NOT_SET}"}}}}, "NOT_SET", "auth.token.fields.id"},
+	} {
+		test.api.BaseURL = server.URL + test.api.BaseURL
+		s := newTestService(t, &test.api, network(server))
+		_, err := trySend(t, s, get())
+		var secret *SecretError
+		if !errors.As(err, &secret) || secret.Name != test.name || !strings.Contains(err.Error(), test.want) || mcp.OutcomeOf(err) != mcp.NotSent {
+			t.Errorf("%+v: %v", test.api, err)
+		}
+		if test.name == "NOT_SET" && !errors.Is(err, ErrNotSet) {
+			t.Errorf("%v is not ErrNotSet", err)
+		}
+	}
+	if got := server.requests(); len(got) != 0 {
+		t.Errorf("%d requests were sent", len(got))
+	}
+}
+
+func TestTheEnvironmentHasTheSecrets(t *testing.T) {
+	server := newWebAPI(t, nil)
+	t.Setenv("REST_TEST_KEY", testSecret)
+	s, err := New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${REST_TEST_KEY}"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: network(server)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mustSend(t, s, get())
+	if got := server.requests()[0].header.Get("Authorization"); got != "Bearer "+testSecret {
+		t.Errorf("sent %q", got)
+	}
+}
+
+func TestDescriptionsThatCannotLogIn(t *testing.T) {
+	token := func(s TokenSource) Auth {
+		if s.URL == "" {
+			s.URL = "https://login.example/token"
+		}
+		return Auth{Type: FetchToken, Token: &s}
+	}
+	for _, test := range []struct {
+		api  API
+		want []string // fields
+	}{
+		{API{Auth: Auth{Type: "oauth"}}, []string{"auth.type"}},
+		{API{Auth: Auth{Value: "x"}}, []string{"auth.value"}},
+		{API{Auth: Auth{Type: Bearer}}, []string{"auth.value"}},
+		{API{Auth: Auth{Type: Bearer, Value: "${"}}, []string{"auth.value"}},
+		{API{Auth: Auth{Type: Bearer, Value: "${A B}"}}, []string{"auth.value"}},
+		{API{Auth: Auth{Type: Bearer, Value: "${}"}}, []string{"auth.value"}},
+		{API{Auth: Auth{Type: Bearer, Value: "${A:-b}"}}, []string{"auth.value"}},
+		{API{Auth: Auth{Type: Bearer, Value: "x", User: "u", In: InQuery, Name: "n"}}, []string{"auth.in", "auth.name", "auth.user"}},
+		{API{Auth: Auth{Type: Basic, Password: "x"}}, []string{"auth.user"}},
+		{API{Auth: Auth{Type: APIKey, Value: "x", In: "path"}}, []string{"auth.in"}},
+		{API{Auth: Auth{Type: APIKey, Value: "x", Name: "Host"}}, []string{"auth.name"}},
+		{API{Auth: Auth{Type: APIKey, Value: "x", Name: "a b"}}, []string{"auth.name"}},
+		{API{Auth: Auth{Type: APIKey, Value: "x", In: InCookie, Name: "a;b"}}, []string{"auth.name"}},
+		{API{Auth: Auth{Type: FetchToken}}, []string{"auth.token"}},
+		{API{Auth: Auth{Type: FetchToken, Value: "x", Token: &TokenSource{URL: "https://login.example/"}}}, []string{"auth.value"}},
+		{API{Auth: token(TokenSource{URL: "login.example"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenSource{URL: "http://login.example"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenSource{URL: "https://${HOST}/"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenSource{URL: "https://169.254.169.254/latest"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenSource{Method: "PUT", Encoding: "xml", FieldsIn: "cookie", TTL: -1, Rejected: []string{" "}})},
+			[]string{"auth.token.method", "auth.token.fieldsIn", "auth.token.encoding", "auth.token.encoding", "auth.token.ttl", "auth.token.rejected[0]"}},
+		{API{Auth: token(TokenSource{Method: "GET", FieldsIn: InBody})}, []string{"auth.token.fieldsIn"}},
+		{API{Auth: token(TokenSource{Extract: "a..b"})}, []string{"auth.token.extract"}},
+		{API{Auth: token(TokenSource{Extract: "/a~2"})}, []string{"auth.token.extract"}},
+		{API{Auth: token(TokenSource{ExpiresIn: "x"})}, []string{"auth.token.expiresIn"}},
+		{API{Auth: token(TokenSource{Extract: "x", ExpiresIn: "x", ExpiresAt: "y"})}, []string{"auth.token.expiresIn"}},
+		{API{Auth: token(TokenSource{Headers: map[string]string{"Content-Length": "1"}})}, []string{"auth.token.headers.Content-Length"}},
+		{API{Auth: token(TokenSource{Password: "x"})}, []string{"auth.token.password"}},
+		{API{Headers: map[string]string{"a b": "1", "Host": "x", "X-A": "1", "x-a": "2", "X-B": "1\n2", "Content-Type": "x", "X-C": "${"}},
+			[]string{"headers.Content-Type", "headers.Host", "headers.X-B", "headers.X-C", "headers", "headers.x-a"}},
+		{API{Auth: Auth{Type: Bearer, Value: "x"}, Headers: map[string]string{"authorization": "x"}}, []string{"headers.authorization"}},
+		{API{BaseURL: "https://api.example/a?b=c"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://api.example/a#b"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://u:" + testSecret + "@api.example/"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://${HOST}.example/"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://api.example/a/../b"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://api.example/a/%2e%2E/b"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://api.example/a b"}, []string{"baseUrl"}},
+		{API{BaseURL: "http://api.example/"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://169.254.169.254/"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://[fd00:ec2::254]/"}, []string{"baseUrl"}},
+		{API{BaseURL: "https://2130706433/"}, []string{"baseUrl"}},
+		{API{BaseURL: "ftp://api.example/"}, []string{"baseUrl"}},
+		{API{HealthPath: "health"}, []string{"healthPath"}},
+		{API{HealthPath: "//evil.example/"}, []string{"healthPath"}},
+		{API{HealthPath: "/a/../b"}, []string{"healthPath"}},
+		{API{HealthPath: "/a#b"}, []string{"healthPath"}},
+		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
+		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Method: "POST", Path: "/", Body: &Body{ContentType: "text/plain; charset=utf-8", Argument: "t"}}}}, []string{"body.contentType"}},
+		{API{Auth: Auth{Type: APIKey, In: InQuery, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "api_key", In: InQuery}}}}}, []string{"params[0].name"}},
+		{API{Auth: Auth{Type: Basic, User: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "authorization", In: InHeader}}}}}, []string{"params[0].name"}},
+	} {
+		test.api.Name = "shop"
+		if test.api.BaseURL == "" {
+			test.api.BaseURL = "https://api.example"
+		}
+		if test.api.Endpoints == nil {
+			test.api.Endpoints = []Endpoint{{Name: "a", Method: "POST", Path: "/"}}
+		}
+		s, err := New(&test.api, nil)
+		var bad *APIError
+		if !errors.As(err, &bad) {
+			t.Errorf("%+v: %v", test.api, err)
+			if err == nil {
+				_ = s.Close()
+			}
+			continue
+		}
+		noSecretIn(t, err)
+		var got []string
+		for _, p := range bad.Problems {
+			got = append(got, p.Field)
+		}
+		if strings.Join(got, " ") != strings.Join(test.want, " ") {
+			t.Errorf("%+v: problems at %q, want %q: %v", test.api, got, test.want, err)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package rest
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// testSecret is the secret of all tests, which no error and no answer may show.
+const testSecret = "s3cr3t/v=lue+x"
+
+// showsSecret reports whether a text has the secret in any form, or its end.
+func showsSecret(text string) bool {
+	for _, form := range []string{testSecret, escape(testSecret), "v=lue", "czNjcjN0L3Y9bHVlK3"} {
+		if strings.Contains(text, form) {
+			return true
+		}
+	}
+	return false
+}
+
+// noSecretIn fails the test if an error, or what it wraps, shows the secret.
+func noSecretIn(t testing.TB, err error) {
+	t.Helper()
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if showsSecret(e.Error()) {
+			t.Errorf("the error %q shows the secret", e)
+		}
+	}
+}
+
+// A seen request is what a server got.
+type seenRequest struct {
+	method, uri string
+	header      http.Header
+	body        string
+}
+
+// A webAPI is a server that keeps what it got.
+type webAPI struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []seenRequest
+}
+
+func (w *webAPI) requests() []seenRequest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]seenRequest(nil), w.seen...)
+}
+
+// newWebAPI starts a server with TLS. The handler gets the body.
+func newWebAPI(t testing.TB, h func(http.ResponseWriter, *http.Request, string)) *webAPI {
+	w := &webAPI{}
+	w.Server = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.mu.Lock()
+		w.seen = append(w.seen, seenRequest{r.Method, r.RequestURI, r.Header.Clone(), string(body)})
+		w.mu.Unlock()
+		if h != nil {
+			h(rw, r, string(body))
+		}
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+// network returns one that knows the certificates of servers.
+func network(servers ...*webAPI) Network {
+	roots := x509.NewCertPool()
+	for _, s := range servers {
+		roots.AddCert(s.Certificate())
+	}
+	return Network{TLS: &tls.Config{RootCAs: roots}}
+}
+
+// testSecrets gives testSecret for KEY and its like, and nothing else but a few.
+func testSecrets(_ context.Context, name string) (string, error) {
+	switch name {
+	case "KEY", "TOKEN", "PASSWORD", "SECRET":
+		return testSecret, nil
+	case "USER":
+		return "alice12", nil
+	case "TENANT":
+		return "acme & co", nil
+	case "EMPTY":
+		return "", nil
+	case "BROKEN":
+		return "", errors.New("the vault is sealed")
+	case "LINES":
+		return testSecret + "\n", nil
+	case "DOTS":
+		return "..", nil
+	}
+	return "", ErrNotSet
+}
+
+// newTestService makes a Service with the secrets of all tests.
+func newTestService(t testing.TB, api *API, n Network) *Service {
+	t.Helper()
+	if api.Name == "" {
+		api.Name = "shop"
+	}
+	if api.Endpoints == nil {
+		api.Endpoints = []Endpoint{{Name: "put", Method: "POST", Path: "/x"}}
+	}
+	s, err := New(api, &Options{Secrets: testSecrets, Network: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// get is a request that asks for /x.
+func get() *request { return &request{endpoint: "get", method: "GET", path: "/x", safe: true} }
+
+// trySend sends a request and looks for the secret in what comes of it.
+func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
+	t.Helper()
+	a, err := s.send(t.Context(), r)
+	noSecretIn(t, err)
+	if a != nil {
+		if showsSecret(string(a.body)) {
+			t.Errorf("the answer %q shows the secret", a.body)
+		}
+		for name, values := range a.header {
+			if showsSecret(strings.Join(values, " ")) {
+				t.Errorf("the header %s of the answer shows the secret", name)
+			}
+		}
+	}
+	return a, err
+}
+
+// mustSend is trySend of what has to be answered with 200.
+func mustSend(t testing.TB, s *Service, r *request) *answer {
+	t.Helper()
+	a, err := trySend(t, s, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.status != http.StatusOK {
+		t.Fatalf("status %d %s", a.status, a.body)
+	}
+	return a
+}
