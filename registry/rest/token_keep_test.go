@@ -1,0 +1,261 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+)
+
+// A bench of tokens without a network: fetches take a second.
+type tokenBench struct {
+	*tokens
+	mu      sync.Mutex
+	fetched int
+	life    time.Duration
+	err     error
+}
+
+func (b *tokenBench) fetch(ctx context.Context) (*token, error) {
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fetched++
+	if b.err != nil {
+		return nil, b.err
+	}
+	return &token{text: strconv.Itoa(b.fetched), until: time.Now().Add(b.life)}, nil
+}
+
+func (b *tokenBench) ask(ctx context.Context, key byte) (string, error) {
+	t, err := b.get(ctx, tokenKey{key}, b.fetch)
+	if err != nil {
+		return "", err
+	}
+	return t.text, nil
+}
+
+func (b *tokenBench) want(t *testing.T, key byte, text string) {
+	t.Helper()
+	if got, err := b.ask(t.Context(), key); got != text || err != nil {
+		t.Errorf("token %q, %v, want %q", got, err, text)
+	}
+}
+
+func TestTokensAreOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &tokenBench{tokens: newTokens(), life: time.Minute}
+		b.want(t, 1, "1")
+		time.Sleep(59 * time.Second)
+		b.want(t, 1, "1")
+		time.Sleep(time.Second)
+		b.want(t, 1, "2")
+		b.close()
+	})
+}
+
+func TestFailuresAreRememberedForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &tokenBench{tokens: newTokens(), life: time.Minute, err: errors.New("down")}
+		for range 3 {
+			if _, err := b.ask(t.Context(), 1); err != b.err {
+				t.Error(err)
+			}
+		}
+		if b.fetched != 1 {
+			t.Errorf("%d fetches", b.fetched)
+		}
+		b.err = nil
+		time.Sleep(failureTTL)
+		b.want(t, 1, "2")
+		b.close()
+	})
+}
+
+// Who gives up leaves the fetch to the others, whoever began it.
+func TestWhoeverGivesUpTheFetchGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &tokenBench{tokens: newTokens(), life: time.Minute}
+		first, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			began := time.Now()
+			if _, err := b.ask(first, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+		})
+		synctest.Wait()
+		callers.Go(func() { b.want(t, 1, "1") })
+		callers.Wait()
+		if b.fetched != 1 {
+			t.Errorf("%d fetches", b.fetched)
+		}
+		b.close()
+	})
+}
+
+// When all have given up the fetch ends, is not remembered, and who comes then
+// begins another.
+func TestAFetchForNobodyEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &tokenBench{tokens: newTokens(), life: time.Minute}
+		ctx, cancel := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		for range 3 {
+			callers.Go(func() {
+				if _, err := b.ask(ctx, 1); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		callers.Wait()
+		b.want(t, 1, "1")
+		if len(b.fetches) != 0 {
+			t.Error("a fetch is left")
+		}
+		b.close()
+	})
+}
+
+func TestCloseEndsFetches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &tokenBench{tokens: newTokens(), life: time.Minute}
+		var caller sync.WaitGroup
+		caller.Go(func() {
+			if _, err := b.ask(t.Context(), 1); !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		began := time.Now()
+		b.close()
+		if time.Since(began) != 0 {
+			t.Error("it waited for the fetch to be done")
+		}
+		caller.Wait()
+		if _, err := b.ask(t.Context(), 1); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		b.close()
+	})
+}
+
+func TestTokensAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &tokenBench{tokens: newTokens(), life: 100 * time.Hour}
+		ask := func(n int) string {
+			got, err := b.get(t.Context(), tokenKey{byte(n), byte(n >> 8)}, b.fetch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.text
+		}
+		for n := range maxTokens {
+			ask(n)
+		}
+		ask(0)
+		ask(maxTokens) // in the place of 1
+		if len(b.kept) != maxTokens || b.used.Len() != maxTokens {
+			t.Errorf("%d are kept", len(b.kept))
+		}
+		if got := ask(0); got != "1" {
+			t.Errorf("the one that was used is gone: %s", got)
+		}
+		if got := ask(1); got != strconv.Itoa(maxTokens+2) {
+			t.Errorf("the one that was not used is kept: %s", got)
+		}
+		b.close()
+	})
+}
+
+func TestOnlyTheRejectedTokenIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &tokenBench{tokens: newTokens(), life: time.Hour}
+		old, _ := b.get(t.Context(), tokenKey{1}, b.fetch)
+		b.drop(old)
+		b.want(t, 1, "2")
+		b.drop(old) // too late
+		b.want(t, 1, "2")
+		b.close()
+	})
+}
+
+// What an answer says of the time that a token is good.
+func TestLifeOfTokens(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, test := range []struct {
+		source TokenSource
+		body   string
+		want   time.Duration // that it is used
+	}{
+		{TokenSource{}, `abc`, 4*time.Minute + 30*time.Second},
+		{TokenSource{TTL: Duration(time.Minute)}, ` "abc" `, 54 * time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc"}`, 4*time.Minute + 30*time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":3600}`, time.Hour - 30*time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":"60"}`, 54 * time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":1e300}`, 24*time.Hour - 30*time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":1e999}`, 24*time.Hour - 30*time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":0}`, 0},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":-1e999}`, 0},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":"NaN"}`, 4*time.Minute + 30*time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":"soon"}`, 4*time.Minute + 30*time.Second},
+		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":null}`, 4*time.Minute + 30*time.Second},
+		{TokenSource{Extract: "a.t"}, `{"a":{"t":"abc","expires_in":100},"expires_in":7}`, 90 * time.Second},
+		{TokenSource{Extract: "a.0.t", ExpiresIn: "/ttl"}, `{"a":[{"t":"abc"}],"ttl":10,"expires_in":7}`, 9 * time.Second},
+		{TokenSource{Extract: "/a~1b/~0", ExpiresAt: "end"}, `{"a/b":{"~":"abc"},"end":"2026-01-02T03:04:15Z"}`, 9 * time.Second},
+		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1767323055}`, 9 * time.Second},
+		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"1767323055000"}`, 9 * time.Second},
+		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"2000-01-02T03:04:15Z"}`, 0},
+		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1e300}`, 24*time.Hour - 30*time.Second},
+		{TokenSource{Extract: "t", ExpiresAt: "end", TTL: Duration(10 * time.Second)}, `{"t":"abc","end":"x"}`, 9 * time.Second},
+		{TokenSource{Extract: "$.t"}, `{"t":123}`, 4*time.Minute + 30*time.Second},
+	} {
+		p := &problems{}
+		test.source.URL = "https://login.example/"
+		s := newSource(&test.source, p)
+		if len(p.list) > 0 {
+			t.Errorf("%+v: %v", test.source, p.list)
+			continue
+		}
+		got, err := s.read([]byte(test.body), began)
+		if err != nil || got.text != "abc" && got.text != "123" || got.until.Sub(began) != test.want {
+			t.Errorf("%s: %+v, %v; used for %v, want %v", test.body, got, err, got.until.Sub(began), test.want)
+		}
+	}
+}
+
+// A slow token endpoint takes no more of a call's time than the call has.
+func TestASlowTokenEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(&API{Name: "shop", BaseURL: "https://api.example", Endpoints: []Endpoint{{Name: "a", Path: "/"}},
+			Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: "https://login.example/token"}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.link.do = func(ctx context.Context, _ *guardhttp.Request) (*guardhttp.Response, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		began := time.Now()
+		r := get()
+		r.timeout = 3 * time.Second
+		_, err = s.send(t.Context(), r)
+		var failed *RequestError
+		if !errors.As(err, &failed) || !failed.NotSent || time.Since(began) != 3*time.Second || failed.Err.Error() != "no whole answer within 3s" {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		_ = s.Close()
+	})
+}

@@ -1,0 +1,478 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A tokenWorld is an API that takes the token that was issued last, and who
+// issues them.
+type tokenWorld struct {
+	*webAPI
+	issued atomic.Int32
+	asked  atomic.Int32
+	wants  func(r *http.Request, token string) bool
+	issue  func(w http.ResponseWriter, token string) // instead of the usual answer
+	answer func(w http.ResponseWriter, n int32) bool // instead of checking the token
+}
+
+// tokenText is the nth token. It has the secret in it, so that nobody may show it.
+func tokenText(n int32) string { return fmt.Sprintf("%s.%d", testSecret, n) }
+
+func newTokenWorld(t testing.TB) *tokenWorld {
+	w := &tokenWorld{}
+	w.webAPI = newWebAPI(t, func(rw http.ResponseWriter, r *http.Request, body string) {
+		if r.URL.Path == "/token" {
+			token := tokenText(w.issued.Add(1))
+			if w.issue != nil {
+				w.issue(rw, token)
+				return
+			}
+			_ = json.NewEncoder(rw).Encode(map[string]any{"access_token": token, "expires_in": 3600})
+			return
+		}
+		n := w.asked.Add(1)
+		if w.answer != nil && w.answer(rw, n) {
+			return
+		}
+		wants := w.wants
+		if wants == nil {
+			wants = func(r *http.Request, token string) bool { return r.Header.Get("Authorization") == "Bearer "+token }
+		}
+		if !wants(r, tokenText(w.issued.Load())) {
+			rw.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = io.WriteString(rw, r.Header.Get("Authorization")+r.RequestURI+body)
+	})
+	return w
+}
+
+func (w *tokenWorld) service(t testing.TB, edit func(*Auth)) *Service {
+	auth := Auth{Type: FetchToken, Token: &TokenSource{URL: w.URL + "/token", Extract: "access_token", Fields: map[string]string{"grant_type": "client_credentials", "client_secret": "${SECRET}"}}}
+	if edit != nil {
+		edit(&auth)
+	}
+	return newTestService(t, &API{BaseURL: w.URL, Auth: auth}, network(w.webAPI))
+}
+
+// of returns the requests to a path.
+func (w *tokenWorld) of(path string) (list []seenRequest) {
+	for _, r := range w.requests() {
+		if p, _, _ := strings.Cut(r.uri, "?"); p == path {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func TestATokenIsFetchedOnce(t *testing.T) {
+	w := newTokenWorld(t)
+	s := w.service(t, nil)
+	for range 3 {
+		mustSend(t, s, get())
+	}
+	if got := w.of("/token"); len(got) != 1 || got[0].method != "POST" || got[0].body != "client_secret="+escape(testSecret)+"&grant_type=client_credentials" ||
+		got[0].header.Get("Content-Type") != "application/x-www-form-urlencoded" || got[0].header.Get("Authorization") != "" {
+		t.Errorf("fetches: %+v", got)
+	}
+}
+
+func TestHowTokensAreAskedFor(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		edit func(*TokenSource)
+		want func(seenRequest) bool
+	}{
+		{"JSON", func(s *TokenSource) { s.Encoding = JSONEncoding }, func(r seenRequest) bool {
+			var got map[string]string
+			err := json.Unmarshal([]byte(r.body), &got)
+			return err == nil && got["client_secret"] == testSecret && got["grant_type"] == "client_credentials" && r.header.Get("Content-Type") == "application/json"
+		}},
+		{"query", func(s *TokenSource) { s.FieldsIn = InQuery }, func(r seenRequest) bool {
+			return r.method == "POST" && r.body == "" && r.uri == "/token?client_secret="+escape(testSecret)+"&grant_type=client_credentials"
+		}},
+		{"GET", func(s *TokenSource) { s.Method = "get"; s.URL += "?a=${SECRET}" }, func(r seenRequest) bool {
+			return r.method == "GET" && r.body == "" && r.uri == "/token?a="+escape(testSecret)+"&client_secret="+escape(testSecret)+"&grant_type=client_credentials"
+		}},
+		{"headers", func(s *TokenSource) {
+			s.FieldsIn, s.Fields, s.Headers = InHeader, map[string]string{"X-Pass": "${SECRET}"}, map[string]string{"X-More": "${USER}"}
+		}, func(r seenRequest) bool {
+			return r.method == "POST" && r.body == "" && r.header.Get("X-Pass") == testSecret && r.header.Get("X-More") == "alice12"
+		}},
+		{"basic", func(s *TokenSource) { s.User, s.Password = "${USER}", "${SECRET}"; delete(s.Fields, "client_secret") }, func(r seenRequest) bool {
+			user, password, ok := (&http.Request{Header: r.header}).BasicAuth()
+			return ok && user == "alice12" && password == testSecret && r.body == "grant_type=client_credentials"
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newTokenWorld(t)
+			mustSend(t, w.service(t, func(a *Auth) { test.edit(a.Token) }), get())
+			if got := w.of("/token"); len(got) != 1 || !test.want(got[0]) {
+				t.Errorf("fetches: %+v", got)
+			}
+		})
+	}
+}
+
+func TestHowTokensAreSent(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		auth Auth
+		want func(r *http.Request, token string) bool
+	}{
+		{"header", Auth{Name: "X-Auth-Token"}, func(r *http.Request, token string) bool { return r.Header.Get("X-Auth-Token") == token }},
+		{"prefix", Auth{Value: "Token {{token}}"}, func(r *http.Request, token string) bool { return r.Header.Get("Authorization") == "Token "+token }},
+		{"with a secret", Auth{Value: "${USER}:{{token}}$$"}, func(r *http.Request, token string) bool {
+			return r.Header.Get("Authorization") == "alice12:"+token+"$"
+		}},
+		{"query", Auth{In: InQuery}, func(r *http.Request, token string) bool { return r.URL.Query().Get("access_token") == token }},
+		{"cookie", Auth{In: InCookie, Name: "session"}, func(r *http.Request, token string) bool {
+			c, err := r.Cookie("session")
+			return err == nil && c.Value == token
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newTokenWorld(t)
+			w.wants = test.want
+			mustSend(t, w.service(t, func(a *Auth) { a.In, a.Name, a.Value = test.auth.In, test.auth.Name, test.auth.Value }), get())
+		})
+	}
+}
+
+// A token in a body is another one in the second attempt; the rest is the same.
+func TestATokenInTheBody(t *testing.T) {
+	w := newTokenWorld(t)
+	w.answer = func(rw http.ResponseWriter, n int32) bool {
+		if n == 1 {
+			rw.WriteHeader(401)
+		}
+		return true
+	}
+	s := w.service(t, func(a *Auth) { a.In = InBody })
+	mustSend(t, s, &request{method: "POST", path: "/x", body: payload{kind: jsonPayload, contentType: "application/json", raw: []byte(`{"a":1}`)}})
+	got := w.of("/x")
+	if len(got) != 2 || got[0].body != `{"access_token":"`+tokenText(1)+`","a":1}` || got[1].body != `{"access_token":"`+tokenText(2)+`","a":1}` {
+		t.Errorf("requests: %+v", got)
+	}
+}
+
+// A request that is refused with 401 is made once more, byte for byte, and never
+// twice more.
+func TestOneMoreAttemptAfter401(t *testing.T) {
+	for _, test := range []struct {
+		name             string
+		refuse           int32 // so many requests
+		status           int
+		fetches, attempt int
+	}{
+		{"once", 1, 200, 2, 2},
+		{"always", 99, 401, 2, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newTokenWorld(t)
+			w.answer = func(rw http.ResponseWriter, n int32) bool {
+				if n <= test.refuse {
+					rw.WriteHeader(401)
+				}
+				return n <= test.refuse
+			}
+			a, err := trySend(t, w.service(t, nil), &request{method: "POST", path: "/x", header: http.Header{"X-A": {"b"}}, query: []pair{{"q", "1"}}, body: payload{kind: multipartPayload, fields: []pair{{"a", "b"}}}})
+			if err != nil || a.status != test.status {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			got := w.of("/x")
+			if len(w.of("/token")) != test.fetches || len(got) != test.attempt {
+				t.Fatalf("%d fetches, %d attempts", len(w.of("/token")), len(got))
+			}
+			first, second := got[0], got[1]
+			if first.header.Get("Authorization") == second.header.Get("Authorization") {
+				t.Error("the second attempt has the same token")
+			}
+			first.header.Del("Authorization")
+			second.header.Del("Authorization")
+			if fmt.Sprint(first) != fmt.Sprint(second) || !strings.Contains(first.body, "form-data") {
+				t.Errorf("the second attempt is %+v, the first was %+v", second, first)
+			}
+		})
+	}
+}
+
+// Without a token that could be fetched anew there is no second attempt.
+func TestNoSecondAttemptOtherwise(t *testing.T) {
+	server := newWebAPI(t, func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(401) })
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${KEY}"}}, network(server))
+	if a, err := trySend(t, s, get()); err != nil || a.status != 401 || len(server.requests()) != 1 {
+		t.Errorf("%+v, %v, %d requests", a, err, len(server.requests()))
+	}
+
+	w := newTokenWorld(t) // which always issues the same
+	w.issue = func(rw http.ResponseWriter, _ string) { _, _ = io.WriteString(rw, `{"access_token":"same"}`) }
+	w.answer = func(rw http.ResponseWriter, _ int32) bool { rw.WriteHeader(401); return true }
+	if a, err := trySend(t, w.service(t, nil), get()); err != nil || a.status != 401 || len(w.of("/x")) != 1 || len(w.of("/token")) != 2 {
+		t.Errorf("%+v, %v, requests %+v", a, err, w.requests())
+	}
+
+	w = newTokenWorld(t) // an answer that breaks off is none
+	w.answer = func(rw http.ResponseWriter, _ int32) bool {
+		rw.Header().Set("Content-Length", "99")
+		rw.WriteHeader(401)
+		return true
+	}
+	_, err := trySend(t, w.service(t, nil), get())
+	var failed *RequestError
+	if !errors.As(err, &failed) || mcp.OutcomeOf(err) != mcp.Unknown || len(w.of("/x")) != 1 {
+		t.Errorf("%v, %d requests", err, len(w.of("/x")))
+	}
+}
+
+func TestAnswersThatRejectTheToken(t *testing.T) {
+	for _, test := range []struct {
+		name, body string
+		status     int
+		attempts   int
+	}{
+		{"success", `{"ok":false,"error":"token_expired"}`, 200, 2},
+		{"refusal", "Sorry, invalid token here", 403, 2},
+		{"another word", `{"error":"expired"}`, 200, 1},
+		{"other letters", `{"error":"TOKEN_EXPIRED"}`, 200, 1},
+		{"far away", strings.Repeat(" ", 16<<10) + "token_expired", 200, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newTokenWorld(t)
+			w.answer = func(rw http.ResponseWriter, n int32) bool {
+				if n == 1 {
+					rw.WriteHeader(test.status)
+					_, _ = io.WriteString(rw, test.body)
+				}
+				return n == 1
+			}
+			s := w.service(t, func(a *Auth) { a.Token.Rejected = []string{"token_expired", "invalid token"} })
+			if _, err := trySend(t, s, &request{method: "POST", path: "/x"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(w.of("/x")); got != test.attempts {
+				t.Errorf("%d attempts, want %d", got, test.attempts)
+			}
+		})
+	}
+}
+
+func TestAHundredCallsMakeOneFetch(t *testing.T) {
+	w := newTokenWorld(t)
+	release := make(chan struct{})
+	w.issue = func(rw http.ResponseWriter, token string) {
+		<-release
+		_, _ = fmt.Fprintf(rw, `{"access_token":%q,"expires_in":0}`, token) // for those who wait
+	}
+	s := w.service(t, nil)
+	var calls sync.WaitGroup
+	for range 100 {
+		calls.Go(func() {
+			if a, err := trySend(t, s, get()); err != nil || a.status != 200 {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
+	}
+	for { // until all wait
+		s.link.tokens.mu.Lock()
+		waiting := 0
+		for _, f := range s.link.tokens.fetches {
+			waiting += f.waiting
+		}
+		s.link.tokens.mu.Unlock()
+		if waiting == 100 {
+			break
+		}
+	}
+	close(release)
+	calls.Wait()
+	if got := len(w.of("/token")); got != 1 {
+		t.Errorf("%d fetches", got)
+	}
+	if got := len(w.of("/x")); got != 100 {
+		t.Errorf("%d requests", got)
+	}
+}
+
+// A hundred calls whose token is rejected make one fetch, too.
+func TestAHundredRejectionsMakeOneFetch(t *testing.T) {
+	w := newTokenWorld(t)
+	s := w.service(t, nil)
+	mustSend(t, s, get())
+	var refused sync.WaitGroup
+	refused.Add(100)
+	w.answer = func(rw http.ResponseWriter, n int32) bool {
+		if n > 1 && n <= 101 {
+			refused.Done()
+			refused.Wait() // all were sent with the first token
+			rw.WriteHeader(401)
+			return true
+		}
+		return false
+	}
+	var calls sync.WaitGroup
+	for range 100 {
+		calls.Go(func() {
+			if a, err := trySend(t, s, get()); err != nil || a.status != 200 {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
+	}
+	calls.Wait()
+	if got := len(w.of("/token")); got != 2 {
+		t.Errorf("%d fetches, want 2", got)
+	}
+}
+
+// The token of one user is never sent for another, nor with other credentials.
+func TestTokensOfUsers(t *testing.T) {
+	w := newTokenWorld(t)
+	var mu sync.Mutex
+	owner := map[string]string{} // of tokens
+	w.issue = nil
+	w.webAPI.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.URL.Path == "/token" {
+			body, _ := io.ReadAll(r.Body)
+			token := fmt.Sprintf("t%d", len(owner))
+			owner[token] = string(body)
+			_, _ = fmt.Fprintf(rw, `{"access_token":%q}`, token)
+			return
+		}
+		_, _ = io.WriteString(rw, owner[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")])
+	})
+	type tenantKey struct{}
+	s, err := New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
+		Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "${U}"}}}},
+		&Options{Network: network(w.webAPI), Secrets: func(ctx context.Context, _ string) (string, error) {
+			user, _ := onbehalf.User(ctx)
+			tenant, _ := ctx.Value(tenantKey{}).(string)
+			return user + "-" + tenant, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ask := func(ctx context.Context) {
+		user, _ := onbehalf.User(ctx)
+		tenant, _ := ctx.Value(tenantKey{}).(string)
+		a, err := s.send(ctx, get())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		// What is sent is hidden in the answer, if it is long enough.
+		if want := "u=" + user + "-" + tenant; string(a.body) != want {
+			t.Errorf("%s/%s got the token of %s", user, tenant, a.body)
+		}
+	}
+	var calls sync.WaitGroup
+	for i := range 40 {
+		calls.Go(func() {
+			ctx := onbehalf.With(t.Context(), string(rune('a'+i%4)))
+			ask(context.WithValue(ctx, tenantKey{}, string(rune('x'+i%2))))
+			ask(ctx)
+		})
+	}
+	calls.Wait()
+	ask(t.Context())
+	ask(onbehalf.With(t.Context(), "")) // who is known to be nobody
+	if len(owner) != 4+4+2 {
+		t.Errorf("%d tokens, want 10: %v", len(owner), owner)
+	}
+}
+
+func TestTokensThatCannotBeHad(t *testing.T) {
+	page := "<html>" + testSecret + "</html>"
+	for _, test := range []struct {
+		name    string
+		extract string
+		status  int
+		body    string
+		code    string
+		want    string
+	}{
+		{"refused", "access_token", 401, `{"error":"invalid_client","error_description":"` + testSecret + `"}`, "invalid_client", "HTTP status 401"},
+		{"an odd code", "access_token", 400, `{"error":"` + testSecret + `"}`, "", "HTTP status 400"},
+		{"in trouble", "access_token", 503, page, "", "try again later"},
+		{"redirected", "access_token", 307, "", "", "redirect"},
+		{"a page", "access_token", 200, page, "", "not JSON"},
+		{"a page for a token", "", 200, page + " x", "", "a page for people"},
+		{"JSON for a token", "", 200, `{"access_token":"` + testSecret + `"}`, "", "auth.token.extract"},
+		{"nothing", "", 200, " \n", "", "empty"},
+		{"nothing there", "a.b.0", 200, `{"a":{"b":["` + testSecret + `"]},"error":"slow_down"}`, "slow_down", ""},
+		{"not there", "a.b.1", 200, `{"a":{"b":["` + testSecret + `"]}}`, "", "nothing at auth.token.extract"},
+		{"null", "a", 200, `{"a":null}`, "", "no string"},
+		{"object", "a", 200, `{"a":{"b":"` + testSecret + `"}}`, "", "no string"},
+		{"twice", "a", 200, `{"a":"` + testSecret + `","a":"x"}`, "", "not JSON"},
+		{"large", "a", 200, `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "", "larger than 256 KiB"},
+		{"long", "a", 200, `{"a":"` + strings.Repeat("x", 17<<10) + `"}`, "", "longer than 16 KiB"},
+		{"header", "a", 200, `{"a":"` + testSecret + `\r\nX-Evil: 1"}`, "", "characters that none has"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newTokenWorld(t)
+			w.issue = func(rw http.ResponseWriter, _ string) {
+				rw.Header().Set("Location", "https://169.254.169.254/")
+				rw.WriteHeader(test.status)
+				_, _ = io.WriteString(rw, test.body)
+			}
+			s := w.service(t, func(a *Auth) { a.Token.Extract = test.extract })
+			_, err := trySend(t, s, get())
+			if test.want == "" { // it is there after all
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var failed *TokenError
+			if !errors.As(err, &failed) || failed.Status != test.status || failed.Code != test.code || failed.API != "shop" || failed.Host != "127.0.0.1" ||
+				!strings.Contains(err.Error(), test.want) || mcp.OutcomeOf(err) != mcp.NotSent {
+				t.Errorf("%#v: %v", err, err)
+			}
+			// Who comes next does not ask again at once.
+			if _, again := trySend(t, s, get()); again == nil || again.Error() != err.Error() {
+				t.Errorf("the second time: %v", again)
+			}
+			if len(w.of("/token")) != 1 || len(w.of("/x")) != 0 {
+				t.Errorf("requests: %d for a token, %d for the API", len(w.of("/token")), len(w.of("/x")))
+			}
+		})
+	}
+}
+
+func TestTokenEndpointThatIsNotThere(t *testing.T) {
+	w := newTokenWorld(t)
+	gone := newWebAPI(t, nil)
+	gone.Close()
+	_, err := trySend(t, w.service(t, func(a *Auth) { a.Token.URL = gone.URL }), get())
+	var failed *TokenError
+	if !errors.As(err, &failed) || failed.Status != 0 || !strings.Contains(err.Error(), "refused") || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Errorf("%v", err)
+	}
+}
+
+// A fetch that fails after a 401 is the error of the call.
+func TestATokenThatCannotBeRenewed(t *testing.T) {
+	w := newTokenWorld(t)
+	s := w.service(t, nil)
+	mustSend(t, s, get())
+	w.issue = func(rw http.ResponseWriter, _ string) { rw.WriteHeader(500) }
+	w.answer = func(rw http.ResponseWriter, _ int32) bool { rw.WriteHeader(401); return true }
+	_, err := trySend(t, s, get())
+	var failed *TokenError
+	if !errors.As(err, &failed) || failed.Status != 500 {
+		t.Errorf("%v", err)
+	}
+}
