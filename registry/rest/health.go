@@ -47,7 +47,7 @@ func (s *Service) Health(ctx context.Context) error {
 	if s.api.HealthPath != "" {
 		r.method, r.path = http.MethodGet, path
 		for part := range strings.SplitSeq(query, "&") {
-			if name, value, found := strings.Cut(part, "="); found {
+			if name, value, _ := strings.Cut(part, "="); part != "" {
 				r.query = append(r.query, pair{name, value})
 			}
 		}

@@ -93,7 +93,7 @@ func (s *Service) prepare() []Problem {
 	if l.login.source != nil {
 		hosts = append(hosts, l.login.source.url.host)
 	}
-	l.guard = s.opts.Network.guard(hosts...)
+	l.guard = s.opts.Network.guard(nil, hosts...)
 	l.do = l.guard.Do
 	l.check(l.base, "baseUrl", p)
 	if l.login.source != nil {

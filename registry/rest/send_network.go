@@ -2,6 +2,7 @@ package rest
 
 import (
 	"crypto/tls"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -35,9 +36,10 @@ type Network struct {
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// guard returns what sends requests of an API whose hosts are given.
-func (n *Network) guard(hosts ...string) *guardhttp.Client {
-	o := guardhttp.Options{Networks: slices.Clone(n.Allow), AllowHTTP: n.AllowHTTP, TLS: n.TLS, Proxy: n.Proxy}
+// guard returns what sends requests of an API whose hosts are given. Names are
+// looked up by a resolver; nil for the usual one.
+func (n *Network) guard(names *net.Resolver, hosts ...string) *guardhttp.Client {
+	o := guardhttp.Options{Networks: slices.Clone(n.Allow), AllowHTTP: n.AllowHTTP, TLS: n.TLS, Proxy: n.Proxy, Resolver: names}
 	for _, host := range hosts {
 		if !n.PublicOnly && !guardhttp.Special(host) {
 			o.Trusted = append(o.Trusted, host)

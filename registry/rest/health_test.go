@@ -1,0 +1,62 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestHealth(t *testing.T) {
+	var status int
+	server := newWebAPI(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, testSecret)
+	})
+	for _, test := range []struct {
+		path    string
+		healthy string // statuses
+	}{
+		{"", "200 204 302 400 404 405 429 501"},
+		{"/health?deep=1&x", "200 204"},
+	} {
+		s := newTestService(t, &API{BaseURL: server.URL + "/v1/", HealthPath: test.path, Auth: Auth{Type: Bearer, Value: "${KEY}"}}, network(server))
+		for _, status = range []int{200, 204, 302, 400, 401, 403, 404, 405, 407, 429, 500, 501, 503} {
+			err := s.Health(t.Context())
+			noSecretIn(t, err)
+			var sick *HealthError
+			if want := strings.Contains(test.healthy, strconv.Itoa(status)); want != (err == nil) || err != nil && (!errors.As(err, &sick) || sick.Status != status) {
+				t.Errorf("%q, status %d: %v", test.path, status, err)
+			}
+		}
+	}
+	got := server.requests()
+	first, last := got[0], got[len(got)-1]
+	if first.method != "HEAD" || first.uri != "/v1/" || first.header.Get("Authorization") != "Bearer "+testSecret {
+		t.Errorf("without a path it asked %+v", first)
+	}
+	if last.method != "GET" || last.uri != "/v1/health?deep=1&x=" {
+		t.Errorf("with a path it asked %+v", last)
+	}
+}
+
+func TestHealthOfWhatCannotBeReached(t *testing.T) {
+	server := newWebAPI(t, nil)
+	api := &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}
+	var secret *SecretError
+	if err := newTestService(t, api, network(server)).Health(t.Context()); !errors.As(err, &secret) {
+		t.Errorf("%v", err)
+	}
+	api = &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InBody, Value: "${KEY}"}}
+	s := newTestService(t, api, network(server))
+	if err := s.Health(t.Context()); err != nil || server.requests()[0].body != "" {
+		t.Errorf("%v", err)
+	}
+	server.Close()
+	var failed *RequestError
+	if err := s.Health(t.Context()); !errors.As(err, &failed) || failed.Endpoint != "" {
+		t.Errorf("%v", err)
+	}
+}

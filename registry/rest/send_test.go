@@ -1,0 +1,246 @@
+package rest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// What an answer repeats of the secrets is taken out of it, however it is written.
+func TestAnswersDoNotShowSecrets(t *testing.T) {
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		inJSON, _ := json.Marshal(r.Header.Get("Authorization"))
+		_, _ = io.WriteString(w, "["+string(inJSON)+`,"`+strings.ReplaceAll(testSecret, "/", `\/`)+`","`+url.QueryEscape(testSecret)+`","`+
+			base64.StdEncoding.EncodeToString([]byte(testSecret))+`","`+base64.RawURLEncoding.EncodeToString([]byte(testSecret))+`","alice12",123456789012345678901]`)
+	})
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Headers: map[string]string{"X-User": "${USER}"}}, network(server))
+	a := mustSend(t, s, get())
+	if want := `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`; string(a.body) != want {
+		t.Errorf("answer %s, want %s", a.body, want)
+	}
+	if a.header.Get("X-Echo") != "Bearer [redacted]" {
+		t.Errorf("header %q", a.header.Get("X-Echo"))
+	}
+	// Of what is cut off no part of a secret is left.
+	for n := 1; n < 40; n++ {
+		r := get()
+		r.maxBytes = n
+		a := mustSend(t, s, r)
+		for i := minHidden; i <= len(testSecret); i++ {
+			if bytes.HasSuffix(a.body, []byte(testSecret[:i])) || !a.truncated {
+				t.Errorf("%d bytes: %s, truncated %v", n, a.body, a.truncated)
+			}
+		}
+	}
+}
+
+func TestAnswersThatAreCutOff(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		_, _ = z.Write(make([]byte, 1<<20))
+	}
+	_ = z.Close()
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(bomb.Bytes())
+	})
+	s := newTestService(t, &API{BaseURL: server.URL}, network(server))
+	for _, max := range []int{0, 1000} {
+		r := get()
+		r.maxBytes = max
+		if a := mustSend(t, s, r); !a.truncated || len(a.body) != max && len(a.body) != 1<<20 {
+			t.Errorf("%d bytes, truncated %v", len(a.body), a.truncated)
+		}
+	}
+}
+
+func TestSlowAnswers(t *testing.T) {
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		if r.URL.Path == "/body" {
+			_, _ = io.WriteString(w, testSecret)
+			w.(http.Flusher).Flush()
+		}
+		<-r.Context().Done()
+	})
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}}, network(server))
+	for _, path := range []string{"/header", "/body"} {
+		r := &request{endpoint: "slow", method: "POST", path: path, timeout: 50 * time.Millisecond}
+		_, err := trySend(t, s, r)
+		var failed *RequestError
+		if !errors.As(err, &failed) || mcp.OutcomeOf(err) != mcp.Unknown || err.Error() != `rest: API "shop": endpoint "slow": no whole answer within 50ms` {
+			t.Errorf("%s: %v", path, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		r.timeout = 0
+		_, err = s.send(ctx, r)
+		cancel()
+		if noSecretIn(t, err); !errors.Is(err, context.DeadlineExceeded) || mcp.OutcomeOf(err) != mcp.Unknown {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.send(ctx, get()); !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	server := newWebAPI(t, nil)
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InQuery, Value: "${KEY}"}}, network(server))
+	server.Close()
+	_, err := trySend(t, s, get())
+	if mcp.OutcomeOf(err) != mcp.NotSent || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A canary is a server that nothing may reach.
+func newCanary(t testing.TB) *httptest.Server {
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s got through with %v", r.Method, r.URL, r.Header)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestRedirects(t *testing.T) {
+	canary := newCanary(t)
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		switch r.URL.Path {
+		case "/x":
+			http.Redirect(w, r, "/y", http.StatusFound)
+		case "/away":
+			http.Redirect(w, r, canary.URL+"/?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
+		case "/metadata":
+			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusMovedPermanently)
+		}
+	})
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InQuery, Value: "${KEY}"}}, network(server))
+	mustSend(t, s, get())
+	for _, r := range []*request{
+		{method: "GET", path: "/x"},
+		{method: "POST", path: "/x"},
+		{method: "GET", path: "/away", safe: true},
+		{method: "GET", path: "/metadata", safe: true},
+	} {
+		before := len(server.requests())
+		a, err := trySend(t, s, r)
+		if err != nil || a.status/100 != 3 || a.header.Get("Location") == "" || len(server.requests()) != before+1 {
+			t.Errorf("%s %s: %+v, %v", r.method, r.path, a, err)
+		}
+	}
+}
+
+// An API that was described by somebody else reaches nothing that is not public.
+func TestPublicOnly(t *testing.T) {
+	canary := newCanary(t)
+	for _, api := range []API{
+		{BaseURL: canary.URL},
+		{BaseURL: strings.Replace(canary.URL, "http:", "https:", 1)},
+		{BaseURL: strings.Replace(canary.URL, "127.0.0.1", "localhost", 1)},
+		{BaseURL: "https://10.0.0.1"},
+		{BaseURL: "https://[::1]"},
+		{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: "https://192.168.0.1/token"}}},
+	} {
+		api.Name, api.Endpoints = "shop", []Endpoint{{Name: "a", Path: "/"}}
+		s, err := New(&api, &Options{Network: Network{PublicOnly: true, AllowHTTP: true}})
+		if err == nil {
+			_ = s.Close()
+		}
+		var bad *APIError
+		if !errors.As(err, &bad) || len(bad.Problems) != 1 || !strings.Contains(err.Error(), "leads to") {
+			t.Errorf("%s: %v", api.BaseURL, err)
+		}
+	}
+	// A name shows where it leads when it is connected to.
+	at, err := url.Parse(canary.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := namesOf(t, "127.0.0.1")
+	for _, n := range []Network{{PublicOnly: true, AllowHTTP: true}, {AllowHTTP: true}} {
+		api := &API{Name: "shop", BaseURL: "http://api.example:" + at.Port(), Endpoints: []Endpoint{{Name: "a", Path: "/"}}}
+		if !n.PublicOnly {
+			names = namesOf(t, "169.254.169.254") // never, though the host is the API's own
+		}
+		s, err := New(api, &Options{Network: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.link.guard.Close()
+		s.link.guard = n.guard(names, "api.example")
+		s.link.do = s.link.guard.Do
+		_, err = trySend(t, s, get())
+		var failed *RequestError
+		if !errors.As(err, &failed) || mcp.OutcomeOf(err) != mcp.NotSent || !strings.Contains(err.Error(), "leads to") {
+			t.Errorf("%+v: %v", n, err)
+		}
+		_ = s.Close()
+	}
+}
+
+// A name that leads to a public place at first, and to a private one then.
+func TestRebinding(t *testing.T) {
+	canary := newCanary(t)
+	at, err := url.Parse(canary.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := Network{PublicOnly: true, AllowHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}}
+	s, err := New(&API{Name: "shop", BaseURL: "http://api.example:" + at.Port(), Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.link.guard = n.guard(namesOf(t, "127.0.0.2", "127.0.0.1"), "api.example")
+	s.link.do = s.link.guard.Do
+	for i, want := range []string{"refused", "leads to this machine"} {
+		_, err := trySend(t, s, get())
+		if err == nil || !strings.Contains(err.Error(), want) || mcp.OutcomeOf(err) != mcp.NotSent {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+// Whoever owns an API may have it on a private network, and on this machine.
+func TestOwnNetworks(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	s := newTestService(t, &API{BaseURL: server.URL}, Network{})
+	mustSend(t, s, get())
+	for base, n := range map[string]Network{
+		"https://10.0.0.1": {}, "http://10.0.0.1": {AllowHTTP: true}, "https://169.254.169.254": {Allow: []netip.Prefix{netip.MustParsePrefix("169.254.0.0/16")}},
+	} {
+		newTestService(t, &API{BaseURL: base}, n)
+	}
+}
+
+func TestCloseEndsTheService(t *testing.T) {
+	w := newTokenWorld(t)
+	s := w.service(t, nil)
+	mustSend(t, s, get())
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := trySend(t, s, get()); !errors.Is(err, ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Errorf("%v", err)
+	}
+}
