@@ -1,0 +1,67 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
+)
+
+const head = `
+openapi: 3.1.0
+info: {title: Shop, version: "1"}
+servers: [{url: https://shop.example/v1}]
+`
+
+// parse parses a document that is one.
+func parse(t *testing.T, text string, opts *openapi.Options) (*rest.API, []openapi.Problem) {
+	t.Helper()
+	api, problems, err := openapi.Parse([]byte(text), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api, problems
+}
+
+// one parses a document with one operation that can be taken over without a problem.
+func one(t *testing.T, text string) rest.Endpoint {
+	t.Helper()
+	api, problems := parse(t, text, nil)
+	if len(problems) > 0 {
+		t.Errorf("problems: %v", problems)
+	}
+	if len(api.Endpoints) != 1 {
+		t.Fatalf("%d endpoints, want 1", len(api.Endpoints))
+	}
+	return api.Endpoints[0]
+}
+
+// same compares a value's JSON with what is wanted, written with other spaces.
+func same(t *testing.T, what string, got any, want string) {
+	t.Helper()
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, ok := got.(json.RawMessage); ok {
+		text = raw
+	}
+	squeeze := strings.NewReplacer(" ", "", "\n", "", "\t", "")
+	if squeeze.Replace(string(text)) != squeeze.Replace(want) {
+		t.Errorf("%s:\n got %s\nwant %s", what, text, want)
+	}
+}
+
+// problem checks that there is exactly one problem, and what it is.
+func problem(t *testing.T, problems []openapi.Problem, lost openapi.Lost, place, reason string) {
+	t.Helper()
+	if len(problems) != 1 {
+		t.Fatalf("%d problems, want 1: %v", len(problems), problems)
+	}
+	p := problems[0]
+	if p.Lost != lost || p.Place != place || !strings.Contains(p.Reason, reason) {
+		t.Errorf("the problem is %q at %s: %s\nwant %q at %s: ...%s...", p.Lost, p.Place, p.Reason, lost, place, reason)
+	}
+}

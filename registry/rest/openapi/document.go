@@ -1,0 +1,159 @@
+package openapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+)
+
+// A document is an OpenAPI document on its way to an API.
+type document struct {
+	root     *node
+	old      bool // 3.0: beside a reference nothing counts
+	opts     Options
+	problems problems
+	schemas  schemas
+	names    names
+	login    login
+	written  int // bytes of schemas in all endpoints
+}
+
+// Parse makes an API of an OpenAPI document in JSON or YAML, and tells what of it
+// could not be taken over. The API passes [rest.New] once it has a BaseURL and an
+// endpoint; if the document gives none, a Problem says so.
+//
+// The error is a [*DocumentError] or an [*OptionError]. Parse keeps nothing of the
+// document. It is safe for concurrent use.
+func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
+	d := &document{}
+	if opts != nil {
+		d.opts = *opts
+	}
+	if d.opts.MaxBytes <= 0 {
+		d.opts.MaxBytes = DefaultMaxBytes
+	}
+	if d.opts.MaxEndpoints <= 0 {
+		d.opts.MaxEndpoints = DefaultMaxEndpoints
+	}
+	include, err := compileFilters("Include", d.opts.Include)
+	if err != nil {
+		return nil, nil, err
+	}
+	exclude, err := compileFilters("Exclude", d.opts.Exclude)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(text) > d.opts.MaxBytes {
+		return nil, nil, &DocumentError{Reason: fmt.Sprintf("is longer than %d bytes, see Options.MaxBytes", d.opts.MaxBytes)}
+	}
+	raw, err := asJSON(text, d.opts.MaxBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.root = &node{raw: raw}
+	if err := d.checkVersion(); err != nil {
+		return nil, nil, err
+	}
+	ops := d.operations(func(op *operation) bool {
+		return (len(include) == 0 || anyFits(include, op)) && !anyFits(exclude, op)
+	})
+
+	info := d.root.get("info")
+	api := &rest.API{
+		Name:        d.apiName(info.get("title").text()),
+		Description: described(info.get("summary").text(), info.get("description").text()),
+	}
+	api.BaseURL = d.baseURL()
+	if err := d.chooseLogin(api, ops); err != nil {
+		return nil, nil, err
+	}
+	for _, op := range ops {
+		if len(api.Endpoints) == d.opts.MaxEndpoints {
+			d.problems.add(op, op.at, LostOperation, fmt.Sprintf(
+				"there are %d endpoints already, see Options.MaxEndpoints; those behind are left out, too", d.opts.MaxEndpoints))
+			break
+		}
+		e, l := d.endpoint(op)
+		if l == nil {
+			l = d.accepted(api, e, op)
+		}
+		if l != nil {
+			d.problems.add(op, l.at, LostOperation, l.reason)
+			continue
+		}
+		api.Endpoints = append(api.Endpoints, *e)
+	}
+	return api, d.problems.all(), nil
+}
+
+// checkVersion refuses what is no document of OpenAPI 3.
+func (d *document) checkVersion() error {
+	if !d.root.isObject() {
+		return &DocumentError{Reason: "is not an object"}
+	}
+	if v := d.root.get("swagger"); v != nil {
+		return &DocumentError{Reason: "is of OpenAPI 2.0 (Swagger), only 3.0 to 3.2 are read: convert it first"}
+	}
+	version := d.root.get("openapi")
+	text := version.text()
+	if version.kind() == '0' { // unquoted in YAML
+		text = string(version.raw)
+	}
+	var known bool
+	for _, v := range []string{"3.0", "3.1", "3.2"} {
+		known = known || text == v || strings.HasPrefix(text, v+".")
+	}
+	if !known {
+		if version == nil {
+			return &DocumentError{Reason: `has no member "openapi" with its version`}
+		}
+		return &DocumentError{Reason: "is of OpenAPI " + quoted(text) + ", only 3.0 to 3.2 are read"}
+	}
+	d.old = strings.HasPrefix(text, "3.0")
+	return nil
+}
+
+// apiName returns the name of the API.
+func (d *document) apiName(title string) string {
+	if d.opts.Name != "" {
+		return d.opts.Name
+	}
+	// Nobody names a service "Swagger Petstore - OpenAPI 3.0" or "GitHub v3 REST API".
+	name := strings.ToLower(nameOf(title, 48))
+	for _, end := range []string{"_openapi_3.0", "_openapi_3.1", "_rest_api", "_api"} {
+		if short := strings.TrimSuffix(name, end); short != "" {
+			name = strings.Trim(short, "_.-")
+		}
+	}
+	if name == "" {
+		return "api"
+	}
+	return name
+}
+
+// accepted asks package rest about one endpoint.
+func (d *document) accepted(api *rest.API, e *rest.Endpoint, op *operation) *loss {
+	one := *api
+	one.Endpoints = []rest.Endpoint{*e}
+	if one.BaseURL == "" {
+		one.BaseURL = "https://api.example"
+	}
+	if err := acceptable(&one, e.Name); err != nil {
+		return lost(op.at, plain.Line(err.Error()))
+	}
+	return nil
+}
+
+// described joins a summary with a description.
+func described(summary, description string) string {
+	summary, description = strings.TrimSpace(summary), strings.TrimSpace(description)
+	switch {
+	case summary == "" || strings.HasPrefix(strings.ToLower(description), strings.ToLower(strings.TrimRight(summary, "."))):
+		return description
+	case description == "":
+		return summary
+	}
+	return summary + "\n\n" + description
+}

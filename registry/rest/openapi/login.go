@@ -1,0 +1,228 @@
+package openapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+)
+
+// A login is which security schemes the API logs in with.
+type login struct {
+	keys   map[placed]string // API keys, to the names of their schemes
+	chosen map[string]bool
+}
+
+func (l *login) uses(scheme string) bool { return l.chosen[scheme] }
+
+// covers reports whether the login has all schemes of a requirement.
+func (l *login) covers(requirement *node) bool {
+	for _, scheme := range requirement.each() {
+		if !l.chosen[scheme.key] {
+			return false
+		}
+	}
+	return true
+}
+
+// chooseLogin sets the login of the API.
+func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
+	schemes := d.root.get("components").get("securitySchemes")
+	d.login = login{keys: map[placed]string{}, chosen: map[string]bool{}}
+	for _, at := range schemes.each() {
+		if s, l := d.resolve(at); l == nil && s.get("type").text() == "apiKey" {
+			name, in := s.get("name").text(), rest.Place(s.get("in").text())
+			if in == rest.InHeader {
+				name = strings.ToLower(name)
+			}
+			d.login.keys[placed{in, name}] = at.key
+		}
+	}
+	wanted := d.opts.Security
+	if wanted == nil {
+		wanted = d.bestLogin(api, ops)
+	}
+	for i, name := range wanted {
+		at := schemes.get(name)
+		if at == nil {
+			return &OptionError{fmt.Sprintf("Security[%d]", i), "the document has no security scheme " + quoted(name)}
+		}
+		l := d.logIn(api, at)
+		if l == nil {
+			d.login.chosen[name] = true
+			continue
+		}
+		if d.opts.Security != nil {
+			return &OptionError{fmt.Sprintf("Security[%d]", i), l.reason}
+		}
+		d.problems.add(nil, l.at, LostNothing, l.reason)
+	}
+	return nil
+}
+
+// bestLogin returns the schemes of the requirement that most operations name, of
+// those that can be had; the first of them if there are several.
+func (d *document) bestLogin(api *rest.API, ops []*operation) []string {
+	type option struct {
+		schemes []string
+		count   int
+	}
+	var options []*option
+	known := map[string]*option{}
+	for _, op := range ops {
+		for _, requirement := range d.security(op).each() {
+			if len(requirement.each()) == 0 {
+				continue
+			}
+			var schemes []string
+			for _, s := range requirement.each() {
+				schemes = append(schemes, s.key)
+			}
+			slices.Sort(schemes)
+			key := strings.Join(schemes, "\x00")
+			if known[key] == nil {
+				known[key] = &option{schemes: schemes}
+				if d.canLogIn(api, schemes) {
+					options = append(options, known[key])
+				}
+			}
+			known[key].count++
+		}
+	}
+	var best *option
+	for _, o := range options {
+		if best == nil || o.count > best.count {
+			best = o
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.schemes
+}
+
+// canLogIn reports whether an API can log in with some schemes at once.
+func (d *document) canLogIn(api *rest.API, schemes []string) bool {
+	trial := &rest.API{Name: api.Name}
+	for _, name := range schemes {
+		at := d.root.get("components").get("securitySchemes").get(name)
+		if at == nil || d.logIn(trial, at) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// security returns the requirements of an operation, of which one is enough.
+func (d *document) security(op *operation) *node {
+	if own := op.at.get("security"); own != nil {
+		return own
+	}
+	return d.root.get("security")
+}
+
+// suits refuses an operation that the login of the API is not enough for.
+func (d *document) suits(op *operation) *loss {
+	all := d.security(op)
+	if len(all.each()) == 0 {
+		return nil
+	}
+	missing := map[string]bool{}
+	for _, requirement := range all.each() {
+		if d.login.covers(requirement) {
+			return nil
+		}
+		for _, s := range requirement.each() {
+			if !d.login.chosen[s.key] {
+				missing[s.key] = true
+			}
+		}
+	}
+	names := strings.Join(slices.Sorted(maps.Keys(missing)), " or ")
+	return lost(all, "it needs the login "+quoted(names)+", which this API has not: take it into an API of its own by Options.Security")
+}
+
+// logIn adds a security scheme to what an API logs in with.
+func (d *document) logIn(api *rest.API, at *node) *loss {
+	s, l := d.resolve(at)
+	if l != nil {
+		return l
+	}
+	secret := secretName(api.Name, at.key)
+	auth := rest.Auth{}
+	var note string
+	switch typ := s.get("type").text(); typ {
+	case "apiKey":
+		auth = rest.Auth{Type: rest.APIKey, In: rest.Place(s.get("in").text()), Name: s.get("name").text(), Value: "${" + secret + "}"}
+		if l := checkKey(s, auth); l != nil {
+			return l
+		}
+	case "http":
+		switch scheme := strings.ToLower(s.get("scheme").text()); scheme {
+		case "bearer":
+			auth = rest.Auth{Type: rest.Bearer, Value: "${" + secret + "}"}
+		case "basic":
+			auth = rest.Auth{Type: rest.Basic, User: "${" + secret + "_USER}", Password: "${" + secret + "_PASSWORD}"}
+		default:
+			return lost(s, "the HTTP authentication "+quoted(scheme)+" is not supported, only basic and bearer are")
+		}
+	case "oauth2", "openIdConnect":
+		auth = rest.Auth{Type: rest.Bearer, Value: "${" + secret + "}"}
+		note = "nobody logs in by " + typ + " here: ${" + secret + "} has to be an access token that is valid, see rest.Options.Secrets"
+	default:
+		return lost(s, "the login "+quoted(typ)+" is not supported")
+	}
+	switch {
+	case api.Auth.Type == rest.NoAuth:
+		api.Auth = auth
+	case auth.Type == rest.APIKey && auth.In == rest.InHeader && api.Headers[auth.Name] == "":
+		if api.Headers == nil {
+			api.Headers = map[string]string{}
+		}
+		api.Headers[auth.Name] = auth.Value
+	default:
+		return lost(s, "an API has one login, and beside it keys in headers only")
+	}
+	// Not while it is only tried.
+	if note != "" && api.BaseURL != "" {
+		d.problems.add(nil, s, LostNothing, note)
+	}
+	return nil
+}
+
+// checkKey refuses names of API keys that could be read as something else.
+func checkKey(at *node, auth rest.Auth) *loss {
+	switch auth.In {
+	case rest.InHeader, rest.InCookie:
+		if !httpfield.ValidName(auth.Name) || strings.Contains(auth.Name, "$") {
+			return lost(at, "the name "+quoted(auth.Name)+" of an API key is none of a header or cookie")
+		}
+	case rest.InQuery:
+		if auth.Name == "" || strings.ContainsAny(auth.Name, "$&=#\x00\r\n") {
+			return lost(at, "the name "+quoted(auth.Name)+" of an API key is none of a parameter")
+		}
+	default:
+		return lost(at, "an API key cannot be in "+quoted(string(auth.In)))
+	}
+	return nil
+}
+
+// secretName returns the name of a secret, such as PETSTORE_API_KEY.
+func secretName(api, scheme string) string {
+	var b strings.Builder
+	for _, r := range strings.ToUpper(api + "_" + scheme) {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' && b.Len() > 0 {
+			b.WriteRune(r)
+		} else if text := b.String(); text != "" && !strings.HasSuffix(text, "_") {
+			b.WriteByte('_')
+		}
+	}
+	name := strings.TrimSuffix(b.String(), "_")
+	if name == "" {
+		return "API_SECRET"
+	}
+	return cutName(name, maxName)
+}

@@ -1,0 +1,59 @@
+package openapi
+
+import (
+	"strconv"
+	"strings"
+)
+
+// maxName is how long a name of a tool or argument becomes: what all providers of
+// models take.
+const maxName = 64
+
+// nameOf makes a name of a text: the characters A-Z a-z 0-9 _ - and the dot stay, and
+// what lies between becomes one _ each.
+func nameOf(text string, most int) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range text {
+		if r|0x20 >= 'a' && r|0x20 <= 'z' && r < 0x80 || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' {
+			if gap && b.Len() > 0 {
+				b.WriteByte('_')
+			}
+			gap = false
+			b.WriteRune(r)
+		} else {
+			gap = true
+		}
+		if b.Len() >= most {
+			break
+		}
+	}
+	return strings.Trim(cutName(b.String(), most), ".-")
+}
+
+func cutName(name string, most int) string {
+	if len(name) > most {
+		name = name[:most]
+	}
+	return name
+}
+
+// names gives each thing a name of its own.
+type names struct{ next map[string]int }
+
+// take returns the name, with a number behind it if it is taken. Names that differ in
+// case only are one name to some readers.
+func (n *names) take(name string) string {
+	if n.next == nil {
+		n.next = map[string]int{}
+	}
+	key := strings.ToLower(name)
+	one := name
+	for i := max(2, n.next[key]); n.next[strings.ToLower(one)] > 0; i++ {
+		end := "_" + strconv.Itoa(i)
+		one = cutName(name, maxName-len(end)) + end
+		n.next[key] = i + 1
+	}
+	n.next[strings.ToLower(one)] = max(1, n.next[strings.ToLower(one)])
+	return one
+}

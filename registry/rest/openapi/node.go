@@ -1,0 +1,153 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// Bounds on what is looked at in one place of a document.
+const (
+	maxMembers = 1 << 16 // members of one object; what comes behind is not seen
+	maxHops    = 64      // references that lead to references
+)
+
+// A node is a value of the document. Its members are found when they are asked
+// for: of a large document little is needed.
+type node struct {
+	raw    []byte
+	parent *node
+	key    string // in the parent
+
+	opened  bool
+	members []*node
+	byKey   map[string]*node // nil for few members
+}
+
+// kind returns the first byte of the value, which tells its type.
+func (n *node) kind() byte {
+	if n == nil || len(n.raw) == 0 {
+		return 0
+	}
+	switch c := n.raw[0]; {
+	case c == '-' || c >= '0' && c <= '9':
+		return '0'
+	default:
+		return c
+	}
+}
+
+func (n *node) isObject() bool { return n.kind() == '{' }
+
+func (n *node) open() {
+	if n.opened {
+		return
+	}
+	n.opened = true
+	switch n.kind() {
+	case '{':
+		for key, value := range jsonscan.Fields(n.raw) {
+			if len(n.members) == maxMembers {
+				return
+			}
+			n.members = append(n.members, &node{raw: value, parent: n, key: string(key)})
+		}
+	case '[':
+		for value := range jsonscan.Elements(n.raw) {
+			if len(n.members) == maxMembers {
+				return
+			}
+			n.members = append(n.members, &node{raw: value, parent: n, key: fmt.Sprint(len(n.members))})
+		}
+	}
+}
+
+// each returns the members of an object or the elements of an array.
+func (n *node) each() []*node {
+	if n == nil {
+		return nil
+	}
+	n.open()
+	return n.members
+}
+
+// get returns a member of an object, or nil.
+func (n *node) get(key string) *node {
+	if !n.isObject() {
+		return nil
+	}
+	return n.child(key)
+}
+
+// child returns a member or element by its key, or nil.
+func (n *node) child(key string) *node {
+	if n == nil {
+		return nil
+	}
+	n.open()
+	if len(n.members) < 16 {
+		for _, m := range n.members {
+			if m.key == key {
+				return m
+			}
+		}
+		return nil
+	}
+	if n.byKey == nil {
+		n.byKey = make(map[string]*node, len(n.members))
+		for _, m := range n.members {
+			n.byKey[m.key] = m
+		}
+	}
+	return n.byKey[key]
+}
+
+// text returns the content of a string, and of anything else nothing.
+func (n *node) text() string {
+	if n.kind() != '"' {
+		return ""
+	}
+	s, _ := jsonscan.String(n.raw)
+	return s
+}
+
+// isTrue reports whether the value is true.
+func (n *node) isTrue() bool { return n.kind() == 't' }
+
+// flag returns a boolean, or nil if there is none.
+func (n *node) flag() *bool {
+	switch n.kind() {
+	case 't', 'f':
+		b := n.kind() == 't'
+		return &b
+	}
+	return nil
+}
+
+// copied returns the value's bytes apart from the document.
+func (n *node) copied() json.RawMessage {
+	if n == nil {
+		return nil
+	}
+	return append(json.RawMessage(nil), n.raw...)
+}
+
+// pointer returns the JSON pointer of the value, as RFC 6901 has it.
+func (n *node) pointer() string {
+	var keys []string
+	for ; n != nil && n.parent != nil; n = n.parent {
+		keys = append(keys, n.key)
+	}
+	var b strings.Builder
+	for i := len(keys) - 1; i >= 0; i-- {
+		b.WriteByte('/')
+		b.WriteString(escapeKey(keys[i]))
+	}
+	return b.String()
+}
+
+func escapeKey(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}

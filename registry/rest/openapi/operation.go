@@ -1,0 +1,184 @@
+package openapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+)
+
+// Bounds on one operation.
+const (
+	maxOperations = 1 << 16 // that are looked at
+	maxParams     = 1_000   // package rest takes fewer
+)
+
+// methods are the members of a path item that are operations. TRACE is none: it is
+// for the network, not for models.
+var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+
+// An operation is one method of one path.
+type operation struct {
+	method string // in capital letters
+	path   string
+	id     string // operationId
+	at     *node
+	item   *node // the path item that it is in
+}
+
+// String returns the operation as people name it.
+func (op *operation) String() string { return plain.Line(op.method + " " + op.path) }
+
+// operations returns the operations that are wanted, in the order of the document.
+func (d *document) operations(wanted func(*operation) bool) []*operation {
+	var ops []*operation
+	for _, at := range d.root.get("paths").each() {
+		if strings.HasPrefix(at.key, "x-") {
+			continue
+		}
+		item, l := d.resolve(at)
+		if l != nil {
+			d.problems.add(&operation{method: "all of", path: at.key}, l.at, LostOperation, l.reason)
+			continue
+		}
+		for _, m := range item.each() {
+			if !isMethod(m.key) || !item.isObject() {
+				continue
+			}
+			op := &operation{method: strings.ToUpper(m.key), path: at.key, at: m, item: item}
+			own, l := d.resolve(m) // no OpenAPI allows a reference here, but some have it
+			if l == nil && !own.isObject() {
+				l = lost(m, "an operation is an object")
+			}
+			if l == nil {
+				op.at, op.id = own, own.get("operationId").text()
+			}
+			if !wanted(op) {
+				continue
+			}
+			if l != nil {
+				d.problems.add(op, l.at, LostOperation, l.reason)
+				continue
+			}
+			if len(ops) == maxOperations {
+				d.problems.add(op, m, LostOperation, "there are too many operations; those behind are left out, too")
+				return ops
+			}
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+func isMethod(key string) bool {
+	for _, m := range methods {
+		if m == key {
+			return true
+		}
+	}
+	return false
+}
+
+// endpoint makes an endpoint of an operation.
+func (d *document) endpoint(op *operation) (*rest.Endpoint, *loss) {
+	if l := d.suits(op); l != nil {
+		return nil, l
+	}
+	if reason := hostilePath(op.path); reason != "" {
+		return nil, lost(op.at, reason)
+	}
+	if l := d.sameServer(op); l != nil {
+		return nil, l
+	}
+	e := &rest.Endpoint{
+		Method:      op.method,
+		Path:        op.path,
+		Description: described(op.at.get("summary").text(), op.at.get("description").text()),
+	}
+	if e.Description == "" {
+		e.Description = described(op.item.get("summary").text(), op.item.get("description").text())
+	}
+	if op.at.get("deprecated").isTrue() {
+		e.Description = strings.TrimSpace("Deprecated. " + e.Description)
+	}
+	if title := strings.TrimSpace(op.at.get("summary").text()); len(title) <= 100 && !strings.Contains(title, "\n") {
+		e.Title = title
+	}
+	b := &builder{document: d, op: op, endpoint: e}
+	if l := b.params(); l != nil {
+		return nil, l
+	}
+	if l := b.body(); l != nil {
+		return nil, l
+	}
+	if b.size > schemagate.MaxBytes {
+		return nil, lost(op.at, fmt.Sprintf("its schemas are longer than %d bytes, with what they refer to", schemagate.MaxBytes))
+	}
+	if b.size+d.written > maxWrittenSchemas {
+		return nil, lost(op.at, fmt.Sprintf("the schemas of all endpoints are longer than %d bytes: take fewer by Options.Include", maxWrittenSchemas))
+	}
+	d.written += b.size
+	if len(b.defs) > 0 {
+		e.Defs = appendDefs(nil, b.defs)
+	}
+	name := nameOf(op.id, maxName)
+	if name == "" {
+		name = nameOf(strings.ToLower(op.method)+op.path, maxName)
+	}
+	e.Name = d.names.take(name)
+	return e, nil
+}
+
+// hostilePath says what is wrong with a path template; empty if nothing is.
+func hostilePath(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return "a path begins with a slash"
+	}
+	if strings.HasPrefix(path, "//") {
+		return "a path that begins with two slashes could be read as the name of another host"
+	}
+	if strings.ContainsAny(path, "?#") {
+		return "a path has no query and no fragment: make parameters of them"
+	}
+	for _, r := range path {
+		if r <= ' ' || r == 0x7F || r == '\\' || r == 0xFFFD {
+			return "a path has no spaces, backslashes or control characters"
+		}
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		segment = strings.ReplaceAll(strings.ToLower(segment), "%2e", ".")
+		if segment == "." || segment == ".." {
+			return "a path with the segment " + segment + " leads elsewhere"
+		}
+	}
+	return ""
+}
+
+// builder makes one endpoint.
+type builder struct {
+	*document
+	op        *operation
+	endpoint  *rest.Endpoint
+	arguments names
+	defs      []*def
+	used      map[*def]bool
+	size      int // bytes of schemas
+}
+
+// use counts a schema, and keeps what it refers to for the endpoint.
+func (b *builder) use(schema []byte, defs []*def) {
+	b.size += len(schema)
+	for _, one := range defs {
+		if b.used[one] {
+			continue
+		}
+		if b.used == nil {
+			b.used = map[*def]bool{}
+		}
+		b.used[one] = true
+		b.size += len(one.raw) + len(one.name)
+		b.defs = append(b.defs, one)
+	}
+}

@@ -1,0 +1,180 @@
+package openapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+)
+
+// placed names a parameter: in one place there is one of each name.
+type placed struct {
+	in   rest.Place
+	name string
+}
+
+// params takes over the parameters of the path item and of the operation, which
+// replace the former.
+func (b *builder) params() *loss {
+	var order []placed
+	found := map[placed]*node{}
+	inPath := placeholders(b.op.path)
+	for _, list := range []*node{b.op.item.get("parameters"), b.op.at.get("parameters")} {
+		for i, at := range list.each() {
+			if i == maxParams {
+				return lost(at, fmt.Sprintf("there are more than %d parameters", maxParams))
+			}
+			p, l := b.resolve(at)
+			if l != nil {
+				// Whether it is required cannot be known.
+				return l
+			}
+			key := placed{rest.Place(p.get("in").text()), p.get("name").text()}
+			if key.in == rest.InHeader {
+				key.name = strings.ToLower(key.name)
+			}
+			if found[key] == nil {
+				order = append(order, key)
+			}
+			found[key] = p
+		}
+	}
+	for _, key := range order {
+		at := found[key]
+		if key.in == rest.InPath {
+			if !inPath[key.name] {
+				b.problems.add(b.op, at, LostParameter, "the path has no {"+quoted(key.name)+"}")
+				continue
+			}
+			delete(inPath, key.name)
+		}
+		p, defs, l := b.param(key, at)
+		if l != nil {
+			if at.get("required").isTrue() || key.in == rest.InPath {
+				return l
+			}
+			b.problems.add(b.op, l.at, LostParameter, l.reason)
+			continue
+		}
+		if p != nil {
+			b.add(*p, defs)
+		}
+	}
+	for _, name := range orderedPlaceholders(b.op.path) {
+		if inPath[name] {
+			b.problems.add(b.op, b.op.at, LostNothing, "the parameter "+quoted(name)+" of the path is not described; it is taken for a text")
+			b.add(rest.Param{Name: name, In: rest.InPath, Required: true}, nil)
+		}
+	}
+	return nil
+}
+
+// param makes a parameter; nil if it belongs to the login or to HTTP itself.
+func (b *builder) param(key placed, at *node) (*rest.Param, []*def, *loss) {
+	name := at.get("name").text()
+	if name == "" {
+		return nil, nil, lost(at, "a parameter has a name")
+	}
+	switch key.in {
+	case rest.InPath, rest.InQuery, rest.InCookie:
+	case rest.InHeader:
+		switch key.name {
+		case "accept", "content-type", "authorization": // OpenAPI 3.1, section 4.8.12.2.1
+			return nil, nil, nil
+		}
+	default:
+		return nil, nil, lost(at, "there is no place "+quoted(string(key.in))+" for parameters")
+	}
+	if scheme := b.login.keys[key]; scheme != "" {
+		if !b.login.uses(scheme) {
+			b.problems.add(b.op, at, LostParameter, "it is the login "+quoted(scheme)+", which is nothing for a model to know")
+		}
+		return nil, nil, nil
+	}
+	p := &rest.Param{
+		Name: name, In: key.in,
+		Description: strings.TrimSpace(at.get("description").text()),
+		Required:    at.get("required").isTrue() || key.in == rest.InPath,
+	}
+	if at.get("deprecated").isTrue() {
+		p.Description = strings.TrimSpace("Deprecated. " + p.Description)
+	}
+	schema := at.get("schema")
+	if schema == nil && at.get("content") != nil {
+		media := at.get("content").each()
+		if len(media) != 1 || !isJSON(media[0].key) {
+			return nil, nil, lost(at, "a parameter has one content, and only JSON can be written")
+		}
+		m, l := b.resolve(media[0])
+		if l != nil {
+			return nil, nil, l
+		}
+		schema, p.Style = m.get("schema"), "json"
+	} else if l := b.style(p, at); l != nil {
+		return nil, nil, l
+	}
+	one, l := b.schema(schema, usual)
+	if l != nil {
+		return nil, nil, l
+	}
+	p.Schema = one.raw
+	return p, one.defs, nil
+}
+
+// style takes over how a parameter is written, where it is not as usual.
+func (b *builder) style(p *rest.Param, at *node) *loss {
+	usual := "form"
+	if p.In == rest.InPath || p.In == rest.InHeader {
+		usual = "simple"
+	}
+	style := at.get("style").text()
+	switch {
+	case style == "" || style == usual:
+		style = usual
+	case p.In == rest.InPath && (style == "label" || style == "matrix"),
+		p.In == rest.InQuery && (style == "spaceDelimited" || style == "pipeDelimited" || style == "deepObject"):
+		p.Style = style
+	default:
+		return lost(at.get("style"), "the style "+quoted(style)+" is none for parameters in the "+string(p.In))
+	}
+	explode := at.get("explode").flag()
+	if explode != nil && *explode != (style == "form" || style == "deepObject") {
+		p.Explode = explode
+	}
+	return nil
+}
+
+// add adds a parameter under an argument that no other has.
+func (b *builder) add(p rest.Param, defs []*def) {
+	name := nameOf(p.Name, maxName)
+	if name == "" {
+		name = "argument"
+	}
+	if name = b.arguments.take(name); name != p.Name {
+		p.Argument = name
+	}
+	b.use(p.Schema, defs)
+	b.endpoint.Params = append(b.endpoint.Params, p)
+}
+
+// orderedPlaceholders returns the names between braces in a path.
+func orderedPlaceholders(path string) []string {
+	var names []string
+	for {
+		_, rest, open := strings.Cut(path, "{")
+		name, behind, closed := strings.Cut(rest, "}")
+		if !open || !closed {
+			return names
+		}
+		names = append(names, name)
+		path = behind
+	}
+}
+
+func placeholders(path string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range orderedPlaceholders(path) {
+		set[name] = true
+	}
+	return set
+}

@@ -1,0 +1,132 @@
+package openapi_test
+
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
+)
+
+func TestParameters(t *testing.T) {
+	for _, c := range []struct{ name, params, want string }{
+		{"places", `
+        - {name: q, in: query, schema: {type: string}}
+        - {name: X-Trace, in: header, schema: {type: string}}
+        - {name: sid, in: cookie, schema: {type: string}}`,
+			`[{"name":"q","in":"query","schema":{"type":"string"}},
+			{"name":"X-Trace","in":"header","schema":{"type":"string"}},
+			{"name":"sid","in":"cookie","schema":{"type":"string"}}]`},
+		{"required, described, with a default", `
+        - {name: n, in: query, required: true, description: " How_many. ", schema: {type: integer, default: 9007199254740993}}`,
+			`[{"name":"n","in":"query","description":"How_many.","schema":{"type":"integer","default":9007199254740993},"required":true}]`},
+		{"deprecated", `
+        - {name: n, in: query, deprecated: true, description: Old.}`,
+			`[{"name":"n","in":"query","description":"Deprecated. Old.","schema":{}}]`},
+		{"headers that are of HTTP", `
+        - {name: Accept, in: header, schema: {type: string}}
+        - {name: content-type, in: header, schema: {type: string}}
+        - {name: AUTHORIZATION, in: header, required: true, schema: {type: string}}`,
+			`null`},
+		{"styles", `
+        - {name: a, in: query, style: form, explode: true, schema: {type: array}}
+        - {name: b, in: query, explode: false, schema: {type: array}}
+        - {name: c, in: query, style: pipeDelimited, schema: {type: array}}
+        - {name: d, in: query, style: deepObject, explode: true, schema: {type: object, properties: {x: {}}}}
+        - {name: e, in: header, style: simple, explode: true, schema: {type: object}}`,
+			`[{"name":"a","in":"query","schema":{"type":"array"}},
+			{"name":"b","in":"query","schema":{"type":"array"},"explode":false},
+			{"name":"c","in":"query","schema":{"type":"array"},"style":"pipeDelimited"},
+			{"name":"d","in":"query","schema":{"type":"object","properties":{"x":{}}},"style":"deepObject"},
+			{"name":"e","in":"header","schema":{"type":"object"},"explode":true}]`},
+		{"content", `
+        - {name: f, in: query, content: {application/json: {schema: {type: object}}}}`,
+			`[{"name":"f","in":"query","schema":{"type":"object"},"style":"json"}]`},
+		{"names that clash", `
+        - {name: id, in: query}
+        - {name: id, in: header}
+        - {name: ID, in: cookie}`,
+			`[{"name":"id","in":"query","schema":{}},
+			{"name":"id","argument":"id_2","in":"header","schema":{}},
+			{"name":"ID","argument":"ID_3","in":"cookie","schema":{}}]`},
+		{"names that no model may use", `
+        - {name: "filter[name]", in: query}
+        - {name: "名前", in: query}
+        - {name: "$top", in: query}`,
+			`[{"name":"filter[name]","argument":"filter_name","in":"query","schema":{}},
+			{"name":"名前","argument":"argument","in":"query","schema":{}},
+			{"name":"$top","argument":"top","in":"query","schema":{}}]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := one(t, head+"paths:\n  /a:\n    get:\n      operationId: a\n      parameters:"+c.params)
+			same(t, "params", e.Params, c.want)
+		})
+	}
+}
+
+func TestParametersOfThePath(t *testing.T) {
+	e := one(t, head+`
+paths:
+  /shops/{shop}/items/{item}:
+    parameters:
+      - {name: item, in: path, required: true, schema: {type: string}}
+      - {name: shop, in: path, required: true, schema: {type: string}}
+      - {name: lang, in: query, schema: {type: string}}
+      - {name: X-A, in: header}
+    get:
+      operationId: a
+      parameters:
+        - {name: lang, in: query, required: true, schema: {type: integer}}
+        - {name: x-a, in: header, schema: {type: boolean}}
+        - {name: lang, in: header}
+`)
+	same(t, "params", e.Params, `[
+		{"name":"item","in":"path","schema":{"type":"string"},"required":true},
+		{"name":"shop","in":"path","schema":{"type":"string"},"required":true},
+		{"name":"lang","in":"query","schema":{"type":"integer"},"required":true},
+		{"name":"x-a","in":"header","schema":{"type":"boolean"}},
+		{"name":"lang","argument":"lang_2","in":"header","schema":{}}]`)
+}
+
+func TestParameterProblems(t *testing.T) {
+	for _, c := range []struct {
+		name, params  string
+		lost          openapi.Lost
+		place, reason string
+	}{
+		{"no name", `{in: query}`, openapi.LostParameter, "/0", "has a name"},
+		{"no place", `{name: a}`, openapi.LostParameter, "/0", `no place ""`},
+		{"another place", `{name: a, in: body}`, openapi.LostParameter, "/0", `no place "body"`},
+		{"a style of another place", `{name: a, in: header, style: deepObject}`, openapi.LostParameter, "/0/style", "deepObject"},
+		{"required, of no use", `{name: a, in: header, required: true, style: deepObject}`, openapi.LostOperation, "/0/style", "deepObject"},
+		{"in no path", `{name: a, in: path, required: true}`, openapi.LostParameter, "/0", "the path has no"},
+		{"two contents", `{name: a, in: query, content: {application/json: {}, text/plain: {}}}`, openapi.LostParameter, "/0", "one content"},
+		{"XML", `{name: a, in: query, content: {application/xml: {}}}`, openapi.LostParameter, "/0", "only JSON"},
+		{"to nothing", `{$ref: "#/components/parameters/no"}`, openapi.LostOperation, "/0", "leads to nothing"},
+		{"a schema that is none", `{name: a, in: query, schema: [1]}`, openapi.LostParameter, "/0/schema", "a schema is an object"},
+		{"a schema that is refused", `{name: a, in: query, schema: {type: string, minLength: -1}}`, openapi.LostParameter, "/0/schema", "cannot be used"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api, problems := parse(t, head+"paths:\n  /a:\n    get:\n      operationId: a\n      parameters:\n        - "+c.params+
+				"\n        - {name: z, in: query}\n  /b: {get: {operationId: b}}\n", nil)
+			problem(t, problems, c.lost, "/paths/~1a/get/parameters"+c.place, c.reason)
+			if problems[0].Operation != "GET /a" {
+				t.Errorf("the problem is of %q", problems[0].Operation)
+			}
+			want := 2
+			if c.lost == openapi.LostOperation {
+				want = 1
+			}
+			if len(api.Endpoints) != want {
+				t.Fatalf("%d endpoints, want %d", len(api.Endpoints), want)
+			}
+			if want == 2 {
+				same(t, "params", api.Endpoints[0].Params, `[{"name":"z","in":"query","schema":{}}]`)
+			}
+		})
+	}
+}
+
+func TestPathParameterWithoutDescription(t *testing.T) {
+	api, problems := parse(t, head+`paths: {"/a/{b}": {get: {operationId: a}}}`, nil)
+	problem(t, problems, openapi.LostNothing, "/paths/~1a~1{b}/get", "not described")
+	same(t, "params", api.Endpoints[0].Params, `[{"name":"b","in":"path","required":true}]`)
+}

@@ -1,0 +1,111 @@
+package openapi
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// maxProblems is how many problems are told.
+const maxProblems = 1_000
+
+// A Problem is something that could not be taken over, or not as it stands there. Its
+// texts are safe at a terminal.
+type Problem struct {
+	// Operation is the operation that it concerns, as in "GET /pets/{id}". Empty:
+	// the whole document, or a schema that several operations use.
+	Operation string
+	// Place is where in the document it is, as a JSON pointer (RFC 6901). Empty: the
+	// whole.
+	Place string
+	// Lost is what was left out.
+	Lost Lost
+	// Reason says why, and what to do about it.
+	Reason string
+}
+
+// Lost says what a [Problem] has cost.
+type Lost string
+
+// What can be lost.
+const (
+	LostNothing   Lost = ""          // something is to be known or done
+	LostOperation Lost = "operation" // there is no endpoint
+	LostParameter Lost = "parameter" // a parameter or a body that is not required, or a member of it
+	LostKeyword   Lost = "keyword"   // a member of a schema, or of another object, without a meaning
+)
+
+// String returns the problem on one line.
+func (p Problem) String() string {
+	text := p.Reason
+	if p.Lost != LostNothing {
+		text = string(p.Lost) + " left out: " + text
+	}
+	if p.Place != "" {
+		text = "#" + p.Place + ": " + text
+	}
+	if p.Operation != "" {
+		text = p.Operation + ": " + text
+	}
+	return text
+}
+
+// A DocumentError reports a text that is no OpenAPI document, or too large.
+type DocumentError struct {
+	// Line and Column are where, from 1; 0 if that is not known. Column counts bytes.
+	Line, Column int
+	// Reason says what is wrong.
+	Reason string
+	// Err is the error of the YAML or JSON parser, if there is one.
+	Err error
+}
+
+func (e *DocumentError) Error() string {
+	if e.Line == 0 {
+		return "openapi: the document " + e.Reason
+	}
+	return fmt.Sprintf("openapi: the document, line %d, column %d: %s", e.Line, e.Column, e.Reason)
+}
+
+func (e *DocumentError) Unwrap() error { return e.Err }
+
+// problems collects problems up to a limit.
+type problems struct {
+	list []Problem
+	more int
+}
+
+func (p *problems) add(op *operation, at *node, what Lost, reason string) {
+	if len(p.list) == maxProblems {
+		p.more++
+		return
+	}
+	one := Problem{Place: plain.Text(cut(at.pointer(), 300)), Lost: what, Reason: reason}
+	if op != nil {
+		one.Operation = op.String()
+	}
+	p.list = append(p.list, one)
+}
+
+// all returns the problems, and that there are more.
+func (p *problems) all() []Problem {
+	if p.more > 0 {
+		return append(p.list, Problem{Reason: "there are " + strconv.Itoa(p.more) + " problems more"})
+	}
+	return p.list
+}
+
+// quoted quotes a text of the document.
+func quoted(text string) string { return `"` + plain.Line(text) + `"` }
+
+// cut shortens a text.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && text[most]&0xC0 == 0x80 {
+		most--
+	}
+	return text[:most] + "..."
+}

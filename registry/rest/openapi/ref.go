@@ -1,0 +1,61 @@
+package openapi
+
+import (
+	"net/url"
+	"strings"
+)
+
+// A loss is why something could not be taken over.
+type loss struct {
+	at     *node
+	reason string
+}
+
+func (l *loss) Error() string { return l.reason }
+
+func lost(at *node, reason string) *loss { return &loss{at, reason} }
+
+// find follows one reference. Only what is in the document is found: nothing is
+// ever read from a file or fetched.
+func (d *document) find(from *node, ref string) (*node, *loss) {
+	fragment, local := strings.CutPrefix(ref, "#")
+	if !local {
+		return nil, lost(from, "the reference "+quoted(ref)+" leaves the document; such references are never followed: "+
+			"bundle the documents into one first")
+	}
+	decoded, err := url.PathUnescape(fragment)
+	if err != nil {
+		return nil, lost(from, "the reference "+quoted(ref)+" is not a URI")
+	}
+	if decoded != "" && decoded[0] != '/' {
+		return nil, lost(from, "the reference "+quoted(ref)+" names an anchor; only JSON pointers are followed")
+	}
+	at := d.root
+	if decoded != "" {
+		for key := range strings.SplitSeq(decoded[1:], "/") {
+			key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
+			if at = at.child(key); at == nil {
+				return nil, lost(from, "the reference "+quoted(ref)+" leads to nothing")
+			}
+		}
+	}
+	return at, nil
+}
+
+// resolve follows references until something else is reached.
+func (d *document) resolve(n *node) (*node, *loss) {
+	for at, hops := n, 0; ; hops++ {
+		ref := at.get("$ref")
+		if ref.kind() != '"' {
+			return at, nil
+		}
+		if hops == maxHops {
+			return nil, lost(n, "the reference "+quoted(n.get("$ref").text())+" leads to itself, or far too far")
+		}
+		next, l := d.find(at, ref.text())
+		if l != nil {
+			return nil, l
+		}
+		at = next
+	}
+}

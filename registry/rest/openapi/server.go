@@ -1,0 +1,105 @@
+package openapi
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// baseURL returns where the service is; empty if it has to be said.
+func (d *document) baseURL() string {
+	if d.opts.BaseURL != "" {
+		return d.opts.BaseURL
+	}
+	servers := d.root.get("servers")
+	if len(servers.each()) == 0 {
+		d.problems.add(nil, d.root, LostNothing, "the document names no server: set Options.BaseURL")
+		return ""
+	}
+	if d.opts.Server < 0 || d.opts.Server >= len(servers.each()) {
+		d.problems.add(nil, servers, LostNothing, fmt.Sprintf(
+			"there is no server %d, the last is %d: change Options.Server, or set Options.BaseURL", d.opts.Server, len(servers.each())-1))
+		return ""
+	}
+	server := servers.each()[d.opts.Server]
+	base, reason := d.serverURL(server)
+	if reason != "" {
+		d.problems.add(nil, server, LostNothing, reason+": set Options.BaseURL")
+	}
+	return base
+}
+
+// serverURL returns the URL of a server, or what is wrong with it. No part of it can
+// be taken for the name of a secret.
+func (d *document) serverURL(server *node) (base, reason string) {
+	text := server.get("url").text()
+	var b strings.Builder
+	for text != "" {
+		before, behind, open := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !open {
+			break
+		}
+		name, after, closed := strings.Cut(behind, "}")
+		value, given := d.opts.Variables[name]
+		if !given {
+			value = server.get("variables").get(name).get("default").text()
+		}
+		if !closed || value == "" {
+			return "", "the variable " + quoted(name) + " of the server's URL has no value, see Options.Variables"
+		}
+		b.WriteString(value)
+		text = after
+	}
+	u, err := url.Parse(b.String())
+	switch {
+	case err != nil:
+		return "", "the server's URL is none"
+	case u.Scheme == "" && u.Opaque == "":
+		return "", "the server's URL is relative to where the document came from"
+	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || u.Host == "":
+		return "", "the server's URL is not one of https or http"
+	case u.User != nil:
+		return "", "the server's URL holds a login, which belongs to the login of the API"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "", "the server's URL has a query or a fragment, which would be lost"
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "." || segment == ".." {
+			return "", "the server's URL has the segment " + segment
+		}
+	}
+	return strings.ReplaceAll(u.String(), "$", "$$"), ""
+}
+
+// sameServer refuses an operation that has another server: the login of the API is
+// not for it.
+func (d *document) sameServer(op *operation) *loss {
+	servers := op.at.get("servers")
+	if len(servers.each()) == 0 {
+		servers = op.item.get("servers")
+	}
+	if len(servers.each()) == 0 {
+		return nil
+	}
+	at := servers.each()[0]
+	own, reason := d.serverURL(at)
+	if reason != "" {
+		return lost(at, reason)
+	}
+	if d.root.get("servers") != nil {
+		main, _ := d.serverURL(d.mainServer())
+		if own == main {
+			return nil
+		}
+	}
+	return lost(at, "it has a server of its own, "+quoted(own)+": take it into an API of its own by Options.Include and Options.BaseURL")
+}
+
+func (d *document) mainServer() *node {
+	servers := d.root.get("servers").each()
+	if d.opts.Server < 0 || d.opts.Server >= len(servers) {
+		return nil
+	}
+	return servers[d.opts.Server]
+}
