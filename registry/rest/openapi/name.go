@@ -28,7 +28,11 @@ func nameOf(text string, most int) string {
 			break
 		}
 	}
-	return strings.Trim(cutName(b.String(), most), ".-")
+	name := cutName(b.String(), most)
+	if trimmed := strings.TrimLeft(name, ".-"); trimmed != name {
+		name = strings.TrimLeft(trimmed, "._-")
+	}
+	return strings.TrimRight(name, ".-")
 }
 
 func cutName(name string, most int) string {

@@ -1,0 +1,68 @@
+package openapi_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
+)
+
+// TestCorpus says what becomes of public documents: every operation is an endpoint
+// that package rest takes, or a problem.
+func TestCorpus(t *testing.T) {
+	for _, c := range []struct {
+		file                                string
+		operations, endpoints, params       int
+		operationsLost, paramsLost, notices int
+		size                                int // of all schemas
+		baseURL, auth                       string
+	}{
+		{"petstore-3.0.json", 19, 18, 42, 1, 2, 1, 3_521, "", "bearer ${SWAGGER_PETSTORE_PETSTORE_AUTH}"},
+		{"burgershop-3.1.yaml", 5, 4, 4, 1, 0, 1, 260, "https://api.pb33f.io", "bearer ${BURGER_SHOP_OAUTHSCHEME}"},
+		{"asana-3.0.yaml", 152, 152, 707, 0, 1, 0, 124_929, "https://app.asana.com/api/1.0", "bearer ${ASANA_PERSONALACCESSTOKEN}"},
+		{"ollama-3.1.yaml", 12, 12, 49, 0, 0, 0, 9_984, "http://localhost:11434", " "},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("testdata", c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			api, problems := parse(t, string(text), nil)
+			lost := map[openapi.Lost]int{}
+			for _, p := range problems {
+				lost[p.Lost]++
+				t.Log(p)
+			}
+			params, size := 0, 0
+			for _, e := range api.Endpoints {
+				params += len(e.Params)
+				size += len(e.Defs)
+				for _, p := range e.Params {
+					size += len(p.Schema)
+				}
+				if e.Body != nil {
+					size += len(e.Body.Schema)
+				}
+			}
+			got := fmt.Sprint(len(api.Endpoints), params, lost[openapi.LostOperation], lost[openapi.LostParameter], lost[openapi.LostNothing],
+				lost[openapi.LostKeyword], size, api.BaseURL, string(api.Auth.Type)+" "+api.Auth.Value)
+			want := fmt.Sprint(c.endpoints, params, c.operationsLost, c.paramsLost, c.notices, 0, c.size, c.baseURL, c.auth)
+			if got != want || params != c.params || len(api.Endpoints)+lost[openapi.LostOperation] != c.operations {
+				t.Errorf("%d parameters, and\n got %s\nwant %s", params, got, want)
+			}
+			if api.BaseURL == "" {
+				api.BaseURL = "https://petstore.example/api/v3"
+			}
+			if _, err := rest.New(api, nil); err != nil {
+				t.Error(err)
+			}
+			if strings.Contains(fmt.Sprint(problems), "\n") {
+				t.Error("a problem is longer than a line")
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package openapi_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
+)
+
+func TestDocuments(t *testing.T) {
+	for _, c := range []struct {
+		name, text, want string
+		line             int
+	}{
+		{"empty", "", "is empty", 0},
+		{"white space", " \n\t", "is empty", 0},
+		{"a comment", "# nothing\n", "", 0},
+		{"text", "hello", "is not an object", 0},
+		{"a list", "[1]", "is not an object", 0},
+		{"no version", "{}", `has no member "openapi"`, 0},
+		{"Swagger", `{"swagger": "2.0"}`, "OpenAPI 2.0 (Swagger)", 0},
+		{"the next version", `{"openapi": "4.0.0"}`, `OpenAPI "4.0.0"`, 0},
+		{"nearly a version", `{"openapi": "3.10.0"}`, `OpenAPI "3.10.0"`, 0},
+		{"broken JSON", "{\"openapi\": \"3.0.0\",\n \"paths\": ]}", "", 2},
+		{"a key twice in JSON", "{\"openapi\": \"3.0.0\",\n \"openapi\": \"3.1.0\"}", "", 2},
+		{"a key twice in YAML", "openapi: 3.0.0\nopenapi: 3.1.0\n", `the key "openapi" is there twice`, 2},
+		{"something behind JSON", "{\"openapi\": \"3.0.0\"} {}", "", 1},
+		{"broken YAML", "openapi: 3.0.0\n\tpaths: {}", "neither JSON nor YAML", 0},
+		{"two YAML documents", "openapi: 3.0.0\n---\nopenapi: 3.0.0\n", "", 0},
+		{"no UTF-8", "openapi: 3.0.0\ninfo: {title: \xff}", "", 0},
+		{"no UTF-8 in JSON", "{\"openapi\": \"3.0.0\", \"x\": \"\xff\"}", "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api, problems, err := openapi.Parse([]byte(c.text), nil)
+			var wrong *openapi.DocumentError
+			if !errors.As(err, &wrong) || api != nil || problems != nil {
+				t.Fatalf("%v, %v, %v", api, problems, err)
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "openapi: the document") {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			if c.line != 0 && wrong.Line != c.line {
+				t.Errorf("line %d, want %d: %v", wrong.Line, c.line, err)
+			}
+		})
+	}
+}
+
+// A document without anything in it is one all the same.
+func TestNothing(t *testing.T) {
+	for _, text := range []string{
+		`{"openapi": "3.0.0"}`, `{"openapi": "3.2.0", "paths": {}}`, "openapi: 3.1", "openapi: 3.1.1\npaths:\n",
+		`{"openapi": "3.0.0", "paths": [{"get": {}}], "servers": {}, "components": 5, "security": "x", "info": []}`,
+		"\uFEFF{\"openapi\": \"3.0.0\"}", "\uFEFFopenapi: 3.0.0",
+	} {
+		api, _ := parse(t, text, nil)
+		if api.Name != "api" || len(api.Endpoints) > 1 {
+			t.Errorf("%s: %+v", text, api)
+		}
+	}
+}
+
+func TestOperationNames(t *testing.T) {
+	api, problems := parse(t, head+`
+paths:
+  /a: {get: {operationId: listPets}, put: {operationId: listpets}, post: {operationId: listPets}}
+  "/pets/{petId}/photos": {get: {parameters: [{name: petId, in: path, required: true}]}}
+  /b: {get: {operationId: "../../etc/passwd\u202E\u0000"}}
+  /c: {get: {operationId: "日本"}}
+  /d: {get: {operationId: "listPets_2"}}
+  /e: {get: {operationId: "`+strings.Repeat("x", 200)+`"}, put: {operationId: "`+strings.Repeat("x", 300)+`"}}
+  /f: {get: {operationId: "a.b/c d-e"}}
+  /: {get: {}}
+`, nil)
+	var names []string
+	for _, e := range api.Endpoints {
+		names = append(names, e.Name)
+	}
+	x := strings.Repeat("x", 62)
+	want := "listPets listpets_2 listPets_3 get_pets_petId_photos etc_passwd get_c listPets_2_2 " + x + "xx " + x + "_2 a.b_c_d-e get"
+	if got := strings.Join(names, " "); got != want || len(problems) > 0 {
+		t.Errorf("names\n %s\nwant\n %s\nproblems %v", got, want, problems)
+	}
+}
+
+func TestDescriptions(t *testing.T) {
+	for _, c := range []struct{ operation, title, want string }{
+		{`summary: List pets, description: All of them.`, "List pets", "List pets\n\nAll of them."},
+		{`summary: List pets, description: List pets of a shop.`, "List pets", "List pets of a shop."},
+		{`summary: List pets., description: ""`, "List pets.", "List pets."},
+		{`description: All of them.`, "", "All of them."},
+		{`summary: List pets, deprecated: true`, "List pets", "Deprecated. List pets"},
+		{`operationId: x`, "", "Of the path."},
+		{`summary: "` + strings.Repeat("long ", 30) + `"`, "", strings.TrimSpace(strings.Repeat("long ", 30))},
+		{`summary: 5, description: [x]`, "", "Of the path."},
+	} {
+		e := one(t, head+"paths: {/a: {description: Of the path., get: {"+c.operation+"}}}")
+		if e.Title != c.title || e.Description != c.want {
+			t.Errorf("%s:\n got %q, %q\nwant %q, %q", c.operation, e.Title, e.Description, c.title, c.want)
+		}
+	}
+}
+
+func TestAPINames(t *testing.T) {
+	for title, want := range map[string]string{
+		"Swagger Petstore - OpenAPI 3.0": "swagger_petstore",
+		"GitHub v3 REST API":             "github_v3",
+		"API":                            "api",
+		"Ollama API":                     "ollama",
+		"日本":                             "api",
+		"":                               "api",
+		strings.Repeat("long ", 20):      "long_long_long_long_long_long_long_long_long_lon",
+	} {
+		api, _ := parse(t, "openapi: 3.0.0\ninfo: {title: \""+title+"\"}", nil)
+		if api.Name != want {
+			t.Errorf("%s: %s, want %s", title, api.Name, want)
+		}
+	}
+	api, _ := parse(t, head, &openapi.Options{Name: "My Shop"})
+	if api.Name != "My Shop" {
+		t.Errorf("the name is %q", api.Name)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	const text = head + `
+paths:
+  /pets: {get: {operationId: listPets, tags: [pets]}, post: {operationId: addPet, tags: [pets, admin]}}
+  "/pets/{id}": {parameters: [{name: id, in: path, required: true}], get: {operationId: getPet, tags: [pets]}, delete: {operationId: deletePet, tags: [admin]}}
+  /users: {get: {operationId: listUsers}, post: {operationId: addUser, x-broken: true, parameters: [{in: nowhere, name: a, required: true}]}}
+`
+	for _, c := range []struct {
+		name string
+		opts openapi.Options
+		want string
+	}{
+		{"tag", openapi.Options{Include: []openapi.Filter{{Tag: "pets"}}}, "listPets addPet getPet"},
+		{"operation", openapi.Options{Include: []openapi.Filter{{OperationID: "list*"}}}, "listPets listUsers"},
+		{"method", openapi.Options{Include: []openapi.Filter{{Method: "GET"}}}, "listPets getPet listUsers"},
+		{"path, word for word", openapi.Options{Include: []openapi.Filter{{Path: "/pets/{id}"}}}, "getPet deletePet"},
+		{"path, a pattern", openapi.Options{Include: []openapi.Filter{{Path: "/pets*"}}}, "listPets addPet getPet deletePet"},
+		{"both at once", openapi.Options{Include: []openapi.Filter{{Tag: "pets", Method: "{GET,HEAD}"}}}, "listPets getPet"},
+		{"one or another", openapi.Options{Include: []openapi.Filter{{Tag: "admin"}, {OperationID: "getPet"}}}, "addPet getPet deletePet"},
+		{"without", openapi.Options{Exclude: []openapi.Filter{{Tag: "admin"}, {Path: "/users"}}}, "listPets getPet"},
+		{"with and without", openapi.Options{Include: []openapi.Filter{{Tag: "pets"}}, Exclude: []openapi.Filter{{Method: "POST"}}}, "listPets getPet"},
+		{"all", openapi.Options{Include: []openapi.Filter{{}}, Exclude: []openapi.Filter{{OperationID: "addUser"}}}, "listPets addPet getPet deletePet listUsers"},
+		{"few", openapi.Options{MaxEndpoints: 2}, "listPets addPet"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api, problems := parse(t, text, &c.opts)
+			var names []string
+			for _, e := range api.Endpoints {
+				names = append(names, e.Name)
+			}
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("endpoints %s, want %s", got, c.want)
+			}
+			if c.name == "few" {
+				problem(t, problems, openapi.LostOperation, "/paths/~1pets~1{id}/get", "Options.MaxEndpoints")
+			} else if len(problems) > 0 {
+				t.Errorf("what is not wanted has problems: %v", problems)
+			}
+		})
+	}
+	for i, f := range []openapi.Filter{{Tag: "[]"}, {OperationID: "{a"}, {Method: "["}} {
+		_, _, err := openapi.Parse([]byte(text), &openapi.Options{Exclude: []openapi.Filter{{}, f}})
+		var wrong *openapi.OptionError
+		if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Option, "Exclude[1].") {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+func TestPathItems(t *testing.T) {
+	api, problems := parse(t, head+`
+components: {pathItems: {P: {summary: Of P., get: {operationId: a}}}}
+paths:
+  x-a: {get: {operationId: no}}
+  /a: {$ref: "#/components/pathItems/P"}
+  /b: {$ref: "b.yaml"}
+  /c: {$ref: "#/paths/~1c"}
+  /d: {get: 5}
+  /e: {trace: {operationId: e}, summary: s, parameters: []}
+  /f: {post: {operationId: f, callbacks: {x: {y: {post: {operationId: no}}}}, responses: {"200": {$ref: "answers.yaml"}}}}
+webhooks: {w: {post: {operationId: no}}}
+`, nil)
+	var got []string
+	for _, e := range api.Endpoints {
+		got = append(got, e.Name)
+	}
+	for _, p := range problems {
+		got = append(got, p.Operation+" "+p.Place)
+	}
+	want := "[a f all of /b /paths/~1b all of /c /paths/~1c GET /d /paths/~1d/get TRACE /e /paths/~1e/trace]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got  %v\nwant %s", got, want)
+	}
+	if api.Endpoints[0].Description != "Of P." {
+		t.Errorf("described as %q", api.Endpoints[0].Description)
+	}
+}

@@ -1,0 +1,78 @@
+package openapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
+)
+
+func TestServers(t *testing.T) {
+	for _, c := range []struct {
+		name, servers string
+		opts          openapi.Options
+		want, reason  string
+	}{
+		{"the first", `[{url: https://a.example/v1}, {url: https://b.example}]`, openapi.Options{}, "https://a.example/v1", ""},
+		{"another", `[{url: https://a.example/v1}, {url: https://b.example}]`, openapi.Options{Server: 1}, "https://b.example", ""},
+		{"none there", `[{url: https://a.example/v1}]`, openapi.Options{Server: 1}, "", "no server 1"},
+		{"before the first", `[{url: https://a.example/v1}]`, openapi.Options{Server: -1}, "", "no server -1"},
+		{"given", `[{url: /v1}]`, openapi.Options{BaseURL: "http://127.0.0.1:8080/x"}, "http://127.0.0.1:8080/x", ""},
+		{"no servers", `[]`, openapi.Options{}, "", "names no server"},
+		{"relative", `[{url: /v1}]`, openapi.Options{}, "", "relative"},
+		{"relative to the scheme", `[{url: //a.example/v1}]`, openapi.Options{}, "", "relative"},
+		{"variables", `[{url: "https://{region}.a.example:{port}/{base}", variables: {region: {default: eu, enum: [eu, us]}, port: {default: "443"}, base: {default: v2}}}]`,
+			openapi.Options{Variables: map[string]string{"region": "us"}}, "https://us.a.example:443/v2", ""},
+		{"a variable without a value", `[{url: "https://{tenant}.a.example"}]`, openapi.Options{}, "", `the variable "tenant"`},
+		{"a variable that is not closed", `[{url: "https://{tenant", variables: {tenant: {default: a}}}]`, openapi.Options{}, "", `the variable "tenant"`},
+		{"a login", `[{url: "https://me:secret@a.example"}]`, openapi.Options{}, "", "holds a login"},
+		{"a query", `[{url: "https://a.example/?key=1"}]`, openapi.Options{}, "", "has a query"},
+		{"an empty query", `[{url: "https://a.example/?"}]`, openapi.Options{}, "", "has a query"},
+		{"a fragment", `[{url: "https://a.example/#a"}]`, openapi.Options{}, "", "has a query or a fragment"},
+		{"a file", `[{url: "file:///etc/passwd"}]`, openapi.Options{}, "", "not one of https or http"},
+		{"a script", `[{url: "javascript:alert(1)"}]`, openapi.Options{}, "", "not one of https or http"},
+		{"no host", `[{url: "https:///v1"}]`, openapi.Options{}, "", "not one of https or http"},
+		{"up", `[{url: "https://a.example/v1/%2e%2e/admin"}]`, openapi.Options{}, "", "segment .."},
+		{"no URL", `[{url: "https://a.example:port"}]`, openapi.Options{}, "", "the server's URL is none"},
+		{"a secret", `[{url: "https://a.example/${HOME}", variables: {HOME: {default: h}}}]`, openapi.Options{}, "https://a.example/$$h", ""},
+		{"a secret from a variable", `[{url: "https://a.example/{v}", variables: {v: {default: "${HOME}"}}}]`, openapi.Options{}, "https://a.example/$$%7BHOME%7D", ""},
+		{"a secret in the host", `[{url: "https://{v}.a.example/", variables: {v: {default: "${HOME}"}}}]`, openapi.Options{}, "", "the server's URL is none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api, problems := parse(t, "openapi: 3.0.0\ninfo: {title: Shop}\nservers: "+c.servers+"\npaths: {/a: {get: {operationId: a}}}", &c.opts)
+			if api.BaseURL != c.want {
+				t.Errorf("base URL %q, want %q", api.BaseURL, c.want)
+			}
+			if c.reason == "" && len(problems) == 0 {
+				return
+			}
+			if len(problems) != 1 || c.reason == "" || !strings.Contains(problems[0].Reason, c.reason) || !strings.Contains(problems[0].Reason, "Options.") {
+				t.Errorf("problems %v, want one: %s", problems, c.reason)
+			}
+			if len(api.Endpoints) != 1 {
+				t.Error("the endpoints are lost")
+			}
+			if strings.Contains(problems[0].String(), "secret") {
+				t.Error("the login is told")
+			}
+		})
+	}
+}
+
+// A login is for one host. It never goes to another.
+func TestServersOfOperations(t *testing.T) {
+	api, problems := parse(t, head+`
+paths:
+  /a: {servers: [{url: https://shop.example/v1}], get: {operationId: a}}
+  /b: {servers: [{url: https://evil.example/v1}], get: {operationId: b}, put: {operationId: c, servers: [{url: https://shop.example/v1}]}}
+  /d: {get: {operationId: d, servers: [{url: /v2}]}}
+  /e: {get: {operationId: e, servers: [{url: https://evil.example}]}}
+`, nil)
+	var names []string
+	for _, e := range api.Endpoints {
+		names = append(names, e.Name)
+	}
+	if strings.Join(names, " ") != "a c" || len(problems) != 3 {
+		t.Errorf("endpoints %v, problems %v", names, problems)
+	}
+}
