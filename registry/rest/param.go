@@ -142,6 +142,7 @@ func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
 		allowed = []string{styleForm, styleSpace, stylePipe, styleDeep, styleJSON}
 	case InBody:
 		if form == jsonPayload {
+			p.members = nil // they stay in their object
 			if p.Style != "" || p.Explode != nil {
 				found.add(at+".style", "is not for a body of JSON; leave it and explode out")
 			}
