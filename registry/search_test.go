@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -43,22 +45,22 @@ func wantFound(t testing.TB, r *registry.Registry, query string, want ...string)
 func TestSearchFollowsTheCatalogue(t *testing.T) {
 	r := registry.New(nil)
 	wantFound(t, r, "invoice")
-	mustReplace(t, r, "billing", serverTool("billing", "delete_invoice", "Deletes it."), serverTool("billing", "send_reminder", ""))
-	wantFound(t, r, "invoice", "billing__delete_invoice")
+	mustReplace(t, r, "acme", serverTool("acme", "delete_invoice", "Deletes it."), serverTool("acme", "send_reminder", ""))
+	wantFound(t, r, "invoice", "acme__delete_invoice")
 	mustAdd(t, r, native("print_invoice"))
-	wantFound(t, r, "print an invoice", "print_invoice", "billing__delete_invoice")
+	wantFound(t, r, "print an invoice", "print_invoice", "acme__delete_invoice")
 
 	// A description that changes changes what finds the tool.
-	mustReplace(t, r, "billing", serverTool("billing", "delete_invoice", "Shreds paper."), serverTool("billing", "void", "Cancels an invoice."))
-	wantFound(t, r, "paper", "billing__delete_invoice")
+	mustReplace(t, r, "acme", serverTool("acme", "delete_invoice", "Shreds paper."), serverTool("acme", "void", "Cancels a contract."))
+	wantFound(t, r, "paper", "acme__delete_invoice")
 	wantFound(t, r, "reminder")
-	wantFound(t, r, "cancel", "billing__void")
+	wantFound(t, r, "contracts", "acme__void")
 
 	r.Remove("print_invoice")
 	if got := found(t, r, registry.Query{Text: "print"}); slices.Contains(got, "print_invoice") {
 		t.Errorf("a tool that is gone is found: %q", got)
 	}
-	mustReplace(t, r, "billing")
+	mustReplace(t, r, "acme")
 	wantFound(t, r, "invoice")
 }
 
@@ -192,13 +194,26 @@ func TestSearchReadsEveryPart(t *testing.T) {
 
 func TestSearchSynonyms(t *testing.T) {
 	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Synonyms: func(word string) []string {
-		if word == "loschen" {
+		switch word { // as it was written, but for case and accents
+		case "loschen":
 			return []string{"Deletes"}
+		case "memos":
+			return []string{"read note"}
 		}
 		return nil
 	}}})
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
 	wantFound(t, r, "LÖSCHEN", "notes__delete_note")
+	if got := found(t, r, registry.Query{Text: "Memos"}); len(got) == 0 || got[0] != "notes__read_note" {
+		t.Errorf("two words for one: %q", got)
+	}
+}
+
+// A query of words that say nothing is looked up all the same.
+func TestSearchForStopWords(t *testing.T) {
+	r := registry.New(nil)
+	mustReplace(t, r, "quiz", serverTool("quiz", "how_to", ""), serverTool("quiz", "answer", ""))
+	wantFound(t, r, "how to", "quiz__how_to")
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {
@@ -281,8 +296,8 @@ func (e *thesaurus) seen() []string {
 func TestSearchByMeaning(t *testing.T) {
 	e := new(thesaurus)
 	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
-	mustReplace(t, r, "billing", serverTool("billing", "list_invoices", ""), serverTool("billing", "ledger_rain", "Nothing of the kind."))
-	if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "billing__list_invoices" {
+	mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "ledger_rain", "Nothing of the kind."))
+	if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
 		t.Errorf("without a common word: %q", got)
 	}
 	if texts := e.seen(); !slices.Equal(texts, []string{"cash", "ledger rain\nNothing of the kind.", "list invoices"}) {
@@ -290,7 +305,7 @@ func TestSearchByMeaning(t *testing.T) {
 	}
 	// What is known is not asked for again.
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
-	if got := found(t, r, registry.Query{Text: "rain"}); len(got) < 2 || got[0] != "billing__ledger_rain" && got[0] != "weather__forecast" {
+	if got := found(t, r, registry.Query{Text: "rain"}); len(got) < 2 || got[0] != "acme__ledger_rain" && got[0] != "weather__forecast" {
 		t.Errorf("two rankings: %q", got)
 	}
 	texts := e.seen()
@@ -306,7 +321,7 @@ func TestSearchByMeaning(t *testing.T) {
 		t.Errorf("embedded %d texts, want two queries and the tool that came back", len(texts))
 	}
 	// The filters hold for both rankings.
-	if got := found(t, r, registry.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "billing__list_invoices") {
+	if got := found(t, r, registry.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "acme__list_invoices") {
 		t.Errorf("of the server weather: %q", got)
 	}
 	// No more than 64 texts at a time.
@@ -337,22 +352,28 @@ func TestSearchWithoutMeaning(t *testing.T) {
 			}
 			return v, nil
 		},
+		"short": func(v [][]float32) ([][]float32, error) {
+			if len(v) == 1 {
+				v[0] = v[0][:2]
+			}
+			return v, nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := new(thesaurus)
 			e.fail.Store(&fail)
 			r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
-			mustReplace(t, r, "billing", serverTool("billing", "list_invoices", ""), serverTool("billing", "other", ""))
+			mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "other", ""))
 			matches, err := r.Search(t.Context(), registry.Query{Text: "invoice"})
 			var failed *registry.EmbedError
 			if !errors.As(err, &failed) || name == "error" && !errors.Is(err, down) {
 				t.Errorf("%v, want an *EmbedError", err)
 			}
-			if len(matches) != 1 || matches[0].Tool.Definition().Name != "billing__list_invoices" {
+			if len(matches) != 1 || matches[0].Tool.Definition().Name != "acme__list_invoices" {
 				t.Errorf("%v, want what the words find", matches)
 			}
 			e.fail.Store(nil)
-			if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "billing__list_invoices" {
+			if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
 				t.Errorf("later: %q", got)
 			}
 		})
@@ -361,37 +382,88 @@ func TestSearchWithoutMeaning(t *testing.T) {
 
 func nan() float64 { var zero float64; return zero / zero }
 
-// A search ends with its context, also if another one keeps the Embedder busy.
-func TestSearchWaitsNoLongerThanItsContext(t *testing.T) {
+// What was embedded before an Embedder failed is not embedded again, but for vectors
+// that another model has made.
+func TestSearchKeepsVectors(t *testing.T) {
 	e := new(thesaurus)
 	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
-	mustReplace(t, r, "billing", serverTool("billing", "list_invoices", ""))
-	entered, leave := make(chan struct{}), make(chan struct{})
+	var tools []registry.Tool
+	for i := range 130 {
+		tools = append(tools, serverTool("many", fmt.Sprintf("rain_%d", i), ""))
+	}
+	mustReplace(t, r, "many", tools...)
 	calls := 0
-	block := func(v [][]float32) ([][]float32, error) {
-		if calls++; calls == 2 { // the vectors of the tools
-			e.mu.Unlock()
-			close(entered)
-			<-leave
-			e.mu.Lock()
+	fail := func(v [][]float32) ([][]float32, error) {
+		if calls++; calls == 3 {
+			return nil, errors.New("no more")
 		}
 		return v, nil
 	}
-	e.fail.Store(&block)
-	done := make(chan error)
-	go func() {
-		_, err := r.Search(context.Background(), registry.Query{Text: "cash"})
-		done <- err
-	}()
-	<-entered
-	ctx, cancel := context.WithCancel(t.Context())
-	asked := func(v [][]float32) ([][]float32, error) { cancel(); return v, nil }
-	e.fail.Store(&asked)
-	if _, err := r.Search(ctx, registry.Query{Text: "cash"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want %v", err, context.Canceled)
+	e.fail.Store(&fail)
+	if _, err := r.Search(t.Context(), registry.Query{Text: "rain"}); err == nil {
+		t.Fatal("no error")
 	}
-	close(leave)
-	if err := <-done; err != nil {
-		t.Error(err)
+	e.seen()
+	e.fail.Store(nil)
+	found(t, r, registry.Query{Text: "rain"})
+	if n := len(e.seen()); n != 1+130-64 {
+		t.Errorf("%d texts embedded, want the query and what was missing, %d", n, 1+130-64)
 	}
+	longer := func(v [][]float32) ([][]float32, error) {
+		for i := range v {
+			v[i] = append(v[i], 1)
+		}
+		return v, nil
+	}
+	e.fail.Store(&longer)
+	found(t, r, registry.Query{Text: "rain"})
+	if n := len(e.seen()); n != 1+130 {
+		t.Errorf("%d texts embedded by another model, want all %d", n, 1+130)
+	}
+}
+
+// A search ends with its context: while its Embedder works, and while it waits for
+// another search that keeps the Embedder busy.
+func TestSearchWaitsNoLongerThanItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var busy atomic.Bool
+		leave := make(chan struct{})
+		e := embedderFunc(func(ctx context.Context, texts []string) ([][]float32, error) {
+			switch {
+			case texts[0] == "slow":
+				<-ctx.Done()
+				return nil, ctx.Err()
+			case texts[0] == "list invoices" && busy.CompareAndSwap(false, true):
+				<-leave
+			}
+			return [][]float32{{1}}, nil
+		})
+		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+		mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""))
+		done := make(chan error)
+		go func() {
+			_, err := r.Search(context.Background(), registry.Query{Text: "cash"})
+			done <- err
+		}()
+		synctest.Wait()
+		for _, text := range []string{"slow", "invoices"} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			matches, err := r.Search(ctx, registry.Query{Text: text})
+			var failed *registry.EmbedError
+			if !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) || matches != nil {
+				t.Errorf("%s: %v %v, want %v", text, matches, err, context.DeadlineExceeded)
+			}
+		}
+		close(leave)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type embedderFunc func(ctx context.Context, texts []string) ([][]float32, error)
+
+func (f embedderFunc) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return f(ctx, texts)
 }
