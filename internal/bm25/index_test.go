@@ -23,16 +23,22 @@ func (m *model) search(query []Term, limit int) []Hit {
 	for id := range m.docs {
 		score := 0.0
 		for _, t := range query {
-			if w := m.weight(id, t); w > 0 {
-				have := 0
-				for other := range m.docs {
-					if m.weight(other, t) > 0 {
-						have++
+			best, sum := 0.0, 0.0
+			for _, a := range t.Alternatives {
+				if w := m.weight(id, a.Text); w > 0 {
+					have := 0
+					for other := range m.docs {
+						if m.weight(other, a.Text) > 0 {
+							have++
+						}
 					}
+					rarity := math.Log(1 + (float64(len(m.docs)-have)+0.5)/(float64(have)+0.5))
+					s := a.Weight * rarity * w * (m.opts.K1 + 1) / (m.opts.K1 + w)
+					best = max(best, s)
+					sum += s
 				}
-				rarity := math.Log(1 + (float64(len(m.docs)-have)+0.5)/(float64(have)+0.5))
-				score += rarity * w * (m.opts.K1 + 1) / (m.opts.K1 + w)
 			}
+			score += best + 0.3*(sum-best)
 		}
 		if score > 0 {
 			hits = append(hits, Hit{id, score})
@@ -47,7 +53,7 @@ func (m *model) search(query []Term, limit int) []Hit {
 	return hits[:min(limit, len(hits))]
 }
 
-func (m *model) weight(id string, t Term) float64 {
+func (m *model) weight(id, word string) float64 {
 	sum := 0.0
 	for f, field := range m.opts.Fields {
 		if f >= len(m.docs[id]) {
@@ -59,12 +65,10 @@ func (m *model) weight(id string, t Term) float64 {
 				total += len(doc[f])
 			}
 		}
-		for _, a := range t.Alternatives {
-			for _, text := range m.docs[id][f] {
-				if text == a.Text {
-					average := float64(total) / float64(len(m.docs))
-					sum += a.Weight * field.Weight / (1 - field.B + field.B*float64(len(m.docs[id][f]))/average)
-				}
+		average := float64(total) / float64(len(m.docs))
+		for _, text := range m.docs[id][f] {
+			if text == word {
+				sum += field.Weight / (1 - field.B + field.B*float64(len(m.docs[id][f]))/average)
 			}
 		}
 	}

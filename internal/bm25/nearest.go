@@ -17,53 +17,45 @@ const maxNearWord = 32
 // Nearest returns the terms of the index that may be meant by a word that is none
 // of them, the nearest first, at most four, with weights below 1: those that differ
 // by a slip of the keyboard, and those that begin with the word. A slip is a letter
-// too many, too few, another or two exchanged; one in a word of four letters or
-// more, two in one of eight or more. A word of fewer than three letters, or more
-// than 32, has none near.
+// too many, too few, wrong, or in the place of the next; one in a word of four
+// letters or more, two in one of nine or more, but none in the first letter, which
+// few get wrong. In a word of fewer than six letters a wrong letter does not count as
+// one: too many short words differ by that. A word of fewer than four characters, or
+// more than 32, has none near.
 func (ix *Index) Nearest(word string) []Alternative {
 	size := utf8.RuneCountInString(word)
-	if size < 3 || size > maxNearWord {
+	if size < 4 || size > maxNearWord {
 		return nil
 	}
-	limit := 0
-	switch {
-	case size >= 8:
+	limit := 1
+	if size >= 9 {
 		limit = 2
-	case size >= 4:
-		limit = 1
 	}
-	asked, letters := []rune(word), lettersOf(word)
 	type candidate struct {
 		text    string
 		penalty float64
 		docs    int
 	}
 	var near []candidate
+	asked, letters := []rune(word), lettersOf(word)
 	for i := range ix.terms {
 		t := &ix.terms[i]
-		if t.text == "" || t.text == word {
+		if t.text == "" || t.text == word || t.text[0] != word[0] {
 			continue
 		}
-		penalty := 0.0
-		switch {
-		case strings.HasPrefix(t.text, word):
-			if len(t.text) > 4*len(word) {
-				continue
-			}
-			penalty = 0.5 + 0.1*float64(len(t.text)-len(word))
-		case len(t.text) < 3 || len(t.text) > 4*(maxNearWord+2) || bits.OnesCount64(letters^t.letters) > 2*limit:
-			continue // each slip changes at most two letters
-		default:
-			edits, ok := slips(asked, []rune(t.text), limit)
-			if !ok {
-				continue
-			}
-			penalty = float64(edits)
-			if !strings.HasPrefix(t.text, word[:1]) {
-				penalty += 0.5 // few slip at the first letter
-			}
+		if strings.HasPrefix(t.text, word) && len(t.text) <= 4*len(word) {
+			near = append(near, candidate{t.text, 0.5 + 0.1*float64(len(t.text)-len(word)), t.docs})
+			continue
 		}
-		near = append(near, candidate{t.text, penalty, t.docs})
+		if bits.OnesCount64(letters^t.letters) > 2*limit { // a slip changes two letters at most
+			continue
+		}
+		have := []rune(t.text)
+		edits, ok := slips(asked, have, limit)
+		if !ok || size < 6 && len(have) == size && letters != t.letters {
+			continue
+		}
+		near = append(near, candidate{t.text, float64(edits), t.docs})
 	}
 	slices.SortFunc(near, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(b.docs, a.docs), strings.Compare(a.text, b.text))

@@ -21,22 +21,30 @@ func TestNearest(t *testing.T) {
 		"delte":          "delete",
 		"dleete":         "delete",
 		"deletee":        "delete",
-		"xelete":         "delete",
+		"xelete":         "",
+		"delede":         "delete",
 		"deleteinvoice":  "",
 		"invioce":        "invoice",
 		"repo":           "report repository repositories",
 		"reposiotry":     "repository",
 		"repsitoryy":     "repository",
+		"repostry":       "",
+		"repostory":      "repository",
 		"liist":          "list",
 		"lsit":           "list",
 		"lst":            "",
+		"auht":           "",
+		"shot":           "",
+		"liat":           "",
+		"calend":         "calendar",
 		"auth":           "author authentication",
 		"screnshot":      "screenshot",
-		"scr":            "screen screenshot",
+		"scr":            "",
+		"scre":           "screen screenshot",
 		"s5":             "",
 		"":               "",
 		"calender":       "calendar",
-		"list":           "last lost",
+		"list":           "",
 		"crete":          "create",
 		"cretae":         "create",
 		"\xff\xfe\xfd":   "",
@@ -60,7 +68,7 @@ func TestNearest(t *testing.T) {
 	for c := 'a'; c <= 'z'; c++ {
 		many = append(many, "word"+string(c))
 	}
-	if got := vocabulary(many...).Nearest("words"); len(got) != maxNearest {
+	if got := vocabulary(many...).Nearest("word"); len(got) != maxNearest {
 		t.Errorf("%d words near, want %d", len(got), maxNearest)
 	}
 }

@@ -14,11 +14,12 @@ const (
 	MaxAlternatives = 32
 )
 
-// A Term is one part of a query: alternatives of which any will do. A document that
-// has several of them has the term more often, not several terms, and the term is as
-// rare as all of them together.
+// A Term is one part of a query: alternatives of which any will do. What a document
+// scores by it is what the alternative scores that does best there, and a part of
+// what the others do.
 type Term struct {
-	// Alternatives are the texts, at most [MaxAlternatives].
+	// Alternatives are the texts, at most [MaxAlternatives]. Of those with the same
+	// text the first counts.
 	Alternatives []Alternative
 }
 
@@ -26,7 +27,8 @@ type Term struct {
 type Alternative struct {
 	// Text is a term of the index.
 	Text string
-	// Weight is how much an occurrence of it counts. Default: 1; from 1e-6 to 1e6.
+	// Weight is how much it counts that a document has it. Default: 1; from 1e-6 to
+	// 1e6.
 	Weight float64
 }
 
@@ -67,17 +69,30 @@ func named(alternatives []Alternative, text string) bool {
 	return slices.ContainsFunc(alternatives, func(a Alternative) bool { return a.Text == text })
 }
 
-// shortField is the length of a field up to which its norm is computed ahead.
-const shortField = 64
+const (
+	// shortField is the length of a field up to which its norm is computed ahead.
+	shortField = 64
+	// others is the part of their scores that alternatives but the best add.
+	others = 0.3
+)
 
-// A scratch is what a search needs, kept for the next one.
+// A scratch is what a search needs, kept for the next one. What it says of documents
+// is 0 between searches.
 type scratch struct {
-	weights []float64 // of the documents, for the present term; else 0
-	scores  []float64 // of the documents, so far; else 0
-	touched []int32   // documents with a weight
-	found   []int32   // documents with a score
-	norms   []float64 // what an occurrence counts, by field and its length
+	norms []float64 // what an occurrence counts, by field and its length
+
+	weights []float64 // of the documents, for the present alternative
+	touched []int32   // the documents with one
+
+	terms   []termScore // of the documents, for the present term
+	matched []int32     // the documents with one
+
+	scores []float64 // of the documents, so far
+	found  []int32   // the documents with one
 }
+
+// A termScore is what the alternatives of a term score in a document.
+type termScore struct{ best, sum float64 }
 
 // borrow returns a scratch that has room for all documents.
 func (ix *Index) borrow() *scratch {
@@ -86,7 +101,8 @@ func (ix *Index) borrow() *scratch {
 		s = &scratch{norms: make([]float64, len(ix.fields)*(shortField+1))}
 	}
 	if len(s.weights) < len(ix.docs) {
-		s.weights, s.scores = make([]float64, len(ix.docs)), make([]float64, len(ix.docs))
+		n := len(ix.docs)
+		s.weights, s.terms, s.scores = make([]float64, n), make([]termScore, n), make([]float64, n)
 	}
 	for f := range ix.fields {
 		for length := range shortField + 1 {
@@ -106,14 +122,14 @@ func (ix *Index) norm(field, length int) float64 {
 	return f.Weight / (1 - f.B + f.B*float64(length)/average)
 }
 
-// weigh adds the occurrences of an alternative to the weights of the documents.
+// weigh gives each document that has an alternative its score for it.
 func (ix *Index) weigh(s *scratch, a Alternative) {
-	t, ok := ix.byText[a.Text]
+	i, ok := ix.byText[a.Text]
 	if !ok {
 		return
 	}
-	w := weight(a.Weight)
-	for _, l := range ix.terms[t].lists {
+	t := &ix.terms[i]
+	for _, l := range t.lists {
 		field := int(l.field)
 		norms := s.norms[field*(shortField+1):][:shortField+1]
 		for _, p := range l.postings {
@@ -126,24 +142,41 @@ func (ix *Index) weigh(s *scratch, a Alternative) {
 			if s.weights[p.doc] == 0 {
 				s.touched = append(s.touched, p.doc)
 			}
-			s.weights[p.doc] += w * norm * float64(p.count)
+			s.weights[p.doc] += norm * float64(p.count)
 		}
 	}
+	most := weight(a.Weight) * ix.rarity(t.docs) * (ix.k1 + 1)
+	for _, d := range s.touched {
+		w := s.weights[d]
+		s.weights[d] = 0
+		score := most * w / (ix.k1 + w)
+		t := &s.terms[d]
+		if t.best == 0 {
+			s.matched = append(s.matched, d)
+		}
+		t.best = max(t.best, score)
+		t.sum += score
+	}
+	s.touched = s.touched[:0]
 }
 
-// score makes the weights that a term has given part of the scores.
+// rarity returns how much a word counts that so many documents have.
+func (ix *Index) rarity(docs int) float64 {
+	have := float64(docs)
+	return math.Log1p((float64(len(ix.byID)) - have + 0.5) / (have + 0.5))
+}
+
+// score makes what the alternatives of a term have scored part of the scores.
 func (ix *Index) score(s *scratch) {
-	have := float64(len(s.touched))
-	rarity := math.Log1p((float64(len(ix.byID)) - have + 0.5) / (have + 0.5))
-	for _, d := range s.touched {
+	for _, d := range s.matched {
 		if s.scores[d] == 0 {
 			s.found = append(s.found, d)
 		}
-		w := s.weights[d]
-		s.scores[d] += rarity * w * (ix.k1 + 1) / (ix.k1 + w)
-		s.weights[d] = 0
+		t := s.terms[d]
+		s.terms[d] = termScore{}
+		s.scores[d] += t.best + others*(t.sum-t.best)
 	}
-	s.touched = s.touched[:0]
+	s.matched = s.matched[:0]
 }
 
 // best returns the hits, and leaves the scratch as it was.
