@@ -32,10 +32,10 @@ func builtinSynonyms(word string) []string {
 // those behind it found, not the other way round.
 const synonyms = `
 	remove delete erase drop destroy discard
-	trash purge wipe uninstall unset clean > delete remove
+	trash purge wipe uninstall unset clean forget > delete remove
 	delete remove > clear purge trash uninstall
 	create add new make insert
-	register write open setup generate compose draft > create
+	register write open setup generate compose draft report raise submit > create
 	show get fetch read retrieve view display see
 	list > get show
 	show get fetch see view display > list describe
@@ -44,19 +44,21 @@ const synonyms = `
 	set adjust tweak configure > update
 	rename > move update
 	find search query lookup locate seek
-	look discover explore browse > find search
+	look discover explore browse ask google research investigate > find search
 	describe explain > get info detail
 	send post submit deliver
 	publish release deploy
 	share > invite permission
 	start launch begin boot
 	run execute invoke perform trigger
-	start launch > run
+	start launch > run create
 	stop kill terminate halt end abort
-	cancel > stop delete
-	restart reboot reload
-	pause suspend
-	copy duplicate clone replicate
+	cancel end > stop delete
+	end > cancel
+	restart reboot reload rerun retry
+	pause suspend sleep
+	wake unpause awaken > resume restore
+	copy duplicate clone replicate fork
 	move relocate transfer
 	download > fetch get export save
 	upload > put import send attach
@@ -88,10 +90,12 @@ const synonyms = `
 	book schedule reserve
 	subscribe watch follow
 	undo revert rollback restore
+	roll > rollback rollout revert
 	analyze analyse analysis
 	translate > language
 	convert transform
 	merge combine join
+	promote > merge deploy
 	connect link attach
 	print > pdf output
 	capture grab > screenshot
@@ -100,82 +104,155 @@ const synonyms = `
 	react > reaction emoji
 	rank sort order
 	archive > close
+	compress zip gzip
 	lock protect
 	scrape crawl extract
 	monitor watch track
 	debug troubleshoot diagnose
+	debug troubleshoot diagnose > log console trace inspect
+	remember memorize memorise > memory observation create add
+	recall > search read memory
+	choose pick select
+	talk speak interact > message
+	log > print
+	travel drive > direction route distance
 
 	folder directory dir
 	image picture photo
-	picture photo > screenshot
+	picture photo > screenshot media
 	email mail gmail
+	inbox > email mail message
 	ticket issue bug
+	problem > issue bug error
 	task todo
 	reminder > task event
 	pr > pull request
 	mr > merge request
+	pull > merge
 	repo repository
 	doc document documentation
-	manual > documentation
+	manual guide tutorial reference > documentation doc
+	paper article publication
 	page webpage
 	site website
-	website webpage site > page url web
+	website webpage site > page url web browser
 	internet online > web
 	user person member
+	colleague coworker teammate employee staff > user member
+	who myself whoami > user self
+	author creator owner
+	contact > person customer
 	team group
 	org organization
+	company business organization
 	message msg chat
+	conversation thread
+	dm > message
+	thumb > reaction
 	event meeting appointment
 	invoice bill
-	customer client
+	discount voucher promo promotion > coupon
+	customer client buyer
+	client customer > contact
+	monthly plan subscriber > subscription
+	chargeback > dispute
+	money fund > balance payment
+	price cost fee
+	transaction > payment
+	product item
 	db database
+	table > collection
+	table row database > sql
 	sheet spreadsheet excel
 	row record entry
-	column field
+	row record > document
+	column field property
+	schema structure
 	error exception failure
+	fail crash break > error failure
 	env environment
 	config configuration
-	setting > configuration
+	setting preference option > configuration config
 	auth authentication
 	login signin
 	credential secret password
+	key > secret token
 	url link uri
-	address > location url
+	address location
+	location > geocode
+	far > distance
+	near nearby around > local place
+	car > drive direction distance
+	height high tall altitude mountain > elevation
+	restaurant food eat > place local
+	shop store business > place local
+	telephone phone > call
+	place location poi
+	direction route
+	forecast weather
 	video clip movie
-	price cost
+	song music audio
 	metric statistic stat
-	stat > count
+	stat usage > count
 	alert alarm
+	popup > dialog
 	ci pipeline workflow build
 	job workflow > run
+	automation > workflow
+	cron > schedule job
+	green pass success > status result
+	flaky unstable unreliable
 	history > log list
 	memo > note
 	memory knowledge > graph
+	fact > observation
 	relation relationship edge
+	relationship > association link
 	entity node
 	js javascript
 	ts typescript
 	k8s kubernetes
+	container pod
+	rollout > deploy
+	replica > scale
 	pg postgres postgresql
 	param parameter argument
 	info information detail
 	permission access role
-	place location
-	direction > route
-	forecast weather
 	clock date > time
 	today > current
 	sql > query
 	package library module dependency
 	vm machine instance
 	server host
+	program process application app
 	txt text
 	cmd command
 	shell terminal bash console
 	button > click
 	tab > page
 	form > fill
+	dropdown combo combobox option > select
+	mobile viewport > emulate resize device
+	dark night theme > color emulate
+	slow slowly fast speed > performance
+	traffic > network
+	script > javascript evaluate
+	style > css
+	html dom > element
+	disk drive > file directory storage
+	big large > size
+	size space > storage
+	many several multiple batch bulk
+	tree hierarchy
+	graph chart diagram plot
+	slide > presentation
 	vulnerability security
+	code source
+	patch change > diff
+	question > query ask
+	backup dump > export
+	migrate migration
 
 	deletion > delete
 	removal > remove
@@ -209,6 +286,8 @@ const synonyms = `
 	extraction > extract
 	approval > approve
 	review > comment
+	performance > trace profile
+	distance > direction route
 `
 
 // isStopWord reports whether a word, or its stem, says nothing about the tool that a
@@ -222,7 +301,7 @@ func isStopWord(word string) bool {
 		"and", "or", "but", "nor", "so", "if", "then", "than", "because", "while", "not", "no", "dont",
 		"of", "to", "in", "on", "at", "for", "from", "by", "with", "without", "into", "onto", "as", "about", "via", "per",
 		"up", "out", "off", "over", "within", "through", "between", "against", "upon", "toward", "towards",
-		"what", "whats", "which", "who", "whom", "whose", "when", "where", "why", "how", "whether",
+		"what", "whats", "which", "whom", "whose", "when", "where", "why", "how", "whether",
 		"please", "want", "wants", "wanted", "wanna", "need", "needs", "needed", "like", "help", "helps", "let", "lets", "able", "allow", "allows",
 		"some", "any", "all", "every", "each", "both", "either", "other", "another", "such", "only", "just", "also", "too", "very", "really",
 		"something", "someone", "somebody", "anything", "everything", "thing", "things", "way", "ways", "stuff",
