@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
@@ -15,8 +16,10 @@ const maxQueryText = 4 << 10
 
 // How much other words count than that of the query.
 const (
-	synonymWeight = 0.5
-	partWeight    = 0.7
+	synonymWeight = 0.55
+	partWeight    = 0.4 // of each part of a word that is two words in one
+	listWeight    = 0.2 // of list, if nothing is said of what is to be done
+	readWeight    = 0.1 // of other words for reading, then
 )
 
 // newSearchQuery takes a text apart. Also gives synonyms beside the built-in ones.
@@ -46,22 +49,32 @@ func newSearchQuery(text string, also func(word string) []string) searchQuery {
 		}
 		q[i].Alternatives = same
 	}
+	if len(q) > 0 && !slices.ContainsFunc(q, func(t bm25.Term) bool { return isVerb(t.Alternatives[0].Text) }) {
+		q = append(q, bm25.Term{Alternatives: []bm25.Alternative{
+			{Text: "list", Weight: listWeight}, {Text: "get", Weight: readWeight}, {Text: "search", Weight: readWeight},
+		}})
+	}
 	return q
 }
 
 // in returns the query as an index is asked: a word that is not in it may be
 // misspelt, or two in one.
 func (q searchQuery) in(words *bm25.Index) []bm25.Term {
-	terms := make([]bm25.Term, len(q))
-	for i, t := range q {
-		terms[i] = t
-		if stem := t.Alternatives[0].Text; words.Frequency(stem) == 0 {
-			same := append(t.Alternatives[:len(t.Alternatives):len(t.Alternatives)], words.Nearest(stem)...)
-			for _, part := range words.Split(stem) {
-				same = append(same, bm25.Alternative{Text: part, Weight: partWeight})
-			}
-			terms[i].Alternatives = same
+	terms := make([]bm25.Term, 0, len(q)+1)
+	for _, t := range q {
+		stem := t.Alternatives[0].Text
+		if words.Frequency(stem) > 0 {
+			terms = append(terms, t)
+			continue
 		}
+		same := append(t.Alternatives[:len(t.Alternatives):len(t.Alternatives)], words.Nearest(stem)...)
+		if parts := words.Split(stem); len(same) == 1 {
+			for _, part := range parts {
+				terms = append(terms, bm25.Term{Alternatives: []bm25.Alternative{{Text: part, Weight: partWeight}}})
+			}
+			continue
+		}
+		terms = append(terms, bm25.Term{Alternatives: same})
 	}
 	return terms
 }

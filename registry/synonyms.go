@@ -28,8 +28,20 @@ func builtinSynonyms(word string) []string {
 	return slices.Compact(all)
 }
 
+// isVerb reports whether a stem is a word for doing something that people ask for.
+func isVerb(stem string) bool {
+	verbs, _, _ := strings.Cut(synonyms, "\n\n")
+	for line := range strings.Lines(verbs) {
+		asked, _, _ := strings.Cut(line, ">")
+		if slices.Contains(strings.Fields(asked), stem) {
+			return true
+		}
+	}
+	return false
+}
+
 // The words of a line stand for each other; those before a > are asked with, and
-// those behind it found, not the other way round.
+// those behind it found, not the other way round. First come those for doing something.
 const synonyms = `
 	remove delete erase drop destroy discard
 	trash purge wipe uninstall unset clean forget > delete remove

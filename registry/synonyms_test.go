@@ -56,6 +56,17 @@ func TestSynonymTable(t *testing.T) {
 	}
 }
 
+func TestVerbs(t *testing.T) {
+	for word, want := range map[string]bool{
+		"delete": true, "list": true, "get": true, "send": true, "rename": true, "review": false, "reference": false,
+		"issue": false, "folder": false, "permission": false, "": false, ">": false, "delete erase": false,
+	} {
+		if got := isVerb(word); got != want {
+			t.Errorf("%q is a verb: %v", word, got)
+		}
+	}
+}
+
 func TestStopWords(t *testing.T) {
 	for _, query := range []string{"how do I", "please", "I need a tool to", "what is the", "I want to use"} {
 		for _, w := range bm25.Words(query) {
