@@ -128,6 +128,39 @@ const synonyms = `
 	talk speak interact > message
 	log > print
 	travel drive > direction route distance
+	tidy > cleanup clean delete
+	simulate emulate mimic
+	retry rerun
+	group sum average > aggregate
+	aggregate > sum group count
+	repeat > echo
+	mark > set update
+	record film > screencast capture
+	scan > audit security
+	shortcut > press key
+	tunnel expose > forward
+	recommend suggest advise > advisor recommendation
+	ship > deploy release
+	grant > permission add
+	fix repair > update
+	say tell > message send post
+	notify inform > message send notification
+	visualize visualise draw plot > chart diagram
+	favorite favourite bookmark > star
+	append prepend > add insert
+	overwrite > write update
+	checkout > branch
+	kick > remove
+	walk > direction
+	ls > list directory
+	cat > read file
+	rm > delete remove
+	mkdir > create directory
+	mv > move rename
+	cp > copy
+	grep > search
+	ps > list process
+	curl > fetch request
 
 	folder directory dir
 	image picture photo
@@ -265,6 +298,53 @@ const synonyms = `
 	question > query ask
 	backup dump > export
 	migrate migration
+	plugin addon extension
+	lambda serverless > function
+	room > channel
+	md > markdown
+	markdown > text
+	paragraph > block text
+	newest recent latest
+	accessibility seo > audit
+	latitude longitude coordinate > geocode location
+	geocode > coordinate address
+	attachment > file
+	statement > sql query
+	ram heap > memory
+	cluster > kubernetes
+	label tag
+	assignee > assign user
+	emoji > reaction
+	avatar > image profile
+	username account > user
+	account > profile customer
+	workspace > team organization
+	token > credential key
+	csv > spreadsheet
+	output stdout > log
+	incident outage > alert
+	dashboard > chart
+	changelog > release commit
+	contributor > user author
+	wiki > page documentation
+	definition > schema describe
+	domain hostname > url
+	blob bucket > storage object
+	consumption > usage
+	spend > cost usage
+	revenue income > payment balance
+	receipt > invoice payment
+	lead prospect > contact customer
+	mouse > click hover
+	keyboard > press key type
+	snippet > code
+	cd > pipeline deploy
+	sdk framework > library documentation
+	news headline > article search
+	timezone > time
+	datatype > type
+	quota > limit usage
+	summary > report
 
 	deletion > delete
 	removal > remove

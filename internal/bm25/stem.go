@@ -204,7 +204,7 @@ func needsE(root string) bool {
 	case 'c', 'u', 'v', 'z': // trace, queue, save, resize
 		return true
 	case 's': // close, purchase
-		return !ends("us") || short || double
+		return !ends("focus", "virus", "bonus", "status")
 	case 'g': // manage
 		return !double
 	case 't':

@@ -209,6 +209,7 @@ func TestStem(t *testing.T) {
 		unsubscribe unsubscribed
 		update updates updated updating
 		upgrade upgrades upgraded upgrading
+		underuse underused underusing
 		upload uploads uploaded uploading
 		url urls
 		use uses used using

@@ -2,7 +2,9 @@ package bm25
 
 import (
 	"slices"
+	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
@@ -32,7 +34,7 @@ func Words(text string) []string {
 		switch c := classify(r); {
 		case c == unseen:
 		case c == joint && (len(s.token) == 0 || !startsWord(text[i+len(string(r)):])),
-			c == hyphen && (len(s.token) != 1 || s.token[0].class == digit || !startsWord(text[i+1:])),
+			c == hyphen && !(len(s.token) == 1 && alone(text[:i]) && startsWord(text[i+len(string(r)):])),
 			c == separator:
 			s.flush()
 		case c == joint:
@@ -121,6 +123,14 @@ func startsWord(text string) bool {
 		return c == lower || c == upper
 	}
 	return false
+}
+
+// alone reports whether the last character of a text is a letter that nothing joins
+// with what is before it, as in e-mail, but not in get-a-page.
+func alone(text string) bool {
+	_, n := utf8.DecodeLastRuneInString(text)
+	before := text[:len(text)-n]
+	return startsWord(text[len(before):]) && (before == "" || !strings.ContainsRune("-_./", rune(before[len(before)-1])))
 }
 
 // maxToken is how many characters of an identifier count.

@@ -36,6 +36,7 @@ func TestWords(t *testing.T) {
 		"A":                        "a",
 		"iPhone":                   "iphone phone",
 		"e-mail E-Mail x-ray":      "email mail email mail xray ray",
+		"get-a-page get_a-page":    "get a page get a page",
 		"vs.":                      "vs",
 		"don't user's users’":      "dont users users",
 		"'quoted'":                 "quoted",
