@@ -56,7 +56,9 @@ type Options struct {
 	Results *ResultOptions
 	// Search says how [Registry.Search] ranks, and lets models search: the tools
 	// search_tools, describe_tool and call_tool can be called then, and are part of a
-	// [Toolset] that is too large. Nil: models cannot.
+	// [Toolset] that is too large. The first two show what [Registry.Callable] does, and
+	// need no approval; a call of the last is one of the tool that it names. Nil:
+	// models cannot.
 	Search *SearchOptions
 }
 
@@ -207,8 +209,10 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 	if args, err = r.validator.arguments(e, args); err != nil {
 		return nil, err
 	}
-	if err := r.approvals.decide(ctx, e, args); err != nil {
-		return nil, err
+	if !e.hidden { // a look for tools shows no more than a list of them would
+		if err := r.approvals.decide(ctx, e, args); err != nil {
+			return nil, err
+		}
 	}
 	return r.carryOut(ctx, e, args)
 }
