@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -165,11 +164,12 @@ func (f *toolFinder) nothing(ctx context.Context, why, otherwise string) (*mcp.C
 	}
 	text := why + " There are no tools."
 	if all > 0 {
-		text = fmt.Sprintf("%s There is %s in all: %s. Search again with other or fewer words for what the tool does%s.",
-			why, numberOf(all, "tool"), listServers(servers), otherwise)
-		if all > 1 {
-			text = strings.Replace(text, "There is ", "There are ", 1)
+		verb := "are"
+		if all == 1 {
+			verb = "is"
 		}
+		text = fmt.Sprintf("%s There %s %s in all: %s. Search again with other or fewer words for what the tool does%s.",
+			why, verb, numberOf(all, "tool"), listServers(servers), otherwise)
 	}
 	return f.answer(text, foundTools{Tools: []foundTool{}})
 }
@@ -241,23 +241,6 @@ func listServers(servers []ServerTokens) string {
 	names := make([]string, len(servers))
 	for i, s := range servers {
 		names[i] = fmt.Sprintf("%s (%d)", serverName(s.Server), s.Tools)
-	}
-	return joinShort(names)
-}
-
-// nameServers lists the servers that tools are of, sorted, as far as there is room.
-func nameServers(tools []Tool) string {
-	seen := map[string]bool{}
-	last := ""
-	for _, t := range tools {
-		if server := t.Definition().Origin.Server; server != last || len(seen) == 0 {
-			last = server
-			seen[server] = true
-		}
-	}
-	var names []string
-	for _, server := range slices.Sorted(maps.Keys(seen)) {
-		names = append(names, serverName(server))
 	}
 	return joinShort(names)
 }

@@ -92,17 +92,18 @@ func (r *Registry) Toolset(ctx context.Context, opts *ToolsetOptions) *Toolset {
 		}
 	}
 	set.Servers = servers.sorted()
+	var deferred []string // the servers of what the model is not told of
 	if finders != nil && o.exceeded(set.All) {
-		set.divide(s, found, tokens, o.Always)
+		deferred = set.divide(s, found, tokens, o.Always)
 	}
-	if !set.Searching {
+	if set.Searching = len(deferred) > 0; !set.Searching {
 		set.Tools, set.Deferred, set.Tokens = toolsAt(s, found), nil, set.All
 		return set
 	}
 	for _, i := range finders {
 		t, n := s.entries[i].tool, int(tokens[i])
 		if isSearcher(t) {
-			t, n = r.tokens.withServers(ctx, t, set.Deferred)
+			t, n = r.tokens.withServers(ctx, t, deferred)
 		}
 		set.Tools = append(set.Tools, t)
 		set.Tokens += n
@@ -112,19 +113,24 @@ func (r *Registry) Toolset(ctx context.Context, opts *ToolsetOptions) *Toolset {
 }
 
 // divide parts the tools that the model is told of in any case from the others, for
-// which it has to search; if there are any.
-func (set *Toolset) divide(s *Snapshot, found []int, tokens []int32, always func(*Definition, Hints) bool) {
+// which it has to search. It returns the servers of these, sorted.
+func (set *Toolset) divide(s *Snapshot, found []int, tokens []int32, always func(*Definition, Hints) bool) []string {
+	var servers []string
 	set.Deferred = make([]Tool, 0, len(found))
 	for _, i := range found {
 		e := s.entries[i]
 		if isReader(e.tool) || always == nil && e.server == nil || always != nil && always(e.def, e.hints) {
 			set.Tools = append(set.Tools, e.tool)
 			set.Tokens += int(tokens[i])
-		} else {
-			set.Deferred = append(set.Deferred, e.tool)
+			continue
+		}
+		set.Deferred = append(set.Deferred, e.tool)
+		if server := e.def.Origin.Server; len(servers) == 0 || servers[len(servers)-1] != server {
+			servers = append(servers, server)
 		}
 	}
-	set.Searching = len(set.Deferred) > 0
+	slices.Sort(servers)
+	return slices.Compact(servers)
 }
 
 func toolsAt(s *Snapshot, places []int) []Tool {

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync/atomic"
 )
 
@@ -80,19 +81,22 @@ const maxTokens = 1 << 30
 // A describedFinder is search_tools with the names of servers in its description.
 type describedFinder struct {
 	of      Tool
-	servers string
+	servers []string
 	tool    Tool
 	tokens  int
 }
 
-// withServers returns search_tools with the names of the servers that tools are of,
-// and how many tokens it takes.
-func (c *tokenCounter) withServers(ctx context.Context, finder Tool, tools []Tool) (Tool, int) {
-	servers := nameServers(tools)
-	if f := c.finder.Load(); f != nil && f.of == finder && f.servers == servers {
+// withServers returns search_tools with the names of servers in its description, and
+// how many tokens it takes.
+func (c *tokenCounter) withServers(ctx context.Context, finder Tool, servers []string) (Tool, int) {
+	if f := c.finder.Load(); f != nil && f.of == finder && slices.Equal(f.servers, servers) {
 		return f.tool, f.tokens
 	}
-	t, err := With(finder, func(d *Definition) { d.Description += " Servers: " + servers + "." })
+	names := make([]string, len(servers))
+	for i, s := range servers {
+		names[i] = serverName(s)
+	}
+	t, err := With(finder, func(d *Definition) { d.Description += " Servers: " + joinShort(names) + "." })
 	if err != nil {
 		t = finder // cannot be: a description may be anything
 	}

@@ -1,0 +1,125 @@
+package registry_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A definition as describe_tool shows it.
+type shownTool struct {
+	Name, Title, Server, Description, Effects string
+	InputSchema, OutputSchema                 json.RawMessage
+}
+
+type shownTools struct {
+	Tools   []shownTool
+	Missing []struct{ Name, Reason string }
+}
+
+func show(t *testing.T, r *registry.Registry, args string) (*mcp.CallToolResult, shownTools) {
+	t.Helper()
+	res, err := r.Call(t.Context(), "describe_tool", json.RawMessage(args))
+	if err != nil {
+		t.Fatalf("%s: %v", args, err)
+	}
+	var shown shownTools
+	if err := json.Unmarshal([]byte(textOf(t, res)), &shown); err != nil {
+		t.Fatalf("%s: %v: %s", args, err, textOf(t, res))
+	}
+	return res, shown
+}
+
+func TestDescribeTool(t *testing.T) {
+	r := searching(t, registry.Options{})
+	const schema = "{\n  \"type\": \"object\", \"properties\": {\"a\": {\"description\": \"<\\u00e9> & \\/\", \"default\": 1.0}}, \"x-order\": 12345678901234567890\n}"
+	tool := described("notes", "edit", "Edit \"a\" note.\n\n- <b>\tx", schema, &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: ptr(false), OpenWorldHint: ptr(false)})
+	tool.def.Title = "Edit"
+	tool.def.OutputSchema = json.RawMessage(`{"type": "object"}`)
+	mustReplace(t, r, "notes", tool)
+	res, shown := show(t, r, `{"names":["notes__edit","clock"]}`)
+	want := shownTool{"notes__edit", "Edit", "notes", "Edit \"a\" note.\n\n- <b>\tx",
+		"It says that it may add something, but destroys nothing, has no further effect if called again with the same arguments and deals with nothing outside.",
+		json.RawMessage(schema), json.RawMessage(`{"type": "object"}`)}
+	if got := shown.Tools[0]; fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if len(shown.Tools) != 2 || shown.Tools[1].Name != "clock" || shown.Tools[1].Server != "" || shown.Missing != nil || res.IsError {
+		t.Errorf("%+v", shown)
+	}
+	if text := textOf(t, res); !strings.Contains(text, schema) || string(res.StructuredContent.(json.RawMessage)) != text {
+		t.Errorf("the bytes of the schema are lost: %s", text)
+	}
+}
+
+func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
+	r := searching(t, registry.Options{})
+	for _, c := range []struct{ args, tools, missing string }{
+		{`{"names":["clock","clock","Clock"]}`, "clock", ""},
+		{`{"names":"clock"}`, "clock", ""},
+		{`{"names":["create-issue"]}`, "github__create_issue", ""},
+		{`{"names":["github__create_isue","clock"]}`, "clock", `github__create_isue: unknown tool "github__create_isue"; did you mean "github__create_issue"?`},
+		{`{"names":[""]}`, "", `: unknown tool ""`},
+		{`{"names":["1","2","3","4","5","6","7","8","9","clock","notes__create"]}`, "clock", `notes__create: at most 10 tools are described at once; ask again for the others`},
+	} {
+		res, shown := show(t, r, c.args)
+		var names []string
+		for _, tool := range shown.Tools {
+			names = append(names, tool.Name)
+		}
+		var missing strings.Builder
+		for _, m := range shown.Missing {
+			fmt.Fprintf(&missing, "%s: %s\n", m.Name, m.Reason)
+		}
+		if strings.Join(names, " ") != c.tools || !strings.Contains(missing.String()+"\n", c.missing+"\n") || res.IsError != (c.tools == "") {
+			t.Errorf("%s: %q, %v, %s", c.args, names, res.IsError, missing.String())
+		}
+		if (c.missing == "") != (shown.Missing == nil) {
+			t.Errorf("%s: missing are %s", c.args, missing.String())
+		}
+	}
+	for args, want := range map[string]string{
+		`{"names":[]}`:          `"names" is empty`,
+		`{"names":null}`:        `"names" must be an array of names of tools`,
+		`{"names":[1]}`:         `"names" must be an array of names of tools`,
+		`{"names":{"a":"b"}}`:   `"names" must be an array of names of tools`,
+		`{}`:                    `"names" is missing`,
+		`{"name":"clock"}`:      `"name" is not known; did you mean "names"?`,
+		`{"names":["x"],"a":1}`: `"a" is not known`,
+	} {
+		res, err := r.Call(t.Context(), "describe_tool", json.RawMessage(args))
+		if err != nil {
+			res = registry.ErrorResult(err)
+		}
+		if got := registry.Text(res); !res.IsError || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+// Several definitions have a bound together; one alone is always whole.
+func TestDescribeToolHasBounds(t *testing.T) {
+	r := searching(t, registry.Options{})
+	schema := func(size int) string {
+		return `{"type":"object","properties":{"a":{"enum":["` + strings.Repeat(strings.Repeat("x", 97)+`","`, size/100) + `"]}}}`
+	}
+	large := schema(50_000)
+	mustReplace(t, r, "large", described("large", "a", "", large, nil), described("large", "b", "", large, nil), serverTool("large", "c", ""))
+	_, shown := show(t, r, `{"names":["large__a","large__b","large__c"]}`)
+	if len(shown.Tools) != 2 || shown.Tools[1].Name != "large__c" || len(shown.Missing) != 1 || shown.Missing[0].Name != "large__b" || !strings.Contains(shown.Missing[0].Reason, "ask for it alone") {
+		t.Errorf("%d are shown, missing are %+v", len(shown.Tools), shown.Missing)
+	}
+	huge := schema(100_000)
+	mustReplace(t, r, "large", described("large", "a", "", huge, nil))
+	if _, shown := show(t, r, `{"names":["large__a"]}`); len(shown.Tools) != 1 || string(shown.Tools[0].InputSchema) != huge {
+		t.Errorf("%+v", shown.Missing)
+	}
+	long := strings.Repeat("ä", 100_000)
+	if res, shown := show(t, r, `{"names":["`+long+`"]}`); len(textOf(t, res)) > 2_000 || len(shown.Missing) != 1 {
+		t.Errorf("%d bytes for an unknown name", len(textOf(t, res)))
+	}
+}
