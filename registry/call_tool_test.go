@@ -1,0 +1,183 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// recorded returns a tool of a server that answers with its arguments, and where
+// they are noted.
+func recorded(server, name, schema string) (registry.Tool, *[]string) {
+	calls := new([]string)
+	t := serverTool(server, name, "")
+	t.def.InputSchema = json.RawMessage(schema)
+	return &recordedTool{t.def, func(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+		*calls = append(*calls, string(args))
+		return textResult("got " + string(args)), nil
+	}}, calls
+}
+
+type recordedTool struct {
+	def  *registry.Definition
+	call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
+}
+
+func (t *recordedTool) Definition() *registry.Definition { return t.def }
+
+func (t *recordedTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	return t.call(ctx, args)
+}
+
+const titled = `{"type":"object","properties":{"title":{"type":"string"},"draft":{"type":"boolean","default":true}},"required":["title"],"additionalProperties":false}`
+
+// callTool returns call_tool, as a model is offered it.
+func callTool(t *testing.T, r *registry.Registry) registry.Tool {
+	t.Helper()
+	for _, tool := range r.Toolset(t.Context(), always).Tools {
+		if tool.Definition().Name == "call_tool" {
+			return tool
+		}
+	}
+	t.Fatal("there is no call_tool")
+	return nil
+}
+
+// A call of call_tool is a call of the other tool, for everybody and in every way it
+// can be written.
+func TestCallTool(t *testing.T) {
+	r := searching(t, registry.Options{})
+	tool, calls := recorded("github", "create_issue", titled)
+	mustReplace(t, r, "github", tool)
+	var seen []string
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
+			seen = append(seen, c.Tool.Name+string(c.Args))
+			return next(ctx, c)
+		}
+	})
+	for _, args := range []string{
+		`{"name":"github__create_issue","arguments":{"title":"a"}}`,
+		`{"name":"CreateIssue","arguments":{"title":"a"}}`,
+		`{"name":"github__create_issue","arguments":"{\"title\":\"a\"}"}`,
+		`{"name":"github__create_issue","title":"a"}`,
+	} {
+		for way, call := range map[string]func() (*mcp.CallToolResult, error){
+			"by the registry": func() (*mcp.CallToolResult, error) { return r.Call(t.Context(), "call_tool", json.RawMessage(args)) },
+			"by the tool":     func() (*mcp.CallToolResult, error) { return callTool(t, r).Call(t.Context(), json.RawMessage(args)) },
+		} {
+			*calls, seen = nil, nil
+			res, err := call()
+			const want = `{"title":"a","draft":true}`
+			if err != nil || textOf(t, res) != "got "+want || !slices.Equal(*calls, []string{want}) || !slices.Equal(seen, []string{"github__create_issue" + want}) {
+				t.Errorf("%s, %s: %+v, %v; called with %q, middleware saw %q", args, way, res, err, *calls, seen)
+			}
+		}
+	}
+}
+
+// What is wrong is said of the tool that is meant.
+func TestCallToolErrors(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	r := searching(t, registry.Options{Ledger: ledger, Approver: mustPolicy(t, registry.Allow, registry.Rule{Tool: "books__delete"})})
+	tool, calls := recorded("books", "create", titled)
+	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."))
+	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."), serverTool("books", "new", ""))
+	for _, c := range []struct {
+		args, want string
+		kind       any
+	}{
+		{`{"name":"books__create","arguments":{}}`, `arguments of tool "books__create": "title" is missing`, new(*registry.ArgumentsError)},
+		{`{"name":"books__create","arguments":{"title":1}}`, `arguments of tool "books__create": "title" must be a string`, new(*registry.ArgumentsError)},
+		{`{"name":"books__create","arguments":"{"}`, `arguments of tool "books__create": must be a JSON object, but are not valid JSON`, new(*registry.ArgumentsError)},
+		{`{"name":"books__creat","arguments":{}}`, `unknown tool "books__creat"; did you mean "books__create"`, new(*registry.UnknownToolError)},
+		{`{"name":"books__delete"}`, `calling tool "books__delete" is not allowed`, new(*registry.DeniedError)},
+		{`{"name":"books__new"}`, `tool "books__new" was not called and nothing ran: it is quarantined`, new(*registry.QuarantinedError)},
+		{`{"name":"call_tool","arguments":{"name":"books__create"}}`, `arguments of tool "call_tool": "name" must be the name of another tool`, new(*registry.ArgumentsError)},
+		{`{"name":"mcp__call_tool","arguments":{"name":"books__create"}}`, `call`, nil},
+		{`{"tool":"books__create"}`, `arguments of tool "call_tool": "name" is missing`, new(*registry.ArgumentsError)},
+	} {
+		res, err := r.Call(t.Context(), "call_tool", json.RawMessage(c.args))
+		if err == nil || !strings.Contains(err.Error(), c.want) || c.kind != nil && !errors.As(err, c.kind) || mcp.OutcomeOf(err) != mcp.NotSent {
+			t.Errorf("%s: %+v, %v (%T); want %s", c.args, res, err, err, c.want)
+		}
+	}
+	if len(*calls) != 0 {
+		t.Errorf("called with %q", *calls)
+	}
+	if got := ask(t, r, "call_tool", `{"name":"search_tools","arguments":{"query":"create"}}`); !strings.Contains(got, "- books__create") {
+		t.Errorf("a search by call_tool: %s", got)
+	}
+}
+
+// Who is asked sees the tool that is called, and his answer is for that one.
+func TestCallToolAsks(t *testing.T) {
+	r := searching(t, registry.Options{Approver: registry.CautiousPolicy()})
+	tool, calls := recorded("github", "create_issue", titled)
+	mustReplace(t, r, "github", tool)
+	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"create_issue","arguments":{"title":"a"}}`))
+	var asked *registry.ApprovalRequiredError
+	if !errors.As(err, &asked) {
+		t.Fatal(err)
+	}
+	const args = `{"title":"a","draft":true}`
+	if q := asked.Request; q.Tool.Name != "github__create_issue" || string(q.Args) != args || !strings.Contains(err.Error(), `"github__create_issue"`) {
+		t.Errorf("asked for %s with %s: %v", q.Tool.Name, q.Args, err)
+	}
+	if len(*calls) != 0 {
+		t.Errorf("called with %q before the answer", *calls)
+	}
+	res, err := r.Resume(t.Context(), asked.Request.ID, &registry.ResumeOptions{ForSession: true})
+	if err != nil || textOf(t, res) != "got "+args {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	// For the session means: that tool, called in either way.
+	for _, call := range []struct{ tool, args string }{
+		{"call_tool", `{"name":"create_issue","arguments":{"title":"b"}}`},
+		{"github__create_issue", `{"title":"c"}`},
+	} {
+		if _, err := r.Call(t.Context(), call.tool, json.RawMessage(call.args)); err != nil {
+			t.Errorf("%s: %v", call.tool, err)
+		}
+	}
+	if _, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__delete"}`)); !errors.As(err, &asked) {
+		t.Errorf("another tool was called: %v", err)
+	}
+	if len(*calls) != 3 {
+		t.Errorf("called with %q", *calls)
+	}
+}
+
+// A result is shaped once, as that of its tool, and counts once.
+func TestCallToolShapesOnce(t *testing.T) {
+	r := searching(t, registry.Options{Results: &registry.ResultOptions{Wrap: true, MaxBytes: 2048}})
+	const size = 600
+	mustReplace(t, r, "notes", &plainTool{serverTool("notes", "read", "").def, textResult(strings.Repeat("x", size))})
+	direct, err := r.Call(t.Context(), "notes__read", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := len(registry.Text(direct))
+	// Room for two results and a little.
+	ctx := registry.WithTurn(t.Context(), registry.TurnBudget{MaxBytes: 2*one + 100})
+	for range 2 {
+		res, err := r.Call(ctx, "call_tool", json.RawMessage(`{"name":"notes__read"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := registry.Text(res)
+		if len(got) != one || strings.Count(got, "<untrusted-content") != 1 || strings.Count(got, `server="notes" tool="read"`) != 1 {
+			t.Errorf("%d bytes, want %d: %s", len(got), one, got)
+		}
+	}
+	res, err := r.Call(ctx, "call_tool", json.RawMessage(`{"name":"notes__read"}`))
+	if err != nil || strings.Contains(registry.Text(res), strings.Repeat("x", size)) || !strings.Contains(registry.Text(res), "read_result") {
+		t.Errorf("there was room for a third: %+v, %v", res, err)
+	}
+}
