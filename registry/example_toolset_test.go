@@ -1,0 +1,68 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func ExampleRegistry_Toolset() {
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
+	for _, server := range []string{"github", "gitlab"} {
+		_, _ = r.Replace(server, []registry.Tool{
+			serverTool(server, "create_issue", "Create an issue in a repository."),
+			serverTool(server, "list_issues", "List the issues of a repository."),
+		})
+	}
+	ctx := context.Background()
+
+	// A small model, so that it has to search early.
+	set := r.Toolset(ctx, &registry.ToolsetOptions{ContextWindow: 2_000})
+	fmt.Println("searching:", set.Searching, "deferred:", len(set.Deferred))
+	for _, t := range set.Tools {
+		fmt.Println("-", t.Definition().Name)
+	}
+
+	// What the model does then.
+	for _, call := range []struct{ tool, args string }{
+		{"search_tools", `{"query":"open an issue on GitHub","limit":1}`},
+		{"call_tool", `{"name":"github__create_issue","arguments":{}}`},
+	} {
+		res, err := r.Call(ctx, call.tool, json.RawMessage(call.args))
+		if err != nil {
+			res = registry.ErrorResult(err)
+		}
+		fmt.Println(registry.Text(res))
+	}
+	// Output:
+	// searching: true deferred: 4
+	// - add
+	// - call_tool
+	// - describe_tool
+	// - search_tools
+	// - github__create_issue() [github]
+	//   Create an issue in a repository.
+	// github__create_issueCreate an issue in a repository.
+}
+
+// What the tools of each server take of a model's context window.
+func ExampleToolset_servers() {
+	r := registry.New(nil)
+	_, _ = r.Replace("github", []registry.Tool{
+		serverTool("github", "create_issue", "Create an issue in a repository."),
+		serverTool("github", "list_issues", "List the issues of a repository."),
+	})
+	_, _ = r.Replace("clock", []registry.Tool{serverTool("clock", "now", "Tell the time.")})
+	set := r.Toolset(context.Background(), nil)
+	fmt.Printf("%d of %d tokens\n", set.All, set.Limit)
+	for _, s := range set.Servers {
+		fmt.Printf("%s: %d tools, %d tokens\n", s.Server, s.Tools, s.Tokens)
+	}
+	// Output:
+	// 74 of 10000 tokens
+	// github: 2 tools, 52 tokens
+	// clock: 1 tools, 22 tokens
+}
