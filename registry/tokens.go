@@ -3,7 +3,6 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -37,14 +36,38 @@ const (
 	tokenMarks      = 112 // up to tokenMarksRun marks, as between members of JSON
 	tokenMarksRun   = 8
 	tokenMark       = 15  // each further mark
-	tokenEuropean   = 50  // a letter of an alphabet with a block of its own early in Unicode
-	tokenForeign    = 100 // any other character, as of Chinese
-	tokenPictogram  = 300 // a character beyond the basic plane, as an emoji
 	tokenInvalid    = 200 // a byte that is no UTF-8
-	firstForeign    = 0x0900
-	firstPictogram  = 0x10000
 	hundredthsToken = 100
 )
+
+// tokenScript returns what a character takes that is not ASCII, by blocks of Unicode.
+func tokenScript(r rune) int {
+	switch {
+	case r < 0x0250: // Latin
+		return 50
+	case r < 0x0900: // Greek, Cyrillic, Hebrew, Arabic
+		return 32
+	case r < 0x0f00: // of India, Thai
+		return 40
+	case r < 0x10a0: // Burmese
+		return 70
+	case r < 0x1e00: // Ethiopic, and others that are rare
+		return 200
+	case r < 0x1f00: // Latin, as of Vietnamese
+		return 60
+	case r < 0x3000: // symbols
+		return 100
+	case r < 0x3100: // of Japan
+		return 75
+	case r < 0xa000: // Chinese
+		return 95
+	case 0xac00 <= r && r < 0xd800: // Korean
+		return 65
+	case r < 0x10000:
+		return 150
+	}
+	return 300 // emojis, and others
+}
 
 // estimateTokensIn returns about how many tokens a text takes: the pieces are counted
 // that a tokenizer begins with. It allocates nothing.
@@ -109,16 +132,10 @@ func tokenWordFrom(text []byte, at, cost int) (int, int) {
 // tokenRune returns where a character ends that is not ASCII, and what it takes.
 func tokenRune(text []byte, at int) (end, cost int) {
 	r, size := utf8.DecodeRune(text[at:])
-	end = at + size
-	switch {
-	case r == utf8.RuneError && size == 1:
+	if end = at + size; r == utf8.RuneError && size == 1 {
 		return end, tokenInvalid
-	case r >= firstPictogram:
-		return end, tokenPictogram
-	case r < firstForeign && unicode.IsLetter(r):
-		return end, tokenEuropean
 	}
-	return end, tokenForeign
+	return end, tokenScript(r)
 }
 
 func isCapital(c byte) bool { return 'A' <= c && c <= 'Z' }

@@ -56,13 +56,18 @@ func oneLine(text string) string {
 		if out.Len() > 0 {
 			out.WriteByte(' ')
 		}
-		out.WriteString(plain.Text(emojiStyles.Replace(word)))
+		out.WriteString(plain.Text(strings.Map(withoutEmojiStyle, word)))
 	}
 	return out.String()
 }
 
-// emojiStyles takes away what says only how an emoji is drawn.
-var emojiStyles = strings.NewReplacer("\ufe0e", "", "\ufe0f", "")
+// withoutEmojiStyle takes away what says only how an emoji is drawn.
+func withoutEmojiStyle(r rune) rune {
+	if r == 0xfe0e || r == 0xfe0f {
+		return -1
+	}
+	return r
+}
 
 // briefHints returns what annotations claim, in a word or two each.
 func briefHints(h Hints) []string {
