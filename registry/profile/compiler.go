@@ -143,7 +143,7 @@ func (c *compiler) target(ref *node) *node {
 // stump returns what stands for a reference that was cut: the type of its target.
 func (c *compiler) stump(ref *node) *node {
 	stump := objectNode()
-	stump.parent, stump.token, stump.at = ref.parent.parent, ref.parent.token, ref.parent.at
+	placed(stump, ref.parent)
 	target := c.doc.resolve(ref)
 	for _, keyword := range []string{"type", "description"} {
 		if value := target.get(keyword); value != nil {

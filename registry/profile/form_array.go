@@ -124,7 +124,7 @@ func (c *compiler) folded(a *node, prefix []*node, rest *node) (form, int) {
 	}
 	c.losses.add(TupleLoosened, Looser, a, "which of the first %d elements has which schema is not said", len(prefix))
 	made := objectNode(member{"anyOf", listNode(union...)})
-	made.parent, made.token, made.at = a.parent, a.token, a.at
+	placed(made, a)
 	return c.value(made), most
 }
 

@@ -172,7 +172,7 @@ func (c *compiler) matching(a *node) form {
 		return c.value(union.elems[0])
 	}
 	made := objectNode(member{"anyOf", union})
-	made.parent, made.token, made.at = patterns.parent, patterns.token, patterns.at
+	placed(made, patterns)
 	return c.value(made)
 }
 

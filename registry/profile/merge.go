@@ -112,7 +112,7 @@ func (c *compiler) mergeValues(out, a, b *node) *node {
 	}
 	list := listNode(va...)
 	if enum != nil {
-		list.parent, list.token, list.at = enum.parent, enum.token, enum.at
+		placed(list, enum)
 	}
 	out.set("enum", list)
 	return out
@@ -144,6 +144,11 @@ func (c *compiler) mergeProperties(out, a, b *node) {
 		c.losses.add(KeywordDropped, Looser, patterns, "patternProperties and additionalProperties are in schemas that all have to fit; the model is told of them as if they were in one")
 	}
 	all := objectNode()
+	if pa != nil {
+		placed(all, pa)
+	} else {
+		placed(all, pb)
+	}
 	index := map[string]int{}
 	for _, m := range pa.list() {
 		index[m.name] = len(all.members)
@@ -190,7 +195,7 @@ func bothNode(a, b *node) *node {
 		return a
 	}
 	made := objectNode(member{"allOf", listNode(a, b)})
-	made.parent, made.token, made.at = a.parent, a.token, a.at
+	placed(made, a)
 	return made
 }
 
@@ -205,7 +210,7 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 			}
 		}
 		list := textsNode(names)
-		list.parent, list.token, list.at = a.parent, a.token, a.at
+		placed(list, a)
 		out.set(name, list)
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
 		if compareNumbers(b, a) > 0 {
@@ -216,7 +221,7 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 			out.set(name, b)
 		}
 	case "uniqueItems":
-		out.set(name, boolNode(a.kind == 't' || b.kind == 't'))
+		out.set(name, placed(boolNode(true), a))
 	case "items":
 		if a.kind != '[' && b.kind != '[' && out.get("prefixItems") == nil {
 			out.set(name, bothNode(a, b))
@@ -226,7 +231,7 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 	case "propertyNames":
 		out.set(name, bothNode(a, b))
 	case "not":
-		out.set(name, objectNode(member{"anyOf", listNode(a, b)}))
+		out.set(name, placed(objectNode(member{"anyOf", listNode(a, b)}), a))
 	default:
 		if isIdentity(name) {
 			return

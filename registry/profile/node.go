@@ -133,6 +133,12 @@ func copyOf(n *node) *node {
 		parent: n.parent, token: n.token, at: n.at, via: n.via, def: n.def}
 }
 
+// placed gives a node that was made the place of another one.
+func placed(made, like *node) *node {
+	made.parent, made.token, made.at = like.parent, like.token, like.at
+	return made
+}
+
 func objectNode(members ...member) *node { return &node{kind: '{', members: members} }
 
 func listNode(elems ...*node) *node { return &node{kind: '[', elems: elems} }

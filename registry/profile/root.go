@@ -52,6 +52,7 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 	index := map[string]int{}
 	variants := map[string][]*node{}
 	seen := map[string]bool{}
+	open, listed := 0, map[string]int{} // alternatives with other properties, those of them that list one
 	required := slices.Clone(objects[0].get("required").texts())
 	closed := true
 	for _, o := range objects {
@@ -59,8 +60,15 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 		own := o.get("required").texts()
 		required = slices.DeleteFunc(required, func(name string) bool { return !slices.Contains(own, name) })
 		rest := o.get("additionalProperties")
-		closed = closed && rest != nil && rest.kind == 'f' && !hasPatterns(o)
+		shut := rest != nil && rest.kind == 'f' && !hasPatterns(o)
+		closed = closed && shut
+		if !shut {
+			open++
+		}
 		for _, m := range o.get("properties").list() {
+			if !shut {
+				listed[m.name]++
+			}
 			if m.value.kind == 'f' {
 				continue
 			}
@@ -74,12 +82,15 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 			}
 		}
 	}
+	narrower := false
 	for i, m := range properties.members {
+		narrower = narrower || open > listed[m.name]
 		if all := variants[m.name]; len(all) > 1 {
-			made := objectNode(member{"anyOf", listNode(all...)})
-			made.parent, made.token, made.at = m.value.parent, m.value.token, m.value.at
-			properties.members[i].value = made
+			properties.members[i].value = placed(objectNode(member{"anyOf", listNode(all...)}), m.value)
 		}
+	}
+	if narrower {
+		c.losses.add(UnionMerged, Narrower, at, "a property has the schemas of the alternatives that speak of it, in the others too")
 	}
 	c.mergedAway(out, objects)
 	out.set("type", textNode("object"))
@@ -156,6 +167,14 @@ func (c *compiler) renameArguments(out, root *node) *codec {
 		return nil
 	}
 	renameIn(out, renamed)
+	for _, keyword := range []string{"propertyNames", "patternProperties", "additionalProperties"} {
+		value := root.get(keyword)
+		if value == nil || out.get(keyword) == nil || keyword == "additionalProperties" && (value.kind == 't' || !hasPatterns(root)) {
+			continue
+		}
+		out.drop(keyword)
+		c.losses.add(KeywordDropped, Looser, value, "%s would look at names that were changed", keyword)
+	}
 	return k
 }
 
