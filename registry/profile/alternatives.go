@@ -80,7 +80,11 @@ func (c *compiler) chosen(alts []*node, keyword string, union *node) []*node {
 		c.losses.add(UnionDropped, Looser, union, "%s gives too many combinations of alternatives; the model is not told", keyword)
 		return alts
 	}
-	if keyword == "oneOf" && !c.disjoint(choices) {
+	switch {
+	case keyword != "oneOf" || len(union.elems) < 2:
+	case c.disjoint(choices):
+		c.losses.add(KeywordChanged, Unsaid, union, "anyOf says the same, for no value fits two of them")
+	default:
 		c.losses.add(UnionLoosened, Looser, union, "exactly one has to fit; the model is told that one or more have to")
 	}
 	return c.both(alts, choices)
@@ -131,6 +135,9 @@ func (c *compiler) meet(a, b *node) []*node {
 	}
 	if m := c.merge(a, b); m != nil {
 		return []*node{m}
+	}
+	for _, n := range []*node{a, b} {
+		c.losses.add(AlternativeDropped, Unsaid, n, "no value fits this and what else has to fit")
 	}
 	return nil
 }

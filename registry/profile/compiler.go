@@ -34,6 +34,7 @@ type compiler struct {
 	unions   []union
 	defs     []*definition
 	byTarget map[*node]*definition
+	reached  map[*node]bool // targets
 }
 
 // A definition is what $defs has for a target of references.
@@ -90,6 +91,7 @@ func (c *compiler) compile() (*result, error) {
 func (c *compiler) attempt() (*result, error) {
 	c.work, c.written, c.inlined, c.overflow, c.depth, c.within = 0, 0, false, false, 0, 0
 	c.open, c.unions, c.defs, c.byTarget = map[*node]int{}, nil, nil, map[*node]*definition{}
+	c.reached = map[*node]bool{}
 	if c.diet.family == whole {
 		return c.wholeRoot()
 	}
@@ -137,6 +139,7 @@ func (c *compiler) target(ref *node) *node {
 		return nil
 	}
 	c.inlined = true
+	c.reached[target] = true
 	return target
 }
 
@@ -174,6 +177,7 @@ func (c *compiler) define(target *node) *definition {
 	}
 	d := &definition{name: unique, target: target}
 	c.byTarget[target] = d
+	c.reached[target] = true
 	c.defs = append(c.defs, d)
 	return d
 }
@@ -229,12 +233,10 @@ func (c *compiler) unreached() {
 		if all == nil || all.kind != '{' || len(all.members) == 0 {
 			continue
 		}
-		reached := false
 		for _, m := range all.members {
-			reached = reached || c.byTarget[m.value] != nil
-		}
-		if !reached && !c.inlined {
-			c.losses.add(KeywordDropped, Unsaid, all, "nothing refers to these definitions")
+			if !c.reached[m.value] {
+				c.losses.add(KeywordDropped, Unsaid, m.value, "nothing refers to this definition")
+			}
 		}
 	}
 }

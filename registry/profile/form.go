@@ -25,9 +25,6 @@ func (c *compiler) formRoot() (*result, error) {
 	c.enter(root)
 	f := c.object(root, said, true)
 	c.leave(root)
-	if f.schema == nil {
-		return nil, errNoObject
-	}
 	if !c.diet.bareRoot {
 		c.annotate(f.schema, root, said)
 	}
@@ -116,6 +113,9 @@ func (c *compiler) plain(a *node) ([]form, bool) {
 	if a.get("type") == nil {
 		types = c.guess(a, values, listed)
 	}
+	if listed {
+		c.excluded(a, types, values)
+	}
 	null := types&typeNull != 0 && (!listed || slices.ContainsFunc(values, func(v *node) bool { return v.kind == 'n' }))
 	if types&anyType == anyType && !listed {
 		f := c.any(a, said)
@@ -142,6 +142,22 @@ func (c *compiler) plain(a *node) ([]form, bool) {
 	}
 	c.unsaid(a, types, said)
 	return forms, null
+}
+
+// excluded notes the values that the types exclude, and the types without a value.
+func (c *compiler) excluded(a *node, types typeSet, values []*node) {
+	var there typeSet
+	for _, v := range values {
+		there |= typeOf(v)
+		if typeOf(v)&types == 0 {
+			c.losses.add(ValueDropped, Unsaid, enumOf(a), "a value is not of a type that is allowed%s", shown(v))
+		}
+	}
+	for _, t := range append(splitTypes(types), types&typeNull) {
+		if a.get("type") != nil && t != 0 && t&there == 0 {
+			c.losses.add(KeywordDropped, Unsaid, a.get("type"), "no value of type %s is listed", typeName(t))
+		}
+	}
 }
 
 // free reports whether a schema takes an object or a list of any form.
@@ -232,7 +248,7 @@ func (c *compiler) combine(n *node, forms []form, null bool) form {
 	case len(forms) == 1 && !null:
 		return forms[0]
 	case len(forms) == 1:
-		return forms[0].orNull()
+		return c.orNull(forms[0])
 	}
 	if types, ok := bareTypes(forms); ok && c.diet.family == typed {
 		return form{schema: objectNode(member{"type", typesNode(types | nullIf(null))}), null: null}
@@ -313,7 +329,7 @@ func bareTypes(forms []form) (typeSet, bool) {
 }
 
 // orNull returns a form that takes null, too.
-func (f form) orNull() form {
+func (c *compiler) orNull(f form) form {
 	if f.null {
 		return f
 	}
@@ -325,7 +341,7 @@ func (f form) orNull() form {
 		f.schema = made
 		return f
 	}
-	if f.schema.def != nil || f.schema.get("type") == nil {
+	if f.schema.def != nil || f.schema.get("type") == nil || c.diet.family == documented && f.schema.get("enum") != nil {
 		f.schema = objectNode(member{"anyOf", listNode(f.schema, null)})
 		return f
 	}

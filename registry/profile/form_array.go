@@ -5,6 +5,9 @@ import "strconv"
 // array makes the form of a list.
 func (c *compiler) array(a *node, said map[string]bool) form {
 	out := objectNode(member{"type", textNode("array")})
+	if c.diet.depth > 0 && c.depth >= c.diet.depth {
+		return c.cutArray(out, a, said)
+	}
 	prefix, rest := c.tuple(a, said)
 	c.within++
 	defer func() { c.within-- }()
@@ -15,6 +18,7 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 		items = c.positions(out, prefix, rest)
 		if rest != nil && rest.kind == 'f' {
 			most = len(prefix)
+			c.losses.add(KeywordChanged, Unsaid, rest, "maxItems says the same")
 		}
 	case len(prefix) > 0:
 		items, most = c.folded(a, prefix, rest)
@@ -49,6 +53,23 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 		return form{schema: out}
 	}
 	return form{schema: out, codec: &codec{op: opArray, items: items.codec}}
+}
+
+// cutArray makes the form of a list that is nested too deep.
+func (c *compiler) cutArray(out, a *node, said map[string]bool) form {
+	for _, keyword := range []string{"items", "prefixItems", "additionalItems"} {
+		said[keyword] = true
+		if m := a.get(keyword); m != nil {
+			c.losses.add(DepthCut, Looser, m, "the schema is nested too deep for the provider; the model is told of a list and no more")
+		}
+	}
+	c.losses.add(AnyNarrowed, Narrower, a, "the schema is nested too deep for the provider; lists within this one cannot be told of")
+	items := objectNode()
+	if c.diet.family == documented {
+		items.set("anyOf", c.kinds())
+	}
+	out.set("items", items)
+	return form{schema: out}
 }
 
 // mostItems says that there are no more elements than that.
@@ -111,7 +132,9 @@ func (c *compiler) folded(a *node, prefix []*node, rest *node) (form, int) {
 	switch {
 	case rest == nil || rest.kind == 't':
 		c.losses.add(TupleLoosened, Narrower, a, "other elements than the first %d cannot be written", most)
-	case rest.kind != 'f':
+	case rest.kind == 'f':
+		c.losses.add(KeywordChanged, Unsaid, rest, "maxItems says the same")
+	default:
 		union = append(union, rest)
 		most = -1
 	}
@@ -133,9 +156,6 @@ func (c *compiler) anyItem(a, rest *node) form {
 	place := a
 	if rest != nil {
 		place = rest
-	}
-	if c.diet.family == documented && c.depth >= c.diet.depth {
-		return form{schema: objectNode(member{"anyOf", c.kinds()})}
 	}
 	return c.any(place, map[string]bool{})
 }

@@ -19,10 +19,7 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 			return f
 		}
 	}
-	properties, k, ok := c.members(a, required)
-	if !ok {
-		return form{}
-	}
+	properties, k := c.members(a, required)
 	out := objectNode(member{"type", textNode("object")})
 	if len(properties.members) > 0 || c.diet.family == exact || root {
 		out.set("properties", properties)
@@ -48,9 +45,9 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 	return form{schema: out}
 }
 
-// members makes the forms of the properties. It is not ok if one is required that
-// no value fits.
-func (c *compiler) members(a *node, required []string) (*node, *codec, bool) {
+// members makes the forms of the properties, and of those that are required without
+// being listed.
+func (c *compiler) members(a *node, required []string) (*node, *codec) {
 	out := objectNode()
 	k := &codec{op: opObject, fields: map[string]field{}}
 	needed := make(map[string]bool, len(required))
@@ -58,33 +55,37 @@ func (c *compiler) members(a *node, required []string) (*node, *codec, bool) {
 		needed[name] = true
 	}
 	known := map[string]bool{}
-	add := func(name string, sub *node) bool {
+	add := func(name string, sub *node) {
 		known[name] = true
 		f := c.value(sub)
 		if f.schema == nil {
 			c.losses.add(PropertyDropped, Looser, sub, "no value fits this property; the model is not told of it")
-			return !needed[name]
+			if needed[name] {
+				c.losses.add(KeywordDropped, Looser, a.get("required"), "no value fits a property that is required")
+			}
+			return
 		}
 		if c.diet.family == exact {
 			own := field{name: name, codec: f.codec}
-			if !needed[name] {
+			switch {
+			case needed[name]:
+			case f.null && slices.Contains(a.sometimes, name):
+				c.losses.add(NullForMissing, Narrower, sub, "null means null, so the property cannot be missing")
+			default:
 				own.optional = true
 				if f.null {
 					c.losses.add(NullForMissing, Narrower, sub, "null means that the property is missing, so null itself cannot be written")
 				} else {
 					c.losses.add(NullForMissing, Recoded, sub, "null is written for a property that is missing")
 				}
-				f = f.orNull()
+				f = c.orNull(f)
 			}
 			k.fields[name] = own
 		}
 		out.members = append(out.members, member{name, f.schema})
-		return true
 	}
 	for _, m := range a.get("properties").list() {
-		if !add(m.name, m.value) {
-			return nil, nil, false
-		}
+		add(m.name, m.value)
 	}
 	for _, name := range required {
 		if known[name] {
@@ -94,11 +95,9 @@ func (c *compiler) members(a *node, required []string) (*node, *codec, bool) {
 		if rest == nil || hasPatterns(a) {
 			rest = blankAt(a.get("required"))
 		}
-		if !add(name, rest) {
-			return nil, nil, false
-		}
+		add(name, rest)
 	}
-	return out, k, true
+	return out, k
 }
 
 // others says which properties there may be besides, as far as the provider takes
@@ -128,6 +127,9 @@ func (c *compiler) others(out, a *node, root bool) {
 		}
 	}
 	if f.schema == nil {
+		if rest.kind != 'f' {
+			c.losses.add(KeywordChanged, Unsaid, rest, "no value fits other properties")
+		}
 		out.set("additionalProperties", boolNode(false))
 		return
 	}
@@ -179,6 +181,7 @@ func (c *compiler) matching(a *node) form {
 // pairsOf makes the form of a list of pairs with values of a form.
 func (c *compiler) pairsOf(a *node, value form) form {
 	if value.schema == nil {
+		c.losses.add(PropertyDropped, Looser, a, "no value fits other properties than those listed; the model is not told of them")
 		return form{}
 	}
 	c.losses.add(MapAsPairs, Recoded, a, "an object with any names is written as a list of objects with key and value")
@@ -221,6 +224,6 @@ func (c *compiler) close(a, properties *node, k *codec) {
 	for properties.get(name) != nil {
 		name += "_"
 	}
-	properties.members = append(properties.members, member{name, pairs.orNull().schema})
+	properties.members = append(properties.members, member{name, c.orNull(pairs).schema})
 	k.rest, k.items = name, value.codec
 }

@@ -19,7 +19,7 @@ func (c *compiler) listed(a *node, t typeSet, values []*node, said map[string]bo
 		if c.takesValue(v) {
 			kept = append(kept, v)
 		} else {
-			c.losses.add(ValueDropped, Narrower, at(v, enumOf(a)), "the provider does not take this value of an enum")
+			c.losses.add(ValueDropped, Narrower, enumOf(a), "the provider does not take this value%s", shown(v))
 		}
 	}
 	switch {
@@ -41,14 +41,6 @@ func (c *compiler) listed(a *node, t typeSet, values []*node, said map[string]bo
 	}
 	c.limits(out, a, t, said)
 	return form{schema: out}
-}
-
-// at returns the place of a value, or of its list if it was not read.
-func at(value, list *node) *node {
-	if value.parent != nil {
-		return value
-	}
-	return list
 }
 
 // takesValue reports whether the provider takes a value in an enum.
@@ -104,10 +96,12 @@ func (c *compiler) including(out *node, m member, t typeSet, said map[string]boo
 		value = &node{kind: '0', text: strconv.FormatInt(i+step, 10)}
 	}
 	if other := out.get(keyword); other != nil && compareNumbers(other, value)*int(step) >= 0 {
-		said[m.name] = true // the other one is tighter
-		if !whole || t != typeInteger {
-			c.losses.add(KeywordChanged, Looser, m.value, "the limit is said to be included")
+		said[m.name] = true
+		effect := Looser
+		if order := compareNumbers(other, m.value) * int(step); order > 0 || whole && t == typeInteger {
+			effect = Unsaid
 		}
+		c.losses.add(KeywordChanged, effect, m.value, "%s is tighter", keyword)
 		return
 	}
 	out.set(keyword, value)

@@ -230,22 +230,36 @@ func (d *diet) takesPattern(pattern string) bool {
 	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
 		return d.lookaround && hasLookaround(pattern)
 	}
-	for i := 0; i+1 < len(pattern); i++ {
-		switch pattern[i] {
-		case '\\':
-			i++
-			if strings.IndexByte("pPQEzZACaGx", pattern[i]) >= 0 && pattern[i] != 'x' {
+	class, before := false, false // within brackets, behind a set such as \w in them
+	for i := 0; i < len(pattern); i++ {
+		rest := pattern[i:]
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++ // there is another one, or it would not have been parsed
+			if strings.IndexByte("pPQEzZACaG", pattern[i]) >= 0 || strings.HasPrefix(rest, `\x{`) {
 				return false
 			}
-		case '(':
-			if strings.HasPrefix(pattern[i:], "(?") && !strings.HasPrefix(pattern[i:], "(?:") {
-				return false // flags and names are written in several ways
-			}
-		case '[':
-			if pattern[i+1] == ':' {
+			set := strings.IndexByte("dDsSwW", pattern[i]) >= 0
+			if class && set && i >= 3 && pattern[i-2] == '-' && pattern[i-3] != '[' {
 				return false
 			}
+			before = set
+			continue
+		case strings.HasPrefix(rest, "(?") && !strings.HasPrefix(rest, "(?:") && !class:
+			return false // flags and names are written in several ways
+		case strings.HasPrefix(rest, "[:") && class:
+			return false
+		case class && c == '-' && before && !strings.HasPrefix(rest, "-]"):
+			return false // a range from a set
+		case c == '[' && !class:
+			class = true
+			for i+1 < len(pattern) && (pattern[i+1] == '^' || pattern[i+1] == ']') {
+				i++
+			}
+		case c == ']':
+			class = false
 		}
+		before = false
 	}
 	return true
 }

@@ -51,6 +51,8 @@ const (
 	ReferenceCut Kind = "reference_cut"
 	// DepthCut: the schema was nested too deep for the provider.
 	DepthCut Kind = "depth_cut"
+	// AlternativeDropped: no value fits an alternative, so the model is not told of it.
+	AlternativeDropped Kind = "alternative_dropped"
 	// PropertyDropped: no value fits a property, so the model is not told of it.
 	PropertyDropped Kind = "property_dropped"
 	// PropertiesClosed: other properties than those listed were allowed, and cannot

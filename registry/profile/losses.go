@@ -36,6 +36,24 @@ type entryKey struct {
 // references were written out for.
 func (l *ledger) add(kind Kind, effect Effect, at *node, format string, args ...any) {
 	detail := fmt.Sprintf(format, args...)
+	if at == nil || len(at.parts) == 0 {
+		l.note(kind, effect, at, detail)
+		return
+	}
+	parts := at.parts
+	for i := 0; i < len(parts) && i < maxParts; i++ {
+		if inner := parts[i].parts; len(inner) > 0 {
+			parts = append(slices.Clip(parts), inner...)
+			continue
+		}
+		l.note(kind, effect, parts[i], detail)
+	}
+}
+
+// maxParts bounds how many places one loss is noted for.
+const maxParts = 64
+
+func (l *ledger) note(kind Kind, effect Effect, at *node, detail string) {
 	key := entryKey{kind, effect, at, detail}
 	if l.seen[key] {
 		return

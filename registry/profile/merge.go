@@ -41,7 +41,18 @@ func (c *compiler) merge(a, b *node) *node {
 		}
 	}
 	if a.get("type") != nil || b.get("type") != nil {
-		out.set("type", typesNode(types))
+		named := placed(typesNode(types), out)
+		for _, n := range []*node{a, b} {
+			if t := n.get("type"); t != nil {
+				named.parts = append(named.parts, t)
+			}
+		}
+		out.set("type", named)
+		for _, n := range []*node{a, b} {
+			if named := n.get("type"); named != nil && typesNamed(n) != types {
+				c.losses.add(KeywordChanged, Unsaid, named, "a schema that has to fit as well allows fewer types")
+			}
+		}
 	}
 	return c.mergeValues(out, a, b)
 }
@@ -102,6 +113,11 @@ func (c *compiler) mergeValues(out, a, b *node) *node {
 			also[v.canonical()] = true
 		}
 		va = slices.DeleteFunc(slices.Clone(va), func(v *node) bool { return !also[v.canonical()] })
+		for _, n := range []*node{a, b} {
+			if len(va) > 0 && len(va) < lengthOf(n.get("enum")) {
+				c.losses.add(ValueDropped, Unsaid, n.get("enum"), "a schema that has to fit as well lists fewer values")
+			}
+		}
 	}
 	if len(va) == 0 {
 		return nil
@@ -195,8 +211,8 @@ func bothNode(a, b *node) *node {
 		return a
 	}
 	made := objectNode(member{"allOf", listNode(a, b)})
-	placed(made, a)
-	return made
+	made.parts = []*node{a, b}
+	return placed(made, a)
 }
 
 // mergeKeyword merges a keyword that both schemas have, with different values.
@@ -210,16 +226,12 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 			}
 		}
 		list := textsNode(names)
-		placed(list, a)
-		out.set(name, list)
+		list.parts = []*node{a, b}
+		out.set(name, placed(list, a))
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
-		if compareNumbers(b, a) > 0 {
-			out.set(name, b)
-		}
+		c.tightened(out, name, a, b, 1)
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains":
-		if compareNumbers(b, a) < 0 {
-			out.set(name, b)
-		}
+		c.tightened(out, name, a, b, -1)
 	case "uniqueItems":
 		out.set(name, placed(boolNode(true), a))
 	case "items":
@@ -242,6 +254,15 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 		}
 		c.losses.add(KeywordDropped, effect, b, "%s is there twice, in schemas that all have to fit; the model is told of one", name)
 	}
+}
+
+// tightened keeps the tighter of two limits.
+func (c *compiler) tightened(out *node, name string, a, b *node, sign int) {
+	if sign*compareNumbers(b, a) > 0 {
+		out.set(name, b)
+		a, b = b, a
+	}
+	c.losses.add(KeywordChanged, Unsaid, b, "%s of a schema that has to fit as well is tighter", name)
 }
 
 // compareNumbers compares two numbers that the gate has let through.

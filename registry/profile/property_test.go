@@ -13,8 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-
-func providers() []profile.Provider {
+func everyProvider() []profile.Provider {
 	return []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.Bedrock, profile.Ollama}
 }
 
@@ -42,7 +41,7 @@ func encoded(t testing.TB, v any) []byte {
 	return raw
 }
 
-func canonical(t testing.TB, raw []byte) string {
+func sameText(t testing.TB, raw []byte) string {
 	t.Helper()
 	c, err := canonjson.Append(nil, raw)
 	if err != nil {
@@ -59,7 +58,7 @@ func TestNothingIsLostSilently(t *testing.T) {
 	if testing.Short() {
 		rounds = 60
 	}
-	for _, p := range providers() {
+	for _, p := range everyProvider() {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
 			var sound, complete, checked int

@@ -58,6 +58,7 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 	for _, o := range objects {
 		out.via = append(out.via, o.via...)
 		own := o.get("required").texts()
+		out.sometimes = append(out.sometimes, own...)
 		required = slices.DeleteFunc(required, func(name string) bool { return !slices.Contains(own, name) })
 		rest := o.get("additionalProperties")
 		shut := rest != nil && rest.kind == 'f' && !hasPatterns(o)
