@@ -257,8 +257,10 @@ func (m *maker) schema(depth int) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// madeSchemas returns n schemas by chance, the same each time.
+// madeSchemas returns n schemas by chance, the same each time; fewer under the race
+// detector.
 func madeSchemas(n, depth int) []string {
+	n /= corpusShare
 	m := &maker{r: rand.New(rand.NewPCG(1, uint64(depth)))}
 	list := make([]string, n)
 	for i := range list {

@@ -1,0 +1,7 @@
+//go:build race
+
+package profile_test
+
+// corpusShare is the part of the made schemas that is tried, one of so many: the
+// race detector slows down what has no races to find.
+const corpusShare = 8
