@@ -16,12 +16,17 @@ type auditor struct {
 	from, to *node // the roots
 	silent   []string
 	seen     map[string]bool
+	combined bool // schemas are combined in it, so that one may tighten the other
 	steps    int
 }
 
 // audit returns the keywords that vanished without a word, as places in the schema.
 func audit(schema, compiled *node, losses []profile.Loss) []string {
 	a := &auditor{losses: losses, from: schema, to: compiled, seen: map[string]bool{}}
+	eachSchema("", schema, func(_ string, n *node) bool {
+		a.combined = a.combined || n.get("allOf") != nil || n.get("anyOf") != nil || n.get("oneOf") != nil || n.get("$ref") != nil
+		return !a.combined
+	})
 	for _, loss := range losses {
 		if loss.Kind == profile.MoreLosses {
 			return nil // not all of them are listed
@@ -45,6 +50,20 @@ func (a *auditor) told(place string) bool {
 // inside tells whether a loss is about a place below another.
 func (a *auditor) inside(place string) bool {
 	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool { return strings.HasPrefix(l.Path, place+"/") })
+}
+
+// toldOf tells whether a loss is about a keyword of that name, anywhere.
+func (a *auditor) toldOf(key string) bool {
+	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool { return strings.HasSuffix(l.Path, "/"+key) })
+}
+
+// echoed tells whether the loss of a keyword is told of another place, where it says
+// the same: where schemas are combined, one of the two is left.
+func (a *auditor) echoed(key string, v *node) bool {
+	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
+		said := a.from.resolve("#" + l.Path)
+		return a.combined && strings.HasSuffix(l.Path, "/"+key) && said != nil && said.value() == v.value()
+	})
 }
 
 func (a *auditor) miss(place string) {
@@ -107,18 +126,22 @@ func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth in
 		}
 	case "properties":
 		a.properties(place, v, there, depth)
-	case "items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems", "contentSchema", "additionalItems":
+	case "not", "if", "then", "else":
+		if !a.echoed(key, v) {
+			a.below(place, key, v, there, depth)
+		}
+	case "items", "additionalProperties", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems", "contentSchema", "additionalItems":
 		a.below(place, key, v, there, depth)
 	case "anyOf", "oneOf", "allOf", "prefixItems":
 		a.branches(place, key, n, v, there, depth)
 	case "patternProperties", "dependentSchemas":
-		if !a.kept(key, v, there) {
+		if !a.kept(key, v, there) && !a.echoed(key, v) {
 			a.miss(place)
 		}
 	case "required":
 		a.required(place, v, there)
 	default:
-		if !empty(key, v) && !a.kept(key, v, there) && !a.same(key, n, v, there) {
+		if !empty(key, v) && !a.kept(key, v, there) && !a.same(place, key, n, v, there) && !a.echoed(key, v) {
 			a.miss(place)
 		}
 	}
@@ -126,8 +149,11 @@ func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth in
 
 // kept tells whether the keyword stands there with the same value.
 func (a *auditor) kept(key string, v *node, there []*node) bool {
-	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil && t.get(key).write() == v.write() })
+	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil && t.get(key).value() == v.value() })
 }
+
+// value returns the value in one form, numbers by what they are.
+func (n *node) value() string { return canonical([]byte(n.write())) }
 
 // empty tells whether a keyword says nothing.
 func empty(key string, v *node) bool {
@@ -145,27 +171,20 @@ func empty(key string, v *node) bool {
 }
 
 // same tells whether others say what the keyword says.
-func (a *auditor) same(key string, n, v *node, there []*node) bool {
+func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 	all := func(test func(*node) bool) bool { return slices.ContainsFunc(there, test) }
 	switch key {
 	case "const":
 		return all(func(t *node) bool {
-			list := t.get("enum")
-			return list.is('[') && len(list.items) == 1 && list.items[0].write() == v.write()
+			return slices.ContainsFunc(t.get("enum").list(), func(item *node) bool { return item.value() == v.value() })
 		}) || v.is('n') && all(func(t *node) bool { return t.get("type").says("null") })
 	case "enum":
-		return a.sameEnum(v, there)
+		return a.sameEnum(place, n, v, there)
 	case "type":
-		var have []string
-		for _, t := range there {
-			have = append(have, types(t)...)
-		}
-		for _, name := range types(n) {
-			if !slices.Contains(have, name) && !(name == "number" && slices.Contains(have, "integer") && n.get("enum") != nil) {
-				return false
-			}
-		}
-		return true
+		return a.sameType(place, n, there)
+	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems":
+		// The tighter one is left, or is told of.
+		return a.combined && (a.has(key, there) || a.toldOf(key))
 	case "exclusiveMinimum", "exclusiveMaximum":
 		twin := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
 		step := map[string]string{"exclusiveMinimum": "+", "exclusiveMaximum": "-"}[key]
@@ -176,6 +195,29 @@ func (a *auditor) same(key string, n, v *node, there []*node) bool {
 		return all(func(t *node) bool { return slices.Contains(types(t), "null") })
 	}
 	return false
+}
+
+// sameType tells whether the types stand there: all but those that no value is of, for
+// what stands beside it.
+func (a *auditor) sameType(place string, n *node, there []*node) bool {
+	var have []string
+	for _, t := range there {
+		have = append(have, types(t)...)
+	}
+	if a.combined && len(have) > 0 {
+		return true // what all allow is left
+	}
+	only := n.get("enum").list()
+	if c := n.get("const"); c != nil {
+		only = []*node{c}
+	}
+	for _, name := range types(n) {
+		used := len(only) == 0 || slices.ContainsFunc(only, func(v *node) bool { return fits(v, []string{name}) })
+		if used && !slices.Contains(have, name) && !(name == "number" && slices.Contains(have, "integer") && len(only) > 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // next tells whether b is the whole number after, or before, a.
@@ -190,22 +232,24 @@ func next(a, step, b string) bool {
 	return step == "+" && y == x+1 || step == "-" && y == x-1
 }
 
-// sameEnum tells whether the values stand there, in whatever union or order.
-func (a *auditor) sameEnum(v *node, there []*node) bool {
+// sameEnum tells whether the values stand there, in whatever union or order: all but
+// those that do not fit what stands beside them, and those that are told.
+func (a *auditor) sameEnum(place string, n, v *node, there []*node) bool {
 	have := map[string]bool{}
 	for _, t := range there {
 		for _, item := range t.get("enum").list() {
-			have[item.write()] = true
+			have[item.value()] = true
 		}
 		if c := t.get("const"); c != nil {
-			have[c.write()] = true
+			have[c.value()] = true
 		}
 		if slices.Contains(types(t), "null") && t.get("enum") == nil {
 			have["null"] = true
 		}
 	}
-	for _, item := range v.items {
-		if !have[item.write()] {
+	both := a.combined && len(have) > 0 // what both allow is left
+	for i, item := range v.items {
+		if !have[item.value()] && !both && (types(n) == nil || fits(item, types(n))) && !a.told(element(place, i)) {
 			return false
 		}
 	}
@@ -226,7 +270,10 @@ func (a *auditor) properties(place string, v *node, there []*node, depth int) {
 			}
 		}
 		if len(to) == 0 {
-			if !a.renamed(name) {
+			gone := func(l profile.Loss) bool {
+				return l.Kind == profile.PropertyDropped && strings.HasSuffix(l.Path, "/properties"+member("", name))
+			}
+			if !a.renamed(name) && !slices.ContainsFunc(a.losses, gone) {
 				a.miss(at)
 			}
 			continue
@@ -277,6 +324,9 @@ func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 				to = append(to, pair)
 			}
 		}
+	}
+	if strings.HasSuffix(strings.ToLower(key), "items") && v.is('t') && a.has("maxItems", there) {
+		return // no more of them
 	}
 	if len(to) == 0 || v.is('t') && !slices.ContainsFunc(to, nothing) {
 		a.miss(place)
@@ -375,25 +425,67 @@ func (a *auditor) has(key string, there []*node) bool {
 	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil })
 }
 
-// apart tells whether no value fits two of the branches, by their types.
+// apart tells whether no value fits two of the branches, by their types, or by a
+// member that both require and that has other values in each.
 func apart(root *node, branches []*node) bool {
-	var seen []string
-	for _, branch := range branches {
-		if ref := branch.get("$ref"); ref.is('"') {
-			branch = root.resolve(ref.text)
-		}
-		names := types(branch)
-		if names == nil {
-			return false
-		}
-		for _, name := range names {
-			if slices.Contains(seen, name) || name == "number" && slices.Contains(seen, "integer") || name == "integer" && slices.Contains(seen, "number") {
+	for i, one := range branches {
+		for _, two := range branches[:i] {
+			if !disjoint(follow(root, one), follow(root, two)) {
 				return false
 			}
 		}
-		seen = append(seen, names...)
 	}
 	return true
+}
+
+func follow(root, n *node) *node {
+	if ref := n.get("$ref"); ref.is('"') {
+		return root.resolve(ref.text)
+	}
+	return n
+}
+
+func disjoint(one, two *node) bool {
+	a, b := kinds(one), kinds(two)
+	if a != nil && b != nil && !slices.ContainsFunc(a, func(name string) bool {
+		return slices.Contains(b, name) || name == "number" && slices.Contains(b, "integer") || name == "integer" && slices.Contains(b, "number")
+	}) {
+		return true
+	}
+	if v, w := values(one), values(two); v != nil && w != nil {
+		return !slices.ContainsFunc(v, func(text string) bool { return slices.Contains(w, text) })
+	}
+	if !slices.Equal(a, []string{"object"}) || !slices.Equal(b, a) {
+		return false
+	}
+	return slices.ContainsFunc(one.get("required").list(), func(name *node) bool {
+		both := slices.ContainsFunc(two.get("required").list(), func(other *node) bool { return other.says(name.text) })
+		p, q := one.get("properties").get(name.text), two.get("properties").get(name.text)
+		return both && p != nil && q != nil && disjoint(p, q)
+	})
+}
+
+// kinds returns the types of a schema, or of what it holds in allOf.
+func kinds(n *node) []string {
+	names := types(n)
+	for _, part := range n.get("allOf").list() {
+		if names == nil {
+			names = kinds(part)
+		}
+	}
+	return names
+}
+
+// values returns the only values of a schema; nil if it does not say.
+func values(n *node) []string {
+	if c := n.get("const"); c != nil {
+		return []string{c.value()}
+	}
+	var list []string
+	for _, item := range n.get("enum").list() {
+		list = append(list, item.value())
+	}
+	return list
 }
 
 // renamed tells whether a property has another name now.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -95,7 +97,9 @@ func check(t *testing.T, p profile.Provider, tools []registry.Tool) *profile.Set
 	problems := &tally{t: t}
 	defer problems.done()
 	for _, r := range set.Rejected() {
-		problems.report("rejected", "%s: %v", r.Definition.Name, r.Err)
+		if satisfiable(t, r.Definition.InputSchema) {
+			problems.report("rejected", "%s: %v\n\t%s", r.Definition.Name, r.Err, r.Definition.InputSchema)
+		}
 	}
 	if len(set.Tools())+len(set.Rejected()) != len(tools) {
 		t.Errorf("%d tools and %d rejected of %d", len(set.Tools()), len(set.Rejected()), len(tools))
@@ -122,6 +126,25 @@ func check(t *testing.T, p profile.Provider, tools []registry.Tool) *profile.Set
 		}
 	}
 	return set
+}
+
+// satisfiable tells whether arguments are found that fit a schema.
+func satisfiable(t *testing.T, raw json.RawMessage) bool {
+	n, err := readNode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := schemagate.Compile(raw)
+	if err != nil {
+		return false
+	}
+	w := &writer{r: rand.New(rand.NewPCG(6, 7)), root: n}
+	for range 200 {
+		if args := w.value(n, 3); args[0] == '{' && schema.Validate(json.RawMessage(args)) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // refusals returns what the provider would refuse of a tool.

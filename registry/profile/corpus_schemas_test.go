@@ -134,8 +134,9 @@ func expandingSchema(n int) string {
 
 // A maker writes schemas by chance.
 type maker struct {
-	r    *rand.Rand
-	defs int // definitions that may be referred to
+	r      *rand.Rand
+	defs   int    // definitions that may be referred to
+	suffix string // of names of properties
 }
 
 // object writes the schema of a tool's arguments.
@@ -149,11 +150,17 @@ func (m *maker) object(depth int) string {
 	if m.r.IntN(6) == 0 {
 		closed := func(part string) bool { return strings.HasPrefix(part, `"additionalProperties"`) }
 		parts = slices.DeleteFunc(parts, closed) // else they forbid each other's properties
+		kind := m.pick("anyOf", "oneOf", "allOf")
 		var branches []string
-		for range 1 + m.r.IntN(3) {
+		for i := range 1 + m.r.IntN(3) {
+			m.suffix = "_" // alternatives may share names among each other
+			if kind == "allOf" {
+				m.suffix = fmt.Sprint(i)
+			}
 			branches = append(branches, "{"+strings.Join(slices.DeleteFunc(m.members(depth), closed), ",")+"}")
 		}
-		parts = append(parts, fmt.Sprintf(`%q:[%s]`, m.pick("anyOf", "oneOf", "allOf"), strings.Join(branches, ",")))
+		m.suffix = ""
+		parts = append(parts, fmt.Sprintf(`%q:[%s]`, kind, strings.Join(branches, ",")))
 	}
 	if m.defs > 0 {
 		var defs []string
@@ -177,7 +184,10 @@ func (m *maker) members(depth int) []string {
 	m.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	names = names[:m.r.IntN(4)]
 	var parts, properties, required []string
+	suffix := m.suffix
+	m.suffix = ""
 	for _, name := range names {
+		name += suffix
 		properties = append(properties, quote(name)+":"+m.schema(depth-1))
 		if m.r.IntN(2) == 0 {
 			required = append(required, quote(name))
@@ -207,11 +217,14 @@ func quote(text string) string {
 }
 
 func (m *maker) union(depth int) string {
+	if m.r.IntN(4) == 0 { // schemas by chance would forbid each other's values
+		return fmt.Sprintf(`"allOf":[%s,%s]`, m.schema(depth), m.pick(`{"description":"d"}`, `{"minLength":1}`, `{"minimum":1}`, `{"maxItems":3}`, `{"minProperties":1}`, `{"title":"t"}`))
+	}
 	var branches []string
 	for range 1 + m.r.IntN(3) {
 		branches = append(branches, m.schema(depth))
 	}
-	return fmt.Sprintf(`%q:[%s]`, m.pick("anyOf", "anyOf", "oneOf", "allOf"), strings.Join(branches, ","))
+	return fmt.Sprintf(`%q:[%s]`, m.pick("anyOf", "anyOf", "oneOf"), strings.Join(branches, ","))
 }
 
 // schema writes a schema.
@@ -248,7 +261,7 @@ func (m *maker) schema(depth int) string {
 	default:
 		parts = append(parts, m.union(depth-1))
 		if m.r.IntN(4) == 0 {
-			parts = append(parts, m.pick(`"not":{"const":"a"}`, `"if":{"type":"string"},"then":{"minLength":1}`, `"type":"object"`))
+			parts = append(parts, m.pick(`"not":{"const":"a"}`, `"if":{"type":"string"},"then":{"minLength":1}`))
 		}
 	}
 	if m.r.IntN(6) == 0 {
