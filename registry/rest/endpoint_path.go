@@ -129,21 +129,22 @@ const maxDecoding = 4
 // whatever it takes for a separator, has a part of dots, which stands for another
 // segment.
 func leaves(segment string) bool {
-	for range maxDecoding {
+	for round := 0; ; round++ {
 		for piece := range strings.FieldsFuncSeq(segment, func(r rune) bool { return r == '/' || r == '\\' }) {
-			piece, _, _ = strings.Cut(piece, ";") // as servers of Java do
+			if end := strings.IndexAny(piece, ";\x00"); end >= 0 { // as servers of Java and of C do
+				piece = piece[:end]
+			}
 			piece = strings.TrimSpace(piece)
 			if piece != "" && strings.Trim(piece, ".") == "" {
 				return true
 			}
 		}
 		decoded := decode(segment)
-		if decoded == segment {
-			return false
+		if decoded == segment || round == maxDecoding {
+			return decoded != segment // nobody means that
 		}
 		segment = decoded
 	}
-	return strings.Contains(segment, "%") // nobody means that
 }
 
 // decode undoes the escapes in text. What begins none stays.

@@ -79,7 +79,7 @@ func (s *Service) compile() error {
 		found.add("endpoints", fmt.Sprintf("are %d, at most %d are allowed", len(api.Endpoints), maxEndpoints))
 		return &APIError{api.Name, found.list}
 	}
-	found.list = s.prepare()
+	found.list = append(found.list, s.prepare()...)
 	names := map[string]bool{}
 	for i := range api.Endpoints {
 		ep := &api.Endpoints[i]
@@ -93,7 +93,7 @@ func (s *Service) compile() error {
 		s.ops = append(s.ops, compileEndpoint(api, &s.link.login, ep, &found))
 	}
 	if len(found.list) > 0 {
-		return &APIError{api.Name, found.list}
+		return &APIError{api.Name, found.list[:min(len(found.list), maxProblems)]}
 	}
 	return nil
 }

@@ -1,0 +1,239 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+func TestDescriptionsAreChecked(t *testing.T) {
+	yes := true
+	big := json.RawMessage(`{"type":"string","description":"` + strings.Repeat("x", 300<<10) + `"}`)
+	for _, test := range []struct {
+		ep   Endpoint
+		want string // field and the beginning of the text; empty: it is let through
+	}{
+		{Endpoint{}, ""},
+		{Endpoint{Name: "a b"}, `name contains ' '`},
+		{Endpoint{Name: strings.Repeat("x", 129)}, "name has 129 characters"},
+		{Endpoint{Method: "get"}, `method is "get"; it is one of GET`},
+		{Endpoint{Method: "CONNECT"}, `method is "CONNECT"`},
+		{Endpoint{Timeout: -1}, "timeout is not from 0s to 1h0m0s"},
+		{Endpoint{Timeout: Duration(2 * time.Hour)}, "timeout is not"},
+		{Endpoint{MaxBytes: -1}, "maxBytes is not"},
+		{Endpoint{MaxBytes: maxAnswer + 1}, "maxBytes is not"},
+		{Endpoint{Defs: json.RawMessage(`[]`)}, "defs is not an object"},
+		{Endpoint{Defs: json.RawMessage(`{"a":{},"a":{}}`)}, "defs is not JSON"},
+		{Endpoint{Defs: json.RawMessage(`{"a":{"$ref":"#/$defs/none"}}`)}, "defs cannot be used"},
+
+		{Endpoint{Path: "x"}, `path does not begin with "/"`},
+		{Endpoint{Path: "//evil.example/"}, "path has an empty segment"},
+		{Endpoint{Path: "/a//b"}, "path has an empty segment"},
+		{Endpoint{Path: "/a/"}, ""},
+		{Endpoint{Path: "/"}, ""},
+		{Endpoint{Path: "/a/../b"}, "path has a segment that leads out of it"},
+		{Endpoint{Path: "/a/%2e%2E/b"}, "path has a segment that leads out of it"},
+		{Endpoint{Path: "/a/.%252e/b"}, "path has a segment that leads out of it"},
+		{Endpoint{Path: "/a/..%2fb"}, "path has a segment that leads out of it"},
+		{Endpoint{Path: "/a/..;x=1/b"}, "path has a segment that leads out of it"},
+		{Endpoint{Path: "/..."}, "path has a segment that leads out of it"},
+		{Endpoint{Path: `/a\b`}, "path has characters that no path has"},
+		{Endpoint{Path: "/a b"}, "path has characters that no path has"},
+		{Endpoint{Path: "/é"}, "path has characters that no path has"},
+		{Endpoint{Path: "/a\r\n"}, "path has characters that no path has"},
+		{Endpoint{Path: "/a}b"}, "path has characters that no path has"},
+		{Endpoint{Path: "/a?b=c"}, `path has a '?'; a query is made of params`},
+		{Endpoint{Path: "/a#b"}, `path has a '#'`},
+		{Endpoint{Path: "/a%zz"}, `path has a "%" that begins no escape`},
+		{Endpoint{Path: "/a%2"}, `path has a "%" that begins no escape`},
+		{Endpoint{Path: "/a{b"}, `path has a "{" that begins no {name}`},
+		{Endpoint{Path: "/a{}"}, `path has a "{" that begins no {name}`},
+		{Endpoint{Path: "/" + strings.Repeat("x", maxPath)}, "path is longer"},
+		{Endpoint{Path: "/{a}"}, `path has {a}, but there is no parameter`},
+		{Endpoint{Path: "/{a}", Params: []Param{inPlace(InQuery, "a", "", "")}}, `path has {a}, but there is no parameter`},
+		{Endpoint{Path: "/{a}/{a}", Params: []Param{inPlace(InPath, "a", "", "")}}, `path has {a} twice`},
+		{Endpoint{Path: "/b", Params: []Param{inPlace(InPath, "a", "", "")}}, `params[0].name is not in the path`},
+		{Endpoint{Path: "/x:{a}.json/{b}", Params: []Param{inPlace(InPath, "a", "", ""), inPlace(InPath, "b", "", "")}}, ""},
+
+		{Endpoint{Params: []Param{{In: InQuery}}}, "params[0].name is empty"},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a\x00", "", "")}}, "params[0].name has control characters"},
+		{Endpoint{Params: []Param{inPlace(InQuery, strings.Repeat("a", 129), "", "")}}, "params[0].name is longer"},
+		{Endpoint{Params: []Param{{Name: "a", In: InQuery, Argument: "\xff"}}}, "params[0].argument has control characters or is not UTF-8"},
+		{Endpoint{Params: []Param{inPlace("form", "a", "", "")}}, "params[0].in is none of path"},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", "", ""), inPlace(InHeader, "a", "", "")}}, `params[1].argument is "a", as that of another`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", "", ""), {Name: "a", Argument: "b", In: InQuery}}}, `params[1].name is sent as "a" in the query`},
+		{Endpoint{Params: []Param{inPlace(InHeader, "X-A", "", ""), inPlace(InHeader, "x-a", "", "")}}, `params[1].name is sent as "x-a" in the header`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", "", ""), {Name: "a", Argument: "b", In: InHeader}}}, ""},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", "", ""), inPlace(InQuery, "o", `{"properties":{"a":{}}}`, "")}}, `params[1].name is sent as "a" in the query`},
+		{Endpoint{Params: []Param{inPlace(InHeader, "a b", "", "")}}, "params[0].name is not the name of a header"},
+		{Endpoint{Params: []Param{inPlace(InHeader, "Host", "", "")}}, "params[0].name is a header that belongs to the connection"},
+		{Endpoint{Params: []Param{inPlace(InHeader, "content-length", "", "")}}, "params[0].name is a header that belongs to the connection"},
+		{Endpoint{Params: []Param{inPlace(InHeader, "Transfer-Encoding", "", "")}}, "params[0].name is a header that belongs to the connection"},
+		{Endpoint{Params: []Param{inPlace(InHeader, "Proxy-Authorization", "", "")}}, "params[0].name is a header for a proxy"},
+		{Endpoint{Params: []Param{inPlace(InHeader, "Cookie", "", "")}}, `params[0].name is set from the parameters`},
+		{Endpoint{Params: []Param{inPlace(InHeader, "Authorization", "", "")}}, `params[0].name is for a login`},
+		{Endpoint{Params: []Param{inPlace(InHeader, "Content-Type", "", "")}}, `params[0].name is set from body.contentType`},
+		{Endpoint{Params: []Param{inPlace(InHeader, "x-fixed", "", "")}}, `params[0].name is among the headers of the API`},
+		{Endpoint{Params: []Param{inPlace(InCookie, "a;b", "", "")}}, "params[0].name is not the name of a cookie"},
+		{Endpoint{Params: []Param{inPlace(InCookie, "a", anyRecord, "")}}, `params[0].schema has the property "a b", which cannot be the name of a cookie`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", "", "matrix")}}, `params[0].style is "matrix"; in the query it is one of form`},
+		{Endpoint{Path: "/{a}", Params: []Param{inPlace(InPath, "a", "", "form")}}, `params[0].style is "form"; in the path it is one of simple`},
+		{Endpoint{Method: "POST", Params: []Param{inPlace(InBody, "a", "", "form")}}, `params[0].style is not for a body of JSON`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", `{"type":"object"}`, "")}}, `params[0].schema names no properties`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", `{"type":["null","object"]}`, "")}}, `params[0].schema names no properties`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", `{"type":"object"}`, "deepObject")}}, ""},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", `{"type":"object","$ref":"#/$defs/b"}`, "")}, Defs: json.RawMessage(`{"b":{"$ref":"#/$defs/c~1d"},"c/d":{"properties":{"x":{}}}}`)}, ""},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", `false`, "")}}, "params[0].schema is not a JSON Schema"},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", `{"type":"string"`, "")}}, "params[0].schema is not JSON"},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", `{"type":"nothing"}`, "")}}, "params[0].schema cannot be used"},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a/b", `{"$ref":"https://evil.example/"}`, "")}}, "params[0].schema cannot be used"},
+		{Endpoint{Params: []Param{{Name: "a", In: InQuery, Schema: big}}}, "params cannot be used"},
+		{Endpoint{Params: make([]Param, maxParams+1)}, "params are 257"},
+
+		{Endpoint{Params: []Param{{Name: "a", In: InQuery, Default: json.RawMessage(`1`)}}}, "params[0].default does not fit the schema: it must be a string"},
+		{Endpoint{Params: []Param{{Name: "a", In: InQuery, Default: json.RawMessage(`'`)}}}, "params[0].default is not JSON"},
+		{Endpoint{Path: "/{a}", Params: []Param{{Name: "a", In: InPath, Default: json.RawMessage(`".."`)}}}, "params[0].default leads out of its place"},
+		{Endpoint{Params: []Param{{Name: "a", In: InHeader, Default: json.RawMessage(`"a\nb"`)}}}, "params[0].default must be without control characters"},
+		{Endpoint{Params: []Param{{Name: "a", In: InQuery, Default: json.RawMessage(` "x" `)}}}, ""},
+
+		{Endpoint{Params: []Param{inPlace(InBody, "a", "", "")}}, "method is GET or HEAD"},
+		{Endpoint{Method: "HEAD", Body: &Body{Argument: "b"}}, "method is GET or HEAD"},
+		{Endpoint{Method: "DELETE", Body: &Body{Argument: "b"}}, ""},
+		{Endpoint{Method: "POST", Body: &Body{ContentType: "json"}}, "body.contentType is no media type"},
+		{Endpoint{Method: "POST", Body: &Body{ContentType: "text/plain; charset=latin1", Argument: "a"}}, "body.contentType asks for a charset"},
+		{Endpoint{Method: "POST", Body: &Body{ContentType: "multipart/mixed", Argument: "a"}}, "body.contentType is a multipart type other"},
+		{Endpoint{Method: "POST", Body: &Body{ContentType: "text/plain\r\nX: y", Argument: "a"}}, "body.contentType is no media type"},
+		{Endpoint{Method: "POST", Body: &Body{ContentType: "text/plain"}}, "body.argument is missing"},
+		{Endpoint{Method: "POST", Body: &Body{ContentType: "text/plain"}, Params: []Param{inPlace(InBody, "a", "", "")}}, "params[0].in is body, but"},
+		{Endpoint{Method: "POST", Body: &Body{Argument: "b"}, Params: []Param{inPlace(InBody, "a", "", "")}}, "body.argument is the whole body, but"},
+		{Endpoint{Method: "POST", Body: &Body{Argument: "a"}, Params: []Param{inPlace(InQuery, "a", "", "")}}, `body.argument is "a", as that of a parameter`},
+		{Endpoint{Method: "POST", Body: &Body{Schema: json.RawMessage(`{}`)}}, "body.schema is that of body.argument"},
+		{Endpoint{Method: "POST", Body: &Body{Argument: "a", Schema: json.RawMessage(`[]`)}}, "body.schema is not a JSON Schema"},
+		{Endpoint{Method: "POST", Body: &Body{Argument: "a", Schema: json.RawMessage(`{"type":7}`)}}, "body.schema cannot be used"},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`{"a":"{{b}}"}`)}}, `body.template has {{"b"}}, but there is no such argument`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`{"a":1}`)}, Params: []Param{inPlace(InBody, "b", "", "")}}, `body.template does not use {{b}}`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`[1]`), ContentType: "application/x-www-form-urlencoded"}}, `body.template is no object`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`"x"`), ContentType: "text/plain"}}, `body.template is for JSON and forms only`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`{"a":1,"a":2}`)}}, `body.template is not JSON`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`{"{{q}}":1}`)}, Params: []Param{inPlace(InQuery, "q", "", "")}}, `body.template has a placeholder in the name of a member`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`["{{q"]`)}, Params: []Param{inPlace(InQuery, "q", "", "")}}, `body.template has a "{{" without "}}"`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`"` + strings.Repeat("x", maxTemplate) + `"`)}}, `body.template is longer`},
+		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(strings.Repeat("[", 200) + strings.Repeat("]", 200))}}, `body.template is not JSON`},
+		{Endpoint{Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}}, ""},
+	} {
+		if test.ep.Name == "" {
+			test.ep.Name = "op"
+		}
+		_, err := New(&API{Name: "shop", BaseURL: "http://localhost", Headers: map[string]string{"X-Fixed": "1"}, Endpoints: []Endpoint{test.ep}}, nil)
+		if test.want == "" {
+			if err != nil {
+				t.Errorf("%.200s: %v", fmt.Sprint(test.ep), err)
+			}
+			continue
+		}
+		var bad *APIError
+		if !errors.As(err, &bad) {
+			t.Errorf("%.200s: %v, want %s", fmt.Sprint(test.ep), err, test.want)
+			continue
+		}
+		if got := bad.Problems[0].Field + " " + bad.Problems[0].Text; len(bad.Problems) != 1 && len(test.ep.Params) < maxParams && !strings.HasPrefix(got, test.want) || !strings.HasPrefix(got, test.want) {
+			t.Errorf("%.200s:\n got %v\nwant %s", fmt.Sprint(test.ep), bad, test.want)
+		}
+		if len(err.Error()) > 3_000 || bad.Problems[0].Endpoint != test.ep.Name {
+			t.Errorf("%.200s: %.3000v", fmt.Sprint(test.ep), err)
+		}
+	}
+}
+
+// All that is wrong is told at once, up to a limit, with its place.
+func TestAllProblemsAtOnce(t *testing.T) {
+	api := &API{Name: "my shop", BaseURL: "ftp://x", Endpoints: []Endpoint{
+		{Name: "a", Method: "X", Path: "b"}, {Name: "a"}, {Path: "/{c}"},
+	}}
+	_, err := New(api, nil)
+	var bad *APIError
+	if !errors.As(err, &bad) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range bad.Problems {
+		got = append(got, p.Endpoint+" "+p.Field)
+	}
+	want := []string{" name", " baseUrl", "a method", "a path", "a name", "endpoints[2] name", "endpoints[2] path"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("problems %q, want %q", got, want)
+	}
+	for _, part := range []string{`API "my shop"`, `endpoint "a": method is "X"`} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v has no %s", err, part)
+		}
+	}
+	for range 300 {
+		api.Endpoints = append(api.Endpoints, Endpoint{Name: "a"})
+	}
+	_, err = New(api, nil)
+	if !errors.As(err, &bad) || len(bad.Problems) != maxProblems || !strings.HasSuffix(err.Error(), "; and 80 more") {
+		t.Errorf("%d problems: %v", len(bad.Problems), err)
+	}
+	api = &API{Name: "shop", BaseURL: "http://localhost", Endpoints: make([]Endpoint, maxEndpoints+1)}
+	if _, err = New(api, nil); err == nil || !strings.Contains(err.Error(), "endpoints are 5001, at most 5000") {
+		t.Error(err)
+	}
+	if _, err = New(nil, nil); err == nil {
+		t.Error("nil was let through")
+	}
+}
+
+// The schema of a tool, in the order of its parameters.
+func TestInputSchema(t *testing.T) {
+	s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{
+		Name: "op", Method: "POST", Path: "/{id}", Title: "Op", Description: "Does it.",
+		Params: []Param{
+			{Name: "z", In: InQuery, Description: "the last", Required: true},
+			{Name: "id", In: InPath, Schema: json.RawMessage(`{"type":"integer","description":"old","title":"T"}`), Description: `"new"`},
+			{Name: "page", In: InQuery, Argument: "p", Schema: json.RawMessage(` {"type":"integer","default":7} `), Default: json.RawMessage(`1`), Required: true},
+			{Name: "ref", In: InHeader, Schema: json.RawMessage(`{"$ref":"#/$defs/r"}`)},
+			{Name: "any", In: InQuery, Schema: json.RawMessage(`true`)},
+		},
+		Body: &Body{Argument: "body", Required: true, Schema: json.RawMessage(`{"$ref":"#/$defs/r"}`)},
+		Defs: json.RawMessage(`{"r":{"type":"object","properties":{"r":{"$ref":"#/$defs/r"}}}}`),
+	}}})
+	def := s.Tools()[0].Definition()
+	const want = `{"type":"object","properties":{` +
+		`"z":{"type":"string","description":"the last"},` +
+		`"id":{"type":"integer","title":"T","description":"\"new\""},` +
+		`"p":{"type":"integer","description":"x","default":1},` +
+		`"ref":{"$ref":"#/$defs/r"},"any":{},"body":{"$ref":"#/$defs/r"}},` +
+		`"required":["z","id","body"],"additionalProperties":false,` +
+		`"$defs":{"r":{"type":"object","properties":{"r":{"$ref":"#/$defs/r"}}}}}`
+	if got := string(def.InputSchema); got != strings.Replace(want, `"description":"x",`, "", 1) {
+		t.Errorf("schema\n%s, want\n%s", got, want)
+	}
+	if def.Name != "" || def.Title != "Op" || def.Description != "Does it." || def.Origin.Server != "shop" || def.Origin.Tool != "op" || def.OutputSchema != nil {
+		t.Errorf("definition %+v", def)
+	}
+}
+
+// The annotations follow from the method.
+func TestAnnotationsFollowFromTheMethod(t *testing.T) {
+	for method, want := range map[string][3]bool{ // reads only, destroys, is idempotent
+		"": {true, false, true}, "GET": {true, false, true}, "HEAD": {true, false, true}, "OPTIONS": {true, false, true},
+		"POST": {false, true, false}, "PATCH": {false, true, false}, "PUT": {false, true, true}, "DELETE": {false, true, true},
+	} {
+		s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: method}}})
+		h := s.Tools()[0].Definition().Hints()
+		if got := [3]bool{h.ReadOnly, h.Destructive, h.Idempotent}; got != want || !h.Annotated || !h.OpenWorld {
+			t.Errorf("%s: %+v", method, h)
+		}
+	}
+	s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: "POST", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}})
+	if h := s.Tools()[0].Definition().Hints(); !h.ReadOnly {
+		t.Errorf("own annotations: %+v", h)
+	}
+}
