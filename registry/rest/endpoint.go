@@ -174,7 +174,7 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 	}
 	for i, given := range ep.Params {
 		at := place("params", i)
-		p := compileParam(api, given, ep.Defs, kind, at, found)
+		p := compileParam(api, l, given, ep.Defs, kind, at, found)
 		o.params = append(o.params, p)
 		if arguments[p.Argument] {
 			found.add(at+".argument", "is "+quoted(p.Argument)+", as that of another parameter is")

@@ -32,7 +32,7 @@ func (p *parameter) needed() bool {
 }
 
 // compileParam checks a parameter, apart from its neighbours.
-func compileParam(api *API, given Param, defs json.RawMessage, form payloadKind, at string, found *problems) *parameter {
+func compileParam(api *API, l *login, given Param, defs json.RawMessage, form payloadKind, at string, found *problems) *parameter {
 	p := &parameter{Param: given, style: given.Style}
 	if p.Argument == "" {
 		p.Argument = p.Name
@@ -49,7 +49,7 @@ func compileParam(api *API, given Param, defs json.RawMessage, form payloadKind,
 	if !p.compileSchema(defs, at, found) {
 		return p
 	}
-	p.compilePlace(api, at, found)
+	p.compilePlace(api, l, at, found)
 	p.compileStyle(form, at, found)
 	p.compileDefault(defs, form, at, found)
 	return p
@@ -86,13 +86,13 @@ func (p *parameter) compileSchema(defs json.RawMessage, at string, found *proble
 }
 
 // compilePlace checks what the place asks of the name.
-func (p *parameter) compilePlace(api *API, at string, found *problems) {
+func (p *parameter) compilePlace(api *API, l *login, at string, found *problems) {
 	switch p.In {
 	case InPath, InQuery, InBody:
 	case InHeader:
 		if !httpfield.ValidName(p.Name) {
 			found.add(at+".name", "is not the name of a header")
-		} else if problem := reservedHeader(api, p.Name); problem != "" {
+		} else if problem := reservedHeader(api, p.Name); problem != "" && !strings.EqualFold(p.Name, l.header()) { // that is said already
 			found.add(at+".name", problem)
 		}
 	case InCookie:
