@@ -1,0 +1,187 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+)
+
+// petStore is somebody's API.
+func petStore() *httptest.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /pets/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("id") != "7" {
+			http.Error(w, "no such pet", http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":7,"name":"Rex","fields":%q}`, r.URL.Query().Get("fields"))
+	})
+	return httptest.NewServer(mux)
+}
+
+func petAPI(baseURL string) *rest.API {
+	return &rest.API{
+		Name:    "pets",
+		BaseURL: baseURL,
+		Endpoints: []rest.Endpoint{{
+			Name:        "get_pet",
+			Description: "Get one pet.",
+			Path:        "/pets/{id}",
+			Params: []rest.Param{
+				{Name: "id", In: rest.InPath, Schema: json.RawMessage(`{"type":"integer"}`), Description: "number of the pet"},
+				{Name: "fields", In: rest.InQuery, Default: json.RawMessage(`"all"`)},
+			},
+		}},
+	}
+}
+
+// An endpoint becomes a tool.
+func ExampleNew() {
+	server := petStore()
+	defer server.Close()
+	s, err := rest.New(petAPI(server.URL), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	tool := s.Tools()[0]
+	fmt.Println(string(tool.Definition().InputSchema))
+	for _, args := range []string{`{"id":7}`, `{"id":8}`, `{"id":".."}`} {
+		res, err := tool.Call(context.Background(), json.RawMessage(args))
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(res.IsError, res.Content[0].(*mcp.TextContent).Text)
+	}
+	// Output:
+	// {"type":"object","properties":{"id":{"type":"integer","description":"number of the pet"},"fields":{"type":"string","default":"all"}},"required":["id"],"additionalProperties":false}
+	// false {"id":7,"name":"Rex","fields":"all"}
+	// true The API answered with 404 Not Found.
+	// no such pet
+	//
+	// arguments of tool "get_pet": "id" must be a value that stays in its place in the path, not one that leads out of it; parts such as "." and ".." cannot be sent
+}
+
+// All that is wrong is told at once.
+func ExampleAPIError() {
+	_, err := rest.New(&rest.API{
+		Name:    "pets",
+		BaseURL: "https://api.example",
+		Endpoints: []rest.Endpoint{
+			{Name: "get_pet", Path: "/pets/{id}"},
+			{Name: "add_pet", Method: "ADD", Path: "/pets"},
+		},
+	}, nil)
+	var bad *rest.APIError
+	if errors.As(err, &bad) {
+		for _, p := range bad.Problems {
+			fmt.Println(p)
+		}
+	}
+	// Output:
+	// endpoint "get_pet": path has {id}, but there is no parameter of that name with "in": "path"
+	// endpoint "add_pet": method is "ADD"; it is one of GET, HEAD, OPTIONS, POST, PUT, PATCH and DELETE
+}
+
+// The tools of an API stand beside those of servers.
+func ExampleService_Publish() {
+	server := petStore()
+	defer server.Close()
+	s, err := rest.New(petAPI(server.URL), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	r := registry.New(nil)
+	if _, err := s.Publish(r); err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := r.Call(context.Background(), "pets__get_pet", json.RawMessage(`{"id":7,"fields":"name"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+	// Output: {"id":7,"name":"Rex","fields":"name"}
+}
+
+// A tool that is switched off is not offered, nor called by who still has it.
+func ExampleService_SetEnabled() {
+	s, err := rest.New(petAPI("https://api.example"), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	tool := s.Tools()[0]
+	if err := s.SetEnabled("get_pet", false); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(s.Tools()))
+	_, err = tool.Call(context.Background(), json.RawMessage(`{"id":7}`))
+	fmt.Println(err, "-", mcp.OutcomeOf(err))
+	// Output:
+	// 0
+	// rest: tool "get_pet" of API "pets" is disabled - not sent
+}
+
+// The tools of a Service can be changed before they are listed.
+func ExampleService_Tools() {
+	s, err := rest.New(petAPI("https://api.example"), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	tools := s.Tools()
+	r := registry.New(nil)
+	if _, err := r.ReplaceServer(s.Server(), tools); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, t := range r.Snapshot().Tools() {
+		d := t.Definition()
+		fmt.Println(d.Name, d.Hints().ReadOnly)
+	}
+	// Output: pets__get_pet true
+}
+
+// What a registry knows of the service does not depend on its secrets.
+func ExampleService_Server() {
+	api := petAPI("https://api.example")
+	api.Auth = rest.Auth{Type: rest.Bearer, Value: "${PETS_TOKEN}"}
+	s, err := rest.New(api, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	server := s.Server()
+	fmt.Println(server.Name, server.Trusted, len(server.Fingerprint))
+	// Output: pets false 64
+}
+
+// Durations are text in JSON.
+func ExampleDuration() {
+	var e rest.Endpoint
+	if err := json.Unmarshal([]byte(`{"name":"slow","path":"/slow","timeout":"1m30s"}`), &e); err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, err := json.Marshal(e.Timeout)
+	fmt.Println(e.Timeout, string(data), err)
+	// Output: 1m30s "1m30s" <nil>
+}

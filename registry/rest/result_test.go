@@ -1,0 +1,183 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// What an answer becomes.
+func TestAnswersBecomeResults(t *testing.T) {
+	rec := newRecorder(t)
+	const big = 2_000
+	for _, test := range []struct {
+		status     int
+		kind, body string
+		want       any    // a content, or the text of one
+		structured string // empty: none
+	}{
+		{200, "application/json", "{\"a\": 12345678901234567890 }\n", "{\"a\": 12345678901234567890 }\n", `{"a": 12345678901234567890 }`},
+		{200, "application/problem+json; charset=UTF-8", `{"a":1}`, `{"a":1}`, `{"a":1}`},
+		{201, "application/json", "\xef\xbb\xbf{}", "{}", "{}"},
+		{200, "application/json", `[1,2]`, `[1,2]`, ""},
+		{200, "application/json", `"x"`, `"x"`, ""},
+		{200, "application/json", `{"a":1,"a":2}`, `{"a":1,"a":2}`, ""},
+		{200, "application/json", `{"a":1`, `{"a":1`, ""},
+		{200, "application/json", "{\"a\":\"\xff\"}", "{\"a\":\"\ufffd\"}", "{\"a\":\"\ufffd\"}"},
+		{200, "text/plain", `{"a":1}`, `{"a":1}`, ""},
+		{200, "text/plain; charset=iso-8859-1", "caf\xe9 \x80", "café €", ""},
+		{200, "text/plain; charset=utf-16", "\xff\xfea\x00\xe9\x00", "aé", ""},
+		{200, "text/plain; charset=utf-16be", "\x00a\x00", "a\ufffd", ""},
+		{200, "application/json; charset=utf-16le", "{\x00}\x00", "{}", "{}"},
+		{200, "text/html; charset=", "<p>", "<p>", ""},
+		{200, "application/xml", "<a/>", "<a/>", ""},
+		{200, "image/svg+xml", "<svg/>", "<svg/>", ""},
+		{200, "", "plain", "plain", ""},
+		{200, "application/octet-stream", "plain\n", "plain\n", ""},
+		{200, "nonsense", "a", "a", ""},
+		{200, "image/png", "\x89PNG", &mcp.ImageContent{MIMEType: "image/png", Data: []byte("\x89PNG")}, ""},
+		{200, "audio/wav; x=y", "RIFF", &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")}, ""},
+		{200, "application/pdf", "%PDF", embedded("application/pdf", "%PDF"), ""},
+		{200, "application/octet-stream", "a\x00b", embedded("application/octet-stream", "a\x00b"), ""},
+		{200, "text/plain; charset=koi8-r", "\xc1", embedded("text/plain", "\xc1"), ""},
+		{204, "", "", "The API answered with 204 No Content and no content.", ""},
+		{200, "application/json", "", "The API answered with 200 OK and no content.", ""},
+		{200, "text/plain", strings.Repeat("x", big), strings.Repeat("x", big), ""},
+	} {
+		rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			if test.kind != "" {
+				w.Header().Set("Content-Type", test.kind)
+			}
+			w.WriteHeader(test.status)
+			_, _ = io.WriteString(w, test.body)
+		}
+		res, err := callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: big}), `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := test.want
+		if text, ok := want.(string); ok {
+			want = &mcp.TextContent{Text: text}
+		}
+		structured, _ := res.StructuredContent.(json.RawMessage)
+		if res.IsError || len(res.Content) != 1 || !reflect.DeepEqual(res.Content[0], want) || string(structured) != test.structured {
+			t.Errorf("%d %s %.40q: %s and %s, want %s", test.status, test.kind, test.body, jsonOf(t, res.Content), structured, jsonOf(t, want))
+		}
+		if _, err := json.Marshal(res); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func embedded(media, data string) mcp.Content {
+	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "rest:shop/op", MIMEType: media, Blob: []byte(data)}}
+}
+
+// Failures of the API are results, which say what a model can act on.
+func TestFailuresBecomeResults(t *testing.T) {
+	rec := newRecorder(t)
+	for _, test := range []struct {
+		status int
+		header map[string]string
+		body   string
+		want   string
+	}{
+		{404, nil, "", "The API answered with 404 Not Found."},
+		{422, map[string]string{"Content-Type": "application/json"}, `{"error":"limit"}`, "The API answered with 422 Unprocessable Entity.\n{\"error\":\"limit\"}"},
+		{429, map[string]string{"Retry-After": "30"}, "slow\n", "The API answered with 429 Too Many Requests. Retry-After: 30 s.\nslow\n"},
+		{503, map[string]string{"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, "", "The API answered with 503 Service Unavailable. Retry-After: Fri, 31 Dec 1999 23:59:59 GMT."},
+		{599, nil, "", "The API answered with 599."},
+		{500, map[string]string{"Content-Type": "application/pdf"}, "%PDF", "The API answered with 500 Internal Server Error.\n[4 bytes of application/pdf]"},
+		{302, map[string]string{"Location": "https://user:pass@other.example/login?token=abc#x"}, "", "The API answered with 302 Found. It redirects to https://other.example/login?..., where the call does not follow."},
+		{500, map[string]string{"Content-Type": "text/plain; charset=utf-8"}, strings.Repeat("é", maxFailure), "The API answered with 500 Internal Server Error.\n" + strings.Repeat("é", maxFailure/2) + "\n[the rest is left out]"},
+		{500, map[string]string{"Content-Type": "text/plain"}, strings.Repeat("x", 20_000), "The API answered with 500 Internal Server Error.\n" + strings.Repeat("x", maxFailure) + "\n[the rest is left out]"},
+		{200, nil, strings.Repeat("x", 20_000), "The API answered with 200 OK, but the answer is larger than the 10000 bytes that are allowed, and was left out. If the arguments allow it, ask for less. The call itself was carried out."},
+	} {
+		rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+			for name, value := range test.header {
+				w.Header().Set(name, value)
+			}
+			w.WriteHeader(test.status)
+			_, _ = io.WriteString(w, test.body)
+		}
+		res, err := callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: 10_000}), `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := textIn(t, res); !res.IsError || got != test.want || res.StructuredContent != nil {
+			t.Errorf("%d: %.300q, want %.300q", test.status, got, test.want)
+		}
+	}
+}
+
+// HEAD and an answer without content say what their headers do.
+func TestHeadersBecomeResults(t *testing.T) {
+	rec := newRecorder(t)
+	rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "77")
+		w.Header().Set("ETag", `"v1"`)
+		w.Header().Set("Set-Cookie", "session=abc")
+	}
+	res, err := callOnly(t, rec.serve(t, Endpoint{Method: "HEAD", Path: "/p"}), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := textIn(t, res), "The API answered with 200 OK.\nContent-Length: 77\nETag: \"v1\""; got != want || res.IsError {
+		t.Errorf("%q, want %q", got, want)
+	}
+	rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "/things/7")
+		w.WriteHeader(http.StatusCreated)
+	}
+	res, err = callOnly(t, rec.serve(t, Endpoint{Method: "POST", Path: "/p"}), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := textIn(t, res), "The API answered with 201 Created and no content. Location: /things/7"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A request without an answer is a result, too, and its error tells a program what
+// became of it.
+func TestNoAnswerIsAResult(t *testing.T) {
+	rec := newRecorder(t)
+	rec.answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		url     string
+		outcome mcp.Outcome
+		want    string
+	}{
+		{nobody, mcp.NotSent, " It was not carried out."},
+		{rec.url, mcp.Unknown, " It may have been carried out or not; check before you call again."},
+	} {
+		s := serveAPI(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
+		res, err := callOnly(t, s, `{"q":"my-value"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failed *RequestError
+		if got := textIn(t, res); !res.IsError || !strings.HasSuffix(got, test.want) || strings.Contains(got, "my-value") || strings.Contains(got, "base-secret") {
+			t.Errorf("%q", got)
+		}
+		if cause := res.GetError(); !errors.As(cause, &failed) || mcp.OutcomeOf(cause) != test.outcome {
+			t.Errorf("%v has the outcome %v, want %v", cause, mcp.OutcomeOf(cause), test.outcome)
+		}
+	}
+}

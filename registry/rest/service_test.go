@@ -1,0 +1,268 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+func toolNames(s *Service) string {
+	var names []string
+	for _, t := range s.Tools() {
+		names = append(names, t.Definition().Origin.Tool)
+	}
+	return strings.Join(names, " ")
+}
+
+// A tool that is switched off is not offered, and is not called by who still has it.
+func TestToolsCanBeSwitchedOff(t *testing.T) {
+	rec := newRecorder(t)
+	s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Endpoints: []Endpoint{{Name: "a"}, {Name: "b", Disabled: true}, {Name: "c"}}})
+	if got := toolNames(s); got != "a c" {
+		t.Fatalf("tools %s", got)
+	}
+	a := s.Tools()[0]
+	if err := s.SetEnabled("a", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetEnabled("b", true); err != nil {
+		t.Fatal(err)
+	}
+	if got := toolNames(s); got != "b c" {
+		t.Errorf("tools %s", got)
+	}
+	_, err := a.Call(t.Context(), nil)
+	var off *DisabledError
+	if !errors.As(err, &off) || off.API != "shop" || off.Tool != "a" || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Errorf("error %v", err)
+	}
+	if rec.take() != nil {
+		t.Error("a request arrived")
+	}
+	if err := s.SetEnabled("a", true); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := a.Call(t.Context(), nil); err != nil || res.IsError {
+		t.Errorf("%+v, %v", res, err)
+	}
+	var unknown *UnknownToolError
+	if err := s.SetEnabled("d", true); !errors.As(err, &unknown) || unknown.Tool != "d" || err.Error() != `rest: API "shop" has no endpoint "d"` {
+		t.Errorf("error %v", err)
+	}
+	off2 := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Disabled: true, Endpoints: []Endpoint{{Name: "a"}}})
+	if got := toolNames(off2); got != "" {
+		t.Errorf("tools of a disabled API: %s", got)
+	}
+}
+
+// In a registry the tools are those of a server, and calls go all the way.
+func TestPublish(t *testing.T) {
+	rec := newRecorder(t)
+	api := &API{Name: "shop", BaseURL: rec.url, Trusted: true, Endpoints: []Endpoint{
+		{Name: "find", Path: "/find", Params: []Param{
+			{Name: "q", In: InQuery, Required: true}, {Name: "max", In: InQuery, Schema: json.RawMessage(`{"type":"integer"}`), Default: json.RawMessage(`10`)},
+		}},
+		{Name: "drop", Method: "DELETE", Path: "/all"},
+	}}
+	s := serveAPI(t, api)
+	r := registry.New(nil)
+	if _, err := s.Publish(r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":"a b"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := rec.take(); got.uri != "/find?q=a%20b&max=10" {
+		t.Errorf("%s arrived", got.uri)
+	}
+	var refused *registry.ArgumentsError
+	if _, err := r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`)); !errors.As(err, &refused) {
+		t.Errorf("error %v", err)
+	}
+	if err := s.SetEnabled("drop", false); err != nil {
+		t.Fatal(err)
+	}
+	diff, err := s.Publish(r)
+	if err != nil || len(diff.Removed) != 1 {
+		t.Errorf("%+v, %v", diff, err)
+	}
+	var unknown *registry.UnknownToolError
+	if _, err := r.Call(t.Context(), "shop__drop", nil); !errors.As(err, &unknown) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := s.Publish(nil); err == nil {
+		t.Error("a nil registry was published to")
+	}
+}
+
+// The API that a Service was made of can be changed without harm.
+func TestNewCopies(t *testing.T) {
+	rec := newRecorder(t)
+	schema, fallback, yes := json.RawMessage(`{"type":"string"}`), json.RawMessage(`"x"`), true
+	api := &API{Name: "shop", BaseURL: rec.url, Headers: map[string]string{"X-A": "1"}, Endpoints: []Endpoint{{
+		Name: "op", Method: "POST", Path: "/p", Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes},
+		Params: []Param{{Name: "q", In: InQuery, Schema: schema, Default: fallback}},
+	}}}
+	s := serveAPI(t, api)
+	before := jsonOf(t, s.Tools()[0].Definition()) + s.Server().Fingerprint
+	api.BaseURL, api.Headers["X-A"], api.Endpoints[0].Path, api.Endpoints[0].Params[0].Name, yes = "http://127.0.0.1:1", "2", "/evil", "evil", false
+	copy(schema, `{"type":"number"}`)
+	copy(fallback, `"y"`)
+	if after := jsonOf(t, s.Tools()[0].Definition()) + s.Server().Fingerprint; after != before {
+		t.Errorf("the definition changed: %s, was %s", after, before)
+	}
+	if got := rec.arrive(t, s, `{}`); got.uri != "/p?q=x" || got.header.Get("X-A") != "1" {
+		t.Errorf("%s arrived", got.uri)
+	}
+}
+
+// The fingerprint is of what requests do, and of nothing else.
+func TestFingerprint(t *testing.T) {
+	whole := func() *API {
+		return &API{Name: "shop", BaseURL: "https://api.example/v1", Auth: Auth{Type: Bearer, Value: "${KEY}"}, Headers: map[string]string{"X-A": "1"}, Endpoints: []Endpoint{
+			{Name: "a", Path: "/a/{id}", Params: []Param{inPlace(InPath, "id", "", ""), inPlace(InQuery, "q", "", "")}},
+			{Name: "b", Method: "POST", Path: "/b", Params: []Param{inPlace(InBody, "x", "", "")}},
+		}}
+	}
+	after := func(change func(*API)) string {
+		api := whole()
+		if change != nil {
+			change(api)
+		}
+		return serveAPI(t, api).Server().Fingerprint
+	}
+	same := after(nil)
+	if len(same) != 64 || same != after(nil) {
+		t.Fatalf("fingerprint %q", same)
+	}
+	for name, change := range map[string]func(*API){
+		"description": func(a *API) { a.Endpoints[0].Description = "x" }, // that is for the ledger
+		"schema":      func(a *API) { a.Endpoints[0].Params[1].Schema = json.RawMessage(`{}`) },
+		"disabled":    func(a *API) { a.Endpoints[0].Disabled = true },
+		"header":      func(a *API) { a.Headers["X-A"] = "2" },
+		"method GET":  func(a *API) { a.Endpoints[0].Method = "GET" },
+		"timeout":     func(a *API) { a.Endpoints[0].Timeout = Duration(time.Second) },
+	} {
+		if after(change) != same {
+			t.Errorf("%s: another fingerprint", name)
+		}
+	}
+	for name, change := range map[string]func(*API){
+		"url":      func(a *API) { a.BaseURL = "https://api.example/v2" },
+		"login":    func(a *API) { a.Auth = Auth{Type: APIKey, Value: "${KEY}"} },
+		"secret":   func(a *API) { a.Auth.Value = "${OTHER}" },
+		"headers":  func(a *API) { a.Headers["X-B"] = "1" },
+		"path":     func(a *API) { a.Endpoints[0].Path = "/x/{id}" },
+		"method":   func(a *API) { a.Endpoints[1].Method = "PUT" },
+		"place":    func(a *API) { a.Endpoints[0].Params[1].In = InHeader },
+		"name":     func(a *API) { a.Endpoints[0].Params[1] = Param{Name: "r", Argument: "q", In: InQuery} },
+		"template": func(a *API) { a.Endpoints[1].Body = &Body{Template: json.RawMessage(`{"y":"{{x}}"}`)} },
+		"kind":     func(a *API) { a.Endpoints[1].Body = &Body{ContentType: "multipart/form-data"} },
+	} {
+		if after(change) == same {
+			t.Errorf("%s: the same fingerprint", name)
+		}
+	}
+}
+
+// The end of the caller's context is an error, and tells whether anything was sent.
+func TestTheEndOfAContextIsAnError(t *testing.T) {
+	rec := newRecorder(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := rec.serve(t, Endpoint{Method: "POST", Path: "/p"})
+	rec.answer = func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}
+	res, err := s.Tools()[0].Call(ctx, nil)
+	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown || res != nil {
+		t.Errorf("%v with the outcome %v", err, mcp.OutcomeOf(err))
+	}
+	rec.take()
+	res, err = s.Tools()[0].Call(ctx, nil)
+	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent || res != nil || rec.take() != nil {
+		t.Errorf("%v with the outcome %v", err, mcp.OutcomeOf(err))
+	}
+}
+
+// The time of the endpoint is the API's failure, not the caller's.
+func TestTheTimeOfAnEndpointIsAResult(t *testing.T) {
+	rec := newRecorder(t)
+	rec.answer = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	res, err := callOnly(t, rec.serve(t, Endpoint{Path: "/p", Timeout: Duration(time.Millisecond)}), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := textIn(t, res); !res.IsError || !strings.Contains(got, "1ms") || mcp.OutcomeOf(res.GetError()) == mcp.Answered {
+		t.Errorf("%q", got)
+	}
+}
+
+// Calls, switches and lists at one time.
+func TestServiceIsSafeForConcurrentUse(t *testing.T) {
+	rec := newRecorder(t)
+	s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Endpoints: []Endpoint{
+		{Name: "a", Method: "POST", Params: []Param{inPlace(InBody, "x", "", "")}}, {Name: "b"},
+	}})
+	tool, r := s.Tools()[0], registry.New(nil)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 10 {
+				if _, err := tool.Call(t.Context(), json.RawMessage(`{"x":"1"}`)); err != nil {
+					t.Error(err)
+				}
+				if err := s.SetEnabled("b", i%2 == 0); err != nil {
+					t.Error(err)
+				}
+				if _, err := s.Publish(r); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Arguments of a call past a registry.
+func TestArgumentsWithoutARegistry(t *testing.T) {
+	rec := newRecorder(t)
+	s := rec.serve(t, Endpoint{Path: "/p", Params: []Param{
+		{Name: "a", In: InQuery, Required: true}, {Name: "b", In: InQuery, Schema: json.RawMessage(`{"type":"integer","default":7}`)},
+		{Name: "c", In: InQuery, Required: true, Default: json.RawMessage(`"x y"`)},
+		{Name: "d", In: InQuery, Schema: json.RawMessage(`{"type":"integer","default":"wrong"}`)},
+		{Name: "e", In: InQuery, Schema: json.RawMessage(`{"type":["integer","null"],"default":null}`), Default: json.RawMessage(`null`)},
+	}})
+	if got := rec.arrive(t, s, ` {"a":"1"} `); got.uri != "/p?a=1&b=7&c=x%20y" {
+		t.Errorf("%s arrived", got.uri)
+	}
+	if got := rec.arrive(t, s, `{"a":"\u0031","b":null,"c":"z"}`); got.uri != "/p?a=1&c=z" {
+		t.Errorf("%s arrived", got.uri)
+	}
+	for args, want := range map[string]string{
+		``:                 `arguments of tool "op": "a" is missing; it must be a string`,
+		`null`:             `"a" is missing`,
+		`{}`:               `"a" is missing`,
+		`[1]`:              `must be a JSON object, not an array`,
+		`{"a":1`:           `must be valid JSON`,
+		`{"a":1,"a":2}`:    `"a" must be given once, not twice`,
+		`{"x":1,"y":{}}`:   `"x" is not known; known are "a", "b", "c", "d", "e"; "y" is not known`,
+		"{\"a\":\"\xff\"}": `must be valid JSON`,
+	} {
+		if err := rec.refuse(t, s, args); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+	s = rec.serve(t, Endpoint{Path: "/p"})
+	if err := rec.refuse(t, s, `{"x":1}`); !strings.Contains(err.Error(), "known are none") {
+		t.Error(err)
+	}
+}
