@@ -11,9 +11,9 @@ type request struct {
 	endpoint string        // name of the tool, for errors
 	method   string        // as it is sent
 	path     string        // escaped; begins with "/" or is empty; follows the path of the base URL
-	query    []pair        // in order, escaped; see addQuery
+	query    []pair        // in order, escaped
 	header   http.Header   // checked
-	cookies  []pair        // in order, escaped; see addCookie
+	cookies  []pair        // in order, escaped
 	body     payload       // see payload.encode
 	timeout  time.Duration // of the whole call, a second attempt included
 	maxBytes int           // of the answer's body, decoded
@@ -33,17 +33,6 @@ type answer struct {
 	header    http.Header
 	body      []byte
 	truncated bool
-}
-
-// addQuery adds a parameter to the query; name and value are not escaped yet.
-func (r *request) addQuery(name, value string) {
-	r.query = append(r.query, pair{escape(name), escape(value)})
-}
-
-// addCookie adds a cookie, whose value is not escaped yet. A login that has to send
-// one exactly as it is appends it to cookies itself.
-func (r *request) addCookie(name, value string) {
-	r.cookies = append(r.cookies, pair{name, escape(value)})
 }
 
 // rawQuery returns the query of the URL without its question mark.
