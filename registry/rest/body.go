@@ -2,10 +2,12 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"mime"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -19,6 +21,7 @@ type bodyPlan struct {
 	template    *templateNode // nil: there is none
 	members     []*parameter  // otherwise
 	required    bool
+	fallback    json.RawMessage // the whole body of a call that has none; nil: none
 }
 
 // kindOfBody returns the form of a body and its Content-Type.
@@ -27,7 +30,7 @@ func kindOfBody(contentType string) (kind payloadKind, header string, problem st
 		return jsonPayload, "application/json", ""
 	}
 	media, params, err := mime.ParseMediaType(contentType)
-	if err != nil || strings.Count(media, "/") != 1 {
+	if err != nil || strings.Count(media, "/") != 1 || !httpfield.ValidValue(contentType) {
 		return noPayload, "", "is no media type such as application/json"
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
@@ -83,6 +86,11 @@ func compileBody(ep *Endpoint, params []*parameter, kind payloadKind, header str
 			found.add("body.argument", problem)
 		}
 		plan.whole = body.Argument
+		if body.Schema != nil && body.Schema[0] == '{' && jsonscan.Valid(body.Schema) == nil {
+			p := parameter{Param: Param{Schema: body.Schema, In: InBody}}
+			p.compileDefault(ep.Defs, jsonPayload, "body", found)
+			plan.fallback = p.fallback
+		}
 	case body.Schema != nil:
 		found.add("body.schema", "is that of body.argument, which is missing")
 	case kind == textPayload:
@@ -179,6 +187,10 @@ func (plan *bodyPlan) setWhole(p *payload, raw []byte, m *mistakes, path string)
 			return
 		}
 		for key, value := range jsonscan.Fields(raw) {
+			if len(p.fields) > maxItems || m.full() {
+				m.add(&registry.Problem{Path: path, Want: fmt.Sprintf("of at most %d fields", maxItems), Got: "of more"})
+				return
+			}
 			if checkName(string(key)) != "" {
 				m.add(&registry.Problem{Path: schemagate.Member(path, string(key)), Want: "a member with a name that a form can have", Got: "another"})
 				continue

@@ -26,6 +26,7 @@ const (
 	maxTarget    = 8 << 10   // of path and query of a request
 	maxHeader    = 8 << 10   // of a header that is a parameter, and of all cookies
 	maxBody      = 16 << 20  // of a request
+	maxItems     = 10_000    // elements of one parameter, and fields of one form
 	maxAnswer    = 64 << 20  // of an answer, at most
 	maxTimeout   = time.Hour // of a call, at most
 
@@ -172,9 +173,13 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 	if l.in == InBody {
 		o.keyName = l.name
 	}
+	form := kind
+	if ep.Body != nil && ep.Body.Template != nil {
+		form = jsonPayload // which is what the template makes of the parameters
+	}
 	for i, given := range ep.Params {
 		at := place("params", i)
-		p := compileParam(api, l, given, ep.Defs, kind, at, found)
+		p := compileParam(api, l, given, ep.Defs, form, at, found)
 		o.params = append(o.params, p)
 		if arguments[p.Argument] {
 			found.add(at+".argument", "is "+quoted(p.Argument)+", as that of another parameter is")
@@ -202,12 +207,24 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 			o.accept = false
 		}
 	}
+	o.checkDeep(found)
 	o.body = compileBody(ep, o.params, kind, header, found)
 	if whole := o.body.whole; whole != "" {
 		if arguments[whole] {
 			found.add("body.argument", "is "+quoted(whole)+", as that of a parameter is")
 		}
 		o.known = append(o.known, whole)
+	}
+}
+
+// checkDeep refuses parameters that a member of an object could stand for.
+func (o *operation) checkDeep(found *problems) {
+	for _, deep := range o.params {
+		for i, p := range o.params {
+			if deep.style == styleDeep && p.In == deep.In && strings.HasPrefix(p.Name, deep.Name+"[") {
+				found.add(place("params", i)+".name", "is that of a member of "+quoted(deep.Name)+"; leave one of them out")
+			}
+		}
 	}
 }
 

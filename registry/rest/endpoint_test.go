@@ -125,6 +125,12 @@ func TestDescriptionsAreChecked(t *testing.T) {
 		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`["{{q"]`)}, Params: []Param{inPlace(InQuery, "q", "", "")}}, `body.template has a "{{" without "}}"`},
 		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(`"` + strings.Repeat("x", maxTemplate) + `"`)}}, `body.template is longer`},
 		{Endpoint{Method: "POST", Body: &Body{Template: json.RawMessage(strings.Repeat("[", 200) + strings.Repeat("]", 200))}}, `body.template is not JSON`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "f[x]", "", ""), inPlace(InQuery, "f", `{}`, "deepObject")}}, `params[0].name is that of a member of "f"`},
+		{Endpoint{Params: []Param{inPlace(InHeader, "f[x]", "", ""), inPlace(InQuery, "f", `{}`, "deepObject")}}, `params[0].name is not the name of a header`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "fx", "", ""), inPlace(InQuery, "f", `{}`, "deepObject")}}, ""},
+		{Endpoint{Method: "POST", Body: &Body{Argument: "b", Schema: json.RawMessage(`{"$ref":"#/$defs/x"}`)}, Defs: json.RawMessage(`{"x":{}}`)}, ""},
+		{Endpoint{Method: "POST", Params: []Param{inPlace(InBody, "o", `{"type":"object"}`, "")}, Body: &Body{ContentType: "application/x-www-form-urlencoded", Template: json.RawMessage(`{"o":"{{o}}"}`)}}, ""},
+		{Endpoint{Method: "POST", Params: []Param{inPlace(InBody, "o", `{"type":"object"}`, "form")}, Body: &Body{ContentType: "application/x-www-form-urlencoded"}}, "params[0].schema names no properties"},
 		{Endpoint{Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}}, ""},
 	} {
 		if test.ep.Name == "" {

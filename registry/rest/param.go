@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -248,7 +249,7 @@ func (p *parameter) checkValue(value, defs json.RawMessage, form payloadKind) st
 func (p *parameter) alone(defs json.RawMessage) json.RawMessage {
 	text := []byte(`{"properties":{"value":`)
 	text = append(append(text, p.Schema...), '}')
-	if defs != nil {
+	if defs != nil && bytes.Contains(p.Schema, []byte("#/$defs/")) {
 		text = append(append(text, `,"$defs":`...), defs...)
 	}
 	return append(text, '}')

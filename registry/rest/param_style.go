@@ -94,9 +94,14 @@ func (p *parameter) deepFields(raw []byte) ([]field, *registry.Problem) {
 		return nil, &registry.Problem{Path: p.path(), Want: "an object", Got: kindOf(raw)}
 	}
 	var fields []field
+	size := 0
+	tooLarge := &registry.Problem{Path: p.path(), Want: "smaller", Got: "too large to be sent"}
 	var walk func(name, path string, raw []byte) *registry.Problem
 	walk = func(name, path string, raw []byte) *registry.Problem {
 		f := field{name: name}
+		if size += len(name) + len(raw); size > maxBody || len(fields) > maxItems {
+			return tooLarge
+		}
 		switch raw[0] {
 		case '{':
 			for key, value := range jsonscan.Fields(raw) {
@@ -113,6 +118,9 @@ func (p *parameter) deepFields(raw []byte) ([]field, *registry.Problem) {
 			list, problem := flatten(raw, path)
 			if problem != nil {
 				return problem
+			}
+			if size += len(name) * len(list.items); size > maxBody {
+				return tooLarge
 			}
 			for _, item := range list.items {
 				f.parts = []string{item}

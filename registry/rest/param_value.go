@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -32,6 +33,7 @@ type flat struct {
 // flatten takes a checked JSON value apart. What is nested, and null within the
 // value, no style has a form for.
 func flatten(raw []byte, path string) (flat, *registry.Problem) {
+	tooMany := &registry.Problem{Path: path, Want: fmt.Sprintf("of at most %d elements", maxItems), Got: "of more"}
 	switch raw[0] {
 	case 'n':
 		return flat{}, nil
@@ -42,6 +44,9 @@ func flatten(raw []byte, path string) (flat, *registry.Problem) {
 			if problem != nil {
 				return flat{}, problem
 			}
+			if len(f.items) == maxItems {
+				return flat{}, tooMany
+			}
 			f.shape, f.items = sequence, append(f.items, text)
 		}
 		return f, nil
@@ -51,6 +56,9 @@ func flatten(raw []byte, path string) (flat, *registry.Problem) {
 			text, problem := scalarOf(value, schemagate.Member(path, string(key)))
 			if problem != nil {
 				return flat{}, problem
+			}
+			if len(f.members) == maxItems {
+				return flat{}, tooMany
 			}
 			f.shape, f.members = record, append(f.members, pair{string(key), text})
 		}

@@ -1,8 +1,10 @@
 package rest
 
 import (
+	"encoding/json"
 	"mime"
 	"mime/multipart"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -174,6 +176,7 @@ func TestBodiesArrive(t *testing.T) {
 		{nil, nil, `{}`, "", ""},
 		{nil, &Body{Argument: "body"}, `{}`, "", ""},
 		{nil, &Body{Argument: "body"}, `{"body": [1.0 , 2] }`, `[1.0 , 2]`, "application/json"},
+		{nil, &Body{Argument: "body", Required: true, Schema: json.RawMessage(`{"default":{"a":1}}`)}, `{}`, `{"a":1}`, "application/json"},
 		{nil, &Body{Argument: "body"}, `{"body":null}`, `null`, "application/json"},
 		{nil, &Body{Argument: "body", ContentType: "text/plain"}, `{"body":"a\u0000\nb é"}`, "a\x00\nb é", "text/plain"},
 		{nil, &Body{Argument: "body", ContentType: "application/xml"}, `{"body":"<a/>"}`, "<a/>", "application/xml"},
@@ -216,6 +219,38 @@ func TestBodiesAreRefused(t *testing.T) {
 			t.Errorf("%+v %s:\n got %v\nwant %s", test.body, test.args, err, test.want)
 		}
 	}
+}
+
+// What a model could write without end has an end.
+func TestCallsAreBounded(t *testing.T) {
+	rec := newRecorder(t)
+	form := &Body{ContentType: "application/x-www-form-urlencoded"}
+	many := strings.Repeat("1,", maxItems)
+	deep := strings.Repeat(`{"`+strings.Repeat("k", 1_000)+`":`, 90)
+	for _, test := range []struct {
+		ep         Endpoint
+		args, want string
+	}{
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", anyList, "")}}, `{"a":[` + many + `1]}`, `"a" must be of at most 10000 elements`},
+		{Endpoint{Params: []Param{inPlace(InQuery, "a", anyList, "")}}, `{"a":[` + many[:len(many)-1] + `]}`, `at most 8192 bytes long in path and query`},
+		{Endpoint{Method: "POST", Body: form, Params: []Param{inPlace(InBody, "a", `{}`, "deepObject")}}, `{"a":` + deep + `[` + many[:len(many)-1] + `]` + strings.Repeat("}", 91), `"a" must be smaller`},
+		{Endpoint{Method: "POST", Body: &Body{ContentType: form.ContentType, Argument: "f"}}, `{"f":{"a":[` + many[:len(many)-1] + `],"b":[1,2],"c":3}}`, `"f" must be of at most 10000 fields`},
+		{Endpoint{Method: "POST", Body: &Body{Argument: "b"}}, `{"b":"` + strings.Repeat("x", maxBody) + `"}`, `in the body`},
+		{Endpoint{}, `{` + unknownKeys(100_000) + `}`, `"k0" is not known`},
+	} {
+		err := rec.refuse(t, rec.serve(t, test.ep), test.args)
+		if len(err.Error()) > 2_000 || len(err.Problems) > 8 || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.200v, want %s", err, test.want)
+		}
+	}
+}
+
+func unknownKeys(n int) string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = `"k` + strconv.Itoa(i) + `":1`
+	}
+	return strings.Join(keys, ",")
 }
 
 // The parts of a multipart form are those that were sent, whatever is in them.

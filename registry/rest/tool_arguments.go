@@ -20,10 +20,13 @@ type mistakes struct{ list []registry.Problem }
 
 // add notes a problem; nil is none.
 func (m *mistakes) add(p *registry.Problem) {
-	if p != nil && len(m.list) < 8 {
+	if p != nil && !m.full() {
 		m.list = append(m.list, *p)
 	}
 }
+
+// full reports whether more mistakes are of no interest.
+func (m *mistakes) full() bool { return len(m.list) == 8 }
 
 // err returns the error of a call, or nil if nothing is wrong.
 func (m *mistakes) err(tool string) error {
@@ -55,6 +58,9 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 	}
 	args := arguments{}
 	for key, value := range jsonscan.Fields(raw) {
+		if m.full() {
+			return nil
+		}
 		if !slices.Contains(o.known, string(key)) {
 			m.add(&registry.Problem{Path: schemagate.Member("", string(key)), Hint: "known are " + o.knownNames()})
 			continue
@@ -71,7 +77,11 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 			m.add(&registry.Problem{Path: p.path(), Want: wanted(p.Schema)})
 		}
 	}
-	if whole := o.body.whole; whole != "" && o.body.required && args[whole] == nil {
+	if whole := o.body.whole; whole == "" || args[whole] != nil {
+		return args
+	} else if o.body.fallback != nil {
+		args[whole] = o.body.fallback
+	} else if o.body.required {
 		m.add(&registry.Problem{Path: schemagate.Member("", whole), Want: "the body of the request"})
 	}
 	return args

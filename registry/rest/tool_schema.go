@@ -35,7 +35,7 @@ func (o *operation) inputSchema() json.RawMessage {
 			schema = json.RawMessage(`{}`)
 		}
 		add(o.body.whole, schema)
-		if o.body.required {
+		if o.body.required && o.body.fallback == nil {
 			required = append(required, o.body.whole)
 		}
 	}
