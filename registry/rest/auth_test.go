@@ -232,6 +232,10 @@ func TestDescriptionsThatCannotLogIn(t *testing.T) {
 		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
 		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Method: "POST", Path: "/", Body: &Body{ContentType: "text/plain; charset=utf-8", Argument: "t"}}}}, []string{"body.contentType"}},
 		{API{Auth: Auth{Type: APIKey, In: InQuery, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "api_key", In: InQuery}}}}}, []string{"params[0].name"}},
+		{API{Auth: Auth{Type: FetchToken, In: InQuery, Token: &TokenSource{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "access_token", In: InQuery}}}}}, []string{"params[0].name"}},
+		{API{Auth: Auth{Type: FetchToken, Name: "X-T", Token: &TokenSource{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "x-t", In: InHeader}}}}}, []string{"params[0].name"}},
+		{API{Auth: Auth{Type: FetchToken, In: InBody, Token: &TokenSource{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
+		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Method: "OPTIONS"}}}, []string{"method"}},
 		{API{Auth: Auth{Type: Basic, User: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "authorization", In: InHeader}}}}}, []string{"params[0].name"}},
 	} {
 		test.api.Name = "shop"

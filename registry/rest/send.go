@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -324,5 +323,3 @@ func (s *Service) Close() error {
 	s.link.guard.Close()
 	return nil
 }
-
-func placeOf(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

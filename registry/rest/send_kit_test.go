@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -59,7 +60,7 @@ func (w *webAPI) requests() []seenRequest {
 // newWebAPI starts a server with TLS. The handler gets the body.
 func newWebAPI(t testing.TB, h func(http.ResponseWriter, *http.Request, string)) *webAPI {
 	w := &webAPI{}
-	w.Server = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.mu.Lock()
 		w.seen = append(w.seen, seenRequest{r.Method, r.RequestURI, r.Header.Clone(), string(body)})
@@ -68,6 +69,8 @@ func newWebAPI(t testing.TB, h func(http.ResponseWriter, *http.Request, string))
 			h(rw, r, string(body))
 		}
 	}))
+	w.Config.ErrorLog = log.New(io.Discard, "", 0) // connections that turned out not to be needed
+	w.StartTLS()
 	t.Cleanup(w.Close)
 	return w
 }

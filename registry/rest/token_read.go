@@ -78,7 +78,7 @@ func valueAt(document []byte, path []string) []byte {
 	return value
 }
 
-// scalar returns the text of a string or a number.
+// tokenScalar returns the text of a string or a number.
 func tokenScalar(value []byte) (text string, ok bool) {
 	if text, ok := jsonscan.String(value); ok {
 		return text, true

@@ -53,10 +53,10 @@ func newSource(t *TokenSource, p *problems) *source {
 		p.add("auth.token.url", problem)
 	}
 	s.url.secret = true
-	text := func(place, raw string) secretText {
-		text, problem := parseSecretText(place, raw)
+	text := func(at, raw string) secretText {
+		text, problem := parseSecretText(at, raw)
 		if problem != "" {
-			p.add(place, problem)
+			p.add(at, problem)
 		}
 		return text
 	}
@@ -66,12 +66,12 @@ func newSource(t *TokenSource, p *problems) *source {
 	}
 	s.setFields(t, p, text)
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
-		place := "auth.token.headers." + name
+		at := "auth.token.headers." + name
 		if !headerMaySet(name) || !s.user.empty() && strings.EqualFold(name, "Authorization") {
-			p.add(place, "is not a header that can be set here: it is none, or about the body, or auth.token.user sets it")
+			p.add(at, "is not a header that can be set here: it is none, or about the body, or auth.token.user sets it")
 			continue
 		}
-		s.headers = append(s.headers, sourceText{name, text(place, t.Headers[name])})
+		s.headers = append(s.headers, sourceText{name, text(at, t.Headers[name])})
 	}
 	s.setPaths(t, p)
 	switch {
@@ -82,14 +82,14 @@ func newSource(t *TokenSource, p *problems) *source {
 	}
 	for i, word := range t.Rejected {
 		if strings.TrimSpace(word) == "" {
-			p.add(placeOf("auth.token.rejected", i), "is empty, and would be in each answer")
+			p.add(place("auth.token.rejected", i), "is empty, and would be in each answer")
 		}
 		s.rejected = append(s.rejected, []byte(word))
 	}
 	return s
 }
 
-func (s *source) setFields(t *TokenSource, p *problems, text func(place, raw string) secretText) {
+func (s *source) setFields(t *TokenSource, p *problems, text func(at, raw string) secretText) {
 	switch s.method {
 	case "":
 		s.method = http.MethodPost
@@ -120,11 +120,11 @@ func (s *source) setFields(t *TokenSource, p *problems, text func(place, raw str
 		p.add("auth.token.encoding", "has no meaning for fields that are not in the body: leave it out")
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Fields)) {
-		place := "auth.token.fields." + name
+		at := "auth.token.fields." + name
 		if name == "" || !utf8.ValidString(name) || s.fieldsIn == InHeader && !headerMaySet(name) {
-			p.add(place, "cannot be the name of a field there")
+			p.add(at, "cannot be the name of a field there")
 		}
-		s.fields = append(s.fields, sourceText{name, text(place, t.Fields[name])})
+		s.fields = append(s.fields, sourceText{name, text(at, t.Fields[name])})
 	}
 }
 
