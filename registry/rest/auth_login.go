@@ -29,6 +29,8 @@ func newLogin(a *Auth, p *problems) login {
 		t, problem := parseSecretText("auth."+field, raw)
 		if problem != "" {
 			p.add("auth."+field, problem)
+		} else if isMask(raw) {
+			p.add("auth."+field, maskProblem)
 		}
 		return t
 	}

@@ -163,6 +163,21 @@ func isSecretName(name string) bool {
 	return name != "" && len(name) <= maxSecretName
 }
 
+// isMask reports whether a text stands for a secret that somebody did not want to
+// show, and is not one: <YOUR_API_KEY>, ********, [redacted].
+func isMask(text string) bool {
+	text = strings.TrimSpace(text)
+	switch {
+	case len(text) < 3:
+		return false
+	case text[0] == '<' && text[len(text)-1] == '>':
+		return true
+	}
+	return strings.Trim(text, "*") == "" || strings.Trim(text, "•") == "" || strings.EqualFold(strings.Trim(text, "[]"), "redacted")
+}
+
+const maskProblem = "is a mask, and not what it stands for: write ${NAME}, the name of a secret"
+
 // withToken makes references of each {{token}}, and reports whether there are any.
 func (t secretText) withToken() (secretText, bool) {
 	with := secretText{place: t.place}

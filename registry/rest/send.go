@@ -156,6 +156,8 @@ func (l *link) setHeaders(api *API, p *problems) {
 		text, problem := parseSecretText(place, api.Headers[name])
 		if problem == "" && !httpfield.ValidValue(text.sample()) {
 			problem = "holds a line break or another control character: remove it"
+		} else if problem == "" && isMask(api.Headers[name]) {
+			problem = maskProblem
 		}
 		if problem != "" {
 			p.add(place, problem)

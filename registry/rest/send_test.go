@@ -81,6 +81,7 @@ func TestCallersWhoGiveUp(t *testing.T) {
 		}
 		end()
 		<-r.Context().Done()
+		panic(http.ErrAbortHandler) // an answer could still arrive
 	})
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}}, network(server))
 	for _, path := range []string{"/header", "/body"} {

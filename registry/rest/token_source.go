@@ -57,6 +57,8 @@ func newSource(t *TokenSource, p *problems) *source {
 		text, problem := parseSecretText(at, raw)
 		if problem != "" {
 			p.add(at, problem)
+		} else if isMask(raw) {
+			p.add(at, maskProblem)
 		}
 		return text
 	}
