@@ -49,7 +49,7 @@ var errBroken = errors.New("the connection broke, or what came is not HTTP")
 
 func explain(err error) error {
 	var (
-		late    *tooSlow
+		late    tooSlow
 		useless *unreadable
 		name    *net.DNSError
 		cert    *tls.CertificateVerificationError

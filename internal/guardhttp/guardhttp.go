@@ -169,12 +169,13 @@ func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeoutCause(ctx, c.timeout, errTooSlow)
 }
 
-// A tooSlow error is the cause of a context that ends by a bound of this package.
-type tooSlow struct{ bound string }
+// A tooSlow error is the cause of a context that ends by a bound of this package,
+// which it names.
+type tooSlow string
 
-func (e *tooSlow) Error() string { return "no whole answer within " + e.bound }
+func (e tooSlow) Error() string { return "no whole answer within " + string(e) }
 
-var errTooSlow = &tooSlow{"30 seconds"}
+const errTooSlow = tooSlow("30 seconds")
 
 // once sends one request whose answer is a document.
 func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string) (answer *Answer, err error) {
@@ -199,7 +200,7 @@ func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to
 // written in any case.
 func (c *Client) exchange(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string, read func(*http.Response) error) error {
 	fail := func(sent bool, err error) error {
-		var late *tooSlow
+		var late tooSlow
 		if errors.As(context.Cause(ctx), &late) {
 			err = late
 		} else if ctx.Err() != nil {

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 )
 
 // A Request is one of any method, with any body.
@@ -44,7 +43,7 @@ type Response struct {
 func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	timeout, bound := c.timeout, errTooSlow
 	if r.Timeout > 0 {
-		timeout, bound = r.Timeout, &tooSlow{r.Timeout.String()}
+		timeout, bound = r.Timeout, tooSlow(r.Timeout.String())
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, bound)
 	defer cancel()
@@ -85,25 +84,33 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 // sendable returns the header of a request without what is not the caller's to
 // say. Its errors show no value.
 func sendable(r *Request) (http.Header, error) {
-	if !httpfield.ValidName(r.Method) || r.Method == http.MethodConnect {
+	if !isToken(r.Method) || r.Method == http.MethodConnect {
 		return nil, errors.New("the method of the request is not one that can be sent")
 	}
 	header := make(http.Header, len(r.Header))
 	for name, values := range r.Header {
-		if !httpfield.ValidName(name) {
+		if !isToken(name) {
 			return nil, errors.New("a header of the request has a name that is none")
 		}
 		if name = http.CanonicalHeaderKey(name); ofConnection(name) {
 			continue
 		}
 		for _, value := range values {
-			if !httpfield.ValidValue(value) {
+			if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 				return nil, fmt.Errorf("the header %s of the request has a line break or another control character", name)
 			}
 		}
 		header[name] = append(header[name], values...)
 	}
 	return header, nil
+}
+
+// isToken reports whether a name is one of a method or a header (RFC 9110, section
+// 5.6.2).
+func isToken(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
 }
 
 // ofConnection reports whether a header is about the connection and the framing

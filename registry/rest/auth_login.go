@@ -256,37 +256,35 @@ func basicText(text string) bool {
 }
 
 // checkEndpoints notes where endpoints leave no place for the login, or set what
-// the login sets, as far as the endpoints themselves do not know.
+// the login sets.
 func (l *login) checkEndpoints(api *API, p *problems) {
+	if l.kind == NoAuth {
+		return
+	}
+	sets := l.header()
 	for i := range api.Endpoints {
 		e := &api.Endpoints[i]
-		p.endpoint = e.Name
+		if p.endpoint = e.Name; e.Name == "" {
+			p.endpoint = place("endpoints", i)
+		}
 		for j := range e.Params {
-			if l.kind == FetchToken && l.sets(&e.Params[j]) {
+			param := &e.Params[j]
+			same := param.Name == l.name && param.In == l.in && (l.kind == APIKey || l.kind == FetchToken)
+			if param.In == InHeader {
+				same = sets != "" && strings.EqualFold(param.Name, sets)
+			}
+			if same {
 				p.add(place("params", j)+".name", "is what the login sets: leave the parameter out")
 			}
 		}
-		if l.in != InBody {
-			continue
-		}
-		known := l.kind == APIKey && (e.Method == "" || e.Method == http.MethodGet || e.Method == http.MethodHead)
-		if !known && !methodHasBody(e.Method) {
+		if l.in == InBody && e.Body == nil && !methodHasBody(e.Method) {
 			p.add("method", "has no body, and the login goes into the body: use another method, or put the login elsewhere")
 		}
-		if e.Body != nil && !bodyTakesFields(e.Body.ContentType) {
+		if l.in == InBody && e.Body != nil && !bodyTakesFields(e.Body.ContentType) {
 			p.add("body.contentType", "has no fields, and the login goes into the body as one: use JSON or a form, or put the login elsewhere")
 		}
 	}
 	p.endpoint = ""
-}
-
-// sets reports whether the login sets what a parameter is sent as. No parameter is
-// the header Authorization.
-func (l *login) sets(param *Param) bool {
-	if l.in == InHeader && strings.EqualFold(l.name, "Authorization") {
-		return false
-	}
-	return param.In == l.in && (param.Name == l.name || l.in == InHeader && strings.EqualFold(param.Name, l.name))
 }
 
 // methodHasBody reports whether a request of a method may get a body that nobody
