@@ -1,0 +1,102 @@
+package rest_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+)
+
+// An API that is logged into with a token, which is fetched first. No secret is in
+// the description: it names them.
+func Example_token() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/oauth/token" {
+			id, secret, _ := r.BasicAuth()
+			fmt.Println("a token for", id, secret, r.FormValue("grant_type"))
+			fmt.Fprint(w, `{"access_token": "t1", "expires_in": 3600}`)
+			return
+		}
+		fmt.Println(r.Method, r.URL.Path, r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+
+	api := &rest.API{
+		Name:       "shop",
+		BaseURL:    server.URL,
+		HealthPath: "/status",
+		Auth: rest.Auth{Type: rest.FetchToken, Token: &rest.TokenSource{
+			URL:      server.URL + "/oauth/token",
+			Fields:   map[string]string{"grant_type": "client_credentials"},
+			User:     "agent",
+			Password: "${SHOP_SECRET}",
+			Extract:  "access_token",
+		}},
+	}
+	fmt.Println("it needs", api.Secrets())
+	s, err := rest.New(api, &rest.Options{
+		Secrets: func(_ context.Context, name string) (string, error) {
+			if name == "SHOP_SECRET" {
+				return "swordfish", nil // from a vault, say
+			}
+			return "", rest.ErrNotSet
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	for range 2 {
+		if err := s.Health(context.Background()); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// it needs [SHOP_SECRET]
+	// a token for agent swordfish client_credentials
+	// GET /status Bearer t1
+	// GET /status Bearer t1
+}
+
+func ExampleService_Health() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-API-Key") != "right" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer server.Close()
+
+	for _, key := range []string{"right", "wrong", "${NO_SUCH_KEY}"} {
+		s, err := rest.New(&rest.API{
+			Name:    "shop",
+			BaseURL: server.URL,
+			Auth:    rest.Auth{Type: rest.APIKey, Value: key},
+		}, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(s.Health(context.Background()))
+		_ = s.Close()
+	}
+	// Output:
+	// <nil>
+	// rest: API "shop" is not healthy: HTTP status 401: the login is not accepted; check auth and its secrets
+	// rest: API "shop": auth.value: the secret NO_SUCH_KEY is not set: set the environment variable of that name, or have Options.Secrets give it
+}
+
+// Whoever runs APIs that others describe lets them reach public addresses only, and
+// gives them no secrets but theirs.
+func ExampleNetwork() {
+	api := &rest.API{Name: "guest", BaseURL: "https://10.0.0.7/admin"}
+	_, err := rest.New(api, &rest.Options{
+		Network: rest.Network{PublicOnly: true},
+		Secrets: func(context.Context, string) (string, error) { return "", rest.ErrNotSet },
+	})
+	fmt.Println(err)
+	// Output:
+	// rest: API "guest": baseUrl leads to a private network; if that is meant, allow it by Network.Allow
+}
