@@ -33,7 +33,7 @@ func (b *builder) body() *loss {
 		l = b.content(given, required)
 	}
 	if l != nil && !required {
-		b.problems.add(b.op, l.at, LostParameter, "the body: "+l.reason)
+		b.note(l.at, LostParameter, "the body: "+l.reason)
 		l = nil
 	}
 	return l
@@ -155,6 +155,7 @@ func (b *builder) whole(typ, description string, schema *node, required bool, ho
 // spread makes an argument of each member of the body.
 func (b *builder) spread(typ string, members []member, encoding *node, fields bool, how manner) *loss {
 	var params []rest.Param
+	var places []*node
 	var defs [][]*def
 	for _, m := range members {
 		p := rest.Param{Name: m.at.key, In: rest.InBody, Required: m.required}
@@ -167,14 +168,14 @@ func (b *builder) spread(typ string, members []member, encoding *node, fields bo
 			if m.required {
 				return l
 			}
-			b.problems.add(b.op, l.at, LostParameter, l.reason)
+			b.note(l.at, LostParameter, l.reason)
 			continue
 		}
 		p.Schema = one.raw
-		params, defs = append(params, p), append(defs, one.defs)
+		params, places, defs = append(params, p), append(places, m.at), append(defs, one.defs)
 	}
 	for i, p := range params {
-		b.add(p, defs[i])
+		b.add(p, places[i], defs[i])
 	}
 	if typ != "application/json" {
 		b.endpoint.Body = &rest.Body{ContentType: typ}

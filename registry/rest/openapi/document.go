@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -75,10 +74,7 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 				"there are %d endpoints already, see Options.MaxEndpoints; those behind are left out, too", d.opts.MaxEndpoints))
 			break
 		}
-		e, l := d.endpoint(op)
-		if l == nil {
-			l = d.accepted(api, e, op)
-		}
+		e, l := d.endpoint(api, op)
 		if l != nil {
 			d.problems.add(op, l.at, LostOperation, l.reason)
 			continue
@@ -131,19 +127,6 @@ func (d *document) apiName(title string) string {
 		return "api"
 	}
 	return name
-}
-
-// accepted asks package rest about one endpoint.
-func (d *document) accepted(api *rest.API, e *rest.Endpoint, op *operation) *loss {
-	one := *api
-	one.Endpoints = []rest.Endpoint{*e}
-	if one.BaseURL == "" {
-		one.BaseURL = "https://api.example"
-	}
-	if err := acceptable(&one, e.Name); err != nil {
-		return lost(op.at, plain.Line(err.Error()))
-	}
-	return nil
 }
 
 // described joins a summary with a description.

@@ -10,10 +10,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
+// maxRequirements is how many of the requirements of an operation are looked at.
+const maxRequirements = 64
+
 // A login is which security schemes the API logs in with.
 type login struct {
 	keys   map[placed]string // API keys, to the names of their schemes
 	chosen map[string]bool
+	judged map[*node]string // requirements, to what is missing
 }
 
 func (l *login) uses(scheme string) bool { return l.chosen[scheme] }
@@ -31,7 +35,7 @@ func (l *login) covers(requirement *node) bool {
 // chooseLogin sets the login of the API.
 func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	schemes := d.root.get("components").get("securitySchemes")
-	d.login = login{keys: map[placed]string{}, chosen: map[string]bool{}}
+	d.login = login{keys: map[placed]string{}, chosen: map[string]bool{}, judged: map[*node]string{}}
 	for _, at := range schemes.each() {
 		if s, l := d.resolve(at); l == nil && s.get("type").text() == "apiKey" {
 			name, in := s.get("name").text(), rest.Place(s.get("in").text())
@@ -72,8 +76,16 @@ func (d *document) bestLogin(api *rest.API, ops []*operation) []string {
 	}
 	var options []*option
 	known := map[string]*option{}
+	var order []*node
+	count := map[*node]int{} // operations
 	for _, op := range ops {
-		for _, requirement := range d.security(op).each() {
+		all := d.security(op)
+		if count[all]++; count[all] == 1 {
+			order = append(order, all)
+		}
+	}
+	for _, all := range order {
+		for _, requirement := range requirements(all) {
 			if len(requirement.each()) == 0 {
 				continue
 			}
@@ -89,7 +101,7 @@ func (d *document) bestLogin(api *rest.API, ops []*operation) []string {
 					options = append(options, known[key])
 				}
 			}
-			known[key].count++
+			known[key].count += count[all]
 		}
 	}
 	var best *option
@@ -124,25 +136,36 @@ func (d *document) security(op *operation) *node {
 	return d.root.get("security")
 }
 
+func requirements(all *node) []*node { return all.each()[:min(len(all.each()), maxRequirements)] }
+
 // suits refuses an operation that the login of the API is not enough for.
 func (d *document) suits(op *operation) *loss {
 	all := d.security(op)
-	if len(all.each()) == 0 {
+	missing, known := d.login.judged[all]
+	if !known {
+		missing = d.login.missing(all)
+		d.login.judged[all] = missing
+	}
+	if missing == "" {
 		return nil
 	}
-	missing := map[string]bool{}
-	for _, requirement := range all.each() {
-		if d.login.covers(requirement) {
-			return nil
+	return lost(all, "it needs the login "+quoted(missing)+", which this API has not: take it into an API of its own by Options.Security")
+}
+
+// missing names the schemes that a login would have to have; none if it is enough.
+func (l *login) missing(all *node) string {
+	names := map[string]bool{}
+	for _, requirement := range requirements(all) {
+		if l.covers(requirement) {
+			return ""
 		}
 		for _, s := range requirement.each() {
-			if !d.login.chosen[s.key] {
-				missing[s.key] = true
+			if !l.chosen[s.key] {
+				names[s.key] = true
 			}
 		}
 	}
-	names := strings.Join(slices.Sorted(maps.Keys(missing)), " or ")
-	return lost(all, "it needs the login "+quoted(names)+", which this API has not: take it into an API of its own by Options.Security")
+	return strings.Join(slices.Sorted(maps.Keys(names)), " or ")
 }
 
 // logIn adds a security scheme to what an API logs in with.

@@ -1,11 +1,9 @@
 package openapi
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -81,8 +79,8 @@ func isMethod(key string) bool {
 	return false
 }
 
-// endpoint makes an endpoint of an operation.
-func (d *document) endpoint(op *operation) (*rest.Endpoint, *loss) {
+// endpoint makes an endpoint of an operation that package rest takes.
+func (d *document) endpoint(api *rest.API, op *operation) (*rest.Endpoint, *loss) {
 	if l := d.suits(op); l != nil {
 		return nil, l
 	}
@@ -92,6 +90,24 @@ func (d *document) endpoint(op *operation) (*rest.Endpoint, *loss) {
 	if l := d.sameServer(op); l != nil {
 		return nil, l
 	}
+	b := &builder{document: d, op: op, endpoint: describe(op)}
+	if l := b.params(); l != nil {
+		return nil, l
+	}
+	if l := b.body(); l != nil {
+		return nil, l
+	}
+	if l := b.finish(api); l != nil {
+		return nil, l
+	}
+	for _, n := range b.notes {
+		d.problems.add(op, n.at, n.lost, n.reason)
+	}
+	return b.endpoint, nil
+}
+
+// describe makes an endpoint with all but its arguments.
+func describe(op *operation) *rest.Endpoint {
 	e := &rest.Endpoint{
 		Method:      op.method,
 		Path:        op.path,
@@ -106,29 +122,7 @@ func (d *document) endpoint(op *operation) (*rest.Endpoint, *loss) {
 	if title := strings.TrimSpace(op.at.get("summary").text()); len(title) <= 100 && !strings.Contains(title, "\n") {
 		e.Title = title
 	}
-	b := &builder{document: d, op: op, endpoint: e}
-	if l := b.params(); l != nil {
-		return nil, l
-	}
-	if l := b.body(); l != nil {
-		return nil, l
-	}
-	if b.size > schemagate.MaxBytes {
-		return nil, lost(op.at, fmt.Sprintf("its schemas are longer than %d bytes, with what they refer to", schemagate.MaxBytes))
-	}
-	if b.size+d.written > maxWrittenSchemas {
-		return nil, lost(op.at, fmt.Sprintf("the schemas of all endpoints are longer than %d bytes: take fewer by Options.Include", maxWrittenSchemas))
-	}
-	d.written += b.size
-	if len(b.defs) > 0 {
-		e.Defs = appendDefs(nil, b.defs)
-	}
-	name := nameOf(op.id, maxName)
-	if name == "" {
-		name = nameOf(strings.ToLower(op.method)+op.path, maxName)
-	}
-	e.Name = d.names.take(name)
-	return e, nil
+	return e
 }
 
 // hostilePath says what is wrong with a path template; empty if nothing is.
@@ -154,31 +148,4 @@ func hostilePath(path string) string {
 		}
 	}
 	return ""
-}
-
-// builder makes one endpoint.
-type builder struct {
-	*document
-	op        *operation
-	endpoint  *rest.Endpoint
-	arguments names
-	defs      []*def
-	used      map[*def]bool
-	size      int // bytes of schemas
-}
-
-// use counts a schema, and keeps what it refers to for the endpoint.
-func (b *builder) use(schema []byte, defs []*def) {
-	b.size += len(schema)
-	for _, one := range defs {
-		if b.used[one] {
-			continue
-		}
-		if b.used == nil {
-			b.used = map[*def]bool{}
-		}
-		b.used[one] = true
-		b.size += len(one.raw) + len(one.name)
-		b.defs = append(b.defs, one)
-	}
 }

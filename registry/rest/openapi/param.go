@@ -43,7 +43,7 @@ func (b *builder) params() *loss {
 		at := found[key]
 		if key.in == rest.InPath {
 			if !inPath[key.name] {
-				b.problems.add(b.op, at, LostParameter, "the path has no {"+quoted(key.name)+"}")
+				b.note(at, LostParameter, "the path has no {"+quoted(key.name)+"}")
 				continue
 			}
 			delete(inPath, key.name)
@@ -53,17 +53,17 @@ func (b *builder) params() *loss {
 			if at.get("required").isTrue() || key.in == rest.InPath {
 				return l
 			}
-			b.problems.add(b.op, l.at, LostParameter, l.reason)
+			b.note(l.at, LostParameter, l.reason)
 			continue
 		}
 		if p != nil {
-			b.add(*p, defs)
+			b.add(*p, at, defs)
 		}
 	}
 	for _, name := range orderedPlaceholders(b.op.path) {
 		if inPath[name] {
-			b.problems.add(b.op, b.op.at, LostNothing, "the parameter "+quoted(name)+" of the path is not described; it is taken for a text")
-			b.add(rest.Param{Name: name, In: rest.InPath, Required: true}, nil)
+			b.note(b.op.at, LostNothing, "the parameter "+quoted(name)+" of the path is not described; it is taken for a text")
+			b.add(rest.Param{Name: name, In: rest.InPath, Required: true}, b.op.at, nil)
 		}
 	}
 	return nil
@@ -87,7 +87,7 @@ func (b *builder) param(key placed, at *node) (*rest.Param, []*def, *loss) {
 	}
 	if scheme := b.login.keys[key]; scheme != "" {
 		if !b.login.uses(scheme) {
-			b.problems.add(b.op, at, LostParameter, "it is the login "+quoted(scheme)+", which is nothing for a model to know")
+			b.note(at, LostParameter, "it is the login "+quoted(scheme)+", which is nothing for a model to know")
 		}
 		return nil, nil, nil
 	}
@@ -142,19 +142,6 @@ func (b *builder) style(p *rest.Param, at *node) *loss {
 		p.Explode = explode
 	}
 	return nil
-}
-
-// add adds a parameter under an argument that no other has.
-func (b *builder) add(p rest.Param, defs []*def) {
-	name := nameOf(p.Name, maxName)
-	if name == "" {
-		name = "argument"
-	}
-	if name = b.arguments.take(name); name != p.Name {
-		p.Argument = name
-	}
-	b.use(p.Schema, defs)
-	b.endpoint.Params = append(b.endpoint.Params, p)
 }
 
 // orderedPlaceholders returns the names between braces in a path.

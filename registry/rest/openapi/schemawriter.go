@@ -357,25 +357,23 @@ func (w *schemaWriter) hidden(at *node, above map[string]bool) map[string]bool {
 	for name := range above {
 		hidden[name] = true
 	}
-	w.gather(at, hidden, 0)
+	w.gather(at, hidden, map[*node]bool{})
 	return hidden
 }
 
-func (w *schemaWriter) gather(at *node, hidden map[string]bool, depth int) {
-	const most = 8 // schemas that are all of schemas
+func (w *schemaWriter) gather(at *node, hidden map[string]bool, seen map[*node]bool) {
+	const most = 256 // schemas that one schema is all of
 	target, l := w.resolve(at)
-	if l != nil || depth > most {
+	if l != nil || seen[target] || len(seen) == most {
 		return
 	}
+	seen[target] = true
 	for _, p := range target.get("properties").each() {
 		if w.readOnly(p) {
 			hidden[p.key] = true
 		}
 	}
-	for i, part := range target.get("allOf").each() {
-		if i == most*most {
-			return
-		}
-		w.gather(part, hidden, depth+1)
+	for _, part := range target.get("allOf").each() {
+		w.gather(part, hidden, seen)
 	}
 }

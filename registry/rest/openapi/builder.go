@@ -1,0 +1,141 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+)
+
+// A builder makes one endpoint.
+type builder struct {
+	*document
+	op        *operation
+	endpoint  *rest.Endpoint
+	places    []*node // of the parameters
+	arguments names
+	defs      []*def
+	used      map[*def]bool
+	size      int    // bytes of schemas
+	notes     []note // told only if the operation is taken over
+}
+
+type note struct {
+	at     *node
+	lost   Lost
+	reason string
+}
+
+func (b *builder) note(at *node, what Lost, reason string) {
+	b.notes = append(b.notes, note{at, what, reason})
+}
+
+// add adds a parameter under an argument that no other has.
+func (b *builder) add(p rest.Param, at *node, defs []*def) {
+	name := nameOf(p.Name, maxName)
+	if name == "" {
+		name = "argument"
+	}
+	if name = b.arguments.take(name); name != p.Name {
+		p.Argument = name
+	}
+	b.use(p.Schema, defs)
+	b.places = append(b.places, at)
+	b.endpoint.Params = append(b.endpoint.Params, p)
+}
+
+// use counts a schema, and keeps what it refers to for the endpoint.
+func (b *builder) use(schema []byte, defs []*def) {
+	b.size += len(schema)
+	for _, one := range defs {
+		if b.used[one] {
+			continue
+		}
+		if b.used == nil {
+			b.used = map[*def]bool{}
+		}
+		b.used[one] = true
+		b.size += len(one.raw) + len(one.name)
+		b.defs = append(b.defs, one)
+	}
+}
+
+// finish names the endpoint, and asks package rest about it.
+func (b *builder) finish(api *rest.API) *loss {
+	if b.size > schemagate.MaxBytes {
+		return lost(b.op.at, fmt.Sprintf("its schemas are longer than %d bytes, with what they refer to", schemagate.MaxBytes))
+	}
+	if b.size+b.written > maxWrittenSchemas {
+		return lost(b.op.at, fmt.Sprintf("the schemas of all endpoints are longer than %d bytes: take fewer by Options.Include", maxWrittenSchemas))
+	}
+	b.document.written += b.size
+	if len(b.defs) > 0 {
+		b.endpoint.Defs = appendDefs(nil, b.defs)
+	}
+	name := nameOf(b.op.id, maxName)
+	if name == "" {
+		name = nameOf(strings.ToLower(b.op.method)+b.op.path, maxName)
+	}
+	b.endpoint.Name = b.names.take(name)
+	for {
+		refused := acceptable(api, b.endpoint)
+		if len(refused) == 0 {
+			return nil
+		}
+		if at, reason := b.drop(refused); reason != "" {
+			return lost(at, reason)
+		}
+	}
+}
+
+// drop leaves the parameters out that package rest refuses, and reports what else it
+// refuses.
+func (b *builder) drop(refused []rest.Problem) (*node, string) {
+	reasons := map[int]string{}
+	for _, p := range refused {
+		var i int
+		if n, _ := fmt.Sscanf(p.Field, "params[%d]", &i); n == 0 || i >= len(b.places) {
+			return b.op.at, plain.Line(p.Field + " " + p.Text)
+		}
+		reason := plain.Line(p.Text)
+		if param := b.endpoint.Params[i]; param.Required || param.In == rest.InPath {
+			return b.places[i], reason
+		}
+		reasons[i] = reason
+	}
+	params, places := b.endpoint.Params, b.places
+	b.endpoint.Params, b.places = nil, nil
+	for i, p := range params {
+		if reason, gone := reasons[i]; gone {
+			b.note(places[i], LostParameter, reason)
+			continue
+		}
+		b.endpoint.Params, b.places = append(b.endpoint.Params, p), append(b.places, places[i])
+	}
+	return nil, ""
+}
+
+// acceptable returns what package rest has against an endpoint, since it is the one to
+// decide. What is wrong with the API itself is no fault of the endpoint.
+func acceptable(api *rest.API, e *rest.Endpoint) []rest.Problem {
+	one := *api
+	one.Endpoints = []rest.Endpoint{*e}
+	if one.BaseURL == "" {
+		one.BaseURL = "https://api.example"
+	}
+	_, err := rest.New(&one, nil)
+	var refused *rest.APIError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	var problems []rest.Problem
+	for _, p := range refused.Problems {
+		if p.Endpoint == e.Name {
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}

@@ -1,0 +1,202 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest"
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
+)
+
+// A canary would sing if a reference were followed: a server that counts, and a file
+// whose content would show.
+func TestReferencesAreNeverFetched(t *testing.T) {
+	var visits atomic.Int64
+	canary := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		visits.Add(1)
+		fmt.Fprint(w, `{"name": "canary", "in": "query", "type": "string", "const": "canary", "get": {"operationId": "canary"}}`)
+	}))
+	defer canary.Close()
+	file := filepath.Join(t.TempDir(), "canary.json")
+	if err := os.WriteFile(file, []byte(`{"const": "canary"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{
+		canary.URL, canary.URL + "/x.json#/a", "//" + strings.TrimPrefix(canary.URL, "http://") + "/x", "file://" + file, file, relative,
+		"./testdata/petstore-3.0.json#/components/schemas/Pet", "testdata/petstore-3.0.json", "", "data:application/json,{}",
+	} {
+		const text = head + `
+security: [{login: []}]
+components:
+  securitySchemes: {login: {$ref: "REF"}}
+  parameters: {P: {$ref: "REF"}}
+  schemas: {S: {allOf: [{$ref: "REF"}]}}
+paths:
+  /a: {$ref: "REF"}
+  /b: {get: {$ref: "REF"}}
+  /c: {get: {operationId: c, parameters: [{$ref: "REF"}]}}
+  /d: {get: {operationId: d, parameters: [{$ref: "#/components/parameters/P"}]}}
+  /e: {post: {operationId: e, requestBody: {$ref: "REF"}}}
+  /f: {post: {operationId: f, requestBody: {required: true, content: {application/json: {$ref: "REF"}}}}}
+  /g: {post: {operationId: g, requestBody: {required: true, content: {application/json: {schema: {$ref: "REF"}}}}}}
+  /h: {post: {operationId: h, requestBody: {required: true, content: {application/json: {schema: {items: {$ref: "#/components/schemas/S"}}}}}}}
+  /i: {get: {operationId: i, responses: {"200": {$ref: "REF"}}, callbacks: {x: {$ref: "REF"}}}}
+`
+		api, problems := parse(t, strings.ReplaceAll(text, "REF", ref), &openapi.Options{Security: []string{}})
+		if got := fmt.Sprintf("%+v", api); strings.Contains(got, "canary") {
+			t.Errorf("%s: %s", ref, got)
+		}
+		if len(api.Endpoints) != 0 || len(problems) < 8 {
+			t.Errorf("%s: %d endpoints, problems %v", ref, len(api.Endpoints), problems)
+		}
+	}
+	if n := visits.Load(); n > 0 {
+		t.Errorf("the canary was visited %d times", n)
+	}
+}
+
+// Templates that would lead elsewhere than they say.
+func TestHostilePaths(t *testing.T) {
+	for _, path := range []string{
+		"//evil.example/a", "a", "", "https://evil.example/", "/a/../../admin", "/a/{b}/../{c}", "/a/./b", "/a/%2e%2E/b", "/a/%2e/b", "/..",
+		"/a?admin=true", "/a#b", "/a\\..\\b", "/a b", "/a\nHost: evil", "/a\u0000", "/a/{b", "/a/b}", "/{}", "/{a}{a}", "/a/{{b}}", "/{a{b}}",
+		"/a;b/{c}/..;/d", "/\u2025/a", "/\uFF0E\uFF0E/a", "/{..}", "/a%00b", "/a%2f..%2fb", "/a%5c..%5cb", "/%zz", "/\u202Ea",
+	} {
+		quoted, err := json.Marshal(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		api, problems := parse(t, `{"openapi": "3.0.0", "servers": [{"url": "https://shop.example"}], "paths": {`+string(quoted)+`: {"get": {"operationId": "a"}}}}`, nil)
+		if len(api.Endpoints) == 0 {
+			if len(problems) != 1 || problems[0].Lost != openapi.LostOperation {
+				t.Errorf("%q: problems %v", path, problems)
+			}
+			continue
+		}
+		// What is taken over must be harmless as it stands there.
+		switch path {
+		case "/\u2025/a", "/\uFF0E\uFF0E/a", "/{..}", "/a%00b", "/\u202Ea":
+		default:
+			t.Errorf("%q is taken over", path)
+		}
+		if _, err := rest.New(api, nil); err != nil {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+// Nothing of a document is taken for the name of a secret.
+func TestNoSecretsAreNamed(t *testing.T) {
+	t.Setenv("CANARY", "canary")
+	api, _ := parse(t, `
+openapi: 3.0.0
+info: {title: "${CANARY}", description: "${CANARY}"}
+servers: [{url: "https://a.example/${x}/$CANARY/{v}", variables: {x: {default: y}, v: {default: "$CANARY"}}}]
+security: [{"${CANARY}": []}]
+components: {securitySchemes: {"${CANARY}": {type: http, scheme: bearer}, h: {type: apiKey, in: header, name: "${CANARY}"}}}
+paths: {"/${a}": {get: {operationId: "${CANARY}", parameters: [{name: a, in: path, required: true}]}}}
+`, nil)
+	if api.BaseURL != "https://a.example/$$y/$$CANARY/$$CANARY" || api.Auth.Value != "${CANARY_CANARY}" || len(api.Headers) > 0 {
+		t.Errorf("%+v", api)
+	}
+}
+
+// Documents that ask for more than they hold.
+func TestHostileSizes(t *testing.T) {
+	many := func(n int, each func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(each(i))
+		}
+		return b.String()
+	}
+	wrap := func(schemas, parameters, paths string) string {
+		return `{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "components": {"schemas": {` + schemas + `}, "parameters": {` + parameters + `}}, "paths": {` + paths + `}}`
+	}
+	ref := func(name string) string { return `{"$ref": "#/components/schemas/` + name + `"}` }
+	op := func(i int, rest string) string {
+		return fmt.Sprintf(`"/p%d": {"get": {"operationId": "a"%s}}`, i, rest)
+	}
+	param := func(schema string) string {
+		return `, "parameters": [{"name": "p", "in": "query", "required": true, "schema": ` + schema + `}]`
+	}
+	doubling := many(40, func(i int) string {
+		return fmt.Sprintf(`"S%d": {"type": "object", "properties": {"a": %s, "b": %s}}`, i, ref(fmt.Sprintf("S%d", i+1)), ref(fmt.Sprintf("S%d", i+1)))
+	}) + `, "S40": {"type": "string"}`
+	chain := many(20_000, func(i int) string { return fmt.Sprintf(`"S%d": {"items": %s}`, i, ref(fmt.Sprintf("S%d", i+1))) }) + `, "S20000": {}`
+	hops := many(20_000, func(i int) string { return fmt.Sprintf(`"S%d": %s`, i, ref(fmt.Sprintf("S%d", i+1))) }) + `, "S20000": {}`
+	for _, c := range []struct {
+		name, text          string
+		endpoints, problems int
+	}{
+		{"schemas that double", wrap(doubling, "", op(0, param(ref("S0")))), 1, 0},
+		{"a chain of schemas", wrap(chain, "", op(0, param(ref("S0")))), 0, 1},
+		{"a chain of references", wrap(hops, "", op(0, param(ref("S0")))), 0, 1},
+		{"a wide schema", wrap(`"W": {"enum": [`+many(100_000, func(i int) string { return fmt.Sprint(i) })+`]}`, "", op(0, param(ref("W")))), 0, 1},
+		{"a wide schema for many", wrap(`"W": {"enum": [`+many(8_000, func(i int) string { return fmt.Sprint(i) })+`]}`, "",
+			many(3_000, func(i int) string { return op(i, param(ref("W"))) })), 1_000, 1},
+		{"a large schema for many", wrap(`"W": {"description": "`+strings.Repeat("x", 200_000)+`"}`, "",
+			many(3_000, func(i int) string { return op(i, param(ref("W"))) })), 335, 1_001},
+		{"operations", wrap("", "", many(100_000, func(i int) string { return op(i, "") })), 1_000, 1},
+		{"operations that are none", wrap("", "", many(50_000, func(i int) string { return fmt.Sprintf(`"/p%d": {"get": 1}`, i) })), 0, 1_001},
+		{"parameters", wrap("", "", op(0, `, "parameters": [`+many(50_000, func(i int) string { return fmt.Sprintf(`{"name": "p%d", "in": "query"}`, i) })+`]`)), 0, 1},
+		{"one name for all", wrap("", "", op(0, `, "parameters": [`+many(200, func(i int) string { return fmt.Sprintf(`{"name": "%s", "in": "query"}`, strings.Repeat("[]", i+1)) })+`]`)), 1, 136},
+		{"tags", wrap("", "", op(0, `, "tags": [`+many(100_000, func(int) string { return `"a"` })+`]`)), 1, 0},
+		{"logins", `{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "security": [` + many(30_000, func(i int) string { return fmt.Sprintf(`{"s%d": []}`, i) }) +
+			`], "paths": {` + many(300, func(i int) string { return op(i, "") }) + `}}`, 0, 300},
+		{"schemas of all", wrap(`"A": {"allOf": [`+many(64, func(int) string { return ref("A2") })+`]}, "A2": {"allOf": [`+many(64, func(int) string { return ref("A3") })+
+			`]}, "A3": {"allOf": [`+many(64, func(int) string { return ref("A4") })+`]}, "A4": {"allOf": [`+many(64, func(int) string { return ref("A5") })+`]}, "A5": {}`, "",
+			`"/p": {"post": {"operationId": "a", "requestBody": {"required": true, "content": {"application/json": {"schema": `+ref("A")+`}}}}}`), 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api, problems := parse(t, c.text, &openapi.Options{Exclude: []openapi.Filter{{Tag: "b"}}})
+			if len(api.Endpoints) != c.endpoints || len(problems) != c.problems {
+				t.Errorf("%d endpoints and %d problems, want %d and %d", len(api.Endpoints), len(problems), c.endpoints, c.problems)
+				for i, p := range problems {
+					if i < 3 {
+						t.Log(p)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The texts of problems can be shown to anybody.
+func TestProblemsArePlain(t *testing.T) {
+	const evil = "\x1b[31m\u202e\u200bevil\r\n"
+	name, _ := json.Marshal(evil + strings.Repeat("long", 5_000))
+	e := string(name)
+	text := `{"openapi": "3.0.0", "servers": [{"url": ` + e + `}], "security": [{` + e + `: []}], "components": {"securitySchemes": {` + e + `: {"type": ` + e + `}}}, "paths": {
+		` + e + `: {"get": {"operationId": ` + e + `}}, "/a": {"$ref": ` + e + `},
+		"/b": {"get": {"security": [], "parameters": [{"name": ` + e + `, "in": ` + e + `}, {"name": "a", "in": "query", "style": ` + e + `},
+			{"name": "b", "in": "query", "schema": {"type": ` + e + `}}, {"name": "c", "in": "query", "schema": {"pattern": 1, "$ref": ` + e + `}},
+			{"name": "c", "in": "query", "schema": {"properties": {` + e + `: {"minLength": -1}}}}]}}}}`
+	_, problems := parse(t, text, nil)
+	if len(problems) < 7 {
+		t.Errorf("only %d problems: %v", len(problems), problems)
+	}
+	for _, p := range problems {
+		if text := p.String(); len(text) > 1_500 || strings.ContainsAny(text, "\x1b\u202e\u200b\r\n") {
+			t.Errorf("%d bytes: %q", len(text), text)
+		}
+	}
+}
