@@ -8,10 +8,16 @@
 //
 // A document is read as if an enemy had written it. Nothing is ever fetched and no
 // file is read: a reference that leaves the document is a [Problem]. Sizes, nesting,
-// aliases and references are bounded. No text of the document can name a secret,
-// since a $ in a server's address is written as $$. What the document says becomes
-// descriptions that a model reads, so the gate of the registry stands behind this
-// package as it does behind a server.
+// aliases and references are bounded. What the document says becomes descriptions
+// that a model reads, so the gate of the registry stands behind this package as it
+// does behind a server.
+//
+// A document does not choose which secrets are sent to it. A $ in the address of a
+// server is written as $$, and the names of the secrets that it logs in with begin
+// with REST_ and the name that the program gives the API, or else the host that they
+// are sent to. But it does choose that host: give [Options].BaseURL, or set
+// PublicOnly in the Network of [rest.Options], if it may not name an address of your
+// own network.
 //
 // # What is lost
 //
@@ -29,7 +35,8 @@
 // # Login
 //
 // The schemes of an API become one login, whose secrets are references such as
-// ${PETSTORE_API_KEY}: see [Options].Security for the choice. All requests carry that
+// ${REST_PETSTORE_API_KEY}, which [rest.API.Secrets] lists. [Options].Security is the
+// choice of the schemes. All requests carry that
 // login, those of operations that need none as well, as it belongs to the one host
 // that all of them go to. Operations for which it is not enough are left out; Parse
 // once more with other schemes to have them in an API of their own.

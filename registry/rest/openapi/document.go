@@ -36,6 +36,9 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 	if d.opts.MaxEndpoints <= 0 {
 		d.opts.MaxEndpoints = DefaultMaxEndpoints
 	}
+	if name := d.opts.Name; name != nameOf(name, 128) {
+		return nil, nil, &OptionError{"Name", quoted(name) + " has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128"}
+	}
 	include, err := compileFilters("Include", d.opts.Include)
 	if err != nil {
 		return nil, nil, err

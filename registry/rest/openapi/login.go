@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ type login struct {
 	keys   map[placed]string // API keys, to the names of their schemes
 	chosen map[string]bool
 	judged map[*node]string // requirements, to what is missing
+	owner  string           // of the secrets
 }
 
 func (l *login) uses(scheme string) bool { return l.chosen[scheme] }
@@ -35,7 +37,7 @@ func (l *login) covers(requirement *node) bool {
 // chooseLogin sets the login of the API.
 func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	schemes := d.root.get("components").get("securitySchemes")
-	d.login = login{keys: map[placed]string{}, chosen: map[string]bool{}, judged: map[*node]string{}}
+	d.login = login{keys: map[placed]string{}, chosen: map[string]bool{}, judged: map[*node]string{}, owner: d.secretOwner(api.BaseURL)}
 	for _, at := range schemes.each() {
 		if s, l := d.resolve(at); l == nil && s.get("type").text() == "apiKey" {
 			name, in := s.get("name").text(), rest.Place(s.get("in").text())
@@ -49,8 +51,8 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	if wanted == nil {
 		wanted = d.bestLogin(api, ops)
 	}
-	for i, name := range wanted {
-		at := schemes.get(name)
+	for _, name := range d.keysLast(wanted) {
+		at, i := schemes.get(name), slices.Index(wanted, name)
 		if at == nil {
 			return &OptionError{fmt.Sprintf("Security[%d]", i), "the document has no security scheme " + quoted(name)}
 		}
@@ -116,10 +118,28 @@ func (d *document) bestLogin(api *rest.API, ops []*operation) []string {
 	return best.schemes
 }
 
+// keysLast puts keys in headers behind the schemes that are the one login.
+func (d *document) keysLast(schemes []string) []string {
+	all := d.root.get("components").get("securitySchemes")
+	isKey := func(name string) bool {
+		s, l := d.resolve(all.get(name))
+		return l == nil && s.get("type").text() == "apiKey" && s.get("in").text() == "header"
+	}
+	var first, last []string
+	for _, name := range schemes {
+		if isKey(name) {
+			last = append(last, name)
+		} else {
+			first = append(first, name)
+		}
+	}
+	return append(first, last...)
+}
+
 // canLogIn reports whether an API can log in with some schemes at once.
 func (d *document) canLogIn(api *rest.API, schemes []string) bool {
 	trial := &rest.API{Name: api.Name}
-	for _, name := range schemes {
+	for _, name := range d.keysLast(schemes) {
 		at := d.root.get("components").get("securitySchemes").get(name)
 		if at == nil || d.logIn(trial, at) != nil {
 			return false
@@ -174,7 +194,7 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 	if l != nil {
 		return l
 	}
-	secret := secretName(api.Name, at.key)
+	secret := secretName(d.login.owner, at.key)
 	auth := rest.Auth{}
 	var note string
 	switch typ := s.get("type").text(); typ {
@@ -233,19 +253,50 @@ func checkKey(at *node, auth rest.Auth) *loss {
 	return nil
 }
 
-// secretName returns the name of a secret, such as PETSTORE_API_KEY.
-func secretName(api, scheme string) string {
+// secretOwner returns what the names of an API's secrets begin with. Unless the
+// program names the API, it is the host that they are sent to: a document may say
+// where it is from, but not get what is meant for somebody else.
+func (d *document) secretOwner(base string) string {
+	if d.opts.Name != "" {
+		return d.opts.Name
+	}
+	if u, err := url.Parse(base); err == nil {
+		return strings.ToLower(u.Host)
+	}
+	return ""
+}
+
+// secretName returns the name of a secret, such as REST_PETSTORE_API_KEY. No two
+// hosts have one name. Nothing else is called so: a document could name any variable
+// of the environment otherwise.
+func secretName(owner, scheme string) string {
+	name := "REST"
+	if owner != "" {
+		name += "_" + secretWord(owner)
+	}
+	if scheme != "" {
+		name += "_" + secretWord(scheme)
+	}
+	return cutName(name, maxSecretName)
+}
+
+const maxSecretName = 240 // package rest takes longer ones
+
+func secretWord(text string) string {
 	var b strings.Builder
-	for _, r := range strings.ToUpper(api + "_" + scheme) {
-		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' && b.Len() > 0 {
+	for _, r := range text {
+		switch {
+		case r >= 'a' && r <= 'z':
+			b.WriteRune(r - 'a' + 'A')
+		case r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_':
 			b.WriteRune(r)
-		} else if text := b.String(); text != "" && !strings.HasSuffix(text, "_") {
+		case r == '.' || r == ' ':
 			b.WriteByte('_')
+		case r < 0x80:
+			b.WriteString("__")
+		default:
+			fmt.Fprintf(&b, "U%X", r)
 		}
 	}
-	name := strings.TrimSuffix(b.String(), "_")
-	if name == "" {
-		return "API_SECRET"
-	}
-	return cutName(name, maxName)
+	return b.String()
 }

@@ -30,16 +30,17 @@ func TestLogins(t *testing.T) {
 	for _, c := range []struct{ name, security, auth, headers string }{
 		{"none", `[]`, `{}`, `null`},
 		{"optional", `[{}]`, `{}`, `null`},
-		{"a header", `[{key: []}]`, `{"type":"api_key","in":"header","name":"X-Key","value":"${SHOP_KEY}"}`, `null`},
-		{"the query", `[{query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${SHOP_QUERY}"}`, `null`},
-		{"a cookie", `[{cookie: []}]`, `{"type":"api_key","in":"cookie","name":"sid","value":"${SHOP_COOKIE}"}`, `null`},
-		{"basic", `[{basic: []}]`, `{"type":"basic","user":"${SHOP_BASIC_USER}","password":"${SHOP_BASIC_PASSWORD}"}`, `null`},
-		{"by reference", `[{alias: []}]`, `{"type":"basic","user":"${SHOP_ALIAS_USER}","password":"${SHOP_ALIAS_PASSWORD}"}`, `null`},
-		{"bearer", `[{bearer: []}]`, `{"type":"bearer","value":"${SHOP_BEARER}"}`, `null`},
-		{"two headers", `[{key: [], app: []}]`, `{"type":"api_key","in":"header","name":"X-App","value":"${SHOP_APP}"}`, `{"X-Key":"${SHOP_KEY}"}`},
-		{"with a header", `[{bearer: [], key: []}]`, `{"type":"bearer","value":"${SHOP_BEARER}"}`, `{"X-Key":"${SHOP_KEY}"}`},
+		{"a header", `[{key: []}]`, `{"type":"api_key","in":"header","name":"X-Key","value":"${REST_SHOP_EXAMPLE_KEY}"}`, `null`},
+		{"the query", `[{query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE_QUERY}"}`, `null`},
+		{"a cookie", `[{cookie: []}]`, `{"type":"api_key","in":"cookie","name":"sid","value":"${REST_SHOP_EXAMPLE_COOKIE}"}`, `null`},
+		{"basic", `[{basic: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE_BASIC_USER}","password":"${REST_SHOP_EXAMPLE_BASIC_PASSWORD}"}`, `null`},
+		{"by reference", `[{alias: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE_ALIAS_USER}","password":"${REST_SHOP_EXAMPLE_ALIAS_PASSWORD}"}`, `null`},
+		{"bearer", `[{bearer: []}]`, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE_BEARER}"}`, `null`},
+		{"two headers", `[{key: [], app: []}]`, `{"type":"api_key","in":"header","name":"X-App","value":"${REST_SHOP_EXAMPLE_APP}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE_KEY}"}`},
+		{"a header that comes first", `[{app: [], query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE_QUERY}"}`, `{"X-App":"${REST_SHOP_EXAMPLE_APP}"}`},
+		{"with a header", `[{bearer: [], key: []}]`, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE_BEARER}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE_KEY}"}`},
 		{"what cannot be had comes first", `[{digest: []}, {query: [], basic: []}, {mtls: []}, {nowhere: []}, {bad: []}, {spy: []}, {basic: []}]`,
-			`{"type":"basic","user":"${SHOP_BASIC_USER}","password":"${SHOP_BASIC_PASSWORD}"}`, `null`},
+			`{"type":"basic","user":"${REST_SHOP_EXAMPLE_BASIC_USER}","password":"${REST_SHOP_EXAMPLE_BASIC_PASSWORD}"}`, `null`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, head+schemes+"security: "+c.security+"\npaths: {/a: {get: {operationId: a}}}", nil)
@@ -56,8 +57,8 @@ func TestLogins(t *testing.T) {
 func TestOAuth(t *testing.T) {
 	for _, name := range []string{"oauth", "oidc"} {
 		api, problems := parse(t, head+schemes+"security: [{"+name+": [read]}]\npaths: {/a: {get: {operationId: a}}}", nil)
-		same(t, "auth", api.Auth, `{"type":"bearer","value":"${SHOP_`+strings.ToUpper(name)+`}"}`)
-		problem(t, problems, openapi.LostNothing, "/components/securitySchemes/"+name, "${SHOP_"+strings.ToUpper(name)+"}")
+		same(t, "auth", api.Auth, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE_`+strings.ToUpper(name)+`}"}`)
+		problem(t, problems, openapi.LostNothing, "/components/securitySchemes/"+name, "${REST_SHOP_EXAMPLE_"+strings.ToUpper(name)+"}")
 	}
 }
 
@@ -143,17 +144,28 @@ paths: {/a: {get: {operationId: a, parameters: [{name: x-key, in: header, requir
 	}
 }
 
+// Whoever writes a document must not get what is meant for another host, or what the
+// environment holds for other programs.
 func TestSecretNames(t *testing.T) {
-	for _, c := range []struct{ api, scheme, want string }{
-		{"pet store", "api-key", "${PET_STORE_API_KEY}"},
-		{"9 to 5", "Ünïcode", "${TO_5_N_CODE}"},
-		{"日本", "鍵", "${API_SECRET}"},
-		{"a}${B", "k", "${A_B_K}"},
+	for _, c := range []struct{ name, server, title, scheme, want string }{
+		{"petstore", "https://a.example", "x", "api-key", "${REST_PETSTORE_API__KEY}"},
+		{"", "https://api.github.example/v3", "x", "token", "${REST_API_GITHUB_EXAMPLE_TOKEN}"},
+		{"", "https://api-github.example/v3", "x", "token", "${REST_API__GITHUB_EXAMPLE_TOKEN}"},
+		{"", "https://API.github.example:8443", "x", "token", "${REST_API_GITHUB_EXAMPLE__8443_TOKEN}"},
+		{"", "https://évil.example", "x", "token", "${REST_UE9VIL_EXAMPLE_TOKEN}"},
+		{"", "https://evil.example", "AWS", "secret_access_key", "${REST_EVIL_EXAMPLE_SECRET_ACCESS_KEY}"},
+		{"", "/relative", "AWS", "Ünïcode", "${REST_UDCNUEFCODE}"},
+		{"", "https://evil.example", "x", "k}${HOME", "${REST_EVIL_EXAMPLE_K______HOME}"},
 	} {
-		api, _ := parse(t, head+"components: {securitySchemes: {\""+c.scheme+"\": {type: http, scheme: bearer}}}\n"+
-			"paths: {/a: {get: {operationId: a, security: [{\""+c.scheme+"\": []}]}}}", &openapi.Options{Name: c.api})
+		api, _ := parse(t, "openapi: 3.0.0\ninfo: {title: "+c.title+"}\nservers: [{url: \""+c.server+"\"}]\ncomponents: {securitySchemes: {\""+c.scheme+"\": {type: http, scheme: bearer}}}\n"+
+			"paths: {/a: {get: {operationId: a, security: [{\""+c.scheme+"\": []}]}}}", &openapi.Options{Name: c.name})
 		if api.Auth.Value != c.want {
-			t.Errorf("%s, %s: %s, want %s", c.api, c.scheme, api.Auth.Value, c.want)
+			t.Errorf("%s, %s: %s, want %s", c.server, c.scheme, api.Auth.Value, c.want)
+		}
+		if c.server != "/relative" {
+			if secrets := api.Secrets(); len(secrets) != 1 || "${"+secrets[0]+"}" != c.want {
+				t.Errorf("secrets %v, want %s", secrets, c.want)
+			}
 		}
 	}
 }

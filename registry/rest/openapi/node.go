@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -124,14 +123,6 @@ func (n *node) flag() *bool {
 		return &b
 	}
 	return nil
-}
-
-// copied returns the value's bytes apart from the document.
-func (n *node) copied() json.RawMessage {
-	if n == nil {
-		return nil
-	}
-	return append(json.RawMessage(nil), n.raw...)
 }
 
 // pointer returns the JSON pointer of the value, as RFC 6901 has it.

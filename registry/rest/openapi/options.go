@@ -14,8 +14,10 @@ const (
 
 // Options are the options of [Parse]. Nil and the zero value mean the defaults.
 type Options struct {
-	// Name is the name of the API, and the beginning of the names of its secrets.
-	// Empty: made of the document's title.
+	// Name is the name of the API: 1 to 128 of the characters A-Z a-z 0-9 _ - and the
+	// dot. The names of its secrets are made of it: for petstore they begin with
+	// REST_PETSTORE_. Empty: made of the document's title, and the names of the
+	// secrets of the server's host.
 	Name string
 	// BaseURL is where the service is. Empty: as the document's servers say. If they
 	// are relative, it has to be given. It must not hold a query; ${NAME} in it is a

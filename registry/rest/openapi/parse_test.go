@@ -118,9 +118,16 @@ func TestAPINames(t *testing.T) {
 			t.Errorf("%s: %s, want %s", title, api.Name, want)
 		}
 	}
-	api, _ := parse(t, head, &openapi.Options{Name: "My Shop"})
-	if api.Name != "My Shop" {
+	api, _ := parse(t, head, &openapi.Options{Name: "My.Shop-2"})
+	if api.Name != "My.Shop-2" {
 		t.Errorf("the name is %q", api.Name)
+	}
+	for _, name := range []string{"My Shop", "${HOME}", strings.Repeat("x", 129), "日本"} {
+		_, _, err := openapi.Parse([]byte(head), &openapi.Options{Name: name})
+		var wrong *openapi.OptionError
+		if !errors.As(err, &wrong) || wrong.Option != "Name" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
