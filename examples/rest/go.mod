@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/mcpbelt/mcpbelt v0.0.0
 	github.com/mcpbelt/mcpbelt/registry/rest/openapi v0.0.0
+	go.uber.org/goleak v1.3.0
 )
 
 require (
