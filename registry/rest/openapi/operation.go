@@ -13,10 +13,6 @@ const (
 	maxParams     = 1_000   // package rest takes fewer
 )
 
-// methods are the members of a path item that are operations. TRACE is none: it is
-// for the network, not for models.
-var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
-
 // An operation is one method of one path.
 type operation struct {
 	method string // in capital letters
@@ -70,11 +66,12 @@ func (d *document) operations(wanted func(*operation) bool) []*operation {
 	return ops
 }
 
+// isMethod reports whether a member of a path item is an operation. Package rest takes
+// neither TRACE nor QUERY, and says so.
 func isMethod(key string) bool {
-	for _, m := range methods {
-		if m == key {
-			return true
-		}
+	switch key {
+	case "get", "put", "post", "delete", "options", "head", "patch", "trace", "query":
+		return true
 	}
 	return false
 }
