@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
 // Words splits a text into terms in lower case.
@@ -176,10 +174,8 @@ func (s *splitter) add(r rune, c class) {
 	default:
 		if r >= 0xff01 && r <= 0xff5e { // full width
 			r -= 0xff01 - '!'
-		} else if base := textguard.Unaccented(r); base != 0 {
-			r = rune(base)
 		}
-		s.token = append(s.token, letter{r, c})
+		s.token = append(s.token, letter{unaccented(r), c})
 	}
 }
 

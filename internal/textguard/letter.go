@@ -34,15 +34,6 @@ func fold(r rune) byte {
 	return lookalike(r)
 }
 
-// Unaccented returns the Latin letter that one with an accent is without it, in
-// lower case; 0 if r is none.
-func Unaccented(r rune) byte {
-	if r >= 0xc0 && r < 0x180 || r >= 0x1e00 && r < 0x1f00 {
-		return unaccented(r)
-	}
-	return 0
-}
-
 // unaccented returns what fold does, and the letter without its accent.
 func unaccented(r rune) byte {
 	var c byte
