@@ -59,7 +59,7 @@ func (s *signer) full() bool {
 
 // object writes the properties of an object, or at least that there is more.
 func (s *signer) object(schema []byte, level int) {
-	schema, f := s.facts(schema)
+	_, f := s.facts(schema)
 	first := true
 	begin := func() {
 		if !first {
