@@ -73,7 +73,7 @@ func (r received) toolNames(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for _, raw := range r.Tools {
-		var tool Tool
+		var tool struct{ Function struct{ Name string } }
 		if err := json.Unmarshal(raw, &tool); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestConversation(t *testing.T) {
 		`{"role":"tool","content":"arguments of tool \"notes__create\": \"text\" is missing; it must be a string; \"what to write down\"","tool_call_id":"c3"}
 `,
 		`{"role":"tool","content":"arguments of tool \"add\": \"a\" must be a number, not a string","tool_call_id":"c4"}
-{"role":"tool","content":"arguments of tool \"notes__get\": must be a JSON object, but are not valid JSON: unexpected end of JSON input (after byte 6)","tool_call_id":"c5"}
+{"role":"tool","content":"arguments of tool \"notes__get\": must be valid JSON, not unexpected end at byte 6","tool_call_id":"c5"}
 {"role":"tool","content":"The tool reports an error: there is no note \"7\"; list shows the ids","tool_call_id":"c6"}
 {"role":"tool","content":"{\"notes\":[{\"id\":\"1\",\"title\":\"Buy milk\"}]}","tool_call_id":"c7"}
 `,
@@ -217,7 +217,7 @@ func TestConversation(t *testing.T) {
 		}
 	}
 	const offered = `{"type":"function","function":{"name":"notes__get","description":"Return one note with its text.","parameters":` +
-		`{"type":"object","properties":{"id":{"type":"string","description":"the note's id, as create, list and search report it"}},"required":["id"],"additionalProperties":false}}}`
+		`{"type":"object","properties":{"id":{"type":"string","description":"the note's id, as create, list and search report it"}},"required":["id"],"additionalProperties":false},"strict":false}}`
 	if got := string(requests[0].Tools[3]); got != offered {
 		t.Errorf("offered\n     %s\nwant %s", got, offered)
 	}
@@ -263,6 +263,39 @@ func TestMaxResult(t *testing.T) {
 	last := string(m.played()[1].Messages[3])
 	if len(last) > 1400 || !strings.Contains(last, "read_result") || !strings.Contains(last, "0123456789") {
 		t.Errorf("the model got %s", last)
+	}
+}
+
+// A model that takes little is told of few tools. It finds the others, and calls them.
+func TestSearch(t *testing.T) {
+	turns := []string{
+		`{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"search_tools","arguments":"{\"query\":\"write down a note\",\"limit\":1}"}}]}`,
+		`{"role":"assistant","content":"","tool_calls":[{"id":"c2","type":"function","function":{"name":"call_tool","arguments":"{\"name\":\"notes__create\",\"arguments\":{\"text\":\"Buy milk\"}}"}}]}`,
+	}
+	m := newModel(t, says(turns[0]), says(turns[1]), says(`{"role":"assistant","content":"Noted."}`))
+	path := writeConfig(t, map[string]string{"notes": notes})
+	status, stdout, stderr := runAgent(t.Context(), m.url, "-config", path, "-context-window", "1000", "Remember the milk.")
+	if status != 0 || stdout != "Noted.\n" || stderr != "" {
+		t.Fatalf("status %d, stdout %q, stderr %q", status, stdout, stderr)
+	}
+	requests := m.played()
+	for i, r := range requests {
+		if got := r.toolNames(t); !slices.Equal(got, []string{"add", "call_tool", "describe_tool", "read_result", "search_tools"}) {
+			t.Errorf("request %d offers %q", i+1, got)
+		}
+	}
+	for i, want := range []string{
+		`"content":"- notes__create(text: string, title?: string) [notes]`,
+		`{"role":"tool","content":"{\"id\":\"1\",\"text\":\"Buy milk\",\"title\":\"Buy milk\"}","tool_call_id":"c2"}`,
+	} {
+		if got := requests[i+1].messages(); !strings.Contains(got, want) {
+			t.Errorf("request %d lacks %s:\n%s", i+2, want, got)
+		}
+	}
+	for _, tool := range requests[0].Tools {
+		if strings.Contains(string(tool), `"name":"search_tools"`) && !strings.Contains(string(tool), "Servers: notes.") {
+			t.Errorf("the model does not know where to search: %s", tool)
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 const (
@@ -43,21 +45,10 @@ type (
 			Arguments string `json:"arguments"` // JSON, if the model got it right
 		} `json:"function"`
 	}
-	// A Tool describes a tool to the model.
-	Tool struct {
-		Type     string   `json:"type"` // function
-		Function Function `json:"function"`
-	}
-	// A Function is the description itself.
-	Function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
 	request struct {
-		Model    string    `json:"model"`
-		Messages []Message `json:"messages"`
-		Tools    []Tool    `json:"tools,omitempty"`
+		Model    string            `json:"model"`
+		Messages []Message         `json:"messages"`
+		Tools    []json.RawMessage `json:"tools,omitempty"`
 	}
 	completion struct {
 		Choices []struct {
@@ -105,8 +96,12 @@ type Endpoint struct {
 
 // Complete returns the model's next message. A request that the endpoint is too
 // busy for is repeated when the endpoint says, or after a growing pause.
-func (e *Endpoint) Complete(ctx context.Context, messages []Message, tools []Tool) (Message, error) {
-	body, err := json.Marshal(request{e.Model, messages, tools})
+func (e *Endpoint) Complete(ctx context.Context, messages []Message, tools *profile.Set) (Message, error) {
+	ask := request{Model: e.Model, Messages: messages}
+	for _, t := range tools.Tools() {
+		ask.Tools = append(ask.Tools, t.ChatDeclaration())
+	}
+	body, err := json.Marshal(ask)
 	if err != nil {
 		return Message{}, err
 	}

@@ -16,14 +16,19 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 func TestToolsOfTheMoment(t *testing.T) {
 	r := registry.New(nil)
 	// A name that the endpoint does not take.
 	other := registry.MustFunc("other.tool", "", func(context.Context, struct{}) (string, error) { return "called", nil })
-	mended := functionName("other.tool")
-	err := r.Add(registry.MustFunc("swap", "", func(context.Context, struct{}) (string, error) {
+	set, err := profile.Compile(profile.OpenAI, []registry.Tool{other}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mended := set.Tools()[0].Name
+	err = r.Add(registry.MustFunc("swap", "", func(context.Context, struct{}) (string, error) {
 		r.Remove("swap")
 		return "swapped", r.Add(other)
 	}))
@@ -54,6 +59,16 @@ func TestToolsOfTheMoment(t *testing.T) {
 	}
 }
 
+// noTools are the tools of an agent that knows the names of the registry.
+func noTools(t *testing.T) *profile.Set {
+	t.Helper()
+	set, err := profile.Compile(profile.OpenAI, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
 func TestCallsRunSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := registry.New(nil)
@@ -75,7 +90,7 @@ func TestCallsRunSideBySide(t *testing.T) {
 		}
 		done := make(chan []Message)
 		go func() {
-			done <- (&Agent{Registry: r}).callAll(t.Context(), calls, nil)
+			done <- (&Agent{Registry: r}).callAll(t.Context(), calls, noTools(t))
 		}()
 		synctest.Wait()
 		if n := running.Load(); n != maxParallel {
@@ -101,7 +116,7 @@ func TestCallTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		got := (&Agent{Registry: r}).call(t.Context(), "hang", nil)
+		got := (&Agent{Registry: r}).call(t.Context(), noTools(t), "hang", nil)
 		if !strings.Contains(got, "may have run") {
 			t.Errorf("the model is told %q", got)
 		}
@@ -123,7 +138,7 @@ func TestRetriesEnd(t *testing.T) {
 			asked = append(asked, time.Since(start))
 			return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: io.NopCloser(strings.NewReader("busy"))}, nil
 		})}
-		_, err := endpoint.Complete(t.Context(), nil, nil)
+		_, err := endpoint.Complete(t.Context(), nil, noTools(t))
 		var refused *EndpointError
 		if !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable {
 			t.Errorf("error %v, want that of the endpoint", err)
@@ -132,22 +147,6 @@ func TestRetriesEnd(t *testing.T) {
 			t.Errorf("asked after %v, want %v", asked, want)
 		}
 	})
-}
-
-func TestFunctionName(t *testing.T) {
-	long := strings.Repeat("x", 64)
-	for tool, want := range map[string]string{
-		"notes__create": "notes__create",
-		long:            long,
-		"a.b":           "a_b_2e7336dc",
-		"a b":           "a_b_c8687a08",
-		long + "y":      long[:55] + "_96a61e9b",
-		"größe":         "gr__e_d353a267",
-	} {
-		if got := functionName(tool); got != want {
-			t.Errorf("functionName(%q) = %q, want %q", tool, got, want)
-		}
-	}
 }
 
 // What the model is told depends on what came back, and on whether the tool ran.
@@ -169,7 +168,7 @@ func TestCall(t *testing.T) {
 		if err := r.Add(fixedTool{c.result, c.err}); err != nil {
 			t.Fatal(err)
 		}
-		got := (&Agent{Registry: r}).call(t.Context(), "fixed", nil)
+		got := (&Agent{Registry: r}).call(t.Context(), noTools(t), "fixed", nil)
 		if c.err == nil && got != c.want || !strings.Contains(got, c.want) {
 			t.Errorf("%s: the model is told %q, want %q", c.name, got, c.want)
 		}

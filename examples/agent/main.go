@@ -2,8 +2,9 @@
 // in a configuration file, and a native one written in Go.
 //
 // It is a complete tool-calling loop against any endpoint that speaks the
-// OpenAI chat completions API. Copy it and make it yours: loop.go is the loop,
-// chat.go the endpoint, results.go what the model gets to read about a call.
+// OpenAI chat completions API. Copy it and make it yours: loop.go is the loop and
+// chat.go the endpoint. A model that is told of too many tools to read them all
+// searches for those that it needs.
 //
 //	OPENAI_API_KEY=… OPENAI_MODEL=… agent [flags] "question"
 //
@@ -43,6 +44,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	config := flags.String("config", ".mcp.json", "`file` that names the MCP servers")
 	maxSteps := flags.Int("max-steps", 10, "how often the model is asked at most")
 	maxResult := flags.Int("max-result", 20_000, "how many `bytes` of a tool's result the model gets at once")
+	window := flags.Int("context-window", 200_000, "how many `tokens` the model takes; if the tools would take much of it, it searches for them")
 	timeout := flags.Duration("timeout", 10*time.Minute, "how long everything may take")
 	if flags.Parse(args) != nil {
 		return 2
@@ -62,8 +64,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 
 	limited, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	agent := &Agent{Endpoint: endpoint, MaxSteps: *maxSteps}
-	agent.Registry = registry.New(&registry.Options{Results: &registry.ResultOptions{MaxBytes: *maxResult}})
+	agent := &Agent{Endpoint: endpoint, MaxSteps: *maxSteps, ContextWindow: *window}
+	agent.Registry = registry.New(&registry.Options{
+		Results: &registry.ResultOptions{MaxBytes: *maxResult},
+		Search:  &registry.SearchOptions{},
+	})
 	answer, err := ask(limited, *config, flags.Arg(0), agent, stderr)
 	if err == nil {
 		fmt.Fprintln(stdout, answer)
