@@ -131,21 +131,16 @@ func (t *relay) takes(name string, members []string) bool {
 	if e == nil {
 		return false
 	}
-	var parameters []string
+	parameters := map[string]bool{}
 	for key, value := range jsonscan.Fields(e.def.InputSchema) {
 		if string(key) == "properties" {
-			parameters = nil
 			for parameter := range jsonscan.Fields(value) {
-				parameters = append(parameters, string(parameter))
+				parameters[string(parameter)] = true
 			}
 		}
 	}
-	for _, own := range []string{"name", "arguments"} {
-		if slices.Contains(parameters, own) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(members, func(m string) bool { return !slices.Contains(parameters, m) })
+	return !parameters["name"] && !parameters["arguments"] &&
+		!slices.ContainsFunc(members, func(m string) bool { return !parameters[m] })
 }
 
 // without returns an object without one of its members. The values of the others keep

@@ -49,7 +49,7 @@ func (n *toolNames) UnmarshalJSON(data []byte) error {
 // Bounds of what describe_tool says.
 const (
 	maxDescribed     = 10
-	maxDescribedText = 64 << 10 // bytes; a tool that is larger comes by itself
+	maxDescribedText = 24 << 10 // bytes; a tool that is larger comes by itself
 )
 
 // An undescribed is a name without a definition, and why.

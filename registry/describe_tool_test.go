@@ -107,7 +107,7 @@ func TestDescribeToolHasBounds(t *testing.T) {
 	schema := func(size int) string {
 		return `{"type":"object","properties":{"a":{"enum":["` + strings.Repeat(strings.Repeat("x", 97)+`","`, size/100) + `"]}}}`
 	}
-	large := schema(50_000)
+	large := schema(15_000)
 	mustReplace(t, r, "large", described("large", "a", "", large, nil), described("large", "b", "", large, nil), serverTool("large", "c", ""))
 	_, shown := show(t, r, `{"names":["large__a","large__b","large__c"]}`)
 	if len(shown.Tools) != 2 || shown.Tools[1].Name != "large__c" || len(shown.Missing) != 1 || shown.Missing[0].Name != "large__b" || !strings.Contains(shown.Missing[0].Reason, "ask for it alone") {

@@ -211,13 +211,14 @@ func (f *toolFinder) servers(ctx context.Context) []ServerTokens {
 	return servers
 }
 
-// findServer returns the server that a model means.
+// findServer returns the server that a model means, in whatever spelling.
 func findServer(asked string, servers []ServerTokens) (name string, ok bool) {
 	if slices.ContainsFunc(servers, func(s ServerTokens) bool { return s.Server == asked }) {
 		return asked, true
 	}
+	folded := fold(cutText(asked, 2*maxName)).folded
 	for _, s := range servers {
-		if fold(serverName(s.Server)).folded != fold(asked).folded {
+		if fold(serverName(s.Server)).folded != folded {
 			continue
 		}
 		if ok {
