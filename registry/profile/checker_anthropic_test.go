@@ -47,13 +47,13 @@ func (v *violations) checkClaude(place string, schema *node) {
 	}
 	for _, key := range []string{"oneOf", "anyOf", "allOf"} {
 		if schema.get(key) != nil {
-			v.add(member(place, key), "not taken at the top level")
+			v.add(corpusMember(place, key), "not taken at the top level")
 		}
 	}
 	if properties := schema.get("properties"); properties.is('{') {
 		for _, name := range properties.names {
 			if !anthropicProperty.MatchString(name) {
-				v.add(member(place, "properties"), "%q is not a key", name)
+				v.add(corpusMember(place, "properties"), "%q is not a key", name)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func checkBedrock(declaration []byte) []string {
 	eachSchema("", schema, func(place string, n *node) bool {
 		for _, key := range []string{"$ref", "$defs", "definitions", "$id", "$anchor"} {
 			if n.get(key) != nil {
-				v.add(member(place, key), "not every model follows references")
+				v.add(corpusMember(place, key), "not every model follows references")
 			}
 		}
 		return true

@@ -63,49 +63,49 @@ func (v *violations) geminiSchema(place string, n *node, depth int) {
 	}
 	v.only(place, n, "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum",
 		"anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering", "default")
-	v.checkText(member(place, "description"), n.get("description"))
-	v.checkText(member(place, "title"), n.get("title"))
+	v.checkText(corpusMember(place, "description"), n.get("description"))
+	v.checkText(corpusMember(place, "title"), n.get("title"))
 	v.geminiKinds(place, n)
 	v.geminiEnum(place, n)
-	v.geminiBounds(place, n, types(n))
+	v.geminiBounds(place, n, corpusTypes(n))
 	for _, key := range []string{"anyOf", "oneOf", "prefixItems"} {
 		list := n.get(key)
 		if list == nil {
 			continue
 		}
 		if len(list.items) == 0 {
-			v.add(member(place, key), "a list of nothing")
+			v.add(corpusMember(place, key), "a list of nothing")
 		}
 		for i, item := range list.items {
-			v.geminiSchema(element(member(place, key), i), item, depth+1)
+			v.geminiSchema(corpusElement(corpusMember(place, key), i), item, depth+1)
 		}
 	}
 	if items := n.get("items"); items != nil {
-		v.geminiSchema(member(place, "items"), items, depth+1)
+		v.geminiSchema(corpusMember(place, "items"), items, depth+1)
 	}
 	if more := n.get("additionalProperties"); more != nil && !more.is('t') {
-		v.geminiSchema(member(place, "additionalProperties"), more, depth+1)
+		v.geminiSchema(corpusMember(place, "additionalProperties"), more, depth+1)
 	}
 	properties := n.get("properties")
 	if properties != nil && !properties.is('{') {
-		v.add(member(place, "properties"), "not an object")
+		v.add(corpusMember(place, "properties"), "not an object")
 		return
 	}
 	for _, key := range []string{"required", "propertyOrdering"} {
 		if list := n.get(key); list != nil {
-			v.checkNames(member(place, key), list, properties, true)
+			v.checkNames(corpusMember(place, key), list, properties, true)
 		}
 	}
 	if properties != nil {
 		for _, name := range properties.names {
-			v.geminiSchema(member(member(place, "properties"), name), properties.get(name), depth+1)
+			v.geminiSchema(corpusMember(corpusMember(place, "properties"), name), properties.get(name), depth+1)
 		}
 	}
 }
 
 // geminiKinds checks the type, and what may stand beside which.
 func (v *violations) geminiKinds(place string, n *node) {
-	t, names := n.get("type"), types(n)
+	t, names := n.get("type"), corpusTypes(n)
 	for _, name := range names {
 		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
 			v.add(place, "type %q", name)
@@ -122,17 +122,17 @@ func (v *violations) geminiKinds(place string, n *node) {
 		switch key {
 		case "properties", "required", "additionalProperties", "propertyOrdering":
 			if !slices.Contains(names, "object") {
-				v.add(member(place, key), "only for objects")
+				v.add(corpusMember(place, key), "only for objects")
 			}
 		case "items", "prefixItems", "minItems", "maxItems":
 			if !slices.Contains(names, "array") {
-				v.add(member(place, key), "only for arrays")
+				v.add(corpusMember(place, key), "only for arrays")
 			}
 		case "anyOf", "oneOf", "title", "description", "default":
 			continue
 		}
 		if union {
-			v.add(member(place, key), "beside anyOf")
+			v.add(corpusMember(place, key), "beside anyOf")
 		}
 	}
 	if slices.Contains(names, "array") && n.get("items") == nil && n.get("prefixItems") == nil {
@@ -145,13 +145,13 @@ func (v *violations) geminiEnum(place string, n *node) {
 	if list == nil {
 		return
 	}
-	v.checkEnum(place, list, types(n))
+	v.checkEnum(place, list, corpusTypes(n))
 	for _, item := range list.items {
 		if !item.is('"') && !item.is('0') || item.says("") {
-			v.add(member(place, "enum"), "%s: neither a text nor a number", item.write())
+			v.add(corpusMember(place, "enum"), "%s: neither a text nor a number", item.write())
 		}
-		if item.is('0') && !finite(item) {
-			v.add(member(place, "enum"), "%s is no number for it", item.text)
+		if item.is('0') && !corpusFinite(item) {
+			v.add(corpusMember(place, "enum"), "%s is no number for it", item.text)
 		}
 	}
 }
@@ -168,13 +168,13 @@ func (v *violations) geminiBounds(place string, n *node, names []string) {
 		}
 	}
 	for _, key := range []string{"minimum", "maximum"} {
-		if bound := n.get(key); bound != nil && !finite(bound) {
-			v.add(member(place, key), "not a number: %s", bound.text)
+		if bound := n.get(key); bound != nil && !corpusFinite(bound) {
+			v.add(corpusMember(place, key), "not a number: %s", bound.text)
 		}
 	}
 	for _, key := range []string{"minItems", "maxItems"} {
-		if bound := n.get(key); bound != nil && !count(bound) {
-			v.add(member(place, key), "not a count: %s", bound.text)
+		if bound := n.get(key); bound != nil && !corpusCount(bound) {
+			v.add(corpusMember(place, key), "not a count: %s", bound.text)
 		}
 	}
 }
@@ -211,19 +211,19 @@ func (v *violations) geminiMessage(place string, n *node, depth int) {
 		v.add(place, "format %q", f.text)
 	}
 	if required := n.get("required"); required != nil {
-		v.checkNames(member(place, "required"), required, n.get("properties"), true)
+		v.checkNames(corpusMember(place, "required"), required, n.get("properties"), true)
 	}
 	for i, branch := range union.list() {
-		v.geminiMessage(element(member(place, "anyOf"), i), branch, depth+1)
+		v.geminiMessage(corpusElement(corpusMember(place, "anyOf"), i), branch, depth+1)
 	}
 	if items := n.get("items"); items != nil {
-		v.geminiMessage(member(place, "items"), items, depth+1)
+		v.geminiMessage(corpusMember(place, "items"), items, depth+1)
 	}
 	for _, name := range n.get("properties").keys() {
 		if !geminiProperty.MatchString(name) {
-			v.add(member(place, "properties"), "%q is not a name", name)
+			v.add(corpusMember(place, "properties"), "%q is not a name", name)
 		}
-		v.geminiMessage(member(member(place, "properties"), name), n.get("properties").get(name), depth+1)
+		v.geminiMessage(corpusMember(corpusMember(place, "properties"), name), n.get("properties").get(name), depth+1)
 	}
 }
 

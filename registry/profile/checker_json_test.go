@@ -139,13 +139,13 @@ func (n *node) plain() any {
 	return nil
 }
 
-// member returns the JSON pointer of a member of the value at place.
-func member(place, name string) string {
+// corpusMember returns the JSON pointer of a member of the value at place.
+func corpusMember(place, name string) string {
 	name = strings.ReplaceAll(name, "~", "~0")
 	return place + "/" + strings.ReplaceAll(name, "/", "~1")
 }
 
-func element(place string, i int) string { return fmt.Sprintf("%s/%d", place, i) }
+func corpusElement(place string, i int) string { return fmt.Sprintf("%s/%d", place, i) }
 
 // resolve returns what a reference within the document points at, or nil.
 func (n *node) resolve(ref string) *node {

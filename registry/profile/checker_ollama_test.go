@@ -94,7 +94,7 @@ func checkOllama(declaration []byte) []string {
 // checkKinds adds types that a template would print and nobody knows.
 func (v *violations) checkKinds(place string, properties map[string]ollamaProperty) {
 	for name, p := range properties {
-		at := member(place, name)
+		at := corpusMember(place, name)
 		for _, t := range p.Type {
 			switch t {
 			case "string", "number", "integer", "boolean", "object", "array", "null":
@@ -107,7 +107,7 @@ func (v *violations) checkKinds(place string, properties map[string]ollamaProper
 		}
 		v.checkKinds(at, p.Properties)
 		for i, branch := range p.AnyOf {
-			v.checkKinds(at, map[string]ollamaProperty{element("anyOf", i): branch})
+			v.checkKinds(at, map[string]ollamaProperty{corpusElement("anyOf", i): branch})
 		}
 	}
 }

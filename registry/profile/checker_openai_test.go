@@ -81,14 +81,14 @@ func (v *violations) checkLax(schema *node) {
 	}
 	for _, key := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
 		if schema.get(key) != nil {
-			v.add(member("", key), "not taken at the top level")
+			v.add(corpusMember("", key), "not taken at the top level")
 		}
 	}
 	if !schema.get("properties").is('{') {
 		v.add("", "object schema missing properties")
 	}
 	eachSchema("", schema, func(place string, n *node) bool {
-		for _, name := range types(n) {
+		for _, name := range corpusTypes(n) {
 			if items := n.get("items"); name == "array" && !items.is('{') && !items.is('t') {
 				v.add(place, "array schema missing items")
 			}

@@ -148,13 +148,13 @@ func (v *violations) checkPatterns(schema *node) {
 	eachSchema("", schema, func(place string, n *node) bool {
 		if p := n.get("pattern"); p.is('"') {
 			if problem := pythonProblem(p.text); problem != "" {
-				v.add(member(place, "pattern"), "%q: %s", p.text, problem)
+				v.add(corpusMember(place, "pattern"), "%q: %s", p.text, problem)
 			}
 		}
 		if bag := n.get("patternProperties"); bag.is('{') {
 			for _, name := range bag.names {
 				if problem := pythonProblem(name); problem != "" {
-					v.add(member(place, "patternProperties"), "%q: %s", name, problem)
+					v.add(corpusMember(place, "patternProperties"), "%q: %s", name, problem)
 				}
 			}
 		}

@@ -18,7 +18,7 @@ func eachSchema(place string, n *node, fn func(place string, n *node) bool) {
 		return
 	}
 	for _, key := range n.names {
-		eachBelow(member(place, key), key, n.get(key), fn)
+		eachBelow(corpusMember(place, key), key, n.get(key), fn)
 	}
 }
 
@@ -27,18 +27,18 @@ func eachBelow(place, key string, v *node, fn func(string, *node) bool) {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 		if v.is('{') {
 			for _, name := range v.names {
-				eachSchema(member(place, name), v.get(name), fn)
+				eachSchema(corpusMember(place, name), v.get(name), fn)
 			}
 		}
 	case "anyOf", "oneOf", "allOf", "prefixItems":
 		for i, item := range v.items {
-			eachSchema(element(place, i), item, fn)
+			eachSchema(corpusElement(place, i), item, fn)
 		}
 	case "items", "additionalItems", "additionalProperties", "not", "if", "then", "else", "contains",
 		"propertyNames", "unevaluatedProperties", "unevaluatedItems", "contentSchema":
 		if v.is('[') { // the tuples of older drafts
 			for i, item := range v.items {
-				eachSchema(element(place, i), item, fn)
+				eachSchema(corpusElement(place, i), item, fn)
 			}
 			return
 		}
@@ -81,8 +81,8 @@ func (v *violations) checkDialect(schema *node) {
 	})
 }
 
-// types returns the names in a schema's type; nil if it has none.
-func types(n *node) []string {
+// corpusTypes returns the names in a schema's type; nil if it has none.
+func corpusTypes(n *node) []string {
 	t := n.get("type")
 	if t.is('"') {
 		return []string{t.text}
@@ -96,8 +96,8 @@ func types(n *node) []string {
 	return names
 }
 
-// fits tells whether a value is of one of the types.
-func fits(value *node, names []string) bool {
+// corpusFits tells whether a value is of one of the types.
+func corpusFits(value *node, names []string) bool {
 	for _, name := range names {
 		switch name {
 		case "object":
@@ -125,7 +125,7 @@ func fits(value *node, names []string) bool {
 				return true
 			}
 		case "integer":
-			if value.is('0') && whole(value.text) {
+			if value.is('0') && corpusWhole(value.text) {
 				return true
 			}
 		}
@@ -133,9 +133,9 @@ func fits(value *node, names []string) bool {
 	return false
 }
 
-// whole tells whether a number has no fraction. Of one with a huge exponent it looks
+// corpusWhole tells whether a number has no fraction. Of one with a huge exponent it looks
 // at the exponent only.
-func whole(text string) bool {
+func corpusWhole(text string) bool {
 	if _, exponent, found := strings.Cut(strings.ToLower(text), "e"); found {
 		if e, err := strconv.Atoi(exponent); err != nil || e > 9_999 || e < -9_999 {
 			return !strings.HasPrefix(exponent, "-")
@@ -145,14 +145,14 @@ func whole(text string) bool {
 	return ok && r.IsInt()
 }
 
-// finite tells whether a number is one in floating point.
-func finite(n *node) bool {
+// corpusFinite tells whether a number is one in floating point.
+func corpusFinite(n *node) bool {
 	f, err := strconv.ParseFloat(n.text, 64)
 	return n.is('0') && err == nil && !math.IsInf(f, 0)
 }
 
-// count tells whether a value is a number of things, in 64 bits.
-func count(n *node) bool {
+// corpusCount tells whether a value is a number of things, in 64 bits.
+func corpusCount(n *node) bool {
 	if !n.is('0') {
 		return false
 	}
@@ -194,7 +194,7 @@ func (v *violations) checkEnum(place string, list *node, names []string) {
 			v.add(place, "%s twice in enum", text)
 		}
 		seen[text] = true
-		if len(names) > 0 && !fits(item, names) {
+		if len(names) > 0 && !corpusFits(item, names) {
 			v.add(place, "%s in enum is not of type %v", text, names)
 		}
 	}

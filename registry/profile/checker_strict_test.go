@@ -32,7 +32,7 @@ func (v *violations) checkStrict(schema *node) {
 	}
 	for _, key := range []string{"anyOf", "$ref", "enum", "const"} {
 		if schema.get(key) != nil {
-			c.add(member("", key), "not taken at the top level")
+			c.add(corpusMember("", key), "not taken at the top level")
 		}
 	}
 	c.schema("", schema)
@@ -42,12 +42,12 @@ func (v *violations) checkStrict(schema *node) {
 			continue
 		}
 		if !defs.is('{') {
-			c.add(member("", key), "not an object")
+			c.add(corpusMember("", key), "not an object")
 			continue
 		}
 		for _, name := range defs.names {
 			c.text += len([]rune(name))
-			c.schema(member(member("", key), name), defs.get(name))
+			c.schema(corpusMember(corpusMember("", key), name), defs.get(name))
 		}
 	}
 	if d := c.nesting(schema, nil); d > strictNesting {
@@ -94,24 +94,24 @@ func (c *strictChecker) schema(place string, n *node) {
 	c.object(place, n)
 	c.choices(place, n)
 	c.bounds(place, n)
-	c.checkText(member(place, "description"), n.get("description"))
-	c.checkText(member(place, "title"), n.get("title"))
+	c.checkText(corpusMember(place, "description"), n.get("description"))
+	c.checkText(corpusMember(place, "title"), n.get("title"))
 	if branches := n.get("anyOf"); branches != nil {
 		if len(branches.items) == 0 {
 			c.add(place, "anyOf of nothing")
 		}
 		for i, branch := range branches.items {
-			c.schema(element(member(place, "anyOf"), i), branch)
+			c.schema(corpusElement(corpusMember(place, "anyOf"), i), branch)
 		}
 	}
 	if items := n.get("items"); items != nil {
-		c.schema(member(place, "items"), items)
+		c.schema(corpusMember(place, "items"), items)
 	}
 }
 
 // kinds checks the type.
 func (c *strictChecker) kinds(place string, n *node) {
-	t, names := n.get("type"), types(n)
+	t, names := n.get("type"), corpusTypes(n)
 	for _, name := range names {
 		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
 			c.add(place, "type %q", name)
@@ -128,7 +128,7 @@ func (c *strictChecker) kinds(place string, n *node) {
 // object checks that nothing is left open.
 func (c *strictChecker) object(place string, n *node) {
 	properties, required, more := n.get("properties"), n.get("required"), n.get("additionalProperties")
-	if !slices.Contains(types(n), "object") {
+	if !slices.Contains(corpusTypes(n), "object") {
 		if properties != nil || required != nil || more != nil {
 			c.add(place, "members of what is no object")
 		}
@@ -146,7 +146,7 @@ func (c *strictChecker) object(place string, n *node) {
 			c.add(place, "required is missing")
 		}
 	} else {
-		c.checkNames(member(place, "required"), required, properties, true)
+		c.checkNames(corpusMember(place, "required"), required, properties, true)
 	}
 	c.properties += len(properties.names)
 	for _, name := range properties.names {
@@ -154,15 +154,15 @@ func (c *strictChecker) object(place string, n *node) {
 		if required != nil && !slices.ContainsFunc(required.items, func(r *node) bool { return r.says(name) }) {
 			c.add(place, "%q is not required", name)
 		}
-		c.schema(member(member(place, "properties"), name), properties.get(name))
+		c.schema(corpusMember(corpusMember(place, "properties"), name), properties.get(name))
 	}
 }
 
 // choices checks enum and const.
 func (c *strictChecker) choices(place string, n *node) {
 	if constant := n.get("const"); constant != nil {
-		if !fits(constant, types(n)) {
-			c.add(place, "const is not of type %v", types(n))
+		if !corpusFits(constant, corpusTypes(n)) {
+			c.add(place, "const is not of type %v", corpusTypes(n))
 		}
 		c.text += len([]rune(constant.text))
 	}
@@ -173,7 +173,7 @@ func (c *strictChecker) choices(place string, n *node) {
 	if n.get("type") == nil {
 		c.add(place, "enum without type")
 	}
-	c.checkEnum(place, list, types(n))
+	c.checkEnum(place, list, corpusTypes(n))
 	c.values += len(list.items)
 	length := 0
 	for _, item := range list.items {
@@ -194,13 +194,13 @@ func (c *strictChecker) bounds(place string, n *node) {
 		c.add(place, "%q is not a valid format", f.text)
 	}
 	for _, key := range []string{"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
-		if bound := n.get(key); bound != nil && !finite(bound) {
-			c.add(member(place, key), "not a number: %s", bound.text)
+		if bound := n.get(key); bound != nil && !corpusFinite(bound) {
+			c.add(corpusMember(place, key), "not a number: %s", bound.text)
 		}
 	}
 	for _, key := range []string{"minItems", "maxItems"} {
-		if bound := n.get(key); bound != nil && !count(bound) {
-			c.add(member(place, key), "not a count: %s", bound.text)
+		if bound := n.get(key); bound != nil && !corpusCount(bound) {
+			c.add(corpusMember(place, key), "not a count: %s", bound.text)
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (c *strictChecker) nesting(n *node, way []*node) int {
 			below = max(below, c.nesting(property, way))
 		}
 	}
-	if names := types(n); slices.Contains(names, "object") || slices.Contains(names, "array") {
+	if names := corpusTypes(n); slices.Contains(names, "object") || slices.Contains(names, "array") {
 		below++
 	}
 	return max(deepest, below)

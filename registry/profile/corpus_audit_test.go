@@ -97,7 +97,7 @@ func (a *auditor) schema(place string, n, to *node, depth int) {
 		return
 	}
 	if !n.is('{') {
-		if n.is('t') && n.text == "false" && !slices.ContainsFunc(a.candidates(to, []*node{to}, 0), nothing) {
+		if n.is('t') && n.text == "false" && !slices.ContainsFunc(a.candidates(to, []*node{to}, 0), corpusNothing) {
 			a.miss(place)
 		}
 		return
@@ -109,9 +109,9 @@ func (a *auditor) schema(place string, n, to *node, depth int) {
 		return
 	}
 	there := a.candidates(to, nil, 0)
-	n = reachable(n)
+	n = corpusReachable(n)
 	for _, key := range n.names {
-		a.keyword(member(place, key), key, n, n.get(key), there, depth)
+		a.keyword(corpusMember(place, key), key, n, n.get(key), there, depth)
 	}
 }
 
@@ -141,7 +141,7 @@ func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth in
 	case "required":
 		a.required(place, v, there)
 	default:
-		if !empty(key, v) && !a.kept(key, v, there) && !a.same(place, key, n, v, there) && !a.echoed(key, v) {
+		if !corpusEmpty(key, v) && !a.kept(key, v, there) && !a.same(place, key, n, v, there) && !a.echoed(key, v) {
 			a.miss(place)
 		}
 	}
@@ -153,10 +153,10 @@ func (a *auditor) kept(key string, v *node, there []*node) bool {
 }
 
 // value returns the value in one form, numbers by what they are.
-func (n *node) value() string { return canonical([]byte(n.write())) }
+func (n *node) value() string { return corpusCanonical([]byte(n.write())) }
 
-// empty tells whether a keyword says nothing.
-func empty(key string, v *node) bool {
+// corpusEmpty tells whether a keyword says nothing.
+func corpusEmpty(key string, v *node) bool {
 	switch key {
 	case "minLength", "minItems", "minProperties":
 		return v.number() == "0"
@@ -188,11 +188,11 @@ func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 	case "exclusiveMinimum", "exclusiveMaximum":
 		twin := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
 		step := map[string]string{"exclusiveMinimum": "+", "exclusiveMaximum": "-"}[key]
-		return slices.Contains(types(n), "integer") && all(func(t *node) bool { return next(v.text, step, t.get(twin).number()) })
+		return slices.Contains(corpusTypes(n), "integer") && all(func(t *node) bool { return corpusNext(v.text, step, t.get(twin).number()) })
 	case "dependencies": // of an older draft
 		return all(func(t *node) bool { return t.get("dependentRequired") != nil || t.get("dependentSchemas") != nil })
 	case "nullable":
-		return all(func(t *node) bool { return slices.Contains(types(t), "null") })
+		return all(func(t *node) bool { return slices.Contains(corpusTypes(t), "null") })
 	}
 	return false
 }
@@ -202,7 +202,7 @@ func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 func (a *auditor) sameType(place string, n *node, there []*node) bool {
 	var have []string
 	for _, t := range there {
-		have = append(have, types(t)...)
+		have = append(have, corpusTypes(t)...)
 	}
 	if a.combined && len(have) > 0 {
 		return true // what all allow is left
@@ -211,8 +211,8 @@ func (a *auditor) sameType(place string, n *node, there []*node) bool {
 	if c := n.get("const"); c != nil {
 		only = []*node{c}
 	}
-	for _, name := range types(n) {
-		used := len(only) == 0 || slices.ContainsFunc(only, func(v *node) bool { return fits(v, []string{name}) })
+	for _, name := range corpusTypes(n) {
+		used := len(only) == 0 || slices.ContainsFunc(only, func(v *node) bool { return corpusFits(v, []string{name}) })
 		if used && !slices.Contains(have, name) && !(name == "number" && slices.Contains(have, "integer") && len(only) > 0) {
 			return false
 		}
@@ -220,8 +220,8 @@ func (a *auditor) sameType(place string, n *node, there []*node) bool {
 	return true
 }
 
-// next tells whether b is the whole number after, or before, a.
-func next(a, step, b string) bool {
+// corpusNext tells whether b is the whole number after, or before, a.
+func corpusNext(a, step, b string) bool {
 	var x, y int
 	if _, err := fmt.Sscan(a, &x); err != nil {
 		return false
@@ -243,13 +243,13 @@ func (a *auditor) sameEnum(place string, n, v *node, there []*node) bool {
 		if c := t.get("const"); c != nil {
 			have[c.value()] = true
 		}
-		if slices.Contains(types(t), "null") && t.get("enum") == nil {
+		if slices.Contains(corpusTypes(t), "null") && t.get("enum") == nil {
 			have["null"] = true
 		}
 	}
 	both := a.combined && len(have) > 0 // what both allow is left
 	for i, item := range v.items {
-		if !have[item.value()] && !both && (types(n) == nil || fits(item, types(n))) && !a.told(element(place, i)) {
+		if !have[item.value()] && !both && (corpusTypes(n) == nil || corpusFits(item, corpusTypes(n))) && !a.told(corpusElement(place, i)) {
 			return false
 		}
 	}
@@ -262,7 +262,7 @@ func (a *auditor) properties(place string, v *node, there []*node, depth int) {
 		return
 	}
 	for _, name := range v.names {
-		at := member(place, name)
+		at := corpusMember(place, name)
 		var to []*node
 		for _, t := range there {
 			if p := t.get("properties").get(name); p != nil {
@@ -271,7 +271,7 @@ func (a *auditor) properties(place string, v *node, there []*node, depth int) {
 		}
 		if len(to) == 0 {
 			gone := func(l profile.Loss) bool {
-				return l.Kind == profile.PropertyDropped && strings.HasSuffix(l.Path, "/properties"+member("", name))
+				return l.Kind == profile.PropertyDropped && strings.HasSuffix(l.Path, "/properties"+corpusMember("", name))
 			}
 			if !a.renamed(name) && !slices.ContainsFunc(a.losses, gone) {
 				a.miss(at)
@@ -279,17 +279,17 @@ func (a *auditor) properties(place string, v *node, there []*node, depth int) {
 			continue
 		}
 		if s := v.get(name); s.is('t') && s.text == "false" {
-			if !slices.ContainsFunc(to, nothing) {
+			if !slices.ContainsFunc(to, corpusNothing) {
 				a.miss(at)
 			}
 			continue
 		}
-		a.schema(at, v.get(name), join(to), depth+1)
+		a.schema(at, v.get(name), corpusJoin(to), depth+1)
 	}
 }
 
-// join returns one schema for several of which any may hold the keywords.
-func join(list []*node) *node {
+// corpusJoin returns one schema for several of which any may hold the keywords.
+func corpusJoin(list []*node) *node {
 	if len(list) == 1 {
 		return list[0]
 	}
@@ -303,7 +303,7 @@ func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 	}
 	if v.is('[') {
 		for i, item := range v.items { // a tuple of an older draft
-			a.element(element(place, i), i, item, there, depth)
+			a.element(corpusElement(place, i), i, item, there, depth)
 		}
 		return
 	}
@@ -328,17 +328,17 @@ func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 	if strings.HasSuffix(strings.ToLower(key), "items") && v.is('t') && a.has("maxItems", there) {
 		return // no more of them
 	}
-	if len(to) == 0 || v.is('t') && !slices.ContainsFunc(to, nothing) {
+	if len(to) == 0 || v.is('t') && !slices.ContainsFunc(to, corpusNothing) {
 		a.miss(place)
 		return
 	}
 	if !v.is('t') {
-		a.schema(place, v, join(to), depth+1)
+		a.schema(place, v, corpusJoin(to), depth+1)
 	}
 }
 
-// nothing tells whether no value fits a schema.
-func nothing(n *node) bool {
+// corpusNothing tells whether no value fits a schema.
+func corpusNothing(n *node) bool {
 	not := n.get("not")
 	return n.is('t') && n.text == "false" || not.is('{') && len(not.names) == 0
 }
@@ -360,33 +360,39 @@ func (a *auditor) element(place string, i int, v *node, there []*node, depth int
 		a.miss(place)
 		return
 	}
-	a.schema(place, v, join(to), depth+1)
+	a.schema(place, v, corpusJoin(to), depth+1)
 }
 
 // branches audits the schemas of a list.
 func (a *auditor) branches(place, key string, n, v *node, there []*node, depth int) {
-	if key == "oneOf" && len(v.items) > 1 && !a.told(place) && !a.inside(place) && !a.has("oneOf", there) && !apart(a.from, v.items) {
+	free := func(item *node) bool {
+		return item.is('t') && item.text == "true" || item.is('{') && len(item.names) == 0
+	}
+	if key == "anyOf" && slices.ContainsFunc(v.items, free) {
+		return // anything fits
+	}
+	if key == "oneOf" && len(v.items) > 1 && !a.told(place) && !a.inside(place) && !a.has("oneOf", there) && !corpusApart(a.from, v.items) {
 		a.miss(place) // at least one is not exactly one
 		return
 	}
 	if key == "allOf" || key == "prefixItems" || a.has(key, there) || key == "oneOf" && a.has("anyOf", there) {
 		for i, item := range v.items {
 			if key == "prefixItems" {
-				a.element(element(place, i), i, item, there, depth)
+				a.element(corpusElement(place, i), i, item, there, depth)
 			} else {
-				a.schema(element(place, i), item, join(there), depth+1)
+				a.schema(corpusElement(place, i), item, corpusJoin(there), depth+1)
 			}
 		}
 		return
 	}
 	for i, item := range v.items { // a list of types says the same, or the branches were merged
-		a.schema(element(place, i), item, join(there), depth+1)
+		a.schema(corpusElement(place, i), item, corpusJoin(there), depth+1)
 	}
 }
 
-// reachable returns a schema without the properties that no value has, in it and in
+// corpusReachable returns a schema without the properties that no value has, in it and in
 // its allOf, for one of these forbids them.
-func reachable(n *node) *node {
+func corpusReachable(n *node) *node {
 	var allowed []string
 	closed := false
 	parts := append([]*node{n}, n.get("allOf").list()...)
@@ -409,11 +415,11 @@ func reachable(n *node) *node {
 	for _, part := range parts {
 		if more := part.get("additionalProperties"); more.is('{') {
 			n = n.without(part, "additionalProperties")
-			return reachable(n)
+			return corpusReachable(n)
 		}
 		for _, name := range part.get("properties").keys() {
 			if !slices.Contains(allowed, name) {
-				return reachable(n.without(part.get("properties"), name))
+				return corpusReachable(n.without(part.get("properties"), name))
 			}
 		}
 	}
@@ -425,12 +431,12 @@ func (a *auditor) has(key string, there []*node) bool {
 	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil })
 }
 
-// apart tells whether no value fits two of the branches, by their types, or by a
+// corpusApart tells whether no value fits two of the branches, by their types, or by a
 // member that both require and that has other values in each.
-func apart(root *node, branches []*node) bool {
+func corpusApart(root *node, branches []*node) bool {
 	for i, one := range branches {
 		for _, two := range branches[:i] {
-			if !disjoint(follow(root, one), follow(root, two)) {
+			if !corpusDisjoint(corpusFollow(root, one), corpusFollow(root, two)) {
 				return false
 			}
 		}
@@ -438,21 +444,21 @@ func apart(root *node, branches []*node) bool {
 	return true
 }
 
-func follow(root, n *node) *node {
+func corpusFollow(root, n *node) *node {
 	if ref := n.get("$ref"); ref.is('"') {
 		return root.resolve(ref.text)
 	}
 	return n
 }
 
-func disjoint(one, two *node) bool {
-	a, b := kinds(one), kinds(two)
+func corpusDisjoint(one, two *node) bool {
+	a, b := corpusKinds(one), corpusKinds(two)
 	if a != nil && b != nil && !slices.ContainsFunc(a, func(name string) bool {
 		return slices.Contains(b, name) || name == "number" && slices.Contains(b, "integer") || name == "integer" && slices.Contains(b, "number")
 	}) {
 		return true
 	}
-	if v, w := values(one), values(two); v != nil && w != nil {
+	if v, w := corpusValues(one), corpusValues(two); v != nil && w != nil {
 		return !slices.ContainsFunc(v, func(text string) bool { return slices.Contains(w, text) })
 	}
 	if !slices.Equal(a, []string{"object"}) || !slices.Equal(b, a) {
@@ -461,23 +467,23 @@ func disjoint(one, two *node) bool {
 	return slices.ContainsFunc(one.get("required").list(), func(name *node) bool {
 		both := slices.ContainsFunc(two.get("required").list(), func(other *node) bool { return other.says(name.text) })
 		p, q := one.get("properties").get(name.text), two.get("properties").get(name.text)
-		return both && p != nil && q != nil && disjoint(p, q)
+		return both && p != nil && q != nil && corpusDisjoint(p, q)
 	})
 }
 
-// kinds returns the types of a schema, or of what it holds in allOf.
-func kinds(n *node) []string {
-	names := types(n)
+// corpusKinds returns the types of a schema, or of what it holds in allOf.
+func corpusKinds(n *node) []string {
+	names := corpusTypes(n)
 	for _, part := range n.get("allOf").list() {
 		if names == nil {
-			names = kinds(part)
+			names = corpusKinds(part)
 		}
 	}
 	return names
 }
 
-// values returns the only values of a schema; nil if it does not say.
-func values(n *node) []string {
+// corpusValues returns the only values of a schema; nil if it does not say.
+func corpusValues(n *node) []string {
 	if c := n.get("const"); c != nil {
 		return []string{c.value()}
 	}
@@ -491,7 +497,7 @@ func values(n *node) []string {
 // renamed tells whether a property has another name now.
 func (a *auditor) renamed(name string) bool {
 	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
-		return l.Kind == profile.PropertyRenamed && strings.HasSuffix(l.Path, "/properties"+member("", name))
+		return l.Kind == profile.PropertyRenamed && strings.HasSuffix(l.Path, "/properties"+corpusMember("", name))
 	})
 }
 
@@ -501,7 +507,7 @@ func (a *auditor) required(place string, v *node, there []*node) {
 		found := slices.ContainsFunc(there, func(t *node) bool {
 			return slices.ContainsFunc(t.get("required").list(), func(r *node) bool { return r.says(name.text) })
 		})
-		if !found && !a.renamed(name.text) && !a.told(element(place, i)) {
+		if !found && !a.renamed(name.text) && !a.told(corpusElement(place, i)) {
 			a.miss(place)
 			return
 		}

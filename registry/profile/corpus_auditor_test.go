@@ -28,8 +28,8 @@ func (n *node) without(gone *node, key string) *node {
 	return &c
 }
 
-// definition returns the place of the definition that a place is in.
-func definition(place string) (def string, ok bool) {
+// corpusDefinition returns the place of the definition that a place is in.
+func corpusDefinition(place string) (def string, ok bool) {
 	for _, key := range []string{"/$defs/", "/definitions/"} {
 		if after, found := strings.CutPrefix(place, key); found {
 			name, _, _ := strings.Cut(after, "/")
@@ -41,15 +41,15 @@ func definition(place string) (def string, ok bool) {
 
 // The auditor finds nothing where nothing was lost, and each keyword that was.
 func TestCorpusAuditor(t *testing.T) {
-	schemas := append(madeSchemas(150, 1), madeSchemas(60, 2)...)
-	for _, schema := range oddSchemas() {
+	schemas := append(corpusMadeSchemas(150, 1), corpusMadeSchemas(60, 2)...)
+	for _, schema := range corpusOddSchemas() {
 		if len(schema) < 1_500/corpusShare {
 			schemas = append(schemas, schema)
 		}
 	}
 	removed, missed := 0, map[string]int{}
 	for _, schema := range schemas {
-		if passGate(schema) != nil {
+		if corpusPassGate(schema) != nil {
 			continue
 		}
 		n, err := readNode([]byte(schema))
@@ -60,12 +60,12 @@ func TestCorpusAuditor(t *testing.T) {
 			t.Errorf("%v of what is the same: %s", silent, schema)
 		}
 		eachSchema("", n, func(place string, s *node) bool {
-			if def, ok := definition(place); ok && !strings.Contains(schema, `"#`+def+`"`) {
+			if def, ok := corpusDefinition(place); ok && !strings.Contains(schema, `"#`+def+`"`) {
 				return true // nothing refers to it, so nobody gets it
 			}
 			for _, key := range s.names {
 				switch v := s.get(key); {
-				case strings.HasPrefix(key, "$"), key == "definitions", empty(key, v), key == "anyOf", key == "oneOf", key == "allOf":
+				case strings.HasPrefix(key, "$"), key == "definitions", corpusEmpty(key, v), key == "anyOf", key == "oneOf", key == "allOf":
 				case v.is('t') && v.text == "true", v.is('{') && len(v.names) == 0, v.is('[') && len(v.items) == 0: // as if it were not there
 				case v.is('{') && !slices.ContainsFunc(v.names, func(name string) bool { c := v.get(name); return !c.is('{') || len(c.names) > 0 }):
 				default:

@@ -27,7 +27,7 @@ func TestCorpusExact(t *testing.T) {
 		`{"s":"\u00e9\/\ud83d\ude00"}`, `{"s":"é😀"}`, `{"s":"\u0000\u2028"}`, `{"s":"\ud800"}`, `{"s":"</script>&"}`, "{\"s\":\"\u2028\"}",
 		`{"o":{"k":[1, 2,3 ]} ,"n" :1}`, "{\n\t\"o\" : {\r\n \"k\":[ ]}}", `{"z":1,"a":2,"m":{"z":1,"a":2}}`, `{"\u006e":1}`, `{"":null}`, `{"unknown":[1e400,{"x":-0.0}]}`, `{"n":null}`,
 	} {
-		for _, p := range providerNames() {
+		for _, p := range corpusProviderNames() {
 			if p == profile.OpenAIStrict {
 				continue // see below
 			}
@@ -85,7 +85,7 @@ func TestCorpusExactNames(t *testing.T) {
 // Nothing that a model writes brings the way back down.
 func TestCorpusHostileArguments(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 100_000) + `1` + strings.Repeat(`}`, 100_000)
-	for _, p := range providerNames() {
+	for _, p := range corpusProviderNames() {
 		for _, schema := range []string{
 			`{"type":"object"}`, `{"type":"object","additionalProperties":{}}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`,
 			`{"type":"object","properties":{"a b":{"type":"object","additionalProperties":{"type":"string"}},"a":{}}}`,

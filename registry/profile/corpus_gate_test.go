@@ -7,16 +7,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
-// passGate tells whether a registry would take a schema.
-func passGate(schema string) error {
+// corpusPassGate tells whether a registry would take a schema.
+func corpusPassGate(schema string) error {
 	return schemagate.Check(json.RawMessage(schema), schemagate.Limits{})
 }
 
 // Most of the schemas here are such that come so far: else they prove nothing.
 func TestCorpusPassesTheGate(t *testing.T) {
 	refused := 0
-	for name, schema := range oddSchemas() {
-		if err := passGate(schema); err != nil {
+	for name, schema := range corpusOddSchemas() {
+		if err := corpusPassGate(schema); err != nil {
 			refused++
 			t.Logf("%s: %v", name, err)
 		}
@@ -24,11 +24,11 @@ func TestCorpusPassesTheGate(t *testing.T) {
 	if refused > 8 {
 		t.Errorf("%d odd schemas refused", refused)
 	}
-	for depth, list := range map[int][]string{1: madeSchemas(400, 1), 3: madeSchemas(400, 3)} {
+	for depth, list := range map[int][]string{1: corpusMadeSchemas(400, 1), 3: corpusMadeSchemas(400, 3)} {
 		refused := 0
 		var last error
 		for _, schema := range list {
-			if err := passGate(schema); err != nil {
+			if err := corpusPassGate(schema); err != nil {
 				refused++
 				last = err
 			}

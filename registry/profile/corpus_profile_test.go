@@ -32,8 +32,8 @@ func corpusTool(name, description, schema string) registry.Tool {
 	return corpusListed{&registry.Definition{Name: name, Description: description, InputSchema: json.RawMessage(schema)}}
 }
 
-// providers returns all of them, each with the checkers of its declarations.
-func providers() map[profile.Provider]checker {
+// corpusProviders returns all of them, each with the checkers of its declarations.
+func corpusProviders() map[profile.Provider]checker {
 	return map[profile.Provider]checker{
 		profile.OpenAI:       checkOpenAI,
 		profile.OpenAIStrict: checkOpenAI,
@@ -44,10 +44,10 @@ func providers() map[profile.Provider]checker {
 	}
 }
 
-func providerNames() []profile.Provider { return slices.Sorted(maps.Keys(providers())) }
+func corpusProviderNames() []profile.Provider { return slices.Sorted(maps.Keys(corpusProviders())) }
 
-// realTools returns the tools of the recorded servers, as a registry would name them.
-func realTools() []registry.Tool {
+// corpusRealTools returns the tools of the recorded servers, as a registry would name them.
+func corpusRealTools() []registry.Tool {
 	var tools []registry.Tool
 	for _, server := range toolcorpus.Servers() {
 		for _, t := range server.Tools {
@@ -61,14 +61,14 @@ func realTools() []registry.Tool {
 	return tools
 }
 
-// A tally counts problems, and tells some of each sort.
-type tally struct {
+// A corpusTally counts problems, and tells some of each sort.
+type corpusTally struct {
 	t     *testing.T
 	count map[string]int
 }
 
 // report fails for a problem of a sort.
-func (c *tally) report(sort, format string, args ...any) {
+func (c *corpusTally) report(sort, format string, args ...any) {
 	c.t.Helper()
 	if c.count == nil {
 		c.count = map[string]int{}
@@ -78,7 +78,7 @@ func (c *tally) report(sort, format string, args ...any) {
 	}
 }
 
-func (c *tally) done() {
+func (c *corpusTally) done() {
 	c.t.Helper()
 	for _, sort := range slices.Sorted(maps.Keys(c.count)) {
 		if c.count[sort] > 4 {
@@ -87,17 +87,17 @@ func (c *tally) done() {
 	}
 }
 
-// check compiles the tools for a provider, and checks all that came of it.
-func check(t *testing.T, p profile.Provider, tools []registry.Tool) *profile.Set {
+// corpusCheck compiles the tools for a provider, and checks all that came of it.
+func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool) *profile.Set {
 	t.Helper()
 	set, err := profile.Compile(p, tools, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems := &tally{t: t}
+	problems := &corpusTally{t: t}
 	defer problems.done()
 	for _, r := range set.Rejected() {
-		if satisfiable(t, r.Definition.InputSchema) {
+		if corpusSatisfiable(t, r.Definition.InputSchema) {
 			problems.report("rejected", "%s: %v\n\t%s", r.Definition.Name, r.Err, r.Definition.InputSchema)
 		}
 	}
@@ -117,19 +117,19 @@ func check(t *testing.T, p profile.Provider, tools []registry.Tool) *profile.Set
 		if compiled.Name != def.Name && !slices.ContainsFunc(compiled.Losses, func(l profile.Loss) bool { return l.Kind == profile.NameChanged }) {
 			problems.report("name", "%q became %q without a word", def.Name, compiled.Name)
 		}
-		for _, v := range refusals(p, compiled) {
+		for _, v := range corpusRefusals(p, compiled) {
 			_, sort, _ := strings.Cut(v, ": ")
 			problems.report("refused: "+sort, "%s: %s\n\t%.600s\n\t%.600s", def.Name, v, def.InputSchema, compiled.Declaration())
 		}
-		for _, place := range silent(t, p, compiled) {
+		for _, place := range corpusSilent(t, p, compiled) {
 			problems.report("silent: "+place[strings.LastIndex(place, "/"):], "%s: %s\n\t%.600s\n\t%.600s\n\t%v", def.Name, place, def.InputSchema, compiled.Schema, compiled.Losses)
 		}
 	}
 	return set
 }
 
-// satisfiable tells whether arguments are found that fit a schema.
-func satisfiable(t *testing.T, raw json.RawMessage) bool {
+// corpusSatisfiable tells whether arguments are found that fit a schema.
+func corpusSatisfiable(t *testing.T, raw json.RawMessage) bool {
 	n, err := readNode(raw)
 	if err != nil {
 		t.Fatal(err)
@@ -147,17 +147,17 @@ func satisfiable(t *testing.T, raw json.RawMessage) bool {
 	return false
 }
 
-// refusals returns what the provider would refuse of a tool.
-func refusals(p profile.Provider, compiled *profile.Tool) []string {
-	list := providers()[p](compiled.Declaration())
+// corpusRefusals returns what the provider would refuse of a tool.
+func corpusRefusals(p profile.Provider, compiled *profile.Tool) []string {
+	list := corpusProviders()[p](compiled.Declaration())
 	if p == profile.OpenAI || p == profile.OpenAIStrict {
 		list = append(list, checkOpenAIChat(compiled.ChatDeclaration())...)
 	}
 	return list
 }
 
-// silent returns what the provider does not get, and no loss tells.
-func silent(t *testing.T, p profile.Provider, compiled *profile.Tool) []string {
+// corpusSilent returns what the provider does not get, and no loss tells.
+func corpusSilent(t *testing.T, p profile.Provider, compiled *profile.Tool) []string {
 	schema, err := readNode(compiled.Definition.InputSchema)
 	if err != nil {
 		t.Fatal(err)
@@ -173,8 +173,8 @@ func silent(t *testing.T, p profile.Provider, compiled *profile.Tool) []string {
 	return audit(schema, seen, compiled.Losses)
 }
 
-// summary tells what became of the tools.
-func summary(set *profile.Set) string {
+// corpusSummary tells what became of the tools.
+func corpusSummary(set *profile.Set) string {
 	kinds, effects, unchanged := map[string]int{}, map[string]int{}, 0
 	for _, compiled := range set.Tools() {
 		if len(compiled.Losses) == 0 {
@@ -200,17 +200,17 @@ func summary(set *profile.Set) string {
 }
 
 func TestCorpusRealTools(t *testing.T) {
-	tools := realTools()
+	tools := corpusRealTools()
 	if len(tools) < 300 {
 		t.Fatalf("only %d tools", len(tools))
 	}
-	for _, p := range providerNames() {
+	for _, p := range corpusProviderNames() {
 		t.Run(string(p), func(t *testing.T) {
-			set := check(t, p, tools)
+			set := corpusCheck(t, p, tools)
 			if len(set.Rejected()) > 0 {
 				t.Errorf("%d rejected", len(set.Rejected()))
 			}
-			t.Log(summary(set))
+			t.Log(corpusSummary(set))
 		})
 	}
 }
@@ -218,13 +218,13 @@ func TestCorpusRealTools(t *testing.T) {
 // The same tools give the same bytes, in a set with others too: the cache of a
 // provider's prompt depends on it.
 func TestCorpusIsDeterministic(t *testing.T) {
-	tools := realTools()
-	for name, schema := range oddSchemas() {
-		if passGate(schema) == nil {
+	tools := corpusRealTools()
+	for name, schema := range corpusOddSchemas() {
+		if corpusPassGate(schema) == nil {
 			tools = append(tools, corpusTool("odd tool "+name, "", schema))
 		}
 	}
-	for _, p := range providerNames() {
+	for _, p := range corpusProviderNames() {
 		one, err := profile.Compile(p, tools, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -247,29 +247,29 @@ func TestCorpusIsDeterministic(t *testing.T) {
 }
 
 func TestCorpusOddSchemas(t *testing.T) {
-	odd := oddSchemas()
+	odd := corpusOddSchemas()
 	var tools []registry.Tool
 	for _, name := range slices.Sorted(maps.Keys(odd)) {
-		if passGate(odd[name]) == nil {
+		if corpusPassGate(odd[name]) == nil {
 			tools = append(tools, corpusTool(name, name, odd[name]))
 		}
 	}
-	for _, p := range providerNames() {
-		t.Run(string(p), func(t *testing.T) { t.Log(summary(check(t, p, tools))) })
+	for _, p := range corpusProviderNames() {
+		t.Run(string(p), func(t *testing.T) { t.Log(corpusSummary(corpusCheck(t, p, tools))) })
 	}
 }
 
 func TestCorpusMadeSchemas(t *testing.T) {
 	var tools []registry.Tool
 	for depth := range 4 {
-		for i, schema := range madeSchemas(250, depth) {
-			if passGate(schema) == nil {
+		for i, schema := range corpusMadeSchemas(250, depth) {
+			if corpusPassGate(schema) == nil {
 				tools = append(tools, corpusTool(fmt.Sprintf("made_%d_%d", depth, i), "", schema))
 			}
 		}
 	}
-	for _, p := range providerNames() {
-		t.Run(string(p), func(t *testing.T) { t.Log(summary(check(t, p, tools))) })
+	for _, p := range corpusProviderNames() {
+		t.Run(string(p), func(t *testing.T) { t.Log(corpusSummary(corpusCheck(t, p, tools))) })
 	}
 }
 
@@ -281,7 +281,7 @@ func TestCorpusNames(t *testing.T) {
 	for _, name := range names {
 		tools = append(tools, corpusTool(name, "", `{"type":"object","properties":{}}`))
 	}
-	for _, p := range providerNames() {
+	for _, p := range corpusProviderNames() {
 		for _, deferred := range []bool{false, true} {
 			set, err := profile.Compile(p, tools, &profile.Options{Deferred: func(*registry.Definition) bool { return deferred }})
 			if err != nil {
@@ -296,7 +296,7 @@ func TestCorpusNames(t *testing.T) {
 					t.Errorf("%s: %q and %q became %q", p, other, compiled.Definition.Name, compiled.Name)
 				}
 				seen[compiled.Name] = compiled.Definition.Name
-				for _, v := range refusals(p, compiled) {
+				for _, v := range corpusRefusals(p, compiled) {
 					t.Errorf("%s: %q: %s", p, compiled.Definition.Name, v)
 				}
 				if name, _, err := set.Unmap(compiled.Name, json.RawMessage(`{}`)); err != nil || name != compiled.Definition.Name {
@@ -310,13 +310,13 @@ func TestCorpusNames(t *testing.T) {
 // Descriptions come through whole, but for what a provider refuses.
 func TestCorpusDescriptions(t *testing.T) {
 	for _, description := range []string{"", " ", "\n\t", "a\x00b", "a\U000e0041b", "bad \xff bytes", strings.Repeat("é", 1025), strings.Repeat("long ", 20000), "\u202e", `"quotes" \ and </script>`} {
-		for _, p := range providerNames() {
+		for _, p := range corpusProviderNames() {
 			set, err := profile.Compile(p, []registry.Tool{corpusTool("t", description, `{"type":"object","properties":{}}`)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, compiled := range set.Tools() {
-				for _, v := range refusals(p, compiled) {
+				for _, v := range corpusRefusals(p, compiled) {
 					t.Errorf("%s: %.20q: %s", p, description, v)
 				}
 			}

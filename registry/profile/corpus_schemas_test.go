@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// oddSchemas are schemas that somebody wrote, or might, and that a registry lets
+// corpusOddSchemas are schemas that somebody wrote, or might, and that a registry lets
 // pass.
-func oddSchemas() map[string]string {
+func corpusOddSchemas() map[string]string {
 	odd := map[string]string{
 		"nothing":        `{}`,
 		"only a type":    `{"type":"object"}`,
@@ -89,17 +89,17 @@ func oddSchemas() map[string]string {
 		"content":        `{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64","contentMediaType":"image/png"}}}`,
 		"impossible":     `{"type":"object","properties":{"a":{"type":"string","enum":[]},"b":{"anyOf":[]}}}`,
 	}
-	odd["wide"] = wideSchema(200)
-	odd["very wide"] = wideSchema(1500)
-	odd["deep"] = deepSchema(25)
+	odd["wide"] = corpusWideSchema(200)
+	odd["very wide"] = corpusWideSchema(1500)
+	odd["deep"] = corpusDeepSchema(25)
 	odd["deep lists"] = `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 50) + `{"type":"string"}` + strings.Repeat(`}`, 50) + `}}`
-	odd["long enum"] = enumSchema(1200)
-	odd["expanding"] = expandingSchema(12)
+	odd["long enum"] = corpusEnumSchema(1200)
+	odd["expanding"] = corpusExpandingSchema(12)
 	odd["long text"] = fmt.Sprintf(`{"type":"object","description":%q,"properties":{"a":{"type":"string","description":%q}}}`, strings.Repeat("root ", 500), strings.Repeat("text ", 2000))
 	return odd
 }
 
-func wideSchema(n int) string {
+func corpusWideSchema(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `,"p%d":{"type":"string","description":"property %d"}`, i, i)
@@ -107,7 +107,7 @@ func wideSchema(n int) string {
 	return `{"type":"object","properties":{` + b.String()[1:] + `}}`
 }
 
-func deepSchema(n int) string {
+func corpusDeepSchema(n int) string {
 	s := `{"type":"string","format":"date"}`
 	for range n {
 		s = `{"type":"object","properties":{"a":` + s + `},"required":["a"]}`
@@ -115,7 +115,7 @@ func deepSchema(n int) string {
 	return s
 }
 
-func enumSchema(n int) string {
+func corpusEnumSchema(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `,"value-%d"`, i)
@@ -123,8 +123,8 @@ func enumSchema(n int) string {
 	return `{"type":"object","properties":{"a":{"type":"string","enum":[` + b.String()[1:] + `]}}}`
 }
 
-// expandingSchema doubles with each reference that is written out.
-func expandingSchema(n int) string {
+// corpusExpandingSchema doubles with each reference that is written out.
+func corpusExpandingSchema(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}},`, i, i+1, i+1)
@@ -188,9 +188,9 @@ func (m *maker) members(depth int) []string {
 	m.suffix = ""
 	for _, name := range names {
 		name += suffix
-		properties = append(properties, quote(name)+":"+m.schema(depth-1))
+		properties = append(properties, corpusQuote(name)+":"+m.schema(depth-1))
 		if m.r.IntN(2) == 0 {
-			required = append(required, quote(name))
+			required = append(required, corpusQuote(name))
 		}
 	}
 	if len(properties) > 0 || m.r.IntN(2) == 0 {
@@ -211,7 +211,7 @@ func (m *maker) members(depth int) []string {
 	return parts
 }
 
-func quote(text string) string {
+func corpusQuote(text string) string {
 	raw, _ := json.Marshal(text)
 	return string(raw)
 }
@@ -270,9 +270,9 @@ func (m *maker) schema(depth int) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// madeSchemas returns n schemas by chance, the same each time; fewer under the race
+// corpusMadeSchemas returns n schemas by chance, the same each time; fewer under the race
 // detector.
-func madeSchemas(n, depth int) []string {
+func corpusMadeSchemas(n, depth int) []string {
 	n /= corpusShare
 	m := &maker{r: rand.New(rand.NewPCG(1, uint64(depth)))}
 	list := make([]string, n)

@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,8 +22,8 @@ type trip struct {
 	tool             *profile.Tool
 }
 
-// trips compiles schemas for a provider.
-func trips(t *testing.T, p profile.Provider, schemas []string) []trip {
+// corpusTrips compiles schemas for a provider.
+func corpusTrips(t *testing.T, p profile.Provider, schemas []string) []trip {
 	t.Helper()
 	var list []trip
 	for i, schema := range schemas {
@@ -63,7 +64,7 @@ func (tr trip) String() string {
 	return fmt.Sprintf("\n\t%.700s\n\t%.700s\n\t%v", tr.tool.Definition.InputSchema, tr.tool.Schema, tr.tool.Losses)
 }
 
-func canonical(value []byte) string {
+func corpusCanonical(value []byte) string {
 	raw, err := canonjson.Append(nil, value)
 	if err != nil {
 		return "not JSON: " + string(value)
@@ -71,30 +72,30 @@ func canonical(value []byte) string {
 	return string(raw)
 }
 
-func tripSchemas() []string {
-	odd := oddSchemas()
+func corpusTripSchemas() []string {
+	odd := corpusOddSchemas()
 	var schemas []string
 	for _, name := range slices.Sorted(maps.Keys(odd)) {
 		if len(odd[name]) < 4_000 {
 			schemas = append(schemas, odd[name])
 		}
 	}
-	schemas = append(schemas, madeSchemas(300, 0)...)
-	schemas = append(schemas, madeSchemas(400, 1)...)
-	return append(schemas, madeSchemas(150, 2)...)
+	schemas = append(schemas, corpusMadeSchemas(300, 0)...)
+	schemas = append(schemas, corpusMadeSchemas(400, 1)...)
+	return append(schemas, corpusMadeSchemas(150, 2)...)
 }
 
 // What a model writes by the compiled schema fits the tool's own, once it is turned
 // back, unless it is told that it may not.
 func TestCorpusBack(t *testing.T) {
-	schemas := tripSchemas()
-	for _, p := range providerNames() {
+	schemas := corpusTripSchemas()
+	for _, p := range corpusProviderNames() {
 		t.Run(string(p), func(t *testing.T) {
-			problems := &tally{t: t}
+			problems := &corpusTally{t: t}
 			defer problems.done()
 			r := rand.New(rand.NewPCG(2, 3))
 			tried, looser := 0, 0
-			for _, tr := range trips(t, p, schemas) {
+			for _, tr := range corpusTrips(t, p, schemas) {
 				w := &writer{r: r, root: tr.compiled}
 				for range 16 {
 					args := json.RawMessage(w.value(tr.compiled, 3))
@@ -126,14 +127,14 @@ func TestCorpusBack(t *testing.T) {
 // What fits the tool's own schema can be written for the compiled one, unless it is
 // told that it cannot, and is taken as it is.
 func TestCorpusForth(t *testing.T) {
-	schemas := tripSchemas()
-	for _, p := range providerNames() {
+	schemas := corpusTripSchemas()
+	for _, p := range corpusProviderNames() {
 		t.Run(string(p), func(t *testing.T) {
-			problems := &tally{t: t}
+			problems := &corpusTally{t: t}
 			defer problems.done()
 			r := rand.New(rand.NewPCG(4, 5))
 			tried, narrower := 0, 0
-			for _, tr := range trips(t, p, schemas) {
+			for _, tr := range corpusTrips(t, p, schemas) {
 				w := &writer{r: r, root: tr.schema}
 				for range 16 {
 					args := json.RawMessage(w.value(tr.schema, 3))
@@ -161,14 +162,16 @@ func TestCorpusForth(t *testing.T) {
 
 // natural checks that arguments in the tool's own form are taken, though another was
 // asked for, and to the byte if none was.
-func (tr trip) natural(problems *tally, args json.RawMessage) {
+func (tr trip) natural(problems *corpusTally, args json.RawMessage) {
 	back, err := tr.tool.Unmap(args)
 	switch {
 	case err != nil:
 		problems.report("not taken as it is", "%s: %v%v", args, err, tr)
+	case tr.has(profile.NullForMissing) && bytes.Contains(args, []byte("null")):
+		// null means that a property is missing
 	case !tr.lost(profile.Recoded) && string(back) != string(args):
 		problems.report("not to the byte", "%s became %s%v", args, back, tr)
-	case tr.takes.Validate(back) != nil:
+	case tr.takes.Validate(back) != nil && !tr.has(profile.FormsOverlap):
 		problems.report("spoilt", "%s became %s%v", args, back, tr)
 	}
 }
@@ -180,12 +183,12 @@ func (tr trip) express(args json.RawMessage) bool {
 	if err != nil {
 		return true
 	}
-	want := canonical(args)
+	want := corpusCanonical(args)
 	for _, form := range append([]string{string(args)}, (&encoder{tr.compiled}).forms(value, tr.compiled, 0)...) {
 		if tr.asks.Validate(json.RawMessage(form)) != nil {
 			continue
 		}
-		if back, err := tr.tool.Unmap(json.RawMessage(form)); err == nil && canonical(back) == want {
+		if back, err := tr.tool.Unmap(json.RawMessage(form)); err == nil && corpusCanonical(back) == want {
 			return true
 		}
 	}

@@ -76,7 +76,7 @@ func (w *writer) collect(n *node, into []*node, depth int) []*node {
 func (w *writer) kind(all []*node) string {
 	var allowed []string
 	for _, s := range all {
-		names := types(s)
+		names := corpusTypes(s)
 		switch {
 		case names == nil:
 		case allowed == nil:
@@ -157,9 +157,9 @@ func (w *writer) object(all []*node, depth int) string {
 // name writes a name, at times with an escape that says the same.
 func (w *writer) name(text string) string {
 	if text != "" && text[0] < 0x80 && text[0] > ' ' && w.r.IntN(8) == 0 {
-		return fmt.Sprintf(`"\u%04x`, text[0]) + quote(text[1:])[1:]
+		return fmt.Sprintf(`"\u%04x`, text[0]) + corpusQuote(text[1:])[1:]
 	}
-	return quote(text)
+	return corpusQuote(text)
 }
 
 func (w *writer) array(all []*node, depth int) string {
@@ -219,7 +219,7 @@ func (w *writer) text(all []*node) string {
 		}
 	}
 	if low > 4 {
-		return quote(strings.Repeat("m", low))
+		return corpusQuote(strings.Repeat("m", low))
 	}
 	return w.pick(`"a"`, `"abcd"`, `"x"`, `""`, `"null"`, `"\u00e9\/"`, `"2026-11-21"`, `"[1]"`, `"{\"a\":1}"`, `"1"`, `"true"`, `"z"`)
 }
@@ -261,56 +261,77 @@ func (e *encoder) forms(value, schema *node, depth int) []string {
 			break
 		}
 	}
-	names := types(schema)
+	names := corpusTypes(schema)
 	switch {
 	case value.is('{') && slices.Contains(names, "object"):
 		forms = append(forms, e.object(value, schema, depth)...)
 	case value.is('{') && slices.Contains(names, "array"):
 		forms = append(forms, e.pairs(value, schema, depth)...)
 	case value.is('[') && slices.Contains(names, "array"):
-		var parts []string
+		lists := []string{""}
 		for _, item := range value.items {
-			f := e.forms(item, schema.get("items"), depth+1)
-			if len(f) == 0 {
-				return nil
-			}
-			parts = append(parts, f[0])
+			lists = corpusCombine(lists, "", e.forms(item, schema.get("items"), depth+1))
 		}
-		forms = append(forms, "["+strings.Join(parts, ",")+"]")
-	case value.is('"') || fits(value, names):
+		forms = append(forms, corpusEnclose("[", lists, "]")...)
+	case value.is('"') || corpusFits(value, names):
 		forms = append(forms, value.write())
 	}
+	text := corpusQuote(value.write())
 	if slices.Contains(names, "string") {
-		forms = append(forms, quote(value.write()))
+		forms = append(forms, text)
 	}
+	slices.SortStableFunc(forms, func(a, b string) int { // a text that holds JSON comes last
+		return strings.Compare(fmt.Sprint(a == text), fmt.Sprint(b == text))
+	})
 	return forms
 }
 
 func (e *encoder) object(value, schema *node, depth int) []string {
 	properties := schema.get("properties")
+	rest := &node{kind: '{', members: map[string]*node{}} // what has no property of its own
 	for _, name := range value.names {
-		if properties.get(name) == nil && schema.get("additionalProperties").is('t') {
-			return nil // it does not take it
+		if properties.get(name) == nil {
+			rest.names = append(rest.names, name)
+			rest.members[name] = value.get(name)
 		}
+	}
+	if !schema.get("additionalProperties").is('t') {
+		rest = value.without(nil, "") // it takes any
+		rest.names = nil
 	}
 	lists := []string{""}
 	for _, name := range properties.keys() {
 		forms := []string{"null"}
 		if v := value.get(name); v != nil {
 			forms = e.forms(v, properties.get(name), depth+1)
+		} else if pairs := e.pairs(rest, properties.get(name), depth); len(rest.names) > 0 && len(pairs) > 0 {
+			forms, rest = pairs, &node{}
 		}
-		var next []string
-		for _, head := range lists {
-			for _, form := range forms {
-				if len(next) < 16 {
-					next = append(next, head+","+quote(name)+":"+form)
-				}
+		lists = corpusCombine(lists, corpusQuote(name)+":", forms)
+	}
+	if len(rest.names) > 0 {
+		return nil // it cannot be written
+	}
+	return corpusEnclose("{", lists, "}")
+}
+
+// corpusCombine puts each of the forms behind each of the lists, some of them if there are
+// many.
+func corpusCombine(lists []string, name string, forms []string) []string {
+	var next []string
+	for _, head := range lists {
+		for _, form := range forms {
+			if len(next) < 16 {
+				next = append(next, head+","+name+form)
 			}
 		}
-		lists = next
 	}
+	return next
+}
+
+func corpusEnclose(left string, lists []string, right string) []string {
 	for i := range lists {
-		lists[i] = "{" + strings.TrimPrefix(lists[i], ",") + "}"
+		lists[i] = left + strings.TrimPrefix(lists[i], ",") + right
 	}
 	return lists
 }
@@ -322,13 +343,13 @@ func (e *encoder) pairs(value, schema *node, depth int) []string {
 		return nil
 	}
 	key, content := properties.names[0], properties.names[1]
-	var parts []string
+	lists := []string{""}
 	for _, name := range value.names {
 		forms := e.forms(value.get(name), properties.get(content), depth+1)
-		if len(forms) == 0 {
-			return nil
+		for i, form := range forms {
+			forms[i] = fmt.Sprintf("{%s:%s,%s:%s}", corpusQuote(key), corpusQuote(name), corpusQuote(content), form)
 		}
-		parts = append(parts, fmt.Sprintf("{%s:%s,%s:%s}", quote(key), quote(name), quote(content), forms[0]))
+		lists = corpusCombine(lists, "", forms)
 	}
-	return []string{"[" + strings.Join(parts, ",") + "]"}
+	return corpusEnclose("[", lists, "]")
 }
