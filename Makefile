@@ -11,7 +11,7 @@ TAGS        := conformance,integration
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit norace api fmt cover bench gobench conformance integration faults obligations soak
+.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit norace api fmt cover bench gobench conformance integration faults obligations profiles soak
 
 ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
@@ -46,6 +46,7 @@ help:
 	@echo 'make integration  real servers'
 	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and README.md'
 	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
+	@echo 'make profiles     docs/profiles.md from the tools of real servers'
 	@echo 'make soak         faults and kills, for about an hour'
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
@@ -105,6 +106,9 @@ faults:
 
 obligations:
 	@$(GO) test -count=1 ./internal/layers -run '^TestObligations$$' -update
+
+profiles:
+	@$(GO) test -count=1 ./internal/layers -run '^TestProfileTable$$' -update
 
 # About an hour. Not part of the checks of a change.
 soak:
