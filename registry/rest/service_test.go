@@ -181,6 +181,7 @@ func TestTheEndOfAContextIsAnError(t *testing.T) {
 	rec.answer = func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
 		<-r.Context().Done()
+		panic(http.ErrAbortHandler) // or an answer could still arrive
 	}
 	res, err := s.Tools()[0].Call(ctx, nil)
 	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown || res != nil {
@@ -196,7 +197,10 @@ func TestTheEndOfAContextIsAnError(t *testing.T) {
 // The time of the endpoint is the API's failure, not the caller's.
 func TestTheTimeOfAnEndpointIsAResult(t *testing.T) {
 	rec := newRecorder(t)
-	rec.answer = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	rec.answer = func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	}
 	res, err := callOnly(t, rec.serve(t, Endpoint{Path: "/p", Timeout: Duration(time.Millisecond)}), `{}`)
 	if err != nil {
 		t.Fatal(err)
