@@ -49,7 +49,7 @@ func ExampleParse() {
 	fmt.Println(api.Secrets())
 
 	service, err := rest.New(api, &rest.Options{
-		Secrets: func(context.Context, string) (string, error) { return "12345", nil },
+		Secrets: func(context.Context, string) (string, error) { return "card-no-12345", nil },
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 // Bounds on schemas, in bytes, with all that they refer to.
 const (
-	maxWrittenSchemas = 64 << 20 // of all endpoints
+	maxWrittenSchemas = 16 << 20 // of all endpoints
 	maxExample        = 1 << 10  // of one example; longer ones are left out
 )
 
