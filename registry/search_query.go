@@ -50,7 +50,7 @@ func newSearchQuery(text string, also func(word string) []string) searchQuery {
 		q[i].Alternatives = same
 	}
 	if len(q) > 0 && !slices.ContainsFunc(q, func(t bm25.Term) bool { return isVerb(t.Alternatives[0].Text) }) {
-		q = append(q, bm25.Term{Alternatives: []bm25.Alternative{
+		q = append(q, bm25.Term{Bonus: true, Alternatives: []bm25.Alternative{
 			{Text: "list", Weight: listWeight}, {Text: "get", Weight: readWeight}, {Text: "search", Weight: readWeight},
 		}})
 	}
@@ -63,7 +63,7 @@ func (q searchQuery) in(words *bm25.Index) []bm25.Term {
 	terms := make([]bm25.Term, 0, len(q)+1)
 	for _, t := range q {
 		stem := t.Alternatives[0].Text
-		if words.Frequency(stem) > 0 {
+		if t.Bonus || words.Frequency(stem) > 0 {
 			terms = append(terms, t)
 			continue
 		}

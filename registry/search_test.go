@@ -184,6 +184,9 @@ func TestSearchReadsEveryPart(t *testing.T) {
 			t.Errorf("%q finds %q", query, got)
 		}
 	}
+	mustAdd(t, r, native("list_things"))
+	wantFound(t, r, "qwxyz")
+	wantFound(t, r, "antarctica", "weather__forecast")
 	wantFound(t, r, "   \t ")
 	wantFound(t, r, "?!")
 	wantFound(t, r, "\xff\xfe")

@@ -215,7 +215,7 @@ func TestKeepsNoText(t *testing.T) {
 func terms(words ...string) []Term {
 	var query []Term
 	for _, w := range words {
-		query = append(query, Term{[]Alternative{{Text: w}}})
+		query = append(query, Term{Alternatives: []Alternative{{Text: w}}})
 	}
 	return query
 }
@@ -327,7 +327,7 @@ func TestBounds(t *testing.T) {
 	if got := ix.Search(query[MaxTerms:], 1, nil); len(got) != 1 {
 		t.Error("a long query finds nothing")
 	}
-	query[MaxTerms] = Term{[]Alternative{{Text: "last"}}}
+	query[MaxTerms] = Term{Alternatives: []Alternative{{Text: "last"}}}
 	ix.Put("last", []string{"last"})
 	if got := ids(ix.Search(query, 9, nil)); got != "long" {
 		t.Errorf("found %q, want only what the first %d terms find", got, MaxTerms)
@@ -356,4 +356,32 @@ func TestConcurrentSearch(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A bonus finds nothing by itself, and moves what is found.
+func TestSearchBonus(t *testing.T) {
+	ix := New(Options{})
+	ix.Put("a", []string{"note", "read"})
+	ix.Put("b", []string{"note", "list"})
+	ix.Put("c", []string{"mail", "list"})
+	term := func(text string, bonus bool) Term {
+		return Term{Alternatives: []Alternative{{Text: text}}, Bonus: bonus}
+	}
+	for _, test := range []struct {
+		query []Term
+		want  []string
+	}{
+		{[]Term{term("note", false)}, []string{"a", "b"}},
+		{[]Term{term("note", false), term("list", true)}, []string{"b", "a"}},
+		{[]Term{term("list", true)}, nil},
+		{[]Term{term("list", true), term("note", false)}, []string{"a", "b"}},
+	} {
+		var got []string
+		for _, h := range ix.Search(test.query, 9, nil) {
+			got = append(got, h.ID)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v: %q, want %q", test.query, got, test.want)
+		}
+	}
 }

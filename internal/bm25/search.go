@@ -21,6 +21,8 @@ type Term struct {
 	// Alternatives are the texts, at most [MaxAlternatives]. Of those with the same
 	// text the first counts.
 	Alternatives []Alternative
+	// Bonus lets the term count only for documents that a term before it has found.
+	Bonus bool
 }
 
 // An Alternative is a text that stands for a term.
@@ -57,7 +59,7 @@ func (ix *Index) Search(query []Term, limit int, keep func(id string) bool) []Hi
 				ix.weigh(s, a)
 			}
 		}
-		ix.score(s)
+		ix.score(s, t.Bonus)
 	}
 	hits := ix.best(s, limit, keep)
 	ix.scratch.Put(s) // not if keep has panicked: s is not clean then
@@ -166,14 +168,18 @@ func (ix *Index) rarity(docs int) float64 {
 	return math.Log1p((float64(len(ix.byID)) - have + 0.5) / (have + 0.5))
 }
 
-// score makes what the alternatives of a term have scored part of the scores.
-func (ix *Index) score(s *scratch) {
+// score makes what the alternatives of a term have scored part of the scores; if it
+// is a bonus, of documents that have one.
+func (ix *Index) score(s *scratch, bonus bool) {
 	for _, d := range s.matched {
-		if s.scores[d] == 0 {
-			s.found = append(s.found, d)
-		}
 		t := s.terms[d]
 		s.terms[d] = termScore{}
+		if s.scores[d] == 0 {
+			if bonus {
+				continue
+			}
+			s.found = append(s.found, d)
+		}
 		s.scores[d] += t.best + others*(t.sum-t.best)
 	}
 	s.matched = s.matched[:0]
