@@ -30,10 +30,10 @@ func tools(n int) *Index {
 func BenchmarkSearch(b *testing.B) {
 	ix := tools(10_000)
 	query := []Term{
-		{[]Alternative{{"word1", 1}, {"word30", 0.5}, {"word31", 0.5}}}, // frequent: in most documents
-		{[]Alternative{{"word100", 1}, {"word101", 0.5}}},
-		{[]Alternative{{"word7000", 1}}},
-		{[]Alternative{{"word20", 1}}},
+		{Alternatives: []Alternative{{"word1", 1}, {"word30", 0.5}, {"word31", 0.5}}}, // frequent: in most documents
+		{Alternatives: []Alternative{{"word100", 1}, {"word101", 0.5}}},
+		{Alternatives: []Alternative{{"word7000", 1}}},
+		{Alternatives: []Alternative{{"word20", 1}}},
 	}
 	b.ReportAllocs()
 	for b.Loop() {
