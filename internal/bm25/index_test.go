@@ -251,7 +251,7 @@ func TestSearch(t *testing.T) {
 		{nil, 5, ""},
 		{terms("same"), 0, ""},
 		{terms("same"), -1, ""},
-		{[]Term{{[]Alternative{{"unique", 0.1}, {"gone", 1}}}}, 5, "text name rare"},
+		{[]Term{{Alternatives: []Alternative{{"unique", 0.1}, {"gone", 1}}}}, 5, "text name rare"},
 		{[]Term{{}}, 5, ""},
 	} {
 		if got := ids(ix.Search(c.query, c.limit, nil)); got != c.want {
@@ -262,8 +262,8 @@ func TestSearch(t *testing.T) {
 		t.Errorf("without a: %q, want b", got)
 	}
 	// Of two texts the same, the first counts, and only once.
-	one := ix.Search([]Term{{[]Alternative{{"same", 0.5}}}}, 1, nil)
-	two := ix.Search([]Term{{[]Alternative{{"same", 0.5}, {"same", 7}}}}, 1, nil)
+	one := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}}}}, 1, nil)
+	two := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}, {"same", 7}}}}, 1, nil)
 	if one[0] != two[0] {
 		t.Errorf("%v with an alternative twice, %v once", two, one)
 	}
@@ -295,7 +295,7 @@ func TestStrangeOptions(t *testing.T) {
 					ix.Put(fmt.Sprint(i), slices.Repeat([]string{"one"}, i*i), []string{"two"}, []string{"no field"})
 				}
 				for _, w := range strange {
-					hits := ix.Search([]Term{{[]Alternative{{"one", w}}}, {[]Alternative{{"two", a}}}}, 20, nil)
+					hits := ix.Search([]Term{{Alternatives: []Alternative{{"one", w}}}, {Alternatives: []Alternative{{"two", a}}}}, 20, nil)
 					if len(hits) != 10 {
 						t.Fatalf("field %v %v, K1 %v, weight %v: %d hits, want 10", a, b, k1, w, len(hits))
 					}
