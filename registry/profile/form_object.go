@@ -143,7 +143,7 @@ func (c *compiler) mapping(a *node, required []string) (form, bool) {
 	}
 	rest := a.get("additionalProperties")
 	if hasPatterns(a) {
-		return c.pairsOf(a, c.matching(a)), true
+		return c.pairsOf(a, c.matching(a), ""), true
 	}
 	switch {
 	case rest == nil || rest.kind == 't' || rest.kind == '{' && onlyAnnotates(rest):
@@ -153,7 +153,7 @@ func (c *compiler) mapping(a *node, required []string) (form, bool) {
 	case rest.kind == 'f':
 		return form{}, false
 	}
-	return c.pairsOf(a, c.value(rest)), true
+	return c.pairsOf(a, c.value(rest), ""), true
 }
 
 // matching makes the form of the values whose names match a pattern.
@@ -179,12 +179,12 @@ func (c *compiler) matching(a *node) form {
 }
 
 // pairsOf makes the form of a list of pairs with values of a form.
-func (c *compiler) pairsOf(a *node, value form) form {
+func (c *compiler) pairsOf(a *node, value form, where string) form {
 	if value.schema == nil {
 		c.losses.add(PropertyDropped, Looser, a, "no value fits other properties than those listed; the model is not told of them")
 		return form{}
 	}
-	c.losses.add(MapAsPairs, Recoded, a, "an object with any names is written as a list of objects with key and value")
+	c.losses.add(MapAsPairs, Recoded, a, "properties with names that are not listed are written as a list of objects with key and value%s", where)
 	c.losses.add(MapAsPairs, Looser, a, "a key could be written twice, which is refused")
 	pair := objectNode(
 		member{"type", textNode("object")},
@@ -216,13 +216,13 @@ func (c *compiler) close(a, properties *node, k *codec) {
 	default:
 		value = c.value(rest)
 	}
-	pairs := c.pairsOf(a, value)
-	if pairs.schema == nil {
-		return
-	}
 	name := restName
 	for properties.get(name) != nil {
 		name += "_"
+	}
+	pairs := c.pairsOf(a, value, ", in the property "+name)
+	if pairs.schema == nil {
+		return
 	}
 	properties.members = append(properties.members, member{name, c.orNull(pairs).schema})
 	k.rest, k.items = name, value.codec

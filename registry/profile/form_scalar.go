@@ -155,7 +155,12 @@ func (c *compiler) any(a *node, said map[string]bool) form {
 		f := c.jsonText(a, "any value")
 		return f
 	case documented:
+		if c.written > c.limit {
+			c.losses.add(AnyNarrowed, Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")
+			return form{schema: objectNode(member{"type", textNode("string")})}
+		}
 		c.losses.add(AnyNarrowed, Narrower, a, "any value is allowed; lists within lists cannot be told of")
+		c.written += 360
 		all := c.kinds()
 		all.elems = append(all.elems, objectNode(member{"type", textNode("array")}, member{"items", objectNode(member{"anyOf", c.kinds()})}),
 			objectNode(member{"type", textNode("null")}))

@@ -75,9 +75,9 @@ func dietOf(p Provider) (*diet, bool) {
 		d.family, d.depth = documented, 10
 		d.name = nameRule{most: 64, also: ".", letterFirst: true}
 	case Bedrock:
-		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 32
+		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 24
 	case Ollama:
-		d.family, d.depth, d.bareRoot = typed, 32, true
+		d.family, d.depth, d.bareRoot = typed, 24, true
 	default:
 		return nil, false
 	}

@@ -13,6 +13,8 @@ const (
 	strictText       = 120_000 // characters of names and values together
 	strictLongEnum   = 250     // values; the texts of a longer enum are limited
 	strictEnumText   = 15_000  // characters
+
+	strictBytes = 256 << 10 // not documented; as much as a schema may have that comes in
 )
 
 // A tally counts what strict mode limits.
@@ -33,7 +35,7 @@ func (c *compiler) notStrict(schema *node) string {
 	}
 	t.measure(schema, 0)
 	switch {
-	case c.work > maxWork:
+	case c.work > maxWork || c.written > strictBytes:
 		return "the schema is too large"
 	case t.properties > strictProperties:
 		return fmt.Sprintf("the schema has %d properties, at most %d are taken", t.properties, strictProperties)

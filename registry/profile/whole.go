@@ -92,7 +92,9 @@ func (c *compiler) editReference(n, ref *node) *node {
 		return described(c.editObject(c.stump(ref)), out)
 	}
 	c.open[target]++
+	c.depth-- // the two are one schema
 	made := c.edit(target)
+	c.depth++
 	c.open[target]--
 	if onlyAnnotates(out) {
 		for _, m := range out.members {

@@ -1,0 +1,59 @@
+package profile_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func TestSetCall(t *testing.T) {
+	ctx := t.Context()
+	reg := registry.New(nil)
+	type input struct {
+		To   string            `json:"to"`
+		Tags map[string]string `json:"tags,omitempty"`
+		Note *string           `json:"note,omitempty"`
+	}
+	var got input
+	send := registry.MustFunc("mail.send", "Send a mail", func(_ context.Context, in input) (string, error) {
+		got = in
+		return "sent", nil
+	})
+	other := registry.MustFunc("other", "Another tool", func(context.Context, struct{}) (string, error) { return "other", nil })
+	if err := reg.Add(send); err != nil {
+		t.Fatal(err)
+	}
+	if err := reg.Add(other); err != nil {
+		t.Fatal(err)
+	}
+	set, err := profile.Compile(profile.OpenAIStrict, []registry.Tool{send}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := set.Tools()[0].Name
+	if name == "mail.send" || !set.Tools()[0].Strict {
+		t.Fatalf("%s, strict: %v", name, set.Tools()[0].Strict)
+	}
+	res, err := set.Call(ctx, reg, name, json.RawMessage(`{"to":"you","tags":[{"key":"a","value":"b"}],"note":null}`))
+	if err != nil || res.IsError || got.To != "you" || got.Tags["a"] != "b" || got.Note != nil {
+		t.Errorf("%v, %v, %+v", res, err, got)
+	}
+	if _, err := set.Call(ctx, reg, "other", nil); err != nil {
+		t.Errorf("a tool that is not in the set: %v", err)
+	}
+	var unknown *registry.UnknownToolError
+	if _, err := set.Call(ctx, reg, "nothing", nil); !errors.As(err, &unknown) {
+		t.Errorf("got %v", err)
+	}
+	var refused *registry.ArgumentsError
+	if _, err := set.Call(ctx, reg, name, json.RawMessage(`{"to":`)); !errors.As(err, &refused) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := set.Call(ctx, reg, name, json.RawMessage(`{"to":7,"tags":null,"note":null}`)); !errors.As(err, &refused) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,127 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func TestDeclaration(t *testing.T) {
+	schema := `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`
+	all := &profile.Options{Deferred: func(*registry.Definition) bool { return true }}
+	const (
+		lax    = `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`
+		strict = `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],"additionalProperties":false}`
+	)
+	for _, test := range []struct {
+		provider profile.Provider
+		opts     *profile.Options
+		want     string
+	}{
+		{profile.OpenAI, nil, `{"type":"function","name":"find","description":"Does find","parameters":` + lax + `,"strict":false}`},
+		{profile.OpenAI, all, `{"type":"function","name":"find","description":"Does find","parameters":` + lax + `,"strict":false,"defer_loading":true}`},
+		{profile.OpenAIStrict, nil, `{"type":"function","name":"find","description":"Does find","parameters":` + strict + `,"strict":true}`},
+		{profile.Anthropic, nil, `{"name":"find","description":"Does find","input_schema":` + lax + `}`},
+		{profile.Anthropic, all, `{"name":"find","description":"Does find","input_schema":` + lax + `,"defer_loading":true}`},
+		{profile.Gemini, all, `{"name":"find","description":"Does find","parametersJsonSchema":` + lax + `}`},
+		{profile.Bedrock, all, `{"toolSpec":{"name":"find","description":"Does find","inputSchema":{"json":` + lax + `}}}`},
+		{profile.Ollama, all, `{"type":"function","function":{"name":"find","description":"Does find","parameters":` + lax + `}}`},
+	} {
+		set, err := profile.Compile(test.provider, []registry.Tool{tool("find", schema)}, test.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := set.Tools()[0]
+		if got := string(c.Declaration()); got != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", test.provider, got, test.want)
+		}
+		if deferred := strings.Contains(test.want, "defer_loading"); c.Deferred != deferred {
+			t.Errorf("%s: Deferred is %v", test.provider, c.Deferred)
+		}
+	}
+}
+
+func TestChatDeclaration(t *testing.T) {
+	long := strings.Repeat("é", 1_100)
+	def := registry.Definition{Name: "find", Description: long, InputSchema: json.RawMessage(`{"type":"object"}`)}
+	set, err := profile.Compile(profile.OpenAI, []registry.Tool{&described{def}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := set.Tools()[0]
+	want := `{"type":"function","function":{"name":"find","description":"` + strings.Repeat("é", 1_023) + `…","parameters":{"type":"object","properties":{}},"strict":false}}`
+	if got := string(c.ChatDeclaration()); got != want {
+		t.Errorf("got %s", got)
+	}
+	if !strings.Contains(string(c.Declaration()), long) {
+		t.Error("the description is cut where it need not be")
+	}
+	if len(c.Losses) != 1 || c.Losses[0].Kind != profile.DescriptionCut || c.Losses[0].Effect != profile.Unsaid {
+		t.Errorf("got %v", c.Losses)
+	}
+	other, _ := profile.Compile(profile.Bedrock, []registry.Tool{&described{def}}, nil)
+	if o := other.Tools()[0]; string(o.ChatDeclaration()) != string(o.Declaration()) || len(o.Losses) != 0 {
+		t.Errorf("got %s, %v", o.ChatDeclaration(), o.Losses)
+	}
+}
+
+func TestNoDescriptionAndNoArguments(t *testing.T) {
+	for _, text := range []string{"", " \n\t", "\u00a0"} {
+		def := registry.Definition{Name: "now", Description: text, InputSchema: json.RawMessage(`{"type":"object"}`)}
+		for p, want := range map[profile.Provider]string{
+			profile.Gemini:       `{"name":"now"}`,
+			profile.Bedrock:      `{"toolSpec":{"name":"now","inputSchema":{"json":{"type":"object","properties":{}}}}}`,
+			profile.OpenAIStrict: `{"type":"function","name":"now","parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false},"strict":true}`,
+		} {
+			set, err := profile.Compile(p, []registry.Tool{&described{def}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(set.Tools()[0].Declaration()); got != want {
+				t.Errorf("%s: got %s, want %s", p, got, want)
+			}
+		}
+	}
+}
+
+func TestRejected(t *testing.T) {
+	set, err := profile.Compile(profile.OpenAI, []registry.Tool{
+		nil,
+		&described{},
+		tool("good", `{"type":"object"}`),
+		tool("good", `{"type":"object"}`),
+		tool("remote", `{"type":"object","properties":{"a":{"$ref":"https://example.com/a.json"}}}`),
+		tool("loop", `{"$ref":"#"}`),
+		tool("list", `{"type":"array"}`),
+		tool("never", `{"type":"object","allOf":[{"type":"string"}]}`),
+		tool("broken", `{"type":"obj`),
+		tool("also good", `{"type":["object","null"],"properties":{}}`),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Tools()) != 2 || len(set.Rejected()) != 8 {
+		t.Fatalf("%d tools, rejected: %v", len(set.Tools()), set.Rejected())
+	}
+	for i, r := range set.Rejected() {
+		var defect *registry.DefinitionError
+		var twice *registry.DuplicateError
+		if !errors.As(r.Err, &defect) && !errors.As(r.Err, &twice) {
+			t.Errorf("%d: %v", i, r.Err)
+		}
+		if i > 1 && !strings.Contains(r.Err.Error(), r.Definition.Name) {
+			t.Errorf("%d: the error does not name the tool: %v", i, r.Err)
+		}
+	}
+	var unknown *profile.UnknownProviderError
+	if _, err := profile.Compile("mistral", nil, nil); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "gemini") {
+		t.Errorf("got %v", err)
+	}
+	if empty, err := profile.Compile(profile.Gemini, nil, nil); err != nil || len(empty.Tools()) != 0 {
+		t.Errorf("got %v, %v", empty, err)
+	}
+}

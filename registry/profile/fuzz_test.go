@@ -1,0 +1,60 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func FuzzCompile(f *testing.F) {
+	for _, schema := range bombs() {
+		if len(schema) < 10_000 {
+			f.Add([]byte(schema), []byte(`{"a":{"x":{"y":null}}}`))
+		}
+	}
+	for _, schema := range []string{
+		`{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x",null]},"b":{"items":[{},true],"additionalItems":{"$ref":"#/definitions/c"}}},"definitions":{"c":{"$id":"#c","dependencies":{"a":["b"],"c":{"not":{}}}}}}`,
+		`{"$id":"https://a.example/","$anchor":"r","type":"object","properties":{"a":{"$ref":"#r"},"b":{"$id":"b","$defs":{"x":{"$anchor":"r","type":"string"}},"$ref":"#r"}}}`,
+		`{"type":"object","patternProperties":{"^x":{"const":1e400}},"additionalProperties":false,"unevaluatedProperties":true,"if":{"required":["a"]},"then":{"properties":{"a":true}}}`,
+		`{"type":"object","properties":{"":{"type":"string"},"a/b~":{"enum":[{"a":[1]},"\ud800",1.0]}},"required":["zz"]}`,
+	} {
+		f.Add([]byte(schema), []byte(`{"a":[{"key":"a","value":"{}"}],"additional_properties":[{"key":"","value":null}]}`))
+	}
+	f.Fuzz(func(t *testing.T, schema, args []byte) {
+		if schemagate.Check(schema, schemagate.Limits{}) != nil {
+			return
+		}
+		own, _ := schemagate.Compile(schema)
+		for _, p := range everyProvider() {
+			set, err := profile.Compile(p, []registry.Tool{tool("t", string(schema))}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range set.Tools() {
+				if err := jsonscan.Valid(c.Declaration()); err != nil {
+					t.Fatalf("%s: %v: %s", p, err, c.Declaration())
+				}
+				theirs, err := schemagate.Compile(c.Schema)
+				var refused *schemagate.SchemaError
+				if errors.As(err, &refused) && refused.Token != schemagate.TooManyNodes && own != nil {
+					t.Fatalf("%s: %v: %s", p, err, c.Schema)
+				}
+				back, err := c.Unmap(json.RawMessage(args))
+				if err != nil {
+					continue
+				}
+				if len(args) > 0 && json.Valid(args) && !json.Valid(back) {
+					t.Fatalf("%s: %s became %s by %s", p, args, back, c.Schema)
+				}
+				if theirs != nil && own != nil && !hasEffect(c, profile.Looser) && args[0] == '{' && theirs.Validate(args) == nil && own.Validate(back) != nil {
+					t.Fatalf("%s: %s became %s, which does not fit %s", p, args, back, schema)
+				}
+			}
+		}
+	})
+}

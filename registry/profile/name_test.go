@@ -1,0 +1,151 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func namesOf(t testing.TB, p profile.Provider, opts *profile.Options, names ...string) []string {
+	t.Helper()
+	var tools []registry.Tool
+	for _, name := range names {
+		tools = append(tools, tool(name, `{"type":"object"}`))
+	}
+	set, err := profile.Compile(p, tools, opts)
+	if err != nil || len(set.Tools()) != len(names) {
+		t.Fatal(err, set.Rejected())
+	}
+	var all []string
+	for _, c := range set.Tools() {
+		all = append(all, c.Name)
+		if found, ok := set.Lookup(c.Name); !ok || found != c {
+			t.Errorf("%s is not found", c.Name)
+		}
+		changed := len(c.Losses) > 0 && c.Losses[0].Kind == profile.NameChanged
+		if changed != (c.Name != c.Definition.Name) {
+			t.Errorf("%s: %v", c.Name, c.Losses)
+		}
+		back, _, err := set.Unmap(c.Name, nil)
+		if err != nil || back != c.Definition.Name {
+			t.Errorf("%s is turned back into %s, %v", c.Name, back, err)
+		}
+	}
+	return all
+}
+
+func TestNames(t *testing.T) {
+	rules := map[profile.Provider]*regexp.Regexp{
+		profile.OpenAI:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+		profile.OpenAIStrict: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+		profile.Anthropic:    regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`),
+		profile.Gemini:       regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`),
+		profile.Bedrock:      regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+		profile.Ollama:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+	}
+	names := []string{
+		"github__create_issue", "a", "1st", "-x", "a.b", "a_b", "a:b", "ä", "ö", "日本", "日 本", "🙂", ".", "..", " ", "a b", "a  b", "A b",
+		strings.Repeat("n", 64), strings.Repeat("n", 65), strings.Repeat("n", 128), strings.Repeat("n", 129), strings.Repeat("é", 128),
+		strings.Repeat("n", 64) + "a", strings.Repeat("n", 64) + "b", "_", "__proto__", "tool/with/slash", "a\u202eb",
+	}
+	for p, rule := range rules {
+		t.Run(string(p), func(t *testing.T) {
+			all := namesOf(t, p, nil, names...)
+			seen := map[string]bool{}
+			for i, name := range all {
+				if !rule.MatchString(name) || seen[name] {
+					t.Errorf("%q became %q", names[i], name)
+				}
+				seen[name] = true
+				if rule.MatchString(names[i]) && name != names[i] {
+					t.Errorf("%q is taken, and became %q", names[i], name)
+				}
+			}
+			// A name does not depend on the others, nor on their order.
+			for i, name := range names {
+				if got := namesOf(t, p, nil, name)[0]; got != all[i] {
+					t.Errorf("%q is called %q alone, and %q among others", name, got, all[i])
+				}
+			}
+			back := slices.Clone(names)
+			slices.Reverse(back)
+			reversed := namesOf(t, p, nil, back...)
+			slices.Reverse(reversed)
+			if !slices.Equal(reversed, all) {
+				t.Errorf("%q in one order and %q in another", all, reversed)
+			}
+		})
+	}
+}
+
+// TestTakenName has a tool that is called as another one would be.
+func TestTakenName(t *testing.T) {
+	changed := namesOf(t, profile.OpenAI, nil, "a.b")[0]
+	for _, names := range [][]string{{"a.b", changed}, {changed, "a.b"}} {
+		got := namesOf(t, profile.OpenAI, nil, names...)
+		if got[slices.Index(names, changed)] != changed {
+			t.Errorf("%q took the name of another tool: %q", names, got)
+		}
+		if other := got[slices.Index(names, "a.b")]; other == changed || !strings.HasPrefix(other, "a_b_") {
+			t.Errorf("a.b is called %q", other)
+		}
+	}
+}
+
+func TestDeferredName(t *testing.T) {
+	long := strings.Repeat("n", 100)
+	if got := namesOf(t, profile.Anthropic, nil, long)[0]; got != long {
+		t.Errorf("got %s", got)
+	}
+	all := &profile.Options{Deferred: func(*registry.Definition) bool { return true }}
+	if got := namesOf(t, profile.Anthropic, all, long)[0]; len(got) > 64 {
+		t.Errorf("a deferred tool is called %s, which has %d bytes", got, len(got))
+	}
+}
+
+// TestArgumentNames has properties that some providers do not take.
+func TestArgumentNames(t *testing.T) {
+	schema := `{"type":"object","properties":{"user id":{"type":"string"},"é":{"type":"object","properties":{"b c":{"type":"string"}}},"ok":{"type":"integer"}},
+		"required":["user id","ok"],"dependentRequired":{"é":["user id"]}}`
+	for _, p := range []profile.Provider{profile.Anthropic, profile.Bedrock} {
+		c := compiled(t, p, schema)
+		var s struct {
+			Properties map[string]json.RawMessage
+			Required   []string
+		}
+		if err := json.Unmarshal(c.Schema, &s); err != nil {
+			t.Fatal(err)
+		}
+		var user, other string
+		for name := range s.Properties {
+			if !regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name) {
+				t.Errorf("%s: %q", p, name)
+			}
+			switch {
+			case strings.HasPrefix(name, "user_id_"):
+				user = name
+			case name != "ok":
+				other = name
+			}
+		}
+		if !slices.Equal(s.Required, []string{user, "ok"}) || !strings.Contains(string(s.Properties[other]), `"b c"`) {
+			t.Errorf("%s: %s", p, c.Schema)
+		}
+		back, err := c.Unmap(json.RawMessage(fmt.Sprintf(`{ %q : 1.50, "ok":2 , %q: {"b c": 1e400, %q: 1}}`, user, other, user)))
+		if want := fmt.Sprintf(`{ "user id":1.50, "ok":2 , "é":{"b c": 1e400, %q: 1}}`, user); err != nil || string(back) != want {
+			t.Errorf("%s: %s, %v, want %s", p, back, err, want)
+		}
+		if _, err := c.Unmap(json.RawMessage(fmt.Sprintf(`{%q:1,"user id":2}`, user))); err == nil {
+			t.Errorf("%s: a property is taken under both of its names", p)
+		}
+		if back, err := c.Unmap(json.RawMessage(`{"user id":2}`)); err != nil || string(back) != `{"user id":2}` {
+			t.Errorf("%s: %s, %v", p, back, err)
+		}
+	}
+}
