@@ -3,6 +3,7 @@ package profile_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -89,6 +90,7 @@ func corpusOddSchemas() map[string]string {
 		"content":        `{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64","contentMediaType":"image/png"}}}`,
 		"impossible":     `{"type":"object","properties":{"a":{"type":"string","enum":[]},"b":{"anyOf":[]}}}`,
 	}
+	maps.Copy(odd, corpusOddSpellings())
 	odd["wide"] = corpusWideSchema(200)
 	odd["very wide"] = corpusWideSchema(1500)
 	odd["deep"] = corpusDeepSchema(25)
@@ -97,6 +99,28 @@ func corpusOddSchemas() map[string]string {
 	odd["expanding"] = corpusExpandingSchema(12)
 	odd["long text"] = fmt.Sprintf(`{"type":"object","description":%q,"properties":{"a":{"type":"string","description":%q}}}`, strings.Repeat("root ", 500), strings.Repeat("text ", 2000))
 	return odd
+}
+
+// corpusOddSpellings are schemas that say something usual in an unusual way.
+func corpusOddSpellings() map[string]string {
+	return map[string]string{
+		"escaped keywords":  `{"ty\u0070e":"object","\u0070roperties":{"\u0061":{"type":"stri\u006eg","\u0065num":["\u0078","y"]}},"required":["\u0061"]}`,
+		"whole numbers":     `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"},"minItems":1.0,"maxItems":1e1},"b":{"type":"string","minLength":2.0,"maxLength":1e3},"c":{"type":"integer","enum":[1.0,2e0]},"d":{"type":"integer","minimum":0.0,"exclusiveMaximum":1e1}}}`,
+		"huge numbers":      `{"type":"object","properties":{"a":{"type":"number","minimum":-1e400,"maximum":1e400},"b":{"type":"number","enum":[1e400,1]},"c":{"type":"integer","maximum":123456789012345678901234567890},"d":{"type":"number","multipleOf":1e-400},"e":{"type":"array","items":{"enum":[1e400]},"maxItems":99999999999999999999}}}`,
+		"rest name":         `{"type":"object","properties":{"additional_properties":{"type":"string"},"additional_properties_":{"type":"string"}},"additionalProperties":{"type":"integer"}}`,
+		"encoded refs":      `{"type":"object","properties":{"a":{"$ref":"#/$defs/a%20b"},"b":{"$ref":"#/$defs/c~1d"},"c":{"$ref":"#/$defs/%25"}},"$defs":{"a b":{"type":"string"},"c/d":{"type":"integer"},"%":{"type":"boolean"}}}`,
+		"nested defs":       `{"type":"object","properties":{"a":{"type":"object","$defs":{"x":{"type":"string","enum":["p"]}},"properties":{"k":{"$ref":"#/properties/a/$defs/x"}},"required":["k"]},"b":{"$ref":"#/properties/a/properties/k"}}}`,
+		"ref chain":         `{"type":"object","properties":{"a":{"$ref":"#/$defs/one","description":"outer"}},"$defs":{"one":{"$ref":"#/$defs/two","title":"one"},"two":{"$ref":"#/$defs/three","description":"two"},"three":{"type":"string","description":"three","minLength":1}}}`,
+		"ref and limits":    `{"type":"object","properties":{"a":{"$ref":"#/$defs/n","minimum":5},"b":{"$ref":"#/$defs/o","required":["y"],"properties":{"y":{"type":"string"}}}},"$defs":{"n":{"type":"integer","minimum":1,"maximum":9},"o":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}}}`,
+		"nullable ref":      `{"type":"object","properties":{"a":{"$ref":"#/$defs/n"},"b":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]},"c":{"anyOf":[{"$ref":"#/$defs/s"},{"type":"null"}],"default":null}},"$defs":{"n":{"type":["string","null"]},"s":{"type":"string"}}}`,
+		"embedded resource": `{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://example.com/root","type":"object","properties":{"a":{"$ref":"https://example.com/part"}},"$defs":{"p":{"$id":"https://example.com/part","type":"object","properties":{"x":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"integer"}}}}}`,
+		"names of members":  `{"type":"object","properties":{"constructor":{"type":"string"},"0":{"type":"string"},"10":{"type":"string"},"9":{"type":"string"},"null":{"type":"null"},"true":{"const":true}},"required":["null","0"]}`,
+		"text of null":      `{"type":"object","properties":{"a":{"type":"string","enum":["null","true","1"]},"b":{"enum":[null,"null"]},"c":{"const":null}},"required":["c"]}`,
+		"maps of names":     `{"type":"object","properties":{"m":{"type":"object","propertyNames":{"enum":["a","b"]},"additionalProperties":{"type":"boolean"}},"n":{"type":"object","patternProperties":{"^a":{"type":"string"},"^b":{"type":"integer"}},"additionalProperties":false},"o":{"type":"object","properties":{"k":{"type":"string"}},"patternProperties":{"^x":{"type":"integer"}}}}}`,
+		"lists of maps":     `{"type":"object","properties":{"l":{"type":"array","items":{"type":"object","additionalProperties":{"anyOf":[{"type":"string"},{"type":"object","additionalProperties":true}]}}}}}`,
+		"unions of objects": `{"type":"object","properties":{"u":{"anyOf":[{"type":"object","properties":{"kind":{"const":"a"},"m":{"type":"object","additionalProperties":{"type":"string"}}},"required":["kind"]},{"type":"object","properties":{"kind":{"const":"b"},"o":{"type":"string"}},"required":["kind"]},{"type":"array","items":{"type":"string"}}]}},"required":["u"]}`,
+		"filter":            `{"type":"object","properties":{"filter":{"$ref":"#/$defs/filter"}},"required":["filter"],"$defs":{"filter":{"oneOf":[{"$ref":"#/$defs/leaf"},{"type":"object","properties":{"and":{"type":"array","items":{"$ref":"#/$defs/filter"},"minItems":1}},"required":["and"],"additionalProperties":false}]},"leaf":{"type":"object","properties":{"field":{"type":"string"},"value":{}},"required":["field","value"],"additionalProperties":false}}}`,
+	}
 }
 
 func corpusWideSchema(n int) string {
