@@ -78,6 +78,33 @@ func TestStylesArrive(t *testing.T) {
 	}
 }
 
+// The path and the base URL arrive as they are written.
+func TestLiteralPathsArrive(t *testing.T) {
+	rec := newRecorder(t)
+	for _, test := range []struct{ base, path, want string }{
+		{"", "", "/"},
+		{"", "/", "/"},
+		{"/v1", "", "/v1"},
+		{"/v1/", "/x", "/v1/x"},
+		{"/v1", "/x/", "/v1/x/"},
+		{"/v1", "/", "/v1/"},
+		{"", "/Users('{c}')/a:b;c=d,e@f!$&*+/%41%2f.x~", "/Users('1%27%29')/a:b;c=d,e@f!$&*+/%41%2f.x~"},
+		{"/a%20b", "/{c}{d}/{d2}.json", "/a%20b/1%27%29x/y.json"},
+	} {
+		ep := Endpoint{Name: "op", Path: test.path}
+		if strings.Contains(test.path, "{") {
+			ep.Params = []Param{{Name: "c", In: InPath, Default: json.RawMessage(`"1')"`)}}
+		}
+		if strings.Contains(test.path, "{d}") {
+			ep.Params = append(ep.Params, Param{Name: "d", In: InPath, Default: json.RawMessage(`"x"`)}, Param{Name: "d2", In: InPath, Default: json.RawMessage(`"y"`)})
+		}
+		s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url + test.base, Endpoints: []Endpoint{ep}})
+		if got := rec.arrive(t, s, `{}`); got.uri != test.want {
+			t.Errorf("%s and %s: %s, want %s", test.base, test.path, got.uri, test.want)
+		}
+	}
+}
+
 // Headers and cookies as they arrive.
 func TestHeadersAndCookiesArrive(t *testing.T) {
 	rec := newRecorder(t)
