@@ -26,9 +26,16 @@ const (
 func newSearchQuery(text string, also func(word string) []string) searchQuery {
 	all := bm25.Words(strings.ToValidUTF8(text[:min(len(text), maxQueryText)], " "))
 	words := make([]string, 0, len(all))
-	for _, w := range all {
-		if !isStopWord(w) {
-			words = append(words, w)
+	for i := 0; i < len(all); i++ {
+		if i+1 < len(all) {
+			if meant := phrase(all[i], all[i+1]); meant != "" {
+				words = append(words, meant)
+				i++
+				continue
+			}
+		}
+		if !isStopWord(all[i]) {
+			words = append(words, all[i])
 		}
 	}
 	if len(words) == 0 {

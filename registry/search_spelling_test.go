@@ -64,6 +64,8 @@ func TestSearchSpellings(t *testing.T) {
 		"which tickets are there":              "helpdesk__list_ticket",
 		"pictures":                             "chat__list_image",
 		"number of shipments":                  "legal__count_shipment",
+		"get rid of an invoice":                "billing__delete_invoice",
+		"how many shipments":                   "legal__count_shipment",
 		"fetch repo":                           "forge__get_repository",
 		"new directory":                        "drive__create_folder",
 	} {

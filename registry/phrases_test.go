@@ -1,0 +1,19 @@
+package registry
+
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/bm25"
+)
+
+func TestPhrases(t *testing.T) {
+	for text, want := range map[string]string{
+		"how many": "count", "How far": "distance", "sign in": "login", "roll back": "rollback",
+		"get it": "", "many how": "", "many": "",
+	} {
+		words := append(bm25.Words(text), "")
+		if got := phrase(words[0], words[1]); got != want {
+			t.Errorf("%q means %q, want %q", text, got, want)
+		}
+	}
+}
