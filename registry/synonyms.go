@@ -161,6 +161,23 @@ const synonyms = `
 	grep > search
 	ps > list process
 	curl > fetch request
+	bump > upgrade update
+	upgrade > update
+	refresh > reload update
+	sync synchronize > update
+	mute silence hide > disable
+	provision spawn > create start
+	obtain gather collect > get list
+	detect identify > find get
+	preview > view get
+	calculate compute > count sum
+	benchmark measure optimize > performance
+	flush truncate > clear delete
+	teardown > delete
+	reorder > sort move
+	reschedule postpone > update event
+	apply > update
+	tweet > post
 
 	folder directory dir
 	image picture photo
@@ -345,6 +362,41 @@ const synonyms = `
 	datatype > type
 	quota > limit usage
 	summary > report
+	film movie > video
+	track song > music
+	pdf > print document
+	newsletter campaign
+	basket cart
+	stock inventory
+	parcel shipment delivery
+	vacation holiday absence
+	temperature rain wind > weather forecast
+	gps position > location
+	country city town street postcode > location address
+	airport hotel station > place
+	currency > rate convert
+	crypto bitcoin coin > price token
+	certificate cert
+	uptime downtime health > status
+	latency > performance
+	stacktrace traceback > error trace
+	artifact > build output
+	version > release
+	commit revision
+	gist > snippet code
+	variable > environment config
+	card backlog > task issue
+	deadline due > date
+	admin > user permission
+	mailbox > email
+	availability agenda slot > calendar event
+	deck > presentation slide
+	checklist > task
+	cell > row column sheet
+	vector > embed
+	llm > model
+	cpu > resource usage
+	health > check
 
 	deletion > delete
 	removal > remove
