@@ -38,7 +38,9 @@ func (m *model) search(query []Term, limit int) []Hit {
 					sum += s
 				}
 			}
-			score += best + 0.3*(sum-best)
+			if score > 0 || !t.Bonus {
+				score += best + 0.3*(sum-best)
+			}
 		}
 		if score > 0 {
 			hits = append(hits, Hit{id, score})
@@ -133,6 +135,7 @@ func TestChanges(t *testing.T) {
 				for _, n := range r.Perm(35)[:1+r.IntN(3)] {
 					term.Alternatives = append(term.Alternatives, Alternative{fmt.Sprintf("w%d", n), 0.2 + r.Float64()})
 				}
+				term.Bonus = r.IntN(4) == 0
 				query = append(query, term)
 			}
 			limit := 1 + r.IntN(30)
@@ -253,6 +256,8 @@ func TestSearch(t *testing.T) {
 		{terms("same"), -1, ""},
 		{[]Term{{Alternatives: []Alternative{{"unique", 0.1}, {"gone", 1}}}}, 5, "text name rare"},
 		{[]Term{{}}, 5, ""},
+		{[]Term{{Alternatives: []Alternative{{"same", 1}}, Bonus: true}}, 5, ""},
+		{[]Term{{Alternatives: []Alternative{{"thing", 0.001}}}, {Alternatives: []Alternative{{"unique", 1}}, Bonus: true}}, 5, "rare many"},
 	} {
 		if got := ids(ix.Search(c.query, c.limit, nil)); got != c.want {
 			t.Errorf("%v: %q, want %q", c.query, got, c.want)
