@@ -171,28 +171,28 @@ func TestFindersRespectTheUser(t *testing.T) {
 	ledger := registry.NewLedger(&registry.LedgerOptions{Mode: registry.LedgerPin})
 	r := searching(t, registry.Options{
 		Ledger:   ledger,
-		Approver: mustPolicy(t, registry.Allow, registry.Rule{Tool: "notes__delete", User: "eve"}, registry.Rule{Tool: "notes__launch", User: "eve"}),
+		Approver: mustPolicy(t, registry.Allow, registry.Rule{Tool: "notes__delete", User: "eve"}, registry.Rule{Tool: "notes__ignite", User: "eve"}),
 	})
 	mustReplace(t, r, "notes",
 		serverTool("notes", "create", "Write a note."),
 		serverTool("notes", "delete", "Delete a note."),
-		serverTool("notes", "launch", "Launch the secret moonshot."))
+		serverTool("notes", "ignite", "Ignite the secret moonshot."))
 	eve, ada := onbehalf.With(t.Context(), "eve"), onbehalf.With(t.Context(), "ada")
 	for _, c := range []struct {
 		user       string
 		tool, args string
 		want, not  string
 	}{
-		{"ada", "search_tools", `{"query":"delete a note"}`, "- notes__delete", "launch"},
+		{"ada", "search_tools", `{"query":"delete a note"}`, "- notes__delete", "ignite"},
 		{"eve", "search_tools", `{"query":"delete a note"}`, "- notes__create", "delete"},
-		{"ada", "search_tools", `{"query":"launch moonshot"}`, "6 tools in all", "launch"},
-		{"eve", "search_tools", `{"query":"launch moonshot"}`, "5 tools in all", "launch"},
+		{"ada", "search_tools", `{"query":"ignite moonshot"}`, "6 tools in all", "ignite"},
+		{"eve", "search_tools", `{"query":"ignite moonshot"}`, "5 tools in all", "ignite"},
 		{"ada", "describe_tool", `{"names":["notes__delete"]}`, "Delete a note.", "missing"},
 		{"eve", "describe_tool", `{"names":["notes__delete"]}`, `unknown tool`, "Delete a note."},
 		{"eve", "describe_tool", `{"names":["notes__delet"]}`, `unknown tool`, "notes__delete"},
 		{"ada", "describe_tool", `{"names":["notes__delet"]}`, `did you mean \"notes__delete\"`, "Delete a note."},
-		{"ada", "describe_tool", `{"names":["notes__launch"]}`, "quarantined", "moonshot"},
-		{"eve", "describe_tool", `{"names":["notes__launch"]}`, "unknown tool", "quarantined"},
+		{"ada", "describe_tool", `{"names":["notes__ignite"]}`, "quarantined", "moonshot"},
+		{"eve", "describe_tool", `{"names":["notes__ignite"]}`, "unknown tool", "quarantined"},
 	} {
 		ctx := ada
 		if c.user == "eve" {

@@ -25,7 +25,7 @@ func searching(t testing.TB, o registry.Options) *registry.Registry {
 	mustAdd(t, r, native("clock"))
 	mustReplace(t, r, "github",
 		serverTool("github", "create_issue", "Create an issue in a repository."),
-		serverTool("github", "list_issues", "List the issues of a repository."))
+		serverTool("github", "archive", "Archive what belongs to an issue."))
 	mustReplace(t, r, "notes", serverTool("notes", "create", "Write a note."), serverTool("notes", "delete", "Delete a note."))
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", "Tell the weather of the next days."))
 	return r
@@ -43,7 +43,7 @@ func toolNames(tools []registry.Tool) string {
 }
 
 const (
-	everything = "clock github__create_issue github__list_issues notes__create notes__delete weather__forecast"
+	everything = "clock github__archive github__create_issue notes__create notes__delete weather__forecast"
 	finders    = "call_tool describe_tool search_tools"
 )
 
@@ -67,7 +67,7 @@ func TestToolset(t *testing.T) {
 		{name: "always", opts: always,
 			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
 		{name: "some are always there", opts: &registry.ToolsetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
-			tools: "call_tool describe_tool notes__create notes__delete search_tools", deferred: "clock github__create_issue github__list_issues weather__forecast", tokens: 50, all: 60},
+			tools: "call_tool describe_tool notes__create notes__delete search_tools", deferred: "clock github__archive github__create_issue weather__forecast", tokens: 50, all: 60},
 		{name: "none are", opts: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
 			tools: finders, deferred: everything, tokens: 30, all: 60},
 		{name: "all are, so there is nothing to be found", opts: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
