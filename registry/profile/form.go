@@ -172,13 +172,16 @@ func (c *compiler) referred(a, ref *node) ([]form, bool) {
 	if target == nil {
 		return nil, false
 	}
-	for _, m := range a.members {
-		if m.name != "$ref" && !isIdentity(m.name) {
-			c.losses.add(KeywordDropped, Unsaid, m.value, "the provider takes nothing beside $ref")
-		}
-	}
 	d := c.define(target)
-	return []form{{schema: d.reference(), codec: &codec{op: opReference, def: d}}}, false
+	f := form{schema: d.reference(), codec: &codec{op: opReference, def: d}}
+	// Nothing may stand beside $ref, but beside a union of one.
+	said := map[string]bool{"$ref": true}
+	around := objectNode(member{"anyOf", listNode(f.schema)})
+	if c.annotate(around, a, said); len(around.members) > 1 {
+		f.schema = around
+	}
+	c.unsaid(a, anyType, said)
+	return []form{f}, false
 }
 
 // guess returns the types of a schema that names none: those of its values, or those

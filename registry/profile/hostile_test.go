@@ -67,7 +67,7 @@ func TestBombs(t *testing.T) {
 		for _, p := range everyProvider() {
 			t.Run(name+"/"+string(p), func(t *testing.T) {
 				c := compiled(t, p, schema)
-				if most := max(64<<10, 3*len(schema)); len(c.Schema) > most {
+				if most := max(96<<10, 3*len(schema)); len(c.Schema) > most {
 					t.Errorf("%d bytes of %d became %d", most, len(schema), len(c.Schema))
 				}
 				if len(c.Losses) > 260 {

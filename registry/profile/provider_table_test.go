@@ -1,0 +1,165 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// TestProperty has what becomes of one property, required, and what is told of it:
+// kind, effect and place behind "/properties/p".
+func TestProperty(t *testing.T) {
+	const jsonText = `{"type":"string","description":"JSON in a string."}`
+	for _, test := range []struct {
+		provider profile.Provider
+		schema   string
+		want     string
+		losses   string
+	}{
+		{profile.OpenAI, `true`, `{}`, ``},
+		{profile.OpenAI, `false`, `{"not":{}}`, ``},
+		{profile.OpenAI, `{"type":"array"}`, `{"type":"array","items":{}}`, ``},
+		{profile.OpenAI, `{"type":["array","null"],"prefixItems":[true]}`, `{"type":["array","null"],"prefixItems":[{}],"items":{}}`, ``},
+		{profile.OpenAI, `{"enum":[]}`, `{}`, `keyword_dropped looser /enum`},
+		{profile.OpenAI, `{"enum":["a","a","b"]}`, `{"enum":["a","b"]}`, ``},
+		{profile.OpenAI, `{"pattern":"^(?=a)"}`, `{}`, `keyword_dropped looser /pattern`},
+		{profile.OpenAI, `{"pattern":"\\p{L}"}`, `{}`, `keyword_dropped looser /pattern`},
+		{profile.OpenAI, `{"pattern":"^[\\w.-]+$"}`, `{"pattern":"^[\\w.-]+$"}`, ``},
+		{profile.OpenAI, `{"pattern":"[\\w-.]"}`, `{}`, `keyword_dropped looser /pattern`},
+		{profile.OpenAI, `{"pattern":"[+-\\d]"}`, `{}`, `keyword_dropped looser /pattern`},
+		{profile.OpenAI, `{"pattern":"(?i)a"}`, `{}`, `keyword_dropped looser /pattern`},
+		{profile.OpenAI, `{"pattern":"[(?]"}`, `{"pattern":"[(?]"}`, ``},
+		{profile.OpenAI, `{"patternProperties":{"^(?i)x":{"type":"string"},"^y":true},"additionalProperties":false}`, `{"patternProperties":{"^y":{}}}`, `keyword_dropped looser /patternProperties/^(?i)x, keyword_dropped looser /additionalProperties`},
+		{profile.OpenAI, `{"maximum":1e400,"minimum":-1e3}`, `{"minimum":-1e3}`, `keyword_dropped looser /maximum`},
+		{profile.OpenAI, `{"description":7,"$comment":"c","title":"\u0041"}`, `{"$comment":"c","title":"A"}`, `keyword_dropped unsaid /description`},
+		{profile.Anthropic, `{"pattern":"^(?=a)"}`, `{"pattern":"^(?=a)"}`, ``},
+		{profile.Anthropic, `{"dependencies":{"a":["b"],"c":{"required":["d"]}}}`, `{"dependentRequired":{"a":["b"]},"dependentSchemas":{"c":{"required":["d"]}}}`, ``},
+		{profile.Anthropic, `{"items":[{"type":"string"}],"additionalItems":{"type":"integer"}}`, `{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}}`, ``},
+		{profile.Bedrock, `{"oneOf":[{"type":"string"},{"type":"null"}],"$id":"x"}`, `{"oneOf":[{"type":"string"},{"type":"null"}]}`, `keyword_dropped unsaid /$id`},
+
+		{profile.Gemini, `{"type":["string","null"],"minLength":1,"format":"uri"}`, `{"type":["string","null"]}`, `keyword_dropped looser /minLength, keyword_dropped unsaid /format`},
+		{profile.Gemini, `{"type":"string","format":"date-time"}`, `{"type":"string","format":"date-time"}`, ``},
+		{profile.Gemini, `{"type":"integer","exclusiveMinimum":1,"exclusiveMaximum":9.5}`, `{"type":"integer","minimum":2,"maximum":9.5}`, `keyword_changed looser /exclusiveMaximum`},
+		{profile.Gemini, `{"type":"number","exclusiveMinimum":1}`, `{"type":"number","minimum":1}`, `keyword_changed looser /exclusiveMinimum`},
+		{profile.Gemini, `{"const":"a"}`, `{"type":"string","enum":["a"]}`, ``},
+		{profile.Gemini, `{"anyOf":[{"const":"a"},{"const":"b"},{"type":"null"}],"description":"d"}`, `{"anyOf":[{"type":"string","enum":["a","b"]},{"type":"null"}],"description":"d"}`, ``},
+		{profile.Gemini, `{"enum":["","a"]}`, `{"type":"string","enum":["a"]}`, `value_dropped narrower /enum`},
+		{profile.Gemini, `{"type":"boolean","enum":[true]}`, `{"type":"boolean"}`, `keyword_dropped looser /enum`},
+		{profile.Gemini, `{"type":["string","integer"]}`, `{"anyOf":[{"type":"string"},{"type":"integer"}]}`, ``},
+		{profile.Gemini, `{"allOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"required":["a"],"properties":{"a":{"description":"d"}}}]}`, `{"type":"object","properties":{"a":{"type":"string","description":"d"}},"required":["a"]}`, ``},
+		{profile.Gemini, `{"oneOf":[{"type":"string"},{"type":"string","format":"date"}]}`, `{"anyOf":[{"type":"string"},{"type":"string","format":"date"}]}`, `union_loosened looser /oneOf`},
+		{profile.Gemini, `{"properties":{"a":{"type":"string"}},"not":{"required":["a"]}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`, `type_guessed narrower , keyword_dropped looser /not`},
+		{profile.Gemini, `{"type":"string","properties":{"a":true},"items":{}}`, `{"type":"string"}`, `keyword_dropped unsaid /properties, keyword_dropped unsaid /items`},
+		{profile.Gemini, `{"type":"object","required":["a"],"additionalProperties":{"type":"integer"}}`, `{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":{"type":"integer"}}`, ``},
+
+		{profile.OpenAIStrict, `{}`, jsonText, `json_as_text recoded `},
+		{profile.OpenAIStrict, `true`, jsonText, `json_as_text recoded `},
+		{profile.OpenAIStrict, `{"description":"what"}`, `{"type":"string","description":"what JSON in a string."}`, `json_as_text recoded `},
+		{profile.OpenAIStrict, `{"type":"string","minLength":1,"pattern":"^a","default":"a","x-a":1}`, `{"type":"string","pattern":"^a"}`, `keyword_dropped looser /minLength, keyword_dropped unsaid /default, keyword_dropped unsaid /x-a`},
+		{profile.OpenAIStrict, `{"type":"string","format":"uri"}`, `{"type":"string"}`, `keyword_dropped unsaid /format`},
+		{profile.OpenAIStrict, `{"type":"array","items":{"type":"integer"},"uniqueItems":true,"minItems":1}`, `{"type":"array","items":{"type":"integer"},"minItems":1}`, `keyword_dropped looser /uniqueItems`},
+		{profile.OpenAIStrict, `{"type":"array","prefixItems":[{"type":"number"},{"type":"number"}],"minItems":2,"items":false}`, `{"type":"array","items":{"type":"number"},"minItems":2,"maxItems":2}`, `keyword_changed unsaid /items`},
+		{profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":["string","null"]}},"additionalProperties":false}`, `{"type":"object","properties":{"a":{"type":["string","null"]}},"required":["a"],"additionalProperties":false}`, `null_for_missing narrower /properties/a`},
+		{profile.OpenAIStrict, `{"type":"object","properties":{"a":{"enum":["x","y"]}},"additionalProperties":false}`, `{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x","y",null]}},"required":["a"],"additionalProperties":false}`, `null_for_missing recoded /properties/a`},
+		{profile.OpenAIStrict, `{"type":"object","additionalProperties":false}`, `{"type":"object","properties":{},"required":[],"additionalProperties":false}`, ``},
+		{profile.OpenAIStrict, `{"type":"object"}`, jsonText, `json_as_text recoded , json_as_text looser `},
+
+		{profile.Ollama, `{"type":["string","integer"],"minLength":2}`, `{"type":["string","integer"]}`, `keyword_dropped looser /minLength`},
+		{profile.Ollama, `true`, `{}`, ``},
+		{profile.Ollama, `{"type":"array","items":{"type":"string","minLength":2}}`, `{"type":"array","items":{"type":"string","minLength":2}}`, ``},
+		{profile.Ollama, `{"enum":[12345678901234567890]}`, `{"type":"integer"}`, `value_dropped narrower /enum, keyword_dropped looser /enum`},
+		{profile.Ollama, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `keyword_dropped looser /required`},
+	} {
+		t.Run(string(test.provider)+" "+test.schema, func(t *testing.T) {
+			c := compiled(t, test.provider, `{"type":"object","properties":{"p":`+test.schema+`},"required":["p"],"additionalProperties":false}`)
+			var s struct{ Properties struct{ P json.RawMessage } }
+			if err := json.Unmarshal(c.Schema, &s); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(s.Properties.P); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			var losses []string
+			for _, l := range c.Losses {
+				if place, ok := strings.CutPrefix(l.Path, "/properties/p"); ok {
+					losses = append(losses, string(l.Kind)+" "+string(l.Effect)+" "+place)
+				}
+			}
+			want := strings.Split(test.losses, ", ")
+			if test.losses == "" {
+				want = nil
+			}
+			slices.Sort(losses)
+			slices.Sort(want)
+			if !slices.Equal(losses, want) {
+				t.Errorf("losses %q\nwant   %q", losses, want)
+			}
+		})
+	}
+}
+
+// TestRoot has what becomes of the schema of the arguments.
+func TestRoot(t *testing.T) {
+	for _, test := range []struct {
+		provider     profile.Provider
+		schema, want string
+	}{
+		{profile.OpenAI, `{"type":["object","null"],"not":{"required":["a"]},"enum":[{}]}`, `{"type":"object","properties":{}}`},
+		{profile.Anthropic, `{"not":{"required":["a"]},"if":{"required":["b"]},"then":{"required":["c"]}}`, `{"type":"object","not":{"required":["a"]},"if":{"required":["b"]},"then":{"required":["c"]},"properties":{}}`},
+		{profile.Bedrock, `{"type":"object","title":"T","required":[],"properties":{"a":true},"additionalProperties":false}`, `{"type":"object","properties":{"a":{}}}`},
+		{profile.Gemini, `{"type":"object","title":"T","$schema":"https://json-schema.org/draft/2020-12/schema","additionalProperties":false}`, `{"type":"object","properties":{},"additionalProperties":false,"title":"T"}`},
+		{profile.Ollama, `{"type":"object","title":"T","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"const":"x"}}}`, `{"type":"object","properties":{"a":{"type":"string","enum":["x"]}}}`},
+		{profile.OpenAI, `{"$id":"https://a.example/x","$anchor":"r","type":"object","properties":{"a":{"$ref":"#r"},"b":{"$ref":"#/properties/c"},"c":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/root"},"b":{"$ref":"#/$defs/c"},"c":{"type":"string"}},"$defs":{"root":{"type":"object","properties":{"a":{"$ref":"#/$defs/root"},"b":{"$ref":"#/$defs/c"},"c":{"type":"string"}}},"c":{"type":"string"}}}`},
+		{profile.OpenAI, `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#n","maxLength":1,"description":"d"}},"definitions":{"x":{"$id":"#n","type":"string","if":true,"minContains":"?"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/x","description":"d"}},"$defs":{"x":{"type":"string","if":{}}}}`},
+		{profile.OpenAI, `{"type":"object","properties":{"a":{"$ref":"#/$defs/a~1b"},"b":{"$ref":"#/$defs/a%20b"},"c":{"$ref":"#/properties/d/anyOf/1"},"d":{"anyOf":[true,{"type":"null"}]}},"$defs":{"a/b":{"type":"string"},"a b":{"type":"integer"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/a_b"},"b":{"$ref":"#/$defs/a_b_2"},"c":{"$ref":"#/$defs/1"},"d":{"anyOf":[{},{"type":"null"}]}},"$defs":{"a_b":{"type":"string"},"a_b_2":{"type":"integer"},"1":{"type":"null"}}}`},
+		{profile.OpenAIStrict, `{"allOf":[{"$ref":"#/$defs/A"},{"properties":{"b":{"$ref":"#/$defs/B","description":"mine"}},"required":["b"]}],"$defs":{"A":{"properties":{"a":{"type":"string"}},"required":["a"]},"B":{"type":"integer"}},"unevaluatedProperties":false}`,
+			`{"type":"object","properties":{"a":{"type":"string"},"b":{"anyOf":[{"$ref":"#/$defs/B"}],"description":"mine"}},"required":["a","b"],"additionalProperties":false,"$defs":{"B":{"type":"integer"}}}`},
+	} {
+		t.Run(string(test.provider)+" "+test.schema, func(t *testing.T) {
+			if got := string(compiled(t, test.provider, test.schema).Schema); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNotStrict has schemas that are too much for strict mode.
+func TestNotStrict(t *testing.T) {
+	nested := func(n int) string {
+		return strings.Repeat(`{"type":"object","properties":{"a":`, n) + `{"type":"string"}` + strings.Repeat(`}}`, n)
+	}
+	for name, schema := range map[string]string{
+		"deep":            nested(11),
+		"many properties": `{"type":"object","properties":{` + repeatedNumbered(5_001, `"p%d":true`) + `}}`,
+		"many values":     `{"type":"object","properties":{"a":{"enum":[` + repeatedNumbered(1_001, `"%d"`) + `]}}}`,
+		"a long enum":     `{"type":"object","properties":{"a":{"enum":[` + repeatedNumbered(251, `"`+strings.Repeat("x", 60)+`%d"`) + `]}}}`,
+		"long names":      `{"type":"object","properties":{"` + strings.Repeat("n", 120_001) + `":{"type":"string"}}}`,
+	} {
+		c := compiled(t, profile.OpenAIStrict, schema)
+		if c.Strict || !slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return l.Kind == profile.NotStrict && l.Effect == profile.Looser }) {
+			t.Errorf("%s: strict, %v", name, c.Losses)
+		}
+		if lax := compiled(t, profile.OpenAI, schema); string(lax.Schema) != string(c.Schema) {
+			t.Errorf("%s: not what it is without strict mode", name)
+		}
+		if args := json.RawMessage(`{"a":null}`); !strings.Contains(string(c.Declaration()), `"strict":false`) {
+			t.Errorf("%s: declared strict", name)
+		} else if back, err := c.Unmap(args); err != nil || string(back) != string(args) {
+			t.Errorf("%s: %s, %v", name, back, err)
+		}
+	}
+	for _, schema := range []string{
+		nested(10),
+		`{"type":"object","properties":{"a":{"enum":[` + repeatedNumbered(1_000, `"%d"`) + `]}},"required":["a"]}`,
+	} {
+		if c := compiled(t, profile.OpenAIStrict, schema); !c.Strict {
+			t.Errorf("not strict: %v", c.Losses[0])
+		}
+	}
+}
