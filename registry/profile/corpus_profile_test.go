@@ -262,7 +262,7 @@ func TestCorpusOddSchemas(t *testing.T) {
 func TestCorpusMadeSchemas(t *testing.T) {
 	var tools []registry.Tool
 	for depth := range 4 {
-		for i, schema := range corpusMadeSchemas(250, depth) {
+		for i, schema := range corpusMadeSchemas(160, depth) {
 			if corpusPassGate(schema) == nil {
 				tools = append(tools, corpusTool(fmt.Sprintf("made_%d_%d", depth, i), "", schema))
 			}

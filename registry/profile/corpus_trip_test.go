@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -56,6 +57,29 @@ func (tr trip) lost(effect profile.Effect) bool {
 	return slices.ContainsFunc(tr.tool.Losses, func(l profile.Loss) bool { return l.Effect == effect })
 }
 
+// looser tells whether losses tell of what keeps arguments from fitting, by its place.
+func (tr trip) looser(args json.RawMessage) bool {
+	if strings.Contains(string(tr.tool.Definition.InputSchema), `"$ref"`) {
+		return tr.lost(profile.Looser) // its places are not those of the values
+	}
+	for _, problem := range tr.takes.Problems(args) {
+		at := strings.FieldsFunc(problem.Path, func(r rune) bool { return strings.ContainsRune(`.[]"`, r) })
+		told := slices.ContainsFunc(tr.tool.Losses, func(l profile.Loss) bool {
+			steps := strings.Split(l.Path, "/")
+			for i, step := range steps {
+				if step == "properties" && i+1 < len(steps) && len(at) > 0 && !strings.Contains(steps[i+1], "~") {
+					return l.Effect == profile.Looser && (steps[i+1] == at[0] || !slices.Contains(tr.schema.get("properties").keys(), at[0]))
+				}
+			}
+			return l.Effect == profile.Looser
+		})
+		if !told {
+			return false
+		}
+	}
+	return tr.lost(profile.Looser)
+}
+
 func (tr trip) has(kind profile.Kind) bool {
 	return slices.ContainsFunc(tr.tool.Losses, func(l profile.Loss) bool { return l.Kind == kind })
 }
@@ -80,9 +104,9 @@ func corpusTripSchemas() []string {
 			schemas = append(schemas, odd[name])
 		}
 	}
-	schemas = append(schemas, corpusMadeSchemas(300, 0)...)
-	schemas = append(schemas, corpusMadeSchemas(400, 1)...)
-	return append(schemas, corpusMadeSchemas(150, 2)...)
+	schemas = append(schemas, corpusMadeSchemas(160, 0)...)
+	schemas = append(schemas, corpusMadeSchemas(240, 1)...)
+	return append(schemas, corpusMadeSchemas(100, 2)...)
 }
 
 // What a model writes by the compiled schema fits the tool's own, once it is turned
@@ -97,7 +121,7 @@ func TestCorpusBack(t *testing.T) {
 			tried, looser := 0, 0
 			for _, tr := range corpusTrips(t, p, schemas) {
 				w := &writer{r: r, root: tr.compiled}
-				for range 16 {
+				for range 8 {
 					args := json.RawMessage(w.value(tr.compiled, 3))
 					if args[0] != '{' || tr.asks.Validate(args) != nil {
 						continue
@@ -109,7 +133,7 @@ func TestCorpusBack(t *testing.T) {
 					}
 					switch {
 					case err == nil:
-					case tr.lost(profile.Looser):
+					case tr.looser(back):
 						looser++
 					default:
 						problems.report("does not fit", "%s became %s: %v%v", args, back, err, tr)
@@ -117,7 +141,7 @@ func TestCorpusBack(t *testing.T) {
 				}
 			}
 			t.Logf("%d values, of which %d do not fit and are told of", tried, looser)
-			if tried < 4*len(schemas) {
+			if tried < 2*len(schemas) {
 				t.Errorf("only %d values", tried)
 			}
 		})
@@ -136,7 +160,7 @@ func TestCorpusForth(t *testing.T) {
 			tried, narrower := 0, 0
 			for _, tr := range corpusTrips(t, p, schemas) {
 				w := &writer{r: r, root: tr.schema}
-				for range 16 {
+				for range 8 {
 					args := json.RawMessage(w.value(tr.schema, 3))
 					if args[0] != '{' || tr.takes.Validate(args) != nil {
 						continue
@@ -153,7 +177,7 @@ func TestCorpusForth(t *testing.T) {
 				}
 			}
 			t.Logf("%d values, of which %d cannot be written and are told of", tried, narrower)
-			if tried < 4*len(schemas) {
+			if tried < 2*len(schemas) {
 				t.Errorf("only %d values", tried)
 			}
 		})
