@@ -171,6 +171,16 @@ func TestTheEnvironmentHasTheSecrets(t *testing.T) {
 	}
 }
 
+// The host is written down, so that no secret decides who gets the others.
+func TestHostsAreWrittenDown(t *testing.T) {
+	for _, base := range []string{"https://${HOST}/", "https://a.${HOST}.example", "https://a.example:${PORT}/", "${SCHEME}://a.example"} {
+		_, err := New(&API{Name: "shop", BaseURL: base}, nil)
+		if err == nil || !strings.Contains(err.Error(), "before its path") {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+}
+
 func TestDescriptionsThatCannotLogIn(t *testing.T) {
 	token := func(s TokenSource) Auth {
 		if s.URL == "" {

@@ -300,9 +300,15 @@ func (k *keyring) hide(text string) {
 	}
 }
 
-// soundsSecret reports whether what is called so is probably secret.
+// soundsSecret reports whether what is called so is probably secret. Something like
+// token_type is not.
 func soundsSecret(name string) bool {
 	name = strings.ToLower(name)
+	for _, end := range []string{"type", "use", "hint", "url", "uri"} {
+		if strings.HasSuffix(name, end) {
+			return false
+		}
+	}
 	for _, word := range []string{"key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "session", "signature", "assertion", "bearer"} {
 		if strings.Contains(name, word) {
 			return true

@@ -51,6 +51,18 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 	}
 }
 
+// A secret that was written down with a word before it is hidden without the word, too.
+func TestSecretsBehindAWord(t *testing.T) {
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		_, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		_, _ = io.WriteString(w, secret+" "+url.QueryEscape(r.Header.Get("X-Secret")))
+	})
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, Name: "Authorization", Value: "Token " + testSecret}, Headers: map[string]string{"X-Secret": "two words/" + testSecret}}, network(server))
+	if a := mustSend(t, s, get()); string(a.body) != "[redacted] [redacted]" {
+		t.Errorf("answer %s", a.body)
+	}
+}
+
 func TestAnswersThatAreCutOff(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -273,7 +285,12 @@ func TestCloseEndsTheService(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := trySend(t, s, get()); !errors.Is(err, ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("%v", err)
+	plain := newTestService(t, &API{BaseURL: w.URL}, network(w.webAPI))
+	_ = plain.Close()
+	before := len(w.requests())
+	for _, s := range []*Service{s, plain} {
+		if _, err := trySend(t, s, get()); !errors.Is(err, ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent || len(w.requests()) != before {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -121,6 +121,7 @@ func TestAFetchForNobodyEnds(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		callers.Wait()
+		synctest.Wait() // the end of the fetch is no failure that stands
 		b.want(t, 1, "1")
 		if len(b.fetches) != 0 {
 			t.Error("a fetch is left")

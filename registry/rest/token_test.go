@@ -150,6 +150,22 @@ func TestHowTokensAreSent(t *testing.T) {
 	}
 }
 
+// What is sent for a token is hidden only if it is secret by its name.
+func TestPlainFieldsAreNotHidden(t *testing.T) {
+	w := newTokenWorld(t)
+	w.answer = func(rw http.ResponseWriter, _ int32) bool {
+		_, _ = io.WriteString(rw, "client_credentials access_token alice12 hunter22 "+testSecret)
+		return true
+	}
+	s := w.service(t, func(a *Auth) {
+		a.Token.User, a.Token.Password = "${USER}", "${PASSWORD}"
+		a.Token.Fields = map[string]string{"grant_type": "client_credentials", "requested_token_type": "access_token", "pass_key": "hunter22"}
+	})
+	if a := mustSend(t, s, get()); string(a.body) != "client_credentials access_token alice12 [redacted] [redacted]" {
+		t.Errorf("answer %s", a.body)
+	}
+}
+
 // A token in a body is another one in the second attempt; the rest is the same.
 func TestATokenInTheBody(t *testing.T) {
 	w := newTokenWorld(t)
