@@ -118,6 +118,16 @@ func (b *builder) drop(refused []rest.Problem) (*node, string) {
 	return nil, ""
 }
 
+// refusedAPI returns what package rest has against an API without endpoints.
+func refusedAPI(api *rest.API) string {
+	_, err := rest.New(api, nil)
+	var refused *rest.APIError
+	if !errors.As(err, &refused) || len(refused.Problems) == 0 {
+		return ""
+	}
+	return plain.Line(refused.Problems[0].String())
+}
+
 // acceptable returns what package rest has against an endpoint, since it is the one to
 // decide. What is wrong with the API itself is no fault of the endpoint.
 func acceptable(api *rest.API, e *rest.Endpoint) []rest.Problem {

@@ -67,7 +67,9 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 		Name:        d.apiName(info.get("title").text()),
 		Description: described(info.get("summary").text(), info.get("description").text()),
 	}
-	api.BaseURL = d.baseURL()
+	if api.BaseURL, err = d.baseURL(); err != nil {
+		return nil, nil, err
+	}
 	if err := d.chooseLogin(api, ops); err != nil {
 		return nil, nil, err
 	}

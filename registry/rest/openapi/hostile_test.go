@@ -90,7 +90,7 @@ func TestHostilePaths(t *testing.T) {
 		}
 		// What is taken over must be harmless as it stands there.
 		switch path {
-		case "/\u2025/a", "/\uFF0E\uFF0E/a", "/{..}", "/a%00b", "/\u202Ea":
+		case "", "/\u2025/a", "/\uFF0E\uFF0E/a", "/{..}", "/a%00b", "/\u202Ea":
 		default:
 			t.Errorf("%q is taken over", path)
 		}
@@ -162,6 +162,8 @@ func TestHostileSizes(t *testing.T) {
 		{"tags", wrap("", "", op(0, `, "tags": [`+many(100_000, func(int) string { return `"a"` })+`]`)), 1, 0},
 		{"logins", `{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "security": [` + many(30_000, func(i int) string { return fmt.Sprintf(`{"s%d": []}`, i) }) +
 			`], "paths": {` + many(300, func(i int) string { return op(i, "") }) + `}}`, 0, 300},
+		{"all of itself", wrap(`"A": {"allOf": [`+ref("A")+`, `+ref("A")+`]}`, "",
+			`"/p": {"post": {"operationId": "a", "requestBody": {"required": true, "content": {"application/json": {"schema": `+ref("A")+`}}}}}`), 0, 1},
 		{"schemas of all", wrap(`"A": {"allOf": [`+many(64, func(int) string { return ref("A2") })+`]}, "A2": {"allOf": [`+many(64, func(int) string { return ref("A3") })+
 			`]}, "A3": {"allOf": [`+many(64, func(int) string { return ref("A4") })+`]}, "A4": {"allOf": [`+many(64, func(int) string { return ref("A5") })+`]}, "A5": {}`, "",
 			`"/p": {"post": {"operationId": "a", "requestBody": {"required": true, "content": {"application/json": {"schema": `+ref("A")+`}}}}}`), 0, 1},

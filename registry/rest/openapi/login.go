@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -200,8 +199,8 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 	switch typ := s.get("type").text(); typ {
 	case "apiKey":
 		auth = rest.Auth{Type: rest.APIKey, In: rest.Place(s.get("in").text()), Name: s.get("name").text(), Value: "${" + secret + "}"}
-		if l := checkKey(s, auth); l != nil {
-			return l
+		if auth.Name == "" || auth.In != rest.InHeader && auth.In != rest.InQuery && auth.In != rest.InCookie {
+			return lost(s, "an API key has a name, and is in a header, the query or a cookie")
 		}
 	case "http":
 		switch scheme := strings.ToLower(s.get("scheme").text()); scheme {
@@ -218,37 +217,25 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 	default:
 		return lost(s, "the login "+quoted(typ)+" is not supported")
 	}
+	trial := rest.API{Name: "api", BaseURL: "https://api.example", Auth: api.Auth, Headers: maps.Clone(api.Headers)}
 	switch {
 	case api.Auth.Type == rest.NoAuth:
-		api.Auth = auth
-	case auth.Type == rest.APIKey && auth.In == rest.InHeader && api.Headers[auth.Name] == "":
-		if api.Headers == nil {
-			api.Headers = map[string]string{}
+		trial.Auth = auth
+	case auth.Type == rest.APIKey && auth.In == rest.InHeader:
+		if trial.Headers == nil {
+			trial.Headers = map[string]string{}
 		}
-		api.Headers[auth.Name] = auth.Value
+		trial.Headers[auth.Name] = auth.Value
 	default:
 		return lost(s, "an API has one login, and beside it keys in headers only")
 	}
+	if reason := refusedAPI(&trial); reason != "" {
+		return lost(s, reason)
+	}
+	api.Auth, api.Headers = trial.Auth, trial.Headers
 	// Not while it is only tried.
 	if note != "" && api.BaseURL != "" {
 		d.problems.add(nil, s, LostNothing, note)
-	}
-	return nil
-}
-
-// checkKey refuses names of API keys that could be read as something else.
-func checkKey(at *node, auth rest.Auth) *loss {
-	switch auth.In {
-	case rest.InHeader, rest.InCookie:
-		if !httpfield.ValidName(auth.Name) || strings.Contains(auth.Name, "$") {
-			return lost(at, "the name "+quoted(auth.Name)+" of an API key is none of a header or cookie")
-		}
-	case rest.InQuery:
-		if auth.Name == "" || strings.ContainsAny(auth.Name, "$&=#\x00\r\n") {
-			return lost(at, "the name "+quoted(auth.Name)+" of an API key is none of a parameter")
-		}
-	default:
-		return lost(at, "an API key cannot be in "+quoted(string(auth.In)))
 	}
 	return nil
 }

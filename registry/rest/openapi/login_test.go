@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
@@ -23,7 +24,10 @@ components:
     mtls: {type: mutualTLS}
     alias: {$ref: "#/components/securitySchemes/basic"}
     bad: {type: apiKey, in: header, name: "X: Y"}
-    spy: {type: apiKey, in: query, name: "a${HOME}"}
+    dollar: {type: apiKey, in: query, name: "a${HOME}"}
+    host: {type: apiKey, in: header, name: Host}
+    nameless: {type: apiKey, in: query}
+    body: {type: apiKey, in: body, name: a}
 `
 
 func TestLogins(t *testing.T) {
@@ -32,6 +36,7 @@ func TestLogins(t *testing.T) {
 		{"optional", `[{}]`, `{}`, `null`},
 		{"a header", `[{key: []}]`, `{"type":"api_key","in":"header","name":"X-Key","value":"${REST_SHOP_EXAMPLE_KEY}"}`, `null`},
 		{"the query", `[{query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE_QUERY}"}`, `null`},
+		{"a name like a reference", `[{dollar: []}]`, `{"type":"api_key","in":"query","name":"a${HOME}","value":"${REST_SHOP_EXAMPLE_DOLLAR}"}`, `null`},
 		{"a cookie", `[{cookie: []}]`, `{"type":"api_key","in":"cookie","name":"sid","value":"${REST_SHOP_EXAMPLE_COOKIE}"}`, `null`},
 		{"basic", `[{basic: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE_BASIC_USER}","password":"${REST_SHOP_EXAMPLE_BASIC_PASSWORD}"}`, `null`},
 		{"by reference", `[{alias: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE_ALIAS_USER}","password":"${REST_SHOP_EXAMPLE_ALIAS_PASSWORD}"}`, `null`},
@@ -39,7 +44,7 @@ func TestLogins(t *testing.T) {
 		{"two headers", `[{key: [], app: []}]`, `{"type":"api_key","in":"header","name":"X-App","value":"${REST_SHOP_EXAMPLE_APP}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE_KEY}"}`},
 		{"a header that comes first", `[{app: [], query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE_QUERY}"}`, `{"X-App":"${REST_SHOP_EXAMPLE_APP}"}`},
 		{"with a header", `[{bearer: [], key: []}]`, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE_BEARER}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE_KEY}"}`},
-		{"what cannot be had comes first", `[{digest: []}, {query: [], basic: []}, {mtls: []}, {nowhere: []}, {bad: []}, {spy: []}, {basic: []}]`,
+		{"what cannot be had comes first", `[{digest: []}, {query: [], basic: []}, {mtls: []}, {nowhere: []}, {bad: []}, {host: []}, {nameless: []}, {body: []}, {key: [], host: []}, {basic: []}]`,
 			`{"type":"basic","user":"${REST_SHOP_EXAMPLE_BASIC_USER}","password":"${REST_SHOP_EXAMPLE_BASIC_PASSWORD}"}`, `null`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,8 +113,21 @@ func TestOperationsOfOtherLogins(t *testing.T) {
 	}
 }
 
+// What most operations need is counted by operations, however it is written down.
+func TestLoginOfMost(t *testing.T) {
+	api, _ := parse(t, head+schemes+`
+security: [{bearer: []}]
+paths:
+  /a: {get: {security: [{key: []}]}, put: {security: [{key: []}]}}
+  /b: {get: {}, put: {}, post: {}}
+`, nil)
+	if len(api.Endpoints) != 3 || api.Auth.Type != rest.Bearer {
+		t.Errorf("%d endpoints, login %v", len(api.Endpoints), api.Auth)
+	}
+}
+
 func TestSecurityOption(t *testing.T) {
-	for _, name := range []string{"nowhere", "digest", "mtls", "bad", "spy"} {
+	for _, name := range []string{"nowhere", "digest", "mtls", "bad", "host", "nameless", "body"} {
 		_, _, err := openapi.Parse([]byte(manyLogins), &openapi.Options{Security: []string{"bearer", name}})
 		var wrong *openapi.OptionError
 		if !errors.As(err, &wrong) || wrong.Option != "Security[1]" {
@@ -152,7 +170,6 @@ func TestSecretNames(t *testing.T) {
 		{"", "https://api.github.example/v3", "x", "token", "${REST_API_GITHUB_EXAMPLE_TOKEN}"},
 		{"", "https://api-github.example/v3", "x", "token", "${REST_API__GITHUB_EXAMPLE_TOKEN}"},
 		{"", "https://API.github.example:8443", "x", "token", "${REST_API_GITHUB_EXAMPLE__8443_TOKEN}"},
-		{"", "https://évil.example", "x", "token", "${REST_UE9VIL_EXAMPLE_TOKEN}"},
 		{"", "https://evil.example", "AWS", "secret_access_key", "${REST_EVIL_EXAMPLE_SECRET_ACCESS_KEY}"},
 		{"", "/relative", "AWS", "Ünïcode", "${REST_UDCNUEFCODE}"},
 		{"", "https://evil.example", "x", "k}${HOME", "${REST_EVIL_EXAMPLE_K______HOME}"},

@@ -81,9 +81,6 @@ func (d *document) endpoint(api *rest.API, op *operation) (*rest.Endpoint, *loss
 	if l := d.suits(op); l != nil {
 		return nil, l
 	}
-	if reason := hostilePath(op.path); reason != "" {
-		return nil, lost(op.at, reason)
-	}
 	if l := d.sameServer(op); l != nil {
 		return nil, l
 	}
@@ -120,29 +117,4 @@ func describe(op *operation) *rest.Endpoint {
 		e.Title = title
 	}
 	return e
-}
-
-// hostilePath says what is wrong with a path template; empty if nothing is.
-func hostilePath(path string) string {
-	if !strings.HasPrefix(path, "/") {
-		return "a path begins with a slash"
-	}
-	if strings.HasPrefix(path, "//") {
-		return "a path that begins with two slashes could be read as the name of another host"
-	}
-	if strings.ContainsAny(path, "?#") {
-		return "a path has no query and no fragment: make parameters of them"
-	}
-	for _, r := range path {
-		if r <= ' ' || r == 0x7F || r == '\\' || r == 0xFFFD {
-			return "a path has no spaces, backslashes or control characters"
-		}
-	}
-	for segment := range strings.SplitSeq(path, "/") {
-		segment = strings.ReplaceAll(strings.ToLower(segment), "%2e", ".")
-		if segment == "." || segment == ".." {
-			return "a path with the segment " + segment + " leads elsewhere"
-		}
-	}
-	return ""
 }

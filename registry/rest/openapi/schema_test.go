@@ -114,6 +114,23 @@ paths:
 	}
 }
 
+// What several arguments refer to is there once.
+func TestDefsOfSeveralArguments(t *testing.T) {
+	e := one(t, head+`
+components: {schemas: {A: {type: object, properties: {b: {$ref: "#/components/schemas/B"}}}, B: {type: string}}}
+paths:
+  /a:
+    post:
+      operationId: a
+      parameters:
+        - {name: p, in: query, content: {application/json: {schema: {items: {$ref: "#/components/schemas/A"}}}}}
+        - {name: q, in: query, content: {application/json: {schema: {items: {$ref: "#/components/schemas/B"}}}}}
+      requestBody: {required: true, content: {application/json: {schema: {properties: {c: {items: {$ref: "#/components/schemas/A"}}, d: {items: {$ref: "#/components/schemas/A"}}}}}}}
+`)
+	same(t, "defs", e.Defs, `{"A":{"type":"object","properties":{"b":{"$ref":"#/$defs/B"}}},"B":{"type":"string"},
+		"A_2":{"type":"object","properties":{"b":{"$ref":"#/$defs/B_2"}}},"B_2":{"type":"string"}}`)
+}
+
 func TestKeywordProblems(t *testing.T) {
 	for _, c := range []struct{ name, schema, place, reason, want string }{
 		{"required as a flag", `{type: string, required: true}`, "/required", "not what required", `{"type":"string"}`},

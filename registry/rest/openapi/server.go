@@ -4,29 +4,34 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
 // baseURL returns where the service is; empty if it has to be said.
-func (d *document) baseURL() string {
-	if d.opts.BaseURL != "" {
-		return d.opts.BaseURL
+func (d *document) baseURL() (string, error) {
+	if base := d.opts.BaseURL; base != "" {
+		if reason := refusedAPI(&rest.API{Name: "api", BaseURL: base}); reason != "" {
+			return "", &OptionError{"BaseURL", reason}
+		}
+		return base, nil
 	}
 	servers := d.root.get("servers")
 	if len(servers.each()) == 0 {
 		d.problems.add(nil, d.root, LostNothing, "the document names no server: set Options.BaseURL")
-		return ""
+		return "", nil
 	}
 	if d.opts.Server < 0 || d.opts.Server >= len(servers.each()) {
 		d.problems.add(nil, servers, LostNothing, fmt.Sprintf(
 			"there is no server %d, the last is %d: change Options.Server, or set Options.BaseURL", d.opts.Server, len(servers.each())-1))
-		return ""
+		return "", nil
 	}
 	server := servers.each()[d.opts.Server]
 	base, reason := d.serverURL(server)
 	if reason != "" {
 		d.problems.add(nil, server, LostNothing, reason+": set Options.BaseURL")
 	}
-	return base
+	return base, nil
 }
 
 // serverURL returns the URL of a server, or what is wrong with it. No part of it can
@@ -64,12 +69,11 @@ func (d *document) serverURL(server *node) (base, reason string) {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return "", "the server's URL has a query or a fragment, which would be lost"
 	}
-	for segment := range strings.SplitSeq(u.Path, "/") {
-		if segment == "." || segment == ".." {
-			return "", "the server's URL has the segment " + segment
-		}
+	base = strings.ReplaceAll(u.String(), "$", "$$")
+	if reason := refusedAPI(&rest.API{Name: "api", BaseURL: base}); reason != "" {
+		return "", "the server's URL cannot be used: " + reason
 	}
-	return strings.ReplaceAll(u.String(), "$", "$$"), ""
+	return base, ""
 }
 
 // sameServer refuses an operation that has another server: the login of the API is

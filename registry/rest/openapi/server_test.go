@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestServers(t *testing.T) {
 		{"a file", `[{url: "file:///etc/passwd"}]`, openapi.Options{}, "", "not one of https or http"},
 		{"a script", `[{url: "javascript:alert(1)"}]`, openapi.Options{}, "", "not one of https or http"},
 		{"no host", `[{url: "https:///v1"}]`, openapi.Options{}, "", "not one of https or http"},
-		{"up", `[{url: "https://a.example/v1/%2e%2e/admin"}]`, openapi.Options{}, "", "segment .."},
+		{"up", `[{url: "https://a.example/v1/%2e%2e/admin"}]`, openapi.Options{}, "", "segment . or .."},
 		{"no URL", `[{url: "https://a.example:port"}]`, openapi.Options{}, "", "the server's URL is none"},
 		{"a secret", `[{url: "https://a.example/${HOME}", variables: {HOME: {default: h}}}]`, openapi.Options{}, "https://a.example/$$h", ""},
 		{"a secret from a variable", `[{url: "https://a.example/{v}", variables: {v: {default: "${HOME}"}}}]`, openapi.Options{}, "https://a.example/$$%7BHOME%7D", ""},
@@ -56,6 +57,16 @@ func TestServers(t *testing.T) {
 				t.Error("the login is told")
 			}
 		})
+	}
+}
+
+func TestBaseURLOption(t *testing.T) {
+	for _, base := range []string{"/v1", "ftp://a.example", "https://me:hunter2@a.example", "https://${HOST}/", "https://a.example/../b", "https://a.example/#b"} {
+		_, _, err := openapi.Parse([]byte(head), &openapi.Options{BaseURL: base})
+		var wrong *openapi.OptionError
+		if !errors.As(err, &wrong) || wrong.Option != "BaseURL" || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", base, err)
+		}
 	}
 }
 

@@ -81,6 +81,7 @@ func TestYAMLBombs(t *testing.T) {
 		"aliases":              laughs("[%s]"),
 		"aliases in maps":      strings.ReplaceAll(laughs("{a: [%s]}"), "\t", ""),
 		"merges":               laughs("{<<: [%s]}"),
+		"a long alias":         "openapi: 3.0.0\nx-a: &a " + strings.Repeat("x", 100_000) + "\nx-b: [" + strings.Repeat("*a, ", 1_000) + "*a]\n",
 		"an alias of itself":   "openapi: 3.0.0\nx-a: &a [*a]\n",
 		"a merge of itself":    "openapi: 3.0.0\nx-a: &a {<<: *a}\n",
 		"deep lists":           "openapi: 3.0.0\nx-a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
