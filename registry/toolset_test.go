@@ -160,6 +160,19 @@ func TestToolsetNamesServers(t *testing.T) {
 	if got := describe(&registry.ToolsetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}); !strings.HasSuffix(got, " Servers: native, github, weather.") {
 		t.Error(got)
 	}
+	// A tool may have a name that does not begin with its server's.
+	renamed, err := registry.With(serverTool("zoo", "feed", ""), func(d *registry.Definition) { d.Name = "a_zoo" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := registry.With(serverTool("zoo", "clean", ""), func(d *registry.Definition) { d.Name = "o_zoo" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustReplace(t, r, "zoo", renamed, other)
+	if got := describe(always); !strings.HasSuffix(got, " Servers: github, notes, weather, zoo.") {
+		t.Error(got)
+	}
 	// The definition stays the same one, so that a prompt can be cached.
 	one, two := r.Toolset(t.Context(), always), r.Toolset(t.Context(), always)
 	if !slices.EqualFunc(one.Tools, two.Tools, func(a, b registry.Tool) bool { return a.Definition() == b.Definition() }) {
