@@ -24,17 +24,18 @@ type compiler struct {
 	limit  int // bytes that the schema may have when references are written out
 	unroll int
 
-	work     int
-	written  int // about how many bytes were made
-	inlined  bool
-	overflow bool          // a reference was cut for the limit
-	depth    int           // schemas that are being made within each other
-	within   int           // of these, in items
-	open     map[*node]int // targets that are being written out
-	unions   []union
-	defs     []*definition
-	byTarget map[*node]*definition
-	reached  map[*node]bool // targets
+	work      int
+	written   int // about how many bytes were made
+	inlined   bool
+	overflow  bool          // a reference was cut for the limit
+	depth     int           // schemas that are being made within each other
+	within    int           // of these, in items
+	open      map[*node]int // targets that are being written out
+	unions    []union
+	optionals []optional
+	defs      []*definition
+	byTarget  map[*node]*definition
+	reached   map[*node]bool // targets
 }
 
 // A definition is what $defs has for a target of references.
@@ -91,7 +92,7 @@ func (c *compiler) compile() (*result, error) {
 func (c *compiler) attempt() (*result, error) {
 	c.work, c.written, c.inlined, c.overflow, c.depth, c.within = 0, 0, false, false, 0, 0
 	c.open, c.unions, c.defs, c.byTarget = map[*node]int{}, nil, nil, map[*node]*definition{}
-	c.reached = map[*node]bool{}
+	c.reached, c.optionals = map[*node]bool{}, nil
 	if c.diet.family == whole {
 		return c.wholeRoot()
 	}

@@ -43,6 +43,7 @@ func (c *compiler) formRoot() (*result, error) {
 	}
 	c.unreached()
 	c.overlaps()
+	c.missing()
 	if !r.codec.acts(map[*codec]bool{}) {
 		r.codec = nil
 	}

@@ -73,11 +73,7 @@ func (c *compiler) members(a *node, required []string) (*node, *codec) {
 				c.losses.add(NullForMissing, Narrower, sub, "null means null, so the property cannot be missing")
 			default:
 				own.optional = true
-				if f.null {
-					c.losses.add(NullForMissing, Narrower, sub, "null means that the property is missing, so null itself cannot be written")
-				} else {
-					c.losses.add(NullForMissing, Recoded, sub, "null is written for a property that is missing")
-				}
+				c.optionals = append(c.optionals, optional{sub, f.schema})
 				f = c.orNull(f)
 			}
 			k.fields[name] = own

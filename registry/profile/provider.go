@@ -48,11 +48,11 @@ type diet struct {
 	chatDescription int      // characters in the older of two APIs; 0: no limit
 	deferral        bool     // knows deferred tools
 
-	refs                     bool // takes references to $defs
-	bareRoot                 bool // the root has no keywords but type, properties and required
-	rootNot                  bool // takes not at the root
-	emptyMaps                bool // wants properties at the root, and items, even if empty
-	lookaround, unicodeClass bool // takes these in regular expressions
+	refs       bool // takes references to $defs
+	bareRoot   bool // the root has no keywords but type, properties and required
+	rootNot    bool // takes not at the root
+	emptyMaps  bool // wants properties at the root, and items, even if empty
+	lookaround bool // takes it in regular expressions
 
 	depth int // schemas within each other; 0: no limit
 }

@@ -174,3 +174,44 @@ func resolved(schema *node) *node {
 	}
 	return schema
 }
+
+// An optional is the form of a property that is not required, in strict mode.
+type optional struct {
+	at     *node
+	schema *node // as if it were required
+}
+
+// missing notes the properties for which null is written if they are missing.
+func (c *compiler) missing() {
+	known := map[*definition]bool{}
+	for _, o := range c.optionals {
+		if takesNull(o.schema, known) {
+			c.losses.add(NullForMissing, Narrower, o.at, "null means that the property is missing, so null itself cannot be written")
+		} else {
+			c.losses.add(NullForMissing, Recoded, o.at, "null is written for a property that is missing")
+		}
+	}
+}
+
+// takesNull reports whether null fits a compiled schema. What is known of definitions
+// is kept: they may refer to each other in very many ways.
+func takesNull(schema *node, known map[*definition]bool) bool {
+	if d := schema.def; d != nil {
+		takes, ok := known[d]
+		if !ok {
+			takes = takesNull(d.out, known)
+			known[d] = takes
+		}
+		return takes
+	}
+	union := schema.get("anyOf")
+	if union == nil {
+		return typesNamed(schema)&typeNull != 0
+	}
+	for _, e := range union.elems {
+		if takesNull(e, known) {
+			return true
+		}
+	}
+	return false
+}
