@@ -2,6 +2,11 @@ package profile_test
 
 import "regexp"
 
+// The rules of Anthropic, as of November 2026. Documented: the form of declarations and
+// the type of the whole (types of anthropic-sdk-go). From the errors that users were
+// answered: names of 128 characters, 64 of tools that are referred to, no alternatives
+// at the top level, names of the properties there, and JSON Schema of 2020-12.
+
 var (
 	anthropicName     = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 	anthropicDeferred = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // as a tool_reference takes it

@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// The rules of Bedrock, as of November 2026. Documented: names, descriptions and the type
+// of the whole (ToolSpecification and ToolInputSchema of the API reference), and the
+// three keywords that Amazon Nova takes at the top level (its guide on defining a tool).
+// From the errors that users were answered: those of Claude, and references, which
+// other models do not follow.
+
 var bedrockName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkBedrock returns what Converse, or one of the models behind it, would refuse.

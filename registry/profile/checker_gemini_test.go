@@ -6,6 +6,13 @@ import (
 	"strings"
 )
 
+// The rules of Gemini, as of November 2026. Documented: the two kinds of parameters and
+// the keywords of each (types of google.golang.org/genai), where those of
+// parametersJsonSchema are told of responseJsonSchema. From the errors that users of the
+// Gemini API and of Vertex AI were answered: names of 64 characters, references, missing
+// types and items, what stands beside anyOf, formats, and nesting, of which no limit is
+// told.
+
 var geminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
 
 // geminiNesting is more than the depth at which schemas are known to be refused: the

@@ -5,6 +5,10 @@ import (
 	"regexp"
 )
 
+// The rules of Ollama are the types that its server decodes requests into
+// (github.com/ollama/ollama/api, v0.17.4). There is none for names; the one here is
+// what tool calls are written with everywhere.
+
 var ollamaName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // The types that the server decodes a tool into, as its api package has them in

@@ -5,6 +5,13 @@ import (
 	"unicode/utf8"
 )
 
+// The rules of OpenAI, as of November 2026. Documented: the form of declarations and
+// names (types of openai-go v3), tool search
+// (developers.openai.com/api/docs/guides/tools-tool-search). From the errors that
+// users were answered: the top level, missing items and properties, a strict that is
+// not said, patterns that Python's re does not compile or that look around, and 1024
+// characters of description in Chat Completions.
+
 var openAIName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkOpenAI returns what the Responses API would refuse.

@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// The rules of strict mode, as of November 2026:
+// developers.openai.com/api/docs/guides/structured-outputs, its supported schemas and
+// limits. From the errors that users were answered: keywords that are not permitted,
+// formats, what stands beside $ref, and schemas without a type. How levels are counted
+// is not said; here each object and array is one.
+
 // The limits of strict mode.
 const (
 	strictProperties = 5_000

@@ -36,15 +36,32 @@ func audit(schema, compiled *node, losses []profile.Loss) []string {
 	return a.silent
 }
 
-// told tells whether a loss is about the place, or about one that holds it.
+// told tells whether a loss is about the place, or about one that holds it and went
+// away as a whole.
 func (a *auditor) told(place string) bool {
 	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
 		switch l.Kind {
-		case profile.NameChanged, profile.DescriptionCut:
+		case profile.NameChanged, profile.DescriptionCut, profile.NotStrict:
 			return false
+		case profile.UnionMerged, profile.UnionLoosened, profile.NullForMissing, profile.MapAsPairs, profile.PropertyRenamed,
+			profile.TypeGuessed, profile.FormsOverlap, profile.PropertiesClosed, profile.KeywordChanged, profile.TupleLoosened:
+			return l.Path == place || corpusSaid(l, place) // what is in it is still there
 		}
 		return l.Path == place || strings.HasPrefix(place, l.Path+"/") || strings.HasSuffix(l.Path, "/…") && strings.HasPrefix(place, strings.TrimSuffix(l.Path, "…"))
 	})
+}
+
+// corpusSaid tells whether a loss about a whole tells of a keyword in it, too.
+func corpusSaid(l profile.Loss, place string) bool {
+	rest, ok := strings.CutPrefix(place, l.Path+"/")
+	switch l.Kind {
+	case profile.UnionMerged: // which properties belong together
+		_, key, _ := strings.Cut(rest, "/")
+		return ok && slices.Contains([]string{"required", "additionalProperties", "type"}, key)
+	case profile.MapAsPairs: // it is a list now
+		return ok && rest == "type"
+	}
+	return false
 }
 
 // inside tells whether a loss is about a place below another.
@@ -174,6 +191,8 @@ func corpusEmpty(key string, v *node) bool {
 func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 	all := func(test func(*node) bool) bool { return slices.ContainsFunc(there, test) }
 	switch key {
+	case "description": // with a note on the form
+		return all(func(t *node) bool { return v.text != "" && strings.Contains(t.get(key).name(), v.text) })
 	case "const":
 		return all(func(t *node) bool {
 			return slices.ContainsFunc(t.get("enum").list(), func(item *node) bool { return item.value() == v.value() })
@@ -315,6 +334,15 @@ func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 		if b := t.get("additionalProperties"); key == "unevaluatedProperties" && b != nil && !a.has("allOf", there) {
 			to = append(to, b)
 		}
+		if key == "additionalProperties" {
+			for _, p := range t.get("properties").keys() { // the one for all others
+				for _, part := range a.candidates(t.get("properties").get(p), nil, 0) {
+					if pair := part.get("items").get("properties"); len(pair.keys()) == 2 {
+						to = append(to, pair.get(pair.names[1]))
+					}
+				}
+			}
+		}
 		if key == "additionalProperties" || key == "additionalItems" {
 			if pair := t.get("items"); pair.is('{') && key == "additionalProperties" {
 				for _, name := range pair.get("properties").keys() { // a list of names and values
@@ -327,6 +355,9 @@ func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 	}
 	if strings.HasSuffix(strings.ToLower(key), "items") && v.is('t') && a.has("maxItems", there) {
 		return // no more of them
+	}
+	if key == "additionalProperties" && v.is('t') && a.told(strings.TrimSuffix(place, key)+"patternProperties") {
+		return // without the patterns, it would forbid what they allow
 	}
 	if len(to) == 0 || v.is('t') && !slices.ContainsFunc(to, corpusNothing) {
 		a.miss(place)
@@ -368,7 +399,7 @@ func (a *auditor) branches(place, key string, n, v *node, there []*node, depth i
 	free := func(item *node) bool {
 		return item.is('t') && item.text == "true" || item.is('{') && len(item.names) == 0
 	}
-	if key == "anyOf" && slices.ContainsFunc(v.items, free) {
+	if (key == "anyOf" || key == "oneOf" && a.told(place)) && slices.ContainsFunc(v.items, free) {
 		return // anything fits
 	}
 	if key == "oneOf" && len(v.items) > 1 && !a.told(place) && !a.inside(place) && !a.has("oneOf", there) && !corpusApart(a.from, v.items) {

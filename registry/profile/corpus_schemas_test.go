@@ -88,7 +88,8 @@ func corpusOddSchemas() map[string]string {
 		"pairs":          `{"type":"object","properties":{"p":{"type":"array","items":{"type":"object","properties":{"key":{"type":"string"},"value":{"type":"string"}},"required":["key","value"],"additionalProperties":false}}}}`,
 		"text in names":  `{"type":"object","properties":{"\u202eevil":{"type":"string"},"a\nb":{"type":"string"},"\ud83d\ude00":{"type":"string"}}}`,
 		"content":        `{"type":"object","properties":{"a":{"type":"string","contentEncoding":"base64","contentMediaType":"image/png"}}}`,
-		"impossible":     `{"type":"object","properties":{"a":{"type":"string","enum":[]},"b":{"anyOf":[]}}}`,
+		"no values":      `{"type":"object","properties":{"a":{"type":"string","enum":[]},"b":{"type":"array","items":{"enum":[]}}}}`,
+		"impossible":     `{"type":"object","properties":{"b":{"anyOf":[]}}}`,
 	}
 	maps.Copy(odd, corpusOddSpellings())
 	odd["wide"] = corpusWideSchema(200)
