@@ -1,7 +1,6 @@
 package profile_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -172,21 +171,6 @@ func (a *auditor) kept(key string, v *node, there []*node) bool {
 // value returns the value in one form, numbers by what they are.
 func (n *node) value() string { return corpusCanonical([]byte(n.write())) }
 
-// corpusEmpty tells whether a keyword says nothing.
-func corpusEmpty(key string, v *node) bool {
-	switch key {
-	case "minLength", "minItems", "minProperties":
-		return v.number() == "0"
-	case "uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable":
-		return v.is('t') && v.text == "false"
-	case "description", "title", "$comment":
-		return v.says("")
-	case "enum":
-		return false
-	}
-	return false
-}
-
 // same tells whether others say what the keyword says.
 func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 	all := func(test func(*node) bool) bool { return slices.ContainsFunc(there, test) }
@@ -237,18 +221,6 @@ func (a *auditor) sameType(place string, n *node, there []*node) bool {
 		}
 	}
 	return true
-}
-
-// corpusNext tells whether b is the whole number after, or before, a.
-func corpusNext(a, step, b string) bool {
-	var x, y int
-	if _, err := fmt.Sscan(a, &x); err != nil {
-		return false
-	}
-	if _, err := fmt.Sscan(b, &y); err != nil {
-		return false
-	}
-	return step == "+" && y == x+1 || step == "-" && y == x-1
 }
 
 // sameEnum tells whether the values stand there, in whatever union or order: all but
@@ -307,14 +279,6 @@ func (a *auditor) properties(place string, v *node, there []*node, depth int) {
 	}
 }
 
-// corpusJoin returns one schema for several of which any may hold the keywords.
-func corpusJoin(list []*node) *node {
-	if len(list) == 1 {
-		return list[0]
-	}
-	return &node{kind: '{', names: []string{"allOf"}, members: map[string]*node{"allOf": {kind: '[', items: list}}}
-}
-
 // below audits the schema that a keyword holds.
 func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 	if v.is('t') && v.text == "true" || v.is('{') && len(v.names) == 0 {
@@ -368,12 +332,6 @@ func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 	}
 }
 
-// corpusNothing tells whether no value fits a schema.
-func corpusNothing(n *node) bool {
-	not := n.get("not")
-	return n.is('t') && n.text == "false" || not.is('{') && len(not.names) == 0
-}
-
 // element audits the schema of an element of a tuple.
 func (a *auditor) element(place string, i int, v *node, there []*node, depth int) {
 	var to []*node
@@ -421,108 +379,9 @@ func (a *auditor) branches(place, key string, n, v *node, there []*node, depth i
 	}
 }
 
-// corpusReachable returns a schema without the properties that no value has, in it and in
-// its allOf, for one of these forbids them.
-func corpusReachable(n *node) *node {
-	var allowed []string
-	closed := false
-	parts := append([]*node{n}, n.get("allOf").list()...)
-	if len(parts) == 1 {
-		return n
-	}
-	for _, part := range parts {
-		if more := part.get("additionalProperties"); !more.is('t') || more.text != "false" || part.get("patternProperties") != nil {
-			continue
-		}
-		names := part.get("properties").keys()
-		if closed {
-			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(allowed, name) })
-		}
-		allowed, closed = names, true
-	}
-	if !closed {
-		return n
-	}
-	for _, part := range parts {
-		if more := part.get("additionalProperties"); more.is('{') {
-			n = n.without(part, "additionalProperties")
-			return corpusReachable(n)
-		}
-		for _, name := range part.get("properties").keys() {
-			if !slices.Contains(allowed, name) {
-				return corpusReachable(n.without(part.get("properties"), name))
-			}
-		}
-	}
-	return n
-}
-
 // has tells whether one of them has the keyword.
 func (a *auditor) has(key string, there []*node) bool {
 	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil })
-}
-
-// corpusApart tells whether no value fits two of the branches, by their types, or by a
-// member that both require and that has other values in each.
-func corpusApart(root *node, branches []*node) bool {
-	for i, one := range branches {
-		for _, two := range branches[:i] {
-			if !corpusDisjoint(corpusFollow(root, one), corpusFollow(root, two)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func corpusFollow(root, n *node) *node {
-	if ref := n.get("$ref"); ref.is('"') {
-		return root.resolve(ref.text)
-	}
-	return n
-}
-
-func corpusDisjoint(one, two *node) bool {
-	a, b := corpusKinds(one), corpusKinds(two)
-	if a != nil && b != nil && !slices.ContainsFunc(a, func(name string) bool {
-		return slices.Contains(b, name) || name == "number" && slices.Contains(b, "integer") || name == "integer" && slices.Contains(b, "number")
-	}) {
-		return true
-	}
-	if v, w := corpusValues(one), corpusValues(two); v != nil && w != nil {
-		return !slices.ContainsFunc(v, func(text string) bool { return slices.Contains(w, text) })
-	}
-	if !slices.Equal(a, []string{"object"}) || !slices.Equal(b, a) {
-		return false
-	}
-	return slices.ContainsFunc(one.get("required").list(), func(name *node) bool {
-		both := slices.ContainsFunc(two.get("required").list(), func(other *node) bool { return other.says(name.text) })
-		p, q := one.get("properties").get(name.text), two.get("properties").get(name.text)
-		return both && p != nil && q != nil && corpusDisjoint(p, q)
-	})
-}
-
-// corpusKinds returns the types of a schema, or of what it holds in allOf.
-func corpusKinds(n *node) []string {
-	names := corpusTypes(n)
-	for _, part := range n.get("allOf").list() {
-		if names == nil {
-			names = corpusKinds(part)
-		}
-	}
-	return names
-}
-
-// corpusValues returns the only values of a schema; nil if it does not say.
-func corpusValues(n *node) []string {
-	if c := n.get("const"); c != nil {
-		return []string{c.value()}
-	}
-	var list []string
-	for _, item := range n.get("enum").list() {
-		list = append(list, item.value())
-	}
-	return list
 }
 
 // renamed tells whether a property has another name now.
