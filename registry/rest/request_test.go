@@ -223,6 +223,46 @@ func TestBodiesArrive(t *testing.T) {
 	}
 }
 
+// A login that goes into the body finds a place there that no argument can take.
+func TestLoginInTheBodyHasItsPlace(t *testing.T) {
+	rec := newRecorder(t)
+	serve := func(params []Param, body *Body) *Service {
+		return serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Auth: Auth{Type: APIKey, In: InBody, Name: "key", Value: "test-key-1"}, Endpoints: []Endpoint{
+			{Name: "op", Method: "POST", Path: "/p", Params: params, Body: body},
+		}})
+	}
+	members := []Param{inPlace(InBody, "a", `{}`, "")}
+	whole := &Body{Argument: "b"}
+	form := &Body{Argument: "b", ContentType: "application/x-www-form-urlencoded"}
+	for _, test := range []struct {
+		s          *Service
+		args, want string
+	}{
+		{serve(nil, nil), `{}`, `{"key":"test-key-1"}`},
+		{serve(members, nil), `{}`, `{"key":"test-key-1"}`},
+		{serve(members, nil), `{"a":{"key":1}}`, `{"key":"test-key-1","a":{"key":1}}`},
+		{serve(nil, whole), `{"b":{"c":1}}`, `{"key":"test-key-1","c":1}`},
+		{serve(nil, form), `{"b":{"c":1}}`, `c=1&key=test-key-1`},
+	} {
+		if got := rec.arrive(t, test.s, test.args); got.body != test.want {
+			t.Errorf("%s: %s, want %s", test.args, got.body, test.want)
+		}
+	}
+	for _, test := range []struct {
+		s          *Service
+		args, want string
+	}{
+		{serve(nil, whole), `{"b":[1]}`, `"b" must be an object, not another value; the login becomes a member of it`},
+		{serve(nil, whole), `{"b":{"key":1}}`, `"b.key" is not known; the login has that name`},
+		{serve(nil, whole), `{"b":{"\u006bey":1}}`, `"b.key" is not known; the login has that name`},
+		{serve(nil, form), `{"b":{"key":1}}`, `"b.key" is not known; the login has that name`},
+	} {
+		if err := rec.refuse(t, test.s, test.args); !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.args, err, test.want)
+		}
+	}
+}
+
 // What is no body of the kind is refused.
 func TestBodiesAreRefused(t *testing.T) {
 	rec := newRecorder(t)
