@@ -67,16 +67,18 @@ func (p *payload) add(name, value string) error {
 	return nil
 }
 
+// has reports whether there is a field of a name, in upper or lower case: to some
+// readers of JSON that is one name.
 func (p *payload) has(name string) bool {
 	if p.kind == jsonPayload {
 		for key := range jsonscan.Fields(p.raw) {
-			if string(key) == name {
+			if strings.EqualFold(string(key), name) {
 				return true
 			}
 		}
 	}
 	for _, f := range p.fields {
-		if f.name == name {
+		if strings.EqualFold(f.name, name) {
 			return true
 		}
 	}

@@ -255,6 +255,7 @@ func TestLoginInTheBodyHasItsPlace(t *testing.T) {
 		{serve(nil, whole), `{"b":[1]}`, `"b" must be an object, not another value; the login becomes a member of it`},
 		{serve(nil, whole), `{"b":{"key":1}}`, `"b.key" is not known; the login has that name`},
 		{serve(nil, whole), `{"b":{"\u006bey":1}}`, `"b.key" is not known; the login has that name`},
+		{serve(nil, whole), `{"b":{"KEY":1}}`, `is not known; the login has that name`},
 		{serve(nil, form), `{"b":{"key":1}}`, `"b.key" is not known; the login has that name`},
 	} {
 		if err := rec.refuse(t, test.s, test.args); !strings.Contains(err.Error(), test.want) {
