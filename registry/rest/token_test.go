@@ -410,6 +410,25 @@ func TestTokensOfUsers(t *testing.T) {
 	}
 }
 
+// Users whose credentials are the same have tokens of their own all the same.
+func TestUsersShareNoToken(t *testing.T) {
+	w := newTokenWorld(t)
+	w.wants = func(*http.Request, string) bool { return true }
+	s := w.service(t, nil)
+	for _, user := range []string{"a", "b", "a", "b"} {
+		if a, err := s.send(onbehalf.With(t.Context(), user), get()); err != nil || a.status != 200 {
+			t.Errorf("%+v, %v", a, err)
+		}
+	}
+	if got := len(w.of("/token")); got != 2 {
+		t.Errorf("%d fetches, want 2", got)
+	}
+	sent := w.of("/x")
+	if a, b := sent[0].header.Get("Authorization"), sent[1].header.Get("Authorization"); a == b || sent[2].header.Get("Authorization") != a || sent[3].header.Get("Authorization") != b {
+		t.Errorf("sent %q and %q at first", a, b)
+	}
+}
+
 func TestTokensThatCannotBeHad(t *testing.T) {
 	page := "<html>" + testSecret + "</html>"
 	for _, test := range []struct {
