@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -28,6 +29,7 @@ func (k *keyring) forms() []string {
 			string(inJSON[1:len(inJSON)-1]),
 			strings.ReplaceAll(secret, "/", `\/`),
 			escape(secret),
+			url.PathEscape(secret),
 			strings.ReplaceAll(escape(secret), "%20", "+"),
 			base64.StdEncoding.EncodeToString([]byte(secret)),
 			base64.RawURLEncoding.EncodeToString([]byte(secret)),

@@ -63,6 +63,32 @@ func TestSecretsBehindAWord(t *testing.T) {
 	}
 }
 
+// A secret in the path of the base URL stays in its segment, and out of answers.
+func TestSecretsInThePath(t *testing.T) {
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		w.Header().Set("Location", "https://elsewhere.example"+r.RequestURI)
+		_, _ = io.WriteString(w, r.RequestURI+" "+r.URL.Path)
+	})
+	s := newTestService(t, &API{BaseURL: server.URL + "/bot${TOKEN}/v1"}, network(server))
+	if a := mustSend(t, s, get()); string(a.body) != "/bot[redacted]/v1/x /bot[redacted]/v1/x" {
+		t.Errorf("answer %s", a.body)
+	}
+	if got := server.requests()[0].uri; got != "/bot"+url.PathEscape(testSecret)+"/v1/x" || strings.Count(got, "/") != 3 {
+		t.Errorf("it was asked for %s", got)
+	}
+}
+
+func BenchmarkClean(b *testing.B) {
+	k := &keyring{}
+	k.hide(testSecret)
+	k.hide("another secret")
+	body := bytes.Repeat([]byte("abcdefghij s3cr3t/v=luez "), 40<<10)
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		k.clean(&answer{body: body})
+	}
+}
+
 func TestAnswersThatAreCutOff(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
