@@ -9,9 +9,9 @@ import (
 // An API describes a service with HTTP endpoints. Its JSON form is that of files,
 // see [Parse] and [Export].
 //
-// In BaseURL, Headers and Auth, ${NAME} stands for a secret of that name, which
-// [Options].Secrets gives when a request is made; $$ stands for one $. Nothing else
-// is replaced.
+// In the path of BaseURL, in Headers and in Auth, ${NAME} stands for a secret of that
+// name, which [Options].Secrets gives when a request is made; $$ stands for one $.
+// Nothing else is replaced.
 type API struct {
 	// Name is the name of the service among the servers of a registry: the
 	// Origin.Server of its tools.
@@ -19,7 +19,7 @@ type API struct {
 	// Description is for people.
 	Description string `json:"description,omitempty"`
 	// BaseURL is what the paths of the endpoints follow, with or without a path of
-	// its own.
+	// its own. A secret in it stays within its segment.
 	BaseURL string `json:"baseUrl"`
 	// Auth is how requests log in. The zero value: not at all.
 	Auth Auth `json:"auth,omitzero"`

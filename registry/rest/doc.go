@@ -40,6 +40,14 @@
 // [mcp.OutcomeOf] tells about it. Errors are the end of the caller's context, bad
 // arguments and disabled tools.
 //
+// # Logins
+//
+// An [Auth] sends an API key, a bearer token, or a user and his password, or fetches
+// a token first, see [TokenSource]. Secrets are asked for when a request is made, with
+// the context of its caller, so each user can have his own. Answers that repeat a
+// secret that was sent are given with "[redacted]" in its place, if it has 6 bytes or
+// more; no error shows one.
+//
 // # Trust
 //
 // The description is from who configures it. A call goes to where the description
