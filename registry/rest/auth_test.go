@@ -75,6 +75,9 @@ func TestLogins(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if strings.Contains(string(a.body)+a.header.Get("X-Echo"), basic) {
+					t.Errorf("the answer %s shows the credentials", a.body)
+				}
 				return a.status
 			}
 			if status := send(test.auth); status != 200 {
