@@ -20,8 +20,7 @@ type Options struct {
 	// secrets of the server's host.
 	Name string
 	// BaseURL is where the service is. Empty: as the document's servers say. If they
-	// are relative, it has to be given. It must not hold a query; ${NAME} in it is a
-	// secret, see rest.API.
+	// are relative, it has to be given. ${NAME} in it is a secret, see rest.API.
 	BaseURL string
 	// Server is which of the document's servers is used, from 0. It does not count
 	// if BaseURL is given.

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 	"strings"
@@ -87,6 +88,9 @@ func (d *document) sameServer(op *operation) *loss {
 		return nil
 	}
 	at := servers.each()[0]
+	if main := d.mainServer(); main != nil && bytes.Equal(at.raw, main.raw) {
+		return nil
+	}
 	own, reason := d.serverURL(at)
 	if reason != "" {
 		return lost(at, reason)

@@ -87,3 +87,17 @@ paths:
 		t.Errorf("endpoints %v, problems %v", names, problems)
 	}
 }
+
+func TestRelativeServersOfOperations(t *testing.T) {
+	api, problems := parse(t, `
+openapi: 3.0.0
+servers: [{url: /v1}]
+paths:
+  /a: {servers: [{url: /v1}], get: {operationId: a}}
+  /b: {servers: [{url: /v2}], get: {operationId: b}}
+`, &openapi.Options{BaseURL: "https://shop.example/v1"})
+	problem(t, problems, openapi.LostOperation, "/paths/~1b/servers/0", "relative")
+	if len(api.Endpoints) != 1 {
+		t.Errorf("endpoints %v", api.Endpoints)
+	}
+}

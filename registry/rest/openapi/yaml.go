@@ -50,7 +50,7 @@ func fromYAML(text []byte, maxBytes int) ([]byte, error) {
 // yamlValues returns how many values a text has at most, nearly: what can begin
 // or end one is counted.
 func yamlValues(text []byte) int {
-	n := bytes.Count(text, []byte("- "))
+	n := bytes.Count(text, []byte("- ")) - bytes.Count(text, []byte("\r\n"))
 	for _, c := range []byte("\n\r,[{") {
 		n += bytes.Count(text, []byte{c})
 	}
