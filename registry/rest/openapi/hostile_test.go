@@ -188,7 +188,7 @@ func TestProblemsArePlain(t *testing.T) {
 	name, _ := json.Marshal(evil + strings.Repeat("long", 5_000))
 	e := string(name)
 	text := `{"openapi": "3.0.0", "servers": [{"url": ` + e + `}], "security": [{` + e + `: []}], "components": {"securitySchemes": {` + e + `: {"type": ` + e + `}}}, "paths": {
-		` + e + `: {"get": {"operationId": ` + e + `}}, "/a": {"$ref": ` + e + `},
+		` + e + `: {"get": {"operationId": ` + e + `, "security": []}}, "/a": {"$ref": ` + e + `},
 		"/b": {"get": {"security": [], "parameters": [{"name": ` + e + `, "in": ` + e + `}, {"name": "a", "in": "query", "style": ` + e + `},
 			{"name": "b", "in": "query", "schema": {"type": ` + e + `}}, {"name": "c", "in": "query", "schema": {"pattern": 1, "$ref": ` + e + `}},
 			{"name": "c", "in": "query", "schema": {"properties": {` + e + `: {"minLength": -1}}}}]}}}}`

@@ -10,9 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
-// maxRequirements is how many of the requirements of an operation are looked at.
-const maxRequirements = 64
-
 // A login is which security schemes the API logs in with.
 type login struct {
 	keys   map[placed]string // API keys, to the names of their schemes
@@ -86,7 +83,7 @@ func (d *document) bestLogin(api *rest.API, ops []*operation) []string {
 		}
 	}
 	for _, all := range order {
-		for _, requirement := range requirements(all) {
+		for _, requirement := range all.each() {
 			if len(requirement.each()) == 0 {
 				continue
 			}
@@ -155,8 +152,6 @@ func (d *document) security(op *operation) *node {
 	return d.root.get("security")
 }
 
-func requirements(all *node) []*node { return all.each()[:min(len(all.each()), maxRequirements)] }
-
 // suits refuses an operation that the login of the API is not enough for.
 func (d *document) suits(op *operation) *loss {
 	all := d.security(op)
@@ -174,7 +169,7 @@ func (d *document) suits(op *operation) *loss {
 // missing names the schemes that a login would have to have; none if it is enough.
 func (l *login) missing(all *node) string {
 	names := map[string]bool{}
-	for _, requirement := range requirements(all) {
+	for _, requirement := range all.each() {
 		if l.covers(requirement) {
 			return ""
 		}
