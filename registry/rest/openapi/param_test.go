@@ -97,6 +97,8 @@ func TestParameterProblems(t *testing.T) {
 		{"another place", `{name: a, in: body}`, openapi.LostParameter, "/0", `no place "body"`},
 		{"a style of another place", `{name: a, in: header, style: deepObject}`, openapi.LostParameter, "/0/style", "deepObject"},
 		{"required, of no use", `{name: a, in: header, required: true, style: deepObject}`, openapi.LostOperation, "/0/style", "deepObject"},
+		{"a header of the connection", `{name: Host, in: header}`, openapi.LostParameter, "/0", "belongs to the connection"},
+		{"a header of the connection that is required", `{name: Host, in: header, required: true}`, openapi.LostOperation, "/0", "belongs to the connection"},
 		{"in no path", `{name: a, in: path, required: true}`, openapi.LostParameter, "/0", "the path has no"},
 		{"two contents", `{name: a, in: query, content: {application/json: {}, text/plain: {}}}`, openapi.LostParameter, "/0", "one content"},
 		{"XML", `{name: a, in: query, content: {application/xml: {}}}`, openapi.LostParameter, "/0", "only JSON"},

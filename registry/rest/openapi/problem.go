@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
@@ -81,7 +82,8 @@ func (p *problems) add(op *operation, at *node, what Lost, reason string) {
 		p.more++
 		return
 	}
-	one := Problem{Place: plain.Text(cut(at.pointer(), 300)), Lost: what, Reason: reason}
+	place := strings.ReplaceAll(plain.Text(cut(at.pointer(), 300)), "\n", "<U+000A>")
+	one := Problem{Place: place, Lost: what, Reason: reason}
 	if op != nil {
 		one.Operation = op.String()
 	}
