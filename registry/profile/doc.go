@@ -13,12 +13,35 @@
 //
 // A [Loss] says which part of a schema the provider does not get, where, and what
 // that means for calls: usually nothing, for the registry checks all arguments
-// against the tool's own schema.
+// against the tool's own schema. What is written in another way and means the same
+// is no loss, such as a reference that is written out.
 //
 // # What is mapped back
 //
 // Some of what a provider does not know is written in another way that it does
-// know, such as a map as a list of pairs. [Tool.Unmap] turns the arguments back into
-// those of the tool's own schema, exactly: what was not written in another way
-// keeps its bytes.
+// know. [Tool.Unmap] turns the arguments back into those of the tool's own schema,
+// exactly: what was not written in another way keeps its bytes. In strict mode,
+//
+//   - null is written for an optional property that is missing, and so never means
+//     null there;
+//   - an object with any names is a list of objects with key and value, and the
+//     properties without a name of their own, if the schema speaks of them, are such
+//     a list in a property additional_properties;
+//   - a value of any form is a string that holds JSON.
+//
+// For Anthropic and Bedrock, properties of the arguments with names that they do not
+// take have other names. A model that writes the tool's own form after all is
+// understood.
+//
+// # Names
+//
+// A name that the provider takes stays. Another one is cleaned, cut, and gets a hash
+// of the whole, so that it does not depend on what other tools are called, and the
+// provider's cache of the prompt stays of use when tools come and go.
+//
+// # Limits
+//
+// A schema is compiled in bounded time, whatever it refers to; so are arguments
+// turned back. Providers also limit how many tools a request may have: 128 in
+// OpenAI's Chat Completions, 512 in Gemini. That is up to whoever chooses the tools.
 package profile

@@ -1,0 +1,79 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+var updateGolden = flag.Bool("update-compiled", false, "write testdata/compiled.golden")
+
+// TestGolden keeps what becomes of some tools of real servers, so that a change of
+// what is sent is seen: it costs whoever updates the provider's cache of prompts.
+func TestGolden(t *testing.T) {
+	var out strings.Builder
+	for _, name := range []string{
+		"airtable/0", "brave/0", "chrome/3", "circleci/1", "everything/0", "filesystem/4", "firecrawl/0",
+		"github/3", "gitlab/8", "kubernetes/2", "memory/0", "notion/5", "sequential-thinking/0", "stripe/6",
+	} {
+		server, place, _ := strings.Cut(name, "/")
+		var index int
+		if _, err := fmt.Sscan(place, &index); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join("..", "..", "internal", "toolcorpus", "testdata", "servers", server+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []struct {
+			Name        string
+			Description string
+			InputSchema json.RawMessage
+		}
+		if err := json.Unmarshal(data, &all); err != nil {
+			t.Fatal(err)
+		}
+		one := all[min(index, len(all)-1)]
+		def := registry.Definition{Name: server + "__" + one.Name, InputSchema: one.InputSchema}
+		for _, p := range everyProvider() {
+			set, err := profile.Compile(p, []registry.Tool{&described{def}}, nil)
+			if err != nil || len(set.Tools()) != 1 {
+				t.Fatal(err, set.Rejected())
+			}
+			c := set.Tools()[0]
+			fmt.Fprintf(&out, "%s %s\n%s\n", p, c.Name, c.Declaration())
+			for _, l := range c.Losses {
+				fmt.Fprintf(&out, "\t%s %s %s: %s\n", l.Effect, l.Kind, l.Path, l.Detail)
+			}
+		}
+	}
+	file := filepath.Join("testdata", "compiled.golden")
+	if *updateGolden {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != out.String() {
+		got, was := strings.Split(out.String(), "\n"), strings.Split(string(want), "\n")
+		for i := range got {
+			if i >= len(was) || got[i] != was[i] {
+				t.Fatalf("line %d: got\n%s\nrun with -update-compiled if that is meant", i+1, got[i])
+			}
+		}
+		t.Fatal("there is less than there was")
+	}
+}
