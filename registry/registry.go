@@ -258,7 +258,13 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*m
 	case r.approvals.approver != nil:
 		return nil, &StaleApprovalError{Tool: e.def.Name}
 	}
-	return e.tool.Call(ctx, args)
+	res, err := e.tool.Call(ctx, args)
+	if wrong, ok := err.(*ArgumentsError); ok && wrong.Tool == e.def.Origin.Tool && wrong.Tool != e.def.Name {
+		renamed := *wrong // as the caller knows the tool
+		renamed.Tool = e.def.Name
+		err = &renamed
+	}
+	return res, err
 }
 
 var errNoResult = errors.New("there is none, and no error either")

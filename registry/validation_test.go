@@ -383,3 +383,25 @@ func BenchmarkArguments(b *testing.B) {
 		}
 	})
 }
+
+// A tool that checks arguments itself may know only what its server calls it.
+func TestArgumentsErrorNamesTheListedTool(t *testing.T) {
+	r := registry.New(nil)
+	own := &registry.ArgumentsError{Tool: "create", Err: errors.New("no")}
+	mustReplace(t, r, "notes", &fussy{serverTool("notes", "create", ""), own})
+	_, err := r.Call(t.Context(), "notes__create", nil)
+	var wrong *registry.ArgumentsError
+	if !errors.As(err, &wrong) || wrong.Tool != "notes__create" || own.Tool != "create" {
+		t.Errorf("%v, and the tool's own error %v", err, own)
+	}
+}
+
+// A fussy tool takes no arguments.
+type fussy struct {
+	*plainTool
+	err error
+}
+
+func (p *fussy) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return nil, p.err
+}
