@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -45,4 +46,20 @@ func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
 	offer("b", "d", "f")
 	offer("b", "f")
 	offer()
+}
+
+// What a misspelt word means is asked for a few words only: it takes all words of the
+// index to tell.
+func TestFewMisspeltWords(t *testing.T) {
+	words := bm25.New(bm25.Options{})
+	words.Put("a", []string{"invoice"})
+	q := make(searchQuery, maxNearWords+1)
+	for i := range q {
+		q[i].Alternatives = []bm25.Alternative{{Text: "invoyce", Weight: 1}}
+	}
+	for i, term := range q.in(words) {
+		if got, want := len(term.Alternatives) > 1, i < maxNearWords; got != want {
+			t.Errorf("word %d: %v", i, term.Alternatives)
+		}
+	}
 }

@@ -14,6 +14,10 @@ type searchQuery []bm25.Term
 // maxQueryText is how much of a query is read, in bytes.
 const maxQueryText = 4 << 10
 
+// maxNearWords is how many words of a query may be misspelt: what they may mean is
+// looked for among all words of all tools.
+const maxNearWords = 8
+
 // How much other words count than that of the query.
 const (
 	synonymWeight = 0.55
@@ -68,12 +72,14 @@ func newSearchQuery(text string, also func(word string) []string) searchQuery {
 // misspelt, or two in one.
 func (q searchQuery) in(words *bm25.Index) []bm25.Term {
 	terms := make([]bm25.Term, 0, len(q)+1)
+	unknown := 0
 	for _, t := range q {
 		stem := t.Alternatives[0].Text
-		if t.Bonus || words.Frequency(stem) > 0 {
+		if t.Bonus || words.Frequency(stem) > 0 || unknown == maxNearWords {
 			terms = append(terms, t)
 			continue
 		}
+		unknown++
 		same := append(t.Alternatives[:len(t.Alternatives):len(t.Alternatives)], words.Nearest(stem)...)
 		if parts := words.Split(stem); len(same) == 1 {
 			for _, part := range parts {

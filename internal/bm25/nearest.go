@@ -31,12 +31,7 @@ func (ix *Index) Nearest(word string) []Alternative {
 	if size >= 9 {
 		limit = 2
 	}
-	type candidate struct {
-		text    string
-		penalty float64
-		docs    int
-	}
-	var near []candidate
+	var near []nearTerm // the best so far, sorted
 	asked, letters := []rune(word), lettersOf(word)
 	for i := range ix.terms {
 		t := &ix.terms[i]
@@ -44,7 +39,10 @@ func (ix *Index) Nearest(word string) []Alternative {
 			continue
 		}
 		if strings.HasPrefix(t.text, word) && len(t.text) <= 4*len(word) {
-			near = append(near, candidate{t.text, 0.5 + 0.1*float64(len(t.text)-len(word)), t.docs})
+			near = addNear(near, nearTerm{t.text, 0.5 + 0.1*float64(len(t.text)-len(word)), t.docs})
+			continue
+		}
+		if d := len(t.text) - len(word); d > limit*utf8.UTFMax || -d > limit*utf8.UTFMax {
 			continue
 		}
 		if bits.OnesCount64(letters^t.letters) > 2*limit { // a slip changes two letters at most
@@ -55,16 +53,35 @@ func (ix *Index) Nearest(word string) []Alternative {
 		if !ok || size < 6 && len(have) == size && letters != t.letters {
 			continue
 		}
-		near = append(near, candidate{t.text, float64(edits), t.docs})
+		near = addNear(near, nearTerm{t.text, float64(edits), t.docs})
 	}
-	slices.SortFunc(near, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(b.docs, a.docs), strings.Compare(a.text, b.text))
-	})
 	var alternatives []Alternative
-	for _, c := range near[:min(len(near), maxNearest)] {
+	for _, c := range near {
 		alternatives = append(alternatives, Alternative{c.text, 0.8 / (1 + c.penalty)})
 	}
 	return alternatives
+}
+
+// A nearTerm is a term that may be meant.
+type nearTerm struct {
+	text    string
+	penalty float64
+	docs    int
+}
+
+// addNear adds a term to the nearest, of which the last one may have to go. Millions
+// may be near, so they are not collected.
+func addNear(near []nearTerm, t nearTerm) []nearTerm {
+	at, _ := slices.BinarySearchFunc(near, t, func(a, b nearTerm) int {
+		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(b.docs, a.docs), strings.Compare(a.text, b.text))
+	})
+	switch {
+	case at == maxNearest:
+		return near
+	case len(near) == maxNearest:
+		near = near[:maxNearest-1]
+	}
+	return slices.Insert(near, at, t)
 }
 
 // Split returns the two terms of the index that a word is made of, such as pull and

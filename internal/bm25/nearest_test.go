@@ -2,6 +2,9 @@ package bm25
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -126,4 +129,22 @@ func FuzzNearest(f *testing.F) {
 			t.Errorf("%q is not made of %q", word, parts)
 		}
 	})
+}
+
+// Of many terms that are near, the nearest stand in, in whatever order they came.
+func TestNearestOfMany(t *testing.T) {
+	var words []string
+	for i := range 40 {
+		words = append(words, "invoice"+strings.Repeat("s", i+1))
+	}
+	want := []Alternative{{"invoices", 0.8 / 1.6}, {"invoicess", 0.8 / 1.7}, {"invoicesss", 0.8 / 1.8}, {"invoicessss", 0.8 / 1.9}}
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+		if got := vocabulary(words...).Nearest("invoice"); !slices.EqualFunc(got, want, func(a, b Alternative) bool {
+			return a.Text == b.Text && math.Abs(a.Weight-b.Weight) < 1e-9
+		}) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
 }
