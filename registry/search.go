@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 )
@@ -74,13 +75,17 @@ func (r *Registry) Search(ctx context.Context, q Query) ([]Match, error) {
 	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
 	words := newSearchQuery(q.Text, r.search.synonyms)
 	if r.search.meaning == nil || strings.TrimSpace(q.Text) == "" {
-		return search.matches(r.search.byWords(search, words, limit)), nil
+		found, err := r.search.byWords(ctx, search, words, limit)
+		return search.matches(found), err
 	}
 	similar, err := r.search.meaning.rank(ctx, q.Text, s.definitions())
 	if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
 		return nil, err
 	}
-	found := r.search.byWords(search, words, fusedRanks)
+	found, ended := r.search.byWords(ctx, search, words, fusedRanks)
+	if ended != nil {
+		return nil, ended
+	}
 	if err == nil {
 		found = fuse(found, search.keep(similar, fusedRanks))
 	}
@@ -106,18 +111,25 @@ func newSearcher(opts *SearchOptions) *searcher {
 }
 
 // byWords returns the first tools, at most limit, that a search wants, ranked by
-// words. What it does not want is sorted out without a lock, so it asks for more
-// until there are enough.
-func (r *searcher) byWords(s *search, words searchQuery, limit int) []ranked {
+// words. What it does not want is sorted out without a lock: if too few are left of
+// the first, all are asked for. The error is that of ctx.
+func (r *searcher) byWords(ctx context.Context, s *search, words searchQuery, limit int) ([]ranked, error) {
 	if len(words) == 0 {
-		return nil
+		return nil, nil
 	}
-	for n := 2*limit + 32; ; n *= 4 {
-		found := r.index.rank(s.snapshot, words, n)
-		if kept := s.keep(found, limit); len(kept) == limit || len(found) < n {
-			return kept
+	first := 2*limit + 32
+	found, err := r.index.rank(ctx, s.snapshot, words, first)
+	if err != nil {
+		return nil, err
+	}
+	kept := s.keep(found, limit)
+	if len(kept) < limit && len(found) == first {
+		if found, err = r.index.rank(ctx, s.snapshot, words, math.MaxInt); err != nil {
+			return nil, err
 		}
+		kept = s.keep(found, limit)
 	}
+	return kept, nil
 }
 
 // A search is one call of Registry.Search.

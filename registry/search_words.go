@@ -23,21 +23,49 @@ func searchFields() []bm25.Field {
 // says more is not found by the rest of it.
 const maxFieldText = 16 << 10
 
-// wordsOf returns the words of a tool, by field.
-func wordsOf(def *Definition) [][]string {
-	name := def.localName()
-	if name == "" {
-		name = def.Name
+// wordsFor returns how many words count of each tool of a server that has so many.
+// A server may list tens of megabytes; what others say has to be found all the same,
+// and soon.
+func wordsFor(tools int) int {
+	switch {
+	case tools <= 256:
+		return 2048
+	case tools <= 1024:
+		return 512
 	}
+	return 128
+}
+
+// wordsOf returns the words of a tool, by field, at most so many together.
+func wordsOf(def *Definition, most int) [][]string {
 	var names, said bytes.Buffer
 	if jsonscan.Valid(def.InputSchema) == nil {
 		c := jsonscan.Walk(def.InputSchema)
 		readParameters(&c, &names, &said)
 	}
-	return [][]string{
-		stems(name), stems(def.Title), stems(def.Description),
-		stems(names.String()), stems(said.String()), stems(def.Origin.Server),
+	take := func(text string) []string {
+		words := stems(text)
+		words = words[:min(len(words), most)]
+		most -= len(words)
+		return words
 	}
+	// What says most in a few words comes first.
+	name, server, title := take(searchName(def)), take(def.Origin.Server), take(def.Title)
+	parameters, description := take(names.String()), take(def.Description)
+	return [][]string{name, title, description, parameters, take(said.String()), server}
+}
+
+// searchName returns what a tool is called, without the name of its server where that
+// was put before it.
+func searchName(def *Definition) string {
+	local := def.localName()
+	if local == "" || def.Name == local {
+		return def.Name
+	}
+	if name, _ := (Names{}).Name(def.Origin.Server, local); def.derived || def.Name == name {
+		return local
+	}
+	return local + " " + def.Name // of its owner's choice
 }
 
 // stems returns the words of a text as they are compared.
