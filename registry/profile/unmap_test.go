@@ -48,6 +48,8 @@ func TestUnmapStrict(t *testing.T) {
 		{"the third", union, `{"u":"null"}`, `{"u":"null"}`},
 		{"an alternative as it is", union, `{"u":{"kind":"a"}}`, `{"u":{"kind":"a"}}`},
 		{"none of them", union, `{"u":7}`, `{"u":7}`},
+		{"alternatives by their names", `{"type":"object","properties":{"u":{"anyOf":[{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]},{"type":"object","properties":{"c":{"type":"string"},"d":{"type":"string"}},"required":["c"]}]}},"required":["u"]}`, `{"u":{"c":"x","d":null}}`, `{"u":{"c":"x"}}`},
+		{"others in another form", `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":{"type":"object","properties":{"x":{"type":"number"}}}}`, `{"a":1,"additional_properties":[{"key":"k","value":{"x":null}}]}`, `{"a":1,"k":{}}`},
 		{"what contains itself", tree, `{"root":{"v":"1","next":{"v":"2","next":null}}}`, `{"root":{"v":"1","next":{"v":"2"}}}`},
 		{"white space around", optional, "\n {\"a\":\"x\",\"b\":null} \n", "\n {\"a\":\"x\"} \n"},
 		{"null", optional, `null`, `null`},
