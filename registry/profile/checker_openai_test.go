@@ -100,6 +100,9 @@ func (v *violations) checkLax(schema *node) {
 				v.add(place, "array schema missing items")
 			}
 		}
+		if list := n.get("enum"); list.is('[') && len(list.items) == 0 {
+			v.add(place, "enum of nothing")
+		}
 		return true
 	})
 }

@@ -74,7 +74,7 @@ func TestCheckersSeeSchemas(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"integer","enum":[1,2]}}}`, map[string]string{"message": "STRING"}, "openai anthropic gemini bedrock ollama"},
 		{`{"type":"object","properties":{"a":{"type":"boolean","enum":[true]}}}`, map[string]string{"gemini": "neither", "message": "STRING"}, "openai anthropic bedrock ollama"},
 		{`{"type":"object","properties":{"a":{"type":"string","enum":["","b"]}}}`, map[string]string{"gemini": "neither", "message": "STRING"}, "openai anthropic bedrock ollama"},
-		{`{"type":"object","properties":{"a":{"type":"string","enum":[]}}}`, map[string]string{"strict": "nothing", "gemini": "nothing"}, ""},
+		{`{"type":"object","properties":{"a":{"type":"string","enum":[]}}}`, map[string]string{"openai": "nothing", "chat": "nothing", "strict": "nothing", "gemini": "nothing"}, ""},
 		{`{"type":"object","properties":{"a":{"type":"number","enum":[1e400]}}}`, map[string]string{"gemini": "no number", "ollama": "1e400"}, "openai anthropic"},
 		{`{"type":"object","properties":{"a":{"const":1}}}`, map[string]string{"strict": "neither", "gemini": "const", "message": "const"}, "openai anthropic bedrock ollama"},
 		{`{"type":"object","properties":{"a":{"type":"string","format":"uri"}}}`, map[string]string{"strict": "valid format", "gemini": "format", "message": "format"}, "openai anthropic bedrock"},
