@@ -135,6 +135,13 @@ func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth in
 	switch key {
 	case "$schema", "$id", "$anchor", "$defs", "definitions", "$vocabulary":
 		return // they say where things are
+	case "$comment":
+		if n.get("$ref") != nil {
+			return // nobody reads it, and what it is about stands elsewhere
+		}
+		if !a.kept(key, v, there) && !a.echoed(key, v) {
+			a.miss(place)
+		}
 	case "$ref":
 		target := a.from.resolve(v.text)
 		if at, ok := strings.CutPrefix(v.text, "#"); ok && target != nil && !a.told(place) {
