@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 )
 
 // A model computes the same scores from the documents, the plain way.
@@ -204,9 +205,12 @@ func TestForgets(t *testing.T) {
 
 // TestKeepsNoText: the index does not hold on to the text that a term is part of.
 func TestKeepsNoText(t *testing.T) {
-	text := []byte("search tools")
 	ix := New(Options{})
-	ix.Put("a", Words(string(text)))
+	word := strings.Repeat("search", 1)
+	ix.Put("a", []string{word})
+	if unsafe.StringData(ix.terms[ix.byText["search"]].text) == unsafe.StringData(word) {
+		t.Error("the index keeps the text that it was given")
+	}
 	fields := []string{"one"}
 	ix.Put("b", fields)
 	fields[0] = "two"
@@ -311,6 +315,20 @@ func TestStrangeOptions(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestFieldLengths: a field counts by its length, whether its norm is kept or not.
+func TestFieldLengths(t *testing.T) {
+	ix := New(Options{})
+	for n := range 2 * shortField {
+		ix.Put(fmt.Sprintf("%03d", n+1), slices.Concat([]string{"one"}, slices.Repeat([]string{"other"}, n)))
+	}
+	hits := ix.Search(terms("one"), 3*shortField, nil)
+	for i, h := range hits {
+		if h.ID != fmt.Sprintf("%03d", i+1) || i > 0 && h.Score >= hits[i-1].Score {
+			t.Fatalf("hit %d is %v, want the shorter before", i, h)
 		}
 	}
 }

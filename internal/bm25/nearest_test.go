@@ -34,6 +34,7 @@ func TestNearest(t *testing.T) {
 		"repostry":       "",
 		"repostory":      "repository",
 		"liist":          "list",
+		"invpice":        "invoice",
 		"lsit":           "list",
 		"lst":            "",
 		"auht":           "",
@@ -66,6 +67,9 @@ func TestNearest(t *testing.T) {
 		if got := strings.Join(texts, " "); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
+	}
+	if got := vocabulary("planer", "planet", "planet").Nearest("planed"); len(got) != 2 || got[0].Text != "planet" {
+		t.Errorf("%v, want the more frequent first", got)
 	}
 	var many []string
 	for c := 'a'; c <= 'z'; c++ {
