@@ -51,7 +51,7 @@ help:
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
 	@echo 'make cover        coverage, into bin/'
-	@echo 'make bench        our client beside others, into bench/RESULTS.md'
+	@echo 'make bench        our client beside others, into bench/RESULTS.md and bench/SEARCH.md'
 	@echo 'make gobench      benchmarks'
 
 test: fmt-check tidy-check verify vet staticcheck cross unit norace
@@ -138,7 +138,7 @@ cover:
 
 # Takes some minutes. Its flags go into BENCH: make bench BENCH='-rounds 21'.
 bench:
-	@cd bench && $(GO) run . -out RESULTS.md $(BENCH)
+	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md
 
 gobench:
 	$(call each,benchmarks,$(GO) test -run '^$$' -bench . -benchmem ./...)
