@@ -67,7 +67,8 @@ const method = `
   has. **recall@5** is how many tools of grade 2 or 3 are among the first five,
   divided by how many could be. Both are means over the queries.
 - **The tuning half** is what weights and word lists of ` + "`Registry.Search`" + ` were
-  chosen by; of the held-out half only these means were read. **Unseen** are the
+  chosen by; of the held-out half only these means were read, but more than once, so
+  they flatter a little, too. **Unseen** are the
   queries held out that look for other tools than any query of the tuning half.
 - **All searches** have the server, name, title and description of each tool, and the
   names and descriptions of its parameters. The score of counting words is how many
