@@ -125,3 +125,23 @@ func TestRejected(t *testing.T) {
 		t.Errorf("got %v, %v", empty, err)
 	}
 }
+
+// TestOverlap has alternatives that the model writes in the same form.
+func TestOverlap(t *testing.T) {
+	for schema, overlap := range map[string]bool{
+		`[{"type":"object","properties":{"k":{"const":"a"},"v":{"type":"string"}}},{"type":"object","properties":{"k":{"const":"b"},"v":{"type":["string","null"]}},"required":["v"]}]`:                      true,
+		`[{"type":"object","properties":{"k":{"const":"a"},"v":{"type":"string"}},"required":["k"]},{"type":"object","properties":{"k":{"const":"b"},"v":{"type":["string","null"]}},"required":["k","v"]}]`: false,
+		`[{"type":"array","items":{"type":"string"}},{"type":"object","additionalProperties":{"type":"string"}}]`:                                                                                            true,
+		`[{"type":"string"},{"type":"object"}]`:                                      true,
+		`[{"type":"string"},{"type":"object","properties":{"a":{"type":"string"}}}]`: false,
+	} {
+		c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"u":{"anyOf":`+schema+`}},"required":["u"]}`)
+		found := false
+		for _, l := range c.Losses {
+			found = found || l.Kind == profile.FormsOverlap && l.Effect == profile.Narrower && l.Path == "/properties/u"
+		}
+		if found != overlap {
+			t.Errorf("%s: overlap is %v, says %v", schema, found, c.Losses)
+		}
+	}
+}
