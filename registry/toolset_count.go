@@ -26,36 +26,41 @@ func newTokenCounter(opts *SearchOptions) *tokenCounter {
 type tokenCounts struct {
 	snapshot *Snapshot
 	tokens   []int32 // by entry
+	guessed  []bool  // by entry, whether it was only estimated; nil: none was
 }
 
 // of returns how many tokens each entry of s takes. The function that counts is
 // foreign and may be slow, so nothing is locked: who comes at the same time counts
-// too. What is not counted when ctx ends is estimated.
+// too. What is not counted when ctx ends is estimated, and counted by the next.
 func (c *tokenCounter) of(ctx context.Context, s *Snapshot) []int32 {
 	before := c.counts.Load()
 	var old []*entry
 	if before != nil {
-		if old = before.snapshot.entries; before.snapshot == s {
+		if old = before.snapshot.entries; before.snapshot == s && before.guessed == nil {
 			return before.tokens
 		}
 	}
 	tokens := make([]int32, len(s.entries))
+	var guessed []bool
 	at := 0
-	whole := true
 	for i, e := range s.entries {
 		for at < len(old) && old[at].def.Name < e.def.Name {
 			at++
 		}
-		if at < len(old) && sameForModels(old[at].def, e.def) {
+		if at < len(old) && (before.guessed == nil || !before.guessed[at]) && sameForModels(old[at].def, e.def) {
 			tokens[i] = before.tokens[at]
 			continue
 		}
 		n, ok := c.countOf(ctx, e.def)
-		tokens[i], whole = int32(n), whole && ok
+		if tokens[i] = int32(n); ok {
+			continue
+		}
+		if guessed == nil {
+			guessed = make([]bool, len(s.entries))
+		}
+		guessed[i] = true
 	}
-	if whole {
-		c.counts.CompareAndSwap(before, &tokenCounts{s, tokens})
-	}
+	c.counts.CompareAndSwap(before, &tokenCounts{s, tokens, guessed})
 	return tokens
 }
 

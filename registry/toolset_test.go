@@ -237,6 +237,34 @@ func TestToolsetOfASlowCounter(t *testing.T) {
 	}
 }
 
+// A counter that never has the time for all of them gets through them all the same.
+func TestToolsetOfACounterWithoutTime(t *testing.T) {
+	var cancel context.CancelFunc
+	counted := 0
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Tokens: func(string) int {
+		if counted++; counted%10 == 0 {
+			cancel()
+		}
+		return 1
+	}}})
+	for i := range 40 {
+		mustAdd(t, r, native(fmt.Sprint("tool", i)))
+	}
+	want := 40 + 3 // with those for searching
+	for attempt := range 6 {
+		var ctx context.Context
+		ctx, cancel = context.WithCancel(t.Context())
+		set := r.Toolset(ctx, nil)
+		cancel()
+		if done := counted >= want; done != (set.All == 40) {
+			t.Errorf("toolset %d, %d counted: %d tokens", attempt, counted, set.All)
+		}
+	}
+	if counted != want {
+		t.Errorf("%d were counted, want %d", counted, want)
+	}
+}
+
 func TestToolsetOfAStrangeCounter(t *testing.T) {
 	for want, tokens := range map[int]int{0: -5, 1 << 30: 1 << 40} {
 		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Tokens: func(string) int { return tokens }}})
