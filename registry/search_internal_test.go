@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
@@ -62,4 +64,36 @@ func TestFewMisspeltWords(t *testing.T) {
 			t.Errorf("word %d: %v", i, term.Alternatives)
 		}
 	}
+}
+
+// The vectors of tools that are gone go, also if an Embedder never gets to the end.
+func TestVectorsOfToolsThatAreGone(t *testing.T) {
+	m := newMeaning(failing{})
+	for round := range 20 {
+		var tools []*Definition
+		for i := range 2 * maxEmbedTexts {
+			tools = append(tools, &Definition{Name: fmt.Sprintf("round%d tool%d", round, i)})
+		}
+		tools = append(tools, &Definition{Name: "fail"})
+		if _, err := m.rank(t.Context(), "x", tools); err == nil {
+			t.Fatal("no error")
+		}
+		if len(m.vectors) > len(tools) {
+			t.Fatalf("round %d: %d vectors of %d tools", round, len(m.vectors), len(tools))
+		}
+	}
+}
+
+// Failing is an Embedder that cannot read one text.
+type failing struct{}
+
+func (failing) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		if text == "fail" {
+			return nil, errors.New("refused")
+		}
+		vectors[i] = []float32{1}
+	}
+	return vectors, nil
 }

@@ -14,8 +14,9 @@ import (
 // An Embedder turns texts into vectors that are close to each other if the texts
 // mean something similar. It is safe for concurrent use.
 type Embedder interface {
-	// Embed returns one vector for each text, all of one length and none of them
-	// zero. A text has 4 KiB at most, and there are 64 of them at most.
+	// Embed returns one vector for each text, all of one length. One that is zero, or
+	// holds what is no number, is close to nothing. A text has 4 KiB at most, and
+	// there are 64 of them at most.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -45,7 +46,7 @@ type meaning struct {
 // A meant identifies a text by its hash.
 type meant [sha256.Size]byte
 
-// A vector has the length 1.
+// A vector has the length 1, or is zero.
 type vector []float32
 
 func newMeaning(e Embedder) *meaning {
@@ -60,6 +61,9 @@ func (m *meaning) rank(ctx context.Context, text string, tools []*Definition) ([
 	asked, err := m.embed(ctx, []string{embedded(text)})
 	if err != nil {
 		return nil, err
+	}
+	if asked[0].dot(asked[0]) == 0 {
+		return nil, &EmbedError{errors.New("the vector of the query has no direction")}
 	}
 	known, err := m.all(ctx, tools, len(asked[0]))
 	if err != nil {
@@ -86,6 +90,7 @@ func (m *meaning) all(ctx context.Context, tools []*Definition, length int) ([]v
 	}
 	keys := make([]meant, len(tools))
 	current := make(map[meant]vector, len(tools))
+	defer func() { m.vectors = current }() // what is known then, even if a part fails
 	var texts []string
 	var missing []meant
 	for i, def := range tools {
@@ -108,11 +113,10 @@ func (m *meaning) all(ctx context.Context, tools []*Definition, length int) ([]v
 			if len(v) != length {
 				return nil, &EmbedError{fmt.Errorf("it gave a vector of %d numbers, and one of %d", length, len(v))}
 			}
-			current[missing[i]], m.vectors[missing[i]] = v, v // kept even if a later part fails
+			current[missing[i]] = v
 		}
 		texts, missing = texts[n:], missing[n:]
 	}
-	m.vectors = current
 	vectors := make([]vector, len(keys))
 	for i, key := range keys {
 		vectors[i] = current[key]
@@ -132,9 +136,7 @@ func (m *meaning) embed(ctx context.Context, texts []string) ([]vector, error) {
 	}
 	vectors := make([]vector, len(got))
 	for i, v := range got {
-		if vectors[i], err = unit(v); err != nil {
-			return nil, &EmbedError{err}
-		}
+		vectors[i] = unit(v)
 	}
 	return vectors, nil
 }
@@ -150,21 +152,22 @@ func embedded(text string) string {
 	return strings.ToValidUTF8(cutText(text, maxEmbedText-len("…")), "?")
 }
 
-// unit returns a vector of the length 1 in the same direction.
-func unit(v []float32) (vector, error) {
+// unit returns a vector of the length 1 in the same direction, or zero if there is
+// none: nobody's tool, such as one whose name has no word, may spoil the ranking.
+func unit(v []float32) vector {
 	var square float64
 	for _, x := range v {
 		square += float64(x) * float64(x)
 	}
+	u := make(vector, len(v))
 	if square == 0 || math.IsNaN(square) || math.IsInf(square, 0) {
-		return nil, errors.New("a vector without a direction")
+		return u
 	}
 	scale := 1 / math.Sqrt(square)
-	u := make(vector, len(v))
 	for i, x := range v {
 		u[i] = float32(float64(x) * scale)
 	}
-	return u, nil
+	return u
 }
 
 func (v vector) dot(o vector) float64 {

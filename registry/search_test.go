@@ -383,6 +383,28 @@ func TestSearchWithoutMeaning(t *testing.T) {
 	}
 }
 
+// A tool that means nothing to an Embedder does not keep the others from being found.
+func TestSearchOfAToolWithoutMeaning(t *testing.T) {
+	for name, nothing := range map[string]float32{"zero": 0, "not a number": float32(nan())} {
+		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
+			vectors := make([][]float32, len(texts))
+			for i, text := range texts {
+				if vectors[i] = []float32{1, 1}; strings.TrimSpace(text) == "" {
+					vectors[i] = []float32{nothing, nothing}
+				}
+			}
+			return vectors, nil
+		})}})
+		mustReplace(t, r, "acme", serverTool("acme", "_", ""), serverTool("acme", "pay", ""))
+		if got := found(t, r, registry.Query{Text: "money"}); !slices.Equal(got, []string{"acme__pay"}) {
+			t.Errorf("%s: %q", name, got)
+		}
+		if _, err := r.Search(t.Context(), registry.Query{Text: "\u200b"}); err != nil && !errors.As(err, new(*registry.EmbedError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func nan() float64 { var zero float64; return zero / zero }
 
 // What was embedded before an Embedder failed is not embedded again, but for vectors
