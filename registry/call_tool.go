@@ -87,8 +87,6 @@ func (t *relay) target(args json.RawMessage) (name string, inner json.RawMessage
 	switch {
 	case strings.TrimSpace(name) == "":
 		return "", nil, t.wrong(errors.New(`"name" is missing; it must be the name of a tool, as search_tools shows it`))
-	case fold(name).folded == fold(t.def.Name).folded:
-		return "", nil, t.wrong(errors.New(`"name" must be the name of another tool: it cannot call itself`))
 	case len(beside) == 0 && inner == nil:
 		return name, json.RawMessage("{}"), nil
 	case len(beside) == 0:

@@ -29,13 +29,23 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 // callableBy returns a function that reports whether a listed tool is worth showing
 // to a model on behalf of the user of ctx.
 func (r *Registry) callableBy(ctx context.Context) func(*entry) bool {
+	denied := r.deniedTo(ctx)
+	return func(e *entry) bool { return denied(e) == nil }
+}
+
+// deniedTo returns a function that returns an error for a tool, listed or not, that
+// the policy of the registry denies to the user of ctx.
+func (r *Registry) deniedTo(ctx context.Context) func(*entry) *DeniedError {
 	policy, ok := r.approvals.approver.(*Policy)
 	if !ok {
-		return func(*entry) bool { return true }
+		return func(*entry) *DeniedError { return nil }
 	}
 	user, _ := onbehalf.User(ctx)
-	return func(e *entry) bool {
+	return func(e *entry) *DeniedError {
 		req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
-		return policy.Decide(&req).Verdict != Deny
+		if d := policy.Decide(&req); d.Verdict == Deny {
+			return &DeniedError{Tool: e.def.Name, Reason: d.Reason}
+		}
+		return nil
 	}
 }

@@ -112,24 +112,13 @@ func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.Ca
 // of ctx may not call is as unknown as what does not exist.
 func (f *toolFinder) find(ctx context.Context, name string, callable func(*entry) bool) (*entry, string) {
 	e, err := f.registry.find(ctx, name)
-	var held *QuarantinedError
-	if errors.As(err, &held) {
-		if e := f.registry.Snapshot().find(held.Name); e != nil && callable(e) {
-			return nil, "it is quarantined: it is new or has changed, and nobody has approved it. It cannot be called before the user has reviewed and approved it."
-		}
-		e = nil
-	}
-	if e != nil && callable(e) {
+	switch held := (*QuarantinedError)(nil); {
+	case errors.As(err, &held):
+		return nil, "it is quarantined: it is new or has changed, and nobody has approved it. It cannot be called before the user has reviewed and approved it."
+	case e != nil && callable(e):
 		return e, ""
 	}
-	unknown := &UnknownToolError{Name: name}
-	s := f.registry.Snapshot()
-	for _, suggestion := range s.suggest(name) {
-		if e := s.find(suggestion); e != nil && callable(e) {
-			unknown.Suggestions = append(unknown.Suggestions, suggestion)
-		}
-	}
-	return nil, unknown.Error()
+	return nil, f.registry.unknown(ctx, f.registry.Snapshot(), name).Error()
 }
 
 // describe returns the whole definition of a tool as a JSON object. The schemas keep

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -191,7 +192,8 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 //     [ResultOptions].
 //
 // A name that is not listed fails with an [*UnknownToolError] or, if the ledger
-// holds the tool back, a [*QuarantinedError]; arguments that do not fit with an
+// holds the tool back and the [Policy] does not deny it to the user of ctx, a
+// [*QuarantinedError]; arguments that do not fit with an
 // [*ArgumentsError]; a call that may not be made with an [*ApprovalRequiredError],
 // a [*DeniedError] or a [*PolicyError]. In all these cases neither middleware nor
 // tool has run. A tool that returns nothing at all, or what its output schema
@@ -250,7 +252,7 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*m
 	switch now := s.find(e.def.Name); {
 	case now == e:
 	case now == nil:
-		return nil, &UnknownToolError{Name: e.def.Name, Suggestions: s.suggest(e.def.Name)}
+		return nil, r.unknown(ctx, s, e.def.Name)
 	case now.change != nil:
 		return nil, &QuarantinedError{Name: e.def.Name, Change: now.change}
 	case subjectOf(now).same(subjectOf(e)):
@@ -277,7 +279,7 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 		return nil, nil, err
 	}
 	calls, ok := e.tool.(*relay)
-	if !ok {
+	if !ok || calls.registry != r { // that of another registry calls tools there
 		return e, args, nil
 	}
 	if name, args, err = calls.target(args); err != nil {
@@ -286,8 +288,11 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 	if e, err = r.find(ctx, name); err != nil {
 		return nil, nil, err
 	}
-	if _, again := e.tool.(*relay); again {
-		return nil, nil, &ArgumentsError{Tool: e.def.Name, Err: errors.New("it cannot call itself: name the tool that is meant")}
+	if again, ok := e.tool.(*relay); ok && again.registry == r {
+		return nil, nil, &ArgumentsError{Tool: e.def.Name, Err: errors.New(`"name" must be the name of another tool: it cannot call itself`)}
+	}
+	if e.def.ReturnDirect {
+		return nil, nil, &ArgumentsError{Tool: calls.def.Name, Err: fmt.Errorf("it cannot call %s, whose result goes to the user: call that tool by its own name", quote(e.def.Name))}
 	}
 	return e, args, nil
 }
@@ -305,8 +310,12 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 	}
 	switch {
 	case e == nil:
-		return nil, &UnknownToolError{Name: name, Suggestions: s.suggest(name)}
+		return nil, r.unknown(ctx, s, name)
 	case e.change != nil:
+		// It says what changed, which is not for everybody.
+		if denied := r.deniedTo(ctx)(e); denied != nil {
+			return nil, denied
+		}
 		return nil, &QuarantinedError{Name: e.def.Name, Change: e.change}
 	}
 	return e, nil

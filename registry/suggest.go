@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 )
@@ -11,10 +12,17 @@ const (
 	maxEdits       = 6 // beyond this many mistakes a name is a different one
 )
 
-// suggest returns the names that whoever asked for name may have meant, nearest
-// first. Case and separators do not count, and a name may lack its server or have
-// a wrong one, or lack its hash.
-func (s *Snapshot) suggest(name string) []string {
+// unknown reports a name that no tool of s has, with the names that whoever asked for
+// it may have meant. What the user of ctx may not call is not among them.
+func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *UnknownToolError {
+	callable := r.callableBy(ctx)
+	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || callable(e) })}
+}
+
+// suggest returns the names, of tools to keep, that whoever asked for name may have
+// meant, nearest first. Case and separators do not count, and a name may lack its
+// server or have a wrong one, or lack its hash.
+func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	if name == "" || len(name) > maxName {
 		return nil
 	}
@@ -32,7 +40,7 @@ func (s *Snapshot) suggest(name string) []string {
 		if !ok && hasHash(e.def.Name) && len(e.def.localName()) <= maxName {
 			d, ok = asked.distance(splitName(e.def.Origin.Server + "__" + e.def.localName()))
 		}
-		if ok {
+		if ok && keep(e) {
 			near = append(near, nearName{e.def.Name, d})
 		}
 	}

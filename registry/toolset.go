@@ -18,7 +18,7 @@ type ToolsetOptions struct {
 	Share float64
 	// Always returns true for the tools that the model is told of even if it has to
 	// search. It is a pure function. Hints are claims, see [Hints]. Nil: native
-	// tools.
+	// tools. Those with [Definition].ReturnDirect are there in any case.
 	Always func(tool *Definition, hints Hints) bool
 }
 
@@ -122,7 +122,8 @@ func (set *Toolset) divide(s *Snapshot, found []int, tokens []int32, always func
 	set.Deferred = make([]Tool, 0, len(found))
 	for _, i := range found {
 		e := s.entries[i]
-		if isReader(e.tool) || always == nil && e.server == nil || always != nil && always(e.def, e.hints) {
+		// The result of ReturnDirect is for the user: an agent has to know the tool.
+		if isReader(e.tool) || e.def.ReturnDirect || always == nil && e.server == nil || always != nil && always(e.def, e.hints) {
 			set.Tools = append(set.Tools, e.tool)
 			set.Tokens += int(tokens[i])
 			continue
@@ -149,19 +150,19 @@ func toolsAt(s *Snapshot, places []int) []Tool {
 
 // limit is how many tokens may be taken before the model has to search.
 func (o *ToolsetOptions) limit() int {
-	window := float64(o.ContextWindow)
-	if o.ContextWindow <= 0 {
+	window := o.ContextWindow
+	if window <= 0 {
 		window = defaultContextWindow
 	}
 	switch {
 	case o.Share < 0:
 		return 0
 	case o.Share >= 1:
-		return int(window)
+		return window
 	case o.Share > 0:
-		return int(window * o.Share)
+		return int(float64(window) * o.Share)
 	}
-	return int(window * defaultShare) // a share that is not a number is none
+	return int(float64(window) * defaultShare) // a share that is not a number is none
 }
 
 // exceeded reports whether the model has to search if all tools take so many tokens.

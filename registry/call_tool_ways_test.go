@@ -1,0 +1,93 @@
+package registry_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// The call_tool of one registry calls its tools wherever it is listed, and is decided
+// about there.
+func TestCallToolOfAnotherRegistry(t *testing.T) {
+	theirs := searching(t, registry.Options{})
+	tool, calls := recorded("files", "read", titled)
+	mustReplace(t, theirs, "files", tool)
+
+	ours := registry.New(&registry.Options{Approver: mustPolicy(t, registry.Allow, registry.Rule{Verdict: registry.Deny, User: "eve", Tool: "call_tool"})})
+	other, wrong := recorded("files", "read", titled)
+	mustReplace(t, ours, "files", other)
+	mustAdd(t, ours, callTool(t, theirs))
+	args := json.RawMessage(`{"name":"files__read","arguments":{"title":"a"}}`)
+	if _, err := ours.Call(t.Context(), "call_tool", args); err != nil || len(*calls) != 1 || len(*wrong) != 0 {
+		t.Errorf("%v; theirs got %q, ours %q", err, *calls, *wrong)
+	}
+	var denied *registry.DeniedError
+	if _, err := ours.Call(onbehalf.With(t.Context(), "eve"), "call_tool", args); !errors.As(err, &denied) || len(*calls) != 1 {
+		t.Errorf("%v; theirs got %q", err, *calls)
+	}
+}
+
+// A tool that is called nearly the same is another one.
+func TestCallToolCallsItsNamesake(t *testing.T) {
+	r := searching(t, registry.Options{})
+	tool, calls := recorded("call", "tool", titled)
+	mustReplace(t, r, "call", tool)
+	if _, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"call__tool","arguments":{"title":"a"}}`)); err != nil || len(*calls) != 1 {
+		t.Errorf("%v; called with %q", err, *calls)
+	}
+	nested := `{"name":"call_tool","arguments":{"name":"call__tool","arguments":{"title":"a"}}}`
+	var wrong *registry.ArgumentsError
+	if _, err := r.Call(t.Context(), "call_tool", json.RawMessage(nested)); !errors.As(err, &wrong) || len(*calls) != 1 {
+		t.Errorf("%v; called with %q", err, *calls)
+	}
+}
+
+// Who calls a tool whose result goes to the user must know that: an agent that sees
+// call_tool does not.
+func TestCallToolLeavesTheUsersResults(t *testing.T) {
+	r := searching(t, registry.Options{})
+	bank, err := registry.With(serverTool("bank", "balance", "Tell the balance."), func(d *registry.Definition) { d.ReturnDirect = true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustReplace(t, r, "bank", bank)
+	set := r.Toolset(t.Context(), always)
+	if got := toolNames(set.Tools); !strings.Contains(got, "bank__balance") || strings.Contains(toolNames(set.Deferred), "bank__balance") {
+		t.Errorf("the model is told of %s", got)
+	}
+	res, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"bank__balance"}`))
+	var wrong *registry.ArgumentsError
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), `"bank__balance", whose result goes to the user: call that tool by its own name`) {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if _, err := r.Call(t.Context(), "bank__balance", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is denied to a user is not told of by an error either.
+func TestErrorsRespectTheUser(t *testing.T) {
+	ledger := registry.NewLedger(nil)
+	r := searching(t, registry.Options{Ledger: ledger, Approver: mustPolicy(t, registry.Allow,
+		registry.Rule{Verdict: registry.Deny, User: "guest", Server: "payroll"})})
+	mustReplace(t, r, "payroll", serverTool("payroll", "fire", ""), serverTool("payroll", "hire_staff", ""))
+	mustReplace(t, r, "payroll", serverTool("payroll", "fire", "Monday."), serverTool("payroll", "hire_staff", ""))
+	for user, want := range map[string]struct{ held, misspelt string }{
+		"guest": {`calling tool "payroll__fire" is not allowed`, `unknown tool "payroll__hire_staf"`},
+		"boss":  {`"Monday."`, `unknown tool "payroll__hire_staf"; did you mean "payroll__hire_staff"?`},
+	} {
+		ctx := onbehalf.With(t.Context(), user)
+		for name, want := range map[string]string{"payroll__fire": want.held, "payroll__hire_staf": want.misspelt} {
+			for tool, args := range map[string]string{name: `{}`, "call_tool": `{"name":"` + name + `"}`} {
+				_, err := r.Call(ctx, tool, json.RawMessage(args))
+				if err == nil || !strings.Contains(err.Error(), want) || user == "guest" && (strings.Contains(err.Error(), "Monday") || strings.Contains(err.Error(), "did you mean")) {
+					t.Errorf("%s calls %s%s: %v, want %s", user, tool, args, err, want)
+				}
+			}
+		}
+	}
+}
