@@ -238,7 +238,13 @@ func (c *Client) exchange(ctx context.Context, tr *http.Transport, method string
 		return fail(connected.Load(), err)
 	}
 	defer resp.Body.Close()
-	if err := read(resp); err != nil {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		// The body is the connection now, which no context ends.
+		err = &unreadable{"the server changes to another protocol, which was not asked for"}
+	} else {
+		err = read(resp)
+	}
+	if err != nil {
 		e := fail(true, err)
 		if f := (*Failure)(nil); errors.As(e, &f) {
 			f.Status = resp.StatusCode

@@ -222,3 +222,27 @@ func TestSpecial(t *testing.T) {
 		}
 	}
 }
+
+// A server that changes the protocol gets the connection for itself, and no context
+// ends what is read from it.
+func TestSwitchedProtocols(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Type: application/json\r\n\r\n{")
+		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
+	})
+	c := local(t, Options{})
+	_, err := c.Do(t.Context(), &Request{Method: "GET", URL: at})
+	if f := wantFailure(t, err, "another protocol"); f.Status != http.StatusSwitchingProtocols || f.NotSent {
+		t.Errorf("%+v", f)
+	}
+	_, err = c.Get(t.Context(), at, nil)
+	wantFailure(t, err, "another protocol")
+	_, err = c.PostForm(t.Context(), at, nil, nil)
+	wantFailure(t, err, "another protocol")
+}
