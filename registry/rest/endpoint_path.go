@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // A pathTemplate is the path of an endpoint: the parts of each of its segments. A
@@ -130,8 +131,10 @@ const maxDecoding = 4
 // segment.
 func leaves(segment string) bool {
 	for round := 0; ; round++ {
-		for piece := range strings.FieldsFuncSeq(segment, func(r rune) bool { return r == '/' || r == '\\' }) {
-			if end := strings.IndexAny(piece, ";\x00"); end >= 0 { // as servers of Java and of C do
+		for piece := range strings.FieldsFuncSeq(folded(segment), func(r rune) bool { return r == '/' || r == '\\' }) {
+			// Servers of Java end a segment there, those of C, and proxies that put
+			// what they have decoded into another URL.
+			if end := strings.IndexAny(piece, ";\x00?#"); end >= 0 {
 				piece = piece[:end]
 			}
 			piece = strings.TrimSpace(piece)
@@ -145,6 +148,18 @@ func leaves(segment string) bool {
 		}
 		segment = decoded
 	}
+}
+
+// folded returns text with the dots and slashes in it that become such when a server
+// normalizes Unicode (UAX #15, NFKC) or reads UTF-8 that is longer than it may be.
+func folded(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return text
+	}
+	return strings.NewReplacer(
+		"\u2024", ".", "\u2025", "..", "\u2026", "...", "\ufe52", ".", "\uff0e", ".", "\xc0\xae", ".",
+		"\uff0f", "/", "\xc0\xaf", "/", "\ufe68", `\`, "\uff3c", `\`,
+	).Replace(text)
 }
 
 // decode undoes the escapes in text. What begins none stays.
@@ -178,7 +193,7 @@ func hexValue(c byte) byte {
 // ambiguous reports whether an escaped value has a character that some servers take
 // for a separator, or decode twice.
 func ambiguous(escaped string) bool {
-	for _, sign := range []string{"%2F", "%5C", "%25", "%3B"} {
+	for _, sign := range []string{"%2F", "%5C", "%25", "%3B", "%3F", "%23"} {
 		if strings.Contains(escaped, sign) {
 			return true
 		}

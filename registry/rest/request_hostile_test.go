@@ -146,6 +146,7 @@ func TestStepsUpAreRefused(t *testing.T) {
 	for _, text := range []string{
 		".", "..", "...", "../x", "x/..", "x/../y", `..\x`, `x\..\y`, "%2e%2e", "%2E%2e/", "%252e%252e", ".%2e", "..%2f", "..%5cx", "..;", "..;/x", "x/..;a=b/y", ".. ", " ..", "x/ .. /y",
 		"%25252e%25252e", "%" + strings.Repeat("25", 9) + "2e", "..%00", "..%00.json",
+		"..?x", "..?", "x/..#y", "..%3fx", "．．", "‥", "․․", "．．／x", "x＼．．", "%c0%ae%c0%ae", "%c0%ae%c0%ae%c0%afx", "%ef%bc%8e.",
 	} {
 		rec.refuse(t, s, `{"id":`+jsonOf(t, text)+`}`)
 	}
@@ -172,7 +173,7 @@ func TestAmbiguousPathsAreNotRedirected(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}
 	s := rec.serve(t, Endpoint{Path: "/a/{id}", Params: []Param{inPlace(InPath, "id", "", "")}})
-	for text, follows := range map[string]bool{"plain": true, "a b,c": true, "a/b": false, `a\b`: false, "a%b": false, "a;b": false} {
+	for text, follows := range map[string]bool{"plain": true, "a b,c": true, "a/b": false, `a\b`: false, "a%b": false, "a;b": false, "a?b": false, "a#b": false} {
 		res, err := callOnly(t, s, `{"id":`+jsonOf(t, text)+`}`)
 		if err != nil {
 			t.Fatal(err)
