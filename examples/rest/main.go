@@ -101,9 +101,9 @@ func run(ctx context.Context) error {
 // secret gives the secrets of the store. Without it they come from the environment.
 func secret(_ context.Context, name string) (string, error) {
 	switch name {
-	case "REST_PETSTORE_API_KEY":
+	case "REST_PETSTORE___API_KEY":
 		return storeKey, nil
-	case "REST_PETSTORE_PETSTORE_AUTH":
+	case "REST_PETSTORE___PETSTORE_AUTH":
 		return storeToken, nil
 	}
 	return "", rest.ErrNotSet

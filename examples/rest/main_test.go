@@ -22,7 +22,7 @@ func TestRest(t *testing.T) {
 	}
 	for _, want := range []string{
 		"12 endpoints",
-		"secrets: [REST_PETSTORE_API_KEY REST_PETSTORE_PETSTORE_AUTH]",
+		"secrets: [REST_PETSTORE___API_KEY REST_PETSTORE___PETSTORE_AUTH]",
 		`ok: {"id":1,"name":"Rex","photoUrls":[],"status":"available","tags":[{"name":"a/b \u0026 c"}]}`,
 		`ok: [{"id":2,"name":"Mimi","photoUrls":[],"status":"sold"}]`,
 		`ok: {"available":1,"sold":1}`,

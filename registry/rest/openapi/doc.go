@@ -35,7 +35,7 @@
 // # Login
 //
 // The schemes of an API become one login, whose secrets are references such as
-// ${REST_PETSTORE_API_KEY}, which [rest.API.Secrets] lists. [Options].Security is the
+// ${REST_PETSTORE___API_KEY}, which [rest.API.Secrets] lists. [Options].Security is the
 // choice of the schemes. All requests carry that
 // login, those of operations that need none as well, as it belongs to the one host
 // that all of them go to. Operations for which it is not enough are left out; Parse

@@ -65,6 +65,6 @@ func ExampleParse() {
 	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
 	// Output:
 	// PUT /books/{isbn}: #/paths/~1books~1{isbn}/put/requestBody: operation left out: it is none of JSON, form, multipart and text, and only these can be written
-	// [REST_LIBRARY_CARD]
+	// [REST_LIBRARY___CARD]
 	// GET /books/a%2Fb with card [redacted]
 }

@@ -111,7 +111,7 @@ security: [{"${CANARY}": []}]
 components: {securitySchemes: {"${CANARY}": {type: http, scheme: bearer}, h: {type: apiKey, in: header, name: "${CANARY}"}}}
 paths: {"/${a}": {get: {operationId: "${CANARY}", parameters: [{name: a, in: path, required: true}]}}}
 `, nil)
-	if api.BaseURL != "https://a.example/$$y/$$CANARY/$$CANARY" || api.Auth.Value != "${REST_A_EXAMPLE_____CANARY__}" || len(api.Headers) > 0 {
+	if api.BaseURL != "https://a.example/$$y/$$CANARY/$$CANARY" || api.Auth.Value != "${REST_A_EXAMPLE_______CANARY__}" || len(api.Headers) > 0 {
 		t.Errorf("%+v", api)
 	}
 }

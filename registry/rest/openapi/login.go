@@ -248,18 +248,16 @@ func (d *document) secretOwner(base string) string {
 	return ""
 }
 
-// secretName returns the name of a secret, such as REST_PETSTORE_API_KEY. No two
-// hosts have one name. Nothing else is called so: a document could name any variable
-// of the environment otherwise.
+// secretName returns the name of a secret, such as REST_PETSTORE___API_KEY. Nothing
+// else is called so: a document could name any variable of the environment otherwise.
+// The document chooses the scheme, and three underscores are in no name of a host that
+// can be registered: so what example.co calls a scheme does not make it example.co.uk.
 func secretName(owner, scheme string) string {
 	name := "REST"
 	if owner != "" {
 		name += "_" + secretWord(owner)
 	}
-	if scheme != "" {
-		name += "_" + secretWord(scheme)
-	}
-	return cutName(name, maxSecretName)
+	return cutName(name+"___"+secretWord(scheme), maxSecretName)
 }
 
 const maxSecretName = 240 // package rest takes longer ones

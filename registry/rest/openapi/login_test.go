@@ -34,18 +34,18 @@ func TestLogins(t *testing.T) {
 	for _, c := range []struct{ name, security, auth, headers string }{
 		{"none", `[]`, `{}`, `null`},
 		{"optional", `[{}]`, `{}`, `null`},
-		{"a header", `[{key: []}]`, `{"type":"api_key","in":"header","name":"X-Key","value":"${REST_SHOP_EXAMPLE_KEY}"}`, `null`},
-		{"the query", `[{query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE_QUERY}"}`, `null`},
-		{"a name like a reference", `[{dollar: []}]`, `{"type":"api_key","in":"query","name":"a${HOME}","value":"${REST_SHOP_EXAMPLE_DOLLAR}"}`, `null`},
-		{"a cookie", `[{cookie: []}]`, `{"type":"api_key","in":"cookie","name":"sid","value":"${REST_SHOP_EXAMPLE_COOKIE}"}`, `null`},
-		{"basic", `[{basic: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE_BASIC_USER}","password":"${REST_SHOP_EXAMPLE_BASIC_PASSWORD}"}`, `null`},
-		{"by reference", `[{alias: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE_ALIAS_USER}","password":"${REST_SHOP_EXAMPLE_ALIAS_PASSWORD}"}`, `null`},
-		{"bearer", `[{bearer: []}]`, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE_BEARER}"}`, `null`},
-		{"two headers", `[{key: [], app: []}]`, `{"type":"api_key","in":"header","name":"X-App","value":"${REST_SHOP_EXAMPLE_APP}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE_KEY}"}`},
-		{"a header that comes first", `[{app: [], query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE_QUERY}"}`, `{"X-App":"${REST_SHOP_EXAMPLE_APP}"}`},
-		{"with a header", `[{bearer: [], key: []}]`, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE_BEARER}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE_KEY}"}`},
+		{"a header", `[{key: []}]`, `{"type":"api_key","in":"header","name":"X-Key","value":"${REST_SHOP_EXAMPLE___KEY}"}`, `null`},
+		{"the query", `[{query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE___QUERY}"}`, `null`},
+		{"a name like a reference", `[{dollar: []}]`, `{"type":"api_key","in":"query","name":"a${HOME}","value":"${REST_SHOP_EXAMPLE___DOLLAR}"}`, `null`},
+		{"a cookie", `[{cookie: []}]`, `{"type":"api_key","in":"cookie","name":"sid","value":"${REST_SHOP_EXAMPLE___COOKIE}"}`, `null`},
+		{"basic", `[{basic: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE___BASIC_USER}","password":"${REST_SHOP_EXAMPLE___BASIC_PASSWORD}"}`, `null`},
+		{"by reference", `[{alias: []}]`, `{"type":"basic","user":"${REST_SHOP_EXAMPLE___ALIAS_USER}","password":"${REST_SHOP_EXAMPLE___ALIAS_PASSWORD}"}`, `null`},
+		{"bearer", `[{bearer: []}]`, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE___BEARER}"}`, `null`},
+		{"two headers", `[{key: [], app: []}]`, `{"type":"api_key","in":"header","name":"X-App","value":"${REST_SHOP_EXAMPLE___APP}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE___KEY}"}`},
+		{"a header that comes first", `[{app: [], query: []}]`, `{"type":"api_key","in":"query","name":"key","value":"${REST_SHOP_EXAMPLE___QUERY}"}`, `{"X-App":"${REST_SHOP_EXAMPLE___APP}"}`},
+		{"with a header", `[{bearer: [], key: []}]`, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE___BEARER}"}`, `{"X-Key":"${REST_SHOP_EXAMPLE___KEY}"}`},
 		{"what cannot be had comes first", `[{digest: []}, {query: [], basic: []}, {mtls: []}, {nowhere: []}, {bad: []}, {host: []}, {nameless: []}, {body: []}, {key: [], host: []}, {basic: []}]`,
-			`{"type":"basic","user":"${REST_SHOP_EXAMPLE_BASIC_USER}","password":"${REST_SHOP_EXAMPLE_BASIC_PASSWORD}"}`, `null`},
+			`{"type":"basic","user":"${REST_SHOP_EXAMPLE___BASIC_USER}","password":"${REST_SHOP_EXAMPLE___BASIC_PASSWORD}"}`, `null`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, head+schemes+"security: "+c.security+"\npaths: {/a: {get: {operationId: a}}}", nil)
@@ -62,8 +62,8 @@ func TestLogins(t *testing.T) {
 func TestOAuth(t *testing.T) {
 	for _, name := range []string{"oauth", "oidc"} {
 		api, problems := parse(t, head+schemes+"security: [{"+name+": [read]}]\npaths: {/a: {get: {operationId: a}}}", nil)
-		same(t, "auth", api.Auth, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE_`+strings.ToUpper(name)+`}"}`)
-		problem(t, problems, openapi.LostNothing, "/components/securitySchemes/"+name, "${REST_SHOP_EXAMPLE_"+strings.ToUpper(name)+"}")
+		same(t, "auth", api.Auth, `{"type":"bearer","value":"${REST_SHOP_EXAMPLE___`+strings.ToUpper(name)+`}"}`)
+		problem(t, problems, openapi.LostNothing, "/components/securitySchemes/"+name, "${REST_SHOP_EXAMPLE___"+strings.ToUpper(name)+"}")
 	}
 }
 
@@ -166,13 +166,13 @@ paths: {/a: {get: {operationId: a, parameters: [{name: x-key, in: header, requir
 // environment holds for other programs.
 func TestSecretNames(t *testing.T) {
 	for _, c := range []struct{ name, server, title, scheme, want string }{
-		{"petstore", "https://a.example", "x", "api-key", "${REST_PETSTORE_API__KEY}"},
-		{"", "https://api.github.example/v3", "x", "token", "${REST_API_GITHUB_EXAMPLE_TOKEN}"},
-		{"", "https://api-github.example/v3", "x", "token", "${REST_API__GITHUB_EXAMPLE_TOKEN}"},
-		{"", "https://API.github.example:8443", "x", "token", "${REST_API_GITHUB_EXAMPLE__8443_TOKEN}"},
-		{"", "https://evil.example", "AWS", "secret_access_key", "${REST_EVIL_EXAMPLE_SECRET_ACCESS_KEY}"},
-		{"", "/relative", "AWS", "Ünïcode", "${REST_UDCNUEFCODE}"},
-		{"", "https://evil.example", "x", "k}${HOME", "${REST_EVIL_EXAMPLE_K______HOME}"},
+		{"petstore", "https://a.example", "x", "api-key", "${REST_PETSTORE___API__KEY}"},
+		{"", "https://api.github.example/v3", "x", "token", "${REST_API_GITHUB_EXAMPLE___TOKEN}"},
+		{"", "https://api-github.example/v3", "x", "token", "${REST_API__GITHUB_EXAMPLE___TOKEN}"},
+		{"", "https://API.github.example:8443", "x", "token", "${REST_API_GITHUB_EXAMPLE__8443___TOKEN}"},
+		{"", "https://evil.example", "AWS", "secret_access_key", "${REST_EVIL_EXAMPLE___SECRET_ACCESS_KEY}"},
+		{"", "/relative", "AWS", "Ünïcode", "${REST___UDCNUEFCODE}"},
+		{"", "https://evil.example", "x", "k}${HOME", "${REST_EVIL_EXAMPLE___K______HOME}"},
 	} {
 		api, _ := parse(t, "openapi: 3.0.0\ninfo: {title: "+c.title+"}\nservers: [{url: \""+c.server+"\"}]\ncomponents: {securitySchemes: {\""+c.scheme+"\": {type: http, scheme: bearer}}}\n"+
 			"paths: {/a: {get: {operationId: a, security: [{\""+c.scheme+"\": []}]}}}", &openapi.Options{Name: c.name})
@@ -182,6 +182,31 @@ func TestSecretNames(t *testing.T) {
 		if c.server != "/relative" {
 			if secrets := api.Secrets(); len(secrets) != 1 || "${"+secrets[0]+"}" != c.want {
 				t.Errorf("secrets %v, want %s", secrets, c.want)
+			}
+		}
+	}
+}
+
+// A document chooses the names of its schemes, but no owner of a host gets by one what
+// is for another.
+func TestSchemesDoNotReachOtherHosts(t *testing.T) {
+	of := func(name, host, scheme string) string {
+		api, _ := parse(t, "openapi: 3.0.0\ninfo: {title: x}\nservers: [{url: \"https://"+host+"\"}]\ncomponents: {securitySchemes: {\""+scheme+"\": {type: http, scheme: bearer}}}\n"+
+			"paths: {/a: {get: {operationId: a, security: [{\""+scheme+"\": []}]}}}", &openapi.Options{Name: name})
+		return api.Auth.Value
+	}
+	for _, c := range []struct{ name, host, evilName, evilHost, rest string }{
+		{"", "example.co.uk", "", "example.co", "uk"},
+		{"", "api.shop.com", "", "api.shop", "com"},
+		{"", "my.app-server.com", "", "my.app", "server_com"},
+		{"shop_eu", "shop.example", "shop", "evil.example", "eu"},
+	} {
+		mine := of(c.name, c.host, "api_key")
+		for _, between := range []string{"_", "__", "___", "-", "."} {
+			for _, before := range []string{"", "_", "__", "-", "."} {
+				if scheme := before + c.rest + between + "api_key"; of(c.evilName, c.evilHost, scheme) == mine {
+					t.Errorf("%s of %s is %s of %s: %s", scheme, c.evilHost, "api_key", c.host, mine)
+				}
 			}
 		}
 	}

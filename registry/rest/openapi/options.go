@@ -16,7 +16,7 @@ const (
 type Options struct {
 	// Name is the name of the API: 1 to 128 of the characters A-Z a-z 0-9 _ - and the
 	// dot. The names of its secrets are made of it: for petstore they begin with
-	// REST_PETSTORE_. Empty: made of the document's title, and the names of the
+	// REST_PETSTORE___. Empty: made of the document's title, and the names of the
 	// secrets of the server's host.
 	Name string
 	// BaseURL is where the service is. Empty: as the document's servers say. If they
