@@ -77,6 +77,7 @@ func (c *compiler) chosen(alts []*node, keyword string, union *node) []*node {
 		choices = append(choices, c.alternatives(e)...)
 	}
 	if len(choices)*len(alts) > maxAlternatives {
+		c.untold = true
 		c.losses.add(UnionDropped, Looser, union, "%s gives too many combinations of alternatives; the model is not told", keyword)
 		return alts
 	}
@@ -113,6 +114,7 @@ func (c *compiler) both(some, others []*node) []*node {
 		for _, b := range others {
 			all = append(all, c.meet(a, b)...)
 			if len(all) > maxAlternatives {
+				c.untold = true
 				c.losses.add(UnionDropped, Looser, b, "there are too many combinations of alternatives; the model is told of the others")
 				return some
 			}

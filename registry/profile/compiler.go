@@ -28,6 +28,7 @@ type compiler struct {
 	written   int // about how many bytes were made
 	inlined   bool
 	overflow  bool          // a reference was cut for the limit
+	untold    bool          // alternatives were left out
 	depth     int           // schemas that are being made within each other
 	within    int           // of these, in items
 	open      map[*node]int // targets that are being written out
@@ -90,7 +91,7 @@ func (c *compiler) compile() (*result, error) {
 
 // attempt makes the schema once.
 func (c *compiler) attempt() (*result, error) {
-	c.work, c.written, c.inlined, c.overflow, c.depth, c.within = 0, 0, false, false, 0, 0
+	c.work, c.written, c.inlined, c.overflow, c.untold, c.depth, c.within = 0, 0, false, false, false, 0, 0
 	c.open, c.unions, c.defs, c.byTarget = map[*node]int{}, nil, nil, map[*node]*definition{}
 	c.reached, c.optionals = map[*node]bool{}, nil
 	if c.diet.family == whole {

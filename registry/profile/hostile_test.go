@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,26 @@ func TestUnmapOfBombs(t *testing.T) {
 			t.Errorf("%.20s: %v", args, err)
 		} else if len(refused.Error()) > 1_000 || refused.Tool != "t" {
 			t.Errorf("%.20s: %.2000s", args, refused.Error())
+		}
+	}
+}
+
+// A tool of which alternatives are not told can be called all the same: strict mode
+// would forbid what is not told.
+func TestTooManyAlternativesAreNotForbidden(t *testing.T) {
+	var alternatives []string
+	for i := range 200 {
+		alternatives = append(alternatives, fmt.Sprintf(`{"properties":{"p%d":{"type":"string"}},"required":["p%d"]}`, i, i))
+	}
+	union := `{"anyOf":[` + strings.Join(alternatives, ",") + `]}`
+	for _, schema := range []string{
+		`{"type":"object",` + union[1:],
+		`{"type":"object","properties":{"a":{"type":"object",` + union[1:] + `}}`,
+		`{"type":"object","allOf":[{"anyOf":[` + strings.Join(alternatives[:20], ",") + `]},{"anyOf":[` + strings.Join(alternatives[20:40], ",") + `]}]}`,
+	} {
+		c := compiled(t, profile.OpenAIStrict, schema)
+		if c.Strict || !slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return l.Kind == profile.NotStrict }) {
+			t.Errorf("strict %t, %.200s", c.Strict, c.Schema)
 		}
 	}
 }

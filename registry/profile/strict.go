@@ -37,6 +37,8 @@ func (c *compiler) notStrict(schema *node) string {
 	switch {
 	case c.work > maxWork || c.written > strictBytes:
 		return "the schema is too large"
+	case c.untold: // what is not said of an object could not be written
+		return "there are too many combinations of alternatives"
 	case t.properties > strictProperties:
 		return fmt.Sprintf("the schema has %d properties, at most %d are taken", t.properties, strictProperties)
 	case t.deepest > strictDepth:
