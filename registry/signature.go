@@ -17,6 +17,8 @@ const (
 	maxSignatureNest = 4   // levels of lists and alternatives within one another
 	maxSignatureRefs = 32  // references that are followed
 	maxUnionMembers  = 6   // alternatives of one value
+
+	maxSignatureRead = 2 << 20 // bytes that are read to follow references
 )
 
 // more stands in a signature for what it does not say.
@@ -45,6 +47,7 @@ type signer struct {
 	tree int // levels of objects that are shown
 	text []byte
 	refs int  // that were followed
+	read int  // bytes, to follow references
 	cut  bool // there was no room for all
 }
 
@@ -67,7 +70,7 @@ func (s *signer) object(schema []byte, level int) {
 		}
 		first = false
 	}
-	rest := f.alternatives != nil || f.also != nil || f.open
+	rest := f.alternatives != nil || f.also != nil || f.open || f.elsewhere
 	for _, required := range []bool{true, false} {
 		for name, value := range jsonscan.Fields(f.properties) {
 			if f.required[string(name)] != required {
@@ -120,6 +123,8 @@ func (s *signer) value(schema []byte, level int) {
 		s.typed("object", &f, schema, level)
 	case f.items != nil:
 		s.typed("array", &f, schema, level)
+	case f.elsewhere:
+		s.write(more)
 	default:
 		s.write("any")
 	}
@@ -198,6 +203,7 @@ type signatureFacts struct {
 	constant           []byte
 	alternatives, also [][]byte
 	open               bool // an object without properties that takes any
+	elsewhere          bool // a reference was not followed
 }
 
 // says reports whether anything is said of the members of an object.
@@ -242,25 +248,31 @@ func (s *signer) facts(schema []byte) ([]byte, signatureFacts) {
 	f.open = f.open && f.properties == nil
 	if ref != nil && f.types == nil && f.properties == nil && s.refs < maxSignatureRefs {
 		s.refs++
-		if target := pointedAt(s.root, ref); target != nil {
+		if target := s.pointedAt(ref); target != nil {
 			return s.facts(target)
 		}
 	}
+	f.elsewhere = ref != nil
 	return schema, f
 }
 
-// pointedAt returns what a reference within a schema leads to, or nil.
-func pointedAt(root, ref []byte) []byte {
+// pointedAt returns what a reference within the schema leads to, or nil. The same
+// large part may have to be read for each step of each reference, so there is an end
+// to it.
+func (s *signer) pointedAt(ref []byte) []byte {
 	pointer, _ := jsonscan.String(ref)
 	if pointer == "#" {
-		return root
+		return s.root
 	}
 	path, ok := strings.CutPrefix(pointer, "#/")
 	if !ok {
 		return nil
 	}
-	at := []byte(root)
+	at := []byte(s.root)
 	for token := range strings.SplitSeq(path, "/") {
+		if s.read += len(at); s.read > maxSignatureRead {
+			return nil
+		}
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		var next []byte
 		for key, value := range jsonscan.Fields(at) {

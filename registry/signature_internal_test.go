@@ -32,9 +32,9 @@ func TestSignature(t *testing.T) {
 			`(a?: string|null, b?: 1|2|3|4|5|6|…)`},
 		{"all of", `{"properties":{"a":{"allOf":[{"type":"string"}]},"b":{"allOf":[{"type":"string"},{"minLength":1}]}}}`, `(a?: string, b?: …)`},
 		{"alternatives at the top", `{"type":"object","properties":{"a":{}},"anyOf":[{"required":["a"]}]}`, `(a?: any, …)`},
-		{"references", `{"properties":{"a":{"$ref":"#/$defs/x~1y"},"b":{"$ref":"#/$defs/none"},"c":{"$ref":"https://example.com/x"}},"$defs":{"x/y":{"type":"integer"}}}`, `(a?: integer, b?: any, c?: any)`},
+		{"references", `{"properties":{"a":{"$ref":"#/$defs/x~1y"},"b":{"$ref":"#/$defs/none"},"c":{"$ref":"https://example.com/x"}},"$defs":{"x/y":{"type":"integer"}}}`, `(a?: integer, b?: …, c?: …)`},
 		{"the whole by reference", `{"$ref":"#/$defs/a","$defs":{"a":{"type":"object","properties":{"x":{"type":"string"}}}}}`, `(x?: string)`},
-		{"an endless reference", `{"properties":{"a":{"$ref":"#/properties/a"}}}`, `(a?: any)`},
+		{"an endless reference", `{"properties":{"a":{"$ref":"#/properties/a"}}}`, `(a?: …)`},
 		{"a tree", `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}}}`, `(next?: {next?: {next?: {…}}})`},
 		{"odd names", `{"properties":{"a b":{},"":{},"x\n- y":{},"ünï":{},"$top":{},"a.b-c":{}}}`, `("a b"?: any, ""?: any, "x\n- y"?: any, "ünï"?: any, $top?: any, a.b-c?: any)`},
 		{"an odd type", `{"properties":{"a":{"type":"x\ny"}}}`, `(a?: "x\ny")`},
@@ -74,6 +74,20 @@ func TestSignatureHasBounds(t *testing.T) {
 		if len(got) > 2*maxSignature || !utf8.ValidString(got) {
 			t.Errorf("%s: %d bytes: %.200q", name, len(got), got)
 		}
+	}
+}
+
+// References through large parts of a schema are followed as far as that is no work.
+func TestSignatureReadsLittle(t *testing.T) {
+	const steps = 50
+	ref := `{"$ref":"#/` + strings.Repeat("x/", steps) + `x"}`
+	schema := `{"properties":{"a":{"$ref":"#/short"},"b":` + ref + `,"c":{"type":"object","properties":{"d":` + ref + `}}},"short":{"type":"null"},` +
+		`"x":` + strings.Repeat(`{"x":`, steps) + `{"type":"integer"` + strings.Repeat(" ", maxSignatureRead/10) + `}` + strings.Repeat(`}`, steps) + `}`
+	if got, want := signatureOf(json.RawMessage(schema)), `(a?: null, b?: …, c?: {d?: …})`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got, want := signatureOf(json.RawMessage(strings.ReplaceAll(schema, " ", ""))), `(a?: null, b?: integer, c?: {d?: integer})`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

@@ -95,6 +95,9 @@ func TestToolset(t *testing.T) {
 }
 
 func TestToolsetLimit(t *testing.T) {
+	if got := registry.New(nil).Toolset(t.Context(), &registry.ToolsetOptions{ContextWindow: math.MaxInt, Share: 1}).Limit; got != math.MaxInt {
+		t.Errorf("the limit of an endless window is %d", got)
+	}
 	r := registry.New(nil)
 	for _, c := range []struct {
 		opts *registry.ToolsetOptions
