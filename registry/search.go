@@ -60,12 +60,15 @@ type Match struct {
 // callable on behalf of the user of ctx, see [Registry.Callable]. Words count in
 // name, title, description, server, and the names and descriptions of parameters,
 // in whatever spelling or form: deleteInvoice and "remove invoices" find
-// delete_invoice. A query that fits nothing, or without text, finds nothing.
+// delete_invoice. A query that fits nothing, or without text, finds nothing. Of each
+// tool 2,048 words count; 512 if its server has more than 256 tools, and 128 if more
+// than 1,024.
 //
 // If the Embedder fails, the matches by words are returned together with an
 // [*EmbedError]. Any other error means that ctx has ended.
 //
-// The first search reads the whole catalogue, a later one what has changed since.
+// The first search reads the whole catalogue, a later one what has changed since. If
+// ctx ends before that, the next search goes on from there.
 func (r *Registry) Search(ctx context.Context, q Query) ([]Match, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
