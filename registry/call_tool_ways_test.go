@@ -91,3 +91,20 @@ func TestErrorsRespectTheUser(t *testing.T) {
 		}
 	}
 }
+
+// The tools for searching are there for everybody, and stay when others are replaced.
+func TestFindersStay(t *testing.T) {
+	r := searching(t, registry.Options{Approver: mustPolicy(t, registry.Deny)})
+	for range 2 {
+		if got := ask(t, r, "search_tools", `{"query":"note"}`); !strings.Contains(got, "There are no tools") {
+			t.Errorf("a search by who may call nothing: %s", got)
+		}
+		if _, err := r.Call(t.Context(), "serch_tools", nil); err == nil || !strings.Contains(err.Error(), `did you mean "search_tools"?`) {
+			t.Error(err)
+		}
+		diff := mustReplace(t, r, "", native("search_tools"), native("other"))
+		if len(diff.Rejected) != 1 || len(diff.Added) > 1 {
+			t.Errorf("replaced: %+v", diff)
+		}
+	}
+}

@@ -97,3 +97,21 @@ func (failing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	}
 	return vectors, nil
 }
+
+// Who waited while others followed a later snapshot does not turn the index back.
+func TestSearchIndexNeverGoesBack(t *testing.T) {
+	r := New(nil)
+	before := r.Snapshot()
+	if err := r.Add(&bareTool{&Definition{Name: "pay", InputSchema: json.RawMessage(`{}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	ix := r.search.index
+	for _, s := range []*Snapshot{before, r.Snapshot(), before} {
+		if err := ix.follow(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ix.version != r.Snapshot().version || ix.words.Len() != 1 {
+		t.Errorf("version %d with %d tools, want %d with one", ix.version, ix.words.Len(), r.Snapshot().version)
+	}
+}
