@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
@@ -113,5 +115,37 @@ func TestSearchIndexNeverGoesBack(t *testing.T) {
 	}
 	if ix.version != r.Snapshot().version || ix.words.Len() != 1 {
 		t.Errorf("version %d with %d tools, want %d with one", ix.version, ix.words.Len(), r.Snapshot().version)
+	}
+}
+
+// The words of a tool are bounded together, and what says most comes first.
+func TestWordsOfATool(t *testing.T) {
+	def := &Definition{
+		Name: "a_b", Title: strings.Repeat("title ", 5), Description: strings.Repeat("said ", 100),
+		InputSchema: json.RawMessage(`{"properties":{"x":{"description":"of the parameter"}}}`), Origin: Origin{Server: "c", Tool: "a_b"},
+	}
+	var lengths []int
+	for _, words := range wordsOf(def, 20) {
+		lengths = append(lengths, len(words))
+	}
+	// Of name, title, description, names of parameters, what is said of them, server.
+	if want := []int{2, 5, 11, 1, 0, 1}; !slices.Equal(lengths, want) {
+		t.Errorf("%v, want %v", lengths, want)
+	}
+}
+
+// What was in quarantine when a search began is not found by it, though the index
+// knows by now that somebody has approved it.
+func TestSearchKeepsToItsSnapshot(t *testing.T) {
+	for _, change := range []*Change{nil, {}} {
+		e := &entry{def: &Definition{Name: "pay"}, change: change}
+		s := &search{
+			snapshot: &Snapshot{entries: []*entry{e}},
+			callable: func(*entry) bool { return true },
+			kept:     map[string]*entry{},
+		}
+		if got, want := len(s.keep([]ranked{{"pay", 1}, {"gone", 1}}, 5)), change == nil; (got == 1) != want {
+			t.Errorf("%d are kept; quarantined: %v", got, change != nil)
+		}
 	}
 }
