@@ -81,6 +81,9 @@ func (b *builder) finish(api *rest.API) *loss {
 	}
 	b.endpoint.Name = b.names.take(name)
 	for {
+		if l := b.look(b.op.at, b.size); l != nil {
+			return l
+		}
 		refused := acceptable(api, b.endpoint)
 		if len(refused) == 0 {
 			return nil

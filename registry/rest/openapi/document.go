@@ -17,6 +17,7 @@ type document struct {
 	names    names
 	login    login
 	written  int // bytes of schemas in all endpoints
+	looked   int // bytes that were looked at for endpoints
 }
 
 // Parse makes an API of an OpenAPI document in JSON or YAML, and tells what of it

@@ -182,6 +182,39 @@ func TestHostileSizes(t *testing.T) {
 	}
 }
 
+// A small document in which each operation refers to something large, and is lost
+// then, takes no longer than one that is large.
+func TestReferencesToLargeThings(t *testing.T) {
+	long := strings.Repeat("x", 800_000)
+	var params, paths strings.Builder
+	for i := range 1_000 {
+		fmt.Fprintf(&params, `{"name": "p%d", "in": "query"}, `, i)
+	}
+	for i := range 30_000 {
+		fmt.Fprintf(&paths, `, "/p%d": {"$ref": "#/x-item"}`, i)
+	}
+	const bad = `{"name": "q", "in": "nowhere", "required": true}`
+	for name, item := range map[string]string{
+		"schemas":     `{"get": {"parameters": [{"name": "p", "in": "query", "schema": {"description": "` + long + `"}}, ` + bad + `]}}`,
+		"references":  `{"get": {"parameters": [{"name": "p", "in": "query", "schema": {"items": {"$ref": "#/x-large"}}}, ` + bad + `]}}`,
+		"parameters":  `{"get": {"$ref": "#/x-get"}, "parameters": [` + params.String() + bad + `]}`,
+		"servers":     `{"get": {"$ref": "#/x-get"}, "servers": [{"url": "https://` + strings.Repeat("{v}", 300_000) + `", "variables": {"v": {"default": "v"}}}]}`,
+		"description": `{"get": {"$ref": "#/x-get"}, "description": "` + long + `", "parameters": [` + bad + `]}`,
+		"operation":   `{"get": {"description": "` + long + `", "parameters": [` + bad + `]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			api, problems := parse(t, `{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "x-get": {}, "x-large": {"description": "`+long[:400_000]+`"}, "x-item": `+item+
+				`, "paths": {`+paths.String()[1:]+`}}`, nil)
+			if len(api.Endpoints) != 0 || len(problems) != 1_001 {
+				t.Errorf("%d endpoints, %d problems", len(api.Endpoints), len(problems))
+			}
+			if first, last := problems[0].Reason, problems[999].Reason; strings.Contains(first, "take fewer") || !strings.Contains(last, "take fewer") {
+				t.Errorf("problems %q to %q", first, last)
+			}
+		})
+	}
+}
+
 // The texts of problems can be shown to anybody.
 func TestProblemsArePlain(t *testing.T) {
 	const evil = "\x1b[31m\u202e\u200bevil\r\n"

@@ -11,6 +11,8 @@ import (
 const (
 	maxOperations = 1 << 16 // that are looked at
 	maxParams     = 1_000   // package rest takes fewer
+	maxTags       = 1_000   // what comes behind is not seen
+	sizeOfParam   = 128     // what looking at one costs, as if it were bytes of a schema
 )
 
 // An operation is one method of one path.
@@ -79,6 +81,15 @@ func isMethod(key string) bool {
 // endpoint makes an endpoint of an operation that package rest takes.
 func (d *document) endpoint(api *rest.API, op *operation) (*rest.Endpoint, *loss) {
 	if l := d.suits(op); l != nil {
+		return nil, l
+	}
+	size := len(op.at.raw)
+	for _, key := range []string{"servers", "summary", "description"} {
+		if of := op.item.get(key); of != nil {
+			size += len(of.raw)
+		}
+	}
+	if l := d.look(op.at, size); l != nil {
 		return nil, l
 	}
 	if l := d.sameServer(op); l != nil {

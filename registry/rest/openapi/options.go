@@ -115,7 +115,10 @@ func (f filter) fits(op *operation) bool {
 	if f.tag.text == "" {
 		return true
 	}
-	for _, t := range op.at.get("tags").each() {
+	for i, t := range op.at.get("tags").each() {
+		if i == maxTags {
+			break
+		}
 		if f.tag.fits(t.text()) {
 			return true
 		}

@@ -24,6 +24,9 @@ func (b *builder) params() *loss {
 			if i == maxParams {
 				return lost(at, fmt.Sprintf("there are more than %d parameters", maxParams))
 			}
+			if l := b.look(at, sizeOfParam); l != nil {
+				return l
+			}
 			p, l := b.resolve(at)
 			if l != nil {
 				// Whether it is required cannot be known.

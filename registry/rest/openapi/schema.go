@@ -14,6 +14,7 @@ import (
 // Bounds on schemas, in bytes, with all that they refer to.
 const (
 	maxWrittenSchemas = 16 << 20 // of all endpoints
+	maxLooked         = 64 << 20 // of all operations with what they refer to, also of those that are lost
 	maxExample        = 1 << 10  // of one example; longer ones are left out
 )
 
@@ -75,6 +76,15 @@ func (d *document) finish(one *def) {
 	one.raw, one.refs = w.out, w.refs
 }
 
+// look counts what is looked at. A document can have much of that come up again for
+// each of its operations.
+func (d *document) look(at *node, size int) *loss {
+	if d.looked += size; d.looked > maxLooked {
+		return lost(at, fmt.Sprintf("the operations before it, with what they refer to, are longer than %d bytes: take fewer by Options.Include", maxLooked))
+	}
+	return nil
+}
+
 // A written schema is one of JSON Schema 2020-12. Its references lead to its defs.
 type written struct {
 	raw  json.RawMessage
@@ -85,6 +95,9 @@ type written struct {
 func (d *document) schema(at *node, how manner) (written, *loss) {
 	if at == nil {
 		return written{raw: json.RawMessage(`{}`)}, nil
+	}
+	if l := d.look(at, len(at.raw)); l != nil {
+		return written{}, l
 	}
 	w := schemaWriter{document: d, how: how}
 	if l := w.top(at); l != nil {
@@ -184,6 +197,9 @@ func (d *document) closure(at *node, refs []*def) ([]*def, *loss) {
 		d.finish(one)
 		if one.loss != nil {
 			return nil, one.loss
+		}
+		if l := d.look(at, len(one.raw)+len(one.name)); l != nil {
+			return nil, l
 		}
 		if size += len(one.raw) + len(one.name); size > schemagate.MaxBytes {
 			return nil, lost(at, fmt.Sprintf("the schema is longer than %d bytes with what it refers to", schemagate.MaxBytes))
