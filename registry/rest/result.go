@@ -126,6 +126,9 @@ func headLines(a *answer) string {
 	for _, name := range []string{"Content-Type", "Content-Length", "Last-Modified", "ETag", "Expires", "Cache-Control", "Allow", "Link", "X-Total-Count"} {
 		for _, value := range a.header.Values(name) {
 			said += "\n" + name + ": " + plain.Line(value)
+			if short := cut(said, maxFailure); len(short) < len(said) {
+				return short + "\n[the rest is left out]"
+			}
 		}
 	}
 	return said

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,5 +180,13 @@ func TestNoAnswerIsAResult(t *testing.T) {
 		if cause := res.GetError(); !errors.As(cause, &failed) || mcp.OutcomeOf(cause) != test.outcome {
 			t.Errorf("%v has the outcome %v, want %v", cause, mcp.OutcomeOf(cause), test.outcome)
 		}
+	}
+}
+
+// The headers of an answer to HEAD are bounded as the text of a failure is.
+func TestManyHeaders(t *testing.T) {
+	a := &answer{status: 200, header: http.Header{"Link": slices.Repeat([]string{strings.Repeat("\xff", 500)}, 400)}}
+	if got := headLines(a); len(got) > maxFailure+100 || !strings.Contains(got, "left out") {
+		t.Errorf("%d bytes: %.100s", len(got), got)
 	}
 }

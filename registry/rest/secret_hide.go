@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,6 +55,9 @@ func (k *keyring) clean(a *answer) {
 		if bytes.Contains(a.body, []byte(form)) {
 			a.body = bytes.ReplaceAll(a.body, []byte(form), []byte(hiddenMark))
 		}
+	}
+	a.body = cleanStrings(a.body, forms, 0)
+	for _, form := range forms {
 		if a.truncated {
 			a.body = withoutBeginning(a.body, form)
 		}
@@ -69,6 +73,49 @@ func (k *keyring) clean(a *answer) {
 		clean[name] = values
 	}
 	a.header = clean
+}
+
+// maxEscaped is how deep JSON is looked for in strings of JSON.
+const maxEscaped = 3
+
+// cleanStrings takes secrets out of the strings of JSON that have escapes in them.
+// Writers of JSON differ in what they escape: &, + and é may stay or become \u0026 and
+// so on. An echo of a body has JSON in a string, and so all that once more.
+func cleanStrings(body []byte, forms []string, depth int) []byte {
+	if depth == maxEscaped || bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	var clean []byte // nil as long as nothing is found
+	done := 0        // up to where body is in it
+	for i := 0; i < len(body); i++ {
+		if body[i] != '"' {
+			continue
+		}
+		begin, escaped := i, false
+		for i++; i < len(body) && body[i] != '"'; i++ {
+			if body[i] == '\\' {
+				escaped = true
+				i++
+			}
+		}
+		var text string
+		if !escaped || i >= len(body) || i-begin <= minHidden || json.Unmarshal(body[begin:i+1], &text) != nil {
+			continue
+		}
+		without := text
+		for _, form := range forms {
+			without = strings.ReplaceAll(without, form, hiddenMark)
+		}
+		without = string(cleanStrings([]byte(without), forms, depth+1))
+		if without != text {
+			clean = canonjson.AppendString(append(clean, body[done:begin]...), without)
+			done = i + 1
+		}
+	}
+	if done == 0 {
+		return body
+	}
+	return append(clean, body[done:]...)
 }
 
 // withoutBeginning cuts off the end of a body if it is the beginning of a secret.

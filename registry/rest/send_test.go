@@ -52,6 +52,32 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 }
 
 // A secret that was written down with a word before it is hidden without the word, too.
+// Writers of JSON escape what they like, and an echo has JSON in a string of JSON.
+func TestEscapedSecretsInAnswers(t *testing.T) {
+	const secret = `p&ss"w\ord<é+` + "\U0001f600>"
+	inGo, _ := json.Marshal(secret)
+	net := `"p\u0026ss\u0022w\\ord\u003C\u00E9\u002B\uD83D\uDE00\u003E"`
+	php := `"p&ss\"w\\ord<\u00e9+\ud83d\ude00>"`
+	once, _ := json.Marshal(map[string]json.RawMessage{"a": inGo})
+	twice, _ := json.Marshal(map[string]string{"body": string(once)})
+	thrice, _ := json.Marshal(map[string]string{"log\n": string(twice)})
+	for body, want := range map[string]string{
+		`{"k":` + string(inGo) + `,"n":1}`: `{"k":"[redacted]","n":1}`,
+		`[` + net + `,"a\nb",` + php + `]`: `["[redacted]","a\nb","[redacted]"]`,
+		string(twice):                      `{"body":"{\"a\":\"[redacted]\"}"}`,
+		string(thrice):                     `{"log\n":"{\"body\":\"{\\\"a\\\":\\\"[redacted]\\\"}\"}"}`,
+		`<p title="x\y">"p&ss" \`:          `<p title="x\y">"p&ss" \`,
+		`{"a":"\u0041`:                     `{"a":"\u0041`,
+		`"\"`:                              `"\"`,
+	} {
+		k := &keyring{hidden: []string{secret}}
+		a := &answer{body: []byte(body)}
+		if k.clean(a); string(a.body) != want {
+			t.Errorf("%s\nbecomes %s,\nwant    %s", body, a.body, want)
+		}
+	}
+}
+
 func TestSecretsBehindAWord(t *testing.T) {
 	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		_, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
