@@ -180,6 +180,11 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 		if err != nil {
 			return req, nil, e.explain(ctx, err, f)
 		}
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			// The body is the connection, which ends with no context.
+			_ = resp.Body.Close()
+			resp.Body = http.NoBody
+		}
 		e.observe(req, resp)
 		if !redirected(resp) {
 			return req, resp, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -216,5 +217,30 @@ func TestHTTPCancelledInTheBody(t *testing.T) {
 	_ = l.Close()
 	if n := s.notes("notifications/cancelled"); n != 1 {
 		t.Errorf("%d cancellations", n)
+	}
+}
+
+// A server that changes the protocol keeps the connection, and no context ends what
+// would be read from it.
+func TestSwitchedProtocols(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Type: application/json\r\n\r\n{")
+		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
+	}))
+	t.Cleanup(server.Close)
+	for name, recipe := range map[string]mcp.Transport{
+		"HTTP": &transport.HTTP{URL: server.URL}, "SSE": &transport.SSE{URL: server.URL}, "Auto": &transport.Auto{URL: server.URL},
+	} {
+		c := mcp.NewClient("x", recipe, nil)
+		if err := c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "status 101") {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = c.Close()
 	}
 }
