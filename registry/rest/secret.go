@@ -70,31 +70,39 @@ func environment(_ context.Context, name string) (string, error) {
 func (a *API) Secrets() []string {
 	var names []string
 	for _, raw := range a.secretTexts() {
-		text, _ := parseSecretText("", raw)
-		for _, part := range text.parts {
-			if part.name != "" {
-				names = append(names, part.name)
-			}
-		}
+		names = append(names, secretsIn(raw)...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// secretTexts returns the texts in which secrets are referred to.
-func (a *API) secretTexts() []string {
-	texts := []string{a.BaseURL, a.Auth.Value, a.Auth.User, a.Auth.Password}
-	maps := []map[string]string{a.Headers}
-	if t := a.Auth.Token; t != nil {
-		texts = append(texts, t.URL, t.User, t.Password)
-		maps = append(maps, t.Fields, t.Headers)
-	}
-	for _, m := range maps {
-		for _, text := range m {
-			texts = append(texts, text)
+// secretTexts returns the texts in which secrets are referred to, by their place.
+func (a *API) secretTexts() map[string]string {
+	texts := map[string]string{"baseUrl": a.BaseURL, "auth.value": a.Auth.Value, "auth.user": a.Auth.User, "auth.password": a.Auth.Password}
+	add := func(at string, members map[string]string) {
+		for name, text := range members {
+			texts[at+"."+name] = text
 		}
 	}
+	add("headers", a.Headers)
+	if t := a.Auth.Token; t != nil {
+		texts["auth.token.url"], texts["auth.token.user"], texts["auth.token.password"] = t.URL, t.User, t.Password
+		add("auth.token.fields", t.Fields)
+		add("auth.token.headers", t.Headers)
+	}
 	return texts
+}
+
+// secretsIn returns the names of the secrets that a text refers to, in its order.
+func secretsIn(raw string) []string {
+	var names []string
+	text, _ := parseSecretText("", raw)
+	for _, part := range text.parts {
+		if part.name != "" {
+			names = append(names, part.name)
+		}
+	}
+	return names
 }
 
 // A secretText is a text of an API, with the places where secrets go.

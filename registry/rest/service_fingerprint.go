@@ -31,7 +31,7 @@ func (s *Service) fingerprint() string {
 		AuthName  string
 		TokenURL  string
 		Headers   []string
-		Secrets   []string // their names
+		Secrets   map[string][]string // their names, by the place that they go to
 		Endpoints []called
 	}
 	about.BaseURL = s.api.BaseURL
@@ -39,7 +39,12 @@ func (s *Service) fingerprint() string {
 	if s.api.Auth.Token != nil {
 		about.TokenURL = s.api.Auth.Token.URL
 	}
-	about.Secrets = s.api.Secrets()
+	about.Secrets = map[string][]string{}
+	for at, raw := range s.api.secretTexts() {
+		if names := secretsIn(raw); names != nil {
+			about.Secrets[at] = names
+		}
+	}
 	for name := range maps.Keys(s.api.Headers) {
 		about.Headers = append(about.Headers, strings.ToLower(name))
 	}

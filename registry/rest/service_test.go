@@ -156,16 +156,17 @@ func TestFingerprint(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*API){
-		"url":      func(a *API) { a.BaseURL = "https://api.example/v2" },
-		"login":    func(a *API) { a.Auth = Auth{Type: APIKey, Value: "${KEY}"} },
-		"secret":   func(a *API) { a.Auth.Value = "${OTHER}" },
-		"headers":  func(a *API) { a.Headers["X-B"] = "1" },
-		"path":     func(a *API) { a.Endpoints[0].Path = "/x/{id}" },
-		"method":   func(a *API) { a.Endpoints[1].Method = "PUT" },
-		"place":    func(a *API) { a.Endpoints[0].Params[1].In = InHeader },
-		"name":     func(a *API) { a.Endpoints[0].Params[1] = Param{Name: "r", Argument: "q", In: InQuery} },
-		"template": func(a *API) { a.Endpoints[1].Body = &Body{Template: json.RawMessage(`{"y":"{{x}}"}`)} },
-		"kind":     func(a *API) { a.Endpoints[1].Body = &Body{ContentType: "multipart/form-data"} },
+		"url":                     func(a *API) { a.BaseURL = "https://api.example/v2" },
+		"login":                   func(a *API) { a.Auth = Auth{Type: APIKey, Value: "${KEY}"} },
+		"secret":                  func(a *API) { a.Auth.Value = "${OTHER}" },
+		"secret in another place": func(a *API) { a.Headers["X-A"] = "${KEY}" },
+		"headers":                 func(a *API) { a.Headers["X-B"] = "1" },
+		"path":                    func(a *API) { a.Endpoints[0].Path = "/x/{id}" },
+		"method":                  func(a *API) { a.Endpoints[1].Method = "PUT" },
+		"place":                   func(a *API) { a.Endpoints[0].Params[1].In = InHeader },
+		"name":                    func(a *API) { a.Endpoints[0].Params[1] = Param{Name: "r", Argument: "q", In: InQuery} },
+		"template":                func(a *API) { a.Endpoints[1].Body = &Body{Template: json.RawMessage(`{"y":"{{x}}"}`)} },
+		"kind":                    func(a *API) { a.Endpoints[1].Body = &Body{ContentType: "multipart/form-data"} },
 	} {
 		if after(change) == same {
 			t.Errorf("%s: the same fingerprint", name)
