@@ -17,7 +17,8 @@
 // with REST_ and the name that the program gives the API, or else the host that they
 // are sent to. But it does choose that host: give [Options].BaseURL, or set
 // PublicOnly in the Network of [rest.Options], if it may not name an address of your
-// own network.
+// own network. And its title names the API unless [Options].Name does: to publish
+// that replaces the tools of any server in the registry that has the same name.
 //
 // # What is lost
 //
