@@ -270,8 +270,14 @@ func (l *link) token(ctx context.Context, k *keyring) (*token, error) {
 	if err != nil {
 		return nil, err
 	}
+	hidden := k.hidden // of all who wait: their credentials are the same
 	t, err := l.tokens.get(ctx, tokenKeyOf(ctx, r), func(ctx context.Context) (*token, error) {
-		return l.fetch(ctx, r)
+		got, err := l.fetch(ctx, r)
+		var failed *TokenError
+		if errors.As(err, &failed) && slices.ContainsFunc(hidden, func(secret string) bool { return strings.Contains(failed.Code, secret) }) {
+			failed.Code = ""
+		}
+		return got, err
 	})
 	if err != nil {
 		return nil, err
