@@ -2,6 +2,9 @@ package rest
 
 import (
 	"encoding/json"
+	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -180,6 +183,40 @@ func TestAmbiguousPathsAreNotRedirected(t *testing.T) {
 		}
 		if got := rec.take().url.Path == "/elsewhere"; got != follows || res.IsError == follows {
 			t.Errorf("%q: followed %v, result %s", text, got, textIn(t, res))
+		}
+	}
+}
+
+// The name of a field of a form is the model's where it is that of a member.
+func TestHostileNamesInMultipart(t *testing.T) {
+	rec := newRecorder(t)
+	s := rec.serve(t, Endpoint{Method: "POST", Path: "/a", Body: &Body{ContentType: "multipart/form-data"}, Params: []Param{inPlace(InBody, "deep", `{}`, "deepObject")}})
+	for _, text := range []string{"a\r\nX-Evil: 1\r\n\r\nb", "a\nb", "a\rb", `a"; filename="x`, `a\`, "\r\n--x\r\n", "é"} {
+		_, err := callOnly(t, s, jsonOf(t, map[string]any{"deep": map[string]string{text: "v"}}))
+		got := rec.take()
+		if err != nil {
+			if got != nil {
+				t.Errorf("%q: refused (%v), but sent", text, err)
+			}
+			continue
+		}
+		_, params, err := mime.ParseMediaType(got.header.Get("Content-Type"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := multipart.NewReader(strings.NewReader(got.body), params["boundary"])
+		for parts := 0; ; parts++ {
+			part, err := r.NextRawPart()
+			if err != nil {
+				if err != io.EOF || parts != 1 {
+					t.Errorf("%q: %d parts, %v: %q", text, parts, err, got.body)
+				}
+				break
+			}
+			value, _ := io.ReadAll(part)
+			if len(part.Header) != 1 || part.FileName() != "" || string(value) != "v" || !strings.HasPrefix(part.FormName(), "deep[") {
+				t.Errorf("%q: header %q, value %q", text, part.Header, value)
+			}
 		}
 	}
 }
