@@ -13,7 +13,7 @@ func (c *compiler) alternatives(n *node) []*node {
 	case 'f':
 		return nil
 	}
-	if !c.spend(1) {
+	if !c.spend(1 + len(n.members)/8) {
 		c.overflow = true
 		c.losses.add(ReferenceCut, Looser, n, "the schema is too large with all references written out")
 		return []*node{blankAt(n)}
@@ -162,6 +162,7 @@ func (c *compiler) expand(ref *node) []*node {
 	if target == nil {
 		return []*node{c.stump(ref)}
 	}
+	c.expanded += target.size
 	var all []*node
 	for _, a := range c.alternatives(target) {
 		if inner := a.get("$ref"); inner != nil {

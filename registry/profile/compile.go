@@ -18,7 +18,7 @@ import (
 type Set struct {
 	tools    []*Tool
 	rejected []Rejection
-	byName   map[string]*Tool
+	byName   map[string]*Tool // by what the provider calls them, and else by the registry's names
 }
 
 // Compile shapes tools for a provider. The order of the tools is kept, and the
@@ -119,6 +119,11 @@ func (s *Set) name(d *diet) {
 		}
 		s.byName[name] = t
 	}
+	for i, t := range s.tools {
+		if _, ok := s.byName[names[i]]; !ok {
+			s.byName[names[i]] = t
+		}
+	}
 }
 
 // Tools returns the tools in the order in which they came. Do not change the slice.
@@ -129,14 +134,15 @@ func (s *Set) Tools() []*Tool { return s.tools }
 // twice. Do not change the slice.
 func (s *Set) Rejected() []Rejection { return s.rejected }
 
-// Lookup returns the tool that the provider calls name.
+// Lookup returns the tool that the provider calls name; if there is none, the one
+// that the registry calls so, for models write that, too.
 func (s *Set) Lookup(name string) (*Tool, bool) {
 	t, ok := s.byName[name]
 	return t, ok
 }
 
-// Unmap turns a call of the model back into one of the registry: name is what the
-// provider calls the tool, args is what the model wrote. A name that is not in the
+// Unmap turns a call of the model back into one of the registry: name is as for
+// [Set.Lookup], args is what the model wrote. A name that is not in the
 // set is returned with its arguments as they are. The error is that of [Tool.Unmap].
 func (s *Set) Unmap(name string, args json.RawMessage) (string, json.RawMessage, error) {
 	t, ok := s.byName[name]

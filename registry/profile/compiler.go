@@ -26,6 +26,7 @@ type compiler struct {
 
 	work      int
 	written   int // about how many bytes were made
+	expanded  int // about how many bytes of targets were made alternatives
 	inlined   bool
 	overflow  bool          // a reference was cut for the limit
 	untold    bool          // alternatives were left out
@@ -36,6 +37,7 @@ type compiler struct {
 	optionals []optional
 	defs      []*definition
 	byTarget  map[*node]*definition
+	defNames  map[string]int // the names of definitions, and the last number behind one
 	reached   map[*node]bool // targets
 }
 
@@ -91,8 +93,8 @@ func (c *compiler) compile() (*result, error) {
 
 // attempt makes the schema once.
 func (c *compiler) attempt() (*result, error) {
-	c.work, c.written, c.inlined, c.overflow, c.untold, c.depth, c.within = 0, 0, false, false, false, 0, 0
-	c.open, c.unions, c.defs, c.byTarget = map[*node]int{}, nil, nil, map[*node]*definition{}
+	c.work, c.written, c.expanded, c.inlined, c.overflow, c.untold, c.depth, c.within = 0, 0, 0, false, false, false, 0, 0
+	c.open, c.unions, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, nil, map[*node]*definition{}, map[string]int{}
 	c.reached, c.optionals = map[*node]bool{}, nil
 	if c.diet.family == whole {
 		return c.wholeRoot()
@@ -135,7 +137,7 @@ func (c *compiler) target(ref *node) *node {
 	case c.open[target] >= c.unroll:
 		c.losses.add(ReferenceCut, Looser, ref, "the schema contains itself; it is written out %d times within itself and then cut", c.unroll)
 		return nil
-	case c.written > c.limit && !c.diet.refs || c.work > maxWork:
+	case c.written > c.limit && !c.diet.refs || c.expanded > c.limit || c.work > maxWork:
 		c.overflow = true
 		c.losses.add(ReferenceCut, Looser, ref, "the schema is too large with all references written out; this one is not")
 		return nil
@@ -151,9 +153,12 @@ func (c *compiler) stump(ref *node) *node {
 	placed(stump, ref.parent)
 	target := c.doc.resolve(ref)
 	for _, keyword := range []string{"type", "description"} {
-		if value := target.get(keyword); value != nil {
-			stump.set(keyword, value)
+		value := target.get(keyword)
+		if value == nil || c.written+c.expanded > c.limit && keyword == "description" {
+			continue
 		}
+		stump.set(keyword, value)
+		c.expanded += value.size
 	}
 	if len(stump.members) == 0 && target.get("properties") != nil {
 		stump.set("type", textNode("object"))
@@ -174,23 +179,16 @@ func (c *compiler) define(target *node) *definition {
 		name = "def"
 	}
 	unique := name
-	for i := 2; c.defined(unique); i++ {
-		unique = name + "_" + strconv.Itoa(i)
+	for c.defNames[unique] > 0 {
+		c.defNames[name]++
+		unique = name + "_" + strconv.Itoa(c.defNames[name])
 	}
+	c.defNames[unique]++
 	d := &definition{name: unique, target: target}
 	c.byTarget[target] = d
 	c.reached[target] = true
 	c.defs = append(c.defs, d)
 	return d
-}
-
-func (c *compiler) defined(name string) bool {
-	for _, d := range c.defs {
-		if d.name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // reference returns a reference to a definition.

@@ -9,6 +9,16 @@
 //	// send each t.Declaration() of set.Tools() with the request
 //	res, err := set.Call(ctx, reg, call.Name, call.Arguments)
 //
+// # Sending
+//
+// [Tool.Declaration] is meant to go into the request byte by byte: the order of the
+// properties is the author's, and so is the spelling of numbers. SDKs that have a
+// way to send raw JSON should be given it that way, such as param.Override of
+// openai-go. Those that want a map or a structure take what json.Unmarshal makes of
+// it, and lose the order, and digits of integers beyond 2^53. The document of
+// Bedrock's SDK has to be made of such a map: one of bytes, as [Tool].Schema is,
+// becomes a list of numbers, and a json.Number becomes a string.
+//
 // # What is lost
 //
 // A [Loss] says which part of a schema the provider does not get, where, and what

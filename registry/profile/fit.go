@@ -17,10 +17,10 @@ func indexed(path string, i int) string { return path + "[" + strconv.Itoa(i) + 
 // members, and listed values. Leniently, members may be missing or unknown, and
 // only listed values count.
 func (u *unmapper) fits(schema *node, start, end int, lenient bool) bool {
-	if u.steps--; u.steps < 0 {
+	raw := u.data[start:end]
+	if u.steps -= 1 + len(raw)/256 + schema.listed()/8; u.steps < 0 {
 		return false
 	}
-	raw := u.data[start:end]
 	if schema.def != nil {
 		return u.fits(schema.def.out, start, end, lenient)
 	}
@@ -31,9 +31,9 @@ func (u *unmapper) fits(schema *node, start, end int, lenient bool) bool {
 	if typesNamed(schema)&kind == 0 {
 		return false
 	}
-	if values, ok := valuesOf(schema); ok {
+	if enum := schema.get("enum"); enum != nil {
 		value := readNode(raw)
-		return slices.ContainsFunc(values, func(v *node) bool { return sameNode(v, value) })
+		return slices.ContainsFunc(enum.elems, func(v *node) bool { return sameNode(v, value) })
 	}
 	switch kind {
 	case typeObject:
@@ -69,7 +69,7 @@ func (u *unmapper) fitsObject(schema *node, start, end int, lenient bool) bool {
 			}
 			continue
 		}
-		if _, listed := valuesOf(sub); lenient && !listed {
+		if lenient && sub.get("enum") == nil {
 			continue
 		}
 		if !u.fits(sub, m.start, m.end, lenient) {
@@ -89,6 +89,8 @@ func readNodeKind(raw []byte) typeSet {
 		return typeObject
 	case '[':
 		return typeArray
+	case '"':
+		return typeString
 	}
 	return typeOf(readNode(raw))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A form is a schema that is made of the keywords that a provider takes, and how
@@ -367,10 +369,23 @@ func (c *compiler) annotate(out, a *node, said map[string]bool) {
 		}
 		said[keyword] = true
 		if keyword == "description" && out.get(keyword) != nil && out.get(keyword).parent == nil {
-			value = textNode(value.text + " " + out.get(keyword).text) // a note on the form
+			value = textNode(sentences(value.text, out.get(keyword).text)) // a note on the form
 		}
 		out.set(keyword, value)
 	}
+}
+
+// sentences joins a text and a note.
+func sentences(text, note string) string {
+	text = strings.TrimSpace(text)
+	last, _ := utf8.DecodeLastRuneInString(text)
+	switch {
+	case text == "":
+		return note
+	case unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune("\"'`)]}>%", last):
+		text += "."
+	}
+	return text + " " + note
 }
 
 func (c *compiler) takesAnnotation(m member) bool {

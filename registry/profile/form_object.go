@@ -34,7 +34,11 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 		out.set("additionalProperties", boolNode(false))
 		return form{schema: out, codec: k}
 	}
-	required = slices.DeleteFunc(slices.Clone(required), func(name string) bool { return properties.get(name) == nil })
+	told := make(map[string]bool, len(properties.members))
+	for _, m := range properties.members {
+		told[m.name] = true
+	}
+	required = slices.DeleteFunc(slices.Clone(required), func(name string) bool { return !told[name] })
 	if len(required) > 0 {
 		if c.diet.family == typed && !root && c.within == 0 {
 			c.losses.add(KeywordDropped, Looser, a.get("required"), "servers do not show the model which properties of an object within the arguments are required")
@@ -50,10 +54,7 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 func (c *compiler) members(a *node, required []string) (*node, *codec) {
 	out := objectNode()
 	k := &codec{op: opObject, fields: map[string]field{}}
-	needed := make(map[string]bool, len(required))
-	for _, name := range required {
-		needed[name] = true
-	}
+	needed := nameSet(required)
 	known := map[string]bool{}
 	add := func(name string, sub *node) {
 		known[name] = true
@@ -69,7 +70,7 @@ func (c *compiler) members(a *node, required []string) (*node, *codec) {
 			own := field{name: name, codec: f.codec}
 			switch {
 			case needed[name]:
-			case f.null && slices.Contains(a.sometimes, name):
+			case f.null && a.sometimes[name]:
 				c.losses.add(NullForMissing, Narrower, sub, "null means null, so the property cannot be missing")
 			default:
 				own.optional = true

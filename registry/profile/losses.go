@@ -78,6 +78,7 @@ func (l *ledger) reset(mark int) {
 		delete(l.seen, entryKey{e.loss.Kind, e.loss.Effect, e.at, e.loss.Detail})
 	}
 	l.entries = l.entries[:mark]
+	clear(l.more) // nothing is beyond so few
 }
 
 // list returns the losses in the order of the places.

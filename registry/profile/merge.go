@@ -14,7 +14,7 @@ func (c *compiler) merge(a, b *node) *node {
 	if len(b.members) == 0 {
 		return joined(a, a, b)
 	}
-	if !c.spend(1 + len(a.get("properties").list()) + len(b.get("properties").list())) {
+	if !c.spend(1 + a.listed() + b.listed()) {
 		c.overflow = true
 		c.losses.add(UnionDropped, Looser, b, "the schema is too large with all alternatives taken apart")
 		return a
@@ -55,6 +55,20 @@ func (c *compiler) merge(a, b *node) *node {
 		}
 	}
 	return c.mergeValues(out, a, b)
+}
+
+// listed returns how many properties, names and values a schema lists.
+func (n *node) listed() int {
+	return len(n.get("properties").list()) + lengthOf(n.get("required")) + lengthOf(n.get("enum"))
+}
+
+// nameSet returns names as a set.
+func nameSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // joined returns a copy of n that was made of the targets of two.
@@ -220,8 +234,9 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 	switch name {
 	case "required":
 		names := a.texts()
+		known := nameSet(names)
 		for _, other := range b.texts() {
-			if !slices.Contains(names, other) {
+			if !known[other] {
 				names = append(names, other)
 			}
 		}

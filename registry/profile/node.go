@@ -21,12 +21,13 @@ type node struct {
 	parent *node // where it was read; nil: at the root, or it was made
 	token  string
 	at     int // place in the order of the document
+	size   int // about how many bytes it takes
 
 	via []*node     // the targets of references that were written out to make it
 	def *definition // of a reference that was made
 
-	parts     []*node  // what it was made of, for losses
-	sometimes []string // properties of an object that some alternatives require
+	parts     []*node         // what it was made of, for losses
+	sometimes map[string]bool // properties of an object that some alternatives require
 }
 
 type member struct {
@@ -53,10 +54,12 @@ func (r *nodeReader) value(parent *node, token string) *node {
 		for key := range r.cursor.Members() {
 			name := string(key)
 			n.members = append(n.members, member{name, r.value(n, name)})
+			n.size += len(name) + 4 + n.members[len(n.members)-1].value.size
 		}
 	case '[':
 		for i := range r.cursor.Elements() {
 			n.elems = append(n.elems, r.value(n, strconv.Itoa(i)))
+			n.size += 1 + n.elems[i].size
 		}
 	case '"':
 		n.text, _ = jsonscan.String(r.cursor.Value())
@@ -65,6 +68,7 @@ func (r *nodeReader) value(parent *node, token string) *node {
 	default:
 		n.kind, n.text = '0', string(r.cursor.Value())
 	}
+	n.size += len(n.text) + 2
 	return n
 }
 
@@ -227,8 +231,13 @@ func (n *node) canonical() string {
 
 // sameNode reports whether two nodes mean the same.
 func sameNode(a, b *node) bool {
-	if a == b {
+	switch {
+	case a == b:
 		return true
+	case a.kind != b.kind:
+		return false
+	case a.kind == '"':
+		return a.text == b.text
 	}
-	return a.kind == b.kind && a.canonical() == b.canonical()
+	return a.canonical() == b.canonical()
 }

@@ -60,7 +60,7 @@ func TestProperty(t *testing.T) {
 
 		{profile.OpenAIStrict, `{}`, jsonText, `json_as_text recoded `},
 		{profile.OpenAIStrict, `true`, jsonText, `json_as_text recoded `},
-		{profile.OpenAIStrict, `{"description":"what"}`, `{"type":"string","description":"what JSON in a string."}`, `json_as_text recoded `},
+		{profile.OpenAIStrict, `{"description":"what"}`, `{"type":"string","description":"what. JSON in a string."}`, `json_as_text recoded `},
 		{profile.OpenAIStrict, `{"type":"string","minLength":1,"pattern":"^a","default":"a","x-a":1}`, `{"type":"string","pattern":"^a"}`, `keyword_dropped looser /minLength, keyword_dropped unsaid /default, keyword_dropped unsaid /x-a`},
 		{profile.OpenAIStrict, `{"type":"string","format":"uri"}`, `{"type":"string"}`, `keyword_dropped unsaid /format`},
 		{profile.OpenAIStrict, `{"type":"array","items":{"type":"integer"},"uniqueItems":true,"minItems":1}`, `{"type":"array","items":{"type":"integer"},"minItems":1}`, `keyword_dropped looser /uniqueItems`},

@@ -1,6 +1,9 @@
 package profile
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // rootObject returns the plain schema of an object that the arguments have to fit,
 // with the alternatives of the root merged into one.
@@ -55,11 +58,13 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 	open, listed := 0, map[string]int{} // alternatives with other properties, those of them that list one
 	required := slices.Clone(objects[0].get("required").texts())
 	closed := true
+	sometimes := map[string]bool{}
+	out.sometimes = sometimes
 	for _, o := range objects {
 		out.via = append(out.via, o.via...)
-		own := o.get("required").texts()
-		out.sometimes = append(out.sometimes, own...)
-		required = slices.DeleteFunc(required, func(name string) bool { return !slices.Contains(own, name) })
+		own := nameSet(o.get("required").texts())
+		maps.Copy(sometimes, own)
+		required = slices.DeleteFunc(required, func(name string) bool { return !own[name] })
 		rest := o.get("additionalProperties")
 		shut := rest != nil && rest.kind == 'f' && !hasPatterns(o)
 		closed = closed && shut
@@ -111,7 +116,9 @@ func (c *compiler) mergedAway(out *node, objects []*node) {
 	same := map[string]int{}
 	for _, o := range objects {
 		for _, m := range o.members {
-			same[m.name+m.value.canonical()]++
+			if m.name != "properties" && m.name != "required" {
+				same[m.name+m.value.canonical()]++
+			}
 		}
 	}
 	for i, o := range objects {

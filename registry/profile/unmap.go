@@ -167,8 +167,8 @@ func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []b
 			continue
 		case k.rest != "" && p.name == k.rest && u.data[p.start] == 'n':
 			continue
-		case k.rest != "" && p.name == k.rest && u.data[p.start] == '[':
-			others, ok := u.readPairs(p.start, p.end)
+		case k.rest != "" && p.name == k.rest && (u.data[p.start] == '[' || u.data[p.start] == '{'):
+			others, ok := u.others(p.start, p.end)
 			if !ok {
 				break
 			}
@@ -208,6 +208,14 @@ func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []b
 		return append(dst, "{}"...)
 	}
 	return append(dst, u.data[parts[len(parts)-1].end:end]...)
+}
+
+// others returns the members of an object, or those that a list of pairs stands for.
+func (u *unmapper) others(start, end int) ([]part, bool) {
+	if u.data[start] == '{' {
+		return u.members(start, end), true
+	}
+	return u.readPairs(start, end)
 }
 
 // first returns where the first member begins.
