@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -64,8 +63,10 @@ type Match struct {
 // tool 2,048 words count; 512 if its server has more than 256 tools, and 128 if more
 // than 1,024.
 //
-// If the Embedder fails, the matches by words are returned together with an
-// [*EmbedError]. Any other error means that ctx has ended.
+// If the Embedder fails, or has not answered when ctx ends, the matches by words are
+// returned together with an [*EmbedError]. Any other error means that ctx has ended.
+// While one search has the tools embedded, another does not wait for that: tools
+// without a vector are ranked by words alone.
 //
 // The first search reads the whole catalogue, a later one what has changed since. If
 // ctx ends before that, the next search goes on from there.
@@ -81,14 +82,11 @@ func (r *Registry) Search(ctx context.Context, q Query) ([]Match, error) {
 		found, err := r.search.byWords(ctx, search, words, limit)
 		return search.matches(found), err
 	}
-	similar, err := r.search.meaning.rank(ctx, q.Text, s.definitions())
-	if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
+	found, err := r.search.byWords(ctx, search, words, fusedRanks)
+	if err != nil {
 		return nil, err
 	}
-	found, ended := r.search.byWords(ctx, search, words, fusedRanks)
-	if ended != nil {
-		return nil, ended
-	}
+	similar, err := r.search.meaning.rank(ctx, q.Text, s.definitions())
 	if err == nil {
 		found = fuse(found, search.keep(similar, fusedRanks))
 	}

@@ -6,16 +6,19 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // An Embedder turns texts into vectors that are close to each other if the texts
 // mean something similar. It is safe for concurrent use.
 type Embedder interface {
 	// Embed returns one vector for each text, all of one length. One that is zero, or
-	// holds what is no number, is close to nothing. A text has 4 KiB at most, and
+	// holds what is no number, is close to nothing: return that for a text that the
+	// service refuses, for an error is one of the whole ranking. A text has 4 KiB at most, and
 	// there are 64 of them at most.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
@@ -39,8 +42,11 @@ const (
 // vector of each tool that is listed.
 type meaning struct {
 	embedder Embedder
-	turn     chan struct{} // holds one token; who has it may use vectors
-	vectors  map[meant]vector
+	turn     chan struct{} // holds one token; who has it may ask for the vectors of tools
+
+	mu      sync.Mutex
+	keys    map[*Definition]meant
+	vectors map[meant]vector
 }
 
 // A meant identifies a text by its hash.
@@ -50,7 +56,7 @@ type meant [sha256.Size]byte
 type vector []float32
 
 func newMeaning(e Embedder) *meaning {
-	m := &meaning{embedder: e, turn: make(chan struct{}, 1), vectors: map[meant]vector{}}
+	m := &meaning{embedder: e, turn: make(chan struct{}, 1), keys: map[*Definition]meant{}, vectors: map[meant]vector{}}
 	m.turn <- struct{}{}
 	return m
 }
@@ -71,6 +77,9 @@ func (m *meaning) rank(ctx context.Context, text string, tools []*Definition) ([
 	}
 	var found []ranked
 	for i, v := range known {
+		if v == nil {
+			continue
+		}
 		if score := asked[0].dot(v); score > 0 {
 			found = append(found, ranked{tools[i].Name, score})
 		}
@@ -80,55 +89,124 @@ func (m *meaning) rank(ctx context.Context, text string, tools []*Definition) ([
 }
 
 // all returns the vectors of all tools, of the given length. Those that are not known
-// yet are asked for, by one caller at a time.
+// yet are asked for, unless somebody else is at it: then they are nil.
 func (m *meaning) all(ctx context.Context, tools []*Definition, length int) ([]vector, error) {
+	vectors, whole := m.look(tools, length)
+	if whole {
+		return vectors, nil
+	}
 	select {
 	case <-m.turn:
 		defer func() { m.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	default:
+		return vectors, nil
 	}
-	keys := make([]meant, len(tools))
-	current := make(map[meant]vector, len(tools))
-	defer func() { m.vectors = current }() // what is known then, even if a part fails
-	var texts []string
-	var missing []meant
-	for i, def := range tools {
-		text := meaningOf(def)
-		keys[i] = sha256.Sum256([]byte(text))
-		if _, ok := current[keys[i]]; ok {
-			continue
+	vectors, _ = m.look(tools, length)
+	defer m.forget(tools)
+	for {
+		var batch []*Definition
+		for i := 0; i < len(tools) && len(batch) < maxEmbedTexts; i++ {
+			if vectors[i] == nil {
+				batch = append(batch, tools[i])
+			}
 		}
-		if current[keys[i]] = m.vectors[keys[i]]; len(current[keys[i]]) != length {
-			texts, missing = append(texts, text), append(missing, keys[i])
+		if len(batch) == 0 {
+			return vectors, nil
 		}
-	}
-	for len(texts) > 0 {
-		n := min(len(texts), maxEmbedTexts)
-		vectors, err := m.embed(ctx, texts[:n])
+		texts := make([]string, len(batch))
+		for i, def := range batch {
+			texts[i] = meaningOf(def)
+		}
+		fresh, err := m.embed(ctx, texts)
 		if err != nil {
 			return nil, err
 		}
-		for i, v := range vectors {
+		for _, v := range fresh {
 			if len(v) != length {
 				return nil, &EmbedError{fmt.Errorf("it gave a vector of %d numbers, and one of %d", length, len(v))}
 			}
-			current[missing[i]] = v
 		}
-		texts, missing = texts[n:], missing[n:]
+		m.keep(batch, fresh)
+		vectors, _ = m.look(tools, length)
 	}
-	vectors := make([]vector, len(keys))
+}
+
+// look returns the vectors of tools as far as they are known, nil for the others, and
+// whether all are known and no others.
+func (m *meaning) look(tools []*Definition, length int) (vectors []vector, whole bool) {
+	keys := m.keysOf(tools)
+	vectors = make([]vector, len(tools))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	whole = len(m.keys) <= len(tools)
 	for i, key := range keys {
-		vectors[i] = current[key]
+		if v := m.vectors[key]; len(v) == length {
+			vectors[i] = v
+		} else {
+			whole = false
+		}
 	}
-	return vectors, nil
+	return vectors, whole
+}
+
+// keysOf returns what identifies the texts of tools. Each is read once.
+func (m *meaning) keysOf(tools []*Definition) []meant {
+	keys := make([]meant, len(tools))
+	fresh := map[*Definition]meant{}
+	m.mu.Lock()
+	for i, def := range tools {
+		key, ok := m.keys[def]
+		if keys[i] = key; !ok {
+			fresh[def] = key
+		}
+	}
+	m.mu.Unlock()
+	if len(fresh) == 0 {
+		return keys
+	}
+	for i, def := range tools {
+		if _, ok := fresh[def]; ok {
+			keys[i] = sha256.Sum256([]byte(meaningOf(def)))
+			fresh[def] = keys[i]
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.Copy(m.keys, fresh)
+	return keys
+}
+
+// keep notes the vectors of tools.
+func (m *meaning) keep(tools []*Definition, vectors []vector) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, def := range tools {
+		m.vectors[m.keys[def]] = vectors[i]
+	}
+}
+
+// forget forgets all but what is known of tools.
+func (m *meaning) forget(tools []*Definition) {
+	keys := make(map[*Definition]meant, len(tools))
+	vectors := make(map[meant]vector, len(tools))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, def := range tools {
+		if key, ok := m.keys[def]; ok {
+			keys[def] = key
+			if v := m.vectors[key]; v != nil {
+				vectors[key] = v
+			}
+		}
+	}
+	m.keys, m.vectors = keys, vectors
 }
 
 func (m *meaning) embed(ctx context.Context, texts []string) ([]vector, error) {
 	got, err := m.embedder.Embed(ctx, texts)
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, &EmbedError{ctx.Err()}
 	case err != nil:
 		return nil, &EmbedError{err}
 	case len(got) != len(texts):
