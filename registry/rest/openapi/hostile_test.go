@@ -198,6 +198,7 @@ func TestReferencesToLargeThings(t *testing.T) {
 		"schemas":     `{"get": {"parameters": [{"name": "p", "in": "query", "schema": {"description": "` + long + `"}}, ` + bad + `]}}`,
 		"references":  `{"get": {"parameters": [{"name": "p", "in": "query", "schema": {"items": {"$ref": "#/x-large"}}}, ` + bad + `]}}`,
 		"parameters":  `{"get": {"$ref": "#/x-get"}, "parameters": [` + params.String() + bad + `]}`,
+		"of the path": `{"get": {"$ref": "#/x-get"}, "parameters": [{"name": "p", "in": "query", "schema": {"description": "` + long + `"}}, ` + bad + `]}`,
 		"servers":     `{"get": {"$ref": "#/x-get"}, "servers": [{"url": "https://` + strings.Repeat("{v}", 300_000) + `", "variables": {"v": {"default": "v"}}}]}`,
 		"description": `{"get": {"$ref": "#/x-get"}, "description": "` + long + `", "parameters": [` + bad + `]}`,
 		"operation":   `{"get": {"description": "` + long + `", "parameters": [` + bad + `]}}`,
