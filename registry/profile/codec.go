@@ -11,6 +11,7 @@ type codec struct {
 	items  *codec           // of an array: its elements; of pairs: their values
 	alts   []alternative    // of a union
 	def    *definition      // of a reference
+	types  typeSet          // of what the JSON in a string may be
 }
 
 type operation int

@@ -127,7 +127,7 @@ func (c *compiler) plain(a *node) ([]form, bool) {
 		return []form{f}, f.null
 	}
 	if c.diet.family == exact && !listed && types&typeString != 0 && c.free(a, types) {
-		f := c.jsonText(a, "a value")
+		f := c.jsonText(a, "a value", types)
 		c.losses.add(JSONAsText, Looser, a, "the string may hold JSON of another type")
 		c.annotate(f.schema, a, said)
 		c.unsaid(a, types, said)

@@ -144,7 +144,7 @@ func (c *compiler) mapping(a *node, required []string) (form, bool) {
 	}
 	switch {
 	case rest == nil || rest.kind == 't' || rest.kind == '{' && onlyAnnotates(rest):
-		f := c.jsonText(a, "an object of any form")
+		f := c.jsonText(a, "an object of any form", typeObject)
 		c.losses.add(JSONAsText, Looser, a, "the string may hold JSON that is no object")
 		return f, true
 	case rest.kind == 'f':

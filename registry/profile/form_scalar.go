@@ -152,7 +152,7 @@ func formats(f family, t typeSet) []string {
 func (c *compiler) any(a *node, said map[string]bool) form {
 	switch c.diet.family {
 	case exact:
-		f := c.jsonText(a, "any value")
+		f := c.jsonText(a, "any value", anyType)
 		return f
 	case documented:
 		if c.written > c.limit {
@@ -179,9 +179,13 @@ func (c *compiler) kinds() *node {
 }
 
 // jsonText makes the form of a string that holds JSON.
-func (c *compiler) jsonText(a *node, what string) form {
+func (c *compiler) jsonText(a *node, what string, types typeSet) form {
 	c.losses.add(JSONAsText, Recoded, a, "%s is written as a string that holds JSON", what)
-	out := objectNode(member{"type", textNode("string")}, member{"description", textNode("JSON in a string.")})
+	note := "JSON in a string."
+	if types == typeObject {
+		note = "A JSON object in a string."
+	}
+	out := objectNode(member{"type", textNode("string")}, member{"description", textNode(note)})
 	c.wrote(out)
-	return form{schema: out, codec: &codec{op: opJSON}}
+	return form{schema: out, codec: &codec{op: opJSON, types: types}}
 }

@@ -133,3 +133,21 @@ func TestNoteBehindDescription(t *testing.T) {
 		}
 	}
 }
+
+// Where a string or an object may stand, a text that happens to be other JSON is the
+// string.
+func TestUnmapStringOrObject(t *testing.T) {
+	c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":["string","object"]}}}`)
+	for args, want := range map[string]string{
+		`{"a":"5"}`:         `{"a":"5"}`,
+		`{"a":"true"}`:      `{"a":"true"}`,
+		`{"a":"[1]"}`:       `{"a":"[1]"}`,
+		`{"a":"{\"b\":1}"}`: `{"a":{"b":1}}`,
+		`{"a":"\"5\""}`:     `{"a":"5"}`,
+		`{"a":"plain"}`:     `{"a":"plain"}`,
+	} {
+		if got, err := c.Unmap(json.RawMessage(args)); string(got) != want || err != nil {
+			t.Errorf("%s: got %s, %v; want %s", args, got, err, want)
+		}
+	}
+}

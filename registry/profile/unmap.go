@@ -87,7 +87,8 @@ func (u *unmapper) value(dst []byte, start, end int, k *codec, path string) []by
 		return append(dst, u.data[u.before(parts, len(parts), start):end]...)
 	case k.op == opJSON && raw[0] == '"':
 		text, _ := jsonscan.Text(raw)
-		if text = bytes.TrimSpace(text); jsonscan.Valid(text) == nil {
+		// A text that is a string by itself need not be JSON, such as 5.
+		if text = bytes.TrimSpace(text); jsonscan.Valid(text) == nil && (k.types&typeString == 0 || readNodeKind(text)&k.types != 0) {
 			return append(dst, text...)
 		}
 	}
