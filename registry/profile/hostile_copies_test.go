@@ -151,3 +151,23 @@ func TestUnmapStringOrObject(t *testing.T) {
 		}
 	}
 }
+
+// Names of definitions that are changed do not become those of others.
+func TestDefinitionNamesDiffer(t *testing.T) {
+	c := compiled(t, profile.Anthropic, `{"type":"object","properties":{"p":{"$ref":"#/$defs/a%20b"},"q":{"$ref":"#/$defs/a!b"},"r":{"$ref":"#/$defs/a_b_2"},"s":{"$ref":"#/$defs/a+b"}},
+		"$defs":{"a b":{"type":"string"},"a!b":{"type":"integer"},"a_b_2":{"type":"boolean"},"a+b":{"type":"null"}}}`)
+	const want = `"$defs":{"a_b":{"type":"string"},"a_b_2":{"type":"integer"},"a_b_2_2":{"type":"boolean"},"a_b_3":{"type":"null"}}}`
+	if !strings.HasSuffix(string(c.Schema), want) {
+		t.Errorf("got %s\nwant %s", c.Schema, want)
+	}
+}
+
+// What is not told of is not required either.
+func TestRequiredOfNothing(t *testing.T) {
+	for _, p := range []profile.Provider{profile.Gemini, profile.Ollama} {
+		c := compiled(t, p, `{"type":"object","properties":{"a":false,"b":{"type":"string"}},"required":["a","b"]}`)
+		if want := `{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}`; string(c.Schema) != want {
+			t.Errorf("%s: got %s", p, c.Schema)
+		}
+	}
+}
