@@ -118,11 +118,7 @@ func (s *Set) name(d *diet) {
 			t.Losses = append([]Loss{loss}, t.Losses...)
 		}
 		s.byName[name] = t
-	}
-	for i, t := range s.tools {
-		if _, ok := s.byName[names[i]]; !ok {
-			s.byName[names[i]] = t
-		}
+		s.byName[names[i]] = t // one that the provider takes is nobody else's
 	}
 }
 
