@@ -16,6 +16,10 @@ type ToolsetOptions struct {
 	// has to search, from 0 to 1. Default: 0.05. Negative: it always has to.
 	// 1 or more: never.
 	Share float64
+	// MaxTools is how many tools the model is told of before it has to search, unless
+	// Share says never. Default: 128, which is what OpenAI takes in one request;
+	// negative: no limit.
+	MaxTools int
 	// Always returns true for the tools that the model is told of even if it has to
 	// search. It is a pure function. Hints are claims, see [Hints]. Nil: native
 	// tools. Those with [Definition].ReturnDirect are there in any case.
@@ -52,11 +56,12 @@ type ServerTokens struct {
 const (
 	defaultContextWindow = 200_000
 	defaultShare         = 0.05
+	defaultMaxTools      = 128
 )
 
 // Toolset returns the tools that a model is told of on behalf of the user of ctx:
-// all that are callable, see [Registry.Callable], as long as their definitions take
-// no more of the context window than opts say. Otherwise, if [Options].Search is
+// all that are callable, see [Registry.Callable], as long as they are no more, and
+// their definitions take no more of the context window, than opts say. Otherwise, if [Options].Search is
 // set, these are the tools search_tools, describe_tool and call_tool, read_result,
 // and those that are always there. All of them are called with [Registry.Call].
 //
@@ -96,7 +101,7 @@ func (r *Registry) Toolset(ctx context.Context, opts *ToolsetOptions) *Toolset {
 	}
 	set.Servers = servers.sorted()
 	var deferred []string // the servers of what the model is not told of
-	if finders != nil && o.exceeded(set.All) {
+	if finders != nil && o.exceeded(set.All, len(found)) {
 		deferred = set.divide(s, found, tokens, o.Always)
 	}
 	if set.Searching = len(deferred) > 0; !set.Searching {
@@ -165,9 +170,17 @@ func (o *ToolsetOptions) limit() int {
 	return int(float64(window) * defaultShare) // a share that is not a number is none
 }
 
-// exceeded reports whether the model has to search if all tools take so many tokens.
-func (o *ToolsetOptions) exceeded(all int) bool {
-	return o.Share < 0 || !(o.Share >= 1) && all > o.limit()
+// exceeded reports whether the model has to search if there are so many tools that
+// take so many tokens.
+func (o *ToolsetOptions) exceeded(tokens, tools int) bool {
+	most := cmp.Or(o.MaxTools, defaultMaxTools)
+	switch {
+	case o.Share < 0:
+		return true
+	case o.Share >= 1:
+		return false
+	}
+	return tokens > o.limit() || most > 0 && tools > most
 }
 
 // serverTokens adds up what the tools of each server take.

@@ -117,6 +117,28 @@ func TestToolsetLimit(t *testing.T) {
 	}
 }
 
+// Providers take so many tools and no more, however small they are.
+func TestToolsetMaxTools(t *testing.T) {
+	r := registry.New(&registry.Options{Search: new(registry.SearchOptions)})
+	var tools []registry.Tool
+	for i := range 129 {
+		tools = append(tools, serverTool("s", fmt.Sprintf("t%d", i), ""))
+	}
+	for _, c := range []struct {
+		tools, max int
+		share      float64
+		searching  bool
+	}{
+		{128, 0, 0, false}, {129, 0, 0, true}, {129, 129, 0, false}, {129, -1, 0, false}, {129, 0, 1, false}, {2, 1, 0.9, true}, {1, 1, -1, true},
+	} {
+		mustReplace(t, r, "s", tools[:c.tools]...)
+		set := r.Toolset(t.Context(), &registry.ToolsetOptions{MaxTools: c.max, Share: c.share})
+		if set.Searching != c.searching || set.All > set.Limit && c.share >= 0 {
+			t.Errorf("%+v: searching is %t", c, set.Searching)
+		}
+	}
+}
+
 // Without Options.Search a model is told of all tools, however many.
 func TestToolsetWithoutSearch(t *testing.T) {
 	r := registry.New(nil)

@@ -151,7 +151,8 @@ func (s *Set) Unmap(name string, args json.RawMessage) (string, json.RawMessage,
 
 // Call calls a tool of the registry by the name that the provider has for it, with
 // the arguments that the model wrote. A name that is not in the set goes to the
-// registry as it is, such as that of a tool which the model found by a search.
+// registry as it is, such as that of a tool which the model found by a search: what
+// may be called is up to the registry, not to the set.
 //
 // The error is that of [Tool.Unmap] or of [registry.Registry.Call].
 func (s *Set) Call(ctx context.Context, r *registry.Registry, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
