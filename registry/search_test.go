@@ -492,3 +492,14 @@ type embedderFunc func(ctx context.Context, texts []string) ([][]float32, error)
 func (f embedderFunc) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return f(ctx, texts)
 }
+
+// Two words that mean one in a query mean it in a tool, too.
+func TestSearchPhrases(t *testing.T) {
+	for _, name := range []string{"sign_in", "rollBack", "clean-up", "how_many", "look_up_dns", "user_story"} {
+		r := registry.New(nil)
+		mustAdd(t, r, native(name), native("other"))
+		for _, query := range []string{name, strings.NewReplacer("_", " ", "-", " ", "B", " b").Replace(name)} {
+			wantFound(t, r, query, name)
+		}
+	}
+}

@@ -68,9 +68,15 @@ func searchName(def *Definition) string {
 	return local + " " + def.Name // of its owner's choice
 }
 
-// stems returns the words of a text as they are compared.
+// stems returns the words of a text as they are compared, and then what two of them
+// mean together: a query is read so, too.
 func stems(text string) []string {
 	words := bm25.Words(text[:min(len(text), maxFieldText)])
+	for i := range max(len(words)-1, 0) {
+		if meant := phrase(words[i], words[i+1]); meant != "" {
+			words = append(words, meant)
+		}
+	}
 	for i, w := range words {
 		words[i] = bm25.Stem(w)
 	}
