@@ -1,0 +1,251 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A thesaurus is an Embedder that knows three topics.
+type thesaurus struct {
+	mu    sync.Mutex
+	texts []string
+	fail  atomic.Pointer[func([][]float32) ([][]float32, error)]
+}
+
+func (e *thesaurus) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.texts = append(e.texts, texts...)
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := []float32{0.01, 0.01, 0.01}
+		for topic, words := range []string{"money invoice cash bill", "weather rain forecast", "anchor ship"} {
+			for _, w := range strings.Fields(words) {
+				if strings.Contains(strings.ToLower(text), w) {
+					v[topic]++
+				}
+			}
+		}
+		vectors[i] = v
+	}
+	if fail := e.fail.Load(); fail != nil {
+		return (*fail)(vectors)
+	}
+	return vectors, ctx.Err()
+}
+
+// seen returns how many texts were embedded since it was asked last.
+func (e *thesaurus) seen() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	texts := e.texts
+	e.texts = nil
+	return texts
+}
+
+func TestSearchByMeaning(t *testing.T) {
+	e := new(thesaurus)
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+	mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "ledger_rain", "Nothing of the kind."))
+	if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
+		t.Errorf("without a common word: %q", got)
+	}
+	if texts := e.seen(); !slices.Equal(texts, []string{"cash", "ledger rain\nNothing of the kind.", "list invoices"}) {
+		t.Errorf("embedded %q", texts)
+	}
+	// What is known is not asked for again.
+	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
+	if got := found(t, r, registry.Query{Text: "rain"}); len(got) < 2 || got[0] != "acme__ledger_rain" && got[0] != "weather__forecast" {
+		t.Errorf("two rankings: %q", got)
+	}
+	texts := e.seen()
+	if len(texts) != 2 || len(texts[1]) > 4<<10 || !strings.HasPrefix(texts[1], "forecast\nü") || strings.ToValidUTF8(texts[1], "") != texts[1] {
+		t.Errorf("embedded %d texts", len(texts))
+	}
+	// A tool that is gone is forgotten.
+	mustReplace(t, r, "weather")
+	found(t, r, registry.Query{Text: "rain"})
+	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
+	found(t, r, registry.Query{Text: "rain"})
+	if texts := e.seen(); len(texts) != 3 {
+		t.Errorf("embedded %d texts, want two queries and the tool that came back", len(texts))
+	}
+	// The filters hold for both rankings.
+	if got := found(t, r, registry.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "acme__list_invoices") {
+		t.Errorf("of the server weather: %q", got)
+	}
+	// No more than 64 texts at a time.
+	var many []registry.Tool
+	for i := range 200 {
+		many = append(many, serverTool("many", fmt.Sprintf("rain_%d", i), ""))
+	}
+	mustReplace(t, r, "many", many...)
+	most := 0
+	check := func(v [][]float32) ([][]float32, error) { most = max(most, len(v)); return v, nil }
+	e.fail.Store(&check)
+	if got := found(t, r, registry.Query{Text: "rain", Limit: 100}); len(got) != 100 || most != 64 {
+		t.Errorf("%d tools found, %d texts at a time", len(got), most)
+	}
+}
+
+// Whatever an Embedder does, words still find.
+func TestSearchWithoutMeaning(t *testing.T) {
+	down := errors.New("quota exceeded")
+	for name, fail := range map[string]func([][]float32) ([][]float32, error){
+		"error":    func([][]float32) ([][]float32, error) { return nil, down },
+		"too few":  func(v [][]float32) ([][]float32, error) { return v[1:], nil },
+		"zero":     func(v [][]float32) ([][]float32, error) { return append(v[:0], make([]float32, 3)), nil },
+		"not a no": func(v [][]float32) ([][]float32, error) { v[0][0] = float32(nan()); return v, nil },
+		"lengths": func(v [][]float32) ([][]float32, error) {
+			if len(v) > 1 {
+				v[1] = v[1][:2]
+			}
+			return v, nil
+		},
+		"short": func(v [][]float32) ([][]float32, error) {
+			if len(v) == 1 {
+				v[0] = v[0][:2]
+			}
+			return v, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := new(thesaurus)
+			e.fail.Store(&fail)
+			r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+			mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "other", ""))
+			matches, err := r.Search(t.Context(), registry.Query{Text: "invoice"})
+			var failed *registry.EmbedError
+			if !errors.As(err, &failed) || name == "error" && !errors.Is(err, down) {
+				t.Errorf("%v, want an *EmbedError", err)
+			}
+			if len(matches) != 1 || matches[0].Tool.Definition().Name != "acme__list_invoices" {
+				t.Errorf("%v, want what the words find", matches)
+			}
+			e.fail.Store(nil)
+			if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
+				t.Errorf("later: %q", got)
+			}
+		})
+	}
+}
+
+// A tool that means nothing to an Embedder does not keep the others from being found.
+func TestSearchOfAToolWithoutMeaning(t *testing.T) {
+	for name, nothing := range map[string]float32{"zero": 0, "not a number": float32(nan())} {
+		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
+			vectors := make([][]float32, len(texts))
+			for i, text := range texts {
+				if vectors[i] = []float32{1, 1}; strings.TrimSpace(text) == "" {
+					vectors[i] = []float32{nothing, nothing}
+				}
+			}
+			return vectors, nil
+		})}})
+		mustReplace(t, r, "acme", serverTool("acme", "_", ""), serverTool("acme", "pay", ""))
+		if got := found(t, r, registry.Query{Text: "money"}); !slices.Equal(got, []string{"acme__pay"}) {
+			t.Errorf("%s: %q", name, got)
+		}
+		if _, err := r.Search(t.Context(), registry.Query{Text: "\u200b"}); err != nil && !errors.As(err, new(*registry.EmbedError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func nan() float64 { var zero float64; return zero / zero }
+
+// What was embedded before an Embedder failed is not embedded again, but for vectors
+// that another model has made.
+func TestSearchKeepsVectors(t *testing.T) {
+	e := new(thesaurus)
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+	var tools []registry.Tool
+	for i := range 130 {
+		tools = append(tools, serverTool("many", fmt.Sprintf("rain_%d", i), ""))
+	}
+	mustReplace(t, r, "many", tools...)
+	calls := 0
+	fail := func(v [][]float32) ([][]float32, error) {
+		if calls++; calls == 3 {
+			return nil, errors.New("no more")
+		}
+		return v, nil
+	}
+	e.fail.Store(&fail)
+	if _, err := r.Search(t.Context(), registry.Query{Text: "rain"}); err == nil {
+		t.Fatal("no error")
+	}
+	e.seen()
+	e.fail.Store(nil)
+	found(t, r, registry.Query{Text: "rain"})
+	if n := len(e.seen()); n != 1+130-64 {
+		t.Errorf("%d texts embedded, want the query and what was missing, %d", n, 1+130-64)
+	}
+	longer := func(v [][]float32) ([][]float32, error) {
+		for i := range v {
+			v[i] = append(v[i], 1)
+		}
+		return v, nil
+	}
+	e.fail.Store(&longer)
+	found(t, r, registry.Query{Text: "rain"})
+	if n := len(e.seen()); n != 1+130 {
+		t.Errorf("%d texts embedded by another model, want all %d", n, 1+130)
+	}
+}
+
+// A search ends with its context while its Embedder works, and has what the words
+// find. It does not wait for another one that keeps the Embedder busy.
+func TestSearchWaitsNoLongerThanItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var busy atomic.Bool
+		leave := make(chan struct{})
+		e := embedderFunc(func(ctx context.Context, texts []string) ([][]float32, error) {
+			switch {
+			case texts[0] == "invoices, but slowly":
+				<-ctx.Done()
+				return nil, ctx.Err()
+			case texts[0] == "list invoices" && busy.CompareAndSwap(false, true):
+				<-leave
+			}
+			return [][]float32{{1}}, nil
+		})
+		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+		mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""))
+		done := make(chan error)
+		go func() {
+			_, err := r.Search(context.Background(), registry.Query{Text: "cash"})
+			done <- err
+		}()
+		synctest.Wait()
+		wantFound(t, r, "invoices", "acme__list_invoices")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		matches, err := r.Search(ctx, registry.Query{Text: "invoices, but slowly"})
+		var failed *registry.EmbedError
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failed) || len(matches) != 1 {
+			t.Errorf("%v %v, want what the words find, and %v", matches, err, context.DeadlineExceeded)
+		}
+		close(leave)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		wantFound(t, r, "cash", "acme__list_invoices")
+	})
+}
+
+type embedderFunc func(ctx context.Context, texts []string) ([][]float32, error)
+
+func (f embedderFunc) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return f(ctx, texts)
+}
