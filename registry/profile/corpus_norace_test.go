@@ -3,3 +3,5 @@
 package profile_test
 
 const corpusShare = 1
+
+const raced = false

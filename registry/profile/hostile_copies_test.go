@@ -28,6 +28,9 @@ func copies() map[string]string {
 }
 
 func TestCopies(t *testing.T) {
+	if raced {
+		t.Skip("make norace runs it")
+	}
 	for name, schema := range copies() {
 		if err := schemagate.Check(json.RawMessage(schema), schemagate.Limits{}); err != nil {
 			t.Fatalf("%s does not get here: %v", name, err)
@@ -46,6 +49,9 @@ func TestCopies(t *testing.T) {
 // What it costs to find out of which alternative a value is must not depend on how
 // many values there are times how many are listed.
 func TestUnmapLongEnum(t *testing.T) {
+	if raced {
+		t.Skip("make norace runs it")
+	}
 	c := compiled(t, profile.OpenAIStrict, `{"type":"object","required":["x"],"properties":{"x":{"type":"array","items":{"anyOf":[
 		{"enum":[`+repeatedNumbered(990, `1000%d`)+`]},{"type":"object","additionalProperties":{"type":"string"}}]}}}}`)
 	if !c.Strict {

@@ -60,6 +60,9 @@ func repeatedNumbered(n int, form string) string {
 }
 
 func TestBombs(t *testing.T) {
+	if raced {
+		t.Skip("make norace runs it")
+	}
 	for name, schema := range bombs() {
 		if err := schemagate.Check(json.RawMessage(schema), schemagate.Limits{}); err != nil {
 			t.Errorf("%s does not get here: %v", name, err)

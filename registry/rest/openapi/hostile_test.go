@@ -118,6 +118,9 @@ paths: {"/${a}": {get: {operationId: "${CANARY}", parameters: [{name: a, in: pat
 
 // Documents that ask for more than they hold.
 func TestHostileSizes(t *testing.T) {
+	if raced {
+		t.Skip("make norace runs it")
+	}
 	many := func(n int, each func(i int) string) string {
 		var b strings.Builder
 		for i := range n {
@@ -185,6 +188,9 @@ func TestHostileSizes(t *testing.T) {
 // A small document in which each operation refers to something large, and is lost
 // then, takes no longer than one that is large.
 func TestReferencesToLargeThings(t *testing.T) {
+	if raced {
+		t.Skip("make norace runs it")
+	}
 	long := strings.Repeat("x", 800_000)
 	var params, paths strings.Builder
 	for i := range 1_000 {
