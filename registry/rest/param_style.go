@@ -166,22 +166,16 @@ func (p *parameter) queryPairs(raw []byte) ([]pair, *registry.Problem) {
 // cookiePairs returns what a value becomes among cookies, escaped. A comma cannot
 // stand there (RFC 6265, section 4.1.1), so the delimiter is escaped, too.
 func (p *parameter) cookiePairs(raw []byte) ([]pair, *registry.Problem) {
-	fields, problem := p.fields(raw)
-	if problem != nil {
-		return nil, problem
-	}
-	pairs := make([]pair, len(fields))
-	for i, f := range fields {
-		if problem := p.without(f); problem != nil {
-			return nil, problem
-		}
-		pairs[i] = pair{f.name, joinEscaped(f.parts, "%2C")}
-	}
-	return pairs, nil
+	return p.pairs(raw, func(f field) string { return joinEscaped(f.parts, "%2C") })
 }
 
 // formPairs returns what a value becomes in a form, not escaped.
 func (p *parameter) formPairs(raw []byte) ([]pair, *registry.Problem) {
+	return p.pairs(raw, func(f field) string { return strings.Join(f.parts, string(rune(f.delim))) })
+}
+
+// pairs returns the fields of a value as pairs, each with its parts joined.
+func (p *parameter) pairs(raw []byte, join func(field) string) ([]pair, *registry.Problem) {
 	fields, problem := p.fields(raw)
 	if problem != nil {
 		return nil, problem
@@ -191,7 +185,7 @@ func (p *parameter) formPairs(raw []byte) ([]pair, *registry.Problem) {
 		if problem := p.without(f); problem != nil {
 			return nil, problem
 		}
-		pairs[i] = pair{f.name, strings.Join(f.parts, string(rune(f.delim)))}
+		pairs[i] = pair{f.name, join(f)}
 	}
 	return pairs, nil
 }

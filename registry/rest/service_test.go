@@ -44,6 +44,9 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 	if !errors.As(err, &off) || off.API != "shop" || off.Tool != "a" || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Errorf("error %v", err)
 	}
+	if res := registry.ErrorResult(err); !res.IsError || !strings.Contains(registry.Text(res), "switched off") {
+		t.Errorf("the model reads %q", registry.Text(res))
+	}
 	if rec.take() != nil {
 		t.Error("a request arrived")
 	}

@@ -21,6 +21,11 @@ func (e *DisabledError) Error() string {
 	return fmt.Sprintf("rest: tool %s of API %s is disabled", quoted(e.Tool), quoted(e.API))
 }
 
+// Unwrap returns a [*registry.DeniedError], which a model can read.
+func (e *DisabledError) Unwrap() error {
+	return &registry.DeniedError{Tool: e.Tool, Reason: "it is switched off"}
+}
+
 // Outcome returns [mcp.NotSent]: nothing ran.
 func (e *DisabledError) Outcome() mcp.Outcome { return mcp.NotSent }
 
