@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -26,7 +27,7 @@ type village struct {
 	entered chan struct{}
 }
 
-func (v *village) transport(e *config.Server) (mcp.Transport, error) {
+func (v *village) transport(_ session.Key, e *config.Server) (mcp.Transport, error) {
 	v.mu.Lock()
 	v.started = append(v.started, e.Name+"="+e.Command)
 	v.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -36,7 +37,7 @@ func exampleOptions() *host.Options {
 	type note struct {
 		Text string `json:"text"`
 	}
-	return &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+	return &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		s := sdk.NewServer(&sdk.Implementation{Name: "notes"}, nil)
 		sdk.AddTool(s, &sdk.Tool{Name: "create"}, func(_ context.Context, _ *sdk.CallToolRequest, in note) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "kept: " + in.Text}}}, nil, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -66,7 +67,7 @@ func TestToolsFollowTheServer(t *testing.T) {
 
 // inProcess makes every server of the config s.
 func inProcess(s *sdk.Server) *host.Options {
-	return &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+	return &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: s.Run}, nil
 	}}
 }
@@ -76,7 +77,7 @@ func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		down, hangUp := false, func() {}
-		opts := &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+		opts := &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 			return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
 				mu.Lock()
 				refuse := down

@@ -50,7 +50,7 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := open(t, path, &host.Options{
-		OAuth:     func(name string) sdkauth.OAuthHandler { return m.Handler(session.Key{Server: name}) },
+		OAuth:     func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) },
 		ToolGrace: -1,
 	})
 	asked := func(s host.Status) bool { return s.State.Phase == mcp.Authenticating }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -79,7 +80,7 @@ func TestRequiredServerFailsOpen(t *testing.T) {
 
 func TestOpenEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(watchdog(t))
-	opts := &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+	opts := &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: func(serving context.Context, _ mcp.Transport) error {
 			cancel()
 			<-serving.Done()
@@ -108,7 +109,7 @@ func TestLazyServerStartsOnFirstUse(t *testing.T) {
 
 func TestFilterAndRename(t *testing.T) {
 	entry := `{"command": "x", "tools": {"allow": ["a", "b"], "deny": ["b"], "rename": {"a": "first"}}}`
-	opts := &host.Options{Transport: func(*config.Server) (mcp.Transport, error) {
+	opts := &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		s := sdk.NewServer(&sdk.Implementation{Name: "x"}, nil)
 		for _, name := range []string{"a", "b", "c"} {
 			s.AddTool(&sdk.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

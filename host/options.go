@@ -1,39 +1,85 @@
 package host
 
 import (
+	"context"
+	"net/http"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// DefaultToolGrace is how long the tools of a lost server stay in the registry
-// when ToolGrace is zero.
-const DefaultToolGrace = time.Minute
+const (
+	// DefaultToolGrace is how long the tools of a lost server stay in the registry
+	// when ToolGrace is zero.
+	DefaultToolGrace = time.Minute
+	// DefaultIdleTimeout is how long what may be ended can be unused when IdleTimeout
+	// is zero.
+	DefaultIdleTimeout = 10 * time.Minute
+	// DefaultMaxUserClients bounds the clients of users when MaxUserClients is zero.
+	DefaultMaxUserClients = 64
+
+	// NoState as Options.StateDir keeps nothing on disk.
+	NoState = "-"
+	// NoLedger as Options.Ledger has Open make a registry without ledger.
+	NoLedger = "-"
+)
 
 // Options configure a [Host]. The zero value, and nil, mean the defaults.
 type Options struct {
 	// Registry receives the servers' tools, and has its own options: names, gate,
-	// ledger, approver, forms of results. Default: a new one with none of them set,
-	// in which every tool that the gate lets in may be called.
+	// ledger, approver, forms of results. Default: a new one with a ledger, see
+	// Ledger, and nothing else set.
 	Registry *registry.Registry
+	// Ledger is the file in which Open keeps which tools were approved, if Registry
+	// is nil. Default: mcp.lock.json beside the config file. [NoLedger]: none.
+	Ledger string
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the
 	// host's logger; the standard error of servers goes there at debug level.
 	Client mcp.ClientOptions
 	// Config holds the options with which Open reads the config file.
 	Config *config.Options
-	// OAuth, if set, returns what logs in at the named server, or nil for a
-	// server without login. The Handler of a session.Manager does, and is
-	// harmless for servers that want none.
-	OAuth func(server string) auth.OAuthHandler
-	// Transport, if set, makes the transport for a server. If it returns nil
-	// and no error the host makes it as the entry says.
-	Transport func(*config.Server) (mcp.Transport, error)
+	// OAuth, if set, returns what logs the user of a key in at its server, or nil
+	// for a server without login. The Handler of a session.Manager does, and is
+	// harmless for servers that want none. The user is empty for a server that all
+	// share.
+	OAuth func(session.Key) auth.OAuthHandler
+	// UserHeaders, if set, makes the headers of a user's connections, for servers of
+	// [config.IdentityHeader]. It must end with its context.
+	UserHeaders func(context.Context, session.Key) (http.Header, error)
+	// Transport, if set, makes the transport for a server, and for the user of the
+	// key if users have connections of their own there. If it returns nil and no
+	// error the host makes it as the entry says.
+	Transport func(session.Key, *config.Server) (mcp.Transport, error)
 	// ToolGrace is how long the tools of a server without connection stay in
 	// the registry. Default: 1 minute. Negative: not at all.
 	ToolGrace time.Duration
+	// IdleTimeout is how long a lazy server, or the client of a user, may be unused
+	// before it is ended. Default: 10 minutes. Negative: for ever.
+	IdleTimeout time.Duration
+	// MaxUserClients bounds the clients of users, at all servers together, that exist
+	// at one time. Who needs one more waits until another has no call under way.
+	// Default: 64.
+	MaxUserClients int
+	// StateDir is the folder in which the host keeps, between runs, the catalogues of
+	// servers, what became of them, and which ones may be started. Several hosts and
+	// processes may share it. Default: mcpbelt in the user's state folder, which is
+	// $XDG_STATE_HOME or the system's own. [NoState]: nothing is kept.
+	StateDir string
+	// Consents says which servers of scopes that need approval may be started.
+	// Default: a file in StateDir.
+	Consents *consent.Book
+	// Isolators confine local servers, by the kind that an entry asks for. That of
+	// [config.IsolationDocker] is there by default.
+	Isolators map[string]Isolator
+	// Activity is told of calls, refusals, logins and changes. Default: nobody is.
+	// The host does not close it.
+	Activity *activity.Log
 }

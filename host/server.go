@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -112,7 +113,7 @@ func (s *server) transport() (mcp.Transport, error) {
 		return nil, e.Err
 	}
 	if own := s.host.opts.Transport; own != nil {
-		if t, err := own(e); t != nil || err != nil {
+		if t, err := own(session.Key{Server: e.Name}, e); t != nil || err != nil {
 			return t, err
 		}
 	}
@@ -122,7 +123,7 @@ func (s *server) transport() (mcp.Transport, error) {
 	}
 	var login auth.OAuthHandler
 	if s.host.opts.OAuth != nil {
-		login = s.host.opts.OAuth(e.Name)
+		login = s.host.opts.OAuth(session.Key{Server: e.Name})
 	}
 	switch e.Transport {
 	case config.TransportStdio:

@@ -31,7 +31,7 @@ func (e *entry) read(m *jsonc.Member, name claim) *Server {
 	s := &Server{
 		Name:    name.name,
 		Title:   m.Key,
-		Source:  Source{e.file, e.doc.Position(m.Offset).Line},
+		Source:  Source{File: e.file, Line: e.doc.Position(m.Offset).Line},
 		Enabled: true,
 	}
 	e.node = &m.Value

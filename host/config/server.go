@@ -25,10 +25,22 @@ const (
 	TransportAuto  = "auto"  // streamable HTTP or, if the server has none, SSE
 )
 
+// Values of [Server.Identity].
+const (
+	// IdentityShared is one connection for all users, with no identity of theirs.
+	IdentityShared = "shared"
+	// IdentityUser is a connection for each user, with his own login.
+	IdentityUser = "user"
+	// IdentityHeader is a connection for each user, with headers that name him.
+	IdentityHeader = "header"
+)
+
 // A Source is the place of an entry.
 type Source struct {
-	File string // as given to [Load] or [Parse]
-	Line int    // of the entry's name, from 1
+	File   string // as given to [Load] or [Parse]
+	Line   int    // of the entry's name, from 1
+	Format string // name of the [Format] of the file
+	Scope  Scope  // whose file it is
 }
 
 // String returns "file:line".
@@ -63,17 +75,30 @@ type Server struct {
 
 	Enabled     bool   // what the file says, default true; see also Err
 	Required    bool   // its failure is the failure of the whole
+	Builtin     bool   // it belongs to the program: it can be changed, but not removed
 	Lazy        bool   // start on first use
 	Trust       bool   // what the server says of its tools is believed
 	Description string // in the file's own words
 
 	ConnectTimeout time.Duration // for start and handshake; 0 means the default of the user of this package
 	ReadTimeout    time.Duration // for the answer to one request; 0 likewise
+	IdleTimeout    time.Duration // a lazy server, or a user's connection, ends when unused for so long; 0 likewise
+
+	// Identity says on whose behalf connections are made, one of the Identity
+	// constants; "" is [IdentityShared].
+	Identity string
+	// UserHeader is the header that names the user, of [IdentityHeader]. It may be
+	// empty if the program makes the headers.
+	UserHeader string
+
+	Auth      *Auth      // how to log in; nil: as the server says
+	Isolation *Isolation // nil: none
+	Limits    Limits
 
 	Tools ToolFilter // which of its tools are used
 
-	// Extra holds the keys that this package does not use, as plain JSON: auth,
-	// oauth, limits, and those of other programs. It may hold secrets.
+	// Extra holds the keys that this package does not use, as plain JSON: those of
+	// other programs. It may hold secrets.
 	Extra map[string]json.RawMessage
 
 	// Err is why the entry cannot be used, or nil: [errors.Join] of one [*Error]

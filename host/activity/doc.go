@@ -1,0 +1,2 @@
+// Package activity writes down what an agent does with its servers.
+package activity

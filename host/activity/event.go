@@ -1,0 +1,4 @@
+package activity
+
+// An Event is one thing that happened.
+type Event struct{}

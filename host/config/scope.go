@@ -1,0 +1,24 @@
+package config
+
+// A Scope says whose file an entry comes from, and so how far it is trusted.
+type Scope string
+
+// The scopes, strongest first: of entries of one name, that of the stronger scope
+// counts.
+const (
+	// ScopeProject is a file in a project's folder, which somebody else may have
+	// written. A host starts its servers only when the user has approved them.
+	ScopeProject Scope = "project"
+	// ScopeRC is a file .mcprc. It lies in a project's folder too, and so needs
+	// approval as well.
+	ScopeRC Scope = "rc"
+	// ScopeUser is a file in the user's own folders.
+	ScopeUser Scope = "user"
+	// ScopeProgram is what the program itself has named or made. It is the scope of
+	// entries that are read without another.
+	ScopeProgram Scope = ""
+)
+
+// NeedsApproval reports whether the servers of the scope must not be started before
+// somebody has approved them.
+func (s Scope) NeedsApproval() bool { return s != ScopeUser && s != ScopeProgram }

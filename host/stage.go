@@ -1,0 +1,17 @@
+package host
+
+// A Stage is how far a server is from being of use.
+type Stage string
+
+// The stages.
+const (
+	StageDisabled   Stage = "disabled"   // switched off
+	StageInvalid    Stage = "invalid"    // its entry cannot be used
+	StageUnapproved Stage = "unapproved" // it waits for the user's approval, or was rejected
+	StageConfigured Stage = "configured" // not started, and its tools are not known
+	StageCached     Stage = "cached"     // not started; its tools are known from an earlier time, and a call starts it
+	StageStarting   Stage = "starting"   // being started or connected
+	StageReady      Stage = "ready"      // connected, and its tools are listed
+	StageWaiting    Stage = "waiting"    // lost or failed; it is tried again at State.RetryAt
+	StageLogin      Stage = "login"      // it wants the user to log in
+)
