@@ -25,6 +25,11 @@ type CallToolOptions struct {
 	Meta Meta
 	// Task says what to do if the call becomes a task. Nil means the defaults.
 	Task *TaskOptions
+	// Connection, if not 0, has the call sent on the connection of that number only,
+	// see Connections of [State]: it is for a caller who has read there what the
+	// tools are. Once there is a newer one the call fails with
+	// [ErrOtherConnection].
+	Connection int
 }
 
 // CallTool calls a tool. The arguments must be a JSON object; empty means {}.
@@ -86,6 +91,9 @@ type toolCall struct {
 func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *CallToolOptions) {
 	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", args})
 	t.request.tool = name
+	if opts != nil {
+		t.request.life = opts.Connection
+	}
 }
 
 // beginCall is begin with the options of a call.

@@ -73,6 +73,10 @@ func (e *outcomeError) Error() string    { return e.err.Error() }
 func (e *outcomeError) Unwrap() error    { return e.err }
 func (e *outcomeError) Outcome() Outcome { return e.outcome }
 
+// ErrOtherConnection is returned for a call that is meant for a connection which has
+// ended. It was not sent, or does no harm when it is made again.
+var ErrOtherConnection = errors.New("the connection that the call is meant for has ended")
+
 // ErrClosed is returned by the methods of a [Client] that was closed.
 var ErrClosed = errors.New("mcp: client closed")
 

@@ -21,6 +21,7 @@ type life struct {
 	caller  Caller
 	session *sdk.ClientSession
 	info    *sdk.InitializeResult
+	number  int           // State.Connections of it; set before anybody can have it
 	ended   chan struct{} // closed when the session has ended
 	roots   int           // changes of the roots before it began
 	leveled bool          // it was told what to log; guarded by the token for telling

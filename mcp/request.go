@@ -20,6 +20,7 @@ type request struct {
 	call   *exchange         // that it belongs to; may be nil
 
 	unknown bool // nothing is known of what it does
+	life    int  // number of the only life that it may be sent on; 0: any
 
 	idle  time.Duration
 	total time.Duration
@@ -48,6 +49,9 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (json.
 		l, err := c.acquire(ctx, spent)
 		if err != nil {
 			return nil, nil, c.explain(r, graver(failed, err))
+		}
+		if r.life != 0 && r.life != l.number {
+			return nil, nil, c.explain(r, WithOutcome(ErrOtherConnection, NotSent))
 		}
 		f := first
 		if failed != nil {

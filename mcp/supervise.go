@@ -78,9 +78,10 @@ func (c *Client) began(l *life) {
 	case <-c.renew: // this life is the renewal
 	default:
 	}
+	l.number = c.state.Connections + 1
 	s := State{
 		Phase:           Ready,
-		Connections:     c.state.Connections + 1,
+		Connections:     l.number,
 		Server:          withSafeIcons(l.info.ServerInfo),
 		ProtocolVersion: l.info.ProtocolVersion,
 		Instructions:    l.info.Instructions,

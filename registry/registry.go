@@ -110,6 +110,9 @@ func (r *Registry) hide(tools []Tool) {
 	_ = r.add(map[string][]*offer{"": offers}) // nothing of that name is listed yet
 }
 
+// Ledger returns the ledger of the registry's options; nil if there is none.
+func (r *Registry) Ledger() *Ledger { return r.ledger }
+
 // Snapshot returns the catalogue as it is now.
 func (r *Registry) Snapshot() *Snapshot {
 	s := r.snapshot.Load()

@@ -19,30 +19,44 @@ func Remote(server string, c *mcp.Client, t *mcp.Tool) Tool {
 	if c == nil || t == nil {
 		return nil
 	}
+	return RemoteFunc(server, t, c.RawAnnotations(t), c.CallTool)
+}
+
+// A RemoteCall calls a tool by its name at the server, as [mcp.Client.CallTool]
+// does.
+type RemoteCall func(ctx context.Context, tool string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error)
+
+// RemoteFunc is [Remote] for a server whose clients come and go: call is made for
+// each call of the tool. Annotations are those of the tool as the server sent them,
+// byte for byte; nil if that is not known. It returns nil if t or call is nil.
+func RemoteFunc(server string, t *mcp.Tool, annotations json.RawMessage, call RemoteCall) Tool {
+	if t == nil || call == nil {
+		return nil
+	}
 	input := schemaBytes(t.InputSchema, json.RawMessage(`{"type":"object"}`))
 	name, _ := Names{}.Name(server, t.Name)
-	return &remote{c, t.Name, &Definition{
+	return &remote{call, t.Name, &Definition{
 		Name:           name,
 		Title:          t.Title,
 		Description:    t.Description,
 		InputSchema:    input,
 		OutputSchema:   schemaBytes(t.OutputSchema, nil),
 		Annotations:    cloneAnnotations(t.Annotations),
-		RawAnnotations: bytes.Clone(c.RawAnnotations(t)),
+		RawAnnotations: bytes.Clone(annotations),
 		Origin:         Origin{Server: server, Tool: t.Name},
 		derived:        true,
 	}}
 }
 
 type remote struct {
-	client *mcp.Client
-	name   string // at the server
-	def    *Definition
+	call RemoteCall
+	name string // at the server
+	def  *Definition
 }
 
 func (t *remote) Definition() *Definition { return t.def }
 
-func (t *remote) redefine(def *Definition) Tool { return &remote{t.client, t.name, def} }
+func (t *remote) redefine(def *Definition) Tool { return &remote{t.call, t.name, def} }
 
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	if isNull(args) {
@@ -52,7 +66,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolR
 	if fn := progressOf(ctx); fn != nil {
 		opts = &mcp.CallToolOptions{Progress: fn}
 	}
-	return t.client.CallTool(ctx, t.name, args, opts)
+	return t.call(ctx, t.name, args, opts)
 }
 
 // schemaBytes returns the JSON of a schema, or absent if there is none. A schema

@@ -1,0 +1,14 @@
+package registry
+
+// Compare returns how a server's tool differs from what it was, in anything that the
+// server says of it; nil if in nothing. The names that it is called by here do not
+// count.
+func Compare(before, after *Definition) *Change {
+	was, is := surfaceOf(before), surfaceOf(after)
+	if was.hash == is.hash {
+		return nil
+	}
+	c := &Change{Server: after.Origin.Server, Tool: after.called(), Kind: ToolChanged, Hash: is.hash, Surface: is.canonical()}
+	c.compare(was.canonical(), c.Surface)
+	return c
+}
