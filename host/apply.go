@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // A Report says what [Host.Apply] did, by the names of servers, in the order of
@@ -16,136 +15,167 @@ type Report struct {
 	Stopped  []string // gone, or disabled now
 	Replaced []string // changed, and running as configured now
 	Kept     []string // not changed
+	// Overtaken are servers that a later Apply has a say about: they become what that
+	// one wants.
+	Overtaken []string
 	// Failed holds the reasons for which servers could not be started, or for
 	// which a changed entry does not work. A server that worked before Apply
 	// goes on as it was; any other is tried again in the background.
 	Failed map[string]error
 }
 
-// A change is what Apply does with one entry of the configuration.
-type change struct {
-	old, next *server // old is nil for a new entry
-	stays     *server // what runs afterwards: old or next
-	done      *[]string
-	err       error
-}
-
 // Apply makes the host run the servers of c. A server whose entry is the same
 // as before is not touched, and keeps what Enable and Disable made of it. A
 // changed one is started beside the old one, which serves until the new one is
-// ready and is then left to finish its calls in the background; if the new one
-// fails, the old one stays. Apply returns when every server that it started is
-// ready or has failed its first attempt.
+// ready and its tools are in the registry, and is then left to finish its calls in the
+// background; if the new one fails, the old one stays. Apply returns when every server
+// that it started is ready or has failed its first attempt; it does not wait for lazy
+// ones.
+//
+// Several Apply may run at a time, and each server goes its own way: where they differ
+// about it the one that began last has the say.
 //
 // The error is nil unless a required server failed, ctx ended, or the host is
 // closed.
 func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
-	leave, err := h.enter(ctx)
+	steps, err := h.plan(c)
 	if err != nil {
 		return Report{}, err
 	}
-	defer leave()
-	report := Report{Failed: map[string]error{}}
-	changes, gone := h.compare(c)
-
 	var wg sync.WaitGroup
-	for _, s := range gone {
-		report.Stopped = append(report.Stopped, s.entry.Name)
-		wg.Go(func() { h.retire(s, true) })
-	}
-	shown := make([]*server, len(changes))
-	for i, ch := range changes {
-		shown[i] = ch.next
-		if ch.old != nil {
-			shown[i] = ch.old
+	for i := range steps {
+		if st := &steps[i]; !st.done {
+			wg.Go(func() { st.change, st.err = h.take(ctx, st) })
 		}
-		wg.Go(func() { h.carryOut(ctx, ch, &report) })
 	}
-	h.set(shown)
 	wg.Wait()
-
-	var required []error
-	servers := make([]*server, len(changes))
-	for i, ch := range changes {
-		servers[i] = ch.stays
-		name := ch.next.entry.Name
-		if ch.done != nil {
-			*ch.done = append(*ch.done, name)
-		}
-		if ch.err != nil {
-			report.Failed[name] = ch.err
-			if ch.next.entry.Required {
-				required = append(required, ch.err)
-			}
-		}
-	}
-	h.set(servers)
+	report, required := h.report(steps)
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
 	return report, errors.Join(required...)
 }
 
-// compare pairs the entries of c with the servers there are.
-func (h *Host) compare(c *config.Config) (changes []*change, gone []*server) {
-	before, _ := h.snapshot()
-	old := make(map[string]*server, len(before))
-	for _, s := range before {
-		old[s.entry.Name] = s
-	}
-	for _, entry := range c.Servers {
-		changes = append(changes, &change{old: old[entry.Name], next: h.newServer(entry)})
-		delete(old, entry.Name)
-	}
-	for _, s := range before {
-		if old[s.entry.Name] != nil {
-			gone = append(gone, s)
-		}
-	}
-	return changes, gone
+// A step is what an Apply does with one server.
+type step struct {
+	slot       *slot
+	entry      *config.Server // nil: it is removed
+	generation uint64         // of the Apply
+	change     change
+	err        error
+	done       bool // nothing is to be done
 }
 
-// carryOut makes one change. It writes nothing but ch; done points to the list
-// of the report that it belongs to.
-func (h *Host) carryOut(ctx context.Context, ch *change, report *Report) {
-	old, next := ch.old, ch.next
-	running := old != nil && old.running() != nil
-	switch {
-	case old != nil && old.hash == next.hash:
-		old.move(next.entry.Source)
-		ch.stays, ch.done = old, &report.Kept
-	case next.entry.Err != nil && running:
-		ch.stays, ch.err = old, next.outcome()
-	case !next.enabled:
-		ch.stays, ch.err = next, next.outcome()
-		if running {
-			ch.done = &report.Stopped
-			h.retire(old, true)
-		}
-	case !running:
-		next.start(true)
-		ch.stays, ch.done, ch.err = next, &report.Started, next.firstAttempt(ctx)
-	default:
-		next.start(false)
-		ch.err = next.firstAttempt(ctx)
-		if ch.err != nil && old.status().State.Phase == mcp.Ready {
-			ch.stays = old
-			h.retire(next, false)
-			return
-		}
-		ch.stays, ch.done = next, &report.Replaced
-		old.withdraw()
-		next.publish()
-		h.retire(old, false)
+// plan gives the Apply the say about all servers, and finds out what there is to do.
+func (h *Host) plan(c *config.Config) ([]step, error) {
+	hashes := make([]string, len(c.Servers))
+	for i, entry := range c.Servers {
+		hashes[i] = entry.Hash()
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	h.generation++
+	steps := make([]step, 0, len(c.Servers))
+	named := make(map[string]bool, len(c.Servers))
+	order := make([]string, 0, len(c.Servers))
+	for i, entry := range c.Servers {
+		sl := h.slots[entry.Name]
+		if sl == nil {
+			sl = h.newSlot(entry.Name)
+			h.slots[entry.Name] = sl
+		}
+		named[entry.Name] = true
+		order = append(order, entry.Name)
+		steps = append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.agrees(h.generation, entry, hashes[i])})
+	}
+	for _, name := range h.order {
+		if !named[name] {
+			sl := h.slots[name]
+			sl.claim(h.generation)
+			steps = append(steps, step{slot: sl, generation: h.generation})
+			order = append(order, name) // until it is stopped
+		}
+	}
+	h.order = order
+	return steps, nil
 }
 
-// retire ends a server in the background, when its calls have finished.
-func (h *Host) retire(s *server, removeTools bool) {
-	c := s.running()
-	if c == nil {
+// agrees gives an Apply the say, and reports whether the entry runs already and nobody
+// is about to change that.
+func (sl *slot) agrees(generation uint64, entry *config.Server, hash string) bool {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	sl.wanted = generation
+	if sl.server == nil || sl.server.hash != hash || len(sl.changing) > 0 {
+		return false
+	}
+	sl.server.move(entry.Source)
+	return true
+}
+
+// take takes a step.
+func (h *Host) take(ctx context.Context, st *step) (change, error) {
+	leave, err := st.slot.enter(ctx)
+	if err != nil {
+		return failed, err
+	}
+	defer leave()
+	if !st.slot.holds(st.generation) {
+		return overtaken, nil
+	}
+	did, err := st.slot.become(ctx, st.entry)
+	if st.entry == nil {
+		h.remove(st.slot, st.generation)
+	}
+	return did, err
+}
+
+// remove forgets a slot, unless a later Apply wants something there.
+func (h *Host) remove(sl *slot, generation uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !sl.holds(generation) {
 		return
 	}
-	s.unfollow(removeTools)
-	h.retiring.Go(func() { _ = c.Shutdown(h.ctx) })
+	delete(h.slots, sl.name)
+	order := make([]string, 0, len(h.order))
+	for _, name := range h.order {
+		if name != sl.name {
+			order = append(order, name)
+		}
+	}
+	h.order = order
+}
+
+// report says what was done, and which errors are those of required servers.
+func (h *Host) report(steps []step) (Report, []error) {
+	report := Report{Failed: map[string]error{}}
+	var required []error
+	for _, st := range steps {
+		name := st.slot.name
+		switch st.change {
+		case kept:
+			if st.entry != nil {
+				report.Kept = append(report.Kept, name)
+			}
+		case started:
+			report.Started = append(report.Started, name)
+		case stopped:
+			report.Stopped = append(report.Stopped, name)
+		case replaced:
+			report.Replaced = append(report.Replaced, name)
+		case overtaken:
+			report.Overtaken = append(report.Overtaken, name)
+		}
+		if st.err != nil {
+			report.Failed[name] = st.err
+			if st.entry != nil && st.entry.Required {
+				required = append(required, st.err)
+			}
+		}
+	}
+	return report, required
 }

@@ -73,7 +73,7 @@ func load(t *testing.T, pairs ...string) *config.Config {
 func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	v := &village{}
 	h := v.open(t, "kept", "k", "changed", "old", "gone", "g", "off", "o")
-	kept, err := h.Client("kept")
+	kept, err := h.Client(t.Context(), session.Key{Server: "kept"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(report), "{[new] [gone off] [changed] [kept] map[]}"; got != want {
+	if got, want := fmt.Sprint(report), "{[new] [off gone] [changed] [kept] [] map[]}"; got != want {
 		t.Errorf("report %s, want %s", got, want)
 	}
 	slices.Sort(v.started)
@@ -92,7 +92,7 @@ func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	if got := names(h); got != "changed__next kept__k new__n" {
 		t.Errorf("tools: %s", got)
 	}
-	if c, err := h.Client("kept"); err != nil || c != kept {
+	if c, err := h.Client(t.Context(), session.Key{Server: "kept"}); err != nil || c != kept {
 		t.Errorf("the kept server has another client: %v", err)
 	}
 	if s := status(t, h, "kept"); s.Source.Line != 5 {

@@ -140,7 +140,7 @@ func TestDisableEnableRestart(t *testing.T) {
 	if alive(pid) {
 		t.Error("the process of a disabled server lives")
 	}
-	if _, err := h.Client("a"); err == nil {
+	if _, err := h.Client(t.Context(), session.Key{Server: "a"}); err == nil {
 		t.Error("a disabled server has a client")
 	}
 	if err := h.Enable(ctx, "a"); err != nil {

@@ -26,7 +26,18 @@ func TestMain(m *testing.M) {
 		serve(mode)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	// What hosts keep between runs must not come from the user's own, or stay there.
+	state, err := os.MkdirTemp("", "host-test-*")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state)
+	}
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(state)
+		os.Exit(code)
+	}))
 }
 
 func serve(mode string) {

@@ -92,19 +92,24 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestLazyServerStartsOnFirstUse(t *testing.T) {
-	h := open(t, write(t, "lazy", child(t, "lazy", `"lazy": true`)), nil)
-	if s := status(t, h, "lazy"); s.State.Phase != mcp.Idle || !s.Enabled {
+func TestLazyServerStartsOnFirstCall(t *testing.T) {
+	path := write(t, "lazy", child(t, "lazy", `"lazy": true`))
+	opts := &host.Options{StateDir: t.TempDir()}
+	first := open(t, path, opts)
+	until(t, first, "lazy", "listed", func(s host.Status) bool { return s.Stage == host.StageReady && s.Tools == 1 })
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, path, opts)
+	if s := status(t, h, "lazy"); s.Stage != host.StageCached || s.Tools != 1 || s.State.PID != 0 {
 		t.Fatalf("before use: %+v", s)
 	}
-	c, err := h.Client("lazy")
-	if err != nil {
+	if _, err := call(t, h, "lazy__echo", `{"text": "hello"}`); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Ready(watchdog(t)); err != nil {
-		t.Fatal(err)
+	if s := status(t, h, "lazy"); s.State.Connections != 1 {
+		t.Errorf("after use: %+v", s)
 	}
-	until(t, h, "lazy", "listed", func(s host.Status) bool { return s.Tools == 1 })
 }
 
 func TestFilterAndRename(t *testing.T) {

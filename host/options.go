@@ -27,22 +27,23 @@ const (
 
 	// NoState as Options.StateDir keeps nothing on disk.
 	NoState = "-"
-	// NoLedger as Options.Ledger has Open make a registry without ledger.
-	NoLedger = "-"
 )
 
 // Options configure a [Host]. The zero value, and nil, mean the defaults.
 type Options struct {
 	// Registry receives the servers' tools, and has its own options: names, gate,
-	// ledger, approver, forms of results. Default: a new one with a ledger, see
-	// Ledger, and nothing else set.
+	// ledger, approver, forms of results. Default: a new one with none of them set,
+	// in which every tool that the gate lets in may be called.
 	Registry *registry.Registry
-	// Ledger is the file in which Open keeps which tools were approved, if Registry
-	// is nil. Default: mcp.lock.json beside the config file. [NoLedger]: none.
+	// Ledger is the file in which Open keeps which tools were approved, if Registry is
+	// nil: what a server offers first is, and what it changes later is held back. It is
+	// called mcp.lock.json by convention, and stands beside the config file. Default:
+	// none. See [registry.OpenLedger].
 	Ledger string
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the
 	// host's logger; the standard error of servers goes there at debug level.
+	// Client.Cache is not used: each client has a cache of its own.
 	Client mcp.ClientOptions
 	// Config holds the options with which Open reads the config file.
 	Config *config.Options

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"errors"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -20,9 +22,13 @@ type Status struct {
 	Transport string
 	// Enabled says whether the server is meant to run.
 	Enabled bool
-	// State is the state of the client. Its phase is Idle for a server that
-	// is not enabled or cannot be started.
+	// Stage is how far the server is from being of use.
+	Stage Stage
+	// State is the state of the client that all users share. Its phase is Idle for a
+	// server that does not run now, and for one with a client for each user.
 	State mcp.State
+	// Users is the number of clients of users.
+	Users int
 	// Tools is the number of the server's tools that the registry lists.
 	Tools int
 	// Quarantined is the number of its tools that the registry's ledger holds
@@ -34,4 +40,87 @@ type Status struct {
 	// Err is what is wrong with the server now: its config entry, its
 	// connection, or its list of tools. It is nil if nothing is.
 	Err error
+}
+
+// Servers returns where each server stands, in the order of the configuration.
+func (h *Host) Servers() []Status {
+	servers := h.standing()
+	status := make([]Status, len(servers))
+	at := make(map[string]*Status, len(servers))
+	for i, s := range servers {
+		status[i] = s.status()
+		at[s.entry.Name] = &status[i]
+	}
+	snapshot := h.registry.Snapshot()
+	for _, t := range snapshot.Tools() {
+		if s := at[t.Definition().Origin.Server]; s != nil {
+			s.Tools++
+		}
+	}
+	for _, q := range snapshot.Quarantined() {
+		if s := at[q.Tool.Origin.Server]; s != nil {
+			s.Quarantined++
+		}
+	}
+	return status
+}
+
+func (s *server) status() Status {
+	users := s.host.pool.at(s)
+	s.shelf.mu.Lock()
+	rejected, listErr, listed := s.shelf.rejected, s.shelf.err, s.shelf.listed
+	s.shelf.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := Status{
+		Name:        s.entry.Name,
+		Title:       s.entry.Title,
+		Description: s.entry.Description,
+		Source:      s.source,
+		Transport:   s.entry.Transport,
+		Enabled:     s.enabled,
+		Users:       len(users),
+		Rejected:    rejected,
+		Err:         errors.Join(s.err, listErr),
+	}
+	if s.link != nil {
+		status.State = s.link.client.State()
+		status.Err = errors.Join(status.Err, status.State.Err)
+	}
+	status.Stage = s.stageLocked(status.State, listed)
+	if status.Stage == StageCached {
+		for _, l := range users {
+			if l.client.State().Phase == mcp.Ready {
+				status.Stage = StageReady
+			}
+		}
+	}
+	return status
+}
+
+// stageLocked tells the stage by the state of the client for all users, and by whether
+// the tools are known.
+func (s *server) stageLocked(state mcp.State, listed bool) Stage {
+	var unapproved *UnapprovedError
+	switch {
+	case s.entry.Err != nil:
+		return StageInvalid
+	case !s.enabled:
+		return StageDisabled
+	case errors.As(s.err, &unapproved), errors.As(state.Err, &unapproved):
+		return StageUnapproved
+	case s.err != nil:
+		return StageInvalid
+	case state.Phase == mcp.Ready && listed:
+		return StageReady
+	case state.Phase == mcp.Ready, state.Phase == mcp.Connecting:
+		return StageStarting
+	case state.Phase == mcp.Waiting:
+		return StageWaiting
+	case state.Phase == mcp.Authenticating:
+		return StageLogin
+	case listed:
+		return StageCached
+	}
+	return StageConfigured
 }

@@ -1,5 +1,10 @@
 package registry
 
+// SurfaceHash returns the SHA-256 of everything that a server says of the tool, as it
+// is in [LedgerEntry].Hash: "sha256:" and hexadecimal digits. The names that the tool
+// is called by here do not count.
+func (d *Definition) SurfaceHash() string { return surfaceOf(d).hash }
+
 // Compare returns how a server's tool differs from what it was, in anything that the
 // server says of it; nil if in nothing. The names that it is called by here do not
 // count.

@@ -1,0 +1,120 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// maxMoves is how often a call follows its server to another connection, or to a
+// successor, before it gives up.
+const maxMoves = 8
+
+// call calls a tool of the server that stands in the slot. It starts the server if that
+// is necessary, and sees to it that the tool is what was offered.
+func (sl *slot) call(ctx context.Context, o *offer, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	end := sl.meter.begin()
+	var res *mcp.CallToolResult
+	var err error
+	for range maxMoves {
+		var moved bool
+		if res, moved, err = sl.try(ctx, o, args, opts); !moved {
+			break
+		}
+	}
+	end(res, err)
+	return res, err
+}
+
+// try is one attempt of call. It reports whether the call has to go somewhere else: it
+// was not sent, since its server or its connection ended.
+func (sl *slot) try(ctx context.Context, o *offer, args json.RawMessage, opts *mcp.CallToolOptions) (res *mcp.CallToolResult, moved bool, err error) {
+	s, err := sl.present()
+	if err != nil {
+		return nil, false, err
+	}
+	ctx, l, drop, err := s.linkFor(ctx)
+	if err != nil {
+		return nil, errors.Is(err, errEnded), mcp.WithOutcome(err, mcp.NotSent)
+	}
+	defer drop()
+	known, err := s.verify(ctx, l, o)
+	if err != nil {
+		return nil, false, err
+	}
+	with := mcp.CallToolOptions{}
+	if opts != nil {
+		with = *opts
+	}
+	with.Connection = known.connection
+	res, err = l.client.CallTool(ctx, o.tool.Name, args, &with)
+	return res, errors.Is(err, mcp.ErrOtherConnection) && mcp.OutcomeOf(err) == mcp.NotSent, err
+}
+
+// linkFor returns the link for calls of ctx's user, taken, and the context to make
+// them with.
+func (s *server) linkFor(ctx context.Context) (context.Context, *link, func(), error) {
+	if s.perUser() {
+		user, ok := session.UserOf(ctx)
+		if !ok || user == "" {
+			return ctx, nil, nil, &NoUserError{Server: s.entry.Name}
+		}
+		l, err := s.host.pool.take(ctx, s, session.Key{User: user, Server: s.entry.Name})
+		if err != nil {
+			return ctx, nil, nil, err
+		}
+		return ctx, l, func() { s.host.pool.drop(l) }, nil
+	}
+	l, err := s.open()
+	if err != nil {
+		return ctx, nil, nil, err
+	}
+	// The connection is everybody's: nobody's login goes over it.
+	return session.WithUser(ctx, ""), l, func() { l.drop() }, nil
+}
+
+// verify returns the tools of the link's present connection, and fails if o is not
+// one of them.
+func (s *server) verify(ctx context.Context, l *link, o *offer) (*listing, error) {
+	known := l.known.Load()
+	state := l.client.State()
+	fresh := known != nil && state.Phase == mcp.Ready && known.connection == state.Connections
+	if s.perUser() { // nobody follows the client
+		fresh = fresh && known.version == state.ToolsVersion
+	}
+	if !fresh {
+		var err error
+		if known, err = s.list(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	err := known.check(s.entry.Name, l.key.User, o)
+	if err == nil || s.perUser() {
+		return known, err
+	}
+	// The ledger says it better, if it holds the tool back.
+	for _, q := range s.host.registry.Snapshot().Quarantined() {
+		if q.Tool.Origin.Server == s.entry.Name && q.Tool.Origin.Tool == o.tool.Name {
+			return nil, &registry.QuarantinedError{Name: q.Tool.Name, Change: q.Change}
+		}
+	}
+	return nil, err
+}
+
+// A NoUserError reports a call of a server where each user has a connection of his own,
+// under a context that does not say who the user is.
+type NoUserError struct {
+	Server string // configured name
+}
+
+func (e *NoUserError) Error() string {
+	return fmt.Sprintf("server %q has a connection for each user: make the call under a context of session.WithUser", e.Server)
+}
+
+// Outcome returns [mcp.NotSent].
+func (e *NoUserError) Outcome() mcp.Outcome { return mcp.NotSent }

@@ -1,0 +1,191 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// catalogs keeps what servers offered, one file for each, so that their tools can be
+// listed before they are started. It is a cache: what cannot be read is not there, and
+// what cannot be written is not kept. The ledger decides what may be called.
+type catalogs struct {
+	dir   string // empty: nothing is kept
+	prune sync.Once
+}
+
+// A catalog is the content of such a file.
+type catalog struct {
+	Version     int
+	Server      string // configured name
+	Fingerprint string // see config.Server
+	Tools       []catalogTool
+}
+
+// A catalogTool is a tool of a catalog. What is JSON is kept as text, so that it stays
+// the same byte for byte.
+type catalogTool struct {
+	Name           string
+	Title          string               `json:",omitempty"`
+	Description    string               `json:",omitempty"`
+	InputSchema    string               `json:",omitempty"`
+	OutputSchema   string               `json:",omitempty"`
+	Annotations    *mcp.ToolAnnotations `json:",omitempty"`
+	RawAnnotations string               `json:",omitempty"`
+}
+
+const (
+	catalogVersion = 1
+	maxCatalog     = 64 << 20 // bytes of a file
+	// A file that was not used for catalogAge is removed. Its time is renewed when it is
+	// used, if it is older than catalogRenewal.
+	catalogAge     = 90 * 24 * time.Hour
+	catalogRenewal = 24 * time.Hour
+)
+
+// newCatalogs returns the catalogs in the folder of states.
+func newCatalogs(stateDir string) *catalogs {
+	dir := stateFolder(stateDir)
+	if dir == "" {
+		return &catalogs{}
+	}
+	return &catalogs{dir: filepath.Join(dir, "catalogs")}
+}
+
+// file returns where the catalog of a server is, and what it has to be of.
+func (c *catalogs) file(e *config.Server) (path, fingerprint string) {
+	fingerprint = fingerprintOf(e)
+	sum := sha256.Sum256([]byte(e.Name + "\x00" + fingerprint))
+	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+".json"), fingerprint
+}
+
+// load returns what a server offered, and whether that is known. A file is its SHA-256
+// in hexadecimal, a line break, and JSON.
+func (c *catalogs) load(e *config.Server) ([]*offer, bool) {
+	if c.dir == "" {
+		return nil, false
+	}
+	path, fingerprint := c.file(e)
+	data, info, err := atomicfile.Read(path, maxCatalog)
+	if err != nil || len(data) < sha256.Size*2+1 {
+		return nil, false
+	}
+	if now := time.Now(); now.Sub(info.ModTime()) > catalogRenewal {
+		_ = os.Chtimes(path, now, now)
+	}
+	body := data[sha256.Size*2+1:]
+	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != string(data[:sha256.Size*2]) {
+		return nil, false
+	}
+	var kept catalog
+	if json.Unmarshal(body, &kept) != nil || kept.Version != catalogVersion || kept.Server != e.Name || kept.Fingerprint != fingerprint {
+		return nil, false
+	}
+	offers := make([]*offer, 0, len(kept.Tools))
+	for _, t := range kept.Tools {
+		tool := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, Annotations: t.Annotations}
+		if t.InputSchema != "" {
+			tool.InputSchema = json.RawMessage(t.InputSchema)
+		}
+		if t.OutputSchema != "" {
+			tool.OutputSchema = json.RawMessage(t.OutputSchema)
+		}
+		var raw json.RawMessage
+		if t.RawAnnotations != "" {
+			raw = json.RawMessage(t.RawAnnotations)
+		}
+		offers = append(offers, newOffer(tool, raw))
+	}
+	return offers, true
+}
+
+// save keeps what a server offers.
+func (c *catalogs) save(e *config.Server, offers []*offer) {
+	if c.dir == "" {
+		return
+	}
+	path, fingerprint := c.file(e)
+	kept := catalog{Version: catalogVersion, Server: e.Name, Fingerprint: fingerprint, Tools: make([]catalogTool, 0, len(offers))}
+	for _, o := range offers {
+		def := o.definition(e.Name)
+		kept.Tools = append(kept.Tools, catalogTool{
+			Name: o.tool.Name, Title: def.Title, Description: def.Description,
+			InputSchema: string(def.InputSchema), OutputSchema: string(def.OutputSchema),
+			Annotations: def.Annotations, RawAnnotations: string(def.RawAnnotations),
+		})
+	}
+	body, err := json.Marshal(kept)
+	if err != nil {
+		return
+	}
+	sum := sha256.Sum256(body)
+	data := append(hex.AppendEncode(make([]byte, 0, len(body)+sha256.Size*2+1), sum[:]), '\n')
+	data = append(data, body...)
+	if old, _, err := atomicfile.Read(path, maxCatalog); err == nil && string(old) == string(data) {
+		return
+	}
+	replaceCache(path, data)
+	c.prune.Do(c.removeOld)
+}
+
+// removeOld removes the catalogs of servers that are not configured any more.
+func (c *catalogs) removeOld() {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > catalogAge {
+			_ = os.Remove(filepath.Join(c.dir, entry.Name()))
+		}
+	}
+}
+
+// replaceCache replaces a file whole, without waiting for the disk: after a loss of
+// power the file may be torn, which its hash tells.
+func replaceCache(path string, data []byte) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".catalog-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+}
+
+// fingerprintOf returns the fingerprint of an entry, also of one that was made by the
+// program.
+func fingerprintOf(e *config.Server) string {
+	if f := e.Fingerprint(); f != "" {
+		return f
+	}
+	said, err := json.Marshal([]any{
+		e.Transport, e.Command, e.Args, e.Cwd, e.URL,
+		slices.Sorted(maps.Keys(e.Env)), slices.Sorted(maps.Keys(e.Headers)),
+	})
+	if err != nil { // cannot be: there are only texts
+		return ""
+	}
+	sum := sha256.Sum256(said)
+	return "made:" + hex.EncodeToString(sum[:])
+}

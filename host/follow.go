@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	listRetryBase    = time.Second
+	listRetryCeiling = 30 * time.Second
+)
+
+// follow keeps the shelf as the state of the client for all users wants it, until ctx
+// ends.
+func (s *server) follow(ctx context.Context, l *link) {
+	defer s.settle()
+	l.client.Connect()
+	for state := range l.client.Watch(ctx) {
+		switch state.Phase {
+		case mcp.Ready:
+			s.keepListed(ctx, l)
+		case mcp.Connecting:
+			s.shelf.lost()
+		case mcp.Waiting:
+			s.shelf.lost()
+			s.settle()
+		case mcp.Authenticating:
+			// The tools stay: who calls one is told to log in.
+			s.shelf.keep()
+			s.settle()
+		}
+		s.host.broadcast()
+	}
+}
+
+// keepListed reads the server's tools and puts them on the shelf. If that fails while
+// the connection lasts it is tried again, with growing waits.
+func (s *server) keepListed(ctx context.Context, l *link) {
+	for attempt := 0; ; attempt++ {
+		done := s.listOnce(ctx, l)
+		s.settle()
+		if done {
+			break
+		}
+		s.host.broadcast()
+		timer := time.NewTimer(backoff.Full(attempt, listRetryBase/2, listRetryBase, listRetryCeiling))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+	s.shelf.save()
+}
+
+// listOnce reports whether there is nothing more to read for the present connection.
+func (s *server) listOnce(ctx context.Context, l *link) bool {
+	state := l.client.State()
+	if state.Phase != mcp.Ready {
+		return true
+	}
+	if known := l.known.Load(); known != nil && known.version == state.ToolsVersion {
+		s.shelf.keep()
+		return s.shelf.noted() || s.shelf.update()
+	}
+	if _, err := s.list(ctx, l); err != nil {
+		return ctx.Err() != nil
+	}
+	return s.shelf.noted()
+}
+
+// list reads the tools by a link, and puts them on the shelf if the link is the one for
+// all users. Tools that were read already are not read again.
+func (s *server) list(ctx context.Context, l *link) (*listing, error) {
+	select {
+	case l.reading <- struct{}{}:
+	case <-ctx.Done():
+		return nil, mcp.WithOutcome(fmt.Errorf("server %q: listing the tools: %w", s.entry.Name, ctx.Err()), mcp.NotSent)
+	}
+	defer func() { <-l.reading }()
+	if err := l.client.Ready(ctx); err != nil {
+		return nil, err
+	}
+	state := l.client.State()
+	if known := l.known.Load(); known != nil && known.version == state.ToolsVersion && known.connection == state.Connections {
+		return known, nil
+	}
+	tools, err := l.client.Tools(ctx)
+	if err != nil {
+		err = mcp.WithOutcome(fmt.Errorf("listing the tools: %w", err), mcp.NotSent)
+		if l.stop != nil {
+			s.shelf.fail(err)
+		}
+		return nil, err
+	}
+	known := newListing(state, l.client, tools)
+	if l.stop != nil { // it is followed: the one for all users
+		s.shelf.put(known)
+	}
+	l.known.Store(known)
+	return known, nil
+}

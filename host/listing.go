@@ -1,0 +1,121 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A listing is what a server said of its tools on one connection.
+type listing struct {
+	connection int    // number of the connection, see mcp.State
+	version    uint64 // ToolsVersion, see mcp.State
+	offers     []*offer
+	byName     map[string]*offer
+}
+
+// An offer is a tool as a server described it.
+type offer struct {
+	tool *mcp.Tool
+	raw  json.RawMessage // its annotations as the server sent them
+	hash func() string
+}
+
+func newOffer(t *mcp.Tool, raw json.RawMessage) *offer {
+	o := &offer{tool: t, raw: raw}
+	o.hash = sync.OnceValue(func() string { return o.definition("").SurfaceHash() })
+	return o
+}
+
+// newListing makes a listing of what c listed when it was in a state.
+func newListing(state mcp.State, c *mcp.Client, tools []*mcp.Tool) *listing {
+	l := &listing{connection: state.Connections, version: state.ToolsVersion, byName: make(map[string]*offer, len(tools))}
+	for _, t := range tools {
+		o := newOffer(t, c.RawAnnotations(t))
+		l.offers = append(l.offers, o)
+		l.byName[t.Name] = o
+	}
+	return l
+}
+
+// definition returns the offer as a registry describes it.
+func (o *offer) definition(server string) *registry.Definition {
+	call := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		return nil, errEnded
+	}
+	return registry.RemoteFunc(server, o.tool, o.raw, call).Definition()
+}
+
+// shelve makes registry tools of what a server offers, by the entry's filter. Their
+// calls go to whatever server stands in the slot then.
+func (s *server) shelve(offers []*offer) []registry.Tool {
+	filter := s.entry.Tools
+	tools := make([]registry.Tool, 0, len(offers))
+	for _, o := range offers {
+		name := o.tool.Name
+		if filter.Allow != nil && !slices.Contains(filter.Allow, name) || slices.Contains(filter.Deny, name) {
+			continue
+		}
+		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+			return s.slot.call(ctx, o, args, opts)
+		}
+		tool := registry.RemoteFunc(s.entry.Name, o.tool, o.raw, call)
+		if alias, ok := filter.Rename[name]; ok {
+			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = alias }); err == nil {
+				tool = renamed
+			}
+		}
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
+// A ChangedError reports a call of a tool that turned out to be another one, or none,
+// when the connection for the call was made. Nothing ran.
+type ChangedError struct {
+	Server string // configured name
+	Tool   string // name of the tool there
+	// User is set if the tool is another one for this user alone, or is none for
+	// him. It is held back for him until [Host.Discover] has made what he sees the
+	// catalogue of all.
+	User string
+	// Change is what changed; nil if there is no such tool.
+	Change *registry.Change
+}
+
+func (e *ChangedError) Error() string {
+	what := "the server has changed it; look at its definition, and call it again if it still fits"
+	if e.Change == nil {
+		what = "the server does not have it any more; look at the list of tools again"
+	}
+	if e.User != "" {
+		what = "the server shows this user another tool of that name than the one that was examined; do without it, or ask the user"
+		if e.Change == nil {
+			what = "the server does not have it for this user"
+		}
+	}
+	return fmt.Sprintf("tool %q of server %q was not called and nothing ran: %s", e.Tool, e.Server, what)
+}
+
+// Outcome returns [mcp.NotSent].
+func (e *ChangedError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// check returns why a tool that was offered as o must not be called where l is what is
+// there, or nil.
+func (l *listing) check(server, user string, o *offer) error {
+	now := l.byName[o.tool.Name]
+	switch {
+	case now == o:
+		return nil
+	case now == nil:
+		return &ChangedError{Server: server, Tool: o.tool.Name, User: user}
+	case now.hash() == o.hash():
+		return nil
+	}
+	return &ChangedError{Server: server, Tool: o.tool.Name, User: user, Change: registry.Compare(o.definition(server), now.definition(server))}
+}

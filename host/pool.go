@@ -1,0 +1,220 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// A pool holds the links of users. There are never more than it has places, those that
+// are being closed included; who needs a place waits, in turn, until a link that nobody
+// has is ended.
+type pool struct {
+	host   *Host
+	places chan struct{} // a token for each link
+	making keylock.Set   // by key: held while a link is made
+
+	mu      sync.Mutex // guards the following
+	links   map[session.Key]*link
+	waiting int // for a place
+	leaving int // links that are being closed for those who wait
+}
+
+func newPool(h *Host, places int) *pool {
+	return &pool{host: h, places: make(chan struct{}, places), links: map[session.Key]*link{}}
+}
+
+// take returns the link of a user at a server, taken, and makes it if there is none.
+func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, error) {
+	if l := p.find(s, key); l != nil {
+		return l, nil
+	}
+	unlock, err := p.making.Lock(ctx, key.Server+"\x00"+key.User)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: waiting for the user's client: %w", key.Server, err)
+	}
+	defer unlock()
+	if l := p.find(s, key); l != nil {
+		return l, nil
+	}
+	if err := p.place(ctx, key); err != nil {
+		return nil, err
+	}
+	placed := false
+	defer func() {
+		if !placed { // also if a callback panics
+			<-p.places
+		}
+	}()
+	l, err := s.userLink(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.mu.Lock()
+	stopped := s.stopped
+	s.mu.Unlock()
+	if stopped { // and its links were ended before this one was among them
+		return nil, errEnded
+	}
+	l.take()
+	p.links[key] = l // one of a predecessor was ended with it, and is being closed
+	placed = true
+	return l, nil
+}
+
+// find returns the link of a user at a server, taken, if there is one.
+func (p *pool) find(s *server, key session.Key) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.links[key]; l != nil && l.server == s && l.take() {
+		return l
+	}
+	return nil
+}
+
+// drop gives a link back.
+func (p *pool) drop(l *link) {
+	if !l.drop() {
+		return
+	}
+	p.mu.Lock()
+	wanted := p.waiting > p.leaving
+	p.mu.Unlock()
+	if wanted {
+		p.expel()
+	}
+}
+
+// place waits for a place.
+func (p *pool) place(ctx context.Context, key session.Key) error {
+	select {
+	case p.places <- struct{}{}:
+		return nil
+	default:
+	}
+	p.mu.Lock()
+	p.waiting++
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.waiting--
+		p.mu.Unlock()
+	}()
+	p.expel()
+	select {
+	case p.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return waited(key, ctx.Err())
+	case <-p.host.closing:
+		return ErrClosed
+	}
+}
+
+func waited(key session.Key, err error) error {
+	return fmt.Errorf("server %q: all places for the clients of users are taken: %w", key.Server, err)
+}
+
+// expel ends the link that was unused longest, if there is one and somebody waits.
+func (p *pool) expel() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.waiting > p.leaving {
+		var oldest *link
+		var last time.Time
+		for _, l := range p.links {
+			if used, ok := l.unused(); ok && (oldest == nil || used.Before(last)) {
+				oldest, last = l, used
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		if oldest.endIfIdle() {
+			p.leaving++
+			p.closeLocked(oldest, func() { p.leaving-- })
+		}
+	}
+}
+
+// rest ends an idle link.
+func (p *pool) rest(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.endIfIdle() {
+		p.closeLocked(l, nil)
+	}
+}
+
+// retire ends the links at a server when their calls have finished.
+func (p *pool) retire(s *server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.links {
+		if l.server == s {
+			l.end()
+			p.closeLocked(l, nil)
+		}
+	}
+}
+
+// closeLocked closes an ended link in the background. Then, with the lock held, is
+// called when its place is free.
+func (p *pool) closeLocked(l *link, then func()) {
+	if p.links[l.key] == l {
+		delete(p.links, l.key)
+	}
+	p.host.ending.Go(func() {
+		_ = l.close(p.host.ctx)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		<-p.places
+		if then != nil {
+			then()
+		}
+	})
+}
+
+// finish ends the links at a server when their calls have finished, or when ctx ends.
+func (p *pool) finish(ctx context.Context, s *server) error {
+	p.mu.Lock()
+	var links []*link
+	for key, l := range p.links {
+		if l.server == s {
+			l.end()
+			delete(p.links, key)
+			links = append(links, l)
+		}
+	}
+	p.mu.Unlock()
+	errs := make([]error, len(links))
+	var wg sync.WaitGroup
+	for i, l := range links {
+		wg.Go(func() {
+			errs[i] = l.close(ctx)
+			<-p.places
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// at returns the links at a server.
+func (p *pool) at(s *server) []*link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var links []*link
+	for _, l := range p.links {
+		if l.server == s {
+			links = append(links, l)
+		}
+	}
+	return links
+}

@@ -1,0 +1,225 @@
+package host
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A shelf holds the tools of a server, and puts them into the registry.
+type shelf struct {
+	server *server
+
+	// publishing is held while the registry takes over the tools, which may
+	// wait for a disk. Whoever holds it may lock mu, not the other way round.
+	publishing sync.Mutex
+
+	mu       sync.Mutex // guards the following
+	public   bool       // the tools belong into the registry
+	offers   []*offer
+	tools    []registry.Tool
+	listed   bool  // there is a list, if only from an earlier time
+	err      error // why the tools could not be listed, or noted
+	rejected []registry.Rejection
+	unnoted  bool        // err is that of the registry
+	dirty    bool        // offers are not in the catalogue cache
+	grace    *time.Timer // removes the tools of a lost server
+}
+
+// open begins to hold tools, in public or not.
+func (sh *shelf) open(public bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.public = public
+}
+
+// restore takes over the tools that the server had at an earlier time, as far as the
+// ledger knows them, and reports whether these are all.
+func (sh *shelf) restore() bool {
+	s := sh.server
+	offers, ok := s.host.catalogs.load(s.entry)
+	if !ok {
+		return false
+	}
+	all := s.shelve(offers)
+	tools := all
+	if ledger := s.host.registry.Ledger(); ledger != nil {
+		tools = confirmed(ledger, s.facts(), all)
+	}
+	if len(tools) == 0 && len(all) > 0 {
+		return false
+	}
+	sh.mu.Lock()
+	sh.offers, sh.tools, sh.listed, sh.err = offers, tools, true, nil
+	sh.mu.Unlock()
+	sh.update()
+	return len(tools) == len(all)
+}
+
+// inherit takes over what the predecessor is known to offer, if the server has a
+// connection for each user: there every call is compared with what its user sees.
+func (sh *shelf) inherit(from *server) {
+	if s := sh.server; !s.perUser() || !from.perUser() {
+		return
+	}
+	from.shelf.mu.Lock()
+	offers, listed := from.shelf.offers, from.shelf.listed
+	from.shelf.mu.Unlock()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.offers, sh.tools, sh.listed = offers, sh.server.shelve(offers), listed
+}
+
+// confirmed returns those of the tools that the ledger has approved: what was kept on
+// a disk makes nothing known to it.
+func confirmed(ledger *registry.Ledger, facts registry.Server, tools []registry.Tool) []registry.Tool {
+	other := map[string]bool{}
+	for _, c := range ledger.Verify(facts, tools) {
+		if c.Tool == "" {
+			return nil
+		}
+		other[c.Tool] = true
+	}
+	var known []registry.Tool
+	for _, t := range tools {
+		if !other[t.Definition().Origin.Tool] {
+			known = append(known, t)
+		}
+	}
+	return known
+}
+
+// facts is what the registry has to know of the server.
+func (s *server) facts() registry.Server {
+	return registry.Server{Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint()}
+}
+
+// put takes over a list of tools.
+func (sh *shelf) put(l *listing) {
+	tools := sh.server.shelve(l.offers)
+	sh.keep()
+	sh.mu.Lock()
+	sh.offers, sh.tools, sh.listed, sh.err, sh.dirty = l.offers, tools, true, nil, true
+	sh.mu.Unlock()
+	sh.update()
+}
+
+// fail notes why the tools could not be listed.
+func (sh *shelf) fail(err error) {
+	sh.mu.Lock()
+	sh.err = err
+	sh.mu.Unlock()
+	sh.server.host.broadcast()
+}
+
+// stocked reports whether the tools are known.
+func (sh *shelf) stocked() bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.listed
+}
+
+// publish puts the tools of a server that was started in private into the registry.
+func (sh *shelf) publish() {
+	sh.open(true)
+	sh.update()
+}
+
+// update makes the registry list the tools as they are now. It reports whether
+// there was no error; if there was, the ledger may be sound again later.
+func (sh *shelf) update() bool {
+	sh.publishing.Lock()
+	defer sh.publishing.Unlock()
+	sh.mu.Lock()
+	public, tools := sh.public, sh.tools
+	sh.mu.Unlock()
+	if !public {
+		return true
+	}
+	diff, err := sh.server.host.registry.ReplaceServer(sh.server.facts(), tools)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.rejected = diff.Rejected
+	if sh.unnoted || err != nil {
+		sh.err = err
+	}
+	sh.unnoted = err != nil
+	return err == nil
+}
+
+// noted reports whether the registry has taken over the tools without an error.
+func (sh *shelf) noted() bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return !sh.unnoted
+}
+
+// keep lets the tools stay although the connection was lost.
+func (sh *shelf) keep() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.keepLocked()
+}
+
+func (sh *shelf) keepLocked() {
+	if sh.grace != nil {
+		sh.grace.Stop()
+		sh.grace = nil
+	}
+}
+
+// lost lets the tools vanish if the connection does not come back soon. Those of a
+// lazy server stay, as a call makes a connection.
+func (sh *shelf) lost() {
+	s := sh.server
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.grace != nil || len(sh.tools) == 0 || s.entry.Lazy {
+		return
+	}
+	sh.grace = time.AfterFunc(max(s.host.opts.ToolGrace, 0), sh.vanish)
+}
+
+func (sh *shelf) vanish() {
+	sh.mu.Lock()
+	if sh.grace == nil {
+		sh.mu.Unlock()
+		return // the connection came back
+	}
+	sh.grace, sh.tools = nil, nil
+	sh.mu.Unlock()
+	sh.update()
+	sh.server.host.broadcast()
+}
+
+// clear takes the tools out of the registry for good.
+func (sh *shelf) clear() {
+	sh.mu.Lock()
+	sh.keepLocked()
+	sh.tools, sh.listed = nil, false
+	sh.mu.Unlock()
+	sh.update()
+}
+
+// close keeps the server from writing to the registry, and leaves its tools there for
+// its successor to replace.
+func (sh *shelf) close() {
+	sh.publishing.Lock()
+	defer sh.publishing.Unlock()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.keepLocked()
+	sh.public = false
+}
+
+// save keeps the tools for the next time that the server is configured.
+func (sh *shelf) save() {
+	sh.mu.Lock()
+	offers, dirty := sh.offers, sh.dirty
+	sh.dirty = false
+	sh.mu.Unlock()
+	if dirty {
+		sh.server.host.catalogs.save(sh.server.entry, offers)
+	}
+}

@@ -1,0 +1,6 @@
+package host
+
+// stub until approve.go has it
+type UnapprovedError struct{}
+
+func (*UnapprovedError) Error() string { return "" }

@@ -1,0 +1,155 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// Client returns the client for the user of a key at its server, which must be enabled.
+// Without a user in the key it is the one of ctx, see [session.WithUser]; a server that
+// all share has one client for all. It may not be connected yet. Where users have
+// connections of their own and no tools are known yet, those of this one are read, see
+// [Host.Discover].
+//
+// Do not close it, and do not keep it: the client of a user, and that of a lazy server,
+// is closed some time after it was got here or made a call of a tool, and that of a
+// replaced server when its calls have finished. Ask for it again then.
+func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error) {
+	sl, err := h.slot(key.Server)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		s, err := sl.present()
+		if err != nil {
+			return nil, err
+		}
+		if key.User != "" {
+			ctx = session.WithUser(ctx, key.User)
+		}
+		_, l, drop, err := s.linkFor(ctx)
+		switch {
+		case err == nil:
+			if s.perUser() && !s.shelf.stocked() {
+				_ = s.discover(ctx) // State of the client tells what is wrong
+			}
+			drop()
+			return l.client, nil
+		case !errors.Is(err, errEnded):
+			return nil, err
+		}
+	}
+}
+
+// Discover reads the tools of a server where each user has a connection of his own, with
+// the login of the key's user or, without one, the user of ctx. What he sees becomes the
+// catalogue of all, as far as the ledger of the registry lets it: other users whose
+// server shows them another tool of a name cannot call that.
+//
+// Without it the catalogue is that of the first user for whom [Host.Client] was asked.
+func (h *Host) Discover(ctx context.Context, key session.Key) error {
+	sl, err := h.slot(key.Server)
+	if err != nil {
+		return err
+	}
+	s, err := sl.present()
+	if err != nil {
+		return err
+	}
+	if key.User != "" {
+		ctx = session.WithUser(ctx, key.User)
+	}
+	if !s.perUser() {
+		return s.relist(ctx)
+	}
+	return s.discover(ctx)
+}
+
+// discoverFor discovers for the user of ctx, if there is one.
+func (h *Host) discoverFor(ctx context.Context, s *server) error {
+	if _, ok := session.UserOf(ctx); !ok {
+		return nil
+	}
+	return s.discover(ctx)
+}
+
+// discover makes what the user of ctx sees the catalogue of all.
+func (s *server) discover(ctx context.Context) error {
+	ctx, l, drop, err := s.linkFor(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	known, err := s.list(ctx, l)
+	if err != nil {
+		return err
+	}
+	s.shelf.put(known)
+	s.shelf.save()
+	s.host.broadcast()
+	return nil
+}
+
+// userLink makes the link of a user.
+func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
+	s.mu.Lock()
+	err := s.err
+	if err == nil && !s.enabled {
+		err = errDisabled
+	}
+	if err != nil {
+		err = fmt.Errorf("server %q does not run: %w", s.entry.Name, err)
+	}
+	if s.stopped {
+		err = errEnded
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	header, err := s.userHeader(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: the headers of its user: %w", s.entry.Name, err)
+	}
+	t, err := s.connectable(key, header)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
+	}
+	l := newLink(s, key, mcp.NewClient(s.entry.Name, t, s.options()))
+	l.idleAfter, l.idle = s.idleTimeout(), s.host.pool.rest
+	return l, nil
+}
+
+// userHeader returns the headers that name a user.
+func (s *server) userHeader(ctx context.Context, key session.Key) (http.Header, error) {
+	if s.entry.Identity != config.IdentityHeader {
+		return nil, nil
+	}
+	header := http.Header{}
+	if name := s.entry.UserHeader; name != "" {
+		if key.User == "" || !httpfield.ValidValue(key.User) {
+			return nil, errors.New("the user's name is empty or cannot stand in a header")
+		}
+		header.Set(name, key.User)
+	}
+	if s.host.opts.UserHeaders != nil {
+		more, err := s.host.opts.UserHeaders(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		for name, values := range more {
+			header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	if len(header) == 0 {
+		return nil, errors.New("the entry has no \"userHeader\", and Options.UserHeaders made none: one of them has to name the user")
+	}
+	return header, nil
+}
