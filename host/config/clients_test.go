@@ -137,7 +137,7 @@ func TestClients(t *testing.T) {
 			}
 			for i, got := range c.Servers {
 				want := test.want[i]
-				want.Source.File = path
+				want.Source.File, want.Source.Format = path, "mcpServers"
 				want.fingerprint = got.fingerprint // TestFingerprint has it
 				if !reflect.DeepEqual(*got, want) {
 					t.Errorf("server %d:\n got %s\nwant %s\nerr %v", i, bare(*got), bare(want), got.Err)

@@ -7,15 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A Config is one file that lists servers.
 type Config struct {
 	Path    string    // as given to [Load] or [Parse]
+	Format  string    // the name of its [Format]
 	Servers []*Server // in file order; no two have the same Name
+
+	// Inputs are what the user is asked for before a server starts, in file order:
+	// ${input:id} stands for the answer. Only some formats have them.
+	Inputs []Input
 
 	// Warnings are things that are allowed but look like mistakes, in file
 	// order. They put no server out of use.
@@ -27,6 +32,17 @@ type Options struct {
 	// Lookup returns the value of an environment variable and whether it is
 	// set. Default: [os.LookupEnv].
 	Lookup func(name string) (value string, ok bool)
+
+	// Format is the name of the file's [Format]. Default: told from the file's name
+	// and content; if both leave a doubt, that is an error.
+	Format string
+
+	// Formats are read besides those of [Formats], such as codex.Format() of the
+	// package host/config/codex.
+	Formats []Format
+
+	// Scope is whose file it is. Default: ScopeProgram, which needs no approval.
+	Scope Scope
 }
 
 // Load reads the file at path, of at most 16 MiB. The error, if any, is an
@@ -61,37 +77,19 @@ func read(path string) ([]byte, error) {
 // and concerns the whole file; entries have their own, see [Server.Err]. A nil
 // opts means the defaults.
 func Parse(filename string, data []byte, opts *Options) (*Config, error) {
-	lookup := os.LookupEnv
-	if opts != nil && opts.Lookup != nil {
-		lookup = opts.Lookup
-	}
-	doc, err := jsonc.Parse(data)
-	if err != nil {
-		var syntax *jsonc.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, &Error{filename, syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
-		}
-		return nil, &Error{File: filename, Line: 1, Column: 1, Err: err}
-	}
-	dir, err := filepath.Abs(filepath.Dir(filename))
-	if err != nil {
-		return nil, &Error{File: filename, Line: 1, Column: 1, Err: fmt.Errorf("cannot tell the folder of the config file: %w", err)}
-	}
-	p := &parser{
-		file:   filename,
-		dir:    dir,
-		doc:    doc,
-		expand: &expander{lookup: lookup, dir: dir, left: maxExpanded},
-	}
-	list, fault := p.find()
+	p, sections, fault := open(filename, data, opts)
 	if fault != nil {
 		return nil, fault
 	}
-	c := &Config{Path: filename}
-	names, gate := claimNames(list.Members), p.gate()
-	for i := range list.Members {
-		e := &entry{parser: p, at: jsonc.Path(serversKey).Key(list.Members[i].Key)}
-		s := e.read(&list.Members[i], names[i])
+	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs()}
+	var found []dialect.Entry
+	for _, section := range sections {
+		found = append(found, section.Entries...)
+	}
+	names, gate := claimNames(found), p.gate()
+	for i := range found {
+		e := &entry{parser: p, at: found[i].At, offset: found[i].Offset}
+		s := e.read(&found[i], names[i])
 		s.Enabled = s.Enabled && gate.open(s.Title)
 		c.Servers = append(c.Servers, s)
 	}
@@ -100,45 +98,60 @@ func Parse(filename string, data []byte, opts *Options) (*Config, error) {
 	return c, nil
 }
 
+// open parses a file, tells its dialect and finds its servers.
+func open(filename string, data []byte, opts *Options) (*parser, []dialect.Section, *Error) {
+	lookup := os.LookupEnv
+	if opts != nil && opts.Lookup != nil {
+		lookup = opts.Lookup
+	}
+	dir, err := filepath.Abs(filepath.Dir(filename))
+	if err != nil {
+		return nil, nil, &Error{File: filename, Line: 1, Column: 1, Err: fmt.Errorf("cannot tell the folder of the config file: %w", err)}
+	}
+	p := &parser{
+		file:   filename,
+		dir:    dir,
+		expand: &expander{lookup: lookup, dir: dir, left: maxExpanded},
+	}
+	if opts != nil {
+		p.scope = opts.Scope
+	}
+	if fault := p.document(data, opts); fault != nil {
+		return nil, nil, fault
+	}
+	sections, fault := p.dialect.Sections(&p.doc.Root)
+	if fault != nil {
+		return nil, nil, p.fault(fault.Offset, fault.At, "%s", fault.Text)
+	}
+	return p, sections, nil
+}
+
 // A parser reads one file.
 type parser struct {
 	file     string
 	dir      string // absolute, of the file
+	scope    Scope
 	doc      *jsonc.Document
+	dialect  *dialect.Dialect
 	expand   *expander
 	warnings []*Error
-}
-
-const serversKey = "mcpServers"
-
-// find returns the object that holds the servers.
-func (p *parser) find() (*jsonc.Node, *Error) {
-	root := &p.doc.Root
-	if root.Kind != jsonc.Object {
-		return nil, p.fault(root.Offset, "", "the file must hold an object such as {\"mcpServers\": {}}, not %s", root.Kind)
-	}
-	if m := root.Member(serversKey); m != nil {
-		if m.Value.Kind != jsonc.Object {
-			return nil, p.fault(m.Value.Offset, serversKey,
-				"must be an object with one member per server, such as {\"files\": {\"command\": \"npx\"}}, not %s", m.Value.Kind)
-		}
-		return &m.Value, nil
-	}
-	for i := range root.Members {
-		m := &root.Members[i]
-		at := jsonc.Path("").Key(m.Key)
-		switch {
-		case m.Key == "servers" || m.Key == "context_servers":
-			return nil, p.fault(m.Offset, at,
-				"this is the format of another program, which is not read yet: put the servers under \"mcpServers\"")
-		case strings.EqualFold(m.Key, "mcp_servers") || distance(m.Key, serversKey) <= 2:
-			return nil, p.fault(m.Offset, at, "the file has no \"mcpServers\": rename this key to it")
-		}
-	}
-	return nil, p.fault(root.Offset, "", "the file has no \"mcpServers\" object: put the servers in {\"mcpServers\": {}}")
 }
 
 func (p *parser) fault(offset int, at jsonc.Path, format string, args ...any) *Error {
 	where := p.doc.Position(offset)
 	return &Error{p.file, where.Line, where.Column, string(at), fmt.Errorf(format, args...)}
+}
+
+// whole is a fault of the file that no place in it is to blame for.
+func (p *parser) whole(format string, args ...any) *Error {
+	return &Error{File: p.file, Line: 1, Column: 1, Err: fmt.Errorf(format, args...)}
+}
+
+// syntax is the fault of a file that cannot be parsed.
+func (p *parser) syntax(err error) *Error {
+	var syntax *jsonc.SyntaxError
+	if errors.As(err, &syntax) {
+		return &Error{p.file, syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
+	}
+	return p.whole("%w", err)
 }

@@ -5,39 +5,43 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // endpoint reads what says where the server is: the transport and its command
 // or URL.
-func (e *entry) endpoint(s *Server, m *jsonc.Member) {
-	command := e.member("command")
+func (e *entry) endpoint(s *Server) {
+	command := e.field("command")
 	address := e.address()
 	s.Transport = e.transport()
 	switch {
 	case command == nil && address == nil:
-		e.fail(m.Offset, e.at, "has neither \"command\" nor \"url\": add \"command\" for a local server or \"url\" for a remote one")
+		if len(e.faults) == 0 { // else one of them may be what is missing
+			e.fail(e.offset, e.at, "has neither %[1]q nor %[2]q: add %[1]q for a local server or %[2]q for a remote one",
+				e.word("command"), e.word("url"))
+		}
 		return
 	case command != nil && address != nil:
-		e.fail(address.Offset, e.at.Key(address.Key), "the entry has \"command\" too: remove one of them")
+		e.fail(address.Offset, address.At, "the entry has %q too: remove one of them", command.Written)
 		return
 	case command != nil:
 		if s.Transport == "" {
 			s.Transport = TransportStdio
 		}
 		if s.Transport != TransportStdio {
-			e.fail(command.Offset, e.at.Key("command"), "the transport %s has no command: use \"url\", or the type \"stdio\"", s.Transport)
+			e.fail(command.Offset, command.At, "the transport %s has no command: use %q, or the type \"stdio\"", s.Transport, e.word("url"))
 			return
 		}
-		e.command(s, &command.Value)
+		e.command(s, command)
 	default:
 		if s.Transport == TransportStdio {
-			e.fail(address.Offset, e.at.Key(address.Key), "the transport stdio has no URL: use \"command\", or the type \"http\"")
+			e.fail(address.Offset, address.At, "the transport stdio has no URL: use %q, or the type \"http\"", e.word("command"))
 			return
 		}
 		if address.Key == "httpUrl" {
 			if s.Transport != "" && s.Transport != TransportHTTP {
-				e.fail(address.Offset, e.at.Key(address.Key), "is for the type \"http\" but the type is %q: use \"url\"", s.Transport)
+				e.fail(address.Offset, address.At, "is for the type \"http\" but the type is %q: use \"url\"", s.Transport)
 				return
 			}
 			s.Transport = TransportHTTP
@@ -45,25 +49,25 @@ func (e *entry) endpoint(s *Server, m *jsonc.Member) {
 		if s.Transport == "" {
 			s.Transport = TransportAuto
 		}
-		s.URL = e.url(&address.Value, e.at.Key(address.Key))
+		s.URL = e.url(address)
 		for _, key := range []string{"args", "env", "cwd"} {
-			if m := e.member(key); m != nil && len(m.Value.Elems)+len(m.Value.Members)+len(m.Value.Text) > 0 {
-				e.warn(m.Offset, e.at.Key(key), "has no effect on a remote server")
+			if m := e.field(key); m != nil && len(m.Value.Elems)+len(m.Value.Members)+len(m.Value.Text) > 0 {
+				e.warn(m.Offset, m.At, "has no effect on a remote server")
 			}
 		}
 	}
 }
 
-// address returns the one member that holds the server's URL, or nil.
-func (e *entry) address() *jsonc.Member {
-	var found *jsonc.Member
+// address returns the one field that holds the server's URL, or nil.
+func (e *entry) address() *dialect.Field {
+	var found *dialect.Field
 	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
-		m := e.member(key)
+		m := e.field(key)
 		if m == nil {
 			continue
 		}
 		if found != nil {
-			e.fail(m.Offset, e.at.Key(key), "the entry has %q too: remove one of them", found.Key)
+			e.fail(m.Offset, m.At, "the entry has %q too: remove one of them", found.Written)
 			continue
 		}
 		found = m
@@ -75,8 +79,8 @@ func (e *entry) address() *jsonc.Member {
 func (e *entry) transport() string {
 	said := ""
 	for _, key := range []string{"type", "transport"} {
-		m := e.member(key)
-		if m == nil || !e.check(&m.Value, e.at.Key(key), jsonc.String) {
+		m := e.field(key)
+		if m == nil || !e.check(m.Value, m.At, jsonc.String) {
 			continue
 		}
 		var t string
@@ -90,11 +94,11 @@ func (e *entry) transport() string {
 		case "auto":
 			t = TransportAuto
 		default:
-			e.fail(m.Value.Offset, e.at.Key(key), "unknown transport: write stdio, http, streamable-http, sse or auto")
+			e.fail(m.Value.Offset, m.At, "unknown transport: write stdio, http, streamable-http, sse or auto")
 			continue
 		}
 		if said != "" && said != t {
-			e.fail(m.Offset, e.at.Key(key), "differs from \"type\": remove one of them")
+			e.fail(m.Offset, m.At, "differs from \"type\": remove one of them")
 			continue
 		}
 		said = t
@@ -103,28 +107,28 @@ func (e *entry) transport() string {
 }
 
 // command reads the keys of a local server.
-func (e *entry) command(s *Server, n *jsonc.Node) {
+func (e *entry) command(s *Server, c *dialect.Field) {
 	var ok bool
-	if s.Command, ok = e.system(n, e.at.Key("command")); ok && strings.TrimSpace(s.Command) == "" {
-		e.fail(n.Offset, e.at.Key("command"), "is empty: write the program to run")
+	if s.Command, ok = e.system(c.Value, c.At); ok && strings.TrimSpace(s.Command) == "" {
+		e.fail(c.Value.Offset, c.At, "is empty: write the program to run")
 	}
-	if m := e.member("args"); m != nil && e.check(&m.Value, e.at.Key("args"), jsonc.Array) {
+	if m := e.field("args"); m != nil && e.check(m.Value, m.At, jsonc.Array) {
 		for i := range m.Value.Elems {
-			arg, _ := e.system(&m.Value.Elems[i], e.at.Key("args").Index(i))
+			arg, _ := e.system(&m.Value.Elems[i], m.At.Index(i))
 			s.Args = append(s.Args, arg)
 		}
 	}
 	if strings.ContainsAny(s.Command, " \t") && !strings.ContainsAny(s.Command, `/\`) && len(s.Args) == 0 {
-		e.warn(n.Offset, e.at.Key("command"), "has spaces but is run as one program, not by a shell: put the words after the first in \"args\"")
+		e.warn(c.Value.Offset, c.At, "has spaces but is run as one program, not by a shell: put the words after the first in \"args\"")
 	}
-	if m := e.member("cwd"); m != nil {
-		s.Cwd, _ = e.system(&m.Value, e.at.Key("cwd"))
+	if m := e.field("cwd"); m != nil {
+		s.Cwd, _ = e.system(m.Value, m.At)
 		if s.Cwd != "" && !filepath.IsAbs(s.Cwd) {
 			s.Cwd = filepath.Join(e.dir, s.Cwd)
 		}
 	}
-	if m := e.member("headers"); m != nil && len(m.Value.Members) > 0 {
-		e.warn(m.Offset, e.at.Key("headers"), "has no effect on a local server")
+	if m := e.field("headers"); m != nil && len(m.Value.Members) > 0 {
+		e.warn(m.Offset, m.At, "has no effect on a local server")
 	}
 }
 
@@ -138,8 +142,9 @@ func (e *entry) system(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	return text, ok
 }
 
-// url returns n expanded if it is a URL that can be used.
-func (e *entry) url(n *jsonc.Node, at jsonc.Path) string {
+// url returns the value of a field expanded if it is a URL that can be used.
+func (e *entry) url(f *dialect.Field) string {
+	n, at := f.Value, f.At
 	text, ok := e.expanded(n, at)
 	if !ok {
 		return ""

@@ -5,14 +5,16 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// An entry reads one member of mcpServers.
+// An entry reads one server of a file.
 type entry struct {
 	*parser
 	at     jsonc.Path
-	node   *jsonc.Node
+	offset int // of the server's name
+	fields []dialect.Field
 	faults []*Error
 }
 
@@ -26,20 +28,23 @@ func (e *entry) warn(offset int, at jsonc.Path, format string, args ...any) {
 	e.warnings = append(e.warnings, e.fault(offset, at, format, args...))
 }
 
-// read returns the server that m describes.
-func (e *entry) read(m *jsonc.Member, name claim) *Server {
+// read returns the server that found describes.
+func (e *entry) read(found *dialect.Entry, name claim) *Server {
 	s := &Server{
 		Name:    name.name,
-		Title:   m.Key,
-		Source:  Source{File: e.file, Line: e.doc.Position(m.Offset).Line},
+		Title:   found.Title,
+		Source:  Source{File: e.file, Line: e.doc.Position(found.Offset).Line, Format: e.dialect.Name, Scope: e.scope},
 		Enabled: true,
 	}
-	e.node = &m.Value
-	if name.fault != nil {
-		e.fail(m.Offset, e.at, "%w", name.fault)
+	switch {
+	case found.Fault != nil:
+		e.note(*found.Fault)
+	case name.fault != nil:
+		e.fail(found.Offset, e.at, "%w", name.fault)
 	}
-	if m.Value.Kind == jsonc.Object {
-		e.endpoint(s, m)
+	if found.Value.Kind == jsonc.Object {
+		e.translate(found)
+		e.endpoint(s)
 		e.env(s)
 		e.headers(s)
 		e.switches(s)
@@ -48,7 +53,7 @@ func (e *entry) read(m *jsonc.Member, name claim) *Server {
 		e.extra(s)
 		s.fingerprint = e.fingerprint(s)
 	} else {
-		e.fail(m.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", m.Value.Kind)
+		e.fail(found.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", found.Value.Kind)
 	}
 	s.Err = e.err()
 	return s
@@ -64,11 +69,12 @@ func (e *entry) err() error {
 	return errors.Join(errs...)
 }
 
-// member returns the member of the entry with that key; null is as good as
-// absent.
-func (e *entry) member(key string) *jsonc.Member {
-	if m := e.node.Member(key); m != nil && m.Value.Kind != jsonc.Null {
-		return m
+// field returns what the entry says under that key; null is as good as absent.
+func (e *entry) field(key string) *dialect.Field {
+	for i := range e.fields {
+		if f := &e.fields[i]; f.Key == key && f.Name == "" && f.Value.Kind != jsonc.Null {
+			return f
+		}
 	}
 	return nil
 }
@@ -94,8 +100,8 @@ func (e *entry) check(n *jsonc.Node, at jsonc.Path, want jsonc.Kind) bool {
 
 // boolean returns the value of a key that holds true or false.
 func (e *entry) boolean(key string, otherwise bool) bool {
-	m := e.member(key)
-	if m == nil || !e.check(&m.Value, e.at.Key(key), jsonc.Bool) {
+	m := e.field(key)
+	if m == nil || !e.check(m.Value, m.At, jsonc.Bool) {
 		return otherwise
 	}
 	return m.Value.Text == "true"
@@ -131,14 +137,14 @@ func (e *entry) texts(n *jsonc.Node, at jsonc.Path) []string {
 func (e *entry) switches(s *Server) {
 	enabled, disabled := e.boolean("enabled", true), e.boolean("disabled", false)
 	s.Enabled = enabled && !disabled
-	on, off := e.member("enabled"), e.member("disabled")
+	on, off := e.field("enabled"), e.field("disabled")
 	if on != nil && off != nil && on.Value.Kind == jsonc.Bool && off.Value.Kind == jsonc.Bool && enabled == disabled {
-		e.fail(off.Offset, e.at.Key("disabled"), "says the opposite of \"enabled\": remove one of them")
+		e.fail(off.Offset, off.At, "says the opposite of %q: remove one of them", on.Written)
 	}
 	s.Trust = e.boolean("trust", false)
 	s.Lazy = e.boolean("lazy", false)
 	s.Required = e.boolean("required", false)
-	if m := e.member("description"); m != nil && e.check(&m.Value, e.at.Key(m.Key), jsonc.String) {
+	if m := e.field("description"); m != nil && e.check(m.Value, m.At, jsonc.String) {
 		s.Description = m.Value.Text
 	}
 }
@@ -146,21 +152,21 @@ func (e *entry) switches(s *Server) {
 // extra keeps the keys that nothing else reads and warns of likely mistakes.
 func (e *entry) extra(s *Server) {
 	known := entryKeys()
-	for i := range e.node.Members {
-		m := &e.node.Members[i]
-		isKnown := slices.Contains(known, m.Key)
-		if m.Value.Kind == jsonc.Null || isKnown && !extraKey(m.Key) {
+	for i := range e.fields {
+		f := &e.fields[i]
+		isKnown := slices.Contains(known, f.Key)
+		if f.Written == "" || f.Value.Kind == jsonc.Null || isKnown && !extraKey(f.Key) {
 			continue
 		}
 		if s.Extra == nil {
 			s.Extra = make(map[string]json.RawMessage)
 		}
-		s.Extra[m.Key] = e.doc.JSON(&m.Value)
+		s.Extra[f.Written] = e.doc.JSON(f.Value)
 		if isKnown {
 			continue
 		}
-		if text := hint(m.Key, known); text != "" {
-			e.warn(m.Offset, e.at.Key(m.Key), "%s", text)
+		if text := hint(f.Written, append(known, e.dialect.Keys...)); text != "" {
+			e.warn(f.Offset, f.At, "%s", text)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func (e *entry) fingerprint(s *Server) string {
 	address := cmp.Or(e.text("url"), e.text("httpUrl"), e.text("serverUrl"))
 	d.list("mcpbelt fingerprint 1", s.Transport, e.text("command"), e.text("cwd"), address)
 	var args []string
-	if m := e.member("args"); m != nil {
+	if m := e.field("args"); m != nil {
 		for _, arg := range m.Value.Elems {
 			args = append(args, arg.Text)
 		}
@@ -29,20 +29,19 @@ func (e *entry) fingerprint(s *Server) string {
 
 // text returns the string of a key as written, or "".
 func (e *entry) text(key string) string {
-	if m := e.member(key); m != nil && m.Value.Kind == jsonc.String {
+	if m := e.field(key); m != nil && m.Value.Kind == jsonc.String {
 		return m.Value.Text
 	}
 	return ""
 }
 
-// keys returns the sorted keys of an object, each in its one spelling.
+// keys returns the sorted names of variables or headers, each once and in its one
+// spelling.
 func (e *entry) keys(key string, spell func(string) string) []string {
 	var names []string
-	if m := e.member(key); m != nil {
-		for _, member := range m.Value.Members {
-			names = append(names, spell(member.Key))
-		}
+	for _, p := range e.pairs(key) {
+		names = append(names, spell(p.name))
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -21,11 +22,11 @@ type claim struct {
 // claimNames gives each entry its name. Entries that are written as a name
 // keep it, whatever the order; then the others get theirs, first come first
 // served.
-func claimNames(members []jsonc.Member) []claim {
+func claimNames(members []dialect.Entry) []claim {
 	claims := make([]claim, len(members))
 	taken := make(map[string]string, len(members)) // name to title
 	for i := range members {
-		if title := members[i].Key; title != "" && sanitize(title) == title && len(title) <= maxName {
+		if title := members[i].Title; title != "" && sanitize(title) == title && len(title) <= maxName {
 			claims[i].name = title
 			taken[title] = title
 		}
@@ -34,7 +35,7 @@ func claimNames(members []jsonc.Member) []claim {
 		if claims[i].name != "" {
 			continue
 		}
-		name := sanitize(members[i].Key)
+		name := sanitize(members[i].Title)
 		other, used := taken[name]
 		switch {
 		case name == "":
@@ -46,7 +47,7 @@ func claimNames(members []jsonc.Member) []claim {
 				name, jsonc.Path("").Key(other))
 		default:
 			claims[i].name = name
-			taken[name] = members[i].Key
+			taken[name] = members[i].Title
 		}
 	}
 	nameFaulty(claims, members, taken)
@@ -55,13 +56,13 @@ func claimNames(members []jsonc.Member) []claim {
 
 // nameFaulty gives the entries that got no name one with a number, so that
 // they too can be told apart. It comes last: a bad entry takes nobody's name.
-func nameFaulty(claims []claim, members []jsonc.Member, taken map[string]string) {
+func nameFaulty(claims []claim, members []dialect.Entry, taken map[string]string) {
 	last := make(map[string]int) // name to the last number put behind it
 	for i := range claims {
 		if claims[i].fault == nil {
 			continue
 		}
-		base := sanitize(members[i].Key)
+		base := sanitize(members[i].Title)
 		const room = 10 // for the number
 		base = strings.TrimRight(base[:min(len(base), maxName-room)], "_")
 		if base == "" {
@@ -72,7 +73,7 @@ func nameFaulty(claims []claim, members []jsonc.Member, taken map[string]string)
 			claims[i].name = fmt.Sprintf("%s_%d", base, last[base]+1)
 			_, used = taken[claims[i].name]
 		}
-		taken[claims[i].name] = members[i].Key
+		taken[claims[i].name] = members[i].Title
 	}
 }
 

@@ -15,19 +15,19 @@ func (e *entry) timeouts(s *Server) {
 	s.ReadTimeout = e.duration("readTimeoutSeconds", time.Second)
 	timeout := e.duration("timeout", time.Millisecond)
 	if timeout > 0 && timeout < time.Second {
-		m := e.member("timeout")
-		e.warn(m.Offset, e.at.Key("timeout"), "is in milliseconds; less than 1000 is ignored: write \"readTimeoutSeconds\"")
+		m := e.field("timeout")
+		e.warn(m.Offset, m.At, "is in milliseconds; less than 1000 is ignored: write \"readTimeoutSeconds\"")
 		timeout = 0
 	}
-	if e.member("readTimeoutSeconds") == nil {
+	if e.field("readTimeoutSeconds") == nil {
 		s.ReadTimeout = timeout
 	}
 }
 
 // duration returns the number of units that a key holds; 0 if there is none.
 func (e *entry) duration(key string, unit time.Duration) time.Duration {
-	m, at := e.member(key), e.at.Key(key)
-	if m == nil || !e.check(&m.Value, at, jsonc.Number) {
+	m := e.field(key)
+	if m == nil || !e.check(m.Value, m.At, jsonc.Number) {
 		return 0
 	}
 	// The literal is a JSON number, so the only error is one out of range, and
@@ -35,9 +35,9 @@ func (e *entry) duration(key string, unit time.Duration) time.Duration {
 	n, _ := strconv.ParseFloat(m.Value.Text, 64)
 	switch {
 	case n < 0:
-		e.fail(m.Value.Offset, at, "must not be negative: write 0 or leave it out for the default")
+		e.fail(m.Value.Offset, m.At, "must not be negative: write 0 or leave it out for the default")
 	case n > float64(maxTimeout/unit):
-		e.fail(m.Value.Offset, at, "is more than a year: write a smaller number")
+		e.fail(m.Value.Offset, m.At, "is more than a year: write a smaller number")
 	default:
 		return time.Duration(n * float64(unit))
 	}

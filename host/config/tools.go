@@ -10,22 +10,22 @@ import (
 // tools reads the keys that choose and rename tools.
 func (e *entry) tools(s *Server) {
 	f := &s.Tools
-	if m := e.member("includeTools"); m != nil {
-		f.Allow = append([]string{}, geminiNames(e.texts(&m.Value, e.at.Key(m.Key)))...)
+	if m := e.field("includeTools"); m != nil {
+		f.Allow = append([]string{}, geminiNames(e.texts(m.Value, m.At))...)
 	}
-	if m := e.member("excludeTools"); m != nil {
-		f.Deny = append(f.Deny, geminiNames(e.texts(&m.Value, e.at.Key(m.Key)))...)
+	if m := e.field("excludeTools"); m != nil {
+		f.Deny = append(f.Deny, geminiNames(e.texts(m.Value, m.At))...)
 	}
-	if m := e.member("disabledTools"); m != nil {
-		f.Deny = append(f.Deny, e.texts(&m.Value, e.at.Key(m.Key))...)
+	if m := e.field("disabledTools"); m != nil {
+		f.Deny = append(f.Deny, e.texts(m.Value, m.At)...)
 	}
-	section := e.member("tools")
-	if section == nil || !e.check(&section.Value, e.at.Key("tools"), jsonc.Object) {
+	section := e.field("tools")
+	if section == nil || !e.check(section.Value, section.At, jsonc.Object) {
 		return
 	}
 	for i := range section.Value.Members {
 		m := &section.Value.Members[i]
-		at := e.at.Key("tools").Key(m.Key)
+		at := section.At.Key(m.Key)
 		if m.Value.Kind == jsonc.Null {
 			continue
 		}

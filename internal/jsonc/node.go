@@ -75,6 +75,7 @@ type Document struct {
 
 	data  []byte
 	lines []int32 // offset of the first byte of each line
+	made  bool    // by New: the source is not JSON
 }
 
 // Source returns the bytes of n as they stand in the file, comments included.
@@ -85,6 +86,9 @@ func (d *Document) Source(n *Node) []byte { return d.data[n.Offset:n.End:n.End] 
 // space; strings and numbers byte for byte as in the source. The result shares
 // nothing with the document.
 func (d *Document) JSON(n *Node) json.RawMessage {
+	if d.made {
+		return appendMade(nil, n)
+	}
 	return d.appendJSON(make([]byte, 0, n.End-n.Offset), n)
 }
 

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// translate turns what the file says of an entry into our vocabulary.
+func (e *entry) translate(found *dialect.Entry) {
+	if e.dialect.Translate == nil {
+		e.fields = dialect.Fields(found, nil)
+	} else {
+		var faults []dialect.Fault
+		e.fields, faults = e.dialect.Translate(found)
+		for _, fault := range faults {
+			e.note(fault)
+		}
+	}
+	first := make(map[string]*dialect.Field, len(e.fields))
+	for i := range e.fields {
+		f := &e.fields[i]
+		f.Key = e.ours(f.Key, entryKeys())
+		if f.Name != "" || f.Value.Kind == jsonc.Null || f.Key == "env" || f.Key == "headers" {
+			continue
+		}
+		if other := first[f.Key]; other != nil {
+			e.fail(f.Offset, f.At, "is the same as %q: remove one of them", other.Written)
+			continue
+		}
+		first[f.Key] = f
+	}
+}
+
+// ours returns the spelling in known of a key, which the file's program may write in
+// snake_case.
+func (e *entry) ours(key string, known []string) string {
+	if !e.dialect.Snake || !strings.Contains(key, "_") || slices.Contains(known, key) {
+		return key
+	}
+	for _, k := range known {
+		if snake(k) == key {
+			return k
+		}
+	}
+	return key
+}
+
+// snake returns a key in snake_case.
+func snake(key string) string {
+	var b strings.Builder
+	for _, r := range key {
+		if 'A' <= r && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// note takes over a fault that the dialect has found.
+func (e *entry) note(fault dialect.Fault) {
+	if fault.Warning {
+		e.warn(fault.Offset, fault.At, "%s", fault.Text)
+	} else {
+		e.fail(fault.Offset, fault.At, "%s", fault.Text)
+	}
+}
+
+// word returns how the file's program writes one of our keys.
+func (e *entry) word(key string) string {
+	if word := e.dialect.Words[key]; word != "" {
+		return word
+	}
+	return key
+}

@@ -1,0 +1,113 @@
+package dialect
+
+import (
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// A Likeness says how sure a dialect is that a file is its own.
+type Likeness int
+
+// The degrees of likeness. Where two dialects share the highest, nobody guesses.
+const (
+	Foreign  Likeness = iota // nothing speaks for it
+	Possible                 // the content fits
+	Certain                  // the content fits, and the file's name or other content decides
+)
+
+// A Syntax is how the text of a file becomes a tree.
+type Syntax struct {
+	// Name is how errors call it, such as "TOML".
+	Name string
+	// Extensions are the ends of the names of its files, in lower case with the
+	// dot. Nil is JSON, which all other files are taken for.
+	Extensions []string
+	// Parse reads a whole file. Its error is a [*jsonc.SyntaxError]; it bounds size,
+	// depth and the number of values as [jsonc.Parse] does.
+	Parse func(data []byte) (*jsonc.Document, error)
+}
+
+// JSON returns the syntax of JSON with comments and trailing commas.
+func JSON() Syntax { return Syntax{Name: "JSON", Parse: jsonc.Parse} }
+
+// A Dialect is one kind of config file. It is not changed once made.
+type Dialect struct {
+	Name   string
+	Syntax Syntax
+
+	// Like says whether a file is of this kind. The filename is as given to Load.
+	Like func(filename string, root *jsonc.Node) Likeness
+
+	// Sections returns the parts that hold servers, strongest first: of two entries
+	// of one title, the first counts.
+	Sections func(root *jsonc.Node) ([]Section, *Fault)
+
+	// Translate returns what an entry says, in the vocabulary of package config. Nil
+	// is the entry's own members. The value of the entry is an object.
+	Translate func(e *Entry) ([]Field, []Fault)
+
+	// Inputs returns the node that lists what the user is asked for, and its path; nil
+	// if the file has none. A nil function: the dialect has no inputs.
+	Inputs func(root *jsonc.Node) (*jsonc.Node, jsonc.Path)
+
+	// Keys are the keys of an entry that Translate reads, as written, for the hints
+	// on misspelled ones.
+	Keys []string
+
+	// Words are the keys of package config that the file's program calls otherwise, for
+	// error texts: "command" is "cmd" in one.
+	Words map[string]string
+
+	// Literal says that $VAR without braces stays as it is, as in that program.
+	Literal bool
+
+	// Snake says that the file's program writes keys in snake_case, so that ours may
+	// be written in it too.
+	Snake bool
+}
+
+// A Section is a part of a file that holds servers.
+type Section struct {
+	// Container is the object or array that holds them; At is its path.
+	Container *jsonc.Node
+	At        jsonc.Path
+	// Project is the folder that the section is for, "" for all.
+	Project string
+	// Entries are the servers in file order.
+	Entries []Entry
+}
+
+// An Entry is one server, as found in the file.
+type Entry struct {
+	Title  string      // the name as written
+	At     jsonc.Path  // of the entry
+	Offset int         // of its name, or of the entry if the name stands inside
+	Value  *jsonc.Node // what describes it
+	Fault  *Fault      // why it has no usable name, or nil
+}
+
+// A Field is one thing that an entry says.
+type Field struct {
+	Key     string      // in the vocabulary of package config, such as "command"
+	Written string      // the key as written, "" if it stands deeper than in the entry
+	At      jsonc.Path  // of the value, as written
+	Offset  int         // of the key as written
+	Value   *jsonc.Node // as written, or made from it at the same offset
+
+	// Name, if set, makes the field one member of the object Key: the variable or
+	// header of that name.
+	Name string
+	// Optional says that the field is as good as absent if it refers to a variable
+	// that is not set.
+	Optional bool
+	// Otherwise is used in place of the text of Value if that refers to a variable
+	// that is not set.
+	Otherwise string
+}
+
+// A Fault is something wrong at a place of the file.
+type Fault struct {
+	Offset  int
+	At      jsonc.Path
+	Text    string // what is wrong and how to cure it
+	Warning bool   // it puts the entry not out of use
+}
