@@ -1,5 +1,13 @@
 package config
 
+import (
+	"net/url"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
 // An Auth is what an entry says of the login at its server, the key "auth".
 type Auth struct {
 	ClientID     string   // of a client that is registered already; else one is registered
@@ -7,4 +15,106 @@ type Auth struct {
 	Scopes       []string // to ask for; nil means those that the server names
 	Issuer       string   // the authorization server, if the server must not choose it
 	RedirectURL  string   // where the user's browser comes back to
+}
+
+// authKeys are ours, and behind them those of Cursor and IronClaw.
+func authKeys() []string {
+	return []string{"clientId", "clientSecret", "scopes", "issuer", "redirectUrl",
+		"CLIENT_ID", "CLIENT_SECRET", "redirect_uri", "authorization_url", "token_url", "use_pkce", "extra_params"}
+}
+
+// auth reads how to log in. Unknown keys are warnings: what is not understood is not
+// asked for, which the server then refuses.
+func (e *entry) auth(s *Server) {
+	f := e.field("auth")
+	if f == nil || !e.check(f.Value, f.At, jsonc.Object) {
+		return
+	}
+	if s.Transport == TransportStdio {
+		e.warn(f.Offset, f.At, "has no effect on a local server")
+		return
+	}
+	a := &Auth{}
+	e.members(f, authKeys(), false, func(key string, at jsonc.Path, m *jsonc.Member) {
+		n := &m.Value
+		switch key {
+		case "clientId", "CLIENT_ID":
+			a.ClientID, _ = e.visible(n, at)
+		case "clientSecret", "CLIENT_SECRET":
+			text, _ := e.visible(n, at)
+			a.ClientSecret = Secret(text)
+		case "scopes":
+			a.Scopes = e.scopes(n, at)
+		case "issuer":
+			a.Issuer = e.url(&dialect.Field{At: at, Offset: m.Offset, Value: n})
+		case "redirectUrl", "redirect_uri":
+			a.RedirectURL = e.redirect(n, at)
+		default:
+			e.warn(m.Offset, at, "is ignored: the server, or \"issuer\", says it")
+		}
+	})
+	if a.ClientSecret != "" && a.ClientID == "" {
+		e.fail(f.Offset, f.At, "has a client secret without \"clientId\": add it")
+	}
+	s.Auth = a
+}
+
+// visible returns n expanded, of which nothing may be an empty or control character.
+func (e *entry) visible(n *jsonc.Node, at jsonc.Path) (string, bool) {
+	text, ok := e.expanded(n, at)
+	if !ok {
+		return "", false
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		e.fail(n.Offset, at, "holds a line break or a control character: remove it from the value or its variable")
+		return "", false
+	}
+	return text, true
+}
+
+// scopes reads the scopes to ask for (RFC 6749, section 3.3), as a list or as one
+// string with spaces.
+func (e *entry) scopes(n *jsonc.Node, at jsonc.Path) []string {
+	if n.Kind == jsonc.String {
+		return e.checkScopes(strings.Fields(n.Text), n, at)
+	}
+	return e.checkScopes(e.texts(n, at), n, at)
+}
+
+func (e *entry) checkScopes(list []string, n *jsonc.Node, at jsonc.Path) []string {
+	for _, scope := range list {
+		bad := strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
+		if scope == "" || bad {
+			e.fail(n.Offset, at, "holds what cannot be a scope: use visible ASCII characters without space, \" and \\")
+			return nil
+		}
+	}
+	return list
+}
+
+// redirect returns n expanded if a browser can be sent back to it: an https URL, an
+// http one of this machine, or a scheme of the program's own (RFC 8252, section 7).
+func (e *entry) redirect(n *jsonc.Node, at jsonc.Path) string {
+	text, ok := e.visible(n, at)
+	if !ok {
+		return ""
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme == "" || u.Opaque != "" || u.Fragment != "" || u.User != nil:
+		e.fail(n.Offset, at, "is not a URL to come back to: write it as https://host/path or http://127.0.0.1:port/path")
+	case (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() == "":
+		e.fail(n.Offset, at, "has no host: write it as https://host/path or http://127.0.0.1:port/path")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		e.fail(n.Offset, at, "must start with https://, unless it is on this machine: http://127.0.0.1:port/path")
+	case !strings.Contains(u.Scheme, ".") && u.Scheme != "https" && u.Scheme != "http":
+		e.fail(n.Offset, at, "must start with https:// or with a scheme of the program's own that has a dot in it, such as com.example.app:/back")
+	default:
+		return text
+	}
+	return ""
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }

@@ -68,7 +68,7 @@ func TestClients(t *testing.T) {
 			}, {
 				Name: "remote", Title: "remote", Source: Source{Line: 11}, Transport: "auto", Enabled: true,
 				URL: "http://localhost:3000/mcp", Headers: map[string]Secret{"X-Key": "tok-123"},
-				Extra: map[string]json.RawMessage{"auth": json.RawMessage(`{"CLIENT_ID":"id","scopes":["read"]}`)},
+				Auth: &Auth{ClientID: "id", Scopes: []string{"read"}},
 			}},
 		},
 		{
@@ -116,10 +116,18 @@ func TestClients(t *testing.T) {
 				Name: "all", Title: "all", Source: Source{Line: 4}, Transport: "auto", Enabled: true, Description: "all keys",
 				URL: "https://example.com/mcp?key=tok-123", ConnectTimeout: 2500 * time.Millisecond, ReadTimeout: 90 * time.Second,
 				Trust: true, Lazy: true, Required: true,
-				Tools: ToolFilter{Allow: []string{"read", "list"}, Deny: []string{"list"}, Rename: map[string]string{"read": "get"}},
-				Extra: map[string]json.RawMessage{"limits": json.RawMessage(`{"inFlight":4,"ratio":1.50}`)},
+				Tools:       ToolFilter{Allow: []string{"read", "list"}, Deny: []string{"list"}, Rename: map[string]string{"read": "get"}},
+				IdleTimeout: 10 * time.Minute, Builtin: true, Identity: IdentityHeader, UserHeader: "X-User",
+				Auth: &Auth{ClientID: "id", ClientSecret: "tok-123", Scopes: []string{"a", "b"},
+					Issuer: "https://login.example.com", RedirectURL: "http://127.0.0.1:7777/back"},
+				Limits: Limits{MaxTools: 10, MaxInFlight: 4, MaxQueued: -1, MaxMessage: 1 << 20},
+				Extra:  map[string]json.RawMessage{"note": json.RawMessage(`{"ratio":1.50}`)},
 			}, {
-				Name: "off", Title: "off", Source: Source{Line: 22}, Transport: "stdio", Enabled: false, Command: "./bin/off",
+				Name: "boxed", Title: "boxed", Source: Source{Line: 29}, Transport: "stdio", Enabled: true, Command: "node",
+				Isolation: &Isolation{Kind: IsolationDocker, Image: "node:22-slim", Network: true, Args: []string{"--memory=1g"},
+					Mounts: []Mount{{Path: filepath.Join(here, "data")}, {Path: "/srv/in", Target: "/in", Write: true}}},
+			}, {
+				Name: "off", Title: "off", Source: Source{Line: 36}, Transport: "stdio", Enabled: false, Command: "./bin/off",
 			}},
 		},
 	} {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -17,6 +18,10 @@ type Config struct {
 	Path    string    // as given to [Load] or [Parse]
 	Format  string    // the name of its [Format]
 	Servers []*Server // in file order; no two have the same Name
+
+	// Shadowed are the entries that do not count because a stronger one has their
+	// name, in file order: see [Merge], and sections of one file for single projects.
+	Shadowed []Shadow
 
 	// Inputs are what the user is asked for before a server starts, in file order:
 	// ${input:id} stands for the answer. Only some formats have them.
@@ -40,6 +45,11 @@ type Options struct {
 	// Formats are read besides those of [Formats], such as codex.Format() of the
 	// package host/config/codex.
 	Formats []Format
+
+	// Project is the folder of the project that the servers are for: ${workspaceFolder}
+	// is it, and of a file with sections for single projects its own is read. Default:
+	// the folder of the file, or the one around it if that is .vscode or the like.
+	Project string
 
 	// Scope is whose file it is. Default: ScopeProgram, which needs no approval.
 	Scope Scope
@@ -82,16 +92,21 @@ func Parse(filename string, data []byte, opts *Options) (*Config, error) {
 		return nil, fault
 	}
 	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs()}
-	var found []dialect.Entry
-	for _, section := range sections {
-		found = append(found, section.Entries...)
-	}
+	found, hidden := layers(sections)
 	names, gate := claimNames(found), p.gate()
+	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
-		e := &entry{parser: p, at: found[i].At, offset: found[i].Offset}
-		s := e.read(&found[i], names[i])
+		s := p.read(&found[i], names[i])
 		s.Enabled = s.Enabled && gate.open(s.Title)
 		c.Servers = append(c.Servers, s)
+		if byTitle[s.Title] == nil {
+			byTitle[s.Title] = s
+		}
+	}
+	for i := range hidden {
+		by := byTitle[hidden[i].Title]
+		s := p.read(&hidden[i], claim{name: by.Name})
+		c.Shadowed = append(c.Shadowed, Shadow{Server: s, By: by})
 	}
 	sortErrors(p.warnings)
 	c.Warnings = p.warnings
@@ -111,19 +126,32 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	p := &parser{
 		file:   filename,
 		dir:    dir,
-		expand: &expander{lookup: lookup, dir: dir, left: maxExpanded},
+		expand: &expander{dir: dir, left: maxExpanded},
 	}
+	p.project = projectOf(dir)
 	if opts != nil {
 		p.scope = opts.Scope
+		if opts.Project != "" {
+			p.project = opts.Project
+		}
 	}
+	p.expand.lookup = p.predefined(lookup)
 	if fault := p.document(data, opts); fault != nil {
 		return nil, nil, fault
 	}
+	p.expand.literal = p.dialect.Literal
 	sections, fault := p.dialect.Sections(&p.doc.Root)
 	if fault != nil {
 		return nil, nil, p.fault(fault.Offset, fault.At, "%s", fault.Text)
 	}
-	return p, sections, nil
+	return p, slices.DeleteFunc(sections, func(s dialect.Section) bool {
+		return s.Project != "" && !sameFolder(s.Project, p.project)
+	}), nil
+}
+
+// sameFolder reports whether two absolute paths name the same folder, as written.
+func sameFolder(a, b string) bool {
+	return filepath.Clean(filepath.FromSlash(a)) == filepath.Clean(b)
 }
 
 // A parser reads one file.
@@ -131,6 +159,7 @@ type parser struct {
 	file     string
 	dir      string // absolute, of the file
 	scope    Scope
+	project  string // the folder of the project
 	doc      *jsonc.Document
 	dialect  *dialect.Dialect
 	expand   *expander
@@ -140,6 +169,10 @@ type parser struct {
 func (p *parser) fault(offset int, at jsonc.Path, format string, args ...any) *Error {
 	where := p.doc.Position(offset)
 	return &Error{p.file, where.Line, where.Column, string(at), fmt.Errorf(format, args...)}
+}
+
+func (p *parser) warn(offset int, at jsonc.Path, format string, args ...any) {
+	p.warnings = append(p.warnings, p.fault(offset, at, format, args...))
 }
 
 // whole is a fault of the file that no place in it is to blame for.

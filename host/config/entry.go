@@ -23,13 +23,9 @@ func (e *entry) fail(offset int, at jsonc.Path, format string, args ...any) {
 	e.faults = append(e.faults, e.fault(offset, at, format, args...))
 }
 
-// warn notes a warning.
-func (e *entry) warn(offset int, at jsonc.Path, format string, args ...any) {
-	e.warnings = append(e.warnings, e.fault(offset, at, format, args...))
-}
-
 // read returns the server that found describes.
-func (e *entry) read(found *dialect.Entry, name claim) *Server {
+func (p *parser) read(found *dialect.Entry, name claim) *Server {
+	e := &entry{parser: p, at: found.At, offset: found.Offset}
 	s := &Server{
 		Name:    name.name,
 		Title:   found.Title,
@@ -45,11 +41,16 @@ func (e *entry) read(found *dialect.Entry, name claim) *Server {
 	if found.Value.Kind == jsonc.Object {
 		e.translate(found)
 		e.endpoint(s)
+		e.envFile(s)
 		e.env(s)
 		e.headers(s)
 		e.switches(s)
 		e.timeouts(s)
 		e.tools(s)
+		e.auth(s)
+		e.identity(s)
+		e.isolation(s)
+		e.limits(s)
 		e.extra(s)
 		s.fingerprint = e.fingerprint(s)
 	} else {
@@ -72,7 +73,7 @@ func (e *entry) err() error {
 // field returns what the entry says under that key; null is as good as absent.
 func (e *entry) field(key string) *dialect.Field {
 	for i := range e.fields {
-		if f := &e.fields[i]; f.Key == key && f.Name == "" && f.Value.Kind != jsonc.Null {
+		if f := &e.fields[i]; f.Key == key && f.Name == "" && !f.Foreign && f.Value.Kind != jsonc.Null {
 			return f
 		}
 	}
@@ -141,7 +142,8 @@ func (e *entry) switches(s *Server) {
 	if on != nil && off != nil && on.Value.Kind == jsonc.Bool && off.Value.Kind == jsonc.Bool && enabled == disabled {
 		e.fail(off.Offset, off.At, "says the opposite of %q: remove one of them", on.Written)
 	}
-	s.Trust = e.boolean("trust", false)
+	s.Trust = e.ownWord("trust")
+	s.Builtin = e.ownWord("builtin")
 	s.Lazy = e.boolean("lazy", false)
 	s.Required = e.boolean("required", false)
 	if m := e.field("description"); m != nil && e.check(m.Value, m.At, jsonc.String) {
@@ -149,13 +151,24 @@ func (e *entry) switches(s *Server) {
 	}
 }
 
+// ownWord returns a switch that a file of somebody else must not set.
+func (e *entry) ownWord(key string) bool {
+	on := e.boolean(key, false)
+	if on && e.scope.NeedsApproval() {
+		f := e.field(key)
+		e.warn(f.Offset, f.At, "is ignored in a file of a project: only the user's own files can say it")
+		return false
+	}
+	return on
+}
+
 // extra keeps the keys that nothing else reads and warns of likely mistakes.
 func (e *entry) extra(s *Server) {
 	known := entryKeys()
 	for i := range e.fields {
 		f := &e.fields[i]
-		isKnown := slices.Contains(known, f.Key)
-		if f.Written == "" || f.Value.Kind == jsonc.Null || isKnown && !extraKey(f.Key) {
+		isKnown := f.Foreign || f.Key == "oauth"
+		if f.Value.Kind == jsonc.Null || !isKnown && slices.Contains(known, f.Key) {
 			continue
 		}
 		if s.Extra == nil {

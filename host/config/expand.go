@@ -22,6 +22,9 @@ type expander struct {
 	lookup func(string) (string, bool)
 	dir    string // where a relative ${file:path} starts
 	left   int    // bytes that references may still yield
+
+	// literal says that $VAR without braces is no reference.
+	literal bool
 }
 
 // expand returns s with all references replaced. Its errors tell no more of s
@@ -64,7 +67,7 @@ func (x *expander) expand(s string) (string, error) {
 func (x *expander) reference(s string, before byte) (length int, value string, err error) {
 	if !strings.HasPrefix(s, "${") {
 		length = 1 + nameLength(s[1:])
-		if length == 1 {
+		if length == 1 || x.literal {
 			return 0, "", nil
 		}
 		value, ok := x.lookup(s[1:length])

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -24,7 +25,40 @@ func (e *entry) fingerprint(s *Server) string {
 	d.list(args...)
 	d.list(e.keys("env", func(name string) string { return name })...)
 	d.list(e.keys("headers", http.CanonicalHeaderKey)...)
+	if file := e.text("envFile"); file != "" {
+		d.list("envFile", file)
+	}
+	if s.Identity != "" && s.Identity != IdentityShared {
+		d.list("identity", s.Identity, http.CanonicalHeaderKey(s.UserHeader))
+	}
+	if f := e.field("isolation"); f != nil {
+		d.list("isolation")
+		d.written(f.Value)
+	}
 	return hex.EncodeToString(d.Sum(nil))
+}
+
+// written hashes a value as it stands in the file, in whatever order its keys are.
+func (d digest) written(n *jsonc.Node) {
+	switch n.Kind {
+	case jsonc.Object:
+		members := slices.Clone(n.Members)
+		slices.SortFunc(members, func(a, b jsonc.Member) int {
+			return cmp.Compare(snake(a.Key), snake(b.Key))
+		})
+		d.list("object", strconv.Itoa(len(members)))
+		for i := range members {
+			d.list(snake(members[i].Key))
+			d.written(&members[i].Value)
+		}
+	case jsonc.Array:
+		d.list("array", strconv.Itoa(len(n.Elems)))
+		for i := range n.Elems {
+			d.written(&n.Elems[i])
+		}
+	default:
+		d.list(n.Kind.String(), n.Text)
+	}
 }
 
 // text returns the string of a key as written, or "".

@@ -22,6 +22,11 @@ func TestFingerprint(t *testing.T) {
 		"other arguments":             {`{"command":"npx","args":["-y"],"cwd":"/a","env":{"A":"1","B":""}}`, false},
 		"joined arguments":            {`{"command":"npx","args":["-y${TOKEN:-x}"],"cwd":"/a","env":{"A":"1","B":""}}`, false},
 		"another folder":              {`{"command":"npx","args":["-y","${TOKEN:-x}"],"cwd":"/b","env":{"A":"1","B":""}}`, false},
+		"another isolation":           {`{"isolation":{"kind":"landlock"},` + base[1:], false},
+		"another identity":            {`{"identity":"user",` + base[1:], false},
+		"the same identity":           {`{"identity":"shared",` + base[1:], true},
+		"a file of variables":         {`{"envFile":"x",` + base[1:], false},
+		"limits":                      {`{"limits":{"maxTools":1},` + base[1:], true},
 		"another name in env":         {`{"command":"npx","args":["-y","${TOKEN:-x}"],"cwd":"/a","env":{"A":"1","C":""}}`, false},
 	} {
 		if same := one(t, test.entry).Fingerprint() == before; same != test.same {
@@ -42,6 +47,21 @@ func TestFingerprint(t *testing.T) {
 		if same := one(t, test.entry).Fingerprint() == remote; same != test.same {
 			t.Errorf("%s: the same is %v, want %v", what, same, test.same)
 		}
+	}
+	boxes := map[string]string{}
+	for _, box := range []string{
+		`{"kind":"docker","image":"a"}`, `{"kind":"docker","image":"b"}`, `{"kind":"docker","image":"a","network":true}`,
+		`{"kind":"docker","image":"a","args":["b"]}`, `{"kind":"docker","image":"a","mounts":["b"]}`,
+		`{"kind":"docker","image":"a","mounts":[{"path":"b"}]}`, `{"kind":"docker","image":"a","mounts":[{"path":"b","write":true}]}`,
+	} {
+		print := one(t, `{"command":"x","isolation":`+box+`}`).Fingerprint()
+		if other, ok := boxes[print]; ok {
+			t.Errorf("%s and %s have the same fingerprint", box, other)
+		}
+		boxes[print] = box
+	}
+	if one(t, `{"command":"x","isolation":{"image":"a","kind":"docker"}}`).Fingerprint() != one(t, `{"command":"x","isolation":{"kind":"docker","image":"a"}}`).Fingerprint() {
+		t.Error("the order of keys changes the fingerprint")
 	}
 	if by := (&Server{Name: "a"}).Fingerprint(); by != "" {
 		t.Errorf("a server of no file has the fingerprint %q", by)

@@ -24,7 +24,7 @@ type Format interface {
 // ironclaw, all of them JSON with comments.
 func Formats() []Format {
 	return []Format{
-		format{mcpServers()},
+		format{mcpServers()}, format{vscode()}, format{zed()}, format{kode()}, format{ironclaw()},
 	}
 }
 

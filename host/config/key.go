@@ -3,22 +3,22 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
-// entryKeys are the keys of an entry that this package knows. Those of the
-// last line are kept in Server.Extra for other packages.
+// entryKeys are the keys of an entry that this package knows. That of the last line
+// is kept in Server.Extra.
 func entryKeys() []string {
 	return []string{
 		"command", "args", "env", "cwd", "url", "httpUrl", "serverUrl", "headers", "type", "transport",
 		"enabled", "disabled", "description", "timeout", "connectTimeoutSeconds", "readTimeoutSeconds",
 		"trust", "lazy", "required", "tools", "includeTools", "excludeTools", "disabledTools",
-		"alwaysAllow", "autoApprove",
-		"auth", "oauth", "limits",
+		"alwaysAllow", "autoApprove", "envFile", "idleTimeoutSeconds",
+		"auth", "identity", "userHeader", "isolation", "limits", "builtin",
+		dialect.ConnectMilliseconds, dialect.ReadMilliseconds,
+		"oauth",
 	}
-}
-
-func extraKey(key string) bool {
-	return key == "auth" || key == "oauth" || key == "limits"
 }
 
 // hint returns what to say about an unknown key, or "".
@@ -32,8 +32,6 @@ func hint(key string, known []string) string {
 		return "unknown key: did you mean \"env\"?"
 	case "workingDirectory", "workingDir", "working_dir":
 		return "unknown key: did you mean \"cwd\"?"
-	case "envFile":
-		return "envFile is not supported and ignored: put the variables in \"env\", with ${file:path} or ${VAR}"
 	case "headersHelper":
 		return "headersHelper is not supported and ignored: put the headers in \"headers\", with ${file:path} or ${VAR}"
 	}

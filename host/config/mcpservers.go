@@ -10,18 +10,21 @@ import (
 const serversKey = "mcpServers"
 
 // mcpServers is the dialect of Claude Desktop, Claude Code, Cursor, Windsurf, Cline,
-// Gemini CLI and many others.
+// Gemini CLI, Kode and many others.
 func mcpServers() *dialect.Dialect {
 	return &dialect.Dialect{
 		Name:   "mcpServers",
 		Syntax: dialect.JSON(),
 		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
-			if root.Member(serversKey) != nil {
-				return dialect.Possible
+			if root.Member(serversKey) != nil || len(projects(root)) > 0 {
+				return dialect.Certain
 			}
 			return dialect.Foreign
 		},
 		Sections: mcpServersSections,
+		Translate: func(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
+			return mcpServersFields(e), nil
+		},
 	}
 }
 
@@ -30,9 +33,16 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 		return nil, &dialect.Fault{Offset: root.Offset,
 			Text: "the file must hold an object such as {\"mcpServers\": {}}, not " + root.Kind.String()}
 	}
+	sections := projects(root)
 	if m := root.Member(serversKey); m != nil {
-		section, fault := servers(&m.Value, serversKey)
-		return []dialect.Section{section}, fault
+		section, fault := serversSection(&m.Value, serversKey)
+		if fault != nil {
+			return nil, fault
+		}
+		return append(sections, section), nil
+	}
+	if len(sections) > 0 {
+		return sections, nil
 	}
 	for i := range root.Members {
 		m := &root.Members[i]
@@ -41,19 +51,56 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 				Text: "the file has no \"mcpServers\": rename this key to it"}
 		}
 	}
+	for i := range root.Members {
+		if m := &root.Members[i]; m.Value.Member("command") != nil || m.Value.Member("url") != nil {
+			return nil, &dialect.Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
+				Text: "looks like a server, but the file has no \"mcpServers\" object: put the servers in it, or set Options.Format to \"kode\" if the file is a .mcprc"}
+		}
+	}
 	return nil, &dialect.Fault{Offset: root.Offset,
 		Text: "the file has no \"mcpServers\" object: put the servers in {\"mcpServers\": {}}"}
 }
 
-// servers returns the section of an object or list of servers.
-func servers(n *jsonc.Node, at jsonc.Path) (dialect.Section, *dialect.Fault) {
+// projects returns the sections that Claude Code and Kode keep for single projects, in
+// the file of the user.
+func projects(root *jsonc.Node) []dialect.Section {
+	m := root.Member("projects")
+	if m == nil || m.Value.Kind != jsonc.Object {
+		return nil
+	}
+	var sections []dialect.Section
+	for i := range m.Value.Members {
+		project := &m.Value.Members[i]
+		own := project.Value.Member(serversKey)
+		if own == nil || own.Value.Kind != jsonc.Object {
+			continue
+		}
+		section := dialect.Named(&own.Value, jsonc.Path("projects").Key(project.Key).Key(serversKey))
+		section.Project = project.Key
+		sections = append(sections, section)
+	}
+	return sections
+}
+
+// serversSection returns the section of an object or list of servers.
+func serversSection(n *jsonc.Node, at jsonc.Path) (dialect.Section, *dialect.Fault) {
 	switch n.Kind {
 	case jsonc.Object:
 		return dialect.Named(n, at), nil
 	case jsonc.Array:
 		return dialect.Listed(n, at), nil
 	default:
-		return dialect.Section{}, &dialect.Fault{Offset: n.Offset, At: at,
-			Text: "must be an object with one member per server, such as {\"files\": {\"command\": \"npx\"}}, not " + n.Kind.String()}
+		return dialect.Section{}, notServers(n, at)
 	}
+}
+
+// mcpServersFields reads an entry, which in a list has the keys of mcpproxy.
+func mcpServersFields(e *dialect.Entry) []dialect.Field {
+	if !e.Listed {
+		return dialect.Fields(e, nil)
+	}
+	return dialect.Fields(e, map[string]string{
+		"name": "", "protocol": "type", "working_dir": "cwd",
+		"enabled_tools": "includeTools", "disabled_tools": "disabledTools",
+	})
 }

@@ -152,12 +152,15 @@ func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // short secret the secret could be guessed, so keep it out of logs.
 func (s *Server) Hash() string {
 	d := digest{sha256.New()}
-	d.list("mcpbelt server 1", s.Name, s.Title, s.Transport, s.Command, s.Cwd, s.URL, s.Description)
+	d.list("mcpbelt server 2", s.Name, s.Title, s.Transport, s.Command, s.Cwd, s.URL, s.Description)
 	d.list(s.Args...)
 	d.secrets(s.Env)
 	d.secrets(s.Headers)
 	d.list(fmt.Sprint(s.Enabled, s.Required, s.Lazy, s.Trust, s.Err != nil, s.Tools.Allow != nil),
 		s.ConnectTimeout.String(), s.ReadTimeout.String())
+	d.list(s.IdleTimeout.String(), fmt.Sprint(s.Builtin), s.Identity, s.UserHeader, fmt.Sprint(s.Limits))
+	d.auth(s.Auth)
+	d.isolation(s.Isolation)
 	d.list(sorted(s.Tools.Allow)...)
 	d.list(sorted(s.Tools.Deny)...)
 	for _, key := range slices.Sorted(maps.Keys(s.Tools.Rename)) {
@@ -183,6 +186,28 @@ func (d digest) list(values ...string) {
 func (d digest) secrets(m map[string]Secret) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		d.list(key, m[key].Reveal())
+	}
+	d.list()
+}
+
+func (d digest) auth(a *Auth) {
+	if a == nil {
+		d.list()
+		return
+	}
+	d.list(a.ClientID, a.ClientSecret.Reveal(), a.Issuer, a.RedirectURL, fmt.Sprint(a.Scopes != nil))
+	d.list(a.Scopes...)
+}
+
+func (d digest) isolation(i *Isolation) {
+	if i == nil {
+		d.list()
+		return
+	}
+	d.list(i.Kind, i.Image, fmt.Sprint(i.Network))
+	d.list(i.Args...)
+	for _, m := range i.Mounts {
+		d.list(m.Path, m.Target, fmt.Sprint(m.Write))
 	}
 	d.list()
 }

@@ -57,8 +57,32 @@ func TestHash(t *testing.T) {
 		`{` + local + `, "tools": {"allow": ["a"]}}`,
 		`{` + local + `, "tools": {"deny": ["a"]}}`,
 		`{` + local + `, "tools": {"rename": {"a": "b"}}}`,
-		`{` + local + `, "auth": {"a": 1}}`,
-		`{` + local + `, "auth": {"a": 2}}`,
+		`{` + local + `, "oauth": {"a": 1}}`,
+		`{` + local + `, "oauth": {"a": 2}}`,
+		`{` + local + `, "idleTimeoutSeconds": 1}`,
+		`{` + local + `, "builtin": true}`,
+		`{` + local + `, "identity": "user"}`,
+		`{` + local + `, "limits": {"maxTools": 1}}`,
+		`{` + local + `, "limits": {"maxInFlight": 1}}`,
+		`{` + local + `, "limits": {"maxQueued": 1}}`,
+		`{` + local + `, "limits": {"maxMessageBytes": 1}}`,
+		`{` + local + `, "isolation": {"kind": "none"}}`,
+		`{` + local + `, "isolation": {"kind": "landlock"}}`,
+		`{` + local + `, "isolation": {"kind": "landlock", "network": true}}`,
+		`{` + local + `, "isolation": {"kind": "landlock", "mounts": ["/a"]}}`,
+		`{` + local + `, "isolation": {"kind": "landlock", "mounts": [{"path": "/a", "write": true}]}}`,
+		`{` + local + `, "isolation": {"kind": "docker", "image": "a"}}`,
+		`{` + local + `, "isolation": {"kind": "docker", "image": "b"}}`,
+		`{` + local + `, "isolation": {"kind": "docker", "image": "b", "args": ["x"]}}`,
+		`{` + remote + `, "auth": {}}`,
+		`{` + remote + `, "auth": {"clientId": "a"}}`,
+		`{` + remote + `, "auth": {"clientId": "a", "clientSecret": "b"}}`,
+		`{` + remote + `, "auth": {"scopes": []}}`,
+		`{` + remote + `, "auth": {"scopes": ["a"]}}`,
+		`{` + remote + `, "auth": {"issuer": "https://a"}}`,
+		`{` + remote + `, "auth": {"redirectUrl": "https://a"}}`,
+		`{` + remote + `, "identity": "header"}`,
+		`{` + remote + `, "identity": "header", "userHeader": "X"}`,
 		`{` + local + `, "trust": 1}`, // has an Err
 		`{` + remote + `}`,
 		`{` + remote + `, "type": "sse"}`,
@@ -79,8 +103,8 @@ func TestHash(t *testing.T) {
 
 // TestHashIsStable: the hash is the same in each run of each build.
 func TestHashIsStable(t *testing.T) {
-	s := one(t, `{"command": "x", "args": ["1"], "env": {"A": "1"}, "tools": {"deny": ["d"]}, "auth": {}}`)
-	const want = "2ca8da3efb02d5c619b0015600c1191818e45c1aff7c3cea4001dee2e1d55936"
+	s := one(t, `{"command": "x", "args": ["1"], "env": {"A": "1"}, "tools": {"deny": ["d"]}, "oauth": {}}`)
+	const want = "9559d3a04e44a1a319174c4a7bd2d5bc4c7f2a143fc03cfb3cb64ee2355dbc7b"
 	if got := s.Hash(); got != want {
 		t.Errorf("Hash = %s, want %s", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -13,6 +14,10 @@ const maxTimeout = 365 * 24 * time.Hour
 func (e *entry) timeouts(s *Server) {
 	s.ConnectTimeout = e.duration("connectTimeoutSeconds", time.Second)
 	s.ReadTimeout = e.duration("readTimeoutSeconds", time.Second)
+	s.IdleTimeout = e.duration("idleTimeoutSeconds", time.Second)
+	if e.field("connectTimeoutSeconds") == nil {
+		s.ConnectTimeout = e.duration(dialect.ConnectMilliseconds, time.Millisecond)
+	}
 	timeout := e.duration("timeout", time.Millisecond)
 	if timeout > 0 && timeout < time.Second {
 		m := e.field("timeout")
@@ -21,6 +26,9 @@ func (e *entry) timeouts(s *Server) {
 	}
 	if e.field("readTimeoutSeconds") == nil {
 		s.ReadTimeout = timeout
+		if timeout == 0 {
+			s.ReadTimeout = e.duration(dialect.ReadMilliseconds, time.Millisecond)
+		}
 	}
 }
 

@@ -22,6 +22,9 @@ func (e *entry) translate(found *dialect.Entry) {
 	first := make(map[string]*dialect.Field, len(e.fields))
 	for i := range e.fields {
 		f := &e.fields[i]
+		if f.Foreign {
+			continue
+		}
 		f.Key = e.ours(f.Key, entryKeys())
 		if f.Name != "" || f.Value.Kind == jsonc.Null || f.Key == "env" || f.Key == "headers" {
 			continue

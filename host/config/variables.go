@@ -13,7 +13,9 @@ func (e *entry) env(s *Server) {
 	if !ok {
 		return
 	}
-	s.Env = make(map[string]Secret, len(pairs))
+	if s.Env == nil { // else envFile has made it
+		s.Env = make(map[string]Secret, len(pairs))
+	}
 	for _, p := range pairs {
 		if p.name == "" || strings.ContainsFunc(p.name, func(r rune) bool { return r < ' ' || r == '=' || r == 0x7f }) {
 			e.fail(p.offset, p.at, "is not the name of a variable: it is empty or holds = or a control character")

@@ -83,7 +83,14 @@ type Entry struct {
 	Offset int         // of its name, or of the entry if the name stands inside
 	Value  *jsonc.Node // what describes it
 	Fault  *Fault      // why it has no usable name, or nil
+	Listed bool        // it stands in a list, its name inside of it
 }
+
+// Keys of fields that stand in no file: timeouts in the other unit.
+const (
+	ConnectMilliseconds = "(connect timeout in milliseconds)"
+	ReadMilliseconds    = "(read timeout in milliseconds)"
+)
 
 // A Field is one thing that an entry says.
 type Field struct {
@@ -92,6 +99,10 @@ type Field struct {
 	At      jsonc.Path  // of the value, as written
 	Offset  int         // of the key as written
 	Value   *jsonc.Node // as written, or made from it at the same offset
+
+	// Foreign says that the key is the other program's, whatever it means here: it is
+	// kept, and nothing is said of it.
+	Foreign bool
 
 	// Name, if set, makes the field one member of the object Key: the variable or
 	// header of that name.

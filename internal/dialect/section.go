@@ -21,7 +21,7 @@ func Listed(n *jsonc.Node, at jsonc.Path) Section {
 	s := Section{Container: n, At: at, Entries: make([]Entry, len(n.Elems))}
 	for i := range n.Elems {
 		value := &n.Elems[i]
-		e := Entry{At: at.Index(i), Offset: value.Offset, Value: value}
+		e := Entry{At: at.Index(i), Offset: value.Offset, Value: value, Listed: true}
 		name := value.Member("name")
 		switch {
 		case value.Kind != jsonc.Object: // which the reader of entries says

@@ -1,0 +1,34 @@
+package config
+
+import (
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// identity reads on whose behalf connections are made.
+func (e *entry) identity(s *Server) {
+	if f := e.field("identity"); f != nil && e.check(f.Value, f.At, jsonc.String) {
+		switch f.Value.Text {
+		case IdentityShared, IdentityUser:
+			s.Identity = f.Value.Text
+		case IdentityHeader:
+			s.Identity = IdentityHeader
+			if s.Transport == TransportStdio {
+				e.fail(f.Value.Offset, f.At, "a local server has no headers: write user for a process of each user, or shared")
+			}
+		default:
+			e.fail(f.Value.Offset, f.At, "unknown identity: write shared, user or header")
+		}
+	}
+	f := e.field("userHeader")
+	if f == nil || !e.check(f.Value, f.At, jsonc.String) {
+		return
+	}
+	s.UserHeader = f.Value.Text
+	switch {
+	case !httpfield.ValidName(s.UserHeader):
+		e.fail(f.Value.Offset, f.At, "is not the name of a header: use letters, digits and -")
+	case s.Identity != IdentityHeader:
+		e.warn(f.Offset, f.At, "has no effect without \"identity\": \"header\"")
+	}
+}

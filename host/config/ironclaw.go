@@ -1,0 +1,80 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// ironclaw is the dialect of IronClaw: "servers", an object of servers or a list of
+// servers with names.
+func ironclaw() *dialect.Dialect {
+	return &dialect.Dialect{
+		Name:     "ironclaw",
+		Syntax:   dialect.JSON(),
+		Like:     ironclawLike,
+		Sections: ironclawSections,
+		Translate: func(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
+			return ironclawFields(e), nil
+		},
+		Keys:  []string{"oauth", "metadata", "cached_tools"},
+		Snake: true,
+	}
+}
+
+func ironclawLike(filename string, root *jsonc.Node) dialect.Likeness {
+	m := root.Member("servers")
+	base := baseName(filename)
+	switch {
+	case m == nil || m.Value.Kind != jsonc.Object && m.Value.Kind != jsonc.Array:
+		return dialect.Foreign
+	case base == "mcp-servers.json" || base == "mcp_servers.json" || root.Member("schema_version") != nil:
+		return dialect.Certain
+	case m.Value.Kind == jsonc.Array:
+		return dialect.Certain
+	case vscodeLike(filename, root) == dialect.Certain:
+		return dialect.Foreign
+	default:
+		// VS Code has no "auth", but this package has: it does not decide.
+		return dialect.Possible
+	}
+}
+
+func ironclawSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
+	m := root.Member("servers")
+	if m == nil {
+		return nil, &dialect.Fault{Offset: root.Offset,
+			Text: "the file has no \"servers\": put the servers in {\"servers\": {}}"}
+	}
+	section, fault := serversSection(&m.Value, "servers")
+	if fault != nil {
+		return nil, fault
+	}
+	return []dialect.Section{section}, nil
+}
+
+func ironclawFields(e *dialect.Entry) []dialect.Field {
+	var fields []dialect.Field
+	for _, f := range dialect.Fields(e, map[string]string{"oauth": "auth"}) {
+		switch {
+		case f.Key == "name" && f.Value.Kind == jsonc.String && f.Value.Text == e.Title:
+			continue // of a list
+		case f.Key == "metadata" || f.Key == "cached_tools":
+			f.Foreign = true
+		case f.Key == "transport" && f.Value.Kind == jsonc.Object:
+			inner := dialect.Entry{At: f.At, Offset: f.Offset, Value: f.Value}
+			fields = append(fields, dialect.Fields(&inner, nil)...)
+			continue
+		}
+		fields = append(fields, f)
+	}
+	// A local server may have an empty URL there.
+	isCommand := func(f dialect.Field) bool { return f.Key == "command" && f.Value.Kind == jsonc.String }
+	if slices.ContainsFunc(fields, isCommand) {
+		fields = slices.DeleteFunc(fields, func(f dialect.Field) bool {
+			return f.Key == "url" && f.Value.Kind == jsonc.String && f.Value.Text == ""
+		})
+	}
+	return fields
+}

@@ -1,0 +1,86 @@
+package config
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// vscode is the dialect of VS Code and Visual Studio: "servers" and "inputs" in an
+// mcp.json of their own, below "mcp" in a settings.json, and below "settings" and
+// "mcp" in a .code-workspace file.
+func vscode() *dialect.Dialect {
+	return &dialect.Dialect{
+		Name:     "vscode",
+		Syntax:   dialect.JSON(),
+		Like:     vscodeLike,
+		Sections: vscodeSections,
+		Inputs: func(root *jsonc.Node) (*jsonc.Node, jsonc.Path) {
+			holder, at := vscodeHolder(root)
+			if m := holder.Member("inputs"); m != nil {
+				return &m.Value, at.Key("inputs")
+			}
+			return nil, ""
+		},
+		Keys:    []string{"envFile", "dev", "gallery", "version", "sandbox", "sandboxEnabled"},
+		Literal: true,
+	}
+}
+
+// vscodeHolder returns the object that has the members servers and inputs, or may.
+func vscodeHolder(root *jsonc.Node) (*jsonc.Node, jsonc.Path) {
+	if root.Member("servers") != nil {
+		return root, ""
+	}
+	holder, at := root, jsonc.Path("")
+	if m := root.Member("settings"); m != nil && isObject(&m.Value, "mcp") {
+		holder, at = &m.Value, at.Key("settings")
+	}
+	if m := holder.Member("mcp"); m != nil && m.Value.Member("servers") != nil {
+		return &m.Value, at.Key("mcp")
+	}
+	return root, ""
+}
+
+func vscodeLike(filename string, root *jsonc.Node) dialect.Likeness {
+	holder, at := vscodeHolder(root)
+	if !isObject(holder, "servers") {
+		return dialect.Foreign
+	}
+	base := strings.ToLower(baseName(filename))
+	switch {
+	case at != "", holder.Member("inputs") != nil, root.Member(serversKey) != nil,
+		slices.Contains([]string{"mcp.json", ".mcp.json"}, base):
+		return dialect.Certain
+	default:
+		return dialect.Possible
+	}
+}
+
+func vscodeSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
+	holder, at := vscodeHolder(root)
+	m := holder.Member("servers")
+	if m == nil {
+		return nil, &dialect.Fault{Offset: root.Offset,
+			Text: "the file has no \"servers\" object: put the servers in {\"servers\": {}}"}
+	}
+	if m.Value.Kind != jsonc.Object {
+		return nil, notServers(&m.Value, at.Key("servers"))
+	}
+	return []dialect.Section{dialect.Named(&m.Value, at.Key("servers"))}, nil
+}
+
+// notServers is the fault of a value that should hold the servers.
+func notServers(n *jsonc.Node, at jsonc.Path) *dialect.Fault {
+	return &dialect.Fault{Offset: n.Offset, At: at,
+		Text: "must be an object with one member per server, such as {\"files\": {\"command\": \"npx\"}}, not " + n.Kind.String()}
+}
+
+// baseName is the last part of a path of this or another operating system.
+func baseName(filename string) string {
+	return path.Base(strings.ReplaceAll(filepath.ToSlash(filename), `\`, "/"))
+}
