@@ -1,0 +1,292 @@
+package jsonc
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+)
+
+// An EditError says why a document cannot be changed as asked.
+type EditError struct {
+	Path    Path   // where in the document
+	Message string // what is wrong and how to cure it
+}
+
+func (e *EditError) Error() string {
+	if e.Path == "" {
+		return e.Message
+	}
+	return string(e.Path) + ": " + e.Message
+}
+
+// Set returns data with value, which is JSON, at the place that path names: keys
+// of objects and, in arrays, indexes in decimal or "-" for a new element at the
+// end. Objects on the way that are not there yet, or null, are made; new members
+// come last.
+//
+// Only what differs is written: where a member or element is the same as before,
+// its bytes stay, and so do the order of members and all comments but those that
+// belong to a member or element that goes, see [Remove]. What is new is indented as
+// its neighbours are. If nothing differs, the result is data itself.
+//
+// The error is a [*SyntaxError] if data does not parse, else an [*EditError]. data
+// is not changed.
+func Set(data, value []byte, path ...string) ([]byte, error) {
+	want, err := Parse(value)
+	if err != nil {
+		return nil, &EditError{pathOf(path), "the new value is not JSON: " + err.Error()}
+	}
+	d, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	n, at, rest, err := d.reach(path)
+	if err != nil {
+		return nil, err
+	}
+	goal := &want.Root
+	switch {
+	case len(rest) > 0 && n.Kind == Array: // only "-" is not there yet
+		goal = &Node{Kind: Array, Elems: append(slices.Clone(n.Elems), *wrap(goal, rest[1:]))}
+	case len(rest) > 0 && n.Kind == Object:
+		goal = wrap(goal, rest)
+		goal = &Node{Kind: Object, Members: append(slices.Clone(n.Members), goal.Members...)}
+	case len(rest) > 0:
+		goal = wrap(goal, rest)
+	}
+	return d.become(goal, at)
+}
+
+// Remove returns data without what path names, or data itself if that is not
+// there. The comments of a member or element go with it: those on the lines
+// directly above, those at the end of its line, and those inside. A comment above
+// that looks like an entry that somebody has switched off stays.
+//
+// The error is like that of [Set]. data is not changed.
+func Remove(data []byte, path ...string) ([]byte, error) {
+	d, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(path) == 0 {
+		return nil, &EditError{"", "the whole document cannot be removed"}
+	}
+	last := path[len(path)-1]
+	n, at, rest, err := d.reach(path[:len(path)-1])
+	if err != nil || len(rest) > 0 {
+		return data, err
+	}
+	switch n.Kind {
+	case Object:
+		less := slices.Clone(n.Members)
+		less = slices.DeleteFunc(less, func(m Member) bool { return m.Key == last })
+		return d.become(&Node{Kind: Object, Members: less}, at)
+	case Array:
+		i, err := elementIndex(n, last, pathOf(at))
+		if err != nil || i >= len(n.Elems) {
+			return data, err
+		}
+		return d.splices(d.removals(n, func(j int) bool { return j == i })), nil
+	default:
+		return data, nil
+	}
+}
+
+func pathOf(keys []string) (p Path) {
+	for _, key := range keys {
+		p = p.Key(key)
+	}
+	return p
+}
+
+// reach follows path as far as it leads: at is where n stands, and rest what is
+// not there.
+func (d *Document) reach(path []string) (n *Node, at, rest []string, err error) {
+	n = &d.Root
+	for i, key := range path {
+		switch n.Kind {
+		case Object:
+			m := n.Member(key)
+			if m == nil {
+				return n, path[:i], path[i:], nil
+			}
+			n = &m.Value
+		case Array:
+			index, err := elementIndex(n, key, pathOf(path[:i]))
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			if index == len(n.Elems) {
+				return n, path[:i], path[i:], nil
+			}
+			n = &n.Elems[index]
+		case Null:
+			return n, path[:i], path[i:], nil
+		default:
+			return nil, nil, nil, &EditError{pathOf(path[:i]), fmt.Sprintf("is %s, which has no members", n.Kind)}
+		}
+	}
+	return n, path, nil, nil
+}
+
+// elementIndex returns the element of n that key names; the one after the last for
+// "-".
+func elementIndex(n *Node, key string, at Path) (int, error) {
+	if key == "-" {
+		return len(n.Elems), nil
+	}
+	i, err := strconv.Atoi(key)
+	if err != nil || i < 0 || i >= len(n.Elems) || strconv.Itoa(i) != key {
+		return 0, &EditError{at, fmt.Sprintf("is an array of %d elements: write an index in it, or - for a new one", len(n.Elems))}
+	}
+	return i, nil
+}
+
+// wrap returns an object that has value at path, or value if path is empty.
+func wrap(value *Node, path []string) *Node {
+	for _, key := range slices.Backward(path) {
+		value = &Node{Kind: Object, Members: []Member{{Key: key, Value: *value}}}
+	}
+	return value
+}
+
+// become returns the text in which the value at path is like want. What is new is
+// put in first, so that it finds neighbours to look like.
+func (d *Document) become(want *Node, path []string) ([]byte, error) {
+	l := d.look()
+	for _, changes := range []func(d *Document, have, want *Node, l *look) []splice{(*Document).growth, (*Document).shrinkage} {
+		n, _, _, err := d.reach(path)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = Parse(d.splices(changes(d, n, want, l))); err != nil { // too large, or too deep
+			return nil, &EditError{pathOf(path), "the document would not be readable any more: " + err.Error()}
+		}
+	}
+	return d.data, nil
+}
+
+// growth returns what must be inserted so that have gets what want has.
+func (d *Document) growth(have, want *Node, l *look) (list []splice) {
+	if have.Kind != want.Kind {
+		return nil
+	}
+	switch have.Kind {
+	case Object:
+		var fresh []Member
+		there := have.index()
+		for i := range want.Members {
+			m := &want.Members[i]
+			if old := there[m.Key]; old != nil {
+				list = append(list, d.growth(old, &m.Value, l)...)
+			} else {
+				fresh = append(fresh, *m)
+			}
+		}
+		return append(list, d.insertion(have, len(have.Members)-1, fresh, l)...)
+	case Array:
+		a := align(have, want)
+		for i := range a.pairs {
+			list = append(list, d.growth(&have.Elems[a.first+i], &want.Elems[a.first+i], l)...)
+		}
+		var fresh []Member
+		for i := range a.more {
+			fresh = append(fresh, Member{Value: want.Elems[a.first+a.pairs+i]})
+		}
+		return append(list, d.insertion(have, a.first+a.pairs-1, fresh, l)...)
+	}
+	return nil
+}
+
+// shrinkage returns what must be removed or replaced so that have, which has all
+// that want has, is like it.
+func (d *Document) shrinkage(have, want *Node, l *look) (list []splice) {
+	if same(have, want) {
+		return nil
+	}
+	if have.Kind != want.Kind {
+		return []splice{d.replacement(have, want, l)}
+	}
+	switch have.Kind {
+	case Object:
+		wanted := want.index()
+		for i := range have.Members {
+			m := &have.Members[i]
+			if value := wanted[m.Key]; value != nil {
+				list = append(list, d.shrinkage(&m.Value, value, l)...)
+			}
+		}
+		return append(list, d.removals(have, func(i int) bool { return wanted[have.Members[i].Key] == nil })...)
+	case Array:
+		a := align(have, want)
+		for i := range a.pairs {
+			list = append(list, d.shrinkage(&have.Elems[a.first+i], &want.Elems[a.first+i], l)...)
+		}
+		from := a.first + a.pairs
+		return append(list, d.removals(have, func(i int) bool { return i >= from && i < from+a.fewer })...)
+	default:
+		return []splice{d.replacement(have, want, l)}
+	}
+}
+
+// An alignment says which elements of two arrays stand for each other: first that
+// are the same, then pairs that may differ, then some that only one array has, and
+// the rest are the same again.
+type alignment struct{ first, pairs, more, fewer int }
+
+func align(have, want *Node) (a alignment) {
+	h, w := have.Elems, want.Elems
+	for len(h) > 0 && len(w) > 0 && same(&h[0], &w[0]) {
+		a.first++
+		h, w = h[1:], w[1:]
+	}
+	for len(h) > 0 && len(w) > 0 && same(&h[len(h)-1], &w[len(w)-1]) {
+		h, w = h[:len(h)-1], w[:len(w)-1]
+	}
+	a.pairs = min(len(h), len(w))
+	a.more, a.fewer = len(w)-a.pairs, len(h)-a.pairs
+	return a
+}
+
+// same reports whether two values mean the same.
+func same(a, b *Node) bool {
+	if a.Kind != b.Kind || len(a.Members) != len(b.Members) || len(a.Elems) != len(b.Elems) {
+		return false
+	}
+	if a.Kind == Number {
+		return a.Text == b.Text || bytes.Equal(canonical(a.Text), canonical(b.Text))
+	}
+	var there map[string]*Node // of b, if the order differs
+	for i := range a.Members {
+		other := &b.Members[i].Value
+		if key := a.Members[i].Key; key != b.Members[i].Key {
+			if there == nil {
+				there = b.index()
+			}
+			other = there[key]
+		}
+		if other == nil || !same(&a.Members[i].Value, other) {
+			return false
+		}
+	}
+	for i := range a.Elems {
+		if !same(&a.Elems[i], &b.Elems[i]) {
+			return false
+		}
+	}
+	return a.Text == b.Text
+}
+
+// index returns the values of the members of n by key.
+func (n *Node) index() map[string]*Node {
+	values := make(map[string]*Node, len(n.Members))
+	for i := range n.Members {
+		values[n.Members[i].Key] = &n.Members[i].Value
+	}
+	return values
+}
+
+func canonical(number string) []byte { return canonjson.AppendChecked(nil, []byte(number)) }

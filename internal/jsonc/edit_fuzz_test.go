@@ -1,0 +1,258 @@
+package jsonc
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+)
+
+// A token is what stands in a document besides white space and commas.
+type token struct {
+	from int
+	text string
+}
+
+func (t token) comment() bool { return t.text[0] == '/' }
+
+// tokens returns the tokens of a text that parses.
+func tokens(data []byte) (list []token) {
+	p := &parser{data: data, pos: markEnd(data, len(data))}
+	for p.pos < len(data) {
+		start := p.pos
+		switch c := data[p.pos]; c {
+		case ' ', '\t', '\n', '\r', ',':
+			p.pos++
+			continue
+		case '/':
+			_ = p.comment()
+		case '"':
+			_, _ = p.string()
+		case '{', '}', '[', ']', ':':
+			p.pos++
+		default:
+			for p.pos < len(data) && (wordByte(data[p.pos]) || data[p.pos] == '-' || data[p.pos] == '+') {
+				p.pos++
+			}
+		}
+		text := bytes.TrimRight(data[start:p.pos], "\r")
+		list = append(list, token{start, string(text)})
+	}
+	return list
+}
+
+// missing returns the tokens of have that want does not have, and whether there
+// are none the other way round.
+func missing(have, want []token) (gone []token, ok bool) {
+	for _, t := range have {
+		if len(want) > 0 && want[0].text == t.text {
+			want = want[1:]
+		} else {
+			gone = append(gone, t)
+		}
+	}
+	return gone, len(want) == 0
+}
+
+// generic returns what a text means to encoding/json.
+func generic(t *testing.T, data []byte) any {
+	t.Helper()
+	d, err := Parse(data)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, data)
+	}
+	canonical, err := canonjson.Append(nil, d.JSON(&d.Root)) // 1.0 is 1
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(canonical))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// places returns the path of each member and element of n.
+func places(n *Node, at []string) (list [][]string) {
+	for i := range n.Members {
+		path := append(slices.Clone(at), n.Members[i].Key)
+		list = append(append(list, path), places(&n.Members[i].Value, path)...)
+	}
+	for i := range n.Elems {
+		path := append(slices.Clone(at), strconv.Itoa(i))
+		list = append(append(list, path), places(&n.Elems[i], path)...)
+	}
+	return list
+}
+
+// without returns v without what stands at path.
+func without(v any, path []string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(path) == 1 {
+			delete(v, path[0])
+		} else {
+			v[path[0]] = without(v[path[0]], path[1:])
+		}
+		return v
+	case []any:
+		i, _ := strconv.Atoi(path[0])
+		if len(path) == 1 {
+			return slices.Delete(v, i, i+1)
+		}
+		v[i] = without(v[i], path[1:])
+		return v
+	}
+	return v
+}
+
+// around returns where the item of n that key names starts and ends, and where the
+// one before it ends and the next one starts.
+func around(d *Document, n *Node, key string) (from, start, end, to int) {
+	items := d.items(n)
+	i, _ := strconv.Atoi(key)
+	if n.Kind == Object {
+		i = slices.IndexFunc(n.Members, func(m Member) bool { return m.Key == key })
+	}
+	from, to = n.Offset+1, n.End-1
+	if i > 0 {
+		from = items[i-1].end
+	}
+	if i+1 < len(items) {
+		to = items[i+1].start
+	}
+	return from, items[i].start, items[i].end, to
+}
+
+// FuzzEdit changes one place of a document and looks at all others.
+func FuzzEdit(f *testing.F) {
+	for _, seed := range []string{
+		`{"a": 1, "b": [1, 2, {"c": null}], /* d */ "d": {}}`,
+		"{\n  // about a\n  \"a\": 1, // a\n\n  \"b\": [\n    \"x\", // x\n    \"y\"\n  ],\n}",
+		"\xef\xbb\xbf{\r\n\t\"a\" : [ ], // a\r\n\t// \"b\": 1,\r\n\t\"c\": { /* none */ }\r\n}\r\n",
+		"[1 // one\n, 2 // two\n, /* 3 */ 3 /* three */ , ]", "// top\n{\"\": {\"\": \"\"}}// end",
+	} {
+		for i := range uint64(8) {
+			f.Add([]byte(seed), i, []byte(`{"new": [true, "x"]}`))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, seed uint64, value []byte) {
+		d, err := Parse(data)
+		if err != nil || bytes.Contains(data, []byte(`\u`)) { // half a pair is another text for encoding/json
+			return
+		}
+		if _, err := Parse(value); err != nil {
+			return
+		}
+		all := places(&d.Root, nil)
+		if len(all) == 0 {
+			return
+		}
+		r := rand.New(rand.NewPCG(seed, 1))
+		path := all[r.IntN(len(all))]
+		checkRemove(t, d, data, path)
+		checkSet(t, d, data, value, path)
+		checkAdd(t, d, data, value, path)
+	})
+}
+
+func checkRemove(t *testing.T, d *Document, data []byte, path []string) {
+	got, err := Remove(data, path...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := without(generic(t, data), path); !reflect.DeepEqual(generic(t, got), want) {
+		t.Fatalf("%q removed from\n%s\nis\n%s", path, data, got)
+	}
+	parent, _, _, _ := d.reach(path[:len(path)-1])
+	from, start, end, to := around(d, parent, path[len(path)-1])
+	var stay, mayGo []token
+	for _, tk := range tokens(data) {
+		if tk.from < from || tk.from >= to || !tk.comment() && (tk.from < start || tk.from >= end) {
+			stay = append(stay, tk)
+		} else if tk.comment() {
+			mayGo = append(mayGo, tk)
+		}
+	}
+	// Comments near the removed one may stay, all else must.
+	now := tokens(got)
+	for _, tk := range now {
+		if len(stay) > 0 && stay[0].text == tk.text {
+			stay = stay[1:]
+		} else if i := slices.IndexFunc(mayGo, func(m token) bool { return m.text == tk.text }); i >= 0 {
+			mayGo = mayGo[i+1:]
+		} else {
+			t.Fatalf("%q removed from\n%s\nadds %q:\n%s", path, data, tk.text, got)
+		}
+	}
+	if len(stay) > 0 {
+		t.Fatalf("%q removed from\n%s\ntakes %q with it:\n%s", path, data, stay[0].text, got)
+	}
+	outside(t, data, got, parent)
+}
+
+func checkSet(t *testing.T, d *Document, data, value []byte, path []string) {
+	got, err := Set(data, value, path...)
+	if err != nil {
+		return // too deep
+	}
+	again, _ := Parse(got)
+	node, _, rest, err := again.reach(path)
+	if err != nil || len(rest) > 0 || !reflect.DeepEqual(generic(t, again.Source(node)), generic(t, value)) {
+		t.Fatalf("%q set to %s in\n%s\nis\n%s", path, value, data, got)
+	}
+	if !reflect.DeepEqual(without(generic(t, got), path), without(generic(t, data), path)) {
+		t.Fatalf("%q set to %s in\n%s\nchanges more:\n%s", path, value, data, got)
+	}
+	old, _, _, _ := d.reach(path)
+	outside(t, data, got, old)
+}
+
+func checkAdd(t *testing.T, d *Document, data, value []byte, path []string) {
+	parent, at, _, _ := d.reach(path[:len(path)-1])
+	key := "-"
+	if parent.Kind == Object {
+		for key = "added"; parent.Member(key) != nil; key += "x" {
+		}
+	}
+	path = append(slices.Clone(at), key)
+	got, err := Set(data, value, path...)
+	if err != nil {
+		return // too deep
+	}
+	gone, ok := missing(tokens(got), tokens(data))
+	if !ok {
+		t.Fatalf("%q added to\n%s\ntakes something away:\n%s", path, data, got)
+	}
+	for _, g := range gone {
+		if g.comment() {
+			t.Fatalf("%q added to\n%s\nadds the comment %q:\n%s", path, data, g.text, got)
+		}
+	}
+	if parent.Kind == Array {
+		path[len(path)-1] = strconv.Itoa(len(parent.Elems))
+	}
+	if !reflect.DeepEqual(without(generic(t, got), path), generic(t, data)) {
+		t.Fatalf("%q added to\n%s\nchanges more:\n%s", path, data, got)
+	}
+	outside(t, data, got, parent)
+	back, err := Remove(got, path...)
+	if err != nil || !reflect.DeepEqual(generic(t, back), generic(t, data)) {
+		t.Fatalf("%q added to\n%s\nand removed:\n%s, %v", path, data, back, err)
+	}
+}
+
+// outside fails if a byte before or behind n changed.
+func outside(t *testing.T, data, got []byte, n *Node) {
+	t.Helper()
+	if !bytes.HasPrefix(got, data[:n.Offset]) || !bytes.HasSuffix(got, data[n.End:]) {
+		t.Fatalf("bytes outside of %d to %d changed in\n%s\nwhich is now\n%s", n.Offset, n.End, data, got)
+	}
+}
