@@ -1,0 +1,165 @@
+package config
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/redact"
+)
+
+const (
+	// stars stand for what a mask hides. There are always four, so that the length
+	// of a secret is not told.
+	stars = "****"
+	// maskShort is the length in characters up to which nothing is shown.
+	maskShort = 8
+	// maskHead and maskTail are how many characters of a longer text are shown.
+	maskHead, maskTail = 2, 4
+	// redacted begins what stands for a secret that was known by its form.
+	redacted = "[redacted: "
+)
+
+// Mask returns s as it may be shown: enough to tell two secrets apart, too little to
+// use one. Of up to 8 characters it shows none, of more the first 2, or 3 if the
+// third is a dash, and the last 4:
+//
+//	hunter2               ****
+//	sk-0123456789abcd     sk-****abcd
+//	Bearer sk-0123456789abcd   Bearer sk-****abcd
+//	${GITHUB_TOKEN}       ${GITHUB_TOKEN}
+//	https://me:pw@host/?key=secret&n=1   https://****:****@host/?key=****&n=1
+//
+// The number of stars says nothing. References, which are no secrets, stay; the
+// default in ${VAR:-default} is masked. Of a URL the user, the password, the values
+// in the query whose names or looks are those of secrets, and parts of the path that
+// look like one are masked. Who shows arguments of a command uses [MaskArgs].
+func Mask(s string) string {
+	switch {
+	case s == "":
+		return ""
+	case isURL(s):
+		return newMasker().url(s)
+	}
+	if scheme, rest, ok := authScheme(s); ok {
+		return scheme + maskParts(rest)
+	}
+	return maskParts(s)
+}
+
+// A masker masks what is not a secret as a whole.
+type masker struct{ forms *redact.Redactor }
+
+func newMasker() *masker { return &masker{redact.New(nil)} }
+
+// maskText masks all of s.
+func maskText(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if s == "" {
+		return ""
+	}
+	if utf8.RuneCountInString(s) <= maskShort {
+		return stars
+	}
+	chars := []rune(s)
+	head := maskHead
+	if chars[head] == '-' {
+		head++
+	}
+	return string(chars[:head]) + stars + string(chars[len(chars)-maskTail:])
+}
+
+// maskParts masks s, but for the references in it.
+func maskParts(s string) string {
+	var b strings.Builder
+	literal := 0 // where the text before the next reference begins
+	for i := 0; i < len(s); {
+		length, shown := shownReference(s[i:])
+		if length == 0 {
+			i++
+			continue
+		}
+		b.WriteString(maskBetween(s[literal:i]))
+		b.WriteString(shown)
+		i += length
+		literal = i
+	}
+	if literal == 0 {
+		return maskText(s)
+	}
+	b.WriteString(maskBetween(s[literal:]))
+	return b.String()
+}
+
+// maskBetween masks what stands beside references. What has no letter and no digit,
+// such as a colon, is no secret.
+func maskBetween(s string) string {
+	plain := !strings.ContainsFunc(s, func(r rune) bool {
+		return r >= utf8.RuneSelf || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	})
+	if plain && len(s) <= 3 {
+		return s
+	}
+	return maskText(s)
+}
+
+// shownReference returns the length of the reference at the start of s and how it is
+// shown. The length is 0 if there is none. After a bare dollar only capitals are
+// taken for a name: a password may begin with one.
+func shownReference(s string) (length int, shown string) {
+	if len(s) < 2 || s[0] != '$' {
+		return 0, ""
+	}
+	if s[1] != '{' {
+		length = 1 + nameLength(s[1:])
+		name := s[1:length]
+		if name == "" || length > maxVariable || name != strings.ToUpper(name) {
+			return 0, ""
+		}
+		return length, s[:length]
+	}
+	end := strings.IndexByte(s[:min(len(s), maxPath)], '}')
+	if end < 0 {
+		return 0, ""
+	}
+	inner := s[2:end]
+	if kind, rest, ok := strings.Cut(inner, ":"); ok && (kind == "file" || kind == "input" || kind == "keyring") {
+		if rest == "" || strings.ContainsAny(rest, "\r\n\x00") {
+			return 0, ""
+		}
+		return end + 1, s[:end+1]
+	}
+	name := strings.TrimPrefix(inner, "env:")
+	n := nameLength(name)
+	if n == 0 || n > maxVariable {
+		return 0, ""
+	}
+	if n == len(name) {
+		return end + 1, s[:end+1]
+	}
+	fallback, ok := strings.CutPrefix(name[n:], ":-")
+	if !ok {
+		return 0, ""
+	}
+	return end + 1, s[:end-len(fallback)] + maskText(fallback) + "}"
+}
+
+// authScheme splits the value of a header into the scheme, with the blanks behind it,
+// and the credentials.
+func authScheme(s string) (scheme, rest string, ok bool) {
+	word, rest, ok := strings.Cut(s, " ")
+	if !ok {
+		return "", "", false
+	}
+	switch strings.ToLower(word) {
+	case "bearer", "basic", "token", "apikey", "api-key", "dpop", "digest", "negotiate", "key":
+		credentials := strings.TrimLeft(rest, " ")
+		return s[:len(s)-len(credentials)], credentials, true
+	}
+	return "", "", false
+}
+
+// looksMasked reports whether a part of s is what this file puts in the place of a
+// secret.
+func looksMasked(s string) bool {
+	return strings.Contains(s, stars) || strings.Contains(s, redacted)
+}

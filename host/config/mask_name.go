@@ -1,0 +1,101 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// secretName reports whether what bears the name is likely to be a secret: an
+// environment variable, a flag, a key of an object, a parameter of a URL.
+func secretName(name string) bool {
+	words := nameWords(name)
+	if len(words) == 0 {
+		return false
+	}
+	switch words[len(words)-1] {
+	case "file", "path", "dir", "url", "uri", "endpoint", "issuer", "type", "name", "header":
+		return false // it says where the secret is
+	}
+	whole := strings.Join(words, "")
+	for _, part := range []string{"token", "secret", "passw", "apikey", "credential", "accesskey", "privatekey", "authorization"} {
+		if strings.Contains(whole, part) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(words, func(word string) bool {
+		switch word {
+		case "key", "keys", "pass", "passphrase", "pwd", "pw", "auth", "cred", "creds", "sig", "signature",
+			"code", "session", "sessionid", "cookie", "jwt", "bearer", "pat", "sas", "dsn":
+			return true
+		}
+		return false
+	})
+}
+
+// nameWords returns the words of a name such as API_KEY, api-key or apiKey, in small
+// letters.
+func nameWords(name string) []string {
+	const longest = 256
+	var words []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+			word = nil
+		}
+	}
+	wasLower := false
+	for _, r := range name[:min(len(name), longest)] {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			end()
+			wasLower = false
+			continue
+		}
+		if unicode.IsUpper(r) && wasLower {
+			end()
+		}
+		wasLower = unicode.IsLower(r)
+		word = append(word, r)
+	}
+	end()
+	return words
+}
+
+// secretLooking reports whether s has the form of a secret, or could be nothing else:
+// a long run of letters and digits, or a UUID.
+func (m *masker) secretLooking(s string) bool {
+	return s != "" && (looksRandom(s) || m.forms.Text(s) != s)
+}
+
+// looksRandom reports whether s has 20 letters and digits in a row, of both kinds, or
+// the form of a UUID. Hashes that name a content, such as sha256:…, have a name.
+func looksRandom(s string) bool {
+	const long = 20
+	if strings.Contains(s, "sha256:") {
+		return false
+	}
+	run, letters, digits := 0, 0, 0
+	shape := make([]int, 0, 5) // lengths of the runs of a UUID
+	for i := range len(s) + 1 {
+		var c byte
+		if i < len(s) {
+			c = s[i]
+		}
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+			run, letters = run+1, letters+1
+		case '0' <= c && c <= '9':
+			run, digits = run+1, digits+1
+		default:
+			if len(shape) < cap(shape) {
+				shape = append(shape, run)
+			}
+			run, letters, digits = 0, 0, 0
+		}
+		if run >= long && letters > 0 && digits > 0 {
+			return true
+		}
+	}
+	return slices.Equal(shape, []int{8, 4, 4, 4, 12}) && len(s) == 36
+}
