@@ -156,8 +156,8 @@ func (a *approvals) finish(p *pending, how phase, res *mcp.CallToolResult, err e
 	a.end(p, how, res, err)
 }
 
-// refuse ends a call that waits, because somebody said no.
-func (a *approvals) refuse(ctx context.Context, id, reason string) error {
+// refuse ends a call that waits, because somebody said no. Seen may be nil.
+func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observation) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, err := a.seen(ctx, id)
@@ -167,6 +167,7 @@ func (a *approvals) refuse(ctx context.Context, id, reason string) error {
 	if p.phase != waits {
 		return &UnknownApprovalError{ID: id, Reason: p.phase.reason()}
 	}
+	seen.waited(p)
 	text := "the user refused it"
 	if reason != "" {
 		text += ": " + reason

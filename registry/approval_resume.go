@@ -40,16 +40,27 @@ type ResumeOptions struct {
 // If the call was not sent, for instance because the server is away, it goes on
 // waiting until it expires, and Resume may be tried again. In any other case it is
 // over, also if ctx ended before there was an answer.
-func (r *Registry) Resume(ctx context.Context, id string, opts *ResumeOptions) (res *mcp.CallToolResult, err error) {
+func (r *Registry) Resume(ctx context.Context, id string, opts *ResumeOptions) (*mcp.CallToolResult, error) {
 	var o ResumeOptions
 	if opts != nil {
 		o = *opts
 	}
+	if observers := r.observers.Load(); observers != nil {
+		return r.observed(ctx, *observers, &Observation{Kind: Resumed, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+			return r.resume(ctx, id, o, seen)
+		})
+	}
+	return r.resume(ctx, id, o, nil)
+}
+
+// resume is Resume, and notes in seen, which may be nil, which call it is.
+func (r *Registry) resume(ctx context.Context, id string, o ResumeOptions, seen *Observation) (res *mcp.CallToolResult, err error) {
 	a := r.approvals
 	p, since, err := a.claim(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	seen.waited(p)
 	if p.req.User != "" {
 		ctx = onbehalf.With(ctx, p.req.User)
 	}
@@ -129,7 +140,13 @@ func settles(err error) bool {
 // no call waits, or another user's than that of ctx, Refuse fails with an
 // [*UnknownApprovalError], as [Registry.Resume] does.
 func (r *Registry) Refuse(ctx context.Context, id, reason string) error {
-	return r.approvals.refuse(ctx, id, reason)
+	if observers := r.observers.Load(); observers != nil {
+		_, err := r.observed(ctx, *observers, &Observation{Kind: Refused, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+			return nil, r.approvals.refuse(ctx, id, reason, seen)
+		})
+		return err
+	}
+	return r.approvals.refuse(ctx, id, reason, nil)
 }
 
 // Await waits until the call with an id is over and returns what came of it: what

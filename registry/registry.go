@@ -29,7 +29,8 @@ type Registry struct {
 
 	snapshot  atomic.Pointer[Snapshot]
 	chain     atomic.Pointer[[]Handler]
-	mu        sync.Mutex // held to store snapshot or chain; guards catalogue
+	observers atomic.Pointer[[]*Observer] // nil: none
+	mu        sync.Mutex                  // held to store snapshot, chain or observers; guards catalogue
 	catalogue catalogue
 }
 
@@ -202,10 +203,20 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 // tool has run. A tool that returns nothing at all, or what its output schema
 // forbids, fails with a [*ResultError]. Any other error is the tool's own.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	e, args, err := r.resolve(ctx, name, args)
+	if observers := r.observers.Load(); observers != nil {
+		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: conversationOf(ctx)}
+		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o) })
+	}
+	return r.call(ctx, name, args, nil)
+}
+
+// call is Call, and notes in o, which may be nil, which call it is.
+func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, o *Observation) (*mcp.CallToolResult, error) {
+	e, args, err := r.resolve(ctx, name, args, o)
 	if err != nil {
 		return nil, err
 	}
+	o.meant(e, args)
 	name = e.def.Name
 	args, err = objectArgs(args)
 	if err != nil {
@@ -214,6 +225,7 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 	if args, err = r.validator.arguments(e, args); err != nil {
 		return nil, err
 	}
+	o.passed(args)
 	if !e.hidden { // a look for tools shows no more than a list of them would
 		if err := r.approvals.decide(ctx, e, args); err != nil {
 			return nil, err
@@ -276,7 +288,7 @@ var errNoResult = errors.New("there is none, and no error either")
 
 // resolve returns the tool that a call is for, and its arguments: a call of call_tool
 // is one of the tool that it names, for everybody.
-func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessage) (*entry, json.RawMessage, error) {
+func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessage, o *Observation) (*entry, json.RawMessage, error) {
 	e, err := r.find(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -288,6 +300,7 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 	if name, args, err = calls.target(args); err != nil {
 		return nil, nil, err
 	}
+	o.relayed(name, args)
 	if e, err = r.find(ctx, name); err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,170 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An ObservationKind says what somebody did.
+type ObservationKind string
+
+const (
+	// Called: [Registry.Call], whether the call was made or not.
+	Called ObservationKind = "call"
+	// Resumed: [Registry.Resume], whether the call was made or not.
+	Resumed ObservationKind = "resume"
+	// Refused: [Registry.Refuse].
+	Refused ObservationKind = "refuse"
+)
+
+// An Observation is what became of one call. It is a copy: nothing that is done to
+// it changes the call or its result. Tool is shared and must not be changed.
+type Observation struct {
+	// Kind is what somebody did.
+	Kind ObservationKind
+	// Name is the name of the tool as it was asked for, which may be that of no tool
+	// at all, and any text. For a call of call_tool it is the name that call_tool was
+	// given. For Resumed and Refused it is empty if no such call waits.
+	Name string
+	// Relayed says that the call was made by way of call_tool.
+	Relayed bool
+	// Tool describes the tool that was meant; nil if there is none.
+	Tool *Definition
+	// User is on whose behalf the call was wanted; empty: nobody's. Who resumed or
+	// refused it is the user of the context.
+	User string
+	// Conversation is the one that the call belongs to, see [WithConversation].
+	Conversation string
+	// Approval is the id of the call that waits for approval now, was resumed or was
+	// refused; empty: none. Whoever has it may be able to resume the call.
+	Approval string
+	// Arguments are the arguments as the tool got them before any middleware; as the
+	// caller gave them, and perhaps no JSON, if they were not right; nil if they are
+	// not known.
+	Arguments json.RawMessage
+	// Began is when the call came in.
+	Began time.Time
+	// Duration is how long it took until its outcome was known.
+	Duration time.Duration
+	// ResultBytes is about how much content the result holds; 0 if there is none.
+	ResultBytes int
+	// IsError is that of the result.
+	IsError bool
+	// Err is the error of the call. What [Registry.Call] says of errors tells why.
+	// If middleware or an [Approver] panics it is an error that says so, and the panic
+	// goes on.
+	Err error
+}
+
+// An Observer is told what became of a call, before the caller is. It is safe for
+// concurrent use, must be quick, as the caller waits for it, and must not use the
+// context for long: that of the caller, which may have ended. If it panics, that is
+// swallowed: the call has been made.
+type Observer func(ctx context.Context, o *Observation)
+
+// Observe makes observers see the outcome of every later [Registry.Call], of calls
+// that are not made too, and of every [Registry.Resume] and [Registry.Refuse], in
+// the order in which they were added. An observer cannot change what it sees; for
+// that there is [Registry.Use]. Calls that wait for approval until it is too late
+// are not observed again. Nil is skipped. After stop no call that begins is told to
+// observer; further calls of stop do nothing. Without observers this costs nothing.
+func (r *Registry) Observe(observer Observer) (stop func()) {
+	if observer == nil {
+		return func() {}
+	}
+	added := &observer // to be told from others
+	r.changeObservers(func(now []*Observer) []*Observer { return append(now, added) })
+	return func() {
+		r.changeObservers(func(now []*Observer) []*Observer {
+			return slices.DeleteFunc(now, func(o *Observer) bool { return o == added })
+		})
+	}
+}
+
+// changeObservers puts other observers in place: nil if there are none.
+func (r *Registry) changeObservers(change func([]*Observer) []*Observer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var now []*Observer
+	if p := r.observers.Load(); p != nil {
+		now = slices.Clone(*p)
+	}
+	if now = change(now); len(now) == 0 {
+		r.observers.Store(nil)
+		return
+	}
+	r.observers.Store(&now)
+}
+
+var errObservedPanic = errors.New("the call was broken off by a panic")
+
+// observed does something and tells the observers of it. Do fills in what it finds
+// out.
+func (r *Registry) observed(ctx context.Context, observers []*Observer, o *Observation, do func(*Observation) (*mcp.CallToolResult, error)) (res *mcp.CallToolResult, err error) {
+	o.Began = time.Now()
+	err = errObservedPanic // unless there is none
+	defer func() {
+		o.Duration = time.Since(o.Began)
+		o.Err = err
+		if err == nil && res != nil {
+			o.ResultBytes, o.IsError = weightOf(res), res.IsError
+		}
+		var asks *ApprovalRequiredError
+		if o.Kind == Called && errors.As(err, &asks) && asks.Request != nil {
+			o.Approval = asks.Request.ID
+		}
+		if o.Tool == nil && o.Name != "" { // held back, or denied
+			if e := r.snapshot.Load().lookup(o.Name, r.names.Exact); e != nil {
+				o.Tool = e.def
+			}
+		}
+		for _, observer := range observers {
+			own := *o
+			own.Arguments = bytes.Clone(o.Arguments)
+			tell(ctx, *observer, &own)
+		}
+	}()
+	return do(o)
+}
+
+// tell tells one observer.
+func tell(ctx context.Context, observer Observer, o *Observation) {
+	defer func() { _ = recover() }() // the call is over: nothing of it may be lost
+	observer(ctx, o)
+}
+
+// meant notes for which tool a call is. O may be nil, as everywhere here.
+func (o *Observation) meant(e *entry, args json.RawMessage) {
+	if o != nil {
+		o.Tool, o.Arguments = e.def, args
+	}
+}
+
+// passed notes the arguments that the tool will get: in a copy, since the tool may
+// be so rude as to write to them.
+func (o *Observation) passed(args json.RawMessage) {
+	if o != nil {
+		o.Arguments = bytes.Clone(args)
+	}
+}
+
+// relayed notes what call_tool was given.
+func (o *Observation) relayed(name string, args json.RawMessage) {
+	if o != nil {
+		o.Name, o.Arguments, o.Relayed = name, args, true
+	}
+}
+
+// waited notes which call it is that was waiting.
+func (o *Observation) waited(p *pending) {
+	if o != nil {
+		o.Name, o.Tool, o.Arguments = p.req.Tool.Name, p.req.Tool, p.req.Args
+		o.User, o.Conversation = p.req.User, p.req.Conversation
+	}
+}

@@ -1,0 +1,229 @@
+package registry_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A watcher notes what it observes, one line each.
+type watcher struct {
+	mu   sync.Mutex
+	all  []registry.Observation
+	seen []string
+}
+
+func (w *watcher) observe(_ context.Context, o *registry.Observation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	origin, outcome := "-", fmt.Sprintf("%d bytes", o.ResultBytes)
+	if o.Tool != nil {
+		origin = strings.TrimPrefix(o.Tool.Origin.Server+"/"+cmp.Or(o.Tool.Origin.Tool, o.Tool.Name), "/")
+	}
+	if o.IsError {
+		outcome += ", an error"
+	}
+	if o.Err != nil {
+		outcome = fmt.Sprintf("%T", o.Err)
+	}
+	line := fmt.Sprintf("%s %s = %s %s: %s", o.Kind, o.Name, origin, o.Arguments, outcome)
+	if o.Relayed {
+		line += ", relayed"
+	}
+	w.all, w.seen = append(w.all, *o), append(w.seen, line)
+}
+
+func (w *watcher) last(t *testing.T) registry.Observation {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.all) == 0 {
+		t.Fatal("nothing was observed")
+	}
+	return w.all[len(w.all)-1]
+}
+
+func (w *watcher) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.Join(w.seen, "\n")
+	w.seen = nil
+	return text
+}
+
+func (w *watcher) expect(t *testing.T, want ...string) {
+	t.Helper()
+	if got, want := w.take(), strings.Join(want, "\n"); got != want {
+		t.Errorf("observed:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Every way that a call can go is observed, once.
+func TestObserve(t *testing.T) {
+	r := registry.New(&registry.Options{
+		Ledger: registry.NewLedger(nil),
+		Search: &registry.SearchOptions{},
+		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+			switch req.Tool.Origin.Tool {
+			case "never":
+				return registry.Decision{Verdict: registry.Deny}, nil
+			case "unclear":
+				return registry.Decision{}, errors.New("no idea")
+			}
+			return registry.Decision{Verdict: registry.Allow}, nil
+		}),
+	})
+	broken := registry.MustFunc("broken", "Breaks", func(context.Context, struct{}) (string, error) { panic("ouch") })
+	fails := registry.MustFunc("fails", "Fails", func(context.Context, struct{}) (string, error) { return "", errors.New("no") })
+	mustAdd(t, r, broken, fails)
+	typed := serverTool("s", "typed", "")
+	typed.def.InputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
+	mustReplace(t, r, "s", serverTool("s", "never", ""), serverTool("s", "unclear", ""), serverTool("s", "works", ""), typed, serverTool("s", "changed", ""))
+	mustReplace(t, r, "s", serverTool("s", "never", ""), serverTool("s", "unclear", ""), serverTool("s", "works", ""), typed, serverTool("s", "changed", "in a new way"))
+
+	var w watcher
+	stop := r.Observe(w.observe)
+	for _, test := range []struct{ name, args, want string }{
+		{"s__works", `{"a":1}`, `call s__works = s/works {"a":1}: 8 bytes`},
+		{"S Works", ``, `call S Works = s/works {}: 8 bytes`},
+		{"call_tool", `{"name":"s__works","arguments":{"b":2}}`, `call s__works = s/works {"b":2}: 8 bytes, relayed`},
+		{"call_tool", `{"name":"s__nothing"}`, `call s__nothing = - {}: *registry.UnknownToolError, relayed`},
+		{"call_tool", `{"name":3}`, `call call_tool = call_tool {"name":3}: *registry.ArgumentsError`},
+		{"nothing", `{"a":1}`, `call nothing = - {"a":1}: *registry.UnknownToolError`},
+		{"s__works", `[`, `call s__works = s/works [: *registry.ArgumentsError`},
+		{"s__typed", `{"n":"x"}`, `call s__typed = s/typed {"n":"x"}: *registry.ArgumentsError`},
+		{"s__never", `{}`, `call s__never = s/never {}: *registry.DeniedError`},
+		{"s__unclear", `{}`, `call s__unclear = s/unclear {}: *registry.PolicyError`},
+		{"s__changed", `{}`, `call s__changed = s/changed {}: *registry.QuarantinedError`},
+		{"broken", `{}`, `call broken = broken {}: *registry.PanicError`},
+		{"fails", `{}`, `call fails = fails {}: 2 bytes, an error`},
+	} {
+		_, err := r.Call(as(t.Context(), "ann", "talk"), test.name, json.RawMessage(test.args))
+		w.expect(t, test.want)
+		o := w.last(t)
+		if o.Err != err || o.User != "ann" || o.Conversation != "talk" || o.Approval != "" || o.Began.IsZero() || o.Duration < 0 {
+			t.Errorf("observed %+v, want error %v", o, err)
+		}
+	}
+	stop()
+	stop()
+	if _, err := r.Call(t.Context(), "s__works", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, "")
+}
+
+// What waits for approval can be followed to its end.
+func TestObserveApprovals(t *testing.T) {
+	w := newWard(t, registry.ApprovalOptions{})
+	var seen watcher
+	w.Observe(seen.observe)
+	ctx := as(t.Context(), "ann", "talk")
+	one := w.asks(t, ctx, "files__delete", `{"path":"a"}`)
+	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" {
+		t.Errorf("observed %+v", o)
+	}
+	if _, err := w.Resume(as(t.Context(), "bob", ""), one.ID, nil); err == nil {
+		t.Error("bob resumed ann's call")
+	}
+	if o := seen.last(t); o.Approval != one.ID || o.User != "" || o.Tool != nil {
+		t.Errorf("bob's attempt shows %+v", o)
+	}
+	if _, err := w.Resume(t.Context(), one.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" || o.Conversation != "talk" {
+		t.Errorf("observed %+v", o)
+	}
+	two := w.asks(t, ctx, "files__move", `{}`)
+	if err := w.Refuse(ctx, two.ID, "no"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Refuse(ctx, two.ID, "no"); err == nil {
+		t.Error("refused twice")
+	}
+	seen.expect(t,
+		`call files__delete = files/delete {"path":"a"}: *registry.ApprovalRequiredError`,
+		`resume  = - : *registry.UnknownApprovalError`,
+		`resume files__delete = files/delete {"path":"a"}: 11 bytes`,
+		`call files__move = files/move {}: *registry.ApprovalRequiredError`,
+		`refuse files__move = files/move {}: 0 bytes`,
+		`refuse  = - : *registry.UnknownApprovalError`,
+	)
+}
+
+// An observer changes nothing: neither the call, nor what others observe, nor by a
+// panic what the caller gets.
+func TestObserversChangeNothing(t *testing.T) {
+	r := registry.New(nil)
+	rude := registry.MustFunc("echo", "Says it again", func(_ context.Context, in struct{ Text string }) (string, error) { return in.Text, nil })
+	mustAdd(t, r, rude)
+	var after watcher
+	r.Observe(nil)
+	r.Observe(func(_ context.Context, o *registry.Observation) {
+		clear(o.Arguments)
+		o.Err, o.Name = errors.New("made up"), "made up"
+		panic("ouch")
+	})
+	r.Observe(after.observe)
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			res, err := next(ctx, call)
+			clear(call.Args) // which it must not do
+			return res, err
+		}
+	})
+	args := json.RawMessage(`{"Text":"hello"}`)
+	res, err := r.Call(t.Context(), "echo", args)
+	if err != nil || textOf(t, res) != "hello" {
+		t.Errorf("%v, %v", res, err)
+	}
+	after.expect(t, `call echo = echo {"Text":"hello"}: 5 bytes`)
+}
+
+// A panic of middleware is seen, and goes on.
+func TestObserveBrokenMiddleware(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, native("a"))
+	r.Use(func(registry.Handler) registry.Handler {
+		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { panic("ouch") }
+	})
+	var w watcher
+	r.Observe(w.observe)
+	if v := panicOf(func() { _, _ = r.Call(t.Context(), "a", nil) }); v != "ouch" {
+		t.Errorf("recovered %v", v)
+	}
+	w.expect(t, `call a = a {}: *errors.errorString`)
+}
+
+// Observers come and go while calls are made.
+func TestObserveConcurrently(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, native("a"))
+	var all watcher
+	r.Observe(all.observe)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				stop := r.Observe(func(context.Context, *registry.Observation) {})
+				if _, err := r.Call(t.Context(), "a", nil); err != nil {
+					t.Error(err)
+				}
+				stop()
+			}
+		})
+	}
+	wg.Wait()
+	if len(all.all) != 400 {
+		t.Errorf("%d calls were observed, of 400", len(all.all))
+	}
+}
