@@ -1,2 +1,34 @@
-// Package activity writes down what an agent does with its servers.
+// Package activity writes down what an agent does with its servers: every call, and
+// every one that was not made; logins; what becomes of servers; changes of the
+// configuration. An [Event] says who did what, what became of it, how long it took,
+// how large it was, and a hash of its arguments.
+//
+// # Write it down
+//
+// [New] makes a [Log] of sinks, and host.Options.Activity has a host record to it:
+//
+//	file, err := activity.OpenFile("activity.jsonl", nil)
+//	log := activity.New(nil, file, activity.Slog(slog.Default()))
+//	defer log.Close(ctx)
+//	h, err := host.Open(ctx, ".mcp.json", &host.Options{Activity: log})
+//
+// [Log.Record] records what else a program does. Nothing waits for a sink: when one
+// is too slow events are dropped for it, and an event says how many. Who rather
+// waits sets [Options].Wait.
+//
+// # Tell calls apart
+//
+// [WithCallID] gives the calls made under a context an id; [CallID] returns it.
+//
+// # Read it
+//
+// [Memory.Recent] has the newest events of this process, [File.Events] and [Events]
+// read files backwards. Package sqlstore keeps events in a database.
+//
+// # What is not in it
+//
+// Arguments are left out, unless [Options].KeepArguments wants them, and results
+// always. Their hash has a key, so that nobody finds short arguments by trying.
+// Secrets of known forms are taken out of errors, details, names of tools and the
+// arguments that are kept.
 package activity

@@ -1,4 +1,110 @@
 package activity
 
-// An Event is one thing that happened.
-type Event struct{}
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Kind says what somebody did, or what happened.
+type Kind string
+
+// The kinds. They are stable: programs may compare them for years. Others may come,
+// and a program may use its own.
+const (
+	KindCall        Kind = "call"        // a tool was called, with whatever outcome
+	KindDenied      Kind = "denied"      // a call was not allowed
+	KindApproval    Kind = "approval"    // somebody was asked about a call, or answered
+	KindQuarantined Kind = "quarantined" // a call of a tool that waits for approval
+	KindLogin       Kind = "login"       // a user logged in at a server, or is to
+	KindLogout      Kind = "logout"      // a user logged out at a server
+	KindConfig      Kind = "config"      // the configuration was changed
+	KindStart       Kind = "start"       // a server was started
+	KindStop        Kind = "stop"        // a server was stopped
+	KindReplace     Kind = "replace"     // a server was replaced by one that is configured otherwise
+	KindState       Kind = "state"       // a server became something else, such as ready
+	KindConsent     Kind = "consent"     // somebody decided whether a server may be started
+	KindDropped     Kind = "dropped"     // events are missing here, see [DetailEvents]
+)
+
+// An Outcome says what became of it.
+type Outcome string
+
+// The outcomes. They are stable as the kinds are.
+const (
+	OK            Outcome = "ok"             // done
+	ToolError     Outcome = "tool_error"     // the tool ran, and its result says that it failed
+	Failed        Outcome = "error"          // any other failure
+	UnknownTool   Outcome = "unknown_tool"   // no tool has that name
+	BadArguments  Outcome = "bad_arguments"  // the tool does not take these arguments
+	Denied        Outcome = "denied"         // not allowed, by policy or because nobody could decide
+	Asked         Outcome = "asked"          // it waits for somebody's approval
+	Approved      Outcome = "approved"       // somebody said yes
+	Refused       Outcome = "refused"        // somebody said no
+	Quarantined   Outcome = "quarantined"    // the tool is new or has changed, and waits for approval
+	Unknown       Outcome = "unknown"        // nobody knows whether it was done
+	NotSent       Outcome = "not_sent"       // the server was not reached
+	Cancelled     Outcome = "cancelled"      // who wanted it has given up
+	TimedOut      Outcome = "timeout"        // it took too long
+	LoginRequired Outcome = "login_required" // the user has to log in first
+	Busy          Outcome = "busy"           // too many calls are under way at that server
+)
+
+// DetailEvents is the key of Event.Detail under which a [KindDropped] event has the
+// number of those that are missing, in decimal digits.
+const DetailEvents = "events"
+
+// Bounds of an event, in bytes. [Log.Record] cuts off what is longer.
+const (
+	// MaxText bounds ID, Parent, User, Server, Tool and each value of Detail.
+	MaxText = 512
+	// MaxError bounds Error.
+	MaxError = 2 << 10
+	// MaxArguments bounds Arguments; longer ones are left out, not cut.
+	MaxArguments = 16 << 10
+	// MaxDetail bounds the number of values in Detail.
+	MaxDetail = 32
+)
+
+// An Event is one thing that happened. What [Log.Record] has passed on holds valid
+// UTF-8 within the bounds, no secret of a known form, and a time. It may be shared:
+// do not change Arguments and Detail then. Texts may be those of models and servers:
+// show them as such.
+type Event struct {
+	// Time is when it ended, in UTC.
+	Time time.Time `json:"time"`
+	// ID tells it from others. For a call it is that of [WithCallID], which is the
+	// same for all events of the call and is as unique as its giver made it.
+	ID string `json:"id"`
+	// Parent is the ID of what it is a part of; empty if nobody said so.
+	Parent string `json:"parent,omitempty"`
+	// Kind says what it is.
+	Kind Kind `json:"kind"`
+	// User is on whose behalf; empty: the program's, or nobody knows.
+	User string `json:"user,omitempty"`
+	// Server is the name under which the server is configured; empty for what the
+	// program has of itself, and for tools that do not exist.
+	Server string `json:"server,omitempty"`
+	// Tool is the name that the tool has at its server; for a tool that does not exist
+	// the name that was asked for.
+	Tool string `json:"tool,omitempty"`
+	// Outcome says what became of it; empty for what has none.
+	Outcome Outcome `json:"outcome,omitempty"`
+	// Error says why, in words, for people.
+	Error string `json:"error,omitempty"`
+	// Duration is how long it took; in JSON in nanoseconds.
+	Duration time.Duration `json:"durationNs,omitempty"`
+	// ArgumentBytes is how long the arguments were.
+	ArgumentBytes int64 `json:"argumentBytes,omitempty"`
+	// ResultBytes is about how much content came back.
+	ResultBytes int64 `json:"resultBytes,omitempty"`
+	// ArgumentHash is equal for equal arguments, however they are written, in one log
+	// or under one [Options].HashKey: "hmac-sha256:" and 64 hexadecimal digits. Empty:
+	// there were no arguments, or nobody gave them to the log.
+	ArgumentHash string `json:"argumentHash,omitempty"`
+	// Arguments are the arguments. Whoever records an event gives all of them; those
+	// that come out are JSON without secrets of known forms, and only there if
+	// [Options].KeepArguments says so.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Detail holds what is special of a kind.
+	Detail map[string]string `json:"detail,omitempty"`
+}

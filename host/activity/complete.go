@@ -1,0 +1,124 @@
+package activity
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+)
+
+// hashPrefix says how arguments are hashed.
+const hashPrefix = "hmac-sha256:"
+
+// complete returns e as sinks get it.
+func (l *Log) complete(ctx context.Context, e Event) Event {
+	e.Time = e.Time.UTC()
+	if year := e.Time.Year(); e.Time.IsZero() || year < 0 || year > 9999 { // RFC 3339 has four digits
+		e.Time = time.Now().UTC()
+	}
+	if e.ID == "" {
+		e.ID = CallID(ctx)
+		if e.Parent == "" {
+			e.Parent = parentOf(ctx)
+		}
+	}
+	if e.ID == "" {
+		e.ID = rand.Text()
+	}
+	if e.User == "" {
+		e.User, _ = onbehalf.User(ctx)
+	}
+	if e.ArgumentBytes == 0 {
+		e.ArgumentBytes = int64(len(e.Arguments))
+	}
+	if len(e.Arguments) > 0 && e.ArgumentHash == "" {
+		e.ArgumentHash = hashArguments(l.key, e.Arguments)
+	}
+	e.Arguments = l.kept(e.Arguments)
+	for _, text := range []*string{&e.ID, &e.Parent, &e.User, &e.Server, &e.Tool, (*string)(&e.Kind), (*string)(&e.Outcome), &e.ArgumentHash} {
+		*text = cut(*text, MaxText)
+	}
+	e.Tool = cut(l.redactor.Text(e.Tool), MaxText) // it may be any text of a model
+	// Redacted before it is cut, so that no half of a secret is left. What is longer
+	// than any error that is meant for people is not read to its end.
+	e.Error = cut(l.redactor.Text(cut(e.Error, 8*MaxError)), MaxError)
+	e.Detail = l.detail(e.Detail)
+	return e
+}
+
+// kept returns what is kept of arguments.
+func (l *Log) kept(args json.RawMessage) json.RawMessage {
+	if !l.opts.KeepArguments || len(args) == 0 || len(args) > MaxArguments || jsonscan.Valid(args) != nil {
+		return nil
+	}
+	redacted := l.redactor.JSON(args)
+	if len(redacted) > MaxArguments {
+		return nil
+	}
+	return slices.Clone(redacted)
+}
+
+// detail returns a copy of a map within the bounds; the keys that come first stay.
+func (l *Log) detail(detail map[string]string) map[string]string {
+	if len(detail) == 0 {
+		return nil
+	}
+	within := make(map[string]string, min(len(detail), MaxDetail))
+	for _, key := range slices.Sorted(maps.Keys(detail)) {
+		if len(within) == MaxDetail {
+			break
+		}
+		within[cut(key, MaxText)] = cut(l.redactor.Text(cut(detail[key], 8*MaxText)), MaxText)
+	}
+	return within
+}
+
+// hashArguments returns a hash that is equal for arguments that mean the same. What
+// is not JSON is taken byte for byte.
+func hashArguments(key []byte, args json.RawMessage) string {
+	mac := hmac.New(sha256.New, key)
+	canonical, err := canonjson.Append(nil, args)
+	if err != nil {
+		canonical = args
+	}
+	mac.Write(canonical)
+	return hashPrefix + hex.EncodeToString(mac.Sum(nil))
+}
+
+// cut returns text as valid UTF-8 of at most most bytes, with "…" where it was cut.
+func cut(text string, most int) string {
+	if len(text) <= most && utf8.ValidString(text) {
+		return text
+	}
+	const mark = "…"
+	text = strings.ToValidUTF8(text[:min(len(text), 2*most)], "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	end := most - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}
+
+// size returns about how much memory an event takes, in bytes.
+func (e *Event) size() int {
+	n := 512 + len(e.ID) + len(e.Parent) + len(e.Kind) + len(e.User) + len(e.Server) + len(e.Tool) +
+		len(e.Outcome) + len(e.Error) + len(e.ArgumentHash) + len(e.Arguments)
+	for key, value := range e.Detail {
+		n += 64 + len(key) + len(value)
+	}
+	return n
+}

@@ -1,0 +1,201 @@
+package activity_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+)
+
+// What is not said is filled in.
+func TestWhoAndWhen(t *testing.T) {
+	ctx := onbehalf.With(t.Context(), "ann")
+	before := time.Now()
+	e := one(t, ctx, nil, activity.Event{Kind: activity.KindCall})
+	if e.User != "ann" || e.Parent != "" || len(e.ID) < 20 || e.Time.Before(before) || e.Time.Location() != time.UTC {
+		t.Errorf("recorded %+v", e)
+	}
+	if again := one(t, ctx, nil, activity.Event{}); again.ID == e.ID {
+		t.Errorf("id %s twice", e.ID)
+	}
+	ctx = activity.WithCallID(activity.WithCallID(ctx, "turn 7"), "call_1")
+	if e := one(t, ctx, nil, activity.Event{}); e.ID != "call_1" || e.Parent != "turn 7" || activity.CallID(ctx) != "call_1" {
+		t.Errorf("recorded %+v", e)
+	}
+	said := activity.Event{Time: time.Unix(1, 0), ID: "x", User: "bob"}
+	if e := one(t, ctx, nil, said); e.ID != "x" || e.User != "bob" || e.Parent != "" || e.Time.Unix() != 1 {
+		t.Errorf("recorded %+v", e)
+	}
+	said.Time = time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if e := one(t, ctx, nil, said); e.Time.Before(before) || e.Time.Year() > 9999 {
+		t.Errorf("recorded %+v", e)
+	}
+}
+
+// Equal arguments have equal hashes under one key, and no others.
+func TestArgumentHash(t *testing.T) {
+	key := &activity.Options{HashKey: []byte("0123456789abcdef0123456789abcdef")}
+	hash := func(o *activity.Options, args string) string {
+		t.Helper()
+		e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)})
+		if e.Arguments != nil || e.ArgumentBytes != int64(len(args)) {
+			t.Errorf("arguments %s: %s of %d bytes", args, e.Arguments, e.ArgumentBytes)
+		}
+		return e.ArgumentHash
+	}
+	a := hash(key, `{"pin":"1234","n":1}`)
+	if !regexp.MustCompile(`^hmac-sha256:[0-9a-f]{64}$`).MatchString(a) {
+		t.Errorf("hash %s", a)
+	}
+	if b := hash(key, ` { "n" : 1.0, "p\u0069n" : "1234" }`); b != a {
+		t.Errorf("%s for the same", b)
+	}
+	for _, other := range []string{`{"pin":"1235","n":1}`, `{"pin":"1234"}`, `{`, "\xff"} {
+		if hash(key, other) == a {
+			t.Errorf("the same hash for %q", other)
+		}
+	}
+	if hash(nil, `{"pin":"1234","n":1}`) == hash(nil, `{"pin":"1234","n":1}`) {
+		t.Error("two logs without a key have the same one")
+	}
+	if h := hash(key, ``); h != "" {
+		t.Errorf("no arguments have the hash %s", h)
+	}
+}
+
+// Arguments are kept by option only, and without secrets.
+func TestKeepArguments(t *testing.T) {
+	secret := "ghp_" + strings.Repeat("a1B2", 9)
+	args := json.RawMessage(`{"token":"` + secret + `","pin":"pin 1234","path":"a"}`)
+	o := &activity.Options{KeepArguments: true, Secrets: map[string]*regexp.Regexp{"pin": regexp.MustCompile(`pin (\d+)`)}}
+	e := one(t, t.Context(), o, activity.Event{
+		Arguments: args, Tool: "a " + secret, Error: "no " + secret, Detail: map[string]string{"x": secret},
+	})
+	kept, err := json.Marshal(e)
+	if err != nil || bytes.Contains(kept, []byte(secret)) || bytes.Contains(kept, []byte("1234")) || !bytes.Contains(e.Arguments, []byte(`"path":"a"`)) {
+		t.Errorf("kept %s, %v", kept, err)
+	}
+	args[2] = 'X'
+	if bytes.Contains(e.Arguments, []byte("Xoken")) {
+		t.Error("the arguments are not a copy")
+	}
+	large := `{"x":"` + strings.Repeat("y", activity.MaxArguments) + `"}`
+	for _, args := range []string{large, `{"a":`, `{"a":1,"a":2}`, "\xff"} {
+		if e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)}); e.Arguments != nil || e.ArgumentHash == "" {
+			t.Errorf("kept %.40s", e.Arguments)
+		}
+	}
+}
+
+// Whatever is recorded, what comes out is bounded and can be written as JSON.
+func TestBounds(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x", 1<<20), strings.Repeat("é", 1<<19), strings.Repeat("\xff", 1<<20), "\xff", "a\x00b", "\u2028"} {
+		detail := map[string]string{}
+		for i := range 100 {
+			detail[string(rune('a'+i))+text] = text
+		}
+		e := one(t, t.Context(), nil, activity.Event{
+			ID: text, Parent: text, Kind: activity.Kind(text), User: text, Server: text, Tool: text,
+			Outcome: activity.Outcome(text), Error: text, ArgumentHash: text, Detail: detail,
+		})
+		for _, s := range []string{e.ID, e.Parent, string(e.Kind), e.User, e.Server, e.Tool, string(e.Outcome), e.ArgumentHash} {
+			if len(s) > activity.MaxText || s == "" || !utf8.ValidString(s) {
+				t.Errorf("%d bytes are left of %d: %.20q", len(s), len(text), s)
+			}
+		}
+		if len(e.Error) > activity.MaxError || len(e.Detail) > activity.MaxDetail || len(e.Detail) == 0 {
+			t.Errorf("%d bytes of error, %d details", len(e.Error), len(e.Detail))
+		}
+		data, err := json.Marshal(e)
+		var back activity.Event
+		if err != nil || bytes.ContainsRune(data, '\n') || json.Unmarshal(data, &back) != nil || back.ID != e.ID || !back.Time.Equal(e.Time) {
+			t.Errorf("%.100s: %v", data, err)
+		}
+	}
+}
+
+// A map that is changed afterwards does not change the event.
+func TestDetailIsCopied(t *testing.T) {
+	detail := map[string]string{"a": "b"}
+	e := one(t, t.Context(), nil, activity.Event{Detail: detail})
+	detail["a"] = "c"
+	if e.Detail["a"] != "b" {
+		t.Errorf("detail %v", e.Detail)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	at := time.Unix(100, 0)
+	e := &activity.Event{Time: at, ID: "i", Parent: "p", Kind: activity.KindCall, User: "u", Server: "s", Tool: "t", Outcome: activity.OK}
+	for _, test := range []struct {
+		f    *activity.Filter
+		want bool
+	}{
+		{nil, true},
+		{&activity.Filter{}, true},
+		{&activity.Filter{Since: at, Until: at.Add(1), ID: "i", Parent: "p", User: "u", Server: "s", Tool: "t", Kinds: []activity.Kind{"x", "call"}, Outcomes: []activity.Outcome{"ok"}}, true},
+		{&activity.Filter{Since: at.Add(1)}, false},
+		{&activity.Filter{Until: at}, false},
+		{&activity.Filter{ID: "x"}, false},
+		{&activity.Filter{Parent: "x"}, false},
+		{&activity.Filter{User: "x"}, false},
+		{&activity.Filter{Server: "x"}, false},
+		{&activity.Filter{Tool: "x"}, false},
+		{&activity.Filter{Kinds: []activity.Kind{"x"}}, false},
+		{&activity.Filter{Outcomes: []activity.Outcome{"x"}}, false},
+	} {
+		if got := test.f.Match(e); got != test.want {
+			t.Errorf("%+v: %v", test.f, got)
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	m := activity.NewMemory(3)
+	if got := m.Recent(nil, 0); len(got) != 0 {
+		t.Errorf("%v in an empty one", got)
+	}
+	for i := range 5 {
+		_ = m.Write(context.Background(), []activity.Event{numbered(i)})
+	}
+	if got := ids(m.Recent(nil, 0)); got != "4 3 2" {
+		t.Errorf("recent: %s", got)
+	}
+	if got := ids(m.Recent(nil, 1)); got != "4" {
+		t.Errorf("the newest: %s", got)
+	}
+	if got := ids(m.Recent(&activity.Filter{ID: "3"}, 1)); got != "3" {
+		t.Errorf("number 3: %s", got)
+	}
+}
+
+// Every field is an attribute, and one that is empty is none.
+func TestSlog(t *testing.T) {
+	var out bytes.Buffer
+	l := activity.New(&activity.Options{KeepArguments: true}, activity.Slog(slog.New(slog.NewJSONHandler(&out, nil))), activity.Slog(nil))
+	full := activity.Event{
+		Time: time.Unix(5, 0), ID: "i", Parent: "p", Kind: activity.KindCall, User: "u", Server: "s", Tool: "t", Outcome: activity.Denied,
+		Error: "e\nlevel=ERROR", Duration: time.Second, ResultBytes: 3, ArgumentHash: "h", Arguments: json.RawMessage(`{}`), Detail: map[string]string{"k": "v"},
+	}
+	l.Record(t.Context(), full)
+	l.Record(t.Context(), activity.Event{Time: time.Unix(5, 0), ID: "i", Kind: activity.KindStart, Outcome: activity.OK})
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSpace(out.String()), "\n")
+	want := []string{
+		`"level":"WARN","msg":"mcp: call","id":"i","parent":"p","user":"u","server":"s","tool":"t","outcome":"denied","error":"e\nlevel=ERROR","duration":1000000000,"argumentBytes":2,"resultBytes":3,"argumentHash":"h","arguments":"{}","detail":{"k":"v"}}`,
+		`"level":"INFO","msg":"mcp: start","id":"i","outcome":"ok"}`,
+	}
+	if len(got) != 2 || !strings.HasSuffix(got[0], want[0]) || !strings.HasSuffix(got[1], want[1]) || !strings.HasPrefix(got[0], `{"time":"1970-01-01T00:00:05Z"`) {
+		t.Errorf("logged %s", out.String())
+	}
+}

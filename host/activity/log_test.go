@@ -1,0 +1,282 @@
+package activity_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+)
+
+func numbered(i int) activity.Event {
+	return activity.Event{Kind: activity.KindCall, ID: strconv.Itoa(i)}
+}
+
+func ids(events []activity.Event) string {
+	var all []string
+	for _, e := range events {
+		if e.Kind == activity.KindDropped {
+			all = append(all, "-"+e.Detail[activity.DetailEvents])
+			continue
+		}
+		all = append(all, e.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+// Events come in order, to every sink, in batches.
+func TestOrder(t *testing.T) {
+	a, b := newGate(), activity.NewMemory(2000)
+	a.enter = make(chan struct{}, 100)
+	l := closing(t, activity.New(nil, a, nil, b))
+	l.Record(t.Context(), numbered(0))
+	<-a.enter // busy with the first
+	for i := range 1000 {
+		l.Record(t.Context(), numbered(i+1))
+	}
+	close(a.open)
+	mustFlush(t, l)
+	if len(a.got()) != 1001 || a.writes != 1+4 {
+		t.Errorf("%d events in %d batches", len(a.got()), a.writes)
+	}
+	for i, e := range a.got() {
+		if e.ID != strconv.Itoa(i) {
+			t.Fatalf("event %d is %s", i, e.ID)
+		}
+	}
+	if got := ids(b.Recent(nil, 3)); got != "1000 999 998" {
+		t.Errorf("the newest are %s", got)
+	}
+}
+
+// A sink that hangs holds up neither who records nor the other sinks, and what it
+// missed is told in its place.
+func TestSlowSink(t *testing.T) {
+	slow, fast := newGate(), activity.NewMemory(0)
+	slow.enter = make(chan struct{}, 100)
+	l := closing(t, activity.New(&activity.Options{MaxQueued: 3}, slow, fast))
+	for i := range 10 {
+		l.Record(t.Context(), numbered(i))
+		if i == 0 {
+			<-slow.enter
+		}
+		for len(fast.Recent(nil, 0)) <= i {
+			runtime.Gosched() // for ever if it had to wait for the other
+		}
+	}
+	if s := l.Status(); s[0].Dropped != 7 || s[0].Queued != 3 || s[1].Dropped != 0 || s[1].Written != 10 {
+		t.Errorf("status %+v", s)
+	}
+	slow.open <- struct{}{}
+	<-slow.enter // has 1 and 2 now
+	slow.open <- struct{}{}
+	slow.open <- struct{}{} // what is missing
+	l.Record(t.Context(), numbered(10))
+	close(slow.open)
+	mustFlush(t, l)
+	if got := ids(slow.got()); got != "0 1 2 -7 10" {
+		t.Errorf("the slow sink has %s", got)
+	}
+}
+
+// The queue is bounded in bytes, too, and takes one event however large it is.
+func TestQueuedBytes(t *testing.T) {
+	g := newGate()
+	g.enter = make(chan struct{}, 100)
+	l := closing(t, activity.New(&activity.Options{MaxQueuedBytes: 3000}, g))
+	big := activity.Event{Error: strings.Repeat("x ", 2000)}
+	l.Record(t.Context(), big)
+	<-g.enter
+	l.Record(t.Context(), big)
+	if s := l.Status()[0]; s.Queued != 1 || s.Dropped != 1 || s.QueuedBytes > 3000 || s.QueuedBytes < 2000 {
+		t.Errorf("status %+v", s)
+	}
+	close(g.open)
+	mustFlush(t, l)
+	if s := l.Status()[0]; s.Queued != 0 || s.QueuedBytes != 0 {
+		t.Errorf("at last, status %+v", s)
+	}
+}
+
+// With Wait, nothing is dropped while somebody waits.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		other := activity.NewMemory(0)
+		l := closing(t, activity.New(&activity.Options{MaxQueued: 1, Wait: true, WriteTimeout: time.Hour}, g, other))
+		l.Record(t.Context(), numbered(0))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		l.Record(ctx, numbered(1)) // waits in vain
+		if waited := time.Since(start); waited != time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		synctest.Wait()
+		l.Record(ctx, numbered(2)) // does not wait any more
+		go func() {
+			time.Sleep(time.Second)
+			close(g.open)
+		}()
+		l.Record(t.Context(), numbered(3))
+		if waited := time.Since(start); waited != 2*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		mustFlush(t, l)
+		if got := ids(g.got()); got != "0 -2 3" {
+			t.Errorf("written: %s", got)
+		}
+		if got := ids(other.Recent(nil, 0)); got != "3 2 1 0" {
+			t.Errorf("the other sink has %s", got)
+		}
+	})
+}
+
+// A sink that fails or panics is told of once, and the events that it lost later.
+func TestFailingSink(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&out, nil))
+	g, other := newGate(), activity.NewMemory(0)
+	close(g.open)
+	l := activity.New(&activity.Options{Logger: logger}, g, other, panicking{})
+	secret := "ghp_" + strings.Repeat("a1B2", 9)
+	g.failWith(fmt.Errorf("cannot log in with %s", secret))
+	for i := range 3 {
+		l.Record(t.Context(), numbered(i))
+		if err := l.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot log in") || !strings.Contains(err.Error(), "ouch") {
+			t.Errorf("Flush: %v", err)
+		}
+	}
+	if s := l.Status()[0]; s.Failed != 3 || s.Written != 0 || s.Err == nil {
+		t.Errorf("status %+v", s)
+	}
+	g.failWith(nil)
+	l.Record(t.Context(), numbered(3))
+	_ = l.Flush(t.Context())
+	if got := ids(g.got()); got != "-3 3" {
+		t.Errorf("written: %s", got)
+	}
+	if got := ids(other.Recent(nil, 0)); got != "3 2 1 0" {
+		t.Errorf("the other sink has %s", got)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	text := out.String()
+	if n := strings.Count(text, "events are lost"); n != 2 || strings.Contains(text, secret) ||
+		!strings.Contains(text, "written again") || !strings.Contains(text, "events=3") {
+		t.Errorf("logged:\n%s", text)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Write(context.Context, []activity.Event) error { panic("ouch") }
+
+// A Write that takes too long is ended.
+func TestWriteTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		l := closing(t, activity.New(nil, g))
+		l.Record(t.Context(), numbered(0))
+		start := time.Now()
+		if err := l.Flush(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != activity.DefaultWriteTimeout {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// Close writes what is there, and gives up with its context.
+func TestClose(t *testing.T) {
+	g := newGate()
+	close(g.open)
+	l := activity.New(nil, g)
+	for i := range 1000 {
+		l.Record(t.Context(), numbered(i))
+	}
+	if err := l.Close(t.Context()); err != nil || len(g.got()) != 1000 {
+		t.Errorf("%d events, %v", len(g.got()), err)
+	}
+	l.Record(t.Context(), numbered(0))
+	if err := l.Close(t.Context()); err != nil || l.Status()[0].Dropped != 1 || l.Flush(t.Context()) != nil {
+		t.Errorf("afterwards: %v, %+v", err, l.Status())
+	}
+
+	stuck := newGate()
+	l = activity.New(nil, stuck)
+	l.Record(t.Context(), numbered(0))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Close(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "*activity_test.gate: 1 events are not written") {
+		t.Errorf("Close: %v", err)
+	}
+	if err := l.Close(t.Context()); err != nil { // its goroutine has ended
+		t.Error(err)
+	}
+}
+
+// A sink that heeds nothing holds up Close no longer than its context.
+func TestCloseOfADeafSink(t *testing.T) {
+	g := newGate()
+	g.deaf = true
+	l := activity.New(nil, g)
+	l.Record(t.Context(), numbered(0))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Close: %v", err)
+	}
+	close(g.open)
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Many record at once while the log is closed: each event is written or counted.
+func TestNothingIsLostUncounted(t *testing.T) {
+	g := newGate()
+	close(g.open)
+	l := activity.New(&activity.Options{MaxQueued: 50}, g)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				l.Record(t.Context(), numbered(i))
+			}
+		})
+	}
+	_ = l.Flush(t.Context())
+	_ = l.Close(t.Context())
+	wg.Wait()
+	s := l.Status()[0]
+	written, missing := uint64(0), uint64(0)
+	for _, e := range g.got() {
+		if e.Kind == activity.KindDropped {
+			n, _ := strconv.ParseUint(e.Detail[activity.DetailEvents], 10, 64)
+			missing += n
+			continue
+		}
+		written++
+	}
+	if s.Written+s.Dropped != 8*500 || s.Written != written || missing > s.Dropped {
+		t.Errorf("status %+v; %d events, %d told missing", s, written, missing)
+	}
+}
+
+func TestNilLog(t *testing.T) {
+	var l *activity.Log
+	l.Record(t.Context(), numbered(0))
+	if l.Flush(t.Context()) != nil || l.Close(t.Context()) != nil || l.Status() != nil {
+		t.Error("a nil log does something")
+	}
+}
