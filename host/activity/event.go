@@ -49,9 +49,33 @@ const (
 	Busy          Outcome = "busy"           // too many calls are under way at that server
 )
 
-// DetailEvents is the key of Event.Detail under which a [KindDropped] event has the
-// number of those that are missing, in decimal digits.
-const DetailEvents = "events"
+// Keys of Event.Detail that the host and the log use. They are stable, too.
+const (
+	// DetailEvents is how many events are missing in the place of a [KindDropped]
+	// event, in decimal digits.
+	DetailEvents = "events"
+	// DetailName is the name under which a tool was called, if its server calls it
+	// otherwise.
+	DetailName = "name"
+	// DetailConversation is that of registry.WithConversation.
+	DetailConversation = "conversation"
+	// DetailApproval is equal for the events about one call that waited for approval.
+	// It is a hash of the id: whoever reads the log cannot approve with it.
+	DetailApproval = "approval"
+	// DetailBy is who did it, where it was not Event.User.
+	DetailBy = "by"
+	// DetailVia is "call_tool" for a call by way of that tool.
+	DetailVia = "via"
+	// DetailRan says whether a call that failed has run: "no", "yes" or "perhaps".
+	DetailRan = "ran"
+	// DetailFrom and DetailTo are what a [KindState] event says has changed.
+	DetailFrom = "from"
+	DetailTo   = "to"
+	// DetailSource is the file and line of a server's entry.
+	DetailSource = "source"
+	// DetailChange says what was done, such as "set" for a [KindConfig] event.
+	DetailChange = "change"
+)
 
 // Bounds of an event, in bytes. [Log.Record] cuts off what is longer.
 const (

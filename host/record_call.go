@@ -1,0 +1,174 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// callRecorder returns what tells a log of the calls of a registry.
+func callRecorder(log *activity.Log) registry.Observer {
+	return func(ctx context.Context, o *registry.Observation) {
+		by, _ := session.UserOf(ctx)
+		// The event is the user's for whom the call is, also if that is nobody.
+		ctx = session.WithUser(ctx, o.User)
+		e := recordedCall(o)
+		if by != "" && by != o.User {
+			e.Detail[activity.DetailBy] = by
+		}
+		if o.Kind != registry.Resumed || unknownApproval(o.Err) {
+			log.Record(ctx, e)
+			return
+		}
+		// Somebody said yes, and then the call was made, or not.
+		if e.ID = activity.CallID(ctx); e.ID == "" {
+			e.ID = rand.Text()
+		}
+		yes := e
+		yes.Kind, yes.Outcome, yes.Error = activity.KindApproval, activity.Approved, ""
+		yes.Time, yes.Duration, yes.ResultBytes = o.Began, 0, 0
+		yes.Detail = map[string]string{}
+		for _, key := range []string{activity.DetailName, activity.DetailConversation, activity.DetailApproval, activity.DetailBy} {
+			if value, ok := e.Detail[key]; ok {
+				yes.Detail[key] = value
+			}
+		}
+		log.Record(ctx, yes)
+		delete(e.Detail, activity.DetailBy)
+		log.Record(ctx, e)
+	}
+}
+
+func unknownApproval(err error) bool {
+	var unknown *registry.UnknownApprovalError
+	return errors.As(err, &unknown)
+}
+
+// recordedCall returns the event for an observation.
+func recordedCall(o *registry.Observation) activity.Event {
+	e := activity.Event{
+		Time:        o.Began.Add(o.Duration),
+		Tool:        o.Name,
+		Outcome:     recordedOutcome(o.Err),
+		Duration:    o.Duration,
+		ResultBytes: int64(o.ResultBytes),
+		Arguments:   o.Arguments,
+		Detail:      map[string]string{},
+	}
+	if o.Tool != nil {
+		e.Server = o.Tool.Origin.Server
+		e.Tool = o.Tool.Origin.Tool
+		if e.Tool == "" {
+			e.Tool = o.Tool.Name
+		}
+		if o.Name != e.Tool {
+			e.Detail[activity.DetailName] = o.Name
+		}
+	}
+	if o.Conversation != "" {
+		e.Detail[activity.DetailConversation] = o.Conversation
+	}
+	if o.Approval != "" {
+		e.Detail[activity.DetailApproval] = shortHash(o.Approval)
+	}
+	if o.Relayed {
+		e.Detail[activity.DetailVia] = "call_tool"
+	}
+	if o.Err != nil {
+		e.Error = o.Err.Error()
+	} else if o.IsError {
+		e.Outcome = activity.ToolError
+	}
+	e.Kind = recordedKind(o, e.Outcome)
+	if e.Kind == activity.KindCall && o.Err != nil {
+		e.Detail[activity.DetailRan] = whetherRun(o.Err)
+	}
+	switch {
+	case unknownApproval(o.Err):
+		e.Outcome = activity.Failed
+	case o.Kind == registry.Refused:
+		e.Outcome = activity.Refused
+	}
+	return e
+}
+
+func recordedKind(o *registry.Observation, outcome activity.Outcome) activity.Kind {
+	switch {
+	case o.Kind == registry.Refused, outcome == activity.Asked, unknownApproval(o.Err):
+		return activity.KindApproval
+	case outcome == activity.Denied:
+		return activity.KindDenied
+	case outcome == activity.Quarantined:
+		return activity.KindQuarantined
+	}
+	return activity.KindCall
+}
+
+// shortHash returns what tells ids apart and does not tell what they are.
+func shortHash(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:8])
+}
+
+func whetherRun(err error) string {
+	switch mcp.OutcomeOf(err) {
+	case mcp.NotSent:
+		return "no"
+	case mcp.Answered:
+		return "yes"
+	}
+	return "perhaps"
+}
+
+// recordedOutcome returns what an error says became of something.
+func recordedOutcome(err error) activity.Outcome {
+	var (
+		unknownTool *registry.UnknownToolError
+		arguments   *registry.ArgumentsError
+		quarantined *registry.QuarantinedError
+		asks        *registry.ApprovalRequiredError
+		denied      *registry.DeniedError
+		policy      *registry.PolicyError
+		stale       *registry.StaleApprovalError
+		login       *auth.LoginRequiredError
+		busy        *mcp.BusyError
+		limit       *mcp.TimeoutError
+	)
+	switch {
+	case err == nil:
+		return activity.OK
+	case errors.As(err, &unknownTool):
+		return activity.UnknownTool
+	case errors.As(err, &arguments):
+		return activity.BadArguments
+	case errors.As(err, &quarantined):
+		return activity.Quarantined
+	case errors.As(err, &asks):
+		return activity.Asked
+	case errors.As(err, &denied), errors.As(err, &policy), errors.As(err, &stale):
+		return activity.Denied
+	case errors.As(err, &login):
+		return activity.LoginRequired
+	case errors.As(err, &busy):
+		return activity.Busy
+	case errors.Is(err, context.Canceled):
+		return activity.Cancelled
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &limit):
+		return activity.TimedOut
+	}
+	switch mcp.OutcomeOf(err) {
+	case mcp.NotSent:
+		return activity.NotSent
+	case mcp.Unknown:
+		return activity.Unknown
+	}
+	return activity.Failed
+}

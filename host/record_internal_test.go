@@ -1,0 +1,272 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// recorded is a host whose events can be read.
+func recorded(t *testing.T, o *registry.Options) (h *Host, take func() []activity.Event) {
+	t.Helper()
+	m := activity.NewMemory(0)
+	log := activity.New(nil, m)
+	h = &Host{opts: Options{Activity: log}, registry: registry.New(o)}
+	detach := h.recordCalls()
+	t.Cleanup(func() {
+		detach()
+		_ = log.Close(context.Background())
+	})
+	seen := 0
+	return h, func() []activity.Event {
+		t.Helper()
+		if err := log.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all := m.Recent(nil, 0)
+		slices.Reverse(all)
+		defer func() { seen = len(all) }()
+		return all[seen:]
+	}
+}
+
+// line shows what matters of an event.
+func line(e activity.Event) string {
+	text := fmt.Sprintf("%s %s/%s: %s by %q", e.Kind, e.Server, e.Tool, e.Outcome, e.User)
+	for _, key := range []string{activity.DetailName, activity.DetailVia, activity.DetailRan, activity.DetailBy, activity.DetailConversation} {
+		if v, ok := e.Detail[key]; ok {
+			text += ", " + key + " " + v
+		}
+	}
+	return text
+}
+
+func lines(events []activity.Event) string {
+	var all []string
+	for _, e := range events {
+		all = append(all, line(e))
+	}
+	return strings.Join(all, "\n")
+}
+
+// A staticTool answers what it is made to.
+type staticTool struct {
+	def *registry.Definition
+	res *mcp.CallToolResult
+	err error
+}
+
+func (s *staticTool) Definition() *registry.Definition { return s.def }
+
+func (s *staticTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return s.res, s.err
+}
+
+func static(name string, err error) *staticTool {
+	return &staticTool{
+		def: &registry.Definition{Name: "s__" + name, InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: name}},
+		res: &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}},
+		err: err,
+	}
+}
+
+// Every outcome of a call has its own name in the log.
+func TestRecordedCalls(t *testing.T) {
+	h, take := recorded(t, &registry.Options{
+		Ledger: registry.NewLedger(nil),
+		Search: &registry.SearchOptions{},
+		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+			if req.Tool.Origin.Tool == "forbidden" {
+				return registry.Decision{Verdict: registry.Deny}, nil
+			}
+			return registry.Decision{Verdict: registry.Allow}, nil
+		}),
+	})
+	failing := static("failing", nil)
+	failing.res.IsError = true
+	tools := []registry.Tool{
+		static("fine", nil), static("forbidden", nil), static("lost", errors.New("connection reset")), failing,
+		static("away", &mcp.UnavailableError{Server: "s", Err: errors.New("refused")}),
+		static("answers", &mcp.ServerError{Server: "s", Err: &mcp.JSONRPCError{Code: 1}}),
+		static("cancelled", mcp.WithOutcome(context.Canceled, mcp.NotSent)),
+		static("slow", &mcp.OutcomeUnknownError{Server: "s", Err: &mcp.TimeoutError{Limit: "idle"}}),
+		static("torn", &mcp.OutcomeUnknownError{Server: "s", Err: errors.New("EOF")}),
+		static("busy", &mcp.BusyError{Server: "s"}),
+		static("closed", fmt.Errorf("authorize: %w", &auth.LoginRequiredError{Server: "s", URL: "https://login.example/?state=hidden"})),
+		static("changed", nil),
+	}
+	if _, err := h.registry.Replace("s", tools); err != nil {
+		t.Fatal(err)
+	}
+	changed := static("changed", nil)
+	changed.def.Description = "Otherwise."
+	if _, err := h.registry.Replace("s", append(tools[:len(tools)-1:len(tools)-1], changed)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := registry.WithConversation(session.WithUser(activity.WithCallID(t.Context(), "c1"), "ann"), "talk")
+	for _, test := range []struct{ tool, args, want string }{
+		{"s__fine", `{"a":1}`, `call s/fine: ok by "ann", name s__fine`},
+		{"call_tool", `{"name":"s__fine"}`, `call s/fine: ok by "ann", name s__fine, via call_tool`},
+		{"s__failing", `{}`, `call s/failing: tool_error by "ann", name s__failing`},
+		{"s__forbidden", `{}`, `denied s/forbidden: denied by "ann", name s__forbidden`},
+		{"s__changed", `{}`, `quarantined s/changed: quarantined by "ann", name s__changed`},
+		{"s__none", `{}`, `call /s__none: unknown_tool by "ann", ran no`},
+		{"s__fine", `[]`, `call s/fine: bad_arguments by "ann", name s__fine, ran no`},
+		{"s__lost", `{}`, `call s/lost: unknown by "ann", name s__lost, ran perhaps`},
+		{"s__away", `{}`, `call s/away: not_sent by "ann", name s__away, ran no`},
+		{"s__answers", `{}`, `call s/answers: error by "ann", name s__answers, ran yes`},
+		{"s__cancelled", `{}`, `call s/cancelled: cancelled by "ann", name s__cancelled, ran no`},
+		{"s__slow", `{}`, `call s/slow: timeout by "ann", name s__slow, ran perhaps`},
+		{"s__torn", `{}`, `call s/torn: unknown by "ann", name s__torn, ran perhaps`},
+		{"s__busy", `{}`, `call s/busy: busy by "ann", name s__busy, ran no`},
+		{"s__closed", `{}`, `call s/closed: login_required by "ann", name s__closed, ran perhaps`},
+	} {
+		_, err := h.registry.Call(ctx, test.tool, json.RawMessage(test.args))
+		got := take()
+		if want := test.want + ", conversation talk"; lines(got) != want {
+			t.Errorf("%s %s:\n%s\nwant\n%s", test.tool, test.args, lines(got), want)
+			continue
+		}
+		e := got[0]
+		if e.ID != "c1" || (e.Error != "") != (err != nil) || strings.Contains(e.Error, "hidden") || e.Arguments != nil || e.ArgumentHash == "" {
+			t.Errorf("%s: recorded %+v", test.tool, e)
+		}
+		if err == nil && (e.ResultBytes == 0 || e.ArgumentBytes == 0) {
+			t.Errorf("%s: recorded %+v", test.tool, e)
+		}
+	}
+}
+
+// Who asked, who answered and what came of it can be put together, and the log gives
+// nobody the means to approve.
+func TestRecordedApprovals(t *testing.T) {
+	h, take := recorded(t, &registry.Options{
+		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+			return registry.Decision{Verdict: registry.Ask}, nil
+		}),
+	})
+	if _, err := h.registry.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(ctx context.Context) string {
+		t.Helper()
+		_, err := h.registry.Call(ctx, "s__fine", nil)
+		var asks *registry.ApprovalRequiredError
+		if !errors.As(err, &asks) {
+			t.Fatal(err)
+		}
+		return asks.Request.ID
+	}
+	nobodys := ask(t.Context())
+	if _, err := h.registry.Resume(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
+		t.Fatal("bob resumed what is not his")
+	}
+	if _, err := h.registry.Resume(t.Context(), nobodys, nil); err != nil {
+		t.Fatal(err)
+	}
+	anns := ask(session.WithUser(t.Context(), "ann"))
+	if err := h.registry.Refuse(session.WithUser(t.Context(), "ann"), anns, "no"); err != nil {
+		t.Fatal(err)
+	}
+	events := take()
+	want := `approval s/fine: asked by "", name s__fine
+approval /: error by "", by bob
+approval s/fine: approved by "", name s__fine
+call s/fine: ok by "", name s__fine
+approval s/fine: asked by "ann", name s__fine
+approval s/fine: refused by "ann", name s__fine`
+	if got := lines(events); got != want {
+		t.Errorf("recorded\n%s\nwant\n%s", got, want)
+	}
+	first := events[0].Detail[activity.DetailApproval]
+	if first == "" || events[2].Detail[activity.DetailApproval] != first || events[3].Detail[activity.DetailApproval] != first ||
+		events[4].Detail[activity.DetailApproval] == first || events[2].ID != events[3].ID || events[0].ArgumentHash != events[3].ArgumentHash {
+		t.Errorf("recorded %+v", events)
+	}
+	for _, e := range events {
+		if text, _ := json.Marshal(e); strings.Contains(string(text), nobodys) || strings.Contains(string(text), anns) {
+			t.Errorf("an id is in %s", text)
+		}
+	}
+}
+
+// After the host is detached its log hears no more of the registry.
+func TestDetach(t *testing.T) {
+	m := activity.NewMemory(0)
+	log := activity.New(nil, m)
+	h := &Host{opts: Options{Activity: log}, registry: registry.New(nil)}
+	detach := h.recordCalls()
+	_, _ = h.registry.Call(t.Context(), "none", nil)
+	detach()
+	_, _ = h.registry.Call(t.Context(), "none", nil)
+	if err := log.Close(t.Context()); err != nil || len(m.Recent(nil, 0)) != 1 {
+		t.Errorf("%d events, %v", len(m.Recent(nil, 0)), err)
+	}
+	(&Host{registry: registry.New(nil)}).recordCalls()()
+}
+
+// What the host itself does is recorded without a wait.
+func TestRecordedEvents(t *testing.T) {
+	h, take := recorded(t, nil)
+	entry := &config.Server{Name: "s", Source: config.Source{File: "a.json", Line: 3}}
+	ctx := activity.WithCallID(session.WithUser(t.Context(), "ann"), "c1")
+	h.record(eventOf(activity.KindStart, entry, time.Now().Add(-time.Second), nil))
+	h.record(eventOf(activity.KindReplace, entry, time.Time{}, errors.New("no such program")))
+	h.record(stateEvent("s", StageStarting, StageReady, nil))
+	h.record(loginEvent(activity.KindLogin, session.Key{User: "ann", Server: "s"}, nil))
+	h.recordFor(ctx, configEvent("set", "s", nil))
+	h.record(consentEvent("ann", "s", "abc", true, nil))
+	h.record(consentEvent("ann", "s", "abc", false, nil))
+	events := take()
+	want := `start s/: ok by ""
+replace s/: error by ""
+state s/: ok by ""
+login s/: ok by "ann"
+config s/: ok by "ann"
+consent s/: approved by "ann"
+consent s/: refused by "ann"`
+	if got := lines(events); got != want {
+		t.Errorf("recorded\n%s\nwant\n%s", got, want)
+	}
+	if events[0].Duration < time.Second || events[1].Duration != 0 || events[1].Error != "no such program" || events[4].ID != "c1" ||
+		events[0].Detail[activity.DetailSource] != "a.json:3" || events[2].Detail[activity.DetailTo] != "ready" {
+		t.Errorf("recorded %+v", events)
+	}
+	(&Host{}).record(activity.Event{}) // has no log
+}
+
+// A log that waits for room does not make the host wait.
+func TestRecordDoesNotWait(t *testing.T) {
+	stuck := make(stuckSink)
+	log := activity.New(&activity.Options{MaxQueued: 1, Wait: true}, stuck)
+	h := &Host{opts: Options{Activity: log}}
+	for range 3 {
+		h.record(activity.Event{Kind: activity.KindStart})
+	}
+	if got := log.Status()[0].Dropped; got != 2 {
+		t.Errorf("%d are dropped", got)
+	}
+	close(stuck)
+	if err := log.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+type stuckSink chan struct{}
+
+func (s stuckSink) Write(context.Context, []activity.Event) error {
+	<-s
+	return nil
+}
