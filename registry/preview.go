@@ -1,0 +1,81 @@
+package registry
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Preview is what [Registry.ReplaceServer] would make of the tools of a server.
+// All lists are in the order in which the tools were given.
+type Preview struct {
+	// Listed are the tools that would be listed.
+	Listed []Previewed
+	// Quarantined are those that the ledger would hold back.
+	Quarantined []Quarantined
+	// Rejected are those that would not be taken.
+	Rejected []Rejection
+}
+
+// A Previewed is a tool that would be listed.
+type Previewed struct {
+	Tool *Definition
+	// Findings is what the gate would say of it, though it would let it in.
+	Findings []Finding
+}
+
+// Preview says what would become of the tools of a server if they were given to
+// [Registry.ReplaceServer] now. It changes nothing: neither the catalogue nor the
+// ledger, of which it asks what it knows by now, without reading its file again.
+//
+// If names of tools depend on those of other servers, see [Names], the names are
+// those that they would have alone.
+func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
+	offers, err := r.newOffers(tools)
+	if err != nil {
+		return Preview{}, err
+	}
+	for _, o := range offers {
+		if got := o.def.Origin.Server; got != server.Name {
+			return Preview{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", quote(got), quote(server.Name))}
+		}
+	}
+	var diff Diff
+	offers = r.examine(&server, offers, nil, &diff)
+	judge := r.foresee(&server, offers)
+	holders := map[string]Origin{}
+	snapshot := r.Snapshot()
+	var p Preview
+	for _, o := range offers {
+		holder, taken := holders[o.def.Name]
+		if e := snapshot.find(o.def.Name); e != nil && e.def.Origin.Server != server.Name && !(r.names.dependent() && (o.derived || e.offer.derived)) {
+			holder, taken = e.def.Origin, true
+		}
+		if taken {
+			diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: holder, Refused: o.def.Origin})
+			continue
+		}
+		holders[o.def.Name] = o.def.Origin
+		if change := judge(&o.entry); change != nil {
+			p.Quarantined = append(p.Quarantined, Quarantined{Tool: o.def, Change: change})
+			continue
+		}
+		p.Listed = append(p.Listed, Previewed{Tool: o.def, Findings: o.findings})
+	}
+	p.Rejected = diff.Rejected
+	return p, nil
+}
+
+// foresee returns what the ledger would say of each tool, had it seen them all.
+func (r *Registry) foresee(server *Server, offers []*offer) func(*entry) *Change {
+	if r.ledger == nil || len(offers) == 0 {
+		return func(*entry) *Change { return nil }
+	}
+	entries := make([]*entry, len(offers))
+	for i, o := range offers {
+		entries[i] = &o.entry
+	}
+	mode := r.ledger.modeOf(server)
+	edit := editLedger(r.ledger.view.Load().state)
+	sightingOf(server, mode, entries, time.Now().UTC().Truncate(time.Second)).observe(edit)
+	return func(e *entry) *Change { return edit.state.judge(mode, server, e.seen()) }
+}
