@@ -64,6 +64,10 @@ type Command struct {
 	// error, without the newline, cut at 4 KiB. It is called on one goroutine
 	// and must not block for long.
 	Stderr func(line string)
+	// Noise, if set, receives each line on standard output that is not JSON-RPC, cut
+	// at 4 KiB. Such a line is lost otherwise, and so may be the answer that it was
+	// meant to be. It is called on one goroutine at a time and must not block.
+	Noise func(line string)
 	// CloseTimeout is how long the server may take to stop by itself before it
 	// is killed. Default: 5 s.
 	CloseTimeout time.Duration
@@ -101,6 +105,7 @@ func (c *Command) start() (*commandConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	pipes.noise = c.Noise
 	watchdog := c.Watchdog
 	if watchdog == nil {
 		watchdog = new(Watchdog)

@@ -153,3 +153,18 @@ func TestCommandNoiseEndsTheConnection(t *testing.T) {
 	_, err = ask(t, l)
 	wantOutcome(t, err, mcp.NotSent)
 }
+
+// What is skipped on standard output is told to who asks for it, and nothing else.
+func TestCommandTellsOfNoise(t *testing.T) {
+	recipe := transporttest.Child("say:starting up", "write:\\n{}\\n", "say:"+strings.Repeat("x", 5<<10), "read", "say:"+answer, "serve")
+	noise := make(chan string, 3)
+	recipe.Noise = func(line string) { noise <- line }
+	if got, err := ask(t, dial(t, recipe)); err != nil || got != `{"ok":true}` {
+		t.Fatalf("got %s, %v", got, err)
+	}
+	for _, want := range []string{"starting up", "{}", strings.Repeat("x", 4<<10)} {
+		if got := <-noise; got != want {
+			t.Errorf("noise %.80q, want %.80q", got, want)
+		}
+	}
+}

@@ -88,17 +88,18 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 	}
 	e.authenticator, _ = o.oauth.(Authenticator)
 	if e.rt = o.roundTripper; e.rt == nil {
-		e.owned = newHTTPTransport()
+		e.owned = NewRoundTripper()
 		e.rt = e.owned
 	}
 	return e, nil
 }
 
-// newHTTPTransport returns a transport of its own for one connection, so that
-// closing the connection closes its sockets. It finds out within deadPeer that
-// the other machine is gone, also while nothing is sent; that a server is busy is
-// no reason for it to give up.
-func newHTTPTransport() *http.Transport {
+// NewRoundTripper returns what a connection over HTTP uses if it is given no other
+// RoundTripper: one of its own, so that closing the connection closes its sockets.
+// It finds out within 30 s that the other machine is gone, also while nothing is
+// sent; that a server is busy is no reason for it to give up. Who calls this, to
+// add to what it does, closes the idle connections himself.
+func NewRoundTripper() *http.Transport {
 	const probes = 3
 	dialer := &net.Dialer{
 		Timeout: dialTimeout,

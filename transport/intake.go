@@ -202,6 +202,9 @@ func (s *stream) readLine(toSession func(jsonrpc.Message) bool) bool {
 	if text[0] == '{' {
 		s.failAnswer(text, invalidAnswer("", err))
 	}
+	if n, ok := in.duplex.(interface{ Noise(line []byte) }); ok {
+		n.Noise(text)
+	}
 	if in.noise++; in.noise == maxNoise {
 		in.err = fmt.Errorf("the server wrote %d lines in a row that are not JSON-RPC", maxNoise)
 	}

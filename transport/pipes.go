@@ -18,6 +18,7 @@ type pipes struct {
 	// the child has not read.
 	unread     *os.File
 	closeStdin sync.Once
+	noise      func(line string) // nil: nobody wants it
 
 	mu    sync.Mutex // guards the following, and orders deadlines for stdout
 	drain time.Time  // when nothing more is waited for; zero while the process lives
@@ -39,6 +40,13 @@ func newPipes(cmd *exec.Cmd) (*pipes, error) {
 	p.unread = keepReadable(p.theirs[0])
 	widen(p.stdout)
 	return p, nil
+}
+
+// Noise takes a line that is no message.
+func (p *pipes) Noise(line []byte) {
+	if p.noise != nil {
+		p.noise(string(line[:min(len(line), longestLine)]))
+	}
 }
 
 func (p *pipes) open(ours **os.File, give func(theirs *os.File), weWrite bool) error {
