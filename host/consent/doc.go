@@ -1,3 +1,30 @@
 // Package consent remembers which servers of somebody else's configuration the user
 // allows to be started.
+//
+// A config file that lies in a project's folder was perhaps written by a stranger,
+// and an entry of it names a program that would run with all that the user may do.
+// So a [Launch] says what starting a server means, exactly, and a [Book] keeps what
+// a person has decided about it:
+//
+//	verdict, err := book.Verdict(ctx, launch)
+//	if err != nil || verdict != consent.Approved {
+//		fmt.Println(launch) // the whole command, for the person who decides
+//	}
+//	err = book.Decide(ctx, "ann", launch, consent.Approved)
+//
+// # What a decision is bound to
+//
+// A decision counts for one [Launch.Fingerprint]: the project's folder, the absolute
+// program, its arguments and folder, the names of its variables, or the URL and the
+// names of its headers. The name of the server is not part of it. If anything of it
+// changes, if only because a folder was put in front of PATH, nothing was decided.
+//
+// # What is kept
+//
+// The file, or the [Store], holds of each decision the fingerprint, who decided and
+// when, and what the server was called. It does not hold arguments, or more of a URL
+// than its host: they may hold secrets. Several processes may share it. A file that
+// is not sound is an error, and approves nothing; it is never taken for empty.
+//
+// The package has no goroutines and holds nothing open.
 package consent

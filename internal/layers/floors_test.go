@@ -58,6 +58,7 @@ var house = []room{
 	{path: "host/config/filewatch", floor: 4, wing: hall},
 	{path: "host/activity", floor: 4, wing: hall},
 	{path: "host/consent", floor: 4, wing: hall},
+	{path: "host/consent/consenttest", floor: 4, wing: hall, kit: true},
 	{path: "host/landlock", floor: 4, wing: joint},
 	{path: "host", floor: 4, wing: joint},
 	{path: "sqlstore", floor: 4, wing: joint},

@@ -1,0 +1,2 @@
+// Package consenttest checks that a [consent.Store] keeps its word.
+package consenttest

@@ -1,0 +1,169 @@
+package consent
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// String returns what is started, on one line, for the eyes of the person who
+// decides: never cut, quoted so that a POSIX shell with $” takes it for what it is,
+// and with all characters escaped that hide or turn what is seen. Of a remote server
+// it is the URL as it is used.
+//
+// Arguments and URL may hold secrets, and the decision is about them, so they are
+// shown as well: keep the text out of logs. Values of headers are not shown, nor
+// those of variables, but for the few in Env.
+func (l *Launch) String() string {
+	if l.URL != "" || l.Path == "" {
+		return l.connection()
+	}
+	var b strings.Builder
+	if l.Isolation != "" {
+		b.WriteString(": " + quote("confined by "+l.Isolation) + " && ")
+	}
+	if l.Dir != "" {
+		b.WriteString("cd " + quoteOperand(l.Dir) + " && ")
+	}
+	b.WriteString(assignments(l.Env))
+	b.WriteString(quoteCommand(l.Path))
+	for _, arg := range l.Args {
+		b.WriteString(" " + quote(arg))
+	}
+	return b.String()
+}
+
+func (l *Launch) connection() string {
+	text := fmt.Sprintf("connect by %s to %s", quote(l.Transport), quoteASCII(l.URL))
+	if len(l.Headers) == 0 {
+		return text
+	}
+	names := make([]string, len(l.Headers))
+	for i, name := range l.Headers {
+		names[i] = quote(name)
+	}
+	return text + " with the headers " + strings.Join(names, " ")
+}
+
+// assignments returns the variables in front of the command. One without value is
+// taken from the shell that the text is pasted into.
+func assignments(env []string) string {
+	var plain, odd strings.Builder
+	for _, variable := range env {
+		name, value, valued := strings.Cut(variable, "=")
+		out := &plain
+		if !isIdentifier(name) {
+			out = &odd
+		}
+		switch {
+		case valued && isIdentifier(name):
+			out.WriteString(name + "=" + quote(value) + " ")
+		case valued:
+			out.WriteString(quote(variable) + " ")
+		case isIdentifier(name):
+			out.WriteString(name + `="$` + name + `" `)
+		default:
+			out.WriteString(quote(name+"=...") + " ")
+		}
+	}
+	if odd.Len() > 0 {
+		return plain.String() + "env " + odd.String()
+	}
+	return plain.String()
+}
+
+func isIdentifier(name string) bool {
+	for i := range len(name) {
+		c := name[i] | 0x20
+		if c != 0x7f && name[i] != '_' && (c < 'a' || c > 'z') && (i == 0 || name[i] < '0' || name[i] > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// quote returns one word of a shell.
+func quote(word string) string { return quoteUnless(word, visible) }
+
+// quoteASCII quotes where all else than ASCII is out of place: in a URL, where
+// letters of other alphabets pass for Latin ones.
+func quoteASCII(word string) string {
+	return quoteUnless(word, func(r rune) bool { return r > ' ' && r < 0x7f })
+}
+
+// quoteCommand quotes the first word of a command, which must be neither a reserved
+// word nor an assignment.
+func quoteCommand(word string) string {
+	if q := quote(word); q != word || strings.HasPrefix(word, "/") {
+		return q
+	}
+	return "'" + word + "'"
+}
+
+// quoteOperand quotes a folder, which must not look like an option.
+func quoteOperand(word string) string {
+	if strings.HasPrefix(word, "-") {
+		return "-- " + quote(word)
+	}
+	return quote(word)
+}
+
+// visible reports whether a character shows itself as it is.
+func visible(r rune) bool {
+	s := string(r)
+	return r != '\n' && plain.Text(s) == s
+}
+
+func quoteUnless(word string, shows func(rune) bool) string {
+	bare, hidden := word != "", false
+	for i, r := range word {
+		if r == utf8.RuneError && !strings.HasPrefix(word[i:], "\ufffd") || !shows(r) {
+			hidden = true
+		}
+		if !strings.ContainsRune(bareCharacters, r) {
+			bare = false
+		}
+	}
+	switch {
+	case hidden:
+		return escape(word, shows)
+	case bare:
+		return word
+	case strings.Contains(word, "'"):
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return "'" + word + "'"
+}
+
+// bareCharacters mean nothing to a shell, wherever in a word they stand.
+const bareCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:,+@%"
+
+// escape returns the word as $”, with the bytes of what does not show itself.
+func escape(word string, shows func(rune) bool) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for i, r := range word {
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError && !strings.HasPrefix(word[i:], "\ufffd") {
+			size, r = 1, 0
+		}
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r != 0 && shows(r):
+			b.WriteRune(r)
+		default:
+			for _, c := range []byte(word[i : i+size]) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		}
+	}
+	b.WriteString("'")
+	return b.String()
+}
