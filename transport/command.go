@@ -76,6 +76,15 @@ type Command struct {
 	// Watchdog, if set, is shared with other connections, and closed by who
 	// made it after them. Default: each connection has one of its own.
 	Watchdog *Watchdog
+	// Start, if set, starts the process in the place of cmd.Start, which it has to
+	// call, on whatever thread the process is to descend from. It is there to
+	// confine the process. It must neither change cmd nor wait for anything else; its
+	// error is that of the start.
+	Start func(cmd *exec.Cmd) error
+	// Ended, if set, is called once for each process that was started, after the end
+	// of it and of all that it left behind, and Close waits for it. It is there to
+	// clear up what the process does not take along. It must end soon.
+	Ended func()
 }
 
 // Connect starts the process. It does not wait for the server to speak; ctx
@@ -110,7 +119,11 @@ func (c *Command) start() (*commandConn, error) {
 	if watchdog == nil {
 		watchdog = new(Watchdog)
 	}
-	group, err := startGroup(cmd, watchdog)
+	start := c.Start
+	if start == nil {
+		start = (*exec.Cmd).Start
+	}
+	group, err := startGroup(cmd, watchdog, start)
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
@@ -133,6 +146,7 @@ func (c *Command) start() (*commandConn, error) {
 		closeTimeout: closeTimeout,
 		vitals:       watchVitals(cmd.Process.Pid),
 		stderr:       newRing(stderrKept, c.Stderr),
+		ended:        c.Ended,
 		exited:       make(chan struct{}),
 	}
 	conn.wg.Go(conn.readStderr)
@@ -155,6 +169,7 @@ type commandConn struct {
 	ownWatchdog  bool // the connection closes it
 	closeTimeout time.Duration
 	stderr       *ring
+	ended        func() // nil: nothing to clear up
 
 	exited    chan struct{} // closed when exit is set
 	exit      *ExitError
@@ -181,6 +196,9 @@ func (c *commandConn) await() {
 	c.stderr.waitEOF()
 	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail(stderrInError))
 	close(c.exited)
+	if c.ended != nil {
+		c.ended()
+	}
 }
 
 func newExitError(path string, state *os.ProcessState, err error, stderr string) *ExitError {
@@ -221,7 +239,7 @@ func (c *commandConn) cause(err error) error {
 
 // Close implements mcp.Conn. It returns when the process and what it started are
 // gone and all goroutines of the connection have ended, at the latest shortly after
-// CloseTimeout.
+// CloseTimeout, and what Ended takes.
 func (c *commandConn) Close() error {
 	c.closeOnce.Do(func() {
 		_ = c.pipes.CloseWrite()

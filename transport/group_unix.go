@@ -18,11 +18,11 @@ type group struct {
 }
 
 // startGroup starts a child that the watchdog knows of, with a mark.
-func startGroup(cmd *exec.Cmd, watchdog *Watchdog) (*group, error) {
+func startGroup(cmd *exec.Cmd, watchdog *Watchdog, start func(*exec.Cmd) error) (*group, error) {
 	mark := watchdog.enroll()
 	cmd.Env = append(cmd.Env, mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		return nil, err
 	}
 	watchdog.keeper.add(cmd.Process.Pid)

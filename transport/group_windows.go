@@ -21,7 +21,7 @@ type group struct {
 
 // startGroup starts a child that runs only when it is in its job, so that
 // nothing it starts can be outside.
-func startGroup(cmd *exec.Cmd, watchdog *Watchdog) (*group, error) {
+func startGroup(cmd *exec.Cmd, watchdog *Watchdog, start func(*exec.Cmd) error) (*group, error) {
 	cmd.Env = append(cmd.Env, watchdog.enroll())
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -35,7 +35,7 @@ func startGroup(cmd *exec.Cmd, watchdog *Watchdog) (*group, error) {
 		return nil, os.NewSyscallError("SetInformationJobObject", err)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED, HideWindow: true}
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		_ = windows.CloseHandle(job)
 		return nil, err
 	}
