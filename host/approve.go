@@ -1,12 +1,249 @@
 package host
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
+// An UnapprovedError reports a server that was not started or connected to, because
+// its entry comes from a file that somebody else may have written, and nobody here
+// has approved it as it is now.
+type UnapprovedError struct {
+	// Launch is what would be started. Its String is the exact command, and is not
+	// part of the error's text, since it may hold secrets.
+	Launch *consent.Launch
+	// Verdict is [consent.Rejected] if it was rejected, else [consent.Pending].
+	Verdict consent.Verdict
+	// Err is why it could not be found out, or nil.
+	Err error
+}
+
+// Error names the server and its place, and says how to approve it.
+func (e *UnapprovedError) Error() string {
+	text := fmt.Sprintf("server %q (%s): ", e.Launch.Server, e.Launch.Source)
+	switch {
+	case e.Err != nil:
+		return text + fmt.Sprintf("it cannot be found out whether it was approved: %v", e.Err)
+	case e.Verdict == consent.Rejected:
+		text += "was rejected; Host.Approve lets it start after all"
+	default:
+		text += "waits for approval: look at its command with Host.Pending, then call Host.Approve or Host.Reject"
+	}
+	return text + " with the fingerprint " + e.Launch.Fingerprint()
+}
+
+func (e *UnapprovedError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent].
+func (e *UnapprovedError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// A StaleLaunchError reports a fingerprint that is that of no server now: what would
+// be started has changed since it was looked at, or its server is gone. Nothing was
+// approved or rejected.
+type StaleLaunchError struct {
+	Fingerprint string // that was asked for
+}
+
+// Error says what to do.
+func (e *StaleLaunchError) Error() string {
+	return fmt.Sprintf("host: no server that needs approval has the fingerprint %q now: it may have changed since it was looked at; look at Host.Pending again", e.Fingerprint)
+}
+
+// consents is the book of a host, opened when it is first needed.
+type consents struct {
+	mu   sync.Mutex
+	book *consent.Book
+}
+
+// book returns the book of Options, or the one in StateDir.
+func (h *Host) book() (*consent.Book, error) {
+	if h.opts.Consents != nil {
+		return h.opts.Consents, nil
+	}
+	h.consents.mu.Lock()
+	defer h.consents.mu.Unlock()
+	if h.consents.book != nil {
+		return h.consents.book, nil
+	}
+	book := consent.New()
+	if dir := stateFolder(h.opts.StateDir); dir != "" {
+		var err error
+		if book, err = consent.Open(filepath.Join(dir, "consents.json"), nil); err != nil {
+			return nil, err
+		}
+	}
+	h.consents.book = book
+	return book, nil
+}
+
+// unapproved returns the [*UnapprovedError] of a server that must not be started
+// now, or nil. It is also nil if there is no such program: to start it fails anyway.
+func (h *Host) unapproved(ctx context.Context, e *config.Server) error {
+	_, err := h.approved(ctx, e)
+	var unapproved *UnapprovedError
+	if errors.As(err, &unapproved) {
+		return unapproved
+	}
+	return nil
+}
+
+// approved returns what may be started, or nil if the server needs no approval.
+func (h *Host) approved(ctx context.Context, e *config.Server) (*consent.Launch, error) {
+	if !e.Source.Scope.NeedsApproval() {
+		return nil, nil
+	}
+	l, err := launchOf(e)
+	if err != nil {
+		return nil, err
+	}
+	verdict := consent.Pending
+	book, err := h.book()
+	if err == nil {
+		verdict, err = book.Verdict(ctx, l)
+	}
+	if err != nil || verdict != consent.Approved {
+		return nil, &UnapprovedError{Launch: l, Verdict: verdict, Err: err}
+	}
+	return l, nil
+}
+
 // guard returns a transport that connects as t does, if what would be started is
-// approved at that moment.
+// approved at that moment, and confined as the entry says.
 func (h *Host) guard(e *config.Server, t mcp.Transport) mcp.Transport {
-	return t
+	return &guarded{host: h, entry: e, inner: t}
+}
+
+// A guarded transport asks before each connection.
+type guarded struct {
+	host  *Host
+	entry *config.Server
+	inner mcp.Transport
+}
+
+// Connect starts what was approved, and nothing that has taken its place since: the
+// path that was looked at is the one that is run.
+func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
+	l, err := g.host.approved(ctx, g.entry)
+	if err != nil {
+		return nil, err
+	}
+	c, local := g.inner.(*transport.Command)
+	if !local {
+		if isolated(g.entry) {
+			return nil, isolationError(g.entry, errNoProcess)
+		}
+		return g.inner.Connect(ctx)
+	}
+	if l != nil && c.Path == g.entry.Command && c.Dir == g.entry.Cwd && slices.Equal(c.Args, g.entry.Args) {
+		exact := *c
+		exact.Path, exact.Dir = l.Path, l.Dir
+		c = &exact
+	}
+	if c, err = g.host.isolate(ctx, g.entry, c); err != nil {
+		return nil, err
+	}
+	return c.Connect(ctx)
+}
+
+// Pending returns what waits for approval: of each enabled server from a file that
+// somebody else may have written, and that nobody has approved or rejected, what
+// would be started now. Show its String, which is the exact command. If the book
+// cannot be read all of them wait.
+func (h *Host) Pending() []*consent.Launch {
+	var list []*consent.Launch
+	for _, e := range h.needingApproval() {
+		var unapproved *UnapprovedError
+		if errors.As(h.unapproved(h.ctx, e), &unapproved) && unapproved.Verdict == consent.Pending {
+			list = append(list, unapproved.Launch)
+		}
+	}
+	return list
+}
+
+// needingApproval returns the entries that are enabled, sound, and of a scope that
+// needs approval.
+func (h *Host) needingApproval() []*config.Server {
+	var list []*config.Server
+	for _, s := range h.standing() {
+		if e := s.entry; e.Source.Scope.NeedsApproval() && e.Enabled && e.Err == nil {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Approve keeps that somebody allows the launch with a fingerprint, as [Host.Pending]
+// has shown it, and starts its server at once. It returns as [Host.Enable] does; if
+// the start fails, the approval stands. What was rejected can be approved after all.
+// If the launch has changed since it was shown it fails with a [*StaleLaunchError].
+func (h *Host) Approve(ctx context.Context, by, fingerprint string) error {
+	names, err := h.decide(ctx, by, fingerprint, consent.Approved)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() { errs[i] = h.Enable(ctx, name) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Reject keeps that somebody forbids the launch with a fingerprint, so that nobody is
+// asked again, and stops its server if that runs. It fails as [Host.Approve] does.
+func (h *Host) Reject(ctx context.Context, by, fingerprint string) error {
+	names, err := h.decide(ctx, by, fingerprint, consent.Rejected)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		err = errors.Join(err, h.withhold(ctx, name))
+	}
+	return err
+}
+
+// decide keeps what was decided, and returns the names of the servers that have that
+// launch now.
+func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict) ([]string, error) {
+	book, err := h.book()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range h.needingApproval() {
+		l, err := launchOf(e)
+		if err != nil || l.Fingerprint() != fingerprint {
+			continue
+		}
+		if names == nil {
+			if err := book.Decide(ctx, by, l, v); err != nil {
+				return nil, err
+			}
+		}
+		names = append(names, e.Name)
+	}
+	if names == nil {
+		return nil, &StaleLaunchError{Fingerprint: fingerprint}
+	}
+	return names, nil
+}
+
+// withhold stops a server that must not run any more.
+func (h *Host) withhold(ctx context.Context, name string) error {
+	return h.change(ctx, name, func(sl *slot, old *server) error {
+		s := sl.newServer(old.entry)
+		s.err = h.unapproved(ctx, old.entry)
+		sl.set(s)
+		return old.finish(ctx)
+	})
 }

@@ -40,6 +40,7 @@ type Host struct {
 	gone     chan struct{}  // closed when nothing is left
 	ending   sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	watchdog transport.Watchdog
+	consents consents
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot

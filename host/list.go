@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +27,10 @@ func (s *server) follow(ctx context.Context, l *link) {
 		case mcp.Connecting:
 			s.shelf.lost()
 		case mcp.Waiting:
+			var unapproved *UnapprovedError
+			if errors.As(state.Err, &unapproved) {
+				s.withhold(l, unapproved)
+			}
 			s.shelf.lost()
 			s.settle()
 		case mcp.Authenticating:

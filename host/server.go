@@ -67,6 +67,9 @@ func (s *server) perUser() bool {
 func (s *server) start(public bool) {
 	var t mcp.Transport
 	err := s.entry.Err
+	if err == nil {
+		err = s.host.unapproved(s.host.ctx, s.entry)
+	}
 	if err == nil && !s.perUser() {
 		t, err = s.connectable(session.Key{Server: s.entry.Name}, nil)
 	}
@@ -235,6 +238,20 @@ func (s *server) rest(l *link) {
 	defer s.host.ending.Done()
 	s.host.broadcast()
 	_ = l.close(s.host.ctx)
+}
+
+// withhold ends a link that must not be connected again, for want of approval, and takes
+// the tools out of the registry.
+func (s *server) withhold(l *link, unapproved *UnapprovedError) {
+	s.mu.Lock()
+	if s.link != l {
+		s.mu.Unlock()
+		return
+	}
+	s.link, s.transport, s.err = nil, nil, unapproved
+	s.host.ending.Go(func() { _ = l.close(s.host.ctx) })
+	s.mu.Unlock()
+	s.shelf.clear()
 }
 
 // running returns the link for all users, or nil if there is none now.

@@ -19,9 +19,9 @@ type Launch struct {
 	Project   string // folder of the file, absolute
 	Transport string // stdio, http, sse or auto
 
-	Path string   // absolute path of the program
+	Path string   // absolute path of the program; in a container, as written
 	Args []string // its arguments, which may hold secrets
-	Dir  string   // its working directory, absolute
+	Dir  string   // its working directory, absolute; in a container, empty for that of the image
 	// Env holds the names of the variables that it gets, sorted. A variable by which
 	// programs find further code, such as PATH or NODE_OPTIONS, stands there with
 	// its value, as NAME=value.
@@ -29,6 +29,9 @@ type Launch struct {
 
 	URL     string   // of a remote server; may hold secrets
 	Headers []string // names of the headers sent there, sorted
+	// Login is what the entry says of the login there, in one line: issuer, client,
+	// scopes and redirect. Empty if it leaves that to the server.
+	Login string
 
 	// Isolation is how the program is confined, in one line that says it wholly:
 	// kind, image, mounts, network and further arguments. Empty if it is not.
@@ -50,6 +53,7 @@ func (l *Launch) Fingerprint() string {
 	d.set(l.Env, func(name string) string { return name })
 	d.text(l.URL)
 	d.set(l.Headers, http.CanonicalHeaderKey)
+	d.text(l.Login)
 	d.text(l.Isolation)
 	return hex.EncodeToString(d.Sum(nil))
 }

@@ -37,14 +37,16 @@ func (l *Launch) String() string {
 
 func (l *Launch) connection() string {
 	text := fmt.Sprintf("connect by %s to %s", quote(l.Transport), quoteASCII(l.URL))
-	if len(l.Headers) == 0 {
-		return text
+	if len(l.Headers) > 0 {
+		text += ", with the headers"
 	}
-	names := make([]string, len(l.Headers))
-	for i, name := range l.Headers {
-		names[i] = quote(name)
+	for _, name := range l.Headers {
+		text += " " + quote(name)
 	}
-	return text + " with the headers " + strings.Join(names, " ")
+	if l.Login != "" {
+		text += ", with the login " + quoteASCII(l.Login)
+	}
+	return text
 }
 
 // assignments returns the variables in front of the command. One without value is
