@@ -1,0 +1,5 @@
+package filewatch_test
+
+const starvedFile = "FILEWATCH_STARVED"
+
+func followStarved(string) {}
