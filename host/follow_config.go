@@ -1,0 +1,98 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"log/slog"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// FollowOptions configure [Host.Follow]. The zero value, and nil, mean the defaults.
+type FollowOptions struct {
+	// Done is told what came of each change: what Apply returned, or the error of
+	// load, with an empty report. It is called in the goroutine of Follow, which
+	// waits for it. Default: the host's logger alone is told.
+	Done func(Report, error)
+}
+
+// Follow applies a configuration again whenever it may have changed, until ctx ends,
+// the host is closed, or there are no more changes. It does so in the goroutine of
+// its caller and starts no other.
+//
+// Changes tells when: whenever it yields, load is called and what that returns is
+// applied as by [Host.Apply], one after the other. Package filewatch makes such
+// changes of config files; a program that keeps its servers elsewhere makes its own.
+// Its context ends with Follow, upon which it must return. What it yields are names
+// for the log.
+//
+// If load fails, because the file is not there, or not as it should be in the midst
+// of being edited, all servers go on as they are until the next change. So they do if
+// an error of Apply concerns them. The host's logger is told, and Done.
+//
+// The error is that of ctx, [ErrClosed], or nil if there are no more changes.
+func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Seq[[]string], load func(context.Context) (*config.Config, error), opts *FollowOptions) error {
+	var o FollowOptions
+	if opts != nil {
+		o = *opts
+	}
+	logger := h.opts.Client.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
+	for names := range changes(own) {
+		if own.Err() != nil {
+			break
+		}
+		report, err := h.reload(own, names, load, logger)
+		if own.Err() != nil {
+			break
+		}
+		if o.Done != nil {
+			o.Done(report, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if h.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// reload applies a configuration that may have changed.
+func (h *Host) reload(ctx context.Context, names []string, load func(context.Context) (*config.Config, error), logger *slog.Logger) (Report, error) {
+	c, err := load(ctx)
+	if err == nil && c == nil {
+		err = errors.New("host: there is no configuration")
+	}
+	if err != nil {
+		what := "host: the changed configuration is not applied: it has an error"
+		if errors.Is(err, fs.ErrNotExist) {
+			what = "host: the configuration is gone; its servers go on"
+		}
+		logger.Warn(what, "changed", names, "error", err)
+		return Report{}, err
+	}
+	for _, warning := range c.Warnings {
+		logger.Warn("host: configuration", "warning", warning)
+	}
+	report, err := h.Apply(ctx, c)
+	for server, failed := range report.Failed {
+		logger.Warn("host: the configuration of a server could not be applied", "server", server, "error", failed)
+	}
+	if err != nil {
+		return report, err
+	}
+	if len(report.Started)+len(report.Stopped)+len(report.Replaced) > 0 {
+		logger.Info("host: configuration applied", "changed", names,
+			"started", report.Started, "stopped", report.Stopped, "replaced", report.Replaced, "kept", len(report.Kept))
+	}
+	return report, nil
+}
