@@ -1,0 +1,108 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A shelf is what servers have besides tools, by the name of the server. A nil
+// function is a server that accepts connections and never answers.
+type shelf map[string]func(*sdk.Server)
+
+// openShelf runs a host with these servers, in this process. Members are further
+// members of their entries.
+func openShelf(t *testing.T, s shelf, members map[string]string, names ...string) *host.Host {
+	t.Helper()
+	var entries []string
+	for _, name := range names {
+		entry := `{"command": "x"`
+		if more := members[name]; more != "" {
+			entry += ", " + more
+		}
+		entries = append(entries, name, entry+"}")
+	}
+	return open(t, write(t, entries...), shelfOptions(s))
+}
+
+func shelfOptions(s shelf) *host.Options {
+	return &host.Options{Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+		fill, ok := s[e.Name]
+		if !ok {
+			return nil, fmt.Errorf("no server %q in the test", e.Name)
+		}
+		if fill == nil {
+			return &transport.Pipe{Serve: func(ctx context.Context, _ sdk.Transport) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}}, nil
+		}
+		server := sdk.NewServer(&sdk.Implementation{Name: e.Name, Version: "1"}, &sdk.ServerOptions{
+			SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+			CompletionHandler: func(_ context.Context, r *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+				known := ""
+				if r.Params.Context != nil {
+					known = fmt.Sprint(r.Params.Context.Arguments)
+				}
+				value := fmt.Sprintf("%s %s%s %s=%s %s", e.Name, r.Params.Ref.Name, r.Params.Ref.URI, r.Params.Argument.Name, r.Params.Argument.Value, known)
+				return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{value}}}, nil
+			},
+		})
+		fill(server)
+		return &transport.Pipe{Serve: server.Run}, nil
+	}}
+}
+
+// with puts several things on one server.
+func with(fills ...func(*sdk.Server)) func(*sdk.Server) {
+	return func(s *sdk.Server) {
+		for _, fill := range fills {
+			fill(s)
+		}
+	}
+}
+
+// resource is a resource whose text is its URI.
+func resource(uri string) func(*sdk.Server) {
+	return func(s *sdk.Server) {
+		s.AddResource(&sdk.Resource{URI: uri, Name: "r"}, read)
+	}
+}
+
+func read(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "it is " + r.Params.URI}}}, nil
+}
+
+func template(uri string) func(*sdk.Server) {
+	return func(s *sdk.Server) {
+		s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: uri, Name: "t"}, read)
+	}
+}
+
+// prompt is a prompt whose text is the name and the argument "who".
+func prompt(name string) func(*sdk.Server) {
+	return func(s *sdk.Server) {
+		s.AddPrompt(&sdk.Prompt{Name: name, Arguments: []*sdk.PromptArgument{{Name: "who"}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			text := r.Params.Name + " for " + r.Params.Arguments["who"]
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+		})
+	}
+}
+
+func addresses(l *host.Listing[host.Resource]) string {
+	var all []string
+	for _, r := range l.Items {
+		all = append(all, r.Address)
+	}
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,234 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/textguard"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A Prompt is a prompt of one of the servers.
+type Prompt struct {
+	// Server is the name of the server.
+	Server string
+	// Name is what it is called among the prompts of all servers, such as
+	// "github__review": at most 64 characters of a-z A-Z 0-9 _ and -, by the rules of
+	// [registry.Names]. It depends on nothing but the server and the prompt's own name.
+	Name string
+	// Prompt is what the server says of it: text of an untrusted party, passed on as
+	// it is.
+	Prompt *mcp.Prompt
+	// Findings are as in [Resource].
+	Findings []registry.Finding
+}
+
+// An UnknownPromptError reports a name that no prompt of the servers has.
+type UnknownPromptError struct {
+	// Name is what was asked for.
+	Name string
+	// Suggestions are up to three names that may have been meant, the nearest first.
+	Suggestions []string
+	// Err is an [*UnknownServerError] if there is no such server, what the server
+	// says if it does not know the prompt, or why servers that may have it could not
+	// be asked. It may be nil.
+	Err error
+}
+
+// Error names the prompt, safe to print and cut off if it is long.
+func (e *UnknownPromptError) Error() string {
+	text := "host: no prompt " + shown(e.Name) + didYouMean(e.Suggestions)
+	var unknown *UnknownServerError
+	if e.Err != nil && !errors.As(e.Err, &unknown) {
+		text += fmt.Sprintf(" (%v)", e.Err)
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *UnknownPromptError) Unwrap() error { return e.Err }
+
+// Prompts asks all servers for their prompts, as [Host.Resources] does for
+// resources. Of prompts of a server with the same name the first counts.
+func (h *Host) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
+	guard := textguard.NewGuard()
+	l := listAll(ctx, h, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
+		g := &itemGate{guard: guard}
+		g.text("/name", p.Name, true)
+		g.text("/title", p.Title, true)
+		g.text("/description", p.Description, true)
+		for i, a := range p.Arguments {
+			if a != nil && len(g.found) < maxListFindings {
+				g.text(fmt.Sprintf("/arguments/%d/name", i), a.Name, true)
+				g.text(fmt.Sprintf("/arguments/%d/title", i), a.Title, true)
+				g.text(fmt.Sprintf("/arguments/%d/description", i), a.Description, true)
+			}
+		}
+		return p.Name, Prompt{Server: server, Name: promptName(server, p.Name), Prompt: p, Findings: g.found}
+	})
+	tellApartPrompts(l)
+	return l
+}
+
+// promptName returns what a prompt is called.
+func promptName(server, prompt string) string {
+	name, _ := registry.Names{}.Name(server, prompt)
+	return name
+}
+
+// tellApartPrompts leaves out prompts whose names are the same though they are different,
+// which takes somebody who sought such names: their hashes are equal.
+func tellApartPrompts(l *Listing[Prompt]) {
+	count := map[string]int{}
+	for _, p := range l.Items {
+		count[p.Name]++
+	}
+	if len(count) == len(l.Items) {
+		return
+	}
+	kept := l.Items[:0]
+	for _, p := range l.Items {
+		if count[p.Name] == 1 {
+			kept = append(kept, p)
+			continue
+		}
+		l.Errors[p.Server] = errors.Join(l.Errors[p.Server], fmt.Errorf(
+			"host: server %q: the prompt %s is left out: another prompt has the name %q, too", p.Server, shown(p.Prompt.Name), p.Name))
+	}
+	l.Items = kept
+}
+
+// GetPrompt fills in a prompt of one of the servers, as ctx's user where users have
+// connections of their own. A lazy server is started for it. What it returns is text
+// of the server's, meant for a model: the user should have chosen the prompt.
+//
+// The error is an [*UnknownPromptError] if there is no such prompt, and otherwise
+// that of [Host.Client] or [mcp.Client.GetPrompt].
+func (h *Host) GetPrompt(ctx context.Context, name string, args map[string]string, opts *mcp.RequestOptions) (*mcp.GetPromptResult, error) {
+	at, err := h.findPrompt(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	res, err := at.client.GetPrompt(ctx, at.prompt, args, opts)
+	if err != nil {
+		return nil, h.explainPrompt(ctx, name, at, err)
+	}
+	return res, nil
+}
+
+// CompletePrompt asks the server how the value of an argument of a prompt may go on.
+// Known has the values of the arguments that have one; it may be nil. The errors are
+// those of [Host.GetPrompt] and [mcp.Client.Complete].
+func (h *Host) CompletePrompt(ctx context.Context, name string, argument mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (*mcp.CompleteResult, error) {
+	at, err := h.findPrompt(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	res, err := at.client.Complete(ctx, completion(&mcp.CompleteReference{Type: "ref/prompt", Name: at.prompt}, argument, known), opts)
+	if err != nil {
+		return nil, h.explainPrompt(ctx, name, at, err)
+	}
+	return res, nil
+}
+
+// A promptPlace is where a prompt is.
+type promptPlace struct {
+	client         *mcp.Client
+	server, prompt string
+}
+
+// findPrompt returns where the prompt of a name is. A plain name says so itself; for
+// one that ends in a hash the servers that may have it are asked for their prompts.
+func (h *Host) findPrompt(ctx context.Context, name string) (promptPlace, error) {
+	server, prompt, ok := strings.Cut(name, "__")
+	if !ok {
+		return promptPlace{}, &UnknownPromptError{Name: name, Suggestions: nearest(name, h.serverNames())}
+	}
+	if whole, why := (registry.Names{}).Name(server, prompt); whole == name && why == "" {
+		c, err := h.clientOf(ctx, server)
+		var unknown *UnknownServerError
+		if errors.As(err, &unknown) {
+			wrong := &UnknownPromptError{Name: name, Err: err}
+			for _, near := range nearest(server, h.serverNames()) {
+				wrong.Suggestions = append(wrong.Suggestions, promptName(near, prompt))
+			}
+			return promptPlace{}, wrong
+		}
+		return promptPlace{c, server, prompt}, err
+	}
+	return h.lookForPrompt(ctx, name)
+}
+
+// lookForPrompt looks for a prompt in the lists of the servers that may have it.
+func (h *Host) lookForPrompt(ctx context.Context, name string) (promptPlace, error) {
+	// The name of the server is whole or cut off, perhaps with an underscore before it.
+	part, _, _ := strings.Cut(strings.TrimLeft(name, "_"), "__")
+	part = strings.TrimRight(part, "_-")
+	var may []string
+	for _, server := range h.serverNames() {
+		if strings.HasPrefix(strings.TrimLeft(server, "_"), part) {
+			may = append(may, server)
+		}
+	}
+	wrong := &UnknownPromptError{Name: name}
+	if part == "" || len(may) == 0 {
+		return promptPlace{}, wrong
+	}
+	l := h.Prompts(ctx, &ListOptions{Servers: may, Start: endsInHash(name)})
+	var names []string
+	for _, p := range l.Items {
+		if p.Name == name {
+			c, err := h.clientOf(ctx, p.Server)
+			return promptPlace{c, p.Server, p.Prompt.Name}, err
+		}
+		names = append(names, p.Name)
+	}
+	wrong.Suggestions, wrong.Err = nearest(name, names), l.Err()
+	return promptPlace{}, wrong
+}
+
+// endsInHash reports whether a name can be one that registry.Names has made with a
+// hash. Any other that is not plain is nobody's.
+func endsInHash(name string) bool {
+	const length = 10
+	at := len(name) - length
+	if at < 1 || len(name) > registry.DefaultMaxName || name[at-1] != '_' {
+		return false
+	}
+	digit := false
+	for _, c := range []byte(name[at:]) {
+		switch {
+		case '2' <= c && c <= '7':
+			digit = true
+		case c < 'a' || c > 'z':
+			return false
+		}
+	}
+	return digit
+}
+
+// explainPrompt makes an UnknownPromptError of the error of a server that does not
+// list the prompt.
+func (h *Host) explainPrompt(ctx context.Context, name string, at promptPlace, err error) error {
+	var refused *mcp.ServerError
+	if !errors.As(err, &refused) || refused.Err.Code != jsonrpc.CodeInvalidParams {
+		return err
+	}
+	l := h.Prompts(ctx, &ListOptions{Servers: []string{at.server}, Start: true})
+	if l.Err() != nil {
+		return err
+	}
+	var names []string
+	for _, p := range l.Items {
+		if p.Name == name {
+			return err
+		}
+		names = append(names, p.Name)
+	}
+	return &UnknownPromptError{Name: name, Suggestions: nearest(name, names), Err: err}
+}
