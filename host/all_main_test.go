@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -105,4 +106,14 @@ func addresses(l *host.Listing[host.Resource]) string {
 		all = append(all, r.Address)
 	}
 	return strings.Join(all, " ")
+}
+
+// refuse has every prompt refuse its arguments.
+func refuse(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if method == "prompts/get" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "who is missing"}
+		}
+		return next(ctx, method, r)
+	}
 }

@@ -53,6 +53,16 @@ func (e *UnknownPromptError) Error() string {
 // Unwrap returns Err.
 func (e *UnknownPromptError) Unwrap() error { return e.Err }
 
+// Outcome returns [mcp.Answered] if it is the server that does not know the prompt, and
+// otherwise [mcp.NotSent].
+func (e *UnknownPromptError) Outcome() mcp.Outcome {
+	var refused *mcp.ServerError
+	if errors.As(e.Err, &refused) {
+		return mcp.Answered
+	}
+	return mcp.NotSent
+}
+
 // Prompts asks all servers for their prompts, as [Host.Resources] does for
 // resources. Of prompts of a server with the same name the first counts.
 func (h *Host) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {

@@ -1,0 +1,115 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+func promptText(t *testing.T, h *host.Host, name string) (string, error) {
+	t.Helper()
+	res, err := h.GetPrompt(watchdog(t), name, map[string]string{"who": "me"}, nil)
+	if err != nil {
+		return "", err
+	}
+	return res.Messages[0].Content.(*sdk.TextContent).Text, nil
+}
+
+// Whatever servers call their prompts, each can be had by the name in the listing,
+// and that name depends on nothing else.
+func TestPromptsOfAllServers(t *testing.T) {
+	long := strings.Repeat("long-", 30)
+	own := []string{"review", "a b", "a_b", "a-b", "A_b", "caf\u00e9", "\u202e", "x__y", "__", "_", "p_abcdefgh23", long + "1", long + "2", "b__review", "." + long}
+	fill := func(s *sdk.Server) {
+		for _, name := range own {
+			prompt(name)(s)
+		}
+	}
+	names := []string{"a", "1st", "b_c", strings.Repeat("s", 64), strings.Repeat("s", 63) + "t", "b"}
+	all := shelf{}
+	for _, name := range names {
+		all[name] = fill
+	}
+	h := openShelf(t, all, nil, names...)
+	l := h.Prompts(watchdog(t), nil)
+	if want := len(names) * len(own); len(l.Items) != want || l.Err() != nil {
+		t.Fatalf("%d prompts, want %d; %v", len(l.Items), want, l.Errors)
+	}
+	seen := map[string]bool{}
+	for _, p := range l.Items {
+		if seen[p.Name] || len(p.Name) > 64 || strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+			t.Errorf("%q of %q and %q", p.Name, p.Server, p.Prompt.Name)
+		}
+		seen[p.Name] = true
+		if got, err := promptText(t, h, p.Name); err != nil || got != p.Prompt.Name+" for me" {
+			t.Errorf("%q of %q and %q: %q, %v", p.Name, p.Server, p.Prompt.Name, got, err)
+		}
+		res, err := h.CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil)
+		if want := fmt.Sprintf("%s %s who=m ", p.Server, p.Prompt.Name); err != nil || res.Completion.Values[0] != want {
+			t.Errorf("%q: %+v, %v; want %q", p.Name, res, err, want)
+		}
+	}
+	if !seen["a__review"] || !seen["b__review"] {
+		t.Errorf("plain names are missing in %v", seen)
+	}
+}
+
+func TestUnknownPrompt(t *testing.T) {
+	h := openShelf(t, shelf{"github": with(prompt("review"), prompt("a b")), "later": prompt("p")}, map[string]string{"later": `"lazy": true`}, "github", "later")
+	for _, test := range []struct{ name, suggestion string }{
+		{"github__reviw", "github__review"},
+		{"gitub__review", "github__review"},
+		{"githb", "github"},
+		{"github__a_b", ""},
+		{"github__", ""},
+		{"____", ""},
+		{"later__p!", ""},
+		{"", ""},
+		{"nobody__p_abcdefgh23", ""},
+		{"github__nothing_like_it_abcdefgh23", ""},
+		{"\x1b__\u202e" + strings.Repeat("x", 1000), ""},
+	} {
+		_, err := promptText(t, h, test.name)
+		var unknown *host.UnknownPromptError
+		if !errors.As(err, &unknown) || unknown.Name != test.name {
+			t.Errorf("%q: %v", test.name, err)
+			continue
+		}
+		if mcp.OutcomeOf(err) == mcp.Unknown {
+			t.Errorf("%q: it is unknown whether it was sent", test.name)
+		}
+		if got := strings.Join(unknown.Suggestions, " "); test.suggestion != "" && got != test.suggestion {
+			t.Errorf("%q: suggested %q, want %q", test.name, got, test.suggestion)
+		}
+		if len(err.Error()) > 3000 || strings.ContainsAny(err.Error(), "\x1b\u202e") {
+			t.Errorf("not to be shown: %q", err)
+		}
+	}
+	if p := status(t, h, "later").State.Phase; p != mcp.Idle {
+		t.Errorf("a name that cannot be started a lazy server: it is %v", p)
+	}
+	if got, err := promptText(t, h, "later__p"); err != nil || got != "p for me" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A prompt that is there and refuses its arguments is not unknown.
+func TestPromptThatRefuses(t *testing.T) {
+	h := openShelf(t, shelf{"s": func(s *sdk.Server) {
+		s.AddPrompt(&sdk.Prompt{Name: "p"}, nil)
+		prompt("q")(s)
+		s.AddReceivingMiddleware(refuse)
+	}}, nil, "s")
+	_, err := promptText(t, h, "s__q")
+	var unknown *host.UnknownPromptError
+	var refused *mcp.ServerError
+	if !errors.As(err, &refused) || errors.As(err, &unknown) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,118 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// An update is one yield of ResourceUpdates.
+type update struct {
+	address string
+	err     error
+}
+
+func follow(t *testing.T, ctx context.Context, h *host.Host, address string) <-chan update {
+	t.Helper()
+	updates, done := make(chan update), make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer close(done)
+		defer close(updates)
+		for address, err := range h.ResourceUpdates(ctx, address) {
+			select {
+			case updates <- update{address, err}:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return updates
+}
+
+// Updates go on when the server is replaced, until it is gone.
+func TestUpdatesOfAReplacedServer(t *testing.T) {
+	ctx := watchdog(t)
+	made := make(chan *sdk.Server, 10)
+	h := host.New(shelfOptions(shelf{
+		"a": with(resource("file:///x"), func(s *sdk.Server) { made <- s }),
+		"b": resource("file:///x"),
+	}))
+	defer func() { _ = h.Close() }()
+	apply := func(text string) {
+		t.Helper()
+		c, err := config.Parse("mcp.json", []byte(text), nil)
+		if err == nil {
+			_, err = h.Apply(ctx, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}`)
+	updates := follow(t, ctx, h, "a://file:///x")
+	want := func(address string) {
+		t.Helper()
+		if got := <-updates; got.err != nil || got.address != address {
+			t.Fatalf("%+v, want %q", got, address)
+		}
+	}
+	changed := func() {
+		t.Helper()
+		if err := (<-made).ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "file:///x"}); err != nil {
+			t.Fatal(err)
+		}
+		want("a://file:///x")
+	}
+	want("a://file:///x") // it is followed
+	changed()
+	for _, args := range []string{"1", "2", "3"} {
+		apply(`{"mcpServers": {"a": {"command": "x", "args": ["` + args + `"]}, "b": {"command": "x"}}}`)
+		want("a://file:///x")
+		changed()
+	}
+	apply(`{"mcpServers": {"b": {"command": "x"}}}`)
+	var unknown *host.UnknownServerError
+	if got := <-updates; !errors.As(got.err, &unknown) {
+		t.Fatalf("of a server that is gone: %+v", got)
+	}
+	if got, ok := <-updates; ok {
+		t.Fatalf("after the end: %+v", got)
+	}
+}
+
+func TestUpdatesEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(watchdog(t))
+	h := openShelf(t, shelf{"a": resource("file:///x")}, nil, "a")
+	withCtx, withHost := follow(t, ctx, h, "a://file:///x"), follow(t, watchdog(t), h, "a://file:///x")
+	<-withCtx
+	<-withHost
+	cancel()
+	if got, ok := <-withCtx; ok {
+		t.Errorf("after ctx: %+v", got)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := <-withHost; ok {
+		t.Errorf("after the host: %+v", got)
+	}
+}
+
+func TestUpdatesOfNothing(t *testing.T) {
+	h := openShelf(t, shelf{"a": prompt("p"), "off": resource("x:1")}, map[string]string{"off": `"enabled": false`}, "a", "off")
+	for _, address := range []string{"a://x:1", "off://x:1", "nobody://x:1", "x"} {
+		got := <-follow(t, watchdog(t), h, address)
+		if got.err == nil {
+			t.Errorf("%s: %+v", address, got)
+		}
+		if address == "a://x:1" && !errors.Is(got.err, errors.ErrUnsupported) {
+			t.Errorf("%s: %v", address, got.err)
+		}
+	}
+}

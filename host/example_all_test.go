@@ -1,0 +1,196 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// exampleLibrary runs two servers that have the same resource and the same prompt.
+func exampleLibrary(ctx context.Context) (*host.Host, error) {
+	fill := with(resource("file:///readme"), template("file:///{name}"), prompt("review"))
+	h := host.New(shelfOptions(shelf{"notes": fill, "code": fill}))
+	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"notes": {"command": "n"}, "code": {"command": "c"}}}`), nil)
+	if err == nil {
+		_, err = h.Apply(ctx, c)
+	}
+	return h, err
+}
+
+func ExampleHost_Resources() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	l := h.Resources(ctx, &host.ListOptions{Servers: []string{"notes", "code", "nobody"}})
+	for _, r := range l.Items {
+		fmt.Println(r.Address, r.Resource.Name, len(r.Findings))
+	}
+	for server := range l.Errors {
+		fmt.Println("failed:", server)
+	}
+	// Output:
+	// notes://file:///readme r 0
+	// code://file:///readme r 0
+	// failed: nobody
+}
+
+func ExampleHost_ReadResource() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	res, err := h.ReadResource(ctx, "code://file:///readme", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Contents[0].Text)
+	_, err = h.ReadResource(ctx, "cod://file:///readme", nil)
+	fmt.Println(err)
+	// Output:
+	// it is file:///readme
+	// host: no resource address "cod://file:///readme": there is no server "cod"; did you mean "code://file:///readme"?
+}
+
+func ExampleHost_ResourceTemplates() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	for _, t := range h.ResourceTemplates(ctx, &host.ListOptions{Servers: []string{"code"}}).Items {
+		address := strings.Replace(t.Address, "{name}", "main.go", 1)
+		res, err := h.ReadResource(ctx, address, nil)
+		fmt.Println(t.Address, res.Contents[0].Text, err)
+	}
+	// Output: code://file:///{name} it is file:///main.go <nil>
+}
+
+func ExampleHost_CompleteTemplate() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	res, err := h.CompleteTemplate(ctx, "code://file:///{name}", mcp.CompleteArgument{Name: "name", Value: "ma"}, nil, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.TrimSpace(res.Completion.Values[0])) // this server echoes
+	// Output: code file:///{name} name=ma
+}
+
+func ExampleHost_ResourceUpdates() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	for address, err := range h.ResourceUpdates(ctx, "code://file:///readme") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		res, err := h.ReadResource(ctx, address, nil)
+		fmt.Println(address, len(res.Contents), err)
+		break // or go on, and read it again after each change
+	}
+	// Output: code://file:///readme 1 <nil>
+}
+
+func ExampleHost_Prompts() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	l := h.Prompts(ctx, &host.ListOptions{Servers: []string{"notes", "code"}})
+	for _, p := range l.Items {
+		fmt.Println(p.Name, p.Prompt.Name)
+	}
+	fmt.Println(l.Err())
+	// Output:
+	// notes__review review
+	// code__review review
+	// <nil>
+}
+
+func ExampleHost_GetPrompt() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	res, err := h.GetPrompt(ctx, "code__review", map[string]string{"who": "Ada"}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Messages[0].Content.(*sdk.TextContent).Text)
+	_, err = h.GetPrompt(ctx, "code__revew", nil, nil)
+	fmt.Println(strings.HasPrefix(err.Error(), `host: no prompt "code__revew"; did you mean "code__review"?`))
+	// Output:
+	// review for Ada
+	// true
+}
+
+func ExampleHost_CompletePrompt() {
+	ctx := context.Background()
+	h, err := exampleLibrary(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = h.Close() }()
+
+	res, err := h.CompletePrompt(ctx, "notes__review", mcp.CompleteArgument{Name: "who", Value: "A"}, nil, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.TrimSpace(res.Completion.Values[0])) // this server echoes
+	// Output: notes review who=A
+}
+
+func ExampleAddress() {
+	address := host.Address("github", "file:///x?y#z")
+	fmt.Println(address)
+	// Output: github://file:///x?y#z
+}
+
+func ExampleParseAddress() {
+	server, uri, err := host.ParseAddress("github://file:///x?y#z")
+	fmt.Println(server, uri, err)
+	// Output: github file:///x?y#z <nil>
+}
