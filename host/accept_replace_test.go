@@ -378,4 +378,3 @@ func TestAcceptSnapshotsOfEarlierOutlastTheirServer(t *testing.T) {
 		t.Errorf("a tool of before fails with outcome %v: %v", mcp.OutcomeOf(err), err)
 	}
 }
-
