@@ -65,7 +65,7 @@ func (town *acceptTown) connections(name string) int {
 }
 
 func (town *acceptTown) options() *host.Options {
-	return &host.Options{Transport: town.transport, StateDir: host.NoState, Ledger: host.NoLedger}
+	return &host.Options{Transport: town.transport, StateDir: host.NoState}
 }
 
 // acceptEcho returns a server whose tool echo answers with a fixed text.
