@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -20,16 +19,20 @@ const (
 
 // useOf returns what it would take to ask a server on behalf of ctx's user.
 func (h *Host) useOf(ctx context.Context, name string) (use, error) {
-	s, err := h.find(name)
+	sl, err := h.slot(name)
+	if err != nil {
+		return 0, err
+	}
+	s, err := sl.present()
 	if err != nil {
 		return 0, err
 	}
 	status := s.status()
 	user, _ := session.UserOf(ctx)
-	switch ofUsers := s.entry.Identity != "" && s.entry.Identity != config.IdentityShared; {
+	switch {
 	case !status.Enabled:
 		return useStopped, nil
-	case ofUsers && user == "":
+	case s.perUser() && user == "":
 		return useNobody, nil
 	case s.entry.Lazy && status.State.Phase == mcp.Idle:
 		return useLazy, nil
@@ -39,15 +42,14 @@ func (h *Host) useOf(ctx context.Context, name string) (use, error) {
 
 // serverNames returns the names of all servers, in the order of the configuration.
 func (h *Host) serverNames() []string {
-	servers, _ := h.snapshot()
-	names := make([]string, len(servers))
-	for i, s := range servers {
-		names[i] = s.entry.Name
+	var names []string
+	for _, s := range h.standing() {
+		names = append(names, s.entry.Name)
 	}
 	return names
 }
 
 // clientOf returns the client of a server for ctx's user.
-func (h *Host) clientOf(_ context.Context, name string) (*mcp.Client, error) {
-	return h.Client(name)
+func (h *Host) clientOf(ctx context.Context, name string) (*mcp.Client, error) {
+	return h.Client(ctx, session.Key{Server: name})
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
@@ -50,6 +52,7 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	}
 	wg.Wait()
 	report, required := h.report(steps)
+	h.recordFor(ctx, configEvent("apply", "", errors.Join(required...)))
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
@@ -126,11 +129,33 @@ func (h *Host) take(ctx context.Context, st *step) (change, error) {
 	if !st.slot.holds(st.generation) {
 		return overtaken, nil
 	}
+	began, entry := time.Now(), st.entry
+	if entry == nil {
+		if s := st.slot.now(); s != nil {
+			entry = s.entry
+		}
+	}
 	did, err := st.slot.become(ctx, st.entry)
+	if kind := did.kind(); kind != "" && entry != nil {
+		h.recordFor(ctx, eventOf(kind, entry, began, err))
+	}
 	if st.entry == nil {
 		h.remove(st.slot, st.generation)
 	}
 	return did, err
+}
+
+// kind returns the kind of event that a change is; empty if it is none.
+func (c change) kind() activity.Kind {
+	switch c {
+	case started:
+		return activity.KindStart
+	case stopped:
+		return activity.KindStop
+	case replaced, failed:
+		return activity.KindReplace
+	}
+	return ""
 }
 
 // remove forgets a slot, unless a later Apply wants something there.

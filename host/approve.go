@@ -240,7 +240,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 
 // withhold stops a server that must not run any more.
 func (h *Host) withhold(ctx context.Context, name string) error {
-	return h.change(ctx, name, func(sl *slot, old *server) error {
+	return h.change(ctx, "withhold", name, func(sl *slot, old *server) error {
 		s := sl.newServer(old.entry)
 		s.err = h.unapproved(ctx, old.entry)
 		sl.set(s)

@@ -18,18 +18,21 @@ const maxMoves = 8
 // call calls a tool of the server that stands in the slot. It starts the server if that
 // is necessary, and sees to it that the tool is what was offered.
 func (sl *slot) call(ctx context.Context, o *offer, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
-	end := sl.meter.begin()
 	var res *mcp.CallToolResult
-	var err error
+	err := errPanicked
+	end := sl.meter.begin()
+	defer func() { end(res, err) }()
 	for range maxMoves {
 		var moved bool
 		if res, moved, err = sl.try(ctx, o, args, opts); !moved {
 			break
 		}
 	}
-	end(res, err)
 	return res, err
 }
+
+// errPanicked is how a call ended whose progress function panicked.
+var errPanicked = errors.New("the call panicked")
 
 // try is one attempt of call. It reports whether the call has to go somewhere else: it
 // was not sent, since its server or its connection ended.

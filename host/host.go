@@ -41,6 +41,7 @@ type Host struct {
 	ending   sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	watchdog transport.Watchdog
 	consents consents
+	detach   func() // ends the recording of calls
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -110,6 +111,7 @@ func New(opts *Options) *Host {
 	h.catalogs = newCatalogs(o.StateDir)
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.detach = h.recordCalls()
 	return h
 }
 
@@ -217,6 +219,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	wg.Wait()
 	h.ending.Wait()
 	h.cancel()
+	h.detach()
 	h.broadcast()
 	return errors.Join(append(errs, h.watchdog.Close())...) // last, when no server is left
 }

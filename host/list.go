@@ -20,7 +20,11 @@ const (
 func (s *server) follow(ctx context.Context, l *link) {
 	defer s.settle()
 	l.client.Connect()
+	stage := Stage("")
 	for state := range l.client.Watch(ctx) {
+		if state.Phase == mcp.Waiting {
+			s.slot.meter.fault(state.Err)
+		}
 		switch state.Phase {
 		case mcp.Ready:
 			s.keepListed(ctx, l)
@@ -39,6 +43,10 @@ func (s *server) follow(ctx context.Context, l *link) {
 			s.settle()
 		}
 		s.host.broadcast()
+		if now := s.status(); now.Stage != stage {
+			s.host.record(stateEvent(s.entry.Name, stage, now.Stage, now.Err))
+			stage = now.Stage
+		}
 	}
 }
 
@@ -98,6 +106,7 @@ func (s *server) list(ctx context.Context, l *link) (*listing, error) {
 	tools, err := l.client.Tools(ctx)
 	if err != nil {
 		err = mcp.WithOutcome(fmt.Errorf("listing the tools: %w", err), mcp.NotSent)
+		s.slot.meter.fault(err)
 		if l.stop != nil {
 			s.shelf.fail(err)
 		}

@@ -168,7 +168,7 @@ func (s *server) active() bool {
 // Enable starts a server and returns when it is ready, or with the error of its
 // first attempt; it then goes on trying. It does not wait for a lazy server.
 func (h *Host) Enable(ctx context.Context, name string) error {
-	return h.change(ctx, name, func(sl *slot, old *server) error {
+	return h.change(ctx, "enable", name, func(sl *slot, old *server) error {
 		if old.active() {
 			return nil
 		}
@@ -185,7 +185,7 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 // Disable stops a server and removes its tools. Calls under way may finish
 // until ctx ends.
 func (h *Host) Disable(ctx context.Context, name string) error {
-	return h.change(ctx, name, func(sl *slot, old *server) error {
+	return h.change(ctx, "disable", name, func(sl *slot, old *server) error {
 		s := sl.newServer(old.entry)
 		s.enabled, s.err = false, nil
 		sl.set(s)
@@ -208,7 +208,7 @@ func (s *server) finish(ctx context.Context) error {
 // way are cut off; Refresh lets them finish. The clients of users are ended when
 // their calls have finished, and made again when they are needed.
 func (h *Host) Restart(ctx context.Context, name string) error {
-	return h.change(ctx, name, func(sl *slot, s *server) error {
+	return h.change(ctx, "restart", name, func(sl *slot, s *server) error {
 		l := s.running()
 		switch {
 		case !s.active():
@@ -259,7 +259,9 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 	errs := make([]error, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
-		wg.Go(func() { errs[i] = h.change(ctx, name, func(sl *slot, s *server) error { return sl.refresh(ctx, s) }) })
+		wg.Go(func() {
+			errs[i] = h.change(ctx, "refresh", name, func(sl *slot, s *server) error { return sl.refresh(ctx, s) })
+		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
@@ -278,8 +280,9 @@ func (sl *slot) refresh(ctx context.Context, s *server) error {
 	return err
 }
 
-// change has f change the named server, while nobody else does.
-func (h *Host) change(ctx context.Context, name string, f func(*slot, *server) error) error {
+// change has f change the named server, while nobody else does. What is the verb for it
+// in the log.
+func (h *Host) change(ctx context.Context, what, name string, f func(*slot, *server) error) error {
 	sl, err := h.slot(name)
 	if err != nil {
 		return err
@@ -294,6 +297,7 @@ func (h *Host) change(ctx context.Context, name string, f func(*slot, *server) e
 		return &UnknownServerError{name, h.names()}
 	}
 	err = f(sl, s)
+	h.recordFor(ctx, configEvent(what, name, err))
 	if err != nil && h.isClosing() {
 		return ErrClosed
 	}
