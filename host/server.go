@@ -32,10 +32,10 @@ type server struct {
 	mu        sync.Mutex // guards the following
 	source    config.Source
 	enabled   bool
-	err       error         // why it cannot run
-	transport mcp.Transport // of the clients that are for all users; nil unless started
-	link      *link         // for all users; nil if there is none now
-	stopped   bool          // no link is made any more
+	err       error                         // why it cannot run
+	transport func() (mcp.Transport, error) // of the clients for all users, made once; nil unless started
+	link      *link                         // for all users; nil if there is none now
+	stopped   bool                          // no link is made any more
 }
 
 // errEnded is met by a call that came to a server when it was replaced or stopped. The
@@ -65,32 +65,29 @@ func (s *server) perUser() bool {
 // start begins to run the server. Its tools go into the registry at once if public is
 // set, else when its shelf is published.
 func (s *server) start(public bool) {
-	var t mcp.Transport
 	err := s.entry.Err
 	if err == nil {
 		err = s.host.unapproved(s.host.ctx, s.entry)
 	}
-	if err == nil && !s.perUser() {
-		t, err = s.connectable(session.Key{Server: s.entry.Name}, nil)
-	}
 	s.mu.Lock()
-	s.transport, s.enabled, s.err = t, true, err
+	s.enabled, s.err = true, err
+	if err == nil && !s.perUser() {
+		s.transport = sync.OnceValues(func() (mcp.Transport, error) {
+			return s.connectable(session.Key{Server: s.entry.Name}, nil)
+		})
+	}
 	s.mu.Unlock()
 	s.shelf.open(public)
-	if err != nil {
-		s.settle()
-		s.host.broadcast()
-		return
+	known := err == nil && (s.entry.Lazy || s.perUser()) && s.shelf.restore()
+	if err == nil && !known && !s.perUser() { // a lazy one too, since nobody knows its tools
+		var l *link
+		if l, err = s.open(); err == nil {
+			l.drop()
+			return // who follows the link settles
+		}
 	}
-	known := (s.entry.Lazy || s.perUser()) && s.shelf.restore()
-	if s.perUser() || known {
-		s.settle()
-		s.host.broadcast()
-		return
-	}
-	if l, err := s.open(); err == nil { // a lazy one too, since nobody knows its tools
-		l.drop()
-	}
+	s.settle()
+	s.host.broadcast()
 }
 
 // options returns the options of the server's clients.
@@ -193,17 +190,27 @@ func (s *server) logStderr() func(string) {
 // open returns the link for all users, taken, and makes it if there is none.
 func (s *server) open() (*link, error) {
 	s.mu.Lock()
+	made := s.transport
+	s.mu.Unlock()
+	if made == nil {
+		return nil, s.unusable()
+	}
+	t, err := made() // outside of the lock: the program's own function may be behind it
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.stopped:
 		return nil, errEnded
-	case s.transport == nil:
+	case s.err == nil && err != nil:
+		s.err = err
+		fallthrough
+	case s.err != nil:
 		return nil, s.unusableLocked()
 	case s.link != nil && s.link.take():
 		return s.link, nil
 	}
 	ctx, stop := context.WithCancel(s.host.ctx)
-	l := newLink(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, s.transport, s.options()))
+	l := newLink(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
 	l.stop = stop
 	if s.entry.Lazy {
 		l.idleAfter, l.idle = s.idleTimeout(), s.rest
@@ -214,7 +221,17 @@ func (s *server) open() (*link, error) {
 	return l, nil
 }
 
-// unusableLocked says why there can be no link.
+// unusable says why there can be no link.
+func (s *server) unusable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return errEnded
+	}
+	return s.unusableLocked()
+}
+
+// unusableLocked needs s.mu.
 func (s *server) unusableLocked() error {
 	err := s.err
 	if err == nil {

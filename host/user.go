@@ -100,19 +100,10 @@ func (s *server) discover(ctx context.Context) error {
 // userLink makes the link of a user.
 func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
 	s.mu.Lock()
-	err := s.err
-	if err == nil && !s.enabled {
-		err = errDisabled
-	}
-	if err != nil {
-		err = fmt.Errorf("server %q does not run: %w", s.entry.Name, err)
-	}
-	if s.stopped {
-		err = errEnded
-	}
+	usable := s.enabled && s.err == nil && !s.stopped
 	s.mu.Unlock()
-	if err != nil {
-		return nil, err
+	if !usable {
+		return nil, s.unusable()
 	}
 	header, err := s.userHeader(ctx, key)
 	if err != nil {
