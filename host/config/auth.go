@@ -26,6 +26,16 @@ func authKeys() []string {
 // auth reads how to log in. Unknown keys are warnings: what is not understood is not
 // asked for, which the server then refuses.
 func (e *entry) auth(s *Server) {
+	e.authSection(s)
+	if f := e.field(dialect.Scopes); f != nil {
+		if s.Auth == nil {
+			s.Auth = &Auth{}
+		}
+		s.Auth.Scopes = append(s.Auth.Scopes, e.scopes(f.Value, f.At)...)
+	}
+}
+
+func (e *entry) authSection(s *Server) {
 	f := e.field("auth")
 	if f == nil || !e.check(f.Value, f.At, jsonc.Object) {
 		return

@@ -175,7 +175,7 @@ func (e *entry) extra(s *Server) {
 			s.Extra = make(map[string]json.RawMessage)
 		}
 		s.Extra[f.Written] = e.doc.JSON(f.Value)
-		if isKnown {
+		if isKnown || slices.Contains(e.dialect.Keys, f.Written) {
 			continue
 		}
 		if text := hint(f.Written, append(known, e.dialect.Keys...)); text != "" {

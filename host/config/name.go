@@ -26,10 +26,12 @@ func claimNames(members []dialect.Entry) []claim {
 	claims := make([]claim, len(members))
 	taken := make(map[string]string, len(members)) // name to title
 	for i := range members {
-		if title := members[i].Title; title != "" && sanitize(title) == title && len(title) <= maxName {
-			claims[i].name = title
-			taken[title] = title
+		title := members[i].Title
+		if _, used := taken[title]; used || title == "" || sanitize(title) != title || len(title) > maxName {
+			continue
 		}
+		claims[i].name = title
+		taken[title] = title
 	}
 	for i := range members {
 		if claims[i].name != "" {
@@ -42,6 +44,8 @@ func claimNames(members []dialect.Entry) []claim {
 			claims[i].fault = errors.New("the server's name has no ASCII letter or digit: rename it")
 		case len(name) > maxName:
 			claims[i].fault = fmt.Errorf("the server's name is longer than %d characters: shorten it", maxName)
+		case used && other == members[i].Title: // which only a list can have
+			claims[i].fault = errors.New("another server of the list has this name: rename one of them")
 		case used:
 			claims[i].fault = fmt.Errorf("the server's name becomes %s, as that of %s does: rename one of them",
 				name, jsonc.Path("").Key(other))

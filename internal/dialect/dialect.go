@@ -86,8 +86,10 @@ type Entry struct {
 	Listed bool        // it stands in a list, its name inside of it
 }
 
-// Keys of fields that stand in no file: timeouts in the other unit.
+// Keys of fields that stand in no file: timeouts in the other unit, and scopes outside
+// of "auth".
 const (
+	Scopes              = "(scopes)"
 	ConnectMilliseconds = "(connect timeout in milliseconds)"
 	ReadMilliseconds    = "(read timeout in milliseconds)"
 )

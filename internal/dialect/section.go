@@ -62,3 +62,23 @@ func Fields(e *Entry, keys map[string]string) []Field {
 func Text(n *jsonc.Node, text string) *jsonc.Node {
 	return &jsonc.Node{Kind: jsonc.String, Offset: n.Offset, End: n.End, Text: text}
 }
+
+// Variable returns the reference to the environment variable that n names, or what is
+// wrong with the name: a reference must not come to mean something else.
+func Variable(n *jsonc.Node, at jsonc.Path) (*jsonc.Node, *Fault) {
+	if n.Kind != jsonc.String {
+		return nil, &Fault{Offset: n.Offset, At: at, Text: "must be the name of a variable, not " + n.Kind.String()}
+	}
+	const longest = 256
+	for i := range len(n.Text) {
+		switch c := n.Text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', '0' <= c && c <= '9' && i > 0:
+		default:
+			return nil, &Fault{Offset: n.Offset, At: at, Text: "is not the name of a variable: use letters, digits and _"}
+		}
+	}
+	if n.Text == "" || len(n.Text) > longest {
+		return nil, &Fault{Offset: n.Offset, At: at, Text: "is not the name of a variable: it is empty or too long"}
+	}
+	return Text(n, "${"+n.Text+"}"), nil
+}

@@ -1,0 +1,11 @@
+module github.com/mcpbelt/mcpbelt/host/config/codex
+
+go 1.25.0
+
+require (
+	github.com/mcpbelt/mcpbelt v0.0.0
+	github.com/pelletier/go-toml/v2 v2.4.3
+	go.uber.org/goleak v1.3.0
+)
+
+replace github.com/mcpbelt/mcpbelt => ../../..

@@ -1,0 +1,11 @@
+module github.com/mcpbelt/mcpbelt/host/config/goose
+
+go 1.25.0
+
+require (
+	github.com/mcpbelt/mcpbelt v0.0.0
+	go.uber.org/goleak v1.3.0
+	go.yaml.in/yaml/v4 v4.0.0
+)
+
+replace github.com/mcpbelt/mcpbelt => ../../..
