@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,20 @@ type Options struct {
 	// the folder of the file, or the one around it if that is .vscode or the like.
 	Project string
 
+	// Input asks the user what ${input:id} stands for. It is asked once for each input
+	// of a file, when an enabled server needs it and Secrets remembers no answer, and
+	// must end with its context. Who shows the question hides what is typed if it is a
+	// Password; what is asked comes from the file, and so may not be true. Default:
+	// nobody is asked, and a server that needs an answer cannot be used.
+	Input func(context.Context, Input) (Secret, error)
+
+	// Secrets answers ${keyring:name} and remembers the answers to inputs. It is read
+	// for enabled servers only. Default: no secrets, and nothing is remembered.
+	Secrets SecretStore
+
+	// written reads values as written, for records.
+	written bool
+
 	// Scope is whose file it is. Default: ScopeProgram, which needs no approval.
 	Scope Scope
 }
@@ -59,6 +74,12 @@ type Options struct {
 // [*Error]; if there is no such file, it wraps [fs.ErrNotExist]. A nil opts
 // means the defaults.
 func Load(path string, opts *Options) (*Config, error) {
+	return LoadContext(context.Background(), path, opts)
+}
+
+// LoadContext is [Load] with a context for what may wait: the user who is asked and the
+// keyring. When it ends, the servers that need these have errors that wrap its error.
+func LoadContext(ctx context.Context, path string, opts *Options) (*Config, error) {
 	data, err := read(path)
 	if err != nil {
 		var pathErr *fs.PathError
@@ -67,7 +88,7 @@ func Load(path string, opts *Options) (*Config, error) {
 		}
 		return nil, &Error{File: path, Err: fmt.Errorf("cannot read the config file: %w", err)}
 	}
-	return Parse(path, data, opts)
+	return ParseContext(ctx, path, data, opts)
 }
 
 // read returns the content of a file, cut one byte above the limit that the
@@ -87,15 +108,24 @@ func read(path string) ([]byte, error) {
 // and concerns the whole file; entries have their own, see [Server.Err]. A nil
 // opts means the defaults.
 func Parse(filename string, data []byte, opts *Options) (*Config, error) {
+	return ParseContext(context.Background(), filename, data, opts)
+}
+
+// ParseContext is [Parse] with a context, see [LoadContext].
+func ParseContext(ctx context.Context, filename string, data []byte, opts *Options) (*Config, error) {
 	p, sections, fault := open(filename, data, opts)
 	if fault != nil {
 		return nil, fault
 	}
 	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs()}
 	found, hidden := layers(sections)
+	p.expand.asker = newAsker(ctx, opts)
+	p.expand.asker.inputs, p.expand.asker.format = c.Inputs, c.Format
+	p.expand.asker.file = filepath.Join(p.dir, filepath.Base(filename))
 	names, gate := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
+		p.expand.off = !gate.open(found[i].Title)
 		s := p.read(&found[i], names[i])
 		s.Enabled = s.Enabled && gate.open(s.Title)
 		c.Servers = append(c.Servers, s)
@@ -105,6 +135,7 @@ func Parse(filename string, data []byte, opts *Options) (*Config, error) {
 	}
 	for i := range hidden {
 		by := byTitle[hidden[i].Title]
+		p.expand.off = true
 		s := p.read(&hidden[i], claim{name: by.Name})
 		c.Shadowed = append(c.Shadowed, Shadow{Server: s, By: by})
 	}
@@ -134,6 +165,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 		if opts.Project != "" {
 			p.project = opts.Project
 		}
+		p.expand.written = opts.written
 	}
 	p.expand.lookup = p.predefined(lookup)
 	if fault := p.document(data, opts); fault != nil {

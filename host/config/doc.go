@@ -45,6 +45,8 @@
 //	${env:VAR}          the same as ${VAR}; ${env:VAR:-default} works too
 //	${file:path}        the content of a file of at most 1 MiB, without one line break
 //	                    at its end; a relative path starts at the config file's folder
+//	${input:id}         what Options.Input answers to that input of the file
+//	${keyring:name}     the secret of that name in Options.Secrets
 //
 // Substitution is one pass: what a variable holds is never expanded again. A $
 // that no name follows, and $$, stay as they are. A literal ${ is written as

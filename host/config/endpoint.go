@@ -123,7 +123,7 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 	}
 	if m := e.field("cwd"); m != nil {
 		s.Cwd, _ = e.system(m.Value, m.At)
-		if s.Cwd != "" && !filepath.IsAbs(s.Cwd) {
+		if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !e.expand.written {
 			s.Cwd = filepath.Join(e.dir, s.Cwd)
 		}
 	}
@@ -152,6 +152,9 @@ func (e *entry) url(f *dialect.Field) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		e.fail(n.Offset, at, "holds a space, a line break or a control character: remove it or write it as %%XX")
 		return ""
+	}
+	if e.expand.written && strings.Contains(text, "$") {
+		return text // what it will be is not known
 	}
 	u, err := url.Parse(text)
 	switch {

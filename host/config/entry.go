@@ -40,6 +40,7 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 	}
 	if found.Value.Kind == jsonc.Object {
 		e.translate(found)
+		e.expand.off = e.expand.off || e.says("enabled", "false") || e.says("disabled", "true")
 		e.endpoint(s)
 		e.envFile(s)
 		e.env(s)
@@ -97,6 +98,12 @@ func (e *entry) check(n *jsonc.Node, at jsonc.Path, want jsonc.Kind) bool {
 	}
 	e.fail(n.Offset, at, "must be %s, not %s%s", want, n.Kind, cure)
 	return false
+}
+
+// says reports whether a key holds that boolean.
+func (e *entry) says(key, value string) bool {
+	m := e.field(key)
+	return m != nil && m.Value.Kind == jsonc.Bool && m.Value.Text == value
 }
 
 // boolean returns the value of a key that holds true or false.

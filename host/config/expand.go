@@ -25,11 +25,28 @@ type expander struct {
 
 	// literal says that $VAR without braces is no reference.
 	literal bool
+
+	asker *asker // of inputs and the keyring
+	// off says that the entry is disabled: nobody is asked for it.
+	off bool
+	// written says that values are wanted as written: nothing is looked up.
+	written bool
+	// form says that only the form of references is looked at.
+	form bool
 }
+
+// errDisabledAsks is why a disabled entry with such a reference cannot be started as
+// it is.
+var errDisabledAsks = errors.New("${input:id} and ${keyring:name} are looked up when the server is enabled: enable it and read the file again")
 
 // expand returns s with all references replaced. Its errors tell no more of s
 // than the names of variables and files.
 func (x *expander) expand(s string) (string, error) {
+	if x.written {
+		as := &expander{lookup: func(string) (string, bool) { return "", true }, left: maxExpanded, form: true, literal: x.literal}
+		_, err := as.expand(s)
+		return s, err
+	}
 	var b strings.Builder
 	for {
 		i := strings.IndexByte(s, '$')
@@ -91,20 +108,25 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 // braced returns the value of ${inner}.
 func (x *expander) braced(inner string) (string, error) {
 	kind, rest, prefixed := strings.Cut(inner, ":")
+	asks := prefixed && (kind == "input" || kind == "keyring")
 	switch {
+	case x.form && (asks || prefixed && kind == "file"):
+		return "", nil
 	case prefixed && kind == "file":
 		return x.file(rest)
-	case prefixed && kind == "input":
-		return "", errors.New("${input:id} is not supported yet: set an environment variable and write ${VAR}")
-	case prefixed && kind == "keyring":
-		return "", errors.New("${keyring:name} is not supported yet: set an environment variable and write ${VAR}, or use ${file:path}")
+	case asks && x.off:
+		return "", errDisabledAsks
+	case asks && kind == "input":
+		return x.asker.input(rest)
+	case asks:
+		return x.asker.keyring(rest)
 	case prefixed && kind == "env":
 		inner = rest
 	}
 	name := inner[:nameLength(inner)]
 	fallback, hasFallback := strings.CutPrefix(inner[len(name):], ":-")
 	if name == "" || len(name) > maxVariable || !hasFallback && len(name) < len(inner) {
-		return "", errors.New("unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR} or ${file:path}; a literal ${ is written as ${DOLLAR:-$}{")
+		return "", errors.New("unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:path}, ${input:id} or ${keyring:name}; a literal ${ is written as ${DOLLAR:-$}{")
 	}
 	if value, ok := x.lookup(name); ok {
 		return value, nil

@@ -32,7 +32,7 @@ func TestExpand(t *testing.T) {
 	}
 	longName := strings.Repeat("N", maxVariable+1)
 	const (
-		unknown = "unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR} or ${file:path}; a literal ${ is written as ${DOLLAR:-$}{"
+		unknown = "unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:path}, ${input:id} or ${keyring:name}; a literal ${ is written as ${DOLLAR:-$}{"
 		bare    = "a $VAR names a variable that is not set: set it or write ${VAR:-default}; a literal $ before a letter is written as ${DOLLAR:-$}"
 		unset   = "the variable NO is not set: set it or write ${NO:-default}"
 	)
@@ -95,10 +95,10 @@ func TestExpand(t *testing.T) {
 		{in: "${API_TOKEN:x}", err: unknown},
 		{in: "${5}", err: unknown},
 		{in: "${command:x}", err: unknown},
-		{in: "${input:id}", err: "${input:id} is not supported yet: set an environment variable and write ${VAR}"},
-		{in: "${keyring:x}", err: "${keyring:name} is not supported yet: set an environment variable and write ${VAR}, or use ${file:path}"},
+		{in: "${input:id}", err: "the input id is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}"},
+		{in: "${keyring:x}", err: "nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}"},
 	} {
-		x := &expander{lookup: lookup, dir: dir, left: maxExpanded}
+		x := &expander{lookup: lookup, dir: dir, left: maxExpanded, asker: newAsker(t.Context(), nil)}
 		got, err := x.expand(test.in)
 		text := ""
 		if err != nil {

@@ -1,0 +1,295 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+const inputFile = `{
+	"inputs": [
+		{"id": "key", "type": "promptString", "description": "The API key", "password": true},
+		{"id": "level", "type": "pickString", "description": "How much", "options": ["low", "high"], "default": "low"},
+		{"id": "cmd", "type": "command", "command": "editor.key"},
+		{"id": "unused", "type": "promptString", "description": "Nobody needs it"}
+	],
+	"servers": {
+		"one": {"command": "x", "args": ["${input:level}"], "env": {"KEY": "${input:key}", "TWICE": "a${input:key}b"}},
+		"two": {"type": "http", "url": "https://h/", "headers": {"Authorization": "Bearer ${input:key}"}},
+		"off": {"command": "x", "args": ["${input:unused}"], "disabled": true},
+		"cmd": {"command": "x", "env": {"KEY": "${input:cmd}"}},
+		"lost": {"command": "x", "env": {"KEY": "${input:lost}"}},
+		"free": {"command": "x"}
+	}
+}`
+
+// answers is an Options.Input that notes what it is asked.
+type answers struct {
+	byID  map[string]config.Secret
+	asked []string
+}
+
+func (a *answers) ask(_ context.Context, in config.Input) (config.Secret, error) {
+	a.asked = append(a.asked, in.ID)
+	value, ok := a.byID[in.ID]
+	if !ok {
+		return "", errors.New("the user went away")
+	}
+	return value, nil
+}
+
+func inputOptions(a *answers, secrets config.SecretStore) *config.Options {
+	opts := &config.Options{Format: "vscode", Secrets: secrets, Lookup: func(string) (string, bool) { return "", false }}
+	if a != nil {
+		opts.Input = a.ask
+	}
+	return opts
+}
+
+// server returns the one of that title.
+func server(t *testing.T, c *config.Config, title string) *config.Server {
+	t.Helper()
+	i := slices.IndexFunc(c.Servers, func(s *config.Server) bool { return s.Title == title })
+	if i < 0 {
+		t.Fatalf("there is no server %q", title)
+	}
+	return c.Servers[i]
+}
+
+func parseInputs(t *testing.T, file string, opts *config.Options) *config.Config {
+	t.Helper()
+	c, err := config.Parse(file, []byte(inputFile), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestInputsAreAskedOnce(t *testing.T) {
+	a := &answers{byID: map[string]config.Secret{"key": "${HOME}$X", "level": "high"}}
+	secrets := config.NewSecrets()
+	c := parseInputs(t, "/p/.vscode/mcp.json", inputOptions(a, secrets))
+	one := server(t, c, "one")
+	if one.Err != nil || one.Args[0] != "high" || one.Env["KEY"] != "${HOME}$X" || one.Env["TWICE"] != "a${HOME}$Xb" {
+		t.Errorf("%v %v %v", one.Err, one.Args, one.Env["KEY"].Reveal())
+	}
+	if two := server(t, c, "two"); two.Err != nil || two.Headers["Authorization"] != "Bearer ${HOME}$X" {
+		t.Errorf("%v", two.Err)
+	}
+	if got := fmt.Sprint(a.asked); got != "[level key]" && got != "[key level]" {
+		t.Errorf("asked %s", got)
+	}
+
+	// The answers are remembered, for this file and this format.
+	b := &answers{byID: a.byID}
+	c = parseInputs(t, "/p/.vscode/mcp.json", inputOptions(b, secrets))
+	if one := server(t, c, "one"); one.Err != nil || one.Env["KEY"] != "${HOME}$X" || len(b.asked) != 0 {
+		t.Errorf("%v, asked %v", one.Err, b.asked)
+	}
+	if c = parseInputs(t, "/p/.vscode/mcp.json", inputOptions(nil, secrets)); server(t, c, "one").Err != nil {
+		t.Errorf("without anybody to ask: %v", server(t, c, "one").Err)
+	}
+	parseInputs(t, "/q/.vscode/mcp.json", inputOptions(b, secrets))
+	if len(b.asked) != 2 {
+		t.Errorf("for another project it was asked %v", b.asked)
+	}
+	if err := secrets.SetSecret(t.Context(), config.InputSecret("/p/.vscode/mcp.json", "vscode", "key"), ""); err != nil {
+		t.Fatal(err)
+	}
+	b.asked = nil
+	if parseInputs(t, "/p/.vscode/mcp.json", inputOptions(b, secrets)); fmt.Sprint(b.asked) != "[key]" {
+		t.Errorf("after one was forgotten it was asked %v", b.asked)
+	}
+}
+
+func TestInputsWithoutAnswer(t *testing.T) {
+	for name, opts := range map[string]*config.Options{
+		"nobody":  inputOptions(nil, config.NewSecrets()),
+		"nothing": inputOptions(nil, nil),
+		"refused": inputOptions(&answers{}, nil),
+	} {
+		c := parseInputs(t, "/p/mcp.json", opts)
+		var input *config.InputError
+		for _, title := range []string{"one", "two"} {
+			err := server(t, c, title).Err
+			var at *config.Error
+			if !errors.As(err, &input) || !errors.As(err, &at) || at.Line == 0 || !strings.Contains(at.Key, title) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if (name != "refused") != errors.Is(err, config.ErrNoAnswer) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if input.Input.ID != "key" || !strings.Contains(input.Error(), "The API key") {
+			t.Errorf("%s: %v", name, input)
+		}
+		if err := server(t, c, "free").Err; err != nil {
+			t.Errorf("%s: a server without inputs: %v", name, err)
+		}
+		for title, word := range map[string]string{"cmd": "command", "lost": "inputs", "off": "enable"} {
+			if err := server(t, c, title).Err; err == nil || !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: server %s: %v", name, title, err)
+			}
+		}
+	}
+}
+
+func TestRefusedAnswerIsAskedOnce(t *testing.T) {
+	a := &answers{}
+	parseInputs(t, "/p/mcp.json", inputOptions(a, nil))
+	slices.Sort(a.asked)
+	if fmt.Sprint(a.asked) != "[key level]" {
+		t.Errorf("asked %v", a.asked)
+	}
+}
+
+func TestBadAnswers(t *testing.T) {
+	for _, bad := range []config.Secret{"canary\n", "canary\r", "can\x00ary", config.Secret(strings.Repeat("c", config.MaxSecret+1))} {
+		secrets := config.NewSecrets()
+		c := parseInputs(t, "/p/mcp.json", inputOptions(&answers{byID: map[string]config.Secret{"key": bad, "level": "canary"}}, secrets))
+		one := server(t, c, "one")
+		if one.Err == nil || strings.Contains(one.Err.Error(), "canary") || strings.Contains(one.Err.Error(), "cccc") {
+			t.Errorf("%v", one.Err)
+		}
+		if !strings.Contains(one.Err.Error(), "options") {
+			t.Errorf("what is no option was taken: %v", one.Err)
+		}
+		for _, id := range []string{"key", "level"} {
+			if _, ok, err := secrets.Secret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", id)); ok || err != nil {
+				t.Errorf("a bad answer to %s was remembered: %v", id, err)
+			}
+		}
+	}
+	// What is remembered can have become bad.
+	secrets := config.NewSecrets()
+	if err := secrets.SetSecret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", "level"), "medium"); err != nil {
+		t.Fatal(err)
+	}
+	a := &answers{byID: map[string]config.Secret{"key": "k", "level": "low"}}
+	if c := parseInputs(t, "/p/mcp.json", inputOptions(a, secrets)); server(t, c, "one").Args[0] != "low" {
+		t.Errorf("%v", server(t, c, "one").Err)
+	}
+}
+
+func TestInputsEndWithTheirContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(inputFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	opts := inputOptions(nil, nil)
+	opts.Input = func(ctx context.Context, _ config.Input) (config.Secret, error) {
+		asked++
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	c, err := config.LoadContext(ctx, path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range []string{"one", "two"} {
+		if err := server(t, c, title).Err; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", title, err)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("the user was asked %d times after he was gone", asked)
+	}
+}
+
+// brokenSecrets fail, and count.
+type brokenSecrets struct{ reads int }
+
+func (b *brokenSecrets) Secret(context.Context, string) (config.Secret, bool, error) {
+	b.reads++
+	return "", false, errors.New("locked")
+}
+func (b *brokenSecrets) SetSecret(context.Context, string, config.Secret) error {
+	return errors.New("locked")
+}
+
+func TestKeyring(t *testing.T) {
+	secrets := config.NewSecrets()
+	for name, value := range map[string]config.Secret{"work/github": "s${X}", "lines": "a\nb"} {
+		if err := secrets.SetSecret(t.Context(), name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := `{"mcpServers": {
+		"good": {"command": "x", "env": {"K": "${keyring:work/github}"}},
+		"gone": {"command": "x", "env": {"K": "${keyring:other}"}},
+		"lines": {"url": "https://h", "headers": {"K": "${keyring:lines}"}},
+		"off": {"command": "x", "env": {"K": "${keyring:work/github}"}, "enabled": false},
+		"empty": {"command": "x", "env": {"K": "${keyring:}"}}
+	}}`
+	parse := func(s config.SecretStore) *config.Config {
+		c, err := config.Parse("mcp.json", []byte(text), &config.Options{Secrets: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := parse(secrets)
+	if good := server(t, c, "good"); good.Err != nil || good.Env["K"] != "s${X}" {
+		t.Errorf("%v", good.Err)
+	}
+	var missing *config.MissingSecretError
+	if err := server(t, c, "gone").Err; !errors.As(err, &missing) || missing.Name != "other" {
+		t.Errorf("%v", err)
+	}
+	for _, title := range []string{"lines", "off", "empty"} {
+		if err := server(t, c, title).Err; err == nil || strings.Contains(err.Error(), "a\nb") {
+			t.Errorf("%s: %v", title, err)
+		}
+	}
+	broken := &brokenSecrets{}
+	if err := server(t, parse(broken), "good").Err; !errors.As(err, &missing) || missing.Err == nil {
+		t.Errorf("%v", err)
+	}
+	if broken.reads != 3 {
+		t.Errorf("the store was read %d times for three names", broken.reads)
+	}
+	if err := server(t, parse(nil), "good").Err; err == nil || !strings.Contains(err.Error(), "Options.Secrets") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSecretNames(t *testing.T) {
+	s := config.NewSecrets()
+	for _, name := range []string{"", " a", "a ", "a\nb", "a}b", "a{b", "\xff", strings.Repeat("a", 257)} {
+		_, _, err := s.Secret(t.Context(), name)
+		if !errors.Is(err, config.ErrSecretName) || !errors.Is(s.SetSecret(t.Context(), name, "x"), config.ErrSecretName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := s.SetSecret(t.Context(), "a", config.Secret(strings.Repeat("s", config.MaxSecret+1))); err == nil || strings.Contains(err.Error(), "ss") {
+		t.Errorf("%v", err)
+	}
+	seen := map[string]string{}
+	long := strings.Repeat("x", 300)
+	for _, at := range [][3]string{{"/a/f", "vscode", "k"}, {"/b/f", "vscode", "k"}, {"/a/f", "zed", "k"}, {"/a/f", "vscode", "l"},
+		{"/a/f", "vscode", long}, {"/a/f", "vscode", long + "y"}, {"/a/f", "vscode", "a\nb"}, {"/a/f", "vscode", "#1"}} {
+		name := config.InputSecret(at[0], at[1], at[2])
+		if err := config.CheckSecretName(name); err != nil {
+			t.Errorf("%q: %v", at, err)
+		}
+		if other := seen[name]; other != "" {
+			t.Errorf("%q and %q meet", at, other)
+		}
+		seen[name] = fmt.Sprint(at)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := s.Secret(ended, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+const (
+	// maxSecretName bounds the name of a secret, in bytes.
+	maxSecretName = 256
+	// MaxSecret bounds a secret in a [SecretStore], in bytes.
+	MaxSecret = 64 << 10
+)
+
+// ErrSecretName is wrapped by the errors of a [SecretStore] for a name that no secret
+// can have.
+var ErrSecretName = errors.New("not a name of a secret")
+
+// A SecretStore keeps secrets by name: ${keyring:name} reads it, and the answers to
+// inputs are remembered in it. It is safe for concurrent use and returns soon after
+// ctx ends. Its errors hold no secret. There are [NewSecrets] in memory and the
+// Secrets of session/keyringstore in the keyring of the operating system.
+type SecretStore interface {
+	// Secret returns the secret of a name and whether there is one.
+	Secret(ctx context.Context, name string) (Secret, bool, error)
+	// SetSecret keeps a secret of at most [MaxSecret] bytes under a name, in place of
+	// another one. The empty one removes it.
+	SetSecret(ctx context.Context, name string, value Secret) error
+}
+
+// CheckSecretName returns an error that wraps [ErrSecretName] unless name may be that
+// of a secret: 1 to 256 bytes of UTF-8 without control characters and braces, and no
+// blank at its ends. Implementations of [SecretStore] call it.
+func CheckSecretName(name string) error {
+	bad := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '{' || r == '}' })
+	if name == "" || len(name) > maxSecretName || bad || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
+		return fmt.Errorf("%w: use 1 to %d bytes without control characters and braces", ErrSecretName, maxSecretName)
+	}
+	return nil
+}
+
+// Secrets keep secrets in memory. They are a [SecretStore].
+type Secrets struct {
+	mu     sync.Mutex
+	byName map[string]Secret
+}
+
+// NewSecrets returns a store without secrets.
+func NewSecrets() *Secrets { return &Secrets{byName: map[string]Secret{}} }
+
+// Secret implements [SecretStore].
+func (s *Secrets) Secret(ctx context.Context, name string) (Secret, bool, error) {
+	if err := errors.Join(ctx.Err(), CheckSecretName(name)); err != nil {
+		return "", false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, ok := s.byName[name]
+	return value, ok, nil
+}
+
+// SetSecret implements [SecretStore].
+func (s *Secrets) SetSecret(ctx context.Context, name string, value Secret) error {
+	if err := errors.Join(ctx.Err(), CheckSecretName(name)); err != nil {
+		return err
+	}
+	if len(value) > MaxSecret {
+		return fmt.Errorf("the secret has more than %d bytes", MaxSecret)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if value == "" {
+		delete(s.byName, name)
+		return nil
+	}
+	s.byName[name] = value
+	return nil
+}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"context"
+	"fmt"
+)
+
+// A Revision is one state of one record. The empty one means that there is none.
+type Revision string
+
+// A Stored is a record that a [Store] keeps.
+type Stored struct {
+	Record   *Record  // the caller must not change it, [Record.Apply] makes another one
+	Revision Revision // not empty
+}
+
+// A Store keeps the records of servers. There are [NewMemoryStore], [OpenFileStore] over
+// a config file, and that of package sqlstore; configtest.Run checks others.
+//
+// All methods are safe for concurrent use, also by several processes, and return soon
+// after ctx ends; they do nothing if it has ended before. Their errors wrap ctx's error
+// or are [*RecordError]s where these fit, and hold no secret. A Store checks no more of
+// a record than its name against the others: its user validates.
+type Store interface {
+	// Records returns all records in an order that stays the same while they do: new
+	// ones come last, changed ones keep their place. Each is as it was saved, whatever
+	// the store's own form of it: what fields it has, it has to the last character.
+	Records(ctx context.Context) ([]Stored, error)
+	// Save keeps r in the place of the record that is called name, if that has the
+	// revision old, and returns the new revision; r.Name may be another name then. An
+	// empty name and an empty old add r. If r.Name is that of another record, the error
+	// is of [CodeNameTaken]; if the record has gone, of [CodeNotFound]; if its revision
+	// is another one, of [CodeConflict]; nothing is changed then. When it returns, the
+	// record would survive a loss of power, as far as the medium can promise that. It
+	// does not keep r.
+	Save(ctx context.Context, name string, r *Record, old Revision) (Revision, error)
+	// Delete removes the record that is called name, if it has the revision old. Its
+	// errors are those of Save.
+	Delete(ctx context.Context, name string, old Revision) error
+}
+
+// A Configurer is a [Store] that knows better how its records are read as servers: with
+// the places where they stand, for example. It is optional.
+type Configurer interface {
+	// Config returns what Records does, as servers.
+	Config(ctx context.Context, opts *Options) (*Config, error)
+}
+
+// FindRecord returns the record of that name, or an error of [CodeNotFound].
+func FindRecord(ctx context.Context, store Store, name string) (Stored, error) {
+	all, err := store.Records(ctx)
+	if err != nil {
+		return Stored{}, fmt.Errorf("reading the servers: %w", err)
+	}
+	for _, s := range all {
+		if s.Record.Name == name {
+			return s, nil
+		}
+	}
+	return Stored{}, &RecordError{Code: CodeNotFound, Name: name}
+}
