@@ -12,7 +12,7 @@ import (
 // after them and win. Values are taken as they stand: no reference is replaced.
 func (e *entry) envFile(s *Server) {
 	f := e.field("envFile")
-	if f == nil {
+	if f == nil || e.expand.written { // what the file holds is not written here
 		return
 	}
 	if s.Transport != "" && s.Transport != TransportStdio {
