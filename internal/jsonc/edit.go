@@ -290,3 +290,30 @@ func (n *Node) index() map[string]*Node {
 }
 
 func canonical(number string) []byte { return canonjson.AppendChecked(nil, []byte(number)) }
+
+// Rename returns data in which the member that path names has another key, at the same
+// place. If there is no such member, the result is data itself; if another one has the
+// key already, that is an error. Errors are like those of [Set].
+func Rename(data []byte, key string, path ...string) ([]byte, error) {
+	d, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(path) == 0 {
+		return nil, &EditError{"", "the whole document has no key"}
+	}
+	last := path[len(path)-1]
+	n, at, rest, err := d.reach(path[:len(path)-1])
+	if err != nil || len(rest) > 0 {
+		return data, err
+	}
+	m := n.Member(last)
+	switch {
+	case m == nil || key == last:
+		return data, nil
+	case n.Member(key) != nil:
+		return nil, &EditError{pathOf(at).Key(key), "is there already"}
+	}
+	text := visibleText(nil, key)
+	return d.splices([]splice{{m.Offset, stringEnd(d.data, m.Offset), text}}), nil
+}

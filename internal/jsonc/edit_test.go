@@ -51,6 +51,7 @@ func TestSet(t *testing.T) {
 		{"object: some go, some come", "{\n  // a\n  \"a\": 1,\n  // b\n  \"b\": {\"x\": 1, /* y */ \"y\": 2},\n}", "", `{"b":{"y":2,"z":3},"c":4}`,
 			"{\n  // b\n  \"b\": {/* y */ \"y\": 2, \"z\": 3},\n  \"c\": 4,\n}"},
 		{"all change", "{\n  \"env\": {\n    \"A\": \"1\"\n  }\n}", "env", `{"B":"2"}`, "{\n  \"env\": {\n    \"B\": \"2\"\n  }\n}"},
+		{"a flat array", "{\n  \"a\": [\"x\", 1],\n  \"b\": 1\n}", "a/1", `{"y":[2]}`, "{\n  \"a\": [\"x\", {\"y\": [2]}],\n  \"b\": 1\n}"},
 		{"text", `{"a": 1}`, "b", `"<&> \u202e é \n \u007f"`, `{"a": 1, "b": "<&> \u202e é \n \u007f"}`},
 		{"a key like a number", `{"0": 1}`, "0", `2`, `{"0": 2}`},
 		{"order does not matter", `{"a": {"x": 1, "y": 2}}`, "a", `{"y": 2, "x": 1}`, `{"a": {"x": 1, "y": 2}}`},
@@ -120,6 +121,30 @@ func TestRemove(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestRename(t *testing.T) {
+	rename := func(data, key string, path ...string) string {
+		got, err := Rename([]byte(data), key, path...)
+		if err != nil {
+			return err.Error()
+		}
+		return string(got)
+	}
+	for _, c := range []struct{ got, want string }{
+		{rename(`{ /* x */ "a" : 1}`, "b", "a"), `{ /* x */ "b" : 1}`},
+		{rename(`{"a": {"b": 1}}`, "\"\u202e", "a", "b"), `{"a": {"\"\u202e": 1}}`},
+		{rename(`{"a": 1}`, "b", "c"), `{"a": 1}`},
+		{rename(`{"a": 1}`, "b", "c", "d"), `{"a": 1}`},
+		{rename(`{"a": 1}`, "a", "a"), `{"a": 1}`},
+		{rename(`{"a": {"b": 1, "c": 2}}`, "c", "a", "b"), `a.c: is there already`},
+		{rename(`{"a": 1}`, "b"), `the whole document has no key`},
+		{rename(`{`, "b", "a"), `1:1: the object is not closed: add }`},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %s, want %s", c.got, c.want)
+		}
 	}
 }
 

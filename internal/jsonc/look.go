@@ -108,7 +108,9 @@ func indentAt(data []byte, offset int) []byte {
 // replacement returns the change that writes want in the place of have.
 func (d *Document) replacement(have, want *Node, l *look) splice {
 	indent := string(indentAt(d.data, have.Offset))
-	return splice{have.Offset, have.End, l.value(nil, want, indent, l.oneLine)}
+	before := bytes.TrimRight(d.data[:have.Offset], " \t")
+	flat := l.oneLine || len(before) > 0 && (before[len(before)-1] == '[' || before[len(before)-1] == ',')
+	return splice{have.Offset, have.End, l.value(nil, want, indent, flat)}
 }
 
 // insertion returns the changes that put fresh behind the item of n with the index
