@@ -60,6 +60,9 @@ type Dialect struct {
 	// Literal says that $VAR without braces stays as it is, as in that program.
 	Literal bool
 
+	// Write says how entries are written. Nil: package config knows, or they are not.
+	Write *Writing
+
 	// Snake says that the file's program writes keys in snake_case, so that ours may
 	// be written in it too.
 	Snake bool

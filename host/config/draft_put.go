@@ -1,0 +1,216 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// put makes the entry called title say what entry says, in our words, and be called
+// newTitle. An empty title adds it. The draft changes only if all else stays the same
+// and the result can be read back as wanted.
+func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
+	before, faultsBefore, err := d.entries(d.data)
+	if err != nil {
+		return err
+	}
+	fail := func(key string, err error) error {
+		return &EditError{File: d.path, Title: newTitle, Key: key, Err: err}
+	}
+	if _, taken := before[newTitle]; taken && title != newTitle {
+		return fail("", &RecordError{Code: CodeNameTaken, Name: newTitle})
+	}
+	s := &scribe{draft: d, title: newTitle, entry: membersOf(entry)}
+	if title == "" {
+		s.at = d.fresh(newTitle)
+	} else if s.at = d.find(title); s.at == nil {
+		return fail("", &RecordError{Code: CodeNotFound, Name: title})
+	}
+	data, err := d.written(s, before[title])
+	if err != nil {
+		var edit *EditError
+		if errors.As(err, &edit) {
+			edit.Title = newTitle
+			return edit
+		}
+		return fail("", err)
+	}
+	if title != "" && newTitle != title {
+		if data, err = d.renamed(data, s.at, newTitle); err != nil {
+			return fail("", err)
+		}
+	}
+	next := &draft{path: d.path, opts: d.opts}
+	next.opts.Format = d.p.dialect.Name
+	if err := next.take(data); err != nil {
+		return fail("", fmt.Errorf("the file could not be read any more: %w", err))
+	}
+	if err := next.check(before, faultsBefore, title, newTitle, s.entry); err != nil {
+		return err
+	}
+	*d = *next
+	return nil
+}
+
+// written returns the text with the entry of s changed.
+func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
+	old := withKind(membersOf(was))
+	s.entry = withKind(s.entry)
+	both := make(map[string]bool, len(old)+len(s.entry))
+	for key := range old {
+		both[key] = true
+	}
+	for key := range s.entry {
+		both[key] = true
+	}
+	for _, key := range inOrder(both) {
+		if equalJSON(s.entry[key], old[key]) {
+			continue
+		}
+		if err := s.key(key, s.entry[key], old[key]); err != nil {
+			return nil, err
+		}
+	}
+	edit := d.write.Edit
+	if s.at.value != nil {
+		return applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
+	}
+	object, err := applyChanges([]byte("{}"), s.changes, nil, jsonc.Set, jsonc.Remove)
+	if err != nil {
+		return nil, err
+	}
+	if !s.at.named {
+		if object, err = jsonc.Set(object, quoteJSON(s.title), "name"); err != nil {
+			return nil, err
+		}
+	}
+	return edit.Set(d.data, object, s.at.path...)
+}
+
+// renamed returns data in which the entry at a place has another name.
+func (d *draft) renamed(data []byte, at *spot, title string) ([]byte, error) {
+	if at.named {
+		return d.write.Edit.Rename(data, title, at.path...)
+	}
+	return d.write.Edit.Set(data, quoteJSON(title), append(slices.Clone(at.path), "name")...)
+}
+
+type (
+	setFunc    = func(data, value []byte, path ...string) ([]byte, error)
+	removeFunc = func(data []byte, path ...string) ([]byte, error)
+)
+
+// applyChanges returns data with the changes of an entry that stands at path.
+func applyChanges(data []byte, changes []change, path []string, set setFunc, remove removeFunc) ([]byte, error) {
+	var err error
+	for _, c := range changes {
+		at := append(slices.Clone(path), c.path...)
+		if c.value == nil {
+			data, err = remove(data, at...)
+		} else {
+			data, err = set(data, c.value, at...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// withKind returns an entry with the transport that it has when none is said.
+func withKind(entry map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(entry) == 0 || entry["transport"] != nil {
+		return entry
+	}
+	kind := TransportStdio
+	if entry["url"] != nil && entry["command"] == nil {
+		kind = TransportAuto
+	}
+	entry["transport"] = quoteJSON(kind)
+	return entry
+}
+
+// check compares what the draft says now with what it said before, and with what the
+// entry called title was to say.
+func (d *draft) check(before map[string]json.RawMessage, faults map[string]error, title, newTitle string, want map[string]json.RawMessage) error {
+	now, faultsNow, err := d.entries(d.data)
+	if err != nil {
+		return err
+	}
+	fail := func(title, key string, err error) error {
+		return &EditError{File: d.path, Title: title, Key: key, Err: err}
+	}
+	for other, text := range before {
+		if other != title && !equalJSON(now[other], text) {
+			return fail(other, "", errors.New("would change too: change the file by hand"))
+		}
+	}
+	expected := len(before)
+	if title == "" && newTitle != "" {
+		expected++
+	}
+	if title != "" && newTitle == "" {
+		expected--
+	}
+	if len(now) != expected {
+		return fail(newTitle, "", errors.New("other servers would come or go: change the file by hand"))
+	}
+	if newTitle == "" {
+		return nil
+	}
+	got, ok := now[newTitle]
+	if !ok {
+		return fail(newTitle, "", errors.New("could not be read back: change the file by hand"))
+	}
+	if lost := differing(withKind(membersOf(got)), want); len(lost) > 0 {
+		return fail(newTitle, lost[0], fmt.Errorf("cannot be said in a file of the format %s as wanted", d.p.dialect.Name))
+	}
+	if err := faultsNow[newTitle]; err != nil && (title == "" || faults[title] == nil) {
+		return fail(newTitle, "", fmt.Errorf("the server could not be used: %w", err))
+	}
+	return nil
+}
+
+// differing returns the keys under which two entries say different things.
+func differing(got, want map[string]json.RawMessage) (keys []string) {
+	for _, key := range inOrder(want) {
+		if !equalJSON(got[key], want[key]) {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range inOrder(got) {
+		if want[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// remove takes the entry called title away.
+func (d *draft) remove(title string) error {
+	before, _, err := d.entries(d.data)
+	if err != nil {
+		return err
+	}
+	at := d.find(title)
+	if at == nil {
+		return &EditError{File: d.path, Title: title, Err: &RecordError{Code: CodeNotFound, Name: title}}
+	}
+	data, err := d.write.Edit.Remove(d.data, at.path...)
+	if err != nil {
+		return &EditError{File: d.path, Title: title, Err: err}
+	}
+	next := &draft{path: d.path, opts: d.opts}
+	next.opts.Format = d.p.dialect.Name
+	if err := next.take(data); err != nil {
+		return &EditError{File: d.path, Title: title, Err: fmt.Errorf("the file could not be read any more: %w", err)}
+	}
+	if err := next.check(before, nil, title, "", nil); err != nil {
+		return err
+	}
+	*d = *next
+	return nil
+}

@@ -1,0 +1,211 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// newFileMode is the mode of a file that is made: what is in it may be secret.
+const newFileMode fs.FileMode = 0o600
+
+// A File is a config file while it is being changed, see [Edit]. It is not safe for
+// concurrent use, and of no use after that.
+//
+// Each change is made in the text: comments, the order of entries and keys, white
+// space, and what this package knows nothing of stay as they are. References such as
+// ${VAR} are written as they are given. What the file's program calls otherwise than we
+// do is written in its words where it stands in them already; where the program has no
+// word, ours is written, which only this package reads.
+//
+// After each change the text is read back. If the server does not say what it was to
+// say, if it cannot be used and could before, or if another server says something else,
+// there is an [*EditError] and the File is as it was.
+type File struct {
+	draft *draft
+}
+
+// Edit reads the file at path, lets change do what it wants to it, and puts the result in
+// its place, if anything changed: whoever reads the file meanwhile, and whatever is
+// killed, finds the old one or the new one. A file that is not there is made, with mode
+// 0600, and its folder if need be; else the mode stays. A symbolic link stays, and what
+// it leads to is changed.
+//
+// If somebody else changes the file meanwhile, another process or another Edit of this
+// one, it is read again and change is called again, with another File: it should do
+// nothing but change the File. An error of change is returned as it is, and nothing is
+// written. A file that cannot be read is never touched.
+//
+// Of opts only Format, Formats and Project count; nil means the defaults. The format of
+// a new file is that of its name or extension, or else mcpServers. The error is otherwise
+// an [*Error], an [*EditError], or wraps that of ctx.
+func Edit(ctx context.Context, path string, opts *Options, change func(*File) error) error {
+	resolved, err := atomicfile.Resolve(path)
+	if err != nil {
+		return &EditError{File: path, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
+	}
+	for {
+		before, err := readForEdit(resolved)
+		if err != nil {
+			return &EditError{File: path, Err: fmt.Errorf("cannot read the file: %w", plainPathError(err))}
+		}
+		d, err := newDraft(path, before, opts)
+		if err != nil {
+			return err
+		}
+		start := d.data
+		if err := change(&File{d}); err != nil {
+			return err
+		}
+		if bytes.Equal(d.data, start) {
+			return ctx.Err()
+		}
+		done, err := replaceSame(ctx, resolved, before, d.data)
+		if err != nil {
+			return &EditError{File: path, Err: fmt.Errorf("cannot write the file: %w", plainPathError(err))}
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// replaceSame puts after in the place of before, and reports whether before was still
+// there.
+func replaceSame(ctx context.Context, resolved string, before, after []byte) (done bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(resolved), 0o700); err != nil {
+		return false, err
+	}
+	unlock, err := atomicfile.Lock(ctx, resolved)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	now, err := readForEdit(resolved)
+	if err != nil || (now == nil) != (before == nil) || !bytes.Equal(now, before) {
+		return false, err
+	}
+	return true, atomicfile.Replace(ctx, resolved, after, newFileMode)
+}
+
+// readForEdit returns what is in the file, nil if it is not there.
+func readForEdit(resolved string) ([]byte, error) {
+	data, _, err := atomicfile.Read(resolved, jsonc.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && data == nil {
+		data = []byte{}
+	}
+	return data, err
+}
+
+// plainPathError leaves out the path, which the error around it says.
+func plainPathError(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// Bytes returns the text as it is now. The caller must not change it.
+func (f *File) Bytes() []byte { return f.draft.data }
+
+// Format returns the name of the file's [Format].
+func (f *File) Format() string { return f.draft.p.dialect.Name }
+
+// Records returns the servers of the file, in its order, as records. An entry with
+// faults has those fields that could be read.
+func (f *File) Records() ([]*Record, error) {
+	if len(f.draft.sections) == 0 {
+		return nil, nil
+	}
+	c, err := Parse(f.draft.path, f.draft.data, &f.draft.opts)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]*Record, len(c.Servers))
+	for i, s := range c.Servers {
+		records[i] = s.record()
+	}
+	return records, nil
+}
+
+// Record returns the server of that name. The error wraps a [*RecordError] of
+// [CodeNotFound] if there is none.
+func (f *File) Record(name string) (*Record, error) {
+	records, err := f.Records()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return nil, &EditError{File: f.draft.path, Title: name, Err: &RecordError{Code: CodeNotFound, Name: name}}
+}
+
+// Add puts a new server behind the others. The error wraps a [*RecordError] of
+// [CodeNameTaken] if there is one of its name, and those of [Record.Validate].
+func (f *File) Add(r *Record) error {
+	if err := r.Validate(); err != nil {
+		return &EditError{File: f.draft.path, Title: r.Name, Err: err}
+	}
+	return f.write("", r)
+}
+
+// Set changes the server of that name: what p does not say stays, what it says to be
+// empty goes, and a secret that p has masked stays what it is, see [Record.Apply]. A
+// Name in p renames the server, at its place. The error wraps a [*RecordError] if there
+// is no such server or p cannot be applied.
+func (f *File) Set(name string, p *Patch) error {
+	old, err := f.Record(name)
+	if err != nil {
+		return err
+	}
+	r, err := old.Apply(p)
+	if err != nil {
+		return &EditError{File: f.draft.path, Title: name, Err: err}
+	}
+	return f.write(name, r)
+}
+
+// Put makes the server of that name say what r says and nothing else, and be called as
+// r is. The error wraps a [*RecordError] if there is no such server.
+func (f *File) Put(name string, r *Record) error {
+	if err := r.Validate(); err != nil {
+		return &EditError{File: f.draft.path, Title: name, Err: err}
+	}
+	return f.write(name, r)
+}
+
+// Remove takes the server of that name away, with its comments. The error wraps a
+// [*RecordError]: of [CodeNotFound] if there is none, of [CodeBuiltinReadOnly] if it is
+// the program's own.
+func (f *File) Remove(name string) error {
+	r, err := f.Record(name)
+	if err != nil {
+		return err
+	}
+	if r.Builtin {
+		return &EditError{File: f.draft.path, Title: name, Err: &RecordError{Code: CodeBuiltinReadOnly, Name: name}}
+	}
+	return f.draft.remove(name)
+}
+
+func (f *File) write(name string, r *Record) error {
+	entry, err := r.entry()
+	if err != nil {
+		return &EditError{File: f.draft.path, Title: r.Name, Err: err}
+	}
+	return f.draft.put(name, r.Name, entry)
+}

@@ -1,0 +1,122 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+)
+
+// writingOf returns how files of a dialect are written, nil if they are not.
+func writingOf(d *dialect.Dialect) *dialect.Writing {
+	if d.Write != nil {
+		return d.Write
+	}
+	switch d.Name {
+	case "mcpServers":
+		return writesMCPServers([]string{serversKey})
+	case "kode":
+		return writesMCPServers(nil)
+	case "vscode":
+		return writesVSCode()
+	case "zed":
+		return writesZed()
+	case "ironclaw":
+		return writesIronclaw()
+	default:
+		return nil
+	}
+}
+
+// sameKeys returns keys that a program calls as we do.
+func sameKeys(keys ...string) map[string]string {
+	same := make(map[string]string, len(keys))
+	for _, key := range keys {
+		same[key] = key
+	}
+	return same
+}
+
+// writesMCPServers is for the files of ours, which others read too: all keys of ours
+// stand in them.
+func writesMCPServers(container []string) *dialect.Writing {
+	keys := sameKeys(ownKeys()...)
+	keys["transport"] = "type"
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  container,
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse", TransportAuto: "auto"},
+		References: dialect.AllOwnRefs,
+	}
+}
+
+func writesVSCode() *dialect.Writing {
+	keys := sameKeys("command", "args", "env", "cwd", "url", "headers")
+	keys["transport"] = "type"
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  []string{"servers"},
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse"},
+		References: dialect.EditorRefs,
+		Notes: map[string]string{
+			"enabled":   "has no place in VS Code, which would start the server: leave it out there, or switch it off in the editor",
+			"transport": "VS Code knows http, which falls back to sse, and sse",
+		},
+	}
+}
+
+func writesZed() *dialect.Writing {
+	keys := sameKeys("command", "args", "env", "url", "headers", "enabled")
+	keys["readTimeoutSeconds"] = "timeout"
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  []string{zedKey},
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "", TransportHTTP: "", TransportAuto: ""},
+		References: dialect.NoReferences,
+		Notes: map[string]string{
+			"readTimeoutSeconds": "is called timeout there, in seconds",
+			"transport":          "is told by the keys there: a url is streamable HTTP",
+			"cwd":                "has no place in Zed, which runs servers in the folder of the project",
+		},
+	}
+}
+
+func writesIronclaw() *dialect.Writing {
+	keys := sameKeys("command", "args", "env", "url", "headers", "enabled", "description", "transport", "auth")
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  []string{"servers"},
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportAuto: ""},
+		References: dialect.NoReferences,
+	}
+}
+
+// ownKeys are the keys of an entry of ours, in the order in which they are written.
+func ownKeys() []string {
+	return []string{
+		"description", "enabled", "transport", "command", "args", "env", "cwd", "url", "headers", "auth",
+		"connectTimeoutSeconds", "readTimeoutSeconds", "idleTimeoutSeconds",
+		"trust", "tools", "lazy", "required", "builtin", "identity", "userHeader", "isolation", "limits",
+	}
+}
+
+// inOrder returns the keys of an entry in the order in which they are written.
+func inOrder[V any](entry map[string]V) []string {
+	own := ownKeys()
+	keys := slices.Sorted(maps.Keys(entry))
+	slices.SortStableFunc(keys, func(a, b string) int {
+		i, j := slices.Index(own, a), slices.Index(own, b)
+		if i < 0 {
+			i = len(own)
+		}
+		if j < 0 {
+			j = len(own)
+		}
+		return i - j
+	})
+	return keys
+}

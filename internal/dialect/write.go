@@ -1,0 +1,71 @@
+package dialect
+
+import "github.com/mcpbelt/mcpbelt/internal/jsonc"
+
+// An Edit changes a text of one syntax in place. A path is a list of keys of objects
+// and decimal indexes of arrays, "-" being a new element, as for [jsonc.Set], whose
+// promises the functions keep: they leave alone all that they are not asked to change.
+type Edit struct {
+	// Set puts value, which is JSON, at path.
+	Set func(data, value []byte, path ...string) ([]byte, error)
+	// Remove takes away what is at path.
+	Remove func(data []byte, path ...string) ([]byte, error)
+	// Rename gives the member at path another key.
+	Rename func(data []byte, key string, path ...string) ([]byte, error)
+	// Empty is the text of a new file.
+	Empty string
+}
+
+// EditJSON returns the edits of JSON with comments.
+func EditJSON() *Edit {
+	return &Edit{Set: jsonc.Set, Remove: jsonc.Remove, Rename: jsonc.Rename, Empty: "{}\n"}
+}
+
+// A Writing says how entries are written in the files of a program.
+type Writing struct {
+	Edit *Edit
+
+	// Container is where the servers of a new file stand.
+	Container []string
+
+	// Keys are those of package config that the program itself knows, with the key that
+	// it has for them. What is not among them is written under the key of package
+	// config, which the program does not heed.
+	Keys map[string]string
+
+	// Transports are the values of the key for the transport, if the program has one;
+	// one that is "" says nothing. One that is not there is not known.
+	Transports map[string]string
+
+	// References says which references the program itself replaces.
+	References References
+
+	// Units says in which unit the program counts under the key for a timeout that Keys
+	// has: seconds unless it is here.
+	Milliseconds []string
+
+	// Fixed are members, as JSON, that each new entry of a local or remote server gets,
+	// which the program needs.
+	Fixed func(transport, title string) []Member
+
+	// Notes say of a key of package config what becomes of it in the program.
+	Notes map[string]string
+}
+
+// A Member is a key and its value as JSON.
+type Member struct {
+	Key   string
+	Value string
+}
+
+// References are the forms of references that a program replaces.
+type References int
+
+// The forms.
+const (
+	NoReferences References = iota // all text stays as it is
+	BracedRefs                     // ${VAR} and ${VAR:-default}
+	BareRefs                       // $VAR and ${VAR}
+	EditorRefs                     // ${env:VAR} and ${input:id}
+	AllOwnRefs                     // those of package config
+)
