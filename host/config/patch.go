@@ -19,7 +19,8 @@ import (
 // p neither says anew nor clears; a reference is no secret. A mask of nothing that is
 // stored is an error of [CodeMaskUnmatched].
 //
-// The result is validated. The error is of [*RecordError]s, joined.
+// The result is validated, but for a name that stays: files have names that no new
+// record may have. The error is of [*RecordError]s, joined.
 func (r *Record) Apply(p *Patch) (*Record, error) {
 	if p == nil {
 		p = &Patch{}
@@ -30,7 +31,7 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 	if p.builtin.Set && p.builtin.Value != r.Builtin {
 		e.fail(CodeBuiltinReadOnly, "builtin")
 	}
-	errs := append(e.errs, next.faults()...)
+	errs := append(e.errs, next.faults(next.Name != r.Name)...)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -38,15 +38,15 @@ func checkTitle(name string) Code {
 // references stand for is not looked at. A secret that is masked is refused: it was
 // shown to somebody, and is not the secret. The error is of [*RecordError]s, joined.
 func (r *Record) Validate() error {
-	return errors.Join(append(r.faults(), r.maskFaults()...)...)
+	return errors.Join(append(r.faults(true), r.maskFaults()...)...)
 }
 
-func (r *Record) faults() []error {
+func (r *Record) faults(name bool) []error {
 	var errs []error
 	fault := func(code Code, field string) {
 		errs = append(errs, &RecordError{Code: code, Name: r.Name, Field: field})
 	}
-	if code := checkTitle(r.Name); code != "" {
+	if code := checkTitle(r.Name); name && code != "" {
 		errs = append(errs, &RecordError{Code: code, Field: "name"}) // which may be long or odd
 	}
 	switch r.kind() {

@@ -1,0 +1,3 @@
+// Package configtest checks implementations of config.Store: [Run] makes of each
+// promise in its comment a test.
+package configtest

@@ -1,0 +1,28 @@
+package configtest_test
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/configtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestMemory(t *testing.T) {
+	configtest.Run(t, func(testing.TB) config.Store { return config.NewMemoryStore() }, &configtest.Options{
+		Reopen: func(_ testing.TB, s config.Store) config.Store { return s },
+	})
+}
+
+// bare hides the methods that are optional.
+type bare struct{ config.Store }
+
+func (b bare) Records(ctx context.Context) ([]config.Stored, error) { return b.Store.Records(ctx) }
+
+func TestWithoutOptions(t *testing.T) {
+	configtest.Run(t, func(testing.TB) config.Store { return bare{config.NewMemoryStore()} }, nil)
+}

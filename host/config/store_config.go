@@ -1,0 +1,71 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// StoreFile is the File of what was read from a [Store] that is no [Configurer].
+const StoreFile = "store"
+
+// ReadStore returns the records of a store as servers, with references replaced. One
+// that cannot be used has an Err, as in a file; paths in it start at the working
+// directory.
+func ReadStore(ctx context.Context, store Store, opts *Options) (*Config, error) {
+	if c, ok := store.(Configurer); ok {
+		return c.Config(ctx, opts)
+	}
+	all, err := store.Records(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the servers: %w", err)
+	}
+	data, err := storeText(all)
+	if err != nil {
+		return nil, err
+	}
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o.Format = "mcpServers"
+	c, err := ParseContext(ctx, StoreFile, data, &o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range c.Servers {
+		s.Source.Line = 0
+		for _, err := range entryErrors(s.Err) {
+			err.Line, err.Column = 0, 0
+		}
+	}
+	for _, err := range c.Warnings {
+		err.Line, err.Column = 0, 0
+	}
+	return c, nil
+}
+
+// storeText writes records as a config file, in their order.
+func storeText(all []Stored) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(`{"` + serversKey + `":{`)
+	for i, s := range all {
+		name, err := json.Marshal(s.Record.Name)
+		if err != nil {
+			return nil, err
+		}
+		entry, err := s.Record.entry()
+		if err != nil {
+			return nil, fmt.Errorf("server %q: %w", s.Record.Name, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(entry)
+	}
+	b.WriteString("}}")
+	return b.Bytes(), nil
+}

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// A MemoryStore is a [Store] in memory.
+type MemoryStore struct {
+	mu      sync.Mutex
+	last    uint64 // revision
+	records []Stored
+}
+
+// NewMemoryStore returns a store that holds the records, which have different names.
+// It keeps copies of them.
+func NewMemoryStore(records ...*Record) *MemoryStore {
+	m := &MemoryStore{}
+	for _, r := range records {
+		m.records = append(m.records, Stored{r.clone(), m.next()})
+	}
+	return m
+}
+
+func (m *MemoryStore) next() Revision {
+	m.last++
+	return Revision(strconv.FormatUint(m.last, 10))
+}
+
+// Records implements [Store].
+func (m *MemoryStore) Records(ctx context.Context) ([]Stored, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := slices.Clone(m.records)
+	for i := range all {
+		all[i].Record = all[i].Record.clone()
+	}
+	return all, nil
+}
+
+// Save implements [Store].
+func (m *MemoryStore) Save(ctx context.Context, name string, r *Record, old Revision) (Revision, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, err := placeOf(m.records, name, r.Name, old)
+	if err != nil {
+		return "", err
+	}
+	s := Stored{r.clone(), m.next()}
+	if at < 0 {
+		m.records = append(m.records, s)
+	} else {
+		m.records[at] = s
+	}
+	return s.Revision, nil
+}
+
+// Delete implements [Store].
+func (m *MemoryStore) Delete(ctx context.Context, name string, old Revision) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, err := presentAt(m.records, name, old)
+	if err != nil {
+		return err
+	}
+	m.records = slices.Delete(m.records, at, at+1)
+	return nil
+}
+
+// placeOf returns where [Store.Save] puts a record called next in the place of that
+// called name: an index, or -1 for the end.
+func placeOf(records []Stored, name, next string, old Revision) (int, error) {
+	at := -1
+	if name != "" || old != "" {
+		var err error
+		if at, err = presentAt(records, name, old); err != nil {
+			return 0, err
+		}
+	}
+	for i, s := range records {
+		if i != at && s.Record.Name == next {
+			return 0, &RecordError{Code: CodeNameTaken, Name: next}
+		}
+	}
+	return at, nil
+}
+
+// presentAt returns the index of the record of that name and revision.
+func presentAt(records []Stored, name string, old Revision) (int, error) {
+	at := slices.IndexFunc(records, func(s Stored) bool { return s.Record.Name == name })
+	switch {
+	case at < 0:
+		return 0, &RecordError{Code: CodeNotFound, Name: name}
+	case records[at].Revision != old:
+		return 0, &RecordError{Code: CodeConflict, Name: name}
+	}
+	return at, nil
+}
