@@ -53,6 +53,7 @@ var house = []room{
 	{path: "registry/rest/openapi", floor: 3, wing: what},
 
 	{path: "host/config", floor: 4, wing: hall},
+	{path: "host/config/configtest", floor: 4, wing: hall, kit: true},
 	{path: "host/config/codex", floor: 4, wing: hall},
 	{path: "host/config/goose", floor: 4, wing: hall},
 	{path: "host/config/filewatch", floor: 4, wing: hall},
