@@ -127,3 +127,29 @@ func unescape(s string) string {
 	}
 	return s
 }
+
+// urlSecrets returns the parts of a URL that are masked.
+func (m *masker) urlSecrets(u splitURL) []string {
+	secrets := []string{u.user}
+	if _, password, ok := strings.Cut(u.user, ":"); ok {
+		secrets = append(secrets, password)
+	}
+	for part := range strings.SplitSeq(u.path, "/") {
+		if m.pathPart(part) != part {
+			secrets = append(secrets, part)
+		}
+	}
+	for _, pairs := range []string{u.query, u.fragment} {
+		for pair := range strings.SplitSeq(strings.TrimLeft(pairs, "?#"), "&") {
+			if m.pairs("?"+pair) == "?"+pair {
+				continue
+			}
+			_, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				value = pair
+			}
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
+}
