@@ -3,6 +3,7 @@ package activity_test
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 
@@ -11,7 +12,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerPath); path != "" {
+		writeForever(path)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A gate is a sink that writes when it is let.
 type gate struct {

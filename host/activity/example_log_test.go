@@ -1,0 +1,80 @@
+package activity_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+)
+
+// The newest events are at hand in memory, and all of them in a file.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "activity")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	file, err := activity.OpenFile(filepath.Join(dir, "activity.jsonl"), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	memory := activity.NewMemory(100)
+	log := activity.New(nil, file, memory)
+	log.Record(ctx, activity.Event{Kind: activity.KindCall, Server: "github", Tool: "create_issue", Outcome: activity.OK})
+	log.Record(ctx, activity.Event{Kind: activity.KindDenied, Server: "github", Tool: "delete_repository", Outcome: activity.Denied})
+	if err := log.Close(ctx); err != nil {
+		fmt.Println(err)
+	}
+	for _, e := range memory.Recent(nil, 10) {
+		fmt.Println(e.Kind, e.Tool)
+	}
+	for e, err := range file.Events(&activity.Filter{Outcomes: []activity.Outcome{activity.OK}}) {
+		fmt.Println(e.Tool, err)
+	}
+	// Output:
+	// denied delete_repository
+	// call create_issue
+	// create_issue <nil>
+}
+
+func ExampleWithCallID() {
+	ctx := activity.WithCallID(context.Background(), "turn 7")
+	memory := activity.NewMemory(0)
+	log := activity.New(nil, memory)
+	log.Record(activity.WithCallID(ctx, "call_1"), activity.Event{Kind: activity.KindCall})
+	_ = log.Flush(ctx)
+	for _, e := range memory.Recent(&activity.Filter{Parent: "turn 7"}, 0) {
+		fmt.Println(e.ID)
+	}
+	_ = log.Close(ctx)
+	// Output: call_1
+}
+
+// Arguments that mean the same have one hash, which tells nobody what they are.
+func ExampleLog_Record() {
+	ctx := context.Background()
+	memory := activity.NewMemory(0)
+	log := activity.New(nil, memory)
+	log.Record(ctx, activity.Event{Kind: activity.KindCall, Arguments: []byte(`{"pin":1234,"to":"bob"}`)})
+	log.Record(ctx, activity.Event{Kind: activity.KindCall, Arguments: []byte(`{ "to": "bob", "pin": 1234.0 }`)})
+	_ = log.Close(ctx)
+	events := memory.Recent(nil, 0)
+	fmt.Println(events[0].ArgumentHash == events[1].ArgumentHash, events[0].ArgumentBytes, events[0].Arguments == nil)
+	// Output: true 30 true
+}
+
+func ExampleEvents() {
+	for e, err := range activity.Events("/no/such/activity.jsonl", &activity.Filter{User: "ann"}) {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(e.Time, e.Kind, e.Server, e.Tool, e.Outcome)
+	}
+	// Output:
+}

@@ -1,0 +1,345 @@
+package activity_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+)
+
+func openFile(t *testing.T, path string, o *activity.FileOptions) *activity.File {
+	t.Helper()
+	f, err := activity.OpenFile(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// put writes one event as a log does.
+func put(t *testing.T, f *activity.File, events ...activity.Event) {
+	t.Helper()
+	if err := f.Write(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// at is an event of a moment.
+func at(id string, when time.Time) activity.Event {
+	return activity.Event{ID: id, Kind: activity.KindCall, Time: when}
+}
+
+// read returns the ids of the events in a file, the newest first.
+func read(t *testing.T, path string, filter *activity.Filter) string {
+	t.Helper()
+	var all []activity.Event
+	for e, err := range activity.Events(path, filter) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return ids(all)
+}
+
+func filesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// What was recorded can be read, by nobody else, the newest first.
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "activity.jsonl")
+	f := openFile(t, path, nil)
+	if got := read(t, path, nil); got != "" {
+		t.Errorf("an empty file has %s", got)
+	}
+	l := activity.New(nil, f)
+	full := activity.Event{
+		Time: time.Unix(5, 7).UTC(), ID: "full", Parent: "p", Kind: activity.KindCall, User: "u\nv", Server: "s", Tool: "t", Outcome: activity.Denied,
+		Error: "e\u2028", Duration: time.Second, ArgumentBytes: 4, ResultBytes: 3, ArgumentHash: "h", Detail: map[string]string{"k": "v"},
+	}
+	l.Record(t.Context(), full)
+	for i := range 3 {
+		l.Record(t.Context(), numbered(i))
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path, nil); got != "2 1 0 full" {
+		t.Errorf("read %s", got)
+	}
+	if got := read(t, path, &activity.Filter{ID: "1"}); got != "1" {
+		t.Errorf("read %s", got)
+	}
+	for e, err := range f.Events(&activity.Filter{Tool: "t"}) {
+		got, _ := json.Marshal(e)
+		want, _ := json.Marshal(full)
+		if err != nil || string(got) != string(want) {
+			t.Errorf("read %s, %v, want %s", got, err, want)
+		}
+	}
+	for range f.Events(nil) {
+		break // must not go on
+	}
+	if runtime.GOOS != "windows" {
+		for name, want := range map[string]fs.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			}
+		}
+	}
+	if names := filesIn(t, filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("there are %q", names)
+	}
+}
+
+// A file that is full makes room, and of the full ones only the wanted ones stay.
+func TestRotation(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	fill := func(t *testing.T, o activity.FileOptions) (path string) {
+		path = filepath.Join(t.TempDir(), "a.b.jsonl")
+		for _, other := range []string{"a.b-notes.jsonl", "a.b-20261122T003000.jsonl", "a.b-20261122T003000.000000000Z.jsonl.gz", "ab.jsonl"} {
+			if err := os.WriteFile(filepath.Join(filepath.Dir(path), other), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := openFile(t, path, &o)
+		for i := range 12 {
+			put(t, f, activity.Event{ID: strconv.Itoa(i), Kind: activity.KindCall, Time: time.Now(), Error: long})
+		}
+		if n := len(filesIn(t, filepath.Dir(path))); n < 5 {
+			t.Errorf("other files are gone: %d are left", n)
+		}
+		return path
+	}
+	three := int64(3500) // bytes of three events and a bit
+	for name, test := range map[string]struct {
+		o    activity.FileOptions
+		want string
+	}{
+		"size":  {activity.FileOptions{MaxBytes: three}, "11 10 9 8 7 6 5 4 3 2 1 0"},
+		"count": {activity.FileOptions{MaxBytes: three, KeepFiles: 2}, "11 10 9 8 7 6 5 4 3"},
+		"all":   {activity.FileOptions{MaxBytes: 1, KeepFiles: -1}, "11 10 9 8 7 6 5 4 3 2 1 0"},
+		"bytes": {activity.FileOptions{MaxBytes: three, KeepBytes: three}, "11 10 9 8 7 6"},
+		"age":   {activity.FileOptions{MaxBytes: three, KeepAge: 1}, "11 10 9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := fill(t, test.o)
+			if got := read(t, path, nil); got != test.want {
+				t.Errorf("read %s, want %s", got, test.want)
+			}
+			if info, err := os.Stat(path); err != nil || info.Size() > max(three, 1200) {
+				t.Errorf("%v, %v", info.Size(), err)
+			}
+		})
+	}
+}
+
+// A file is also full when its first event is old enough.
+func TestRotationByAge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f := openFile(t, path, &activity.FileOptions{MaxAge: time.Hour})
+	now := time.Now()
+	put(t, f, at("young", now.Add(-time.Minute)), at("old", now.Add(-48*time.Hour)))
+	put(t, f, at("same", now))
+	if n := len(filesIn(t, filepath.Dir(path))); n != 1 {
+		t.Errorf("%d files", n)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put(t, f, at("old", now.Add(-2*time.Hour)))
+	put(t, f, at("new", now))
+	if n := len(filesIn(t, filepath.Dir(path))); n != 2 || read(t, path, nil) != "new old" {
+		t.Errorf("%d files: %s", n, read(t, path, nil))
+	}
+}
+
+// What is not an event is passed over, and a line that was broken off does not spoil
+// the next one.
+func TestTornLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f := openFile(t, path, nil)
+	put(t, f, numbered(1))
+	add := func(text string) {
+		t.Helper()
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = file.WriteString(text)
+			_ = file.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(`{"time":"2026-11-22T00:30:00Z","id":"torn","kind":"ca`)
+	if got := read(t, path, nil); got != "1" {
+		t.Errorf("read %s", got)
+	}
+	f = openFile(t, path, nil) // as the next process does
+	put(t, f, numbered(2))
+	add("\n\nnull\n[1]\n{}\n\xff\x00\n\"" + strings.Repeat("x", 3<<20) + "\"\n{\"id\":\"hand\",\"later\":{\"a\":[1]}}\n")
+	put(t, f, numbered(3))
+	if got := read(t, path, nil); got != "3 hand 2 1" {
+		t.Errorf("read %s", got)
+	}
+}
+
+// Lines that lie across the pieces in which the file is read are whole.
+func TestLongFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f := openFile(t, path, nil)
+	var want []string
+	for i := range 300 {
+		e := numbered(i)
+		e.Error = strings.Repeat("é\n", i*7)
+		put(t, f, e)
+		want = append(want, e.ID)
+	}
+	slices.Reverse(want)
+	if got := read(t, path, nil); got != strings.Join(want, " ") {
+		t.Errorf("read %s", got)
+	}
+}
+
+func TestFileErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := activity.OpenFile(dir, nil); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a folder: %v", err)
+	}
+	path := filepath.Join(dir, "a.jsonl")
+	f := openFile(t, path, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Write(ctx, []activity.Event{numbered(1)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Write: %v", err)
+	}
+	if got := read(t, filepath.Join(dir, "none", "a.jsonl"), nil); got != "" {
+		t.Errorf("read %s", got)
+	}
+	var last error
+	for _, err := range activity.Events(dir, nil) {
+		last = err
+	}
+	if last == nil {
+		t.Error("a folder can be read")
+	}
+	// Deleted and renamed by others, it is made anew.
+	put(t, f, numbered(1))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	put(t, f, numbered(2))
+	if got := read(t, path, nil); got != "2" {
+		t.Errorf("read %s", got)
+	}
+}
+
+// What is no file is not written to: it may never return.
+func TestDeviceIsNoFile(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full")
+	}
+	if _, err := activity.OpenFile("/dev/full", nil); err == nil {
+		t.Error("a device is taken for a file")
+	}
+}
+
+const (
+	writerPath = "ACTIVITY_TEST_WRITER"
+	writerName = "ACTIVITY_TEST_NAME"
+)
+
+// writeForever writes numbered events and says so after each, until it is killed.
+func writeForever(path string) {
+	f, err := activity.OpenFile(path, &activity.FileOptions{MaxBytes: 20_000, KeepFiles: -1})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for i := 0; ; i++ {
+		e := activity.Event{ID: os.Getenv(writerName) + "." + strconv.Itoa(i), Kind: activity.KindCall, Time: time.Now(), Error: strings.Repeat("x", 300)}
+		if err := f.Write(context.Background(), []activity.Event{e}); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(e.ID)
+	}
+}
+
+// Several processes write to one file while it is renamed again and again, and are
+// killed at some moment. Every event that one of them says it has written is there,
+// once.
+func TestProcesses(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	var mu sync.Mutex
+	var said []string
+	var wg sync.WaitGroup
+	for i := range 4 {
+		cmd := exec.Command(program)
+		cmd.Env = append(os.Environ(), writerPath+"="+path, writerName+"="+strconv.Itoa(i))
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			lines := bufio.NewScanner(out)
+			for n := 0; lines.Scan(); n++ {
+				mu.Lock()
+				said = append(said, lines.Text())
+				mu.Unlock()
+				if n == 100+10*i {
+					_ = cmd.Process.Kill()
+				}
+			}
+			_ = cmd.Wait()
+		})
+	}
+	wg.Wait()
+	count := map[string]int{}
+	for _, id := range strings.Fields(read(t, path, nil)) {
+		count[id]++
+	}
+	for id, n := range count {
+		if n != 1 {
+			t.Errorf("%s is there %d times", id, n)
+		}
+	}
+	for _, id := range said {
+		if count[id] == 0 {
+			t.Errorf("%s is missing", id)
+		}
+	}
+	if len(said) < 400 || len(filesIn(t, filepath.Dir(path))) < 5 {
+		t.Errorf("%d events in %d files", len(said), len(filesIn(t, filepath.Dir(path))))
+	}
+}
