@@ -16,12 +16,14 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
 
 // serverMode, in the environment, makes the test program a server.
 const serverMode = "HOST_TEST_SERVER"
 
 func TestMain(m *testing.M) {
+	transporttest.RunChild()
 	if mode := os.Getenv(serverMode); mode != "" {
 		serve(mode)
 		return
@@ -41,6 +43,9 @@ func TestMain(m *testing.M) {
 }
 
 func serve(mode string) {
+	if serveProbed(mode) {
+		return
+	}
 	switch mode {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence found")

@@ -1,0 +1,215 @@
+package host_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+var sdkMethodNotFound = jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "unknown"}
+
+const allStages = "resolved spawned connected initialized listed"
+
+func TestTestOfALocalServer(t *testing.T) {
+	mark := rand.Text()
+	e := scripted(t, mark, "stderr:listening with hunter2secret", "sdk")
+	e.Env["API_KEY"] = "hunter2secret"
+	r := tested(t, newHost(t, nil), e)
+	if !r.Success || r.Err != nil || r.Error != "" || stagesOf(r) != allStages || r.Reached != host.TestListed || len(r.Hints) != 0 {
+		t.Errorf("report %+v", r)
+	}
+	if len(r.Tools) != 5 || r.Tools[0].Name == "" || r.Tools[0].As != "s__"+r.Tools[0].Name || r.Tools[0].Fate != host.ToolListed {
+		t.Errorf("tools %+v", r.Tools)
+	}
+	if r.Protocol == "" || r.Program == "" {
+		t.Errorf("server %q %q %q", r.Program, r.Version, r.Protocol)
+	}
+	if r.Stderr != "listening with [redacted]\n" {
+		t.Errorf("stderr %q", r.Stderr)
+	}
+	if left := leftovers(t, mark); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	var shown map[string]any
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &shown)
+	}
+	if err != nil || shown["success"] != true || shown["tookSeconds"] == nil || strings.Contains(string(text), "hunter2secret") {
+		t.Errorf("as JSON: %s, %v", text, err)
+	}
+}
+
+// Whenever the caller gives up, the test returns, says how far it came, and leaves
+// neither the process nor what that has started.
+func TestTestEndsWithItsContext(t *testing.T) {
+	for _, stage := range []string{"spawned", "connected", "initialized"} {
+		t.Run(stage, func(t *testing.T) {
+			mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
+			e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: %q, %q: %q, %q: %q}}`,
+				os.Args[0], serverMode, "until "+stage, probeMark, mark, probeReached, reached))
+			h := newHost(t, nil)
+			ctx, cancel := context.WithCancel(watchdog(t))
+			go func() {
+				exists(ctx, t, reached)
+				cancel()
+			}()
+			r, err := h.Test(ctx, e, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Success || string(r.Reached) != stage || !errors.Is(r.Err, context.Canceled) {
+				t.Errorf("reached %q: %v", r.Reached, r.Err)
+			}
+			if left := leftovers(t, mark); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// The time of an entry ends the test too, and the hints say what to raise.
+func TestTestTakesTooLong(t *testing.T) {
+	mark := rand.Text()
+	e := scripted(t, mark, "hang")
+	h := newHost(t, nil)
+	r, err := h.Test(watchdog(t), e, &host.TestOptions{Timeout: 1})
+	if err != nil || r.Success || hintsOf(r) != "timeout" {
+		t.Errorf("report %+v, %v", r, err)
+	}
+	e.ConnectTimeout = 1
+	if r := tested(t, h, e); r.Success || !errors.Is(r.Err, context.DeadlineExceeded) || hintsOf(r) != "timeout" {
+		t.Errorf("report %+v", r)
+	}
+	if left := leftovers(t, mark); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// Close ends a test that is under way.
+func TestTestEndsWithItsHost(t *testing.T) {
+	mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
+	e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: "until spawned", %q: %q, %q: %q}}`,
+		os.Args[0], serverMode, probeMark, mark, probeReached, reached))
+	h := newHost(t, nil)
+	go func() {
+		exists(watchdog(t), t, reached)
+		_ = h.Close()
+	}()
+	if _, err := h.Test(watchdog(t), e, nil); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+	if left := leftovers(t, mark); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if _, err := h.Test(watchdog(t), e, nil); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("afterwards: %v", err)
+	}
+	if _, err := h.Test(watchdog(t), nil, nil); err == nil {
+		t.Error("a test of nothing")
+	}
+}
+
+// A local server that does not work says why.
+func TestTestOfBadLocalServers(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	command := func(path string, more ...string) *config.Server {
+		return probed(t, fmt.Sprintf(`{"command": %q%s}`, path, strings.Join(append([]string{""}, more...), ", ")))
+	}
+	elf := []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xf3\x00\x01\x00\x00\x00" + strings.Repeat("\x00", 28) + "\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00")
+	for name, c := range map[string]struct {
+		entry   *config.Server
+		reached host.TestStage
+		hints   string
+		text    string // in the first hint
+	}{
+		"no such program":       {command("no-such-program-at-all"), "", "command_not_found", os.Getenv("PATH")},
+		"a misspelled program":  {command("sleeep"), "", "command_not_found", `"sleep"`},
+		"no such file":          {command(filepath.Join(dir, "servr")), "resolved", "command_not_found", "There is no file"},
+		"a folder":              {command(dir), "resolved", "command_is_folder", "is a folder"},
+		"not executable":        {command(file("plain.sh", "#!/bin/sh\n", 0o600)), "resolved", "command_not_executable", "chmod +x"},
+		"no interpreter":        {command(file("script", "#!/no/such/interpreter\n", 0o700)), "resolved", "bad_interpreter", "/no/such/interpreter"},
+		"line ends of Windows":  {command(file("dos.sh", "#!/bin/sh\r\nexit 0\r\n", 0o700)), "resolved", "bad_interpreter", "dos2unix"},
+		"neither program":       {command(file("neither", "exit 0\n", 0o700)), "resolved", "bad_interpreter", "#!/bin/sh"},
+		"for another machine":   {command(file("riscv", string(elf), 0o700)), "resolved", "wrong_architecture", "RISCV"},
+		"no such cwd":           {command("sh", fmt.Sprintf(`"cwd": %q`, filepath.Join(dir, "gone"))), "resolved", "cwd_missing", `"cwd"`},
+		"env without its word":  {command(file("via-env", "#!/usr/bin/env no-such-node\n", 0o700)), "spawned", "bad_interpreter", "no-such-node"},
+		"exits with an error":   {scripted(t, rand.Text(), "stderr:no licence found", "exit:3"), "spawned", "exited", "no licence found"},
+		"exits at once":         {scripted(t, rand.Text(), "stderr:usage: server serve", "exit:0"), "spawned", "exited", `"serve"`},
+		"is killed":             {scripted(t, rand.Text(), "kill"), "spawned", "exited", "killed"},
+		"only noise":            {scripted(t, rand.Text(), "lines:100:server is up", "hang"), "spawned", "stdout_noise", "server is up"},
+		"an unknown revision":   {scripted(t, rand.Text(), "read", `say:{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"?"}}`, "read", `answer:{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`, "hang"), "connected", "protocol_version", "1999-01-01"},
+		"an unset variable":     {command("sh", `"args": ["${NO_SUCH_VARIABLE_AT_ALL}"]`), "", "unset_variable", "NO_SUCH_VARIABLE_AT_ALL"},
+		"no entry":              {probed(t, `{"comand": "x"}`), "", "invalid_entry", ""},
+		"no isolation":          {command("sh", `"isolation": {"kind": "landlock"}`), "", "", ""},
+		"a docker that is none": {probed(t, fmt.Sprintf(`{"command": %q, "args": ["run", "image"]}`, file("docker", "#!/bin/sh\necho no daemon >&2\nexit 125\n", 0o700))), "spawned", "container_failed", "no daemon"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "no isolation" {
+				c.entry.Isolation = &config.Isolation{Kind: config.IsolationLandlock}
+				c.reached, c.hints, c.text = "resolved", "isolation_unavailable", "confined"
+			}
+			r := tested(t, newHost(t, nil), c.entry)
+			if r.Success || r.Err == nil || r.Reached != c.reached {
+				t.Errorf("reached %q: %v", r.Reached, r.Err)
+			}
+			if got, _, _ := strings.Cut(hintsOf(r), " "); got != c.hints {
+				t.Fatalf("hints %v, error %v (%T)", r.Hints, r.Err, r.Err)
+			}
+			if !strings.Contains(r.Hints[0].Text, c.text) {
+				t.Errorf("hint %q lacks %q", r.Hints[0].Text, c.text)
+			}
+		})
+	}
+}
+
+// A server from a project that nobody has approved is not started for a test either.
+func TestTestNeedsApproval(t *testing.T) {
+	reached := filepath.Join(t.TempDir(), "reached")
+	e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: "until spawned", %q: %q}}`, os.Args[0], serverMode, probeReached, reached))
+	e.Source.Scope = config.ScopeProject
+	r := tested(t, newHost(t, nil), e)
+	var unapproved *host.UnapprovedError
+	if r.Success || r.Reached != "" || !errors.As(r.Err, &unapproved) || hintsOf(r) != "unapproved" {
+		t.Errorf("report %+v", r)
+	}
+	if _, err := os.Stat(reached); err == nil {
+		t.Error("it was started")
+	}
+}
+
+// What a server writes cannot deceive who reads the report.
+func TestTestShowsHostileText(t *testing.T) {
+	e := scripted(t, rand.Text(), "write:\\u001b[2Khello\\n", "stderr:\x1b[1A all is well ghp_0123456789abcdefghijABCDEFGHIJ012345", "exit:1")
+	r := tested(t, newHost(t, nil), e)
+	all := r.Stderr + r.Error + strings.Join(r.Noise, "")
+	for _, h := range r.Hints {
+		all += h.Text
+	}
+	if strings.ContainsAny(all, "\x1b") || strings.Contains(all, "ghp_") || !strings.Contains(all, "<U+001B>") {
+		t.Errorf("shown: %q", all)
+	}
+	var exit *transport.ExitError
+	if !errors.As(r.Err, &exit) || exit.Code != 1 {
+		t.Errorf("error %v", r.Err)
+	}
+}

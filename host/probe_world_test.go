@@ -1,0 +1,185 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/transport/transporttest"
+)
+
+// probeMark is the variable by which the processes of one test are found, those that
+// left their group too; probeReached the file that a server makes when it has come as
+// far as it goes.
+const (
+	probeMark    = "HOST_TEST_PROBE"
+	probeReached = "HOST_TEST_REACHED"
+)
+
+// serveProbed is a server that comes only so far, with a family. It reports whether
+// the mode is one of its own.
+func serveProbed(mode string) bool {
+	stage, ok := strings.CutPrefix(mode, "until ")
+	if !ok {
+		return false
+	}
+	for range 2 {
+		if err := exec.Command("sleep", "600").Start(); err != nil {
+			panic(err)
+		}
+	}
+	stop := func() {
+		if err := os.WriteFile(os.Getenv(probeReached), nil, 0o600); err != nil {
+			panic(err)
+		}
+		select {}
+	}
+	if stage == "spawned" {
+		stop()
+	}
+	s := newServer(mode)
+	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			if method == "initialize" && stage == "connected" || method == "tools/list" && stage == "initialized" {
+				stop()
+			}
+			if method == "server/discover" {
+				return nil, &sdkMethodNotFound
+			}
+			return next(ctx, method, req)
+		}
+	})
+	_ = s.Run(context.Background(), &sdk.StdioTransport{})
+	return true
+}
+
+// probed returns the entry of a config with one server, and the mark of its processes.
+func probed(t *testing.T, entry string) *config.Server {
+	t.Helper()
+	c, err := config.Parse(filepath.Join(t.TempDir(), "mcp.json"), []byte(`{"mcpServers":{"s":`+entry+`}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Servers[0]
+}
+
+// scripted is the entry of a server that follows a script, see transporttest.Child.
+func scripted(t *testing.T, mark string, steps ...string) *config.Server {
+	t.Helper()
+	child := transporttest.Child(steps...)
+	env := map[string]string{probeMark: mark}
+	for _, v := range child.Env {
+		name, value, _ := strings.Cut(v, "=")
+		env[name] = value
+	}
+	text, err := json.Marshal(map[string]any{"command": child.Path, "env": env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := probed(t, string(text))
+	e.Args = child.Args // which hold $ID
+	return e
+}
+
+// leftovers returns the processes that hold a mark in their environment.
+func leftovers(t *testing.T, mark string) []string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, path := range all {
+		env, _ := os.ReadFile(path) // others' cannot be read
+		if bytes.Contains(env, []byte(probeMark+"="+mark)) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			found = append(found, fmt.Sprintf("%s %q", path, line))
+		}
+	}
+	return found
+}
+
+// hintsOf returns the codes of hints, joined by blanks.
+func hintsOf(r *host.TestReport) string {
+	var codes []string
+	for _, h := range r.Hints {
+		codes = append(codes, string(h.Code))
+	}
+	return strings.Join(codes, " ")
+}
+
+// stagesOf returns the stages that were reached, joined by blanks.
+func stagesOf(r *host.TestReport) string {
+	var names []string
+	for _, s := range r.Stages {
+		names = append(names, string(s.Stage))
+	}
+	return strings.Join(names, " ")
+}
+
+// tested tests an entry by a host that has nothing else to do.
+func tested(t *testing.T, h *host.Host, e *config.Server) *host.TestReport {
+	t.Helper()
+	r, err := h.Test(watchdog(t), e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// newHost returns a host without servers.
+func newHost(t *testing.T, opts *host.Options) *host.Host {
+	t.Helper()
+	if opts == nil {
+		opts = &host.Options{}
+	}
+	if opts.StateDir == "" {
+		opts.StateDir = t.TempDir()
+	}
+	h := host.New(opts)
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return h
+}
+
+// exists waits until there is a file at path.
+func exists(ctx context.Context, t *testing.T, path string) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Errorf("nothing came to be at %s", path)
+			return
+		}
+	}
+}
+
+// site is an MCP server over streamable HTTP.
+func site(s *sdk.Server) http.Handler {
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+}

@@ -1,0 +1,155 @@
+package host
+
+import (
+	"context"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+
+	belt "github.com/mcpbelt/mcpbelt/auth"
+)
+
+// recipe makes the transport of the test: that of the entry, with eyes and ears.
+func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
+	e := p.entry
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	if err := p.host.unapproved(ctx, e); err != nil {
+		return nil, err
+	}
+	t, err := p.host.connectable(testKey(ctx, e), e)
+	if err != nil {
+		return nil, err
+	}
+	switch bare := t.(type) {
+	case *transport.Command:
+		c := *bare
+		c.Stderr, c.Noise = p.onStderr, p.onNoise
+		c.CloseTimeout = testCloseTimeout
+		c.Watchdog = nil // one of its own, which ends with it
+		if _, err := exec.LookPath(c.Path); err != nil && filepath.Base(c.Path) == c.Path {
+			return nil, &transport.StartError{Path: c.Path, Err: err}
+		}
+		t = &c
+	case *transport.HTTP:
+		c := *bare
+		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper)
+		t = &c
+	case *transport.SSE:
+		c := *bare
+		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper)
+		t = &c
+	case *transport.Auto:
+		t = &transport.Auto{URL: bare.URL, Header: bare.Header, MaxMessage: bare.MaxMessage,
+			OAuth: p.login(ctx, bare.OAuth), RoundTripper: p.tripper(bare.RoundTripper)}
+	}
+	return p.host.guard(e, t), nil
+}
+
+// connectable makes the bare transport of an entry, for the user of the key.
+func (h *Host) connectable(_ session.Key, e *config.Server) (mcp.Transport, error) {
+	return h.newServer(e).transport()
+}
+
+// testKey names the connection that is tested: that of the user of ctx, if users have
+// connections of their own.
+func testKey(ctx context.Context, e *config.Server) session.Key {
+	key := session.Key{Server: e.Name}
+	if e.Identity == config.IdentityUser || e.Identity == config.IdentityHeader {
+		key.User, _ = session.UserOf(ctx)
+	}
+	return key
+}
+
+// clientOptions are those of the host's clients, but nobody is asked or told
+// anything: neither the user, nor a model, nor the log.
+func (p *probe) clientOptions() *mcp.ClientOptions {
+	e := p.entry
+	o := p.host.opts.Client
+	o.Logger, o.Log, o.LogLevel, o.Cache = nil, nil, "", nil
+	o.Elicit, o.ElicitURL, o.Sample = nil, nil, nil
+	o.HealthInterval = -1
+	o.CloseTimeout = testCloseTimeout
+	if e.ConnectTimeout > 0 {
+		o.ConnectTimeout = e.ConnectTimeout
+	}
+	if e.ReadTimeout > 0 {
+		o.IdleTimeout = e.ReadTimeout
+	}
+	if e.Limits.MaxTools > 0 {
+		o.MaxTools = e.Limits.MaxTools
+	}
+	return &o
+}
+
+// testAllows reports whether the entry uses the tool of that name.
+func testAllows(f config.ToolFilter, name string) bool {
+	return (f.Allow == nil || slices.Contains(f.Allow, name)) && !slices.Contains(f.Deny, name)
+}
+
+// testTools makes registry tools of what the server listed. They are never called.
+func testTools(e *config.Server, client *mcp.Client, listed []*mcp.Tool) []registry.Tool {
+	tools := make([]registry.Tool, 0, len(listed))
+	for _, t := range listed {
+		tool := registry.Remote(e.Name, client, t)
+		if name, ok := e.Tools.Rename[t.Name]; ok {
+			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = name }); err == nil {
+				tool = renamed
+			}
+		}
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
+// login returns a handler that uses the login there is and begins none.
+func (p *probe) login(ctx context.Context, inner auth.OAuthHandler) auth.OAuthHandler {
+	if inner == nil {
+		return nil
+	}
+	l := &testLogin{inner, testKey(ctx, p.entry)}
+	if a, ok := inner.(transport.Authenticator); ok {
+		return &testAuthenticator{l, a}
+	}
+	return l
+}
+
+// A testLogin passes on what can be done without the user.
+type testLogin struct {
+	auth.OAuthHandler
+	key session.Key
+}
+
+// Authorize renews the token that was refused. If there was none the user has to log
+// in, and that is not begun for a test.
+func (l *testLogin) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	if req.Header.Get("Authorization") == "" {
+		_ = resp.Body.Close()
+		return &belt.LoginRequiredError{Server: l.key.Server, User: l.key.User}
+	}
+	return l.OAuthHandler.Authorize(ctx, req, resp)
+}
+
+// A testAuthenticator is a testLogin that knows more than bearer tokens.
+type testAuthenticator struct {
+	*testLogin
+	inner transport.Authenticator
+}
+
+// Authenticate implements transport.Authenticator.
+func (a *testAuthenticator) Authenticate(ctx context.Context, header http.Header, method, target string, body []byte) error {
+	return a.inner.Authenticate(ctx, header, method, target, body)
+}
+
+// Observe implements transport.Authenticator.
+func (a *testAuthenticator) Observe(resp *http.Response) { a.inner.Observe(resp) }

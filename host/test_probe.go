@@ -1,0 +1,211 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+const (
+	// probeStderr is how much of the end of standard error a test keeps.
+	probeStderr = 8 << 10
+	// probeNoise is how many lines that are no messages a test keeps.
+	probeNoise = 5
+)
+
+// A probe is one test of an entry, and what it has seen. Its connection may call it
+// from several goroutines; when that has ended, nobody does.
+type probe struct {
+	host  *Host
+	entry *config.Server
+	begun time.Time
+
+	mu   sync.Mutex // guards the following
+	seen sightings
+
+	// The following belong to who runs the test.
+	owned    []*http.Transport // to be closed
+	state    mcp.State         // last
+	ready    mcp.State         // when it was ready
+	tools    []*mcp.Tool
+	filtered []*mcp.Tool
+	preview  registry.Preview
+	order    []string      // the names of all tools, as the server lists them
+	took     time.Duration // until the success or the failure
+}
+
+// sightings are what a connection has shown.
+type sightings struct {
+	times   map[TestStage]time.Time
+	err     error // the first
+	stderr  []byte
+	noise   []string
+	answers []webAnswer // of a remote server, one of each kind
+	version string      // of the protocol, as the server wants it
+}
+
+// sightings returns what was seen by now.
+func (p *probe) sightings() sightings {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.seen
+	s.times = maps.Clone(s.times)
+	s.stderr, s.noise, s.answers = slices.Clone(s.stderr), slices.Clone(s.noise), slices.Clone(s.answers)
+	return s
+}
+
+func newProbe(h *Host, e *config.Server) *probe {
+	return &probe{host: h, entry: e, begun: time.Now(), seen: sightings{times: map[TestStage]time.Time{}}}
+}
+
+// reach notes that a stage was reached. The first time counts.
+func (p *probe) reach(stage TestStage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, before := p.seen.times[stage]; !before {
+		p.seen.times[stage] = time.Now()
+	}
+}
+
+// fail notes why the test failed. The first reason counts.
+func (p *probe) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seen.err == nil {
+		p.seen.err = err
+	}
+}
+
+func (p *probe) onStderr(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen.stderr = append(append(p.seen.stderr, line...), '\n')
+	if over := len(p.seen.stderr) - probeStderr; over > 0 {
+		// Whole lines, or half a secret would be left.
+		over += bytes.IndexByte(p.seen.stderr[over:], '\n') + 1
+		p.seen.stderr = append(p.seen.stderr[:0], p.seen.stderr[over:]...)
+	}
+}
+
+func (p *probe) onNoise(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.seen.noise) < probeNoise {
+		p.seen.noise = append(p.seen.noise, line)
+	}
+}
+
+// heard looks at a message of the server.
+func (p *probe) heard(m jsonrpc.Message) {
+	p.reach(TestConnected)
+	answer, ok := m.(*jsonrpc.Response)
+	if !ok || jsonscan.Valid(answer.Result) != nil {
+		return
+	}
+	for key, value := range jsonscan.Fields(answer.Result) {
+		if version, ok := jsonscan.String(value); ok && string(key) == "protocolVersion" {
+			p.mu.Lock()
+			p.seen.version = version
+			p.mu.Unlock()
+		}
+	}
+}
+
+// initialized takes what the server says of itself.
+func (p *probe) initialized(s mcp.State) { p.ready = s }
+
+// listed takes the tools, and asks the registry what would become of them.
+func (p *probe) listed(client *mcp.Client, all []*mcp.Tool) {
+	for _, t := range all {
+		p.order = append(p.order, t.Name)
+		if testAllows(p.entry.Tools, t.Name) {
+			p.tools = append(p.tools, t)
+		} else {
+			p.filtered = append(p.filtered, t)
+		}
+	}
+	facts := registry.Server{Name: p.entry.Name, Trusted: p.entry.Trust, Fingerprint: p.entry.Fingerprint()}
+	preview, err := p.host.registry.Preview(facts, testTools(p.entry, client, p.tools))
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.preview = preview
+}
+
+// end closes what belongs to the test, when its connection has ended.
+func (p *probe) end() {
+	for _, t := range p.owned {
+		t.CloseIdleConnections()
+	}
+}
+
+// A probeTransport makes connections that tell the probe how far they come.
+type probeTransport struct {
+	inner mcp.Transport
+	probe *probe
+}
+
+// Connect implements mcp.Transport.
+func (t *probeTransport) Connect(ctx context.Context) (mcp.Conn, error) {
+	conn, err := t.inner.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if pid, ok := conn.(interface{ PID() int }); ok && pid.PID() != 0 {
+		t.probe.reach(TestSpawned)
+	}
+	c := &probeConn{conn, t.probe}
+	if caller, ok := conn.(mcp.Caller); ok {
+		return &probeCaller{c, caller}, nil
+	}
+	return c, nil
+}
+
+// A probeConn lets the probe hear what comes over the control plane.
+type probeConn struct {
+	mcp.Conn
+	probe *probe
+}
+
+// Read implements mcp.Conn.
+func (c *probeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Conn.Read(ctx)
+	if err == nil {
+		c.probe.heard(m)
+	}
+	return m, err
+}
+
+// Err returns why the connection ended, if it tells.
+func (c *probeConn) Err() error {
+	if known, ok := c.Conn.(interface{ Err() error }); ok {
+		return known.Err()
+	}
+	return nil
+}
+
+// PID returns the id of the server's process, or zero.
+func (c *probeConn) PID() int {
+	if p, ok := c.Conn.(interface{ PID() int }); ok {
+		return p.PID()
+	}
+	return 0
+}
+
+// A probeCaller is a probeConn with a data plane.
+type probeCaller struct {
+	*probeConn
+	mcp.Caller
+}

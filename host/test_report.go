@@ -1,0 +1,311 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A TestStage is how far the test of a server came.
+type TestStage string
+
+// The stages, in their order. A remote server has no [TestSpawned].
+const (
+	// TestResolved: the entry can be used, and its program was found.
+	TestResolved TestStage = "resolved"
+	// TestSpawned: its process runs.
+	TestSpawned TestStage = "spawned"
+	// TestConnected: a local server has sent its first message; to a remote one there
+	// is a connection, with TLS if its address says so.
+	TestConnected TestStage = "connected"
+	// TestInitialized: the server and the client have agreed on a protocol.
+	TestInitialized TestStage = "initialized"
+	// TestListed: the server has said what its tools are.
+	TestListed TestStage = "listed"
+)
+
+func testStages() []TestStage {
+	return []TestStage{TestResolved, TestSpawned, TestConnected, TestInitialized, TestListed}
+}
+
+// A StageTime is how long a stage took.
+type StageTime struct {
+	// Stage is the one that was reached.
+	Stage TestStage
+	// Took is the time since the stage before it.
+	Took time.Duration
+}
+
+// MarshalJSON writes the time in seconds.
+func (t StageTime) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Stage TestStage `json:"stage"`
+		Took  float64   `json:"tookSeconds"`
+	}{t.Stage, t.Took.Seconds()})
+}
+
+// Values of [TestedTool].Fate.
+const (
+	ToolListed      = "listed"      // it would be in the registry
+	ToolQuarantined = "quarantined" // the ledger would hold it back
+	ToolRejected    = "rejected"    // the registry would not take it
+	ToolFiltered    = "filtered"    // the entry does not use it
+)
+
+// A TestedTool is a tool that a server offers.
+type TestedTool struct {
+	// Name is what its server calls it.
+	Name string `json:"name"`
+	// As is what it would be called here; empty if the entry does not use it.
+	As string `json:"as,omitempty"`
+	// Fate is what would become of it, one of the Tool constants.
+	Fate string `json:"fate"`
+	// Reason says why it would not be listed, in one sentence.
+	Reason string `json:"reason,omitempty"`
+	// Findings is what the gate sees in it, the severest first.
+	Findings []ToolFinding `json:"findings,omitempty"`
+}
+
+// A ToolFinding is a [registry.Finding] for the readers of JSON.
+type ToolFinding struct {
+	Token    registry.Token `json:"token"`              // what it is
+	Severity string         `json:"severity"`           // note, warn or block
+	Field    string         `json:"field,omitempty"`    // where in the tool, as a JSON pointer
+	Evidence string         `json:"evidence,omitempty"` // what was seen, safe to print
+	Detail   string         `json:"detail"`             // what is wrong, in plain words
+}
+
+// A TestReport is what a test of a server has shown. Its texts have no control
+// characters and none of the entry's secrets, but they are a server's words: show
+// them as such.
+type TestReport struct {
+	// Server is the name of the entry.
+	Server string `json:"server"`
+	// Success says that the server gave its list of tools. Look at Tools all the same:
+	// the registry may take none of them.
+	Success bool `json:"success"`
+	// Reached is the last stage that was reached; empty if there was none.
+	Reached TestStage `json:"reached,omitempty"`
+	// Stages are those that were reached, in their order.
+	Stages []StageTime `json:"stages"`
+	// Took is how long the test took, up to its success or failure.
+	Took time.Duration `json:"-"`
+	// Protocol is the revision that was agreed on.
+	Protocol string `json:"protocol,omitempty"`
+	// Program and Version are what the server says that it is.
+	Program string `json:"program,omitempty"`
+	Version string `json:"version,omitempty"` // see Program
+	// Tools are the server's tools, in its order; then those that were rejected.
+	Tools []TestedTool `json:"tools"`
+	// LoginURL is where the user can log in, if that is needed and was begun.
+	LoginURL string `json:"loginUrl,omitempty"`
+	// Stderr is the end of what a local server wrote to its standard error, at most
+	// 8 KiB.
+	Stderr string `json:"stderr,omitempty"`
+	// Noise are the first lines on its standard output that were no messages.
+	Noise []string `json:"noise,omitempty"`
+	// Error is what went wrong, as text; empty after success.
+	Error string `json:"error,omitempty"`
+	// Hints say what is probably the matter and how to cure it, the likeliest first.
+	// There may be some after success.
+	Hints []Hint `json:"hints,omitempty"`
+	// Err is the error itself, for errors.Is and errors.As; nil after success. Its
+	// text may hold anything.
+	Err error `json:"-"`
+}
+
+// MarshalJSON adds the time that the test took, in seconds.
+func (r TestReport) MarshalJSON() ([]byte, error) {
+	type plainReport TestReport
+	return json.Marshal(struct {
+		plainReport
+		Took float64 `json:"tookSeconds"`
+	}{plainReport(r), r.Took.Seconds()})
+}
+
+// report tells what the probe has seen. Its connection has ended.
+func (p *probe) report(ctx context.Context) *TestReport {
+	clean, seen := newCleaner(p.entry), p.sightings()
+	r := &TestReport{
+		Server:   p.entry.Name,
+		Protocol: p.ready.ProtocolVersion,
+		LoginURL: p.state.LoginURL,
+		Tools:    p.testedTools(clean),
+		Stages:   []StageTime{},
+		Stderr:   clean.text(string(seen.stderr)),
+		Err:      seen.err,
+	}
+	if seen.err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), errTestTime) {
+		r.Err = errors.Join(seen.err, errTestTime)
+	}
+	if info := p.ready.Server; info != nil {
+		r.Program, r.Version = clean.line(info.Name), clean.line(info.Version)
+	}
+	for _, line := range seen.noise {
+		r.Noise = append(r.Noise, clean.line(line))
+	}
+	last := p.begun
+	for _, stage := range testStages() {
+		at, ok := seen.times[stage]
+		if !ok {
+			continue
+		}
+		r.Reached = stage
+		r.Stages = append(r.Stages, StageTime{stage, max(at.Sub(last), 0)})
+		last = at
+	}
+	r.Success = r.Err == nil && r.Reached == TestListed
+	r.Took = p.took
+	if r.Err != nil {
+		r.Error = clean.text(r.Err.Error())
+	}
+	r.Hints = p.hints(ctx, r, &seen, clean)
+	return r
+}
+
+// testedTools tells what would become of each tool.
+func (p *probe) testedTools(clean *cleaner) []TestedTool {
+	tools := make([]TestedTool, 0, len(p.tools)+len(p.filtered))
+	for _, l := range p.preview.Listed {
+		tools = append(tools, TestedTool{Name: l.Tool.Origin.Tool, As: l.Tool.Name, Fate: ToolListed, Findings: toolFindings(l.Findings)})
+	}
+	for _, q := range p.preview.Quarantined {
+		err := &registry.QuarantinedError{Name: q.Tool.Name, Change: q.Change}
+		tools = append(tools, TestedTool{Name: q.Tool.Origin.Tool, As: q.Tool.Name, Fate: ToolQuarantined, Reason: err.Error()})
+	}
+	for _, t := range p.filtered {
+		tools = append(tools, TestedTool{Name: t.Name, Fate: ToolFiltered, Reason: "The entry's \"tools\" leave it out."})
+	}
+	order := make(map[string]int, len(p.order))
+	for i, name := range p.order {
+		order[name] = i
+	}
+	slices.SortStableFunc(tools, func(a, b TestedTool) int { return order[a.Name] - order[b.Name] })
+	for _, rejected := range p.preview.Rejected {
+		t := TestedTool{Name: rejected.Name, As: rejected.Name, Fate: ToolRejected, Reason: rejected.Err.Error()}
+		var gate *registry.GateError
+		if errors.As(rejected.Err, &gate) {
+			t.Name, t.Findings = gate.Tool, toolFindings(gate.Findings)
+		}
+		tools = append(tools, t)
+	}
+	for i := range tools {
+		t := &tools[i]
+		t.Name, t.As, t.Reason = clean.line(t.Name), clean.line(t.As), clean.text(t.Reason)
+	}
+	return tools
+}
+
+func toolFindings(found []registry.Finding) []ToolFinding {
+	var list []ToolFinding
+	for _, f := range found {
+		list = append(list, ToolFinding{f.Token, f.Severity.String(), f.Field, f.Evidence, f.Detail})
+	}
+	return list
+}
+
+// A cleaner makes the words of servers fit to be shown: without what is secret in an
+// entry or looks as if it were, and without what deceives who reads it.
+type cleaner struct {
+	secrets  *strings.Replacer
+	redactor *redact.Redactor
+}
+
+const (
+	// cleanShortest is how short a value can be to be taken for a secret. What is
+	// shorter, such as a number or a switch, is met in any text.
+	cleanShortest = 6
+	// cleanLongest bounds a text.
+	cleanLongest = 16 << 10
+)
+
+func newCleaner(e *config.Server) *cleaner {
+	var values []string
+	for _, all := range []map[string]config.Secret{e.Env, e.Headers} {
+		for _, value := range all {
+			text := value.Reveal()
+			values = append(values, text)
+			if _, token, ok := strings.Cut(text, " "); ok { // such as Bearer
+				values = append(values, token)
+			}
+		}
+	}
+	values = append(values, writtenSecrets(e)...)
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, v := range values {
+		if len(v) < cleanShortest || isPlace(v) {
+			continue
+		}
+		pairs = append(pairs, v, "[redacted]")
+	}
+	return &cleaner{strings.NewReplacer(pairs...), redact.New(nil)}
+}
+
+// writtenSecrets returns what is secret by its place in a URL or in arguments.
+func writtenSecrets(e *config.Server) []string {
+	var values []string
+	if u, err := url.Parse(e.URL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			values = append(values, password)
+		}
+		for _, all := range u.Query() {
+			values = append(values, all...)
+		}
+	}
+	for i, arg := range e.Args {
+		flag, value, ok := strings.Cut(arg, "=")
+		if !ok && i+1 < len(e.Args) {
+			value = e.Args[i+1]
+		}
+		if strings.HasPrefix(flag, "-") && namesSecret(flag) {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// namesSecret reports whether what is called so is a secret, by its name.
+func namesSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"key", "token", "secret", "password", "passwd", "auth", "credential"}, func(word string) bool {
+		return strings.Contains(name, word)
+	})
+}
+
+// isPlace reports whether a value names something in the file system, as that of
+// PATH or HOME does.
+func isPlace(value string) bool {
+	for _, part := range filepath.SplitList(value) {
+		if !filepath.IsAbs(part) {
+			return false
+		}
+		if _, err := os.Stat(part); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// text returns what may be shown of a text, with its line breaks.
+func (c *cleaner) text(s string) string {
+	s = plain.Text(c.redactor.Text(c.secrets.Replace(s)))
+	if len(s) > cleanLongest {
+		s = strings.ToValidUTF8(s[:cleanLongest], "") + "…"
+	}
+	return s
+}
+
+// line is text for what has to stay on one line.
+func (c *cleaner) line(s string) string { return plain.Line(c.text(s)) }
