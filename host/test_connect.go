@@ -57,7 +57,12 @@ func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
 }
 
 // connectable makes the bare transport of an entry, for the user of the key.
-func (h *Host) connectable(_ session.Key, e *config.Server) (mcp.Transport, error) {
+func (h *Host) connectable(key session.Key, e *config.Server) (mcp.Transport, error) {
+	if own := h.opts.Transport; own != nil {
+		if t, err := own(key, e); t != nil || err != nil {
+			return t, err
+		}
+	}
 	return h.newServer(e).transport()
 }
 

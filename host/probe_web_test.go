@@ -1,0 +1,317 @@
+package host_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// remote is the entry of a server at an address.
+func remote(t *testing.T, url, transport string) *config.Server {
+	t.Helper()
+	return probed(t, fmt.Sprintf(`{"url": %q, "transport": %q}`, url, transport))
+}
+
+// served serves what a handler does.
+func served(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = nil
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// statusOf answers everything with one status and body.
+func statusOf(code int, body string, fields ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(fields); i += 2 {
+			w.Header().Set(fields[i], fields[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+func TestTestOfARemoteServer(t *testing.T) {
+	web := served(t, site(newServer("s")))
+	old := served(t, sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return newServer("s") }, nil))
+	h := newHost(t, nil)
+	for _, e := range []*config.Server{remote(t, web.URL, "http"), remote(t, web.URL, "auto"), remote(t, old.URL, "sse"), remote(t, old.URL, "auto")} {
+		r := tested(t, h, e)
+		if !r.Success || r.Err != nil || stagesOf(r) != "resolved connected initialized listed" || len(r.Tools) != 1 || len(r.Hints) > 0 {
+			t.Errorf("%s at %s: %+v", e.Transport, e.URL, r)
+		}
+	}
+}
+
+// A remote server that does not work says why.
+func TestTestOfBadRemoteServers(t *testing.T) {
+	plain := served(t, site(newServer("s")))
+	old := served(t, sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return newServer("s") }, nil))
+	secure := httptest.NewUnstartedServer(site(newServer("s")))
+	secure.Config.ErrorLog = discardLog()
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	gone := served(t, statusOf(200, ""))
+	gone.Close()
+	cut := served(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		_ = conn.Close()
+	}))
+	page := statusOf(200, "<html>Welcome", "Content-Type", "text/html; charset=utf-8")
+	rpc := func(text string) http.Handler { return statusOf(200, text, "Content-Type", "application/json") }
+	key := func(e *config.Server) *config.Server {
+		e.Headers = map[string]config.Secret{"Authorization": "Bearer hunter2secret"}
+		return e
+	}
+	for name, c := range map[string]struct {
+		entry *config.Server
+		hints string
+		text  string
+	}{
+		"no such name":        {remote(t, "http://no-such-host.invalid/mcp", "http"), "dns", "no-such-host.invalid"},
+		"nobody listens":      {remote(t, gone.URL, "http"), "connection_refused", "Start the server"},
+		"nobody listens, sse": {remote(t, gone.URL, "sse"), "connection_refused", ""},
+		"cut":                 {remote(t, cut.URL, "http"), "connection_lost", ""},
+		"unknown authority":   {remote(t, secure.URL, "http"), "tls_unknown_authority", "SSL_CERT_FILE"},
+		"https to plain":      {remote(t, "https"+strings.TrimPrefix(plain.URL, "http"), "http"), "http_on_https", "http://"},
+		"http to TLS":         {remote(t, "http"+strings.TrimPrefix(secure.URL, "https"), "http"), "https_on_http", "https://"},
+		"401":                 {remote(t, served(t, statusOf(401, "")).URL, "http"), "login_required", "Log in"},
+		"401 with a key":      {key(remote(t, served(t, statusOf(401, "")).URL, "http")), "credentials_refused", ""},
+		"401, sse":            {remote(t, served(t, statusOf(401, "")).URL, "sse"), "login_required", ""},
+		"403":                 {remote(t, served(t, statusOf(403, "")).URL, "http"), "forbidden", ""},
+		"404":                 {remote(t, served(t, statusOf(404, "")).URL+"/nowhere", "http"), "wrong_path wrong_transport", "/nowhere"},
+		"404, auto":           {remote(t, served(t, statusOf(404, "")).URL, "auto"), "wrong_path", ""},
+		"405":                 {remote(t, served(t, statusOf(405, "")).URL, "http"), "wrong_transport", `"sse"`},
+		"418":                 {remote(t, served(t, statusOf(418, "")).URL, "http"), "http_status", "418"},
+		"429":                 {remote(t, served(t, statusOf(429, "", "Retry-After", "7")).URL, "http"), "rate_limited", "7s"},
+		"503":                 {remote(t, served(t, statusOf(503, "")).URL, "http"), "server_error", "503"},
+		"302":                 {remote(t, served(t, statusOf(302, "", "Location", "https://login.example/x")).URL, "http"), "redirect", "https://login.example"},
+		"a page":              {remote(t, served(t, page).URL, "http"), "web_page", "/mcp"},
+		"a page, auto":        {remote(t, served(t, page).URL, "auto"), "web_page", ""},
+		"a page, sse":         {remote(t, served(t, page).URL, "sse"), "web_page wrong_transport", ""},
+		"sse under http":      {remote(t, old.URL, "http"), "wrong_transport", `"sse"`},
+		"http under sse":      {remote(t, plain.URL, "sse"), "wrong_transport", `"http"`},
+		"no JSON-RPC":         {remote(t, served(t, rpc(`{"hello":1}`)).URL, "http"), "invalid_answer", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.entry.ConnectTimeout = 0
+			r := tested(t, newHost(t, nil), c.entry)
+			if r.Success || r.Err == nil {
+				t.Fatalf("report %+v", r)
+			}
+			got := hintsOf(r)
+			if first, _, _ := strings.Cut(got, " "); got != c.hints && first != c.hints {
+				t.Fatalf("hints %v; error %v (%T)", r.Hints, r.Err, r.Err)
+			}
+			if !strings.Contains(r.Hints[0].Text, c.text) {
+				t.Errorf("hint %q lacks %q", r.Hints[0].Text, c.text)
+			}
+			if all := fmt.Sprint(r.Hints, r.Error); strings.Contains(all, "hunter2") {
+				t.Errorf("a secret: %s", all)
+			}
+		})
+	}
+}
+
+func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// A certificate of another time or name is told from one of an unknown authority.
+func TestTestOfBadCertificates(t *testing.T) {
+	for name, c := range map[string]struct {
+		host  string
+		ends  time.Time
+		hints string
+		text  string
+	}{
+		"expired":    {"127.0.0.1", time.Now().Add(-time.Hour), "tls_expired", "clock"},
+		"wrong name": {"mcp.example", time.Now().Add(time.Hour), "tls_wrong_name", "mcp.example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			certificate, pool := certify(t, c.host, c.ends)
+			s := httptest.NewUnstartedServer(site(newServer("s")))
+			s.Config.ErrorLog = discardLog()
+			s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+			s.StartTLS()
+			defer s.Close()
+			h := newHost(t, &host.Options{Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+				rt := transport.NewRoundTripper()
+				rt.TLSClientConfig = &tls.Config{RootCAs: pool}
+				t.Cleanup(rt.CloseIdleConnections)
+				return &transport.HTTP{URL: e.URL, RoundTripper: rt}, nil
+			}})
+			r := tested(t, h, remote(t, s.URL, "http"))
+			if hintsOf(r) != c.hints || !strings.Contains(r.Hints[0].Text, c.text) {
+				t.Errorf("hints %v; error %v", r.Hints, r.Err)
+			}
+		})
+	}
+}
+
+// certify makes a certificate for a name, and a pool with its authority.
+func certify(t *testing.T, name string, ends time.Time) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: ends.Add(-48 * time.Hour), NotAfter: ends,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{name}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// A test uses the login there is, and begins none.
+func TestTestUsesLogins(t *testing.T) {
+	as := authtest.NewServer(t, nil)
+	rs := as.NewMCP(nil)
+	c := &auth.Config{Server: "s", URL: rs.URL}
+	m, err := session.NewManager(session.Memory(), &session.Options{
+		Config:      func(session.Key) (*auth.Config, error) { return c, nil },
+		RedirectURL: "http://127.0.0.1:1/callback",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	h := newHost(t, &host.Options{OAuth: func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) }})
+	e := remote(t, rs.URL, "http")
+	r := tested(t, h, e)
+	var login *auth.LoginRequiredError
+	if r.Success || !errors.As(r.Err, &login) || hintsOf(r) != "login_required" {
+		t.Errorf("without a login: %+v", r)
+	}
+	if now, err := m.Status(t.Context(), session.Key{Server: "s"}); err != nil || now.Phase != session.LoggedOut {
+		t.Errorf("the test began a login: %+v, %v", now, err)
+	}
+	begun, err := m.Login(t.Context(), session.Key{Server: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	callback, err := as.Approve(t.Context(), begun.URL)
+	if err == nil {
+		_, err = m.Complete(t.Context(), callback, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := tested(t, h, e); !r.Success || len(r.Tools) != 2 {
+		t.Errorf("with a login: %+v", r)
+	}
+	as.ExpireAll()
+	if r := tested(t, h, e); !r.Success {
+		t.Errorf("with a token that has ended: %+v", r)
+	}
+}
+
+// A test changes nothing: neither the registry nor its ledger, nor what runs. What it
+// says of the tools is what would become of them.
+func TestTestTouchesNothing(t *testing.T) {
+	s := newServer("s")
+	ledger := registry.NewLedger(nil)
+	opts := inProcess(s)
+	opts.Registry, opts.StateDir = registry.New(&registry.Options{Ledger: ledger}), t.TempDir()
+	h := open(t, write(t, "s", `{"command": "x"}`), opts)
+	s.AddTool(&sdk.Tool{Name: "clean", Description: "Cleans.\x1b[2K", InputSchema: map[string]any{"type": "object"}}, nil)
+	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
+	s.AddTool(&sdk.Tool{Name: "unused", InputSchema: map[string]any{"type": "object"}}, nil)
+	until(t, h, "s", "settled", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 2 })
+	before := fmt.Sprint(h.Registry().Snapshot().Version(), ledger.Entries(), statusOfAll(h))
+
+	// The same entry, as far as the ledger is concerned, with a filter.
+	e := probed(t, `{"command": "x", "tools": {"deny": ["unused"], "rename": {"echo": "say"}}}`)
+	r := tested(t, h, e)
+	if after := fmt.Sprint(h.Registry().Snapshot().Version(), ledger.Entries(), statusOfAll(h)); after != before {
+		t.Errorf("before %s\nafter  %s", before, after)
+	}
+	var fates []string
+	for _, tool := range r.Tools {
+		fates = append(fates, tool.Name+" "+tool.As+" "+tool.Fate)
+	}
+	want := "echo s__say listed, late s__late quarantined, unused  filtered, clean s__clean rejected"
+	if got := strings.Join(fates, ", "); got != want || !r.Success {
+		t.Errorf("tools %q, want %q; %v", got, want, r.Err)
+	}
+	if hintsOf(r) != "tools_rejected tools_need_approval" {
+		t.Errorf("hints %v", r.Hints)
+	}
+	for _, tool := range r.Tools {
+		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != registry.TokenANSIEscape || tool.Findings[0].Severity != "block") {
+			t.Errorf("findings %+v", tool.Findings)
+		}
+	}
+}
+
+func statusOfAll(h *host.Host) string {
+	var text string
+	for _, s := range h.Servers() {
+		text += fmt.Sprint(s.Name, s.Enabled, s.Tools, s.Quarantined, s.State.Phase, s.State.Connections, s.Err)
+	}
+	return text
+}
+
+// A user's own connection is tested for him.
+func TestTestOfAUser(t *testing.T) {
+	var asked atomic.Value
+	h := newHost(t, &host.Options{Transport: func(key session.Key, _ *config.Server) (mcp.Transport, error) {
+		asked.Store(key)
+		return &transport.Pipe{Serve: newServer("s").Run}, nil
+	}})
+	e := probed(t, `{"url": "http://127.0.0.1:1"}`)
+	e.Identity = config.IdentityUser
+	r, err := h.Test(session.WithUser(watchdog(t), "ann"), e, nil)
+	if err != nil || !r.Success || stagesOf(r) != "resolved connected initialized listed" {
+		t.Errorf("report %+v, %v", r, err)
+	}
+	if got := asked.Load(); got != any(session.Key{User: "ann", Server: "s"}) {
+		t.Errorf("asked for %+v", got)
+	}
+}
