@@ -78,8 +78,8 @@ type Command struct {
 	Watchdog *Watchdog
 	// Start, if set, starts the process in the place of cmd.Start, which it has to
 	// call, on whatever thread the process is to descend from. It is there to
-	// confine the process. It must neither change cmd nor wait for anything else; its
-	// error is that of the start.
+	// confine the process. It may add to cmd.Env, but must not wait for anything else;
+	// its error is that of the start.
 	Start func(cmd *exec.Cmd) error
 	// Ended, if set, is called once for each process that was started, after the end
 	// of it and of all that it left behind, and Close waits for it. It is there to

@@ -1,0 +1,15 @@
+//go:build !linux || !(amd64 || arm64 || riscv64 || loong64)
+
+package landlock
+
+import (
+	"errors"
+	"os/exec"
+	"runtime"
+)
+
+var errSystem = errors.New("there is no Landlock on " + runtime.GOOS + "/" + runtime.GOARCH + ": use the kind \"docker\"")
+
+func possible(*wish) error { return errSystem }
+
+func startConfined(*exec.Cmd, *wish) error { return errSystem }

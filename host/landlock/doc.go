@@ -1,0 +1,41 @@
+// Package landlock confines local servers by the kernel of Linux, without root,
+// container or daemon:
+//
+//	h, err := host.Open(ctx, path, &host.Options{
+//		Isolators: map[string]host.Isolator{config.IsolationLandlock: landlock.New(nil)},
+//	})
+//
+// and in the config file
+//
+//	"isolation": {"kind": "landlock", "mounts": [{"path": "/home/ann/notes", "write": true}]}
+//
+// # What a server cannot do
+//
+// It cannot change, make or remove files but in the mounts that it may write to, and
+// in a temporary folder of its own, which TMPDIR names and which goes with it. It
+// reads all that its user may read, or less, see [Options]. Without "network" it
+// makes no socket of any kind, so that neither TCP nor UDP nor the sockets of local
+// daemons are in its reach. It has no capabilities, even if it runs as root, and
+// gains no rights from setuid programs. It does not look into or signal other
+// processes (signals: from Linux 6.12), and what it starts is confined like itself.
+// Nothing of that can be undone by it.
+//
+// # What it still can do
+//
+// It can change the mode, owner, times and extended attributes of files as far as its
+// user may, since Landlock does not know of them. With "network" it can use all of
+// the network, and connect to the sockets of local daemons, such as that of Docker,
+// that its user may connect to: that is as good as no confinement where there is such
+// a daemon. It can use up processor, memory, and the room of the folders it writes to.
+//
+// # Where it works
+//
+// On Linux 6.2 and later with Landlock (ABI 3) switched on; without network also
+// with seccomp, and on amd64, arm64, riscv64 or loong64. Elsewhere Isolate fails, and
+// the server is not started.
+//
+// # How it works
+//
+// The process is started from a thread that was confined for that and that ends then.
+// All other threads of the program stay as they are.
+package landlock

@@ -1,0 +1,323 @@
+package landlock_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/landlock"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A child is a confined process.
+type child struct {
+	testing.TB
+	conn mcp.Conn
+	n    int
+}
+
+func entry(i config.Isolation) *config.Server {
+	i.Kind = config.IsolationLandlock
+	return &config.Server{Name: "child", Transport: config.TransportStdio, Isolation: &i}
+}
+
+func command(t testing.TB) *transport.Command {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &transport.Command{Path: self, Env: []string{childMode + "=1", "GORACE=atexit_sleep_ms=0"}, CloseTimeout: 10 * time.Second}
+}
+
+// start starts the test program confined.
+func start(t testing.TB, opts *landlock.Options, i config.Isolation) *child {
+	t.Helper()
+	c, err := landlock.New(opts).Isolate(t.Context(), entry(i), command(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &child{TB: t, conn: conn}
+}
+
+// ask has the child do something, and returns its answer.
+func (c *child) ask(words ...string) string {
+	c.Helper()
+	params, err := json.Marshal(map[string][]string{"words": words})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.n++
+	id, err := jsonrpc.MakeID(float64(c.n))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if err := c.conn.Write(c.Context(), &jsonrpc.Request{ID: id, Method: "do", Params: params}); err != nil {
+		c.Fatal(err)
+	}
+	m, err := c.conn.Read(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	var result struct{ Text string }
+	if err := json.Unmarshal(m.(*jsonrpc.Response).Result, &result); err != nil {
+		c.Fatal(err)
+	}
+	return result.Text
+}
+
+func (c *child) must(words ...string) {
+	c.Helper()
+	if got := c.ask(words...); got != "ok" {
+		c.Errorf("%q: %s", words, got)
+	}
+}
+
+func (c *child) mustNot(words ...string) {
+	c.Helper()
+	got := c.ask(words...)
+	for _, refusal := range []string{"permission denied", "operation not permitted", "invalid cross-device link"} {
+		if strings.Contains(strings.ToLower(got), refusal) {
+			return
+		}
+	}
+	c.Errorf("%q: %s, want it forbidden", words, got)
+}
+
+func file(t testing.TB, name, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	outside := file(t, filepath.Join(dir, "outside", "a"), "old")
+	shown := file(t, filepath.Join(dir, "shown", "a"), "old")
+	open := filepath.Join(dir, "open")
+	inside := file(t, filepath.Join(open, "sub", "a"), "old")
+	single := file(t, filepath.Join(dir, "single"), "old")
+	c := start(t, nil, config.Isolation{Mounts: []config.Mount{
+		{Path: open, Write: true}, {Path: filepath.Join(dir, "shown")}, {Path: single, Write: true},
+	}})
+	for _, path := range []string{outside, shown} {
+		if got := c.ask("read", path); got != "old" {
+			t.Errorf("reading %s: %s", path, got)
+		}
+		c.mustNot("write", path)
+		c.mustNot("write", path+"-new")
+		c.mustNot("truncate", path)
+		c.mustNot("remove", path)
+		c.mustNot("mkdir", path+"-dir")
+		c.mustNot("rename", path, path+"-moved")
+		c.mustNot("rename", inside, path+"-moved")
+		c.mustNot("rename", path, filepath.Join(open, "moved"))
+		c.mustNot("link", path, filepath.Join(open, "linked"))
+		c.mustNot("shell", "echo x >> '"+path+"' || exit 1")
+		if got := c.ask("shell", "echo x > "+path+"; cat "+path); !strings.HasSuffix(got, "old") {
+			t.Errorf("a program of the child has changed %s: %s", path, got)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(open, "link")); err != nil {
+		t.Fatal(err)
+	}
+	c.mustNot("write", filepath.Join(open, "link"))
+	c.must("write", inside)
+	c.must("truncate", inside)
+	c.must("mkdir", filepath.Join(open, "new"))
+	c.must("rename", inside, filepath.Join(open, "new", "b"))
+	c.must("remove", filepath.Join(open, "new", "b"))
+	c.must("write", single)
+	c.must("write", "/dev/null")
+}
+
+// What may be read can be narrowed down.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	secret := file(t, filepath.Join(dir, "secret", "key"), "hidden")
+	shown := file(t, filepath.Join(dir, "shown", "a"), "shown")
+	written := file(t, filepath.Join(dir, "written", "a"), "written")
+	mounts := []config.Mount{{Path: filepath.Dir(shown)}, {Path: filepath.Dir(written), Write: true}}
+	system := []string{"/bin", "/usr", "/lib", "/lib64", "/etc", "/proc", "/not/there"}
+	c := start(t, &landlock.Options{Read: system}, config.Isolation{Mounts: mounts})
+	c.mustNot("read", secret)
+	c.mustNot("shell", "cat "+secret+" 2>&1 || exit 1")
+	if got := c.ask("read", shown); got != "shown" {
+		t.Errorf("reading what is mounted: %s", got)
+	}
+	if got := c.ask("read", written); got != "written" {
+		t.Errorf("reading what is mounted to write: %s", got)
+	}
+	if got := start(t, nil, config.Isolation{Mounts: mounts}).ask("read", secret); got != "hidden" {
+		t.Errorf("reading without Options: %s", got)
+	}
+}
+
+// Each start has its own temporary folder, which goes with it.
+func TestTemp(t *testing.T) {
+	c := start(t, nil, config.Isolation{})
+	name := c.ask("temp")
+	if _, err := os.Stat(name); err != nil {
+		t.Fatalf("the child's temporary file %q: %v", name, err)
+	}
+	c.mustNot("write", filepath.Join(os.TempDir(), "mcpbelt-test-outside"))
+	other := start(t, nil, config.Isolation{})
+	if filepath.Dir(other.ask("temp")) == filepath.Dir(name) {
+		t.Error("two share a temporary folder")
+	}
+	other.mustNot("write", name)
+	if err := c.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(name)); !os.IsNotExist(err) {
+		t.Errorf("the temporary folder after Close: %v", err)
+	}
+}
+
+func TestTempOfTheEntry(t *testing.T) {
+	dir := t.TempDir()
+	recipe := command(t)
+	recipe.Env = append(recipe.Env, "TMPDIR="+dir)
+	confined, err := landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := confined.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	c := &child{TB: t, conn: conn}
+	if got := c.ask("env", "TMPDIR"); got != dir {
+		t.Errorf("TMPDIR is %q, want that of the entry", got)
+	}
+	c.mustNot("temp")
+}
+
+func TestNetwork(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tcp.Close() }()
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = udp.Close() }()
+	path := filepath.Join(t.TempDir(), "daemon")
+	daemon, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = daemon.Close() }()
+	c := start(t, nil, config.Isolation{})
+	with := start(t, nil, config.Isolation{Network: true})
+	for _, words := range [][]string{
+		{"dial", "tcp", tcp.Addr().String()},
+		{"listen", "tcp", "127.0.0.1:0"},
+		{"dial", "udp", udp.LocalAddr().String()},
+		{"dial", "unix", path},
+		{"dial", "tcp", "[::1]:9"},
+	} {
+		c.mustNot(words...)
+		if words[2] != "[::1]:9" {
+			with.must(words...)
+		}
+	}
+	c.must("pair")
+	if got := c.ask("uring"); !strings.Contains(got, "not implemented") {
+		t.Errorf("io_uring: %s", got)
+	}
+}
+
+// Other processes are out of reach: their environment may hold what is secret.
+func TestOtherProcesses(t *testing.T) {
+	c := start(t, nil, config.Isolation{})
+	c.mustNot("read", fmt.Sprintf("/proc/%d/environ", os.Getpid()))
+	c.mustNot("signal", fmt.Sprint(os.Getpid()))
+	if got := c.ask("read", "/proc/self/environ"); !strings.Contains(got, childMode) {
+		t.Errorf("its own environment: %q", got)
+	}
+}
+
+// This process stays as it is, on all its threads, also if many are confined at once.
+func TestParentStaysFree(t *testing.T) {
+	dir := t.TempDir()
+	conns := make(chan mcp.Conn)
+	const starts = 16
+	for range starts {
+		go func() {
+			c, err := landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), command(t))
+			if err != nil {
+				t.Error(err)
+				conns <- nil
+				return
+			}
+			conn, err := c.Connect(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			conns <- conn
+		}()
+	}
+	for range starts {
+		if conn := <-conns; conn != nil {
+			defer func() { _ = conn.Close() }()
+		}
+	}
+	written := make(chan error)
+	for i := range 64 {
+		go func() { written <- os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600) }()
+	}
+	for range 64 {
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+	if l, err := net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Error(err)
+	} else {
+		_ = l.Close()
+	}
+	free := 0
+	threads, err := filepath.Glob("/proc/self/task/*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range threads {
+		status, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		if strings.Contains(string(status), "State:\tX") || strings.Contains(string(status), "State:\tZ") {
+			continue
+		}
+		if strings.Contains(string(status), "NoNewPrivs:\t0\n") && strings.Contains(string(status), "Seccomp:\t0\n") {
+			free++
+		} else {
+			t.Errorf("a thread of ours is confined:\n%s", status)
+		}
+	}
+	if free == 0 {
+		t.Error("no thread could be looked at")
+	}
+}

@@ -1,0 +1,114 @@
+//go:build linux
+
+package landlock_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// childMode, in the environment, makes the test program a child that does what it is
+// told on its standard input, a JSON array of words per line, and answers with a line.
+const childMode = "LANDLOCK_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childMode) != "" {
+		obey()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// obey answers each line by "ok", or by what went wrong.
+func obey() {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var message struct {
+			ID     json.RawMessage
+			Params struct{ Words []string }
+		}
+		if err := json.Unmarshal(in.Bytes(), &message); err != nil {
+			os.Exit(2)
+		}
+		text, err := do(message.Params.Words)
+		if err != nil {
+			text = "failed: " + err.Error()
+		}
+		answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": message.ID, "result": map[string]string{"text": text}})
+		fmt.Println(string(answer))
+	}
+}
+
+// sysIOURing is io_uring_setup, which has one number everywhere.
+const sysIOURing = 425
+
+func do(words []string) (string, error) {
+	switch words[0] {
+	case "read":
+		data, err := os.ReadFile(words[1])
+		return string(data), err
+	case "write":
+		return "ok", os.WriteFile(words[1], []byte("written"), 0o600)
+	case "truncate":
+		return "ok", os.Truncate(words[1], 0)
+	case "remove":
+		return "ok", os.Remove(words[1])
+	case "mkdir":
+		return "ok", os.Mkdir(words[1], 0o700)
+	case "rename":
+		return "ok", os.Rename(words[1], words[2])
+	case "link":
+		return "ok", os.Link(words[1], words[2])
+	case "temp":
+		f, err := os.CreateTemp("", "")
+		if err != nil {
+			return "", err
+		}
+		return f.Name(), f.Close()
+	case "env":
+		return os.Getenv(words[1]), nil
+	case "dial":
+		c, err := net.Dial(words[1], words[2])
+		if err != nil {
+			return "", err
+		}
+		_, err = c.Write([]byte("hello"))
+		return "ok", errors.Join(err, c.Close())
+	case "listen":
+		l, err := net.Listen(words[1], words[2])
+		if err != nil {
+			return "", err
+		}
+		return "ok", l.Close()
+	case "pair":
+		_, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		return "ok", err
+	case "uring":
+		_, _, errno := syscall.Syscall(sysIOURing, 1, 0, 0)
+		return "", errno
+	case "signal":
+		pid, err := strconv.Atoi(words[1])
+		if err != nil {
+			return "", err
+		}
+		return "ok", syscall.Kill(pid, 0)
+	case "shell":
+		out, err := exec.Command("/bin/sh", "-c", words[1]).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return strings.TrimSpace(string(out)), err
+	}
+	return "", errors.New("unknown words")
+}

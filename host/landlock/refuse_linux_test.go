@@ -1,0 +1,80 @@
+package landlock_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/landlock"
+)
+
+// What cannot be had is refused, never passed over.
+func TestRefusals(t *testing.T) {
+	for text, i := range map[string]config.Isolation{
+		`"image"`:        {Image: "alpine"},
+		`"args"`:         {Args: []string{"--memory=1g"}},
+		"not absolute":   {Mounts: []config.Mount{{Path: "data"}}},
+		"only a contain": {Mounts: []config.Mount{{Path: "/etc", Target: "/data"}}},
+		"no such file":   {Mounts: []config.Mount{{Path: "/not/there"}}},
+	} {
+		c, err := landlock.New(nil).Isolate(t.Context(), entry(i), command(t))
+		var refused *host.IsolationError
+		if c != nil || !errors.As(err, &refused) || refused.Server != "child" || !strings.Contains(err.Error(), text) {
+			t.Errorf("%+v: %v, want an IsolationError that says %s", i, err, text)
+		}
+	}
+	_, err := landlock.New(&landlock.Options{Read: []string{"usr"}}).Isolate(t.Context(), entry(config.Isolation{}), command(t))
+	if err == nil || !strings.Contains(err.Error(), "Options.Read") {
+		t.Errorf("a relative folder in Options: %v", err)
+	}
+}
+
+// A start that fails leaves no folder behind.
+func TestStartFails(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	mount := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(mount, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	i := config.Isolation{Mounts: []config.Mount{{Path: mount, Write: true}}}
+	c, err := landlock.New(nil).Isolate(t.Context(), entry(i), command(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(mount); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), mount) {
+		t.Errorf("Connect without the mount: %v", err)
+	}
+	left, err := os.ReadDir(temp)
+	if err != nil || len(left) != 0 {
+		t.Errorf("%v was left, %v", left, err)
+	}
+}
+
+// What the caller has given to clear up is done, too.
+func TestEndedIsKept(t *testing.T) {
+	recipe := command(t)
+	done := false
+	recipe.Ended = func() { done = true }
+	c, err := landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recipe.Start != nil {
+		t.Error("the given command was changed")
+	}
+	conn, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil || !done {
+		t.Errorf("cleared up: %v, %v", done, err)
+	}
+}
