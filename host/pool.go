@@ -66,6 +66,7 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 	l.take()
 	p.links[key] = l // one of a predecessor was ended with it, and is being closed
 	placed = true
+	p.host.broadcast()
 	return l, nil
 }
 
