@@ -73,7 +73,7 @@ type askedServer struct {
 func (h *Host) askedServers(ctx context.Context, opts *ListOptions) (asked []askedServer, notAsked []string) {
 	names := opts.Servers
 	if names == nil {
-		names = h.serverNames()
+		names = h.names()
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -150,33 +150,27 @@ func listOne[S, T any](ctx context.Context, h *Host, o *ListOptions, server, wha
 		own, stop = context.WithTimeout(ctx, o.Timeout)
 		defer stop()
 	}
-	c, err := h.clientOf(own, server)
-	if err != nil {
-		return nil, inTime(ctx, own, o, server, what, err)
-	}
-	seen := map[string]bool{}
-	n := 0
-	for s, err := range list(c, own) {
-		if err != nil {
-			return items, inTime(ctx, own, o, server, what, err)
+	err = h.withClient(own, server, func(its context.Context, c *mcp.Client) error {
+		seen := map[string]bool{}
+		n := 0
+		for s, err := range list(c, its) {
+			if err != nil {
+				return err
+			}
+			if n++; n > o.MaxItems {
+				return fmt.Errorf("host: server %q: %w", server, &mcp.LimitError{Limit: what + " of a server", Max: int64(o.MaxItems)})
+			}
+			key, t := item(server, s)
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			items = append(items, t)
 		}
-		if n++; n > o.MaxItems {
-			return items, fmt.Errorf("host: server %q: %w", server, &mcp.LimitError{Limit: what + " of a server", Max: int64(o.MaxItems)})
-		}
-		key, t := item(server, s)
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		items = append(items, t)
+		return nil
+	})
+	if err != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("host: server %q did not list its %s within %v: %w", server, what, o.Timeout, err)
 	}
-	return items, nil
-}
-
-// inTime says of an error that the server's own time was up, if it was.
-func inTime(ctx, own context.Context, o *ListOptions, server, what string, err error) error {
-	if ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("host: server %q did not list its %s within %v: %w", server, what, o.Timeout, err)
-	}
-	return err
+	return items, err
 }

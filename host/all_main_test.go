@@ -32,11 +32,26 @@ func openShelf(t *testing.T, s shelf, members map[string]string, names ...string
 		}
 		entries = append(entries, name, entry+"}")
 	}
-	return open(t, write(t, entries...), shelfOptions(s))
+	path, opts := write(t, entries...), shelfOptions(s)
+	if !strings.Contains(fmt.Sprint(members), "lazy") {
+		return open(t, path, opts)
+	}
+	// Lazy servers rest if what they have is known from an earlier time.
+	opts.StateDir = t.TempDir()
+	h := open(t, path, opts)
+	for _, name := range names {
+		if strings.Contains(members[name], "lazy") {
+			until(t, h, name, "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, path, opts)
 }
 
 func shelfOptions(s shelf) *host.Options {
-	return &host.Options{Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+	return &host.Options{StateDir: host.NoState, Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
 		fill, ok := s[e.Name]
 		if !ok {
 			return nil, fmt.Errorf("no server %q in the test", e.Name)

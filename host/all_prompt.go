@@ -119,87 +119,87 @@ func tellApartPrompts(l *Listing[Prompt]) {
 //
 // The error is an [*UnknownPromptError] if there is no such prompt, and otherwise
 // that of [Host.Client] or [mcp.Client.GetPrompt].
-func (h *Host) GetPrompt(ctx context.Context, name string, args map[string]string, opts *mcp.RequestOptions) (*mcp.GetPromptResult, error) {
-	at, err := h.findPrompt(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	res, err := at.client.GetPrompt(ctx, at.prompt, args, opts)
-	if err != nil {
-		return nil, h.explainPrompt(ctx, name, at, err)
-	}
-	return res, nil
+func (h *Host) GetPrompt(ctx context.Context, name string, args map[string]string, opts *mcp.RequestOptions) (res *mcp.GetPromptResult, err error) {
+	err = h.atPrompt(ctx, name, func(ctx context.Context, c *mcp.Client, prompt string) error {
+		res, err = c.GetPrompt(ctx, prompt, args, opts)
+		return err
+	})
+	return res, err
 }
 
 // CompletePrompt asks the server how the value of an argument of a prompt may go on.
 // Known has the values of the arguments that have one; it may be nil. The errors are
 // those of [Host.GetPrompt] and [mcp.Client.Complete].
-func (h *Host) CompletePrompt(ctx context.Context, name string, argument mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (*mcp.CompleteResult, error) {
-	at, err := h.findPrompt(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	res, err := at.client.Complete(ctx, completion(&mcp.CompleteReference{Type: "ref/prompt", Name: at.prompt}, argument, known), opts)
-	if err != nil {
-		return nil, h.explainPrompt(ctx, name, at, err)
-	}
-	return res, nil
+func (h *Host) CompletePrompt(ctx context.Context, name string, argument mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (res *mcp.CompleteResult, err error) {
+	err = h.atPrompt(ctx, name, func(ctx context.Context, c *mcp.Client, prompt string) error {
+		res, err = c.Complete(ctx, completion(&mcp.CompleteReference{Type: "ref/prompt", Name: prompt}, argument, known), opts)
+		return err
+	})
+	return res, err
 }
 
-// A promptPlace is where a prompt is.
-type promptPlace struct {
-	client         *mcp.Client
-	server, prompt string
+// atPrompt calls f with the client of the server that has a prompt, and what the server
+// calls it.
+func (h *Host) atPrompt(ctx context.Context, name string, f func(ctx context.Context, c *mcp.Client, prompt string) error) error {
+	server, prompt, err := h.findPrompt(ctx, name)
+	if err != nil {
+		return err
+	}
+	err = h.withClient(ctx, server, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, prompt) })
+	var refused *mcp.ServerError
+	if errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams {
+		return h.explainPrompt(ctx, name, server, err)
+	}
+	return err
 }
 
 // findPrompt returns where the prompt of a name is. A plain name says so itself; for
 // one that ends in a hash the servers that may have it are asked for their prompts.
-func (h *Host) findPrompt(ctx context.Context, name string) (promptPlace, error) {
+func (h *Host) findPrompt(ctx context.Context, name string) (server, prompt string, err error) {
 	server, prompt, ok := strings.Cut(name, "__")
 	if !ok {
-		return promptPlace{}, &UnknownPromptError{Name: name, Suggestions: nearest(name, h.serverNames())}
+		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, h.names())}
 	}
-	if whole, why := (registry.Names{}).Name(server, prompt); whole == name && why == "" {
-		c, err := h.clientOf(ctx, server)
-		var unknown *UnknownServerError
-		if errors.As(err, &unknown) {
-			wrong := &UnknownPromptError{Name: name, Err: err}
-			for _, near := range nearest(server, h.serverNames()) {
-				wrong.Suggestions = append(wrong.Suggestions, promptName(near, prompt))
-			}
-			return promptPlace{}, wrong
+	if whole, why := (registry.Names{}).Name(server, prompt); whole != name || why != "" {
+		return h.lookForPrompt(ctx, name)
+	}
+	_, err = h.slot(server)
+	var unknown *UnknownServerError
+	if errors.As(err, &unknown) {
+		wrong := &UnknownPromptError{Name: name, Err: err}
+		for _, near := range nearest(server, h.names()) {
+			wrong.Suggestions = append(wrong.Suggestions, promptName(near, prompt))
 		}
-		return promptPlace{c, server, prompt}, err
+		err = wrong
 	}
-	return h.lookForPrompt(ctx, name)
+	return server, prompt, err
 }
 
 // lookForPrompt looks for a prompt in the lists of the servers that may have it.
-func (h *Host) lookForPrompt(ctx context.Context, name string) (promptPlace, error) {
+func (h *Host) lookForPrompt(ctx context.Context, name string) (server, prompt string, err error) {
 	// The name of the server is whole or cut off, perhaps with an underscore before it.
 	part, _, _ := strings.Cut(strings.TrimLeft(name, "_"), "__")
 	part = strings.TrimRight(part, "_-")
 	var may []string
-	for _, server := range h.serverNames() {
+	for _, server := range h.names() {
 		if strings.HasPrefix(strings.TrimLeft(server, "_"), part) {
 			may = append(may, server)
 		}
 	}
 	wrong := &UnknownPromptError{Name: name}
 	if part == "" || len(may) == 0 {
-		return promptPlace{}, wrong
+		return "", "", wrong
 	}
 	l := h.Prompts(ctx, &ListOptions{Servers: may, Start: endsInHash(name)})
 	var names []string
 	for _, p := range l.Items {
 		if p.Name == name {
-			c, err := h.clientOf(ctx, p.Server)
-			return promptPlace{c, p.Server, p.Prompt.Name}, err
+			return p.Server, p.Prompt.Name, nil
 		}
 		names = append(names, p.Name)
 	}
 	wrong.Suggestions, wrong.Err = nearest(name, names), l.Err()
-	return promptPlace{}, wrong
+	return "", "", wrong
 }
 
 // endsInHash reports whether a name can be one that registry.Names has made with a
@@ -224,12 +224,8 @@ func endsInHash(name string) bool {
 
 // explainPrompt makes an UnknownPromptError of the error of a server that does not
 // list the prompt.
-func (h *Host) explainPrompt(ctx context.Context, name string, at promptPlace, err error) error {
-	var refused *mcp.ServerError
-	if !errors.As(err, &refused) || refused.Err.Code != jsonrpc.CodeInvalidParams {
-		return err
-	}
-	l := h.Prompts(ctx, &ListOptions{Servers: []string{at.server}, Start: true})
+func (h *Host) explainPrompt(ctx context.Context, name, server string, err error) error {
+	l := h.Prompts(ctx, &ListOptions{Servers: []string{server}, Start: true})
 	if l.Err() != nil {
 		return err
 	}

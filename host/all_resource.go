@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -78,24 +77,24 @@ func (h *Host) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listin
 //
 // The error is an [*AddressError] if there is no such address, and otherwise that of
 // [Host.Client] or [mcp.Client.ReadResource].
-func (h *Host) ReadResource(ctx context.Context, address string, opts *mcp.RequestOptions) (*mcp.ReadResourceResult, error) {
-	c, _, uri, err := h.clientAt(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	return c.ReadResource(ctx, uri, opts)
+func (h *Host) ReadResource(ctx context.Context, address string, opts *mcp.RequestOptions) (res *mcp.ReadResourceResult, err error) {
+	err = h.at(ctx, address, func(ctx context.Context, c *mcp.Client, uri string) error {
+		res, err = c.ReadResource(ctx, uri, opts)
+		return err
+	})
+	return res, err
 }
 
 // CompleteTemplate asks the server how the value of a variable of a resource template
 // may go on. Address is that of the template, and known has the values of the
 // variables that have one; it may be nil. The errors are those of [Host.ReadResource]
 // and [mcp.Client.Complete].
-func (h *Host) CompleteTemplate(ctx context.Context, address string, variable mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (*mcp.CompleteResult, error) {
-	c, _, template, err := h.clientAt(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	return c.Complete(ctx, completion(&mcp.CompleteReference{Type: "ref/resource", URI: template}, variable, known), opts)
+func (h *Host) CompleteTemplate(ctx context.Context, address string, variable mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (res *mcp.CompleteResult, err error) {
+	err = h.at(ctx, address, func(ctx context.Context, c *mcp.Client, template string) error {
+		res, err = c.Complete(ctx, completion(&mcp.CompleteReference{Type: "ref/resource", URI: template}, variable, known), opts)
+		return err
+	})
+	return res, err
 }
 
 func completion(ref *mcp.CompleteReference, argument mcp.CompleteArgument, known map[string]string) *mcp.CompleteParams {
@@ -106,72 +105,27 @@ func completion(ref *mcp.CompleteReference, argument mcp.CompleteArgument, known
 	return params
 }
 
-// ResourceUpdates yields an address whenever the resource may have changed, as
-// [mcp.Client.ResourceUpdates] does its URI: first when the server has agreed to
-// announce changes, and also when the server was connected or replaced anew. It may
-// be the address of a part of the resource.
-//
-// It ends when ctx ends or the host is closed. Otherwise the last yield is an error:
-// those of ReadResource if there is no such server, not any more, or it is disabled,
-// and [errors.ErrUnsupported] if the server does not announce changes.
-func (h *Host) ResourceUpdates(ctx context.Context, address string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		var before *mcp.Client
-		for {
-			c, server, uri, err := h.clientAfter(ctx, address, before)
-			if c == nil && err == nil {
-				return
-			}
-			if err != nil {
-				yield("", err)
-				return
-			}
-			for changed, err := range c.ResourceUpdates(ctx, uri) {
-				if errors.Is(err, mcp.ErrClosed) {
-					break // the server was replaced or stopped
-				}
-				if err != nil {
-					yield("", err)
-					return
-				}
-				if !yield(Address(server, changed), nil) {
-					return
-				}
-			}
-			before = c
-		}
-	}
-}
-
-// clientAfter returns the client at an address as soon as it is another one than
-// before, which was closed. It returns none if ctx ended or the host was closed.
-func (h *Host) clientAfter(ctx context.Context, address string, before *mcp.Client) (c *mcp.Client, server, uri string, err error) {
-	for range h.Watch(ctx) {
-		c, server, uri, err = h.clientAt(ctx, address)
-		if ctx.Err() != nil || h.ctx.Err() != nil {
-			return nil, "", "", nil
-		}
-		if err != nil || c != before {
-			return c, server, uri, err
-		}
-	}
-	return nil, "", "", nil
-}
-
-// clientAt returns the client of the server of an address, and the URI there.
-func (h *Host) clientAt(ctx context.Context, address string) (c *mcp.Client, server, uri string, err error) {
-	server, uri, err = ParseAddress(address)
+// at calls f with the client of the server of an address, and the URI there.
+func (h *Host) at(ctx context.Context, address string, f func(ctx context.Context, c *mcp.Client, uri string) error) error {
+	server, uri, err := ParseAddress(address)
 	if err != nil {
-		return nil, "", "", err
+		return err
 	}
-	c, err = h.clientOf(ctx, server)
+	if _, err := h.slot(server); err != nil {
+		return h.noSuchServer(address, server, uri, err)
+	}
+	return h.withClient(ctx, server, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, uri) })
+}
+
+// noSuchServer makes an AddressError of the error about an unknown server.
+func (h *Host) noSuchServer(address, server, uri string, err error) error {
 	var unknown *UnknownServerError
-	if errors.As(err, &unknown) {
-		wrong := &AddressError{Address: address, Problem: "there is no server " + shown(server), Err: err}
-		for _, name := range nearest(server, h.serverNames()) {
-			wrong.Suggestions = append(wrong.Suggestions, Address(name, uri))
-		}
-		return nil, "", "", wrong
+	if !errors.As(err, &unknown) {
+		return err
 	}
-	return c, server, uri, err
+	wrong := &AddressError{Address: address, Problem: "there is no server " + shown(server), Err: err}
+	for _, name := range nearest(server, h.names()) {
+		wrong.Suggestions = append(wrong.Suggestions, Address(name, uri))
+	}
+	return wrong
 }

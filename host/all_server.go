@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -14,7 +15,7 @@ const (
 	useReady   use = iota // nothing, or that it is connected as it is meant to be
 	useLazy               // that it is started
 	useNobody             // a user
-	useStopped            // that it is enabled
+	useStopped            // that it is enabled or approved
 )
 
 // useOf returns what it would take to ask a server on behalf of ctx's user.
@@ -27,29 +28,57 @@ func (h *Host) useOf(ctx context.Context, name string) (use, error) {
 	if err != nil {
 		return 0, err
 	}
-	status := s.status()
 	user, _ := session.UserOf(ctx)
-	switch {
-	case !status.Enabled:
+	switch s.status().Stage {
+	case StageDisabled, StageInvalid, StageUnapproved:
 		return useStopped, nil
+	}
+	switch {
 	case s.perUser() && user == "":
 		return useNobody, nil
-	case s.entry.Lazy && status.State.Phase == mcp.Idle:
+	case s.entry.Lazy && s.runningFor(user) == nil:
 		return useLazy, nil
 	}
 	return useReady, nil
 }
 
-// serverNames returns the names of all servers, in the order of the configuration.
-func (h *Host) serverNames() []string {
-	var names []string
-	for _, s := range h.standing() {
-		names = append(names, s.entry.Name)
+// withClient calls f with the client of a server for ctx's user, and the context to
+// make calls with. A lazy server is started for it, and the client is not ended as idle
+// before f returns.
+func (h *Host) withClient(ctx context.Context, name string, f func(context.Context, *mcp.Client) error) error {
+	sl, err := h.slot(name)
+	if err != nil {
+		return mcp.WithOutcome(err, mcp.NotSent)
 	}
-	return names
+	for range maxMoves {
+		var s *server
+		if s, err = sl.present(); err != nil {
+			return err
+		}
+		own, l, drop, failed := s.linkFor(ctx)
+		if failed == nil {
+			defer drop()
+			return f(own, l.client)
+		}
+		if err = failed; !errors.Is(err, errEnded) || ctx.Err() != nil {
+			break
+		}
+	}
+	return mcp.WithOutcome(err, mcp.NotSent)
 }
 
-// clientOf returns the client of a server for ctx's user.
-func (h *Host) clientOf(ctx context.Context, name string) (*mcp.Client, error) {
-	return h.Client(ctx, session.Key{Server: name})
+// runningFor returns the client that calls of a user are made with, if there is one.
+func (s *server) runningFor(user string) *mcp.Client {
+	if !s.perUser() {
+		if l := s.running(); l != nil {
+			return l.client
+		}
+		return nil
+	}
+	for _, l := range s.host.pool.at(s) {
+		if l.key.User == user {
+			return l.client
+		}
+	}
+	return nil
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -41,40 +43,58 @@ func TestResourcesOfAllServers(t *testing.T) {
 // Servers that never answer are reported when their time is up, and the others are
 // there.
 func TestHostileServersDelayNobody(t *testing.T) {
-	all := shelf{}
-	var names []string
-	members := map[string]string{}
-	for i := range 150 { // more than are asked at one time
-		name := fmt.Sprintf("s%03d", i)
-		names = append(names, name)
-		all[name] = resource("file:///x")
-		if i%3 == 0 {
-			all[name] = nil
-			members[name] = `"lazy": true`
+	synctest.Test(t, func(t *testing.T) {
+		all := shelf{}
+		var entries []string
+		for i := range 150 { // more than are asked at one time
+			name := fmt.Sprintf("s%03d", i)
+			all[name] = resource("file:///x")
+			entry := `{"command": "x"}`
+			if i%3 == 0 {
+				all[name] = nil
+				entry = `{"command": "x", "lazy": true}`
+			}
+			entries = append(entries, fmt.Sprintf("%q: %s", name, entry))
 		}
-	}
-	h := openShelf(t, all, members, names...)
-	l := h.Resources(watchdog(t), &host.ListOptions{Start: true, Timeout: 300 * time.Millisecond})
-	if len(l.Items) != 100 || len(l.Errors) != 50 {
-		t.Fatalf("%d items, %d errors: %v", len(l.Items), len(l.Errors), l.Err())
-	}
-	for name, err := range l.Errors {
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name) || all[name] != nil {
-			t.Errorf("%s: %v", name, err)
+		h := host.New(shelfOptions(all))
+		defer func() { _ = h.Close() }()
+		c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for i, r := range l.Items {
-		if want := fmt.Sprintf("s%03d", i/2*3+1+i%2); r.Server != want {
-			t.Fatalf("item %d is of %s, want %s", i, r.Server, want)
+		if _, err := h.Apply(t.Context(), c); err != nil {
+			t.Fatal(err)
 		}
-	}
-	// With no time of its own for each, ctx ends it.
-	ctx, cancel := context.WithTimeout(watchdog(t), 300*time.Millisecond)
-	defer cancel()
-	l = h.Resources(ctx, &host.ListOptions{Start: true, Timeout: -1})
-	if len(l.Items)+len(l.Errors) != 150 || len(l.Errors) < 50 {
-		t.Errorf("%d items, %d errors", len(l.Items), len(l.Errors))
-	}
+		before := time.Now()
+		l := h.Resources(t.Context(), &host.ListOptions{Start: true, Timeout: time.Second})
+		if len(l.Items) != 100 || len(l.Errors) != 50 {
+			t.Fatalf("%d items, %d errors: %v", len(l.Items), len(l.Errors), l.Err())
+		}
+		if took := time.Since(before); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+		for name, err := range l.Errors {
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name) || all[name] != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for i, r := range l.Items {
+			if want := fmt.Sprintf("s%03d", i/2*3+1+i%2); r.Server != want {
+				t.Fatalf("item %d is of %s, want %s", i, r.Server, want)
+			}
+		}
+		// With no time of its own for each, ctx ends it.
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		before = time.Now()
+		l = h.Resources(ctx, &host.ListOptions{Start: true, Timeout: -1})
+		if took := time.Since(before); took != 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if len(l.Items) != 100 || len(l.Errors) != 50 {
+			t.Errorf("%d items, %d errors", len(l.Items), len(l.Errors))
+		}
+	})
 }
 
 func TestContextThatHasEnded(t *testing.T) {

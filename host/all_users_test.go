@@ -1,0 +1,128 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// usersHost runs a server "mine" with a connection for each user, whose resources and
+// prompts carry his name, and a server "ours" that all share.
+func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
+	t.Helper()
+	h := host.New(&host.Options{StateDir: host.NoState, Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
+		server := sdk.NewServer(&sdk.Implementation{Name: "s"}, &sdk.ServerOptions{
+			SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+			UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		})
+		with(resource("x:"+key.User), prompt("of "+key.User))(server)
+		if made != nil && key.User != "" {
+			made <- server
+		}
+		return &transport.Pipe{Serve: server.Run}, nil
+	}})
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"ours": {"command": "x"}, "mine": {"command": "x"}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Servers[1].Identity = config.IdentityUser
+	if _, err := h.Apply(watchdog(t), c); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestListsOfUsers(t *testing.T) {
+	h := usersHost(t, nil)
+	l := h.Resources(watchdog(t), nil)
+	if addresses(l) != "ours://x:" || len(l.NotAsked) != 1 || l.NotAsked[0] != "mine" || l.Err() != nil {
+		t.Errorf("without user: %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
+	}
+	for _, user := range []string{"alice", "bob", "alice"} {
+		ctx := session.WithUser(watchdog(t), user)
+		l := h.Resources(ctx, nil)
+		if got, want := addresses(l), "ours://x: mine://x:"+user; got != want || l.Err() != nil {
+			t.Errorf("%s sees %q, want %q; %v", user, got, want, l.Errors)
+		}
+		if _, err := h.ReadResource(ctx, "mine://x:"+user, nil); err != nil {
+			t.Errorf("%s: %v", user, err)
+		}
+		if _, err := h.ReadResource(ctx, "mine://x:carol", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
+			t.Errorf("%s reads what is carol's: %v", user, err)
+		}
+		prompts := h.Prompts(ctx, nil)
+		for _, p := range prompts.Items {
+			res, err := h.GetPrompt(ctx, p.Name, nil, nil)
+			if err != nil {
+				t.Errorf("%s gets %s: %v", user, p.Name, err)
+			} else if got, want := res.Messages[0].Content.(*sdk.TextContent).Text, p.Prompt.Name+" for "; got != want {
+				t.Errorf("%s gets %q, want %q", user, got, want)
+			}
+		}
+		if len(prompts.Items) != 2 {
+			t.Errorf("%s sees %+v", user, prompts)
+		}
+	}
+	_, err := h.ReadResource(watchdog(t), "mine://x:alice", nil)
+	var nobody *host.NoUserError
+	if !errors.As(err, &nobody) {
+		t.Errorf("nobody reads: %v", err)
+	}
+}
+
+// A user's updates are those of his own connection, and go on with the next one.
+func TestUpdatesOfUsers(t *testing.T) {
+	made := make(chan *sdk.Server, 10)
+	h := usersHost(t, made)
+	next := map[string]<-chan update{}
+	servers := map[string]*sdk.Server{}
+	for _, user := range []string{"alice", "bob"} {
+		next[user] = follow(t, session.WithUser(watchdog(t), user), h, "mine://x:"+user)
+		if got := <-next[user]; got.err != nil {
+			t.Fatalf("%s: %v", user, got.err)
+		}
+		servers[user] = <-made
+	}
+	tell := func(user string) {
+		t.Helper()
+		if err := servers[user].ResourceUpdated(watchdog(t), &sdk.ResourceUpdatedNotificationParams{URI: "x:" + user}); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-next[user]; got.err != nil || got.address != "mine://x:"+user {
+			t.Fatalf("%s: %+v", user, got)
+		}
+	}
+	tell("bob")
+	tell("alice")
+	// Her client ends, and is made again for a call.
+	if err := h.Restart(watchdog(t), "mine"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.ReadResource(session.WithUser(watchdog(t), "alice"), "mine://x:alice", nil); err != nil {
+		t.Fatal(err)
+	}
+	servers["alice"] = <-made
+	if got := <-next["alice"]; got.err != nil {
+		t.Fatal(got.err)
+	}
+	tell("alice")
+	select {
+	case got := <-next["bob"]:
+		t.Errorf("bob is told %+v", fmt.Sprint(got))
+	default:
+	}
+}
