@@ -27,7 +27,12 @@ func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
 	if err := p.host.unapproved(ctx, e); err != nil {
 		return nil, err
 	}
-	t, err := p.host.connectable(testKey(ctx, e), e)
+	key := testKey(ctx, e)
+	header, err := p.host.userHeader(ctx, key, e)
+	if err != nil {
+		return nil, err
+	}
+	t, err := p.host.recipe(key, e, header)
 	if err != nil {
 		return nil, err
 	}
@@ -54,16 +59,6 @@ func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
 			OAuth: p.login(ctx, bare.OAuth), RoundTripper: p.tripper(bare.RoundTripper)}
 	}
 	return p.host.guard(e, t), nil
-}
-
-// connectable makes the bare transport of an entry, for the user of the key.
-func (h *Host) connectable(key session.Key, e *config.Server) (mcp.Transport, error) {
-	if own := h.opts.Transport; own != nil {
-		if t, err := own(key, e); t != nil || err != nil {
-			return t, err
-		}
-	}
-	return h.newServer(e).transport()
 }
 
 // testKey names the connection that is tested: that of the user of ctx, if users have

@@ -105,7 +105,7 @@ func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
 	if !usable {
 		return nil, s.unusable()
 	}
-	header, err := s.userHeader(ctx, key)
+	header, err := s.host.userHeader(ctx, key, s.entry)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: the headers of its user: %w", s.entry.Name, err)
 	}
@@ -118,20 +118,20 @@ func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
 	return l, nil
 }
 
-// userHeader returns the headers that name a user.
-func (s *server) userHeader(ctx context.Context, key session.Key) (http.Header, error) {
-	if s.entry.Identity != config.IdentityHeader {
+// userHeader returns the headers that name a user, for an entry that wants them.
+func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server) (http.Header, error) {
+	if e.Identity != config.IdentityHeader {
 		return nil, nil
 	}
 	header := http.Header{}
-	if name := s.entry.UserHeader; name != "" {
+	if name := e.UserHeader; name != "" {
 		if key.User == "" || !httpfield.ValidValue(key.User) {
 			return nil, errors.New("the user's name is empty or cannot stand in a header")
 		}
 		header.Set(name, key.User)
 	}
-	if s.host.opts.UserHeaders != nil {
-		more, err := s.host.opts.UserHeaders(ctx, key)
+	if h.opts.UserHeaders != nil {
+		more, err := h.opts.UserHeaders(ctx, key)
 		if err != nil {
 			return nil, err
 		}
