@@ -92,12 +92,12 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 		}
 		named[entry.Name] = true
 		order = append(order, entry.Name)
-		steps = append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.agrees(h.generation, entry, hashes[i])})
+		steps = append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hashes[i])})
 	}
 	for _, name := range h.order {
 		if !named[name] {
 			sl := h.slots[name]
-			sl.claim(h.generation)
+			sl.claim(h.generation, nil, "")
 			steps = append(steps, step{slot: sl, generation: h.generation})
 			order = append(order, name) // until it is stopped
 		}
@@ -106,21 +106,9 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 	return steps, nil
 }
 
-// agrees gives an Apply the say, and reports whether the entry runs already and nobody
-// is about to change that.
-func (sl *slot) agrees(generation uint64, entry *config.Server, hash string) bool {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	sl.wanted = generation
-	if sl.server == nil || sl.server.hash != hash || len(sl.changing) > 0 {
-		return false
-	}
-	sl.server.move(entry.Source)
-	return true
-}
-
 // take takes a step.
 func (h *Host) take(ctx context.Context, st *step) (change, error) {
+	defer st.slot.stepped()
 	leave, err := st.slot.enter(ctx)
 	if err != nil {
 		return failed, err

@@ -36,7 +36,8 @@ type Host struct {
 	pool     *pool
 	ctx      context.Context // ends with Close, and cuts off what is under way
 	cancel   context.CancelFunc
-	closing  chan struct{}  // closed when nothing new is begun
+	intake   context.Context // ends when nothing new is begun any more
+	refuse   context.CancelFunc
 	gone     chan struct{}  // closed when nothing is left
 	ending   sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	watchdog transport.Watchdog
@@ -86,7 +87,6 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 // New returns a host without servers.
 func New(opts *Options) *Host {
 	h := &Host{
-		closing: make(chan struct{}),
 		gone:    make(chan struct{}),
 		slots:   map[string]*slot{},
 		changed: make(chan struct{}),
@@ -111,6 +111,7 @@ func New(opts *Options) *Host {
 	h.catalogs = newCatalogs(o.StateDir)
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.intake, h.refuse = context.WithCancel(h.ctx)
 	h.detach = h.recordCalls()
 	return h
 }
@@ -194,7 +195,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	first := !h.closed
 	h.closed = true
 	if first {
-		close(h.closing)
+		h.refuse()
 	}
 	h.mu.Unlock()
 	if !first {

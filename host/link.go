@@ -21,8 +21,9 @@ type link struct {
 	idleAfter time.Duration // 0 or less: it never is
 	idle      func(*link)   // called then, on a goroutine of its own
 
-	reading chan struct{}           // holds a token while the tools are read
-	known   atomic.Pointer[listing] // as read last; nil: never
+	reading chan struct{}            // holds a token while the tools are read
+	known   atomic.Pointer[listing]  // as read last; nil: never
+	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
 	stop   context.CancelFunc // ends who follows the client; nil if nobody does
 	follow sync.WaitGroup
@@ -122,6 +123,9 @@ func (l *link) unfollow() {
 // close ends the link when nobody has it any more, or when ctx ends. It returns ctx's
 // error if calls were cut off.
 func (l *link) close(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.server.host.ctx, cancel)()
 	l.end()
 	select {
 	case <-l.quiet:

@@ -87,28 +87,44 @@ func (s *server) listOnce(ctx context.Context, l *link) bool {
 	return s.shelf.noted()
 }
 
+// A readFail is an attempt to read the tools that failed.
+type readFail struct {
+	at  time.Time
+	err error
+}
+
 // list reads the tools by a link, and puts them on the shelf if the link is the one for
-// all users. Tools that were read already are not read again.
+// all users. Tools that were read already are not read again, and who waits while
+// somebody else fails to read them fails with him.
 func (s *server) list(ctx context.Context, l *link) (*listing, error) {
+	came := time.Now()
+	if err := l.client.Ready(ctx); err != nil {
+		return nil, err
+	}
 	select {
 	case l.reading <- struct{}{}:
 	case <-ctx.Done():
 		return nil, mcp.WithOutcome(fmt.Errorf("server %q: listing the tools: %w", s.entry.Name, ctx.Err()), mcp.NotSent)
 	}
 	defer func() { <-l.reading }()
-	if err := l.client.Ready(ctx); err != nil {
-		return nil, err
-	}
 	state := l.client.State()
 	if known := l.known.Load(); known != nil && known.version == state.ToolsVersion && known.connection == state.Connections {
 		return known, nil
 	}
+	if failed := l.unread.Load(); failed != nil && failed.at.After(came) {
+		return nil, failed.err
+	}
 	tools, err := l.client.Tools(ctx)
 	if err != nil {
-		err = mcp.WithOutcome(fmt.Errorf("listing the tools: %w", err), mcp.NotSent)
-		s.slot.meter.fault(err)
+		unread := fmt.Errorf("listing the tools: %w", err)
+		err = mcp.WithOutcome(fmt.Errorf("server %q: %w", s.entry.Name, unread), mcp.NotSent)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		l.unread.Store(&readFail{time.Now(), err})
+		s.slot.meter.fault(unread)
 		if l.stop != nil {
-			s.shelf.fail(err)
+			s.shelf.fail(unread)
 		}
 		return nil, err
 	}

@@ -89,17 +89,20 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	what := "the server has changed it; look at its definition, and call it again if it still fits"
-	if e.Change == nil {
-		what = "the server does not have it any more; look at the list of tools again"
+	what := "the server has changed it. Look at its definition, and call it again if it still fits."
+	switch {
+	case e.User != "" && e.Change == nil:
+		what = "the server does not have it for this user."
+	case e.User != "":
+		what = "the server shows this user another tool of that name than the one that was examined. Do without it, or ask the user."
+	case e.Change == nil:
+		what = "the server does not have it any more. Look at the list of tools again."
 	}
-	if e.User != "" {
-		what = "the server shows this user another tool of that name than the one that was examined; do without it, or ask the user"
-		if e.Change == nil {
-			what = "the server does not have it for this user"
-		}
+	text := fmt.Sprintf("tool %q of server %q was not called and nothing ran: %s", e.Tool, e.Server, what)
+	if e.Change != nil {
+		text += " " + e.Change.Summary()
 	}
-	return fmt.Sprintf("tool %q of server %q was not called and nothing ran: %s", e.Tool, e.Server, what)
+	return text
 }
 
 // Outcome returns [mcp.NotSent].

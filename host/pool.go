@@ -114,7 +114,7 @@ func (p *pool) place(ctx context.Context, key session.Key) error {
 		return nil
 	case <-ctx.Done():
 		return waited(key, ctx.Err())
-	case <-p.host.closing:
+	case <-p.host.intake.Done():
 		return ErrClosed
 	}
 }

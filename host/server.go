@@ -27,7 +27,8 @@ type server struct {
 	settled chan struct{} // closed after the first attempt
 	once    sync.Once     // closes settled
 
-	shelf shelf
+	shelf       shelf
+	discovering chan struct{} // holds a token while the first user's tools are read
 
 	mu        sync.Mutex // guards the following
 	source    config.Source
@@ -49,9 +50,11 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		entry:   entry,
 		hash:    entry.Hash(),
 		settled: make(chan struct{}),
-		source:  entry.Source,
-		enabled: entry.Enabled && entry.Err == nil,
-		err:     entry.Err,
+
+		discovering: make(chan struct{}, 1),
+		source:      entry.Source,
+		enabled:     entry.Enabled && entry.Err == nil,
+		err:         entry.Err,
 	}
 	s.shelf.server = s
 	return s
@@ -327,7 +330,7 @@ func (s *server) firstAttempt(ctx context.Context) error {
 		return s.outcome()
 	case <-ctx.Done():
 		return fmt.Errorf("server %q: %w", s.entry.Name, ctx.Err())
-	case <-s.host.closing:
+	case <-s.host.intake.Done():
 		return ErrClosed
 	}
 }

@@ -71,6 +71,23 @@ func (sh *shelf) inherit(from *server) {
 	sh.offers, sh.tools, sh.listed = offers, sh.server.shelve(offers), listed
 }
 
+// adopt takes over the tools of a predecessor that was lost, for as long as those of a
+// lost server stay.
+func (sh *shelf) adopt(from *server) {
+	from.shelf.mu.Lock()
+	offers := from.shelf.offers
+	if len(from.shelf.tools) == 0 {
+		offers = nil
+	}
+	from.shelf.mu.Unlock()
+	sh.mu.Lock()
+	if !sh.listed {
+		sh.offers, sh.tools = offers, sh.server.shelve(offers)
+	}
+	sh.mu.Unlock()
+	sh.lost()
+}
+
 // confirmed returns those of the tools that the ledger has approved: what was kept on
 // a disk makes nothing known to it.
 func confirmed(ledger *registry.Ledger, facts registry.Server, tools []registry.Tool) []registry.Tool {
@@ -193,13 +210,18 @@ func (sh *shelf) vanish() {
 	sh.server.host.broadcast()
 }
 
-// clear takes the tools out of the registry for good.
+// clear takes the tools out of the registry for good, and what it knows of the server.
 func (sh *shelf) clear() {
+	sh.publishing.Lock()
+	defer sh.publishing.Unlock()
 	sh.mu.Lock()
 	sh.keepLocked()
-	sh.tools, sh.listed = nil, false
+	public := sh.public
+	sh.tools, sh.listed, sh.public = nil, false, false
 	sh.mu.Unlock()
-	sh.update()
+	if public {
+		_, _ = sh.server.host.registry.ReplaceServer(registry.Server{Name: sh.server.entry.Name}, nil)
+	}
 }
 
 // close keeps the server from writing to the registry, and leaves its tools there for

@@ -23,6 +23,7 @@ type slot struct {
 	mu     sync.Mutex // guards the following
 	server *server    // nil before the first and after the last
 	wanted uint64     // number of the Apply that has the say
+	steps  int        // of those that are about to change the entry
 }
 
 func (h *Host) newSlot(name string) *slot {
@@ -35,7 +36,7 @@ func (sl *slot) enter(ctx context.Context) (leave func(), err error) {
 	case sl.changing <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("server %q: waiting for another change of it: %w", sl.name, ctx.Err())
-	case <-sl.host.closing:
+	case <-sl.host.intake.Done():
 		return nil, ErrClosed
 	}
 	leave = func() { <-sl.changing }
@@ -71,11 +72,25 @@ func (sl *slot) set(s *server) {
 	sl.host.broadcast()
 }
 
-// claim gives an Apply the say, unless a later one has it.
-func (sl *slot) claim(generation uint64) {
+// claim gives an Apply the say, and reports whether nothing is to be done: the server
+// that it wants, known by its hash, stands there, and nobody is about to change that.
+func (sl *slot) claim(generation uint64, entry *config.Server, hash string) (done bool) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.wanted = max(sl.wanted, generation)
+	sl.wanted = generation
+	if entry != nil && sl.server != nil && sl.server.hash == hash && sl.steps == 0 {
+		sl.server.move(entry.Source)
+		return true
+	}
+	sl.steps++
+	return false
+}
+
+// stepped notes that an Apply has changed what it had to.
+func (sl *slot) stepped() {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	sl.steps--
 }
 
 // holds reports whether an Apply has the say.
@@ -142,20 +157,29 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (change, error
 }
 
 // replace starts next beside old, which serves until next is ready and then finishes
-// its calls in the background. If next fails and old works, old stays.
+// its calls in the background. If next fails and old works, old stays; if both fail,
+// next does, and the tools stay listed as those of a lost server do.
 func (sl *slot) replace(ctx context.Context, old, next *server) (change, error) {
 	next.shelf.inherit(old)
 	next.start(false)
 	err := next.firstAttempt(ctx)
-	if err != nil && old.serves() {
+	switch {
+	case err != nil && (old.serves() || sl.host.isClosing()):
 		next.retire(false)
 		return failed, err
+	case err != nil:
+		next.shelf.adopt(old)
 	}
+	sl.swap(old, next)
+	return replaced, err
+}
+
+// swap puts next in the place of old.
+func (sl *slot) swap(old, next *server) {
 	old.shelf.close()
 	next.shelf.publish()
 	sl.set(next)
 	old.retire(false)
-	return replaced, err
 }
 
 // active reports whether the server runs, or would on the next call.
@@ -170,7 +194,10 @@ func (s *server) active() bool {
 func (h *Host) Enable(ctx context.Context, name string) error {
 	return h.change(ctx, "enable", name, func(sl *slot, old *server) error {
 		if old.active() {
-			return nil
+			if old.entry.Lazy {
+				return nil
+			}
+			return old.firstAttempt(ctx)
 		}
 		s := sl.newServer(old.entry)
 		sl.set(s)
@@ -208,6 +235,8 @@ func (s *server) finish(ctx context.Context) error {
 // way are cut off; Refresh lets them finish. The clients of users are ended when
 // their calls have finished, and made again when they are needed.
 func (h *Host) Restart(ctx context.Context, name string) error {
+	ctx, cancel := h.whileOpen(ctx)
+	defer cancel()
 	return h.change(ctx, "restart", name, func(sl *slot, s *server) error {
 		l := s.running()
 		switch {
@@ -256,6 +285,8 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 			}
 		}
 	}
+	ctx, cancel := h.whileOpen(ctx)
+	defer cancel()
 	errs := make([]error, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
@@ -276,8 +307,14 @@ func (sl *slot) refresh(ctx context.Context, s *server) error {
 	case l == nil:
 		return s.relist(ctx)
 	}
-	_, err := sl.replace(ctx, s, sl.newServer(s.entry))
-	return err
+	next := sl.newServer(s.entry)
+	next.start(false)
+	if err := next.firstAttempt(ctx); err != nil {
+		next.retire(false)
+		return err
+	}
+	sl.swap(s, next)
+	return nil
 }
 
 // change has f change the named server, while nobody else does. What is the verb for it
@@ -304,11 +341,11 @@ func (h *Host) change(ctx context.Context, what, name string, f func(*slot, *ser
 	return err
 }
 
-func (h *Host) isClosing() bool {
-	select {
-	case <-h.closing:
-		return true
-	default:
-		return false
-	}
+func (h *Host) isClosing() bool { return h.intake.Err() != nil }
+
+// whileOpen returns a context that ends with ctx, and when the host is being closed.
+func (h *Host) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.intake, cancel)
+	return ctx, func() { stop(); cancel() }
 }

@@ -37,8 +37,8 @@ func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error)
 		_, l, drop, err := s.linkFor(ctx)
 		switch {
 		case err == nil:
-			if s.perUser() && !s.shelf.stocked() {
-				_ = s.discover(ctx) // State of the client tells what is wrong
+			if s.perUser() {
+				_ = s.discoverFirst(ctx) // State of the client tells what is wrong
 			}
 			drop()
 			return l.client, nil
@@ -95,6 +95,23 @@ func (s *server) discover(ctx context.Context) error {
 	s.shelf.save()
 	s.host.broadcast()
 	return nil
+}
+
+// discoverFirst is discover unless the tools are known already.
+func (s *server) discoverFirst(ctx context.Context) error {
+	if s.shelf.stocked() {
+		return nil
+	}
+	select {
+	case s.discovering <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.discovering }()
+	if s.shelf.stocked() {
+		return nil
+	}
+	return s.discover(ctx)
 }
 
 // userLink makes the link of a user.

@@ -44,13 +44,14 @@ func (e *QuarantinedError) Error() string {
 	default:
 		text += fmt.Sprintf("Tool %s of server %s is not what was approved. ", tool, server)
 	}
-	return text + c.quotations() + whatToDo
+	return text + c.Summary() + whatToDo
 }
 
 const whatToDo = "Ask the user to review this and to approve or reject the tool; do not call it before that."
 
-// quotations lists the first differences.
-func (c *Change) quotations() string {
+// Summary quotes the first differences, cut to what a model or a person reads, and says
+// that they are the server's words. It is empty if there are none.
+func (c *Change) Summary() string {
 	if len(c.Fields) == 0 {
 		return ""
 	}
