@@ -66,6 +66,10 @@ type Options struct {
 	// written reads values as written, for records.
 	written bool
 
+	// only is the title of the one entry for which the user and Secrets are asked;
+	// empty: all.
+	only string
+
 	// Scope is whose file it is. Default: ScopeProgram, which needs no approval.
 	Scope Scope
 }
@@ -125,7 +129,7 @@ func ParseContext(ctx context.Context, filename string, data []byte, opts *Optio
 	names, gate := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
-		p.expand.off = !gate.open(found[i].Title)
+		p.expand.off = !gate.open(found[i].Title) || opts != nil && opts.only != "" && opts.only != found[i].Title
 		s := p.read(&found[i], names[i])
 		s.Enabled = s.Enabled && gate.open(s.Title)
 		c.Servers = append(c.Servers, s)

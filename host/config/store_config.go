@@ -46,6 +46,26 @@ func ReadStore(ctx context.Context, store Store, opts *Options) (*Config, error)
 	return c, nil
 }
 
+// ReadServer returns the server of one record, as [ReadStore] does. Nobody is asked for
+// the inputs of others. If there is no such record, the error is of [CodeNotFound].
+func ReadServer(ctx context.Context, store Store, name string, opts *Options) (*Server, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o.only = name
+	c, err := ReadStore(ctx, store, &o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range c.Servers {
+		if s.Title == name {
+			return s, nil
+		}
+	}
+	return nil, &RecordError{Code: CodeNotFound, Name: name}
+}
+
 // storeText writes records as a config file, in their order.
 func storeText(all []Stored) ([]byte, error) {
 	var b bytes.Buffer

@@ -2,6 +2,7 @@ package configtest_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,6 +17,14 @@ func TestMemory(t *testing.T) {
 	configtest.Run(t, func(testing.TB) config.Store { return config.NewMemoryStore() }, &configtest.Options{
 		Reopen: func(_ testing.TB, s config.Store) config.Store { return s },
 	})
+}
+
+func TestFile(t *testing.T) {
+	configtest.Run(t, func(t testing.TB) config.Store {
+		return config.OpenFileStore(filepath.Join(t.TempDir(), "mcp.json"), nil)
+	}, &configtest.Options{Reopen: func(_ testing.TB, s config.Store) config.Store {
+		return config.OpenFileStore(s.(*config.FileStore).Path(), nil)
+	}})
 }
 
 // bare hides the methods that are optional.
