@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,13 +39,13 @@ func claimNames(members []dialect.Entry) []claim {
 		if claims[i].name != "" {
 			continue
 		}
-		name := sanitize(members[i].Title)
+		name := serverName(members[i].Title)
 		other, used := taken[name]
 		switch {
 		case name == "":
 			claims[i].fault = errors.New("the server's name has no ASCII letter or digit: rename it")
-		case len(name) > maxName:
-			claims[i].fault = fmt.Errorf("the server's name is longer than %d characters: shorten it", maxName)
+		case len(sanitize(members[i].Title)) > maxTitle:
+			claims[i].fault = fmt.Errorf("the server's name is longer than %d characters: shorten it", maxTitle)
 		case used && other == members[i].Title: // which only a list can have
 			claims[i].fault = errors.New("another server of the list has this name: rename one of them")
 		case used:
@@ -79,6 +81,18 @@ func nameFaulty(claims []claim, members []dialect.Entry, taken map[string]string
 		}
 		taken[claims[i].name] = members[i].Title
 	}
+}
+
+// serverName turns a title into the name of its server: what sanitize makes of it, of
+// which a long one is cut and told from its like by a hash of the title.
+func serverName(title string) string {
+	const room = 9 // for _ and the hash
+	name := sanitize(title)
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(title))
+	return strings.TrimRight(name[:maxName-room], "_") + "_" + hex.EncodeToString(sum[:4])
 }
 
 // sanitize turns a title into a name of [A-Za-z0-9_-] that starts with a letter

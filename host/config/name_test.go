@@ -19,8 +19,10 @@ func TestNames(t *testing.T) {
 			"server_2: the server's name has no ASCII letter or digit: rename it",
 			"server_3: the server's name has no ASCII letter or digit: rename it",
 			"server_4: the server's name has no ASCII letter or digit: rename it"}},
-		{[]string{x[:64], x[:65]}, []string{
-			x[:64], x[:54] + "_2: the server's name is longer than 64 characters: shorten it"}},
+		// Long titles are cut, and told apart by a hash of them.
+		{[]string{x[:64], x[:65], x[:66]}, []string{x[:64], x[:55] + "_9537c5fd", x[:55] + "_6eb879f1"}},
+		{[]string{strings.Repeat("x", 128), strings.Repeat("x", 129)}, []string{
+			x[:55] + "_24da1b81", x[:54] + "_2: the server's name is longer than 128 characters: shorten it"}},
 		// The one that is written as the name wins, then the first.
 		{[]string{"a b", "a_b"}, []string{
 			"a_b_2: the server's name becomes a_b, as that of a_b does: rename one of them", "a_b"}},
