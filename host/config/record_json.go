@@ -223,6 +223,10 @@ type Patch struct {
 	Limits         Optional[Limits]            // see [Record.Limits]
 	Tools          Optional[ToolFilter]        // see [Record.Tools]
 
+	// Revision, if not empty, is the one that the record must have, for whoever applies
+	// the patch to a store. [Record.Apply] does not look at it.
+	Revision Revision
+
 	builtin Optional[bool] // must be as it is
 }
 
@@ -308,6 +312,10 @@ func (p *Patch) member(key string, raw []byte) (known bool, err error) {
 		err = take(&p.Limits, raw, takeLimits)
 	case "tools":
 		err = take(&p.Tools, raw, takeTools)
+	case "revision":
+		var revision Optional[string]
+		err = take(&revision, raw, takeText)
+		p.Revision = Revision(revision.Value)
 	case "lastStatus", "lastError", "lastConnected", "toolCount":
 		// What became of the server, which nobody can say but the host.
 	default:

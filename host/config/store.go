@@ -46,16 +46,15 @@ type Configurer interface {
 	Config(ctx context.Context, opts *Options) (*Config, error)
 }
 
-// FindRecord returns the record of that name, or an error of [CodeNotFound].
+// FindRecord returns the record of that name, or if there is none the one whose server
+// has it, see [Record.ServerName]; else an error of [CodeNotFound].
 func FindRecord(ctx context.Context, store Store, name string) (Stored, error) {
 	all, err := store.Records(ctx)
 	if err != nil {
 		return Stored{}, fmt.Errorf("reading the servers: %w", err)
 	}
-	for _, s := range all {
-		if s.Record.Name == name {
-			return s, nil
-		}
+	if s, ok := recordOf(all, name); ok {
+		return s, nil
 	}
 	return Stored{}, &RecordError{Code: CodeNotFound, Name: name}
 }
