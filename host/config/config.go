@@ -178,7 +178,11 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	p.expand.literal = p.dialect.Literal
 	sections, fault := p.dialect.Sections(&p.doc.Root)
 	if fault != nil {
-		return nil, nil, p.fault(fault.Offset, fault.At, "%s", fault.Text)
+		var why error = errors.New(fault.Text)
+		if fault.Absent {
+			why = &NoServersError{Format: p.dialect.Name, cure: fault.Text}
+		}
+		return nil, nil, p.fault(fault.Offset, fault.At, "%w", why)
 	}
 	return p, slices.DeleteFunc(sections, func(s dialect.Section) bool {
 		return s.Project != "" && !sameFolder(s.Project, p.project)

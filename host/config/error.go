@@ -59,3 +59,12 @@ type UnsetVariableError struct {
 func (e *UnsetVariableError) Error() string {
 	return fmt.Sprintf("the variable %s is not set: set it or write ${%[1]s:-default}", e.Name)
 }
+
+// A NoServersError says that a file has no place for servers at all: it may be the
+// settings of a program, and nothing be wrong with it.
+type NoServersError struct {
+	Format string // the name of the [Format] that it was read in
+	cure   string
+}
+
+func (e *NoServersError) Error() string { return e.cure }

@@ -27,7 +27,6 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(`{"mcpServers": {` + entry + `}}`))
 	}
-	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 	opts := &Options{Lookup: func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 }}
 	file := filepath.Join(f.TempDir(), "f.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -36,39 +35,46 @@ func FuzzParse(f *testing.F) {
 			place(t, err)
 			return
 		}
-		names := map[string]bool{}
-		for _, s := range c.Servers {
-			if !name.MatchString(s.Name) || strings.Contains(s.Name, "__") || names[s.Name] {
-				t.Fatalf("bad or repeated name %q", s.Name)
-			}
-			names[s.Name] = true
-			if s.Source.File != file || s.Source.Line < 1 {
-				t.Fatalf("server without a place: %s", s.Source)
-			}
-			_, _ = s.String(), s.Hash()
-			if s.Err != nil {
-				var joined interface{ Unwrap() []error }
-				if !errors.As(s.Err, &joined) {
-					t.Fatalf("Err is a %T", s.Err)
-				}
-				for _, err := range joined.Unwrap() {
-					place(t, err)
-				}
-				continue
-			}
-			if (s.Command == "") == (s.URL == "") || s.Transport == "" {
-				t.Fatalf("a server that cannot be started has no Err: %s", s)
-			}
-			for header, value := range s.Headers {
-				if strings.ContainsAny(header+value.Reveal(), "\r\n\x00") {
-					t.Fatalf("header %q breaks the line", header)
-				}
-			}
-		}
-		for _, w := range c.Warnings {
-			place(t, w)
-		}
+		checkConfig(t, c)
 	})
+}
+
+// checkConfig fails the test unless all that must hold for what was read does.
+func checkConfig(t *testing.T, c *Config) {
+	t.Helper()
+	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	names := map[string]bool{}
+	for _, s := range c.Servers {
+		if !pattern.MatchString(s.Name) || strings.Contains(s.Name, "__") || names[s.Name] {
+			t.Fatalf("bad or repeated name %q", s.Name)
+		}
+		names[s.Name] = true
+		if s.Source.File != c.Path || s.Source.Line < 1 {
+			t.Fatalf("server without a place: %s", s.Source)
+		}
+		_, _ = s.String(), s.Hash()
+		if s.Err != nil {
+			var joined interface{ Unwrap() []error }
+			if !errors.As(s.Err, &joined) {
+				t.Fatalf("Err is a %T", s.Err)
+			}
+			for _, err := range joined.Unwrap() {
+				place(t, err)
+			}
+			continue
+		}
+		if (s.Command == "") == (s.URL == "") || s.Transport == "" || s.Source.Format != c.Format {
+			t.Fatalf("a server that cannot be started has no Err: %s", s)
+		}
+		for header, value := range s.Headers {
+			if strings.ContainsAny(header+value.Reveal(), "\r\n\x00") {
+				t.Fatalf("header %q breaks the line", header)
+			}
+		}
+	}
+	for _, w := range c.Warnings {
+		place(t, w)
+	}
 }
 
 // place fails the test unless err says where it is.

@@ -45,7 +45,7 @@ func ironclawSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	m := root.Member("servers")
 	if m == nil {
 		return nil, &dialect.Fault{Offset: root.Offset,
-			Text: "the file has no \"servers\": put the servers in {\"servers\": {}}"}
+			Text: "the file has no \"servers\": put the servers in {\"servers\": {}}", Absent: true}
 	}
 	section, fault := serversSection(&m.Value, "servers")
 	if fault != nil {

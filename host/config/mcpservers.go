@@ -58,7 +58,7 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 		}
 	}
 	return nil, &dialect.Fault{Offset: root.Offset,
-		Text: "the file has no \"mcpServers\" object: put the servers in {\"mcpServers\": {}}"}
+		Text: "the file has no \"mcpServers\" object: put the servers in {\"mcpServers\": {}}", Absent: true}
 }
 
 // projects returns the sections that Claude Code and Kode keep for single projects, in

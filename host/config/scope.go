@@ -22,3 +22,20 @@ const (
 // NeedsApproval reports whether the servers of the scope must not be started before
 // somebody has approved them.
 func (s Scope) NeedsApproval() bool { return s != ScopeUser && s != ScopeProgram }
+
+// rank orders scopes, strongest first. One that this package does not know is as weak
+// as it is untrusted.
+func (s Scope) rank() int {
+	switch s {
+	case ScopeProject:
+		return 0
+	case ScopeRC:
+		return 1
+	case ScopeUser:
+		return 2
+	case ScopeProgram:
+		return 3
+	default:
+		return 4
+	}
+}

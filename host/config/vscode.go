@@ -66,7 +66,7 @@ func vscodeSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	m := holder.Member("servers")
 	if m == nil {
 		return nil, &dialect.Fault{Offset: root.Offset,
-			Text: "the file has no \"servers\" object: put the servers in {\"servers\": {}}"}
+			Text: "the file has no \"servers\" object: put the servers in {\"servers\": {}}", Absent: true}
 	}
 	if m.Value.Kind != jsonc.Object {
 		return nil, notServers(&m.Value, at.Key("servers"))

@@ -22,7 +22,7 @@ func zed() *dialect.Dialect {
 			m := root.Member(zedKey)
 			if m == nil {
 				return nil, &dialect.Fault{Offset: root.Offset,
-					Text: "the file has no \"context_servers\" object: put the servers in {\"context_servers\": {}}"}
+					Text: "the file has no \"context_servers\" object: put the servers in {\"context_servers\": {}}", Absent: true}
 			}
 			if m.Value.Kind != jsonc.Object {
 				return nil, notServers(&m.Value, zedKey)

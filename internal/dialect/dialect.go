@@ -126,4 +126,5 @@ type Fault struct {
 	At      jsonc.Path
 	Text    string // what is wrong and how to cure it
 	Warning bool   // it puts the entry not out of use
+	Absent  bool   // the file has no place for servers at all
 }

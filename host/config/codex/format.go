@@ -40,7 +40,7 @@ func sections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	switch {
 	case m == nil:
 		return nil, &dialect.Fault{Offset: root.Offset,
-			Text: "the file has no servers: write them as tables [mcp_servers.NAME]"}
+			Text: "the file has no servers: write them as tables [mcp_servers.NAME]", Absent: true}
 	case m.Value.Kind != jsonc.Object:
 		return nil, &dialect.Fault{Offset: m.Value.Offset, At: serversKey,
 			Text: "must be tables [mcp_servers.NAME], not " + m.Value.Kind.String()}

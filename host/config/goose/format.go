@@ -37,7 +37,7 @@ func sections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	m := root.Member(serversKey)
 	if m == nil {
 		return nil, &dialect.Fault{Offset: root.Offset,
-			Text: "the file has no servers: put them under \"extensions\""}
+			Text: "the file has no servers: put them under \"extensions\"", Absent: true}
 	}
 	switch m.Value.Kind {
 	case jsonc.Object:

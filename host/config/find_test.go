@@ -1,0 +1,231 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// places returns the locations as lines, without those of other clients.
+func places(list []Location, clients ...string) []string {
+	var lines []string
+	for _, l := range list {
+		if slices.Contains(clients, l.Client) {
+			lines = append(lines, l.Client+" "+l.Format+" "+string(l.Scope)+" "+l.Path)
+		}
+	}
+	return lines
+}
+
+// TestFindOnEachSystem has the places of the user on the three operating systems.
+func TestFindOnEachSystem(t *testing.T) {
+	all := []string{"Claude Desktop", "Claude Code", "Cursor", "Windsurf", "VS Code", "Cline", "Gemini CLI", "Zed", "Codex", "Goose", "Kode", "IronClaw"}
+	for _, test := range []struct {
+		name string
+		opts FindOptions
+		env  map[string]string
+		want string
+	}{
+		{"linux", FindOptions{GOOS: "linux", Home: "/home/ann"}, nil, `
+Claude Desktop mcpServers user /home/ann/.config/Claude/claude_desktop_config.json
+Claude Code mcpServers user /home/ann/.claude.json
+Cursor mcpServers user /home/ann/.cursor/mcp.json
+Windsurf mcpServers user /home/ann/.codeium/windsurf/mcp_config.json
+VS Code vscode user /home/ann/.config/Code/User/mcp.json
+VS Code vscode user /home/ann/.config/Code/User/settings.json
+Cline mcpServers user /home/ann/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
+Gemini CLI mcpServers user /home/ann/.gemini/settings.json
+Zed zed user /home/ann/.config/zed/settings.json
+Codex codex user /home/ann/.codex/config.toml
+Goose goose user /home/ann/.config/goose/config.yaml
+Kode mcpServers user /home/ann/.kode.json
+IronClaw ironclaw user /home/ann/.ironclaw/mcp-servers.json`},
+		{"darwin", FindOptions{GOOS: "darwin"}, map[string]string{"HOME": "/Users/ann", "XDG_CONFIG_HOME": ""}, `
+Claude Desktop mcpServers user /Users/ann/Library/Application Support/Claude/claude_desktop_config.json
+Claude Code mcpServers user /Users/ann/.claude.json
+Cursor mcpServers user /Users/ann/.cursor/mcp.json
+Windsurf mcpServers user /Users/ann/.codeium/windsurf/mcp_config.json
+VS Code vscode user /Users/ann/Library/Application Support/Code/User/mcp.json
+VS Code vscode user /Users/ann/Library/Application Support/Code/User/settings.json
+Cline mcpServers user /Users/ann/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
+Gemini CLI mcpServers user /Users/ann/.gemini/settings.json
+Zed zed user /Users/ann/.config/zed/settings.json
+Codex codex user /Users/ann/.codex/config.toml
+Goose goose user /Users/ann/.config/goose/config.yaml
+Kode mcpServers user /Users/ann/.kode.json
+IronClaw ironclaw user /Users/ann/.ironclaw/mcp-servers.json`},
+		{"windows", FindOptions{GOOS: "windows"}, map[string]string{"USERPROFILE": `C:\Users\Ann`, "APPDATA": `D:\Roaming`}, `
+Claude Desktop mcpServers user D:\Roaming\Claude\claude_desktop_config.json
+Claude Code mcpServers user C:\Users\Ann\.claude.json
+Cursor mcpServers user C:\Users\Ann\.cursor\mcp.json
+Windsurf mcpServers user C:\Users\Ann\.codeium\windsurf\mcp_config.json
+VS Code vscode user D:\Roaming\Code\User\mcp.json
+VS Code vscode user D:\Roaming\Code\User\settings.json
+Cline mcpServers user D:\Roaming\Code\User\globalStorage\saoudrizwan.claude-dev\settings\cline_mcp_settings.json
+Gemini CLI mcpServers user C:\Users\Ann\.gemini\settings.json
+Zed zed user D:\Roaming\Zed\settings.json
+Codex codex user C:\Users\Ann\.codex\config.toml
+Goose goose user D:\Roaming\Block\goose\config\config.yaml
+Kode mcpServers user C:\Users\Ann\.kode.json
+IronClaw ironclaw user C:\Users\Ann\.ironclaw\mcp-servers.json`},
+		{"moved", FindOptions{GOOS: "linux", Home: "/h"}, map[string]string{"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k"}, `
+Claude Desktop mcpServers user /x/Claude/claude_desktop_config.json
+Claude Code mcpServers user /k/.claude.json
+Cursor mcpServers user /h/.cursor/mcp.json
+Windsurf mcpServers user /h/.codeium/windsurf/mcp_config.json
+VS Code vscode user /x/Code/User/mcp.json
+VS Code vscode user /x/Code/User/settings.json
+Cline mcpServers user /x/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
+Gemini CLI mcpServers user /h/.gemini/settings.json
+Zed zed user /x/zed/settings.json
+Codex codex user /c/config.toml
+Goose goose user /x/goose/config.yaml
+Kode mcpServers user /h/.kode.json
+IronClaw ironclaw user /h/.ironclaw/mcp-servers.json`},
+		{"nobody", FindOptions{GOOS: "linux"}, nil, ``},
+	} {
+		test.opts.Lookup = func(name string) (string, bool) { value, ok := test.env[name]; return value, ok }
+		got := strings.Join(places(Find(&test.opts), all...), "\n")
+		if got != strings.TrimPrefix(test.want, "\n") {
+			t.Errorf("%s:\n%s", test.name, got)
+		}
+	}
+}
+
+// TestFindGoesUpToTheRepository and no further.
+func TestFindGoesUpToTheRepository(t *testing.T) {
+	for _, test := range []struct {
+		goos, project, root string
+		want                []string
+	}{
+		{"linux", "/src/repo/a/b", "/src/repo", []string{"/src/repo/a/b/.mcp.json", "/src/repo/a/.mcp.json", "/src/repo/.mcp.json"}},
+		{"linux", "/src/repo", "/src/repo", []string{"/src/repo/.mcp.json"}},
+		{"linux", "/src/repo/a", "", []string{"/src/repo/a/.mcp.json"}},
+		{"linux", "/", "", []string{"/.mcp.json"}},
+		{"linux", "", "", nil},
+		{"windows", `C:\src\repo\a`, `C:\src\repo`, []string{`C:\src\repo\a\.mcp.json`, `C:\src\repo\.mcp.json`}},
+		{"windows", `C:\src`, `C:\`, []string{`C:\src\.mcp.json`, `C:\.mcp.json`}},
+		{"windows", `\\server\share\a`, "", []string{`\\server\share\a\.mcp.json`}},
+	} {
+		found := Find(&FindOptions{GOOS: test.goos, Home: "/home/x", Project: test.project, Lookup: func(string) (string, bool) { return "", false },
+			exists: func(string) bool { return true }, isRoot: func(folder string) bool { return folder == test.root }})
+		var got []string
+		for _, l := range found {
+			if l.Client == "Claude Code" && l.Scope == ScopeProject {
+				got = append(got, l.Path)
+			}
+			if l.Client != "Claude Desktop" && strings.HasSuffix(l.Path, ".mcprc") != (l.Scope == ScopeRC) || !l.Exists || l.Project != test.project {
+				t.Errorf("%+v", l)
+			}
+		}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.project, got, test.want)
+		}
+	}
+	// A folder that is both: its file is the user's.
+	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/x", Project: "/home/x", Lookup: func(string) (string, bool) { return "", false }}) {
+		if l.Path == "/home/x/.cursor/mcp.json" && l.Scope != ScopeUser {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// TestLoadAll goes over real files of a user and a project.
+func TestLoadAll(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mcp.json", `not read: above the repository`)
+	write("repo/.git/HEAD", "")
+	write("repo/.mcp.json", `{"mcpServers": {"github": {"command": "root"}, "a.b": {"command": "root"}, "trusted": {"command": "x", "trust": true}}}`)
+	write("repo/sub/.mcp.json", `{"mcpServers": {"github": {"command": "${workspaceFolder}/near"}}}`)
+	write("repo/sub/.vscode/settings.json", `{"editor.tabSize": 4}`)
+	write("repo/sub/.zed/settings.json", `{broken`)
+	write("repo/sub/.mcprc", `{"github": {"command": "rc"}, "rc": {"command": "rc", "enabled": false}}`)
+	write("home/.cursor/mcp.json", `{"mcpServers": {"github": {"command": "user"}, "a b": {"command": "user"}, "rc": {"command": "user"}, "mine": {"command": "user"}}}`)
+	write("home/.gemini/settings.json", `{"mcpServers": {"mine": {"command": "gemini"}}}`)
+	if err := os.Mkdir(filepath.Join(dir, "home", ".kode.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	locations := Find(&FindOptions{Home: filepath.Join(dir, "home"), GOOS: "linux", Project: filepath.Join(dir, "repo", "sub"),
+		Lookup: func(string) (string, bool) { return "", false }})
+	configs, err := LoadAll(locations, &Options{Lookup: lookup})
+	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), filepath.Join(".zed", "settings.json")+":1:2: ") {
+		t.Errorf("LoadAll: %v", err)
+	}
+	merged := Merge(configs...)
+	var got []string
+	for _, s := range merged.Servers {
+		rel, _ := filepath.Rel(dir, s.Source.File)
+		command, _ := filepath.Rel(dir, s.Command)
+		if !filepath.IsAbs(s.Command) {
+			command = s.Command
+		}
+		got = append(got, strings.Join([]string{s.Name, s.Title, filepath.ToSlash(command), filepath.ToSlash(rel), string(s.Source.Scope)}, ","))
+	}
+	want := []string{
+		"github,github,repo/sub/near,repo/sub/.mcp.json,project",
+		"a_b,a.b,root,repo/.mcp.json,project",
+		"trusted,trusted,x,repo/.mcp.json,project",
+		"rc,rc,rc,repo/sub/.mcprc,rc",
+		"mine,mine,user,home/.cursor/mcp.json,user",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("servers:\n%s", strings.Join(got, "\n"))
+	}
+	if merged.Servers[2].Trust || merged.Servers[3].Enabled {
+		t.Error("trust was believed, or a server that is off is on")
+	}
+	got = nil
+	for _, s := range merged.Shadowed {
+		got = append(got, strings.ReplaceAll(filepath.ToSlash(s.String()), filepath.ToSlash(dir)+"/", ""))
+	}
+	want = []string{
+		"github (repo/.mcp.json:1) is hidden by repo/sub/.mcp.json:1",
+		"github (repo/sub/.mcprc:1) is hidden by repo/sub/.mcp.json:1",
+		"github (home/.cursor/mcp.json:1) is hidden by repo/sub/.mcp.json:1",
+		"a_b (home/.cursor/mcp.json:1) is hidden by repo/.mcp.json:1",
+		"rc (home/.cursor/mcp.json:1) is hidden by repo/sub/.mcprc:1",
+		"mine (home/.gemini/settings.json:1) is hidden by home/.cursor/mcp.json:1",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("shadowed:\n%s", strings.Join(got, "\n"))
+	}
+	if len(merged.Warnings) != 1 || merged.Path != "" {
+		t.Errorf("warnings %v, path %q", merged.Warnings, merged.Path)
+	}
+}
+
+// TestMergeKeepsFaultyNamesApart: what has no name of its own takes none from others.
+func TestMergeKeepsFaultyNamesApart(t *testing.T) {
+	parse := func(scope Scope, text string) *Config {
+		c, err := Parse("f", []byte(`{"mcpServers": `+text+`}`), &Options{Scope: scope})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	merged := Merge(parse(ScopeProject, `{"a b": {"command": "x"}, "a.b": {"command": "x"}, "": {"command": "x"}}`), nil,
+		parse(ScopeUser, `{"a_b_2": {"command": "good"}, "server_2": {"command": "good"}, "": {"command": "x"}}`))
+	var got []string
+	seen := map[string]bool{}
+	for _, s := range merged.Servers {
+		if seen[s.Name] {
+			t.Errorf("%s is there twice", s.Name)
+		}
+		seen[s.Name] = true
+		got = append(got, s.Name+"="+s.Title)
+	}
+	if want := "a_b=a b a_b_2=a_b_2 server_2=server_2 a_b_2_2=a.b server_2_2= server_3="; strings.Join(got, " ") != want || len(merged.Shadowed) != 0 {
+		t.Errorf("%s; shadowed %v", strings.Join(got, " "), merged.Shadowed)
+	}
+}
