@@ -8,4 +8,9 @@ require (
 	go.uber.org/goleak v1.3.0
 )
 
+require (
+	github.com/gofrs/flock v0.13.1 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+)
+
 replace github.com/mcpbelt/mcpbelt => ../../..

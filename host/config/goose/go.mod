@@ -8,4 +8,9 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0
 )
 
+require (
+	github.com/gofrs/flock v0.13.1 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+)
+
 replace github.com/mcpbelt/mcpbelt => ../../..

@@ -129,20 +129,23 @@ func (b *builder) failAt(offset int, format string, args ...any) error {
 // looks like an alias may be a secret that lacks its quotes.
 func (b *builder) refused(err error) error {
 	var bad *yaml.LoadError
-	if errors.As(err, &bad) {
-		message := plain.Line(bad.Message)
-		if strings.ContainsAny(message, "'\"`") && bad.Stage == "composer" {
-			message = "an alias or an anchor that cannot be used: put a text that starts with * or & in quotes"
+	known := errors.As(err, &bad)
+	if !known || bad.Mark.Line == 0 {
+		switch text := err.Error(); {
+		case strings.Contains(text, "no documents"):
+			return b.fail(nil, "the file is empty")
+		case strings.Contains(text, "multiple"):
+			return b.fail(nil, "the file has more than one document: remove those after ---")
 		}
-		return b.failAt(b.offset(bad.Mark.Line, bad.Mark.Column), "%s", message)
 	}
-	if len(bytes.TrimSpace(b.data)) == 0 || strings.Contains(err.Error(), "no documents") {
-		return b.fail(nil, "the file is empty")
+	if !known {
+		return b.fail(nil, "this is not YAML that can be read")
 	}
-	if strings.Contains(err.Error(), "multiple") {
-		return b.fail(nil, "the file has more than one document: remove those after ---")
+	message := plain.Line(bad.Message)
+	if bad.Stage == "composer" && strings.ContainsAny(message, "'\"`") {
+		message = "an alias or an anchor that cannot be used: put a text that starts with * or & in quotes"
 	}
-	return b.fail(nil, "this is not YAML that can be read")
+	return b.failAt(b.offset(bad.Mark.Line, bad.Mark.Column), "%s", message)
 }
 
 // value turns a node into one of the common tree; depth counts what is around it.
@@ -210,7 +213,10 @@ func (m *mapping) read(n *yaml.Node, merged bool, depth int) error {
 			return m.fail(place, "a key must be a text")
 		}
 		if m.seen[k.Value] {
-			if m.nodes++; merged && m.nodes <= jsonc.MaxNodes {
+			if m.nodes++; m.nodes > jsonc.MaxNodes {
+				return m.fail(place, "the file has more than %d values, with its aliases written out", jsonc.MaxNodes)
+			}
+			if merged {
 				continue
 			}
 			return &jsonc.SyntaxError{Position: jsonc.New(m.data, jsonc.Node{}).Position(m.offset(place.Line, place.Column)),

@@ -1,0 +1,96 @@
+package codex
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// odd are texts at the edges of TOML.
+func odd() []string {
+	return []string{
+		"", "\ufeff[mcp_servers.a]\ncommand = 'x'", "a.b.c = 1\n[a.b]", "[a]\nb={}\n[a.b.c]", "[[mcp_servers]]\nname='x'",
+		"mcp_servers.a = {command='x', env.A='1', env.B='2'}", "mcp_servers = {}", "mcp_servers = 1", "[mcp_servers]\na = []",
+		"[mcp_servers.a]\nurl='https://a'\nhttp_headers={a='1', A='2'}", "[mcp_servers.a]\ncommand='x'\nn = [nan, -inf, 0x1F, 1_0.5e3, 07:32:00]",
+		"[mcp_servers.a]\r\ncommand = \"\"\"\r\nx\"\"\"\r\nargs = [ # c\r\n 'a', # d\r\n]\r\n", "a = 9223372036854775808", "a = 'hunter2", "é = 1",
+		"[mcp_servers.a]\ncommand='x'\ntools.allow=1\ntools.x.y=2", "[[x.y]]\n[x.y.z]\n[[x.y]]\n[x.y.z]", "[mcp_servers.\"\"]\ncommand='x'",
+		"[mcp_servers.a]\ncommand = 'x'\nargs = [[], [[]], [{}]]\n",
+	}
+}
+
+func parseError(t *testing.T, data string) string {
+	t.Helper()
+	_, err := config.Parse("f.toml", []byte(data), &config.Options{Formats: []config.Format{Format()}})
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestBombs: small and large files that would grow are refused, and say why.
+func TestBombs(t *testing.T) {
+	const server = "[mcp_servers.a]\ncommand = 'x'\n"
+	for name, test := range map[string]struct{ in, want string }{
+		"size":           {strings.Repeat("# x\n", jsonc.MaxSize/4+1), "f.toml:1:1: the file has 16777220 bytes, more than the limit of 16777216"},
+		"deep arrays":    {server + "x = " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000), "f.toml:3:131: nested deeper than 128 levels"},
+		"deeper arrays":  {server + "x = " + strings.Repeat("[", 5000000), "f.toml:1:1: the file has more than 1048576 values"},
+		"arrays":         {server + "x = " + strings.Repeat("[", 200000), "f.toml:3:10005: arrays and inline tables are nested more than the maximum of 10000 levels deep"},
+		"long key":       {server + strings.Repeat("a.", 200) + "b = 1", "f.toml:3:253: nested deeper than 128 levels"},
+		"long header":    {"[" + strings.Repeat("a.", 200) + "b]", "f.toml:1:258: nested deeper than 128 levels"},
+		"many values":    {server + "x = [" + strings.Repeat("1,", 1100000) + "]", "f.toml:3:2097150: the file has more than 1048576 values"},
+		"not UTF-8":      {server + "x = '\xff'", "f.toml:3:6: invalid UTF-8: save the file as UTF-8"},
+		"key is a value": {"a = 1\n[a.b]", "f.toml:2:2: this key holds something else already: remove one of them"},
+		"inline is shut": {"a = {b = {}}\n[a.b.c]", "f.toml:2:2: this key holds something else already: remove one of them"},
+		"duplicate":      {"a = 'hunter2'\na = 'hunter2'", "f.toml:2:1: duplicate key: remove one"},
+		"dotted again":   {"[a]\nb.c = 1\n[a.b]\nd = 1", "f.toml:3:2: a.b: table b already exists as defined by a dotted key"},
+		"huge number":    {"a = 99999999999999999999", "f.toml:1:5: decimal number is too large to fit in a 64-bit signed integer"},
+		"zeros":          {"a = 0123", ""},
+	} {
+		got := parseError(t, test.in)
+		if name == "zeros" {
+			if !strings.HasPrefix(got, "f.toml:1:") {
+				t.Errorf("%s: %s", name, got)
+			}
+			continue
+		}
+		if got != test.want {
+			t.Errorf("%s:\n got %.300s\nwant %s", name, got, test.want)
+		}
+		if strings.Contains(got, "hunter2") {
+			t.Errorf("%s: a value leaked", name)
+		}
+	}
+}
+
+// TestPlaces: places count bytes in lines as editors do, behind a byte order mark and
+// with either kind of line break.
+func TestPlaces(t *testing.T) {
+	const in = "\ufeff[mcp_servers.é]\r\n\"a b\" = { 'c' = [ 1,\r\n  [ 2, 'é', 3 ] ] }\r\ncommand = 5\r\n"
+	c, err := config.Parse("f.toml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
+	if err == nil {
+		t.Fatal("a bare key of other letters was read", c)
+	}
+	c, err = config.Parse("f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Servers[0]
+	if got := string(s.Extra["a b"]); got != `{"c":[1,[2,"é",3]]}` {
+		t.Errorf("extra = %s", got)
+	}
+	if want := `f.toml:4:11: mcp_servers."é".command: must be a string`; s.Source.Line != 1 || !strings.Contains(s.Err.Error(), want) {
+		t.Errorf("line %d, %v", s.Source.Line, s.Err)
+	}
+	doc, err := parse([]byte(strings.ReplaceAll(in, "é]", "'é']")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := doc.Root.Member("mcp_servers").Value.Member("é").Value.Member("a b").Value.Member("c").Value
+	for want, n := range map[string]jsonc.Node{"[ 1,\r\n  [ 2, 'é', 3 ] ]": inner, "[ 2, 'é', 3 ]": inner.Elems[1], "'é'": inner.Elems[1].Elems[1], "3": inner.Elems[1].Elems[2]} {
+		if got := string(doc.Source(&n)); got != want {
+			t.Errorf("source %q, want %q", got, want)
+		}
+	}
+}
