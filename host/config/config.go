@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -49,7 +51,8 @@ type Options struct {
 
 	// Project is the folder of the project that the servers are for: ${workspaceFolder}
 	// is it, and of a file with sections for single projects its own is read. Default:
-	// the folder of the file, or the one around it if that is .vscode or the like.
+	// the folder of the file, or the one around it if that is .vscode or the like; of a
+	// file of ScopeUser none.
 	Project string
 
 	// Input asks the user what ${input:id} stands for. It is asked once for each input
@@ -163,13 +166,12 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 		dir:    dir,
 		expand: &expander{dir: dir, left: maxExpanded},
 	}
-	p.project = projectOf(dir)
 	if opts != nil {
-		p.scope = opts.Scope
-		if opts.Project != "" {
-			p.project = opts.Project
-		}
+		p.scope, p.project = opts.Scope, opts.Project
 		p.expand.written = opts.written
+	}
+	if p.project == "" && p.scope != ScopeUser { // a user's file is in no project
+		p.project = projectOf(dir)
 	}
 	p.expand.lookup = p.predefined(lookup)
 	if fault := p.document(data, opts); fault != nil {
@@ -191,7 +193,8 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 
 // sameFolder reports whether two absolute paths name the same folder, as written.
 func sameFolder(a, b string) bool {
-	return filepath.Clean(filepath.FromSlash(a)) == filepath.Clean(b)
+	a, b = filepath.Clean(filepath.FromSlash(a)), filepath.Clean(b)
+	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
 // A parser reads one file.

@@ -2,15 +2,41 @@
 //
 // # Reading a file
 //
-// [Load] reads a file and [Parse] bytes in the mcpServers format that Claude
-// Desktop, Claude Code (.mcp.json), Cursor, Windsurf, Cline and Gemini CLI
-// share, with the keys of all of them. Comments and trailing commas are
-// allowed. Other parts of the file, such as the rest of a settings.json, are
-// left alone.
+// [Load] reads a file and [Parse] bytes, in the format that the file's name and content
+// show, or that [Options] names. Comments and trailing commas are allowed. Other parts
+// of the file, such as the rest of a settings.json, are left alone.
 //
-// A file that is not JSON or has no mcpServers object is an error. A bad entry
-// only puts its own server out of use: see [Server.Err]. A key that looks like
-// a misspelled one is a warning: see [Config.Warnings].
+//	mcpServers  Claude Desktop, Claude Code (.mcp.json, and ~/.claude.json with its
+//	            sections for single projects), Cursor, Windsurf, Cline, Gemini CLI,
+//	            Copilot CLI, Kode (.kode.json), mcpproxy (a list with names)
+//	vscode      VS Code: "servers" and "inputs" in an mcp.json, or in a settings.json or
+//	            a .code-workspace below "mcp"
+//	zed         Zed: "context_servers", in the flat form and the older nested one
+//	kode        Kode's .mcprc: an object with one member for each server
+//	ironclaw    IronClaw: "servers", an object or a list with names
+//	codex       Codex: [mcp_servers.NAME] in a config.toml; package host/config/codex
+//	goose       Goose: "extensions" in a config.yaml; package host/config/goose
+//
+// A format translates the keys of its program; an entry may have our own besides. All
+// errors say the file's own keys, with line and column. A file that may be of two
+// formats is an error that says how to name one: nothing is guessed.
+//
+// A file that cannot be parsed or lists no servers is an error. A bad entry only puts
+// its own server out of use: see [Server.Err]. A key that looks like a misspelled one is
+// a warning: see [Config.Warnings]. In the sections tools, isolation and limits an
+// unknown key is a fault, because a misspelled one would let everything through.
+//
+// # Finding files
+//
+// [Find] has the usual places of all these programs, [LoadAll] loads those that exist,
+// and [Merge] puts them together: of entries of one name that of the stronger [Scope]
+// counts, and [Config.Shadowed] says which others it hides.
+//
+//	configs, err := config.LoadAll(config.Find(&config.FindOptions{Project: "."}), nil)
+//	all := config.Merge(configs...)
+//
+// The files of a project may be somebody else's. Their servers wait for approval, see
+// [Scope.NeedsApproval], and what they say of their own trust and builtin is ignored.
 //
 // # Keys of an entry
 //
@@ -25,7 +51,17 @@
 //	readTimeoutSeconds          see Server.ReadTimeout
 //	timeout                     the same in milliseconds. Less than 1000 is ignored with
 //	                            a warning, as Claude Code does: Cline counts seconds here
+//	idleTimeoutSeconds          see Server.IdleTimeout
 //	trust, lazy, required       true or false, default false
+//	builtin                     true or false: the program's own, not to be removed
+//	identity, userHeader        shared, user or header; see Server.Identity
+//	auth                        {"clientId", "clientSecret", "scopes", "issuer",
+//	                            "redirectUrl"}, see Auth
+//	isolation                   {"kind": "docker", "image", "mounts": [{"path", "target",
+//	                            "write"}], "network", "args"}, see Isolation
+//	limits                      {"maxTools", "maxInFlight", "maxQueued",
+//	                            "maxMessageBytes"}, see Limits
+//	envFile                     a file of lines NAME=value, which env wins over
 //	tools                       {"allow": [names], "deny": [names], "rename": {old: new}}
 //	includeTools                like tools.allow (Gemini CLI)
 //	excludeTools, disabledTools like tools.deny (Gemini CLI, Windsurf)
@@ -38,7 +74,8 @@
 //
 // # Variables
 //
-// In command, args, env values, cwd, the URLs and header values:
+// In command, args, env values, cwd, the URLs, header values, and the values of auth and
+// isolation:
 //
 //	${VAR} or $VAR      the environment variable VAR; unset is an error
 //	${VAR:-default}     VAR, or default if VAR is not set
@@ -47,6 +84,11 @@
 //	                    at its end; a relative path starts at the config file's folder
 //	${input:id}         what Options.Input answers to that input of the file
 //	${keyring:name}     the secret of that name in Options.Secrets
+//	${workspaceFolder}  the folder of the project, see Options.Project; also
+//	                    ${workspaceFolderBasename}, ${userHome} and ${pathSeparator}
+//
+// In the formats vscode, zed and codex $VAR without braces is plain text, as it is for
+// those programs.
 //
 // Substitution is one pass: what a variable holds is never expanded again. A $
 // that no name follows, and $$, stay as they are. A literal ${ is written as

@@ -1,0 +1,33 @@
+package goose_test
+
+import (
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/goose"
+)
+
+func ExampleFormat() {
+	c, err := config.Parse("config.yaml", []byte(`
+extensions:
+  docs:
+    type: stdio
+    cmd: npx
+    args: [-y, docs-server]
+    envs: {LOG: quiet}
+    timeout: 300
+  tracker:
+    type: streamable_http
+    uri: https://tracker.example.com/mcp
+`), &config.Options{Formats: []config.Format{goose.Format()}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range c.Servers {
+		fmt.Println(s)
+	}
+	// Output:
+	// docs (stdio "npx", 2 args, env LOG) at config.yaml:3
+	// tracker (http https://tracker.example.com) at config.yaml:9
+}
