@@ -1,0 +1,164 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+func compiledSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("mcpbelt.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("mcpbelt.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func validates(t *testing.T, s *jsonschema.Schema, data []byte) error {
+	t.Helper()
+	doc, err := jsonc.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc.JSON(&doc.Root)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(v)
+}
+
+// Files that real programs read are valid, and each of their keys is in the schema or
+// is one of others.
+func TestSchemaAcceptsRealFiles(t *testing.T) {
+	s := compiledSchema(t)
+	for _, name := range []string{
+		"claude_code.mcp.json", "claude_desktop_config.json", "cline_mcp_settings.json", "cursor.mcp.json",
+		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "edit/own.want", "edit/new.want",
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validates(t, s, data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What the schema says is wrong, the reader says too.
+func TestSchemaRefuses(t *testing.T) {
+	s := compiledSchema(t)
+	for _, entry := range []string{
+		`1`, `{}`, `{"command": ""}`, `{"command": 1}`, `{"command": "x", "url": "https://a.example"}`, `{"url": ""}`,
+		`{"command": "x", "args": "y"}`, `{"command": "x", "args": [1]}`, `{"command": "x", "env": {"A": 1}}`,
+		`{"command": "x", "env": {"A=B": "1"}}`, `{"url": "https://a.example", "headers": {"A B": "1"}}`,
+		`{"url": "https://a.example", "transport": "pigeon"}`, `{"command": "x", "enabled": "yes"}`,
+		`{"command": "x", "connectTimeoutSeconds": -1}`, `{"command": "x", "readTimeoutSeconds": "5"}`,
+		`{"command": "x", "idleTimeoutSeconds": 99999999}`, `{"command": "x", "trust": 1}`, `{"command": "x", "lazy": 1}`,
+		`{"command": "x", "required": 1}`, `{"command": "x", "builtin": 1}`, `{"command": "x", "description": 1}`,
+		`{"command": "x", "tools": {"denny": []}}`, `{"command": "x", "tools": {"allow": "a"}}`, `{"command": "x", "tools": {"rename": {"a": "b c"}}}`,
+		`{"command": "x", "includeTools": "a"}`, `{"command": "x", "disabledTools": [1]}`,
+		`{"url": "https://a.example", "auth": 1}`, `{"url": "https://a.example", "auth": {"scopes": ["a b"]}}`,
+		`{"url": "https://a.example", "auth": {"clientId": 1}}`, `{"url": "https://a.example", "identity": "mine"}`,
+		`{"url": "https://a.example", "identity": "header", "userHeader": "a b"}`,
+		`{"command": "x", "isolation": {}}`, `{"command": "x", "isolation": {"kind": "jail"}}`, `{"command": "x", "isolation": {"kind": "docker"}}`,
+		`{"command": "x", "isolation": {"kind": "none", "image": "a"}}`, `{"command": "x", "isolation": {"kind": "landlock", "paths": []}}`,
+		`{"command": "x", "isolation": {"kind": "landlock", "mounts": [{}]}}`, `{"command": "x", "isolation": {"kind": "landlock", "mounts": [""]}}`,
+		`{"command": "x", "limits": {"maxTool": 1}}`, `{"command": "x", "limits": {"maxTools": 1.5}}`, `{"command": "x", "limits": {"maxQueued": -2}}`,
+	} {
+		data := []byte(`{"mcpServers": {"a": ` + entry + `}}`)
+		if validates(t, s, data) == nil {
+			t.Errorf("the schema accepts %s", entry)
+		}
+		c, err := Parse("f.json", data, nil)
+		if err != nil || len(c.Servers) != 1 || c.Servers[0].Err == nil {
+			t.Errorf("the reader accepts %s: %v", entry, err)
+		}
+	}
+}
+
+// schemaProperties returns the keys of the object at a path in the schema, and fails
+// for one that has no description.
+func schemaProperties(t *testing.T, path ...string) []string {
+	t.Helper()
+	var node map[string]json.RawMessage
+	raw := json.RawMessage(Schema())
+	for _, key := range append(path, "properties") {
+		if err := json.Unmarshal(raw, &node); err != nil {
+			t.Fatal(err)
+		}
+		raw, node = node[key], nil
+	}
+	var properties map[string]struct{ Description string }
+	if err := json.Unmarshal(raw, &properties); err != nil {
+		t.Fatal(path, err)
+	}
+	for key, p := range properties {
+		if p.Description == "" {
+			t.Errorf("%s has no description", key)
+		}
+	}
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// The schema has the keys that the reader knows, and no others.
+func TestSchemaKeys(t *testing.T) {
+	server := []string{"$defs", "server"}
+	var known []string
+	for _, key := range entryKeys() {
+		if !strings.HasPrefix(key, "(") {
+			known = append(known, key)
+		}
+	}
+	slices.Sort(known)
+	if got := schemaProperties(t, server...); !slices.Equal(got, known) {
+		t.Errorf("the schema has %q, the reader %q", got, known)
+	}
+	for _, key := range ownKeys() {
+		if !slices.Contains(known, key) {
+			t.Errorf("%s is written and not read", key)
+		}
+	}
+	for section, known := range map[string][]string{
+		"auth": {"clientId", "clientSecret", "issuer", "redirectUrl", "scopes"}, "tools": {"allow", "deny", "rename"},
+		"isolation": {"args", "image", "kind", "mounts", "network"}, "limits": {"maxInFlight", "maxMessageBytes", "maxQueued", "maxTools"},
+	} {
+		got := schemaProperties(t, append(slices.Clone(server), "properties", section)...)
+		if !slices.Equal(got, known) {
+			t.Errorf("%s: the schema has %q, want %q", section, got, known)
+		}
+		for _, key := range got { // the reader has no word to say of a key that it knows, being null
+			data := []byte(`{"mcpServers": {"a": {"command": "x", "url": null, "` + section + `": {"` + key + `": null}}}}`)
+			c, err := Parse("f.json", data, nil)
+			if err != nil || slices.ContainsFunc(c.Warnings, func(w *Error) bool { return strings.Contains(w.Error(), "unknown key") }) ||
+				c.Servers[0].Err != nil && strings.Contains(c.Servers[0].Err.Error(), "unknown key") {
+				t.Errorf("%s.%s is not known to the reader: %v", section, key, c.Servers[0].Err)
+			}
+		}
+		if section != "tools" {
+			for _, key := range got {
+				if innerKey(section, key) != key {
+					t.Errorf("%s.%s is not known to the writer", section, key)
+				}
+			}
+		}
+	}
+}
