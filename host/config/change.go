@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -137,18 +138,15 @@ func (s *scribe) transport(value json.RawMessage) error {
 	} else if f != nil {
 		return nil
 	}
-	if word := s.spelled(wanted); value != nil && !plainURL && word != "" {
-		s.put(quoteJSON(word), s.word("transport"))
+	if value != nil && !plainURL {
+		s.put(quoteJSON(s.spelled(wanted)), s.word("transport"))
 	}
 	return nil
 }
 
 // spelled is how the file's program writes a transport.
 func (s *scribe) spelled(transport string) string {
-	if word, ok := s.draft.write.Transports[transport]; ok {
-		return word
-	}
-	return transport
+	return cmp.Or(s.draft.write.Transports[transport], transport)
 }
 
 func (s *scribe) enabled(value json.RawMessage) error {

@@ -1,0 +1,103 @@
+package config_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// exampleFile makes a file in a folder of its own.
+func exampleFile(text string) (path string, remove func()) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	path = filepath.Join(dir, ".mcp.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	return path, func() { _ = os.RemoveAll(dir) }
+}
+
+func ExampleEdit() {
+	path, remove := exampleFile(`{
+  // ours
+  "mcpServers": {
+    "files": {"command": "npx", "timeout": 60000}, // local
+    "old": {"command": "old"},
+  },
+}
+`)
+	defer remove()
+	err := config.Edit(context.Background(), path, nil, func(f *config.File) error {
+		if err := f.Add(&config.Record{Name: "web", URL: "https://example.com/mcp",
+			Headers: map[string]config.Secret{"Authorization": "Bearer ${TOKEN}"}}); err != nil {
+			return err
+		}
+		if err := f.Set("files", &config.Patch{Args: config.Some([]string{"-y", "server-files"})}); err != nil {
+			return err
+		}
+		return f.Remove("old")
+	})
+	text, _ := os.ReadFile(path)
+	fmt.Printf("%s%v", text, err)
+	// Output:
+	// {
+	//   // ours
+	//   "mcpServers": {
+	//     "files": {"command": "npx", "timeout": 60000, "args": ["-y", "server-files"]}, // local
+	//     "web": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+	//   },
+	// }
+	// <nil>
+}
+
+func ExampleFile_Put() {
+	path, remove := exampleFile(`{"mcpServers": {"files": {"command": "npx", "lazy": true}}}`)
+	defer remove()
+	err := config.Edit(context.Background(), path, nil, func(f *config.File) error {
+		return f.Put("files", &config.Record{Name: "documents", Command: "node"})
+	})
+	text, _ := os.ReadFile(path)
+	fmt.Printf("%s\n%v", text, err)
+	// Output:
+	// {"mcpServers": {"documents": {"command": "node"}}}
+	// <nil>
+}
+
+func ExamplePlanImport() {
+	source, remove := exampleFile(`{"mcpServers": {
+  "files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl"}, "lazy": true}
+}}`)
+	defer remove()
+	target := filepath.Join(filepath.Dir(source), ".vscode", "mcp.json")
+	plan, err := config.PlanImport(source, target, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range plan.Servers {
+		fmt.Println(s.Name, s.Remarks)
+	}
+	if err := plan.Apply(context.Background()); err != nil { // after the user has seen plan.Diff
+		fmt.Println(err)
+		return
+	}
+	text, _ := os.ReadFile(target)
+	fmt.Printf("%s", text)
+	// Output:
+	// files [lazy: has no place in a file of the format vscode]
+	// {
+	//   "servers": {
+	//     "files": {
+	//       "command": "npx",
+	//       "env": {
+	//         "TOKEN": "sk-abcdefghijkl"
+	//       }
+	//     }
+	//   }
+	// }
+}
