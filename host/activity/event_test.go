@@ -63,7 +63,7 @@ func TestArgumentHash(t *testing.T) {
 			t.Errorf("the same hash for %q", other)
 		}
 	}
-	if hash(nil, `{"pin":"1234","n":1}`) == hash(nil, `{"pin":"1234","n":1}`) {
+	if one, other := hash(nil, `{"pin":"1234"}`), hash(nil, `{"pin":"1234"}`); one == other {
 		t.Error("two logs without a key have the same one")
 	}
 	if h := hash(key, ``); h != "" {
@@ -83,9 +83,10 @@ func TestKeepArguments(t *testing.T) {
 	if err != nil || bytes.Contains(kept, []byte(secret)) || bytes.Contains(kept, []byte("1234")) || !bytes.Contains(e.Arguments, []byte(`"path":"a"`)) {
 		t.Errorf("kept %s, %v", kept, err)
 	}
-	args[2] = 'X'
-	if bytes.Contains(e.Arguments, []byte("Xoken")) {
-		t.Error("the arguments are not a copy")
+	args = json.RawMessage(`{"path":"a"}`)
+	e = one(t, t.Context(), o, activity.Event{Arguments: args})
+	if args[2] = 'X'; string(e.Arguments) != `{"path":"a"}` {
+		t.Errorf("the arguments are no copy: %s", e.Arguments)
 	}
 	large := `{"x":"` + strings.Repeat("y", activity.MaxArguments) + `"}`
 	for _, args := range []string{large, `{"a":`, `{"a":1,"a":2}`, "\xff"} {

@@ -120,7 +120,7 @@ func TestRotation(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	fill := func(t *testing.T, o activity.FileOptions) (path string) {
 		path = filepath.Join(t.TempDir(), "a.b.jsonl")
-		for _, other := range []string{"a.b-notes.jsonl", "a.b-20261122T003000.jsonl", "a.b-20261122T003000.000000000Z.jsonl.gz", "ab.jsonl"} {
+		for _, other := range []string{"a.b-notes.jsonl", "a.b-20261122T003000.jsonl", "a.b-20261122T003000,000000000Z.jsonl", "a.b-20261122T003000.000000000Z.jsonl.gz", "ab.jsonl"} {
 			if err := os.WriteFile(filepath.Join(filepath.Dir(path), other), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestRotation(t *testing.T) {
 		for i := range 12 {
 			put(t, f, activity.Event{ID: strconv.Itoa(i), Kind: activity.KindCall, Time: time.Now(), Error: long})
 		}
-		if n := len(filesIn(t, filepath.Dir(path))); n < 5 {
+		if n := len(filesIn(t, filepath.Dir(path))); n < 6 {
 			t.Errorf("other files are gone: %d are left", n)
 		}
 		return path
@@ -154,6 +154,46 @@ func TestRotation(t *testing.T) {
 				t.Errorf("%v, %v", info.Size(), err)
 			}
 		})
+	}
+}
+
+// A clock that was set back changes nothing in the order.
+func TestClockSetBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	future := strings.TrimSuffix(path, ".jsonl") + "-22221122T003000.000000000Z.jsonl"
+	if err := os.WriteFile(future, []byte(`{"id":"first"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := openFile(t, path, &activity.FileOptions{MaxBytes: 1})
+	for i := range 3 {
+		put(t, f, numbered(i))
+	}
+	if got := read(t, path, nil); got != "2 1 0 first" {
+		t.Errorf("read %s", got)
+	}
+}
+
+// What is renamed while it is read is read once.
+func TestRotationWhileRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("what is read cannot be renamed there")
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f := openFile(t, path, &activity.FileOptions{MaxBytes: 1})
+	put(t, f, numbered(0))
+	put(t, f, numbered(1), numbered(2))
+	var seen []activity.Event
+	for e, err := range f.Events(nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(seen) == 0 {
+			put(t, f, numbered(3))
+		}
+		seen = append(seen, e)
+	}
+	if got := ids(seen); got != "2 1 0" {
+		t.Errorf("read %s", got)
 	}
 }
 
@@ -200,7 +240,7 @@ func TestTornLines(t *testing.T) {
 	}
 	f = openFile(t, path, nil) // as the next process does
 	put(t, f, numbered(2))
-	add("\n\nnull\n[1]\n{}\n\xff\x00\n\"" + strings.Repeat("x", 3<<20) + "\"\n{\"id\":\"hand\",\"later\":{\"a\":[1]}}\n")
+	add("\n\nnull\n[1]\n{}\n\xff\x00\n\"" + strings.Repeat("x", 3<<20) + "\"\n{\"id\":\"long\"}" + strings.Repeat(" ", 3<<20) + "\n{\"id\":\"hand\",\"later\":{\"a\":[1]}}\n")
 	put(t, f, numbered(3))
 	if got := read(t, path, nil); got != "3 hand 2 1" {
 		t.Errorf("read %s", got)

@@ -92,7 +92,7 @@ func TestSlowSink(t *testing.T) {
 func TestQueuedBytes(t *testing.T) {
 	g := newGate()
 	g.enter = make(chan struct{}, 100)
-	l := closing(t, activity.New(&activity.Options{MaxQueuedBytes: 3000}, g))
+	l := closing(t, activity.New(&activity.Options{MaxQueuedBytes: 1000}, g))
 	big := activity.Event{Error: strings.Repeat("x ", 2000)}
 	l.Record(t.Context(), big)
 	<-g.enter

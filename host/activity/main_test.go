@@ -2,7 +2,6 @@ package activity_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"testing"
@@ -66,8 +65,6 @@ func (g *gate) got() []activity.Event {
 	defer g.mu.Unlock()
 	return g.events
 }
-
-var errSink = errors.New("the sink is out of order")
 
 // closing closes a log at the end of a test.
 func closing(t *testing.T, l *activity.Log) *activity.Log {
