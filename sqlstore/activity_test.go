@@ -1,0 +1,262 @@
+package sqlstore_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+)
+
+func someEvents(n int) (events []activity.Event) {
+	for i := range n {
+		events = append(events, activity.Event{ID: strconv.Itoa(i), Kind: activity.KindCall, Time: time.Now()})
+	}
+	return events
+}
+
+func lastError(a *sqlstore.Activity, ctx context.Context) (last error) {
+	for _, err := range a.Events(ctx, nil) {
+		last = err
+	}
+	return last
+}
+
+func collect(t *testing.T, a *sqlstore.Activity, f *activity.Filter) (events []activity.Event) {
+	t.Helper()
+	for e, err := range a.Events(t.Context(), f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+func idsOf(events []activity.Event) string {
+	var ids []string
+	for _, e := range events {
+		ids = append(ids, e.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// What a log records can be read in another process, as it was.
+func TestActivity(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		log := activity.New(&activity.Options{KeepArguments: true}, w.one.Activity(nil))
+		full := activity.Event{
+			Time: time.Unix(5, 7).UTC(), ID: "full'); --", Parent: "p", Kind: activity.KindCall, User: "u\nv", Server: "s", Tool: "té", Outcome: activity.Denied,
+			Error: "e\u2028?$1", Duration: time.Second, ResultBytes: 3, Arguments: json.RawMessage(`{"a": "\u0000"}`), Detail: map[string]string{"k": "v\x00"},
+		}
+		log.Record(t.Context(), full)
+		log.Record(t.Context(), activity.Event{ID: "nul", Kind: activity.KindStart, User: "a\x00b"})
+		if err := log.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := collect(t, w.two.Activity(nil), nil)
+		if len(got) != 2 || got[0].ID != "nul" || got[0].User != "a\uFFFDb" || got[0].Detail != nil || got[0].Arguments != nil {
+			t.Fatalf("read %+v", got)
+		}
+		full.ArgumentHash, full.ArgumentBytes = got[1].ArgumentHash, int64(len(full.Arguments))
+		one, _ := json.Marshal(full)
+		other, _ := json.Marshal(got[1])
+		if string(one) != string(other) || len(full.ArgumentHash) != 76 {
+			t.Errorf("read %s, want %s", other, one)
+		}
+	})
+}
+
+// The database finds what the filter of a Memory finds, in any combination.
+func TestFilters(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		a, m := w.one.Activity(nil), activity.NewMemory(1000)
+		base := time.Unix(1000, 0).UTC()
+		var events []activity.Event
+		for i := range 64 {
+			pick := func(bit int, one, other string) string {
+				if i>>bit&1 == 0 {
+					return one
+				}
+				return other
+			}
+			events = append(events, activity.Event{
+				ID: strconv.Itoa(i), Time: base.Add(time.Duration(i) * time.Second), Kind: activity.Kind(pick(0, "call", "start")), User: pick(1, "ann", "bob"),
+				Server: pick(2, "s", "t"), Tool: pick(3, "x", "y"), Outcome: activity.Outcome(pick(4, "ok", "error")), Parent: pick(5, "", "turn"),
+			})
+		}
+		if err := a.Write(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+		_ = m.Write(t.Context(), events)
+		for i := range 256 {
+			f := &activity.Filter{}
+			if i&1 != 0 {
+				f.User = "ann"
+			}
+			if i&2 != 0 {
+				f.Server = "t"
+			}
+			if i&4 != 0 {
+				f.Tool = "x"
+			}
+			if i&8 != 0 {
+				f.Kinds = []activity.Kind{"call", "stop"}
+			}
+			if i&16 != 0 {
+				f.Outcomes = []activity.Outcome{"error", "ok"}[:1]
+			}
+			if i&32 != 0 {
+				f.Since = base.Add(10 * time.Second)
+			}
+			if i&64 != 0 {
+				f.Until = base.Add(50 * time.Second)
+			}
+			if i&128 != 0 {
+				f.Parent = "turn"
+			}
+			if got, want := idsOf(collect(t, a, f)), idsOf(m.Recent(f, 0)); got != want {
+				t.Errorf("%+v: %s, want %s", f, got, want)
+			}
+		}
+		for _, f := range []*activity.Filter{{ID: "7"}, {ID: "none"}, {Since: time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC)}, {Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, {User: "' OR 1=1 --"}} {
+			if got, want := idsOf(collect(t, a, f)), idsOf(m.Recent(f, 0)); got != want {
+				t.Errorf("%+v: %s, want %s", f, got, want)
+			}
+		}
+	})
+}
+
+// Many events come in pages, and those that are written meanwhile do not.
+func TestPages(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		a := w.one.Activity(nil)
+		if err := a.Write(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		if err := a.Write(t.Context(), someEvents(400)); err != nil {
+			t.Fatal(err)
+		}
+		want := someEvents(400)
+		slices.Reverse(want)
+		var got []activity.Event
+		for e, err := range a.Events(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got)%100 == 0 {
+				if err := a.Write(t.Context(), []activity.Event{{ID: "late"}}); err != nil { // holds no connection
+					t.Fatal(err)
+				}
+			}
+			got = append(got, e)
+		}
+		if idsOf(got) != idsOf(want) {
+			t.Errorf("read %s", idsOf(got))
+		}
+		for range a.Events(t.Context(), nil) {
+			break // must not go on
+		}
+	})
+}
+
+// A batch is written as a whole or not at all.
+func TestBatchIsAllOrNothing(t *testing.T) {
+	db := openSQLite(t, t.TempDir()+"/x.db")
+	d := mustNew(t, db, sqlstore.SQLite, nil)
+	if err := d.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TRIGGER no BEFORE INSERT ON mcpbelt_activity WHEN NEW.event_id = '70' BEGIN SELECT RAISE(ABORT, 'no'); END`); err != nil {
+		t.Fatal(err)
+	}
+	a := d.Activity(nil)
+	if err := a.Write(t.Context(), someEvents(100)); err == nil {
+		t.Error("no error")
+	}
+	if got := collect(t, a, nil); len(got) != 0 {
+		t.Errorf("%d events are written", len(got))
+	}
+}
+
+func TestPrune(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		a := w.one.Activity(nil)
+		events := someEvents(2500)
+		for i := range 1200 {
+			events[i].Time = time.Now().Add(-time.Hour)
+		}
+		if err := a.Write(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			age           time.Duration
+			count         int64
+			deleted, left int64
+		}{{0, 0, 0, 2500}, {2 * time.Hour, 2500, 0, 2500}, {time.Minute, 0, 1200, 1300}, {time.Minute, 100, 1200, 100}, {0, 1, 99, 1}} {
+			n, err := a.Prune(t.Context(), step.age, step.count)
+			left := collect(t, a, nil)
+			if err != nil || n != step.deleted || int64(len(left)) != step.left || left[0].ID != "2499" {
+				t.Errorf("%+v: deleted %d, left %d, %v", step, n, len(left), err)
+			}
+		}
+	})
+}
+
+// A sink with bounds keeps them by itself.
+func TestKeep(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		a := w.one.Activity(&sqlstore.ActivityOptions{KeepAge: time.Minute, KeepEvents: 3})
+		events := someEvents(10)
+		events[8].Time = time.Now().Add(-time.Hour)
+		if err := a.Write(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+		if got := idsOf(collect(t, a, nil)); got != "9 7 6" {
+			t.Errorf("left: %s", got)
+		}
+		if err := a.Write(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(collect(t, a, nil)); n != 13 {
+			t.Errorf("%d are left: it looks too often", n)
+		}
+	})
+}
+
+// Several write at once, from several connections, and nothing is lost.
+func TestManyWriters(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		var wg sync.WaitGroup
+		for i := range 4 {
+			a := w.one.Activity(nil)
+			if i%2 == 1 {
+				a = w.two.Activity(nil)
+			}
+			wg.Go(func() {
+				for j := range 10 {
+					if err := a.Write(t.Context(), []activity.Event{{ID: fmt.Sprint(i, ".", j)}, {ID: "second"}}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if got := collect(t, w.one.Activity(nil), nil); len(got) != 80 {
+			t.Errorf("%d events", len(got))
+		}
+	})
+}

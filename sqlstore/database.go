@@ -1,0 +1,158 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/backoff"
+)
+
+// DefaultPrefix is what the names of tables begin with if Options do not say.
+const DefaultPrefix = "mcpbelt_"
+
+// Options configure a [Database]. The zero value, and nil, mean the defaults.
+type Options struct {
+	// Prefix is what the names of all tables and indexes begin with: at most 32 of
+	// a-z, 0-9 and _, the first no digit. Databases of one prefix are one. For
+	// PostgreSQL it may begin with a schema and a dot; that schema must be there.
+	// Default: [DefaultPrefix].
+	Prefix string
+}
+
+// A Database keeps things in the tables of one prefix. It holds nothing open of its
+// own, and leaves the *sql.DB open. All methods, and those of what it returns, are
+// safe for concurrent use.
+type Database struct {
+	db      *sql.DB
+	dialect Dialect
+	prefix  string
+}
+
+var prefixForm = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31}\.)?[a-z_][a-z0-9_]{0,31}$`)
+
+// New returns a Database over db, which stays the caller's. It does not connect.
+func New(db *sql.DB, dialect Dialect, opts *Options) (*Database, error) {
+	d := &Database{db: db, dialect: dialect, prefix: DefaultPrefix}
+	if opts != nil && opts.Prefix != "" {
+		d.prefix = opts.Prefix
+	}
+	switch {
+	case db == nil:
+		return nil, &Error{Op: "open the database", Err: fmt.Errorf("there is no *sql.DB")}
+	case dialect != SQLite && dialect != PostgreSQL:
+		return nil, &Error{Op: "open the database", Err: fmt.Errorf("unknown %v: choose sqlstore.SQLite or sqlstore.PostgreSQL", dialect)}
+	case !prefixForm.MatchString(d.prefix), dialect == SQLite && strings.Contains(d.prefix, "."):
+		return nil, &Error{Op: "open the database", Err: fmt.Errorf("prefix %q: it has to be 1 to 32 of a-z, 0-9 and _, the first no digit", d.prefix)}
+	}
+	return d, nil
+}
+
+// An Error reports what could not be done in the database.
+type Error struct {
+	// Op is what was to be done, such as "load a session".
+	Op string
+	// Err is the driver's error, or that of the context. Drivers put no values of
+	// columns into their errors, but may name the database.
+	Err error
+}
+
+// Error says what could not be done, and why.
+func (e *Error) Error() string { return fmt.Sprintf("sqlstore: %s: %v", e.Op, e.Err) }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// fail wraps the error of a driver. If ctx has ended that is the reason, whatever the
+// driver calls it.
+func fail(ctx context.Context, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil {
+		err = ended
+	}
+	return &Error{Op: op, Err: err}
+}
+
+// sql returns a statement of the dialect, with {p} for the prefix.
+func (d *Database) sql(query string) string {
+	return d.dialect.bind(strings.ReplaceAll(query, "{p}", d.prefix))
+}
+
+// exec runs a statement and returns how many rows it changed. While SQLite is locked
+// by others it tries again.
+func (d *Database) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	query = d.sql(query)
+	var n int64
+	err := d.retry(ctx, func() error {
+		res, err := d.db.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// row runs a query for one row. The error is sql.ErrNoRows if there is none.
+func (d *Database) row(ctx context.Context, query string, args []any, into ...any) error {
+	query = d.sql(query)
+	return d.retry(ctx, func() error { return d.db.QueryRowContext(ctx, query, args...).Scan(into...) })
+}
+
+// rows runs a query and has scan read each row. It is not to use the database.
+func (d *Database) rows(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	query = d.sql(query)
+	var rows *sql.Rows
+	err := d.retry(ctx, func() (err error) {
+		rows, err = d.db.QueryContext(ctx, query, args...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+const (
+	// retryFor is how long others may keep SQLite locked, beyond the busy timeout of
+	// the connection.
+	retryFor      = 10 * time.Second
+	retryFirst    = time.Millisecond
+	retryGrowth   = 4 * time.Millisecond
+	retryLongest  = 100 * time.Millisecond
+	maxRetryCount = 10_000
+)
+
+// retry does something again while SQLite is locked by others. It has changed nothing
+// then.
+func (d *Database) retry(ctx context.Context, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	began := time.Now()
+	for attempt := 0; ; attempt++ {
+		err := do()
+		if err == nil || d.dialect != SQLite || !isBusy(err) || time.Since(began) > retryFor || attempt == maxRetryCount {
+			return err
+		}
+		timer := time.NewTimer(backoff.Full(attempt, retryFirst, retryGrowth, retryLongest))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// Package sqlstore keeps what a host and its sessions remember in a SQL database:
+// logins, approved tools, servers that may be started, the records of servers, and
+// the log of what was done. Many processes on many machines may share one database.
+//
+// # Open a database
+//
+// The package works over a *sql.DB and brings no driver. [New] says which dialect the
+// database speaks, and [Database.Migrate] makes its tables or brings them up to date:
+//
+//	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
+//	d, err := sqlstore.New(db, sqlstore.PostgreSQL, nil)
+//	err = d.Migrate(ctx)
+//
+// It is tested with SQLite 3.35 and later by modernc.org/sqlite, and with PostgreSQL
+// by github.com/jackc/pgx. Other drivers of the two should do.
+//
+// SQLite lets one writer in at a time. Have each connection wait for its turn and use
+// the write-ahead log, in the words of modernc.org/sqlite:
+//
+//	file:agent.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)
+//
+// What was saved survives a loss of power if the database is set to see to that:
+// synchronous=FULL in SQLite, synchronous_commit=on in PostgreSQL, which are the
+// defaults.
+//
+// # Keep logins
+//
+// [Database.Sessions] is a driver for session.NewStore, which seals what it keeps: the
+// database holds no token in clear, only names, sizes and times. It cannot lock; of
+// several processes that want to renew one login, the session's journal keeps all but
+// one away.
+//
+// # Keep decisions
+//
+// [Database.Ledger] is for registry.LoadLedger, [Database.Consents] for
+// consent.Load.
+//
+// # Keep the log
+//
+// [Database.Activity] is a sink of an activity.Log, reads events, and deletes old
+// ones.
+package sqlstore

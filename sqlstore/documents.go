@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// The kinds of documents.
+const (
+	ledgerKind  = "ledger"
+	consentKind = "consent"
+)
+
+// Ledger returns the store of the ledger of that name, for registry.LoadLedger.
+// Programs that have the same servers can share one; the name may be any text.
+func (d *Database) Ledger(name string) registry.LedgerStore {
+	return &document{db: d, kind: ledgerKind, name: name, conflict: registry.ErrLedgerConflict}
+}
+
+// Consents returns the store of the consents of that name, for consent.Load. The
+// name may be any text.
+func (d *Database) Consents(name string) consent.Store {
+	return &document{db: d, kind: consentKind, name: name, conflict: consent.ErrConflict}
+}
+
+// A document is a row that is replaced as a whole.
+type document struct {
+	db         *Database
+	kind, name string
+	conflict   error
+}
+
+// Load implements registry.LedgerStore and consent.Store. Of a revision that is known
+// it does not read the data.
+func (d *document) Load(ctx context.Context, known string) ([]byte, string, error) {
+	var data []byte
+	var revision string
+	err := d.db.row(ctx, `SELECT revision, CASE WHEN revision = ? THEN NULL ELSE data END FROM {p}documents WHERE kind = ? AND name = ?`,
+		[]any{known, d.kind, d.name}, &revision, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", fail(ctx, "load the "+d.kind, err)
+	}
+	return data, revision, nil
+}
+
+// Save implements registry.LedgerStore and consent.Store.
+func (d *document) Save(ctx context.Context, data []byte, old string) (string, error) {
+	op := "save the " + d.kind
+	if data == nil {
+		data = []byte{} // not NULL
+	}
+	revision := rand.Text()
+	var n int64
+	var err error
+	if old == "" {
+		n, err = d.db.exec(ctx, `INSERT INTO {p}documents (kind, name, data, revision) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			d.kind, d.name, data, revision)
+	} else {
+		n, err = d.db.exec(ctx, `UPDATE {p}documents SET data = ?, revision = ? WHERE kind = ? AND name = ? AND revision = ?`,
+			data, revision, d.kind, d.name, old)
+	}
+	switch {
+	case err != nil:
+		return "", fail(ctx, op, err)
+	case n == 0:
+		return "", &Error{Op: op, Err: fmt.Errorf("%w: %q", d.conflict, d.name)}
+	}
+	return revision, nil
+}

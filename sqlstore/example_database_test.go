@@ -1,0 +1,117 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+)
+
+// exampleDatabase is a database in memory. A program opens a file, or a server.
+func exampleDatabase(ctx context.Context) (d *sqlstore.Database, done func(), err error) {
+	db, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1) // each connection would have a memory of its own
+	d, err = sqlstore.New(db, sqlstore.SQLite, nil)
+	if err == nil {
+		err = d.Migrate(ctx)
+	}
+	if err != nil {
+		_ = db.Close()
+		return nil, nil, err
+	}
+	return d, func() { _ = db.Close() }, nil
+}
+
+func ExampleNew() {
+	db, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	d, err := sqlstore.New(db, sqlstore.SQLite, &sqlstore.Options{Prefix: "agent_"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(d.Migrate(context.Background()))
+	// Output: <nil>
+}
+
+func ExampleDatabase_Activity() {
+	ctx := context.Background()
+	d, done, err := exampleDatabase(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer done()
+	sink := d.Activity(&sqlstore.ActivityOptions{KeepEvents: 1_000_000})
+	log := activity.New(nil, sink)
+	log.Record(ctx, activity.Event{Kind: activity.KindCall, User: "ann", Server: "github", Tool: "create_issue", Outcome: activity.OK})
+	log.Record(ctx, activity.Event{Kind: activity.KindCall, User: "bob", Server: "github", Tool: "create_issue", Outcome: activity.OK})
+	if err := log.Close(ctx); err != nil {
+		fmt.Println(err)
+	}
+	for e, err := range sink.Events(ctx, &activity.Filter{User: "ann"}) {
+		fmt.Println(e.User, e.Tool, err)
+	}
+	// Output: ann create_issue <nil>
+}
+
+func ExampleActivity_Prune() {
+	ctx := context.Background()
+	d, done, err := exampleDatabase(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer done()
+	sink := d.Activity(nil)
+	_ = sink.Write(ctx, []activity.Event{{ID: "1"}, {ID: "2"}, {ID: "3"}})
+	fmt.Println(sink.Prune(ctx, 0, 1))
+	// Output: 2 <nil>
+}
+
+func ExampleDatabase_Ledger() {
+	ctx := context.Background()
+	d, done, err := exampleDatabase(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer done()
+	ledger, err := registry.LoadLedger(ctx, d.Ledger("agent"), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := registry.New(&registry.Options{Ledger: ledger})
+	fmt.Println(len(r.Snapshot().Tools()))
+	// Output: 0
+}
+
+func ExampleDatabase_Sessions() {
+	ctx := context.Background()
+	d, done, err := exampleDatabase(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer done()
+	sessions := d.Sessions() // goes into session.NewStore, which seals what it keeps
+	_, err = sessions.Save(ctx, "ann.github", []byte("sealed"), "")
+	fmt.Println(err)
+	for name := range sessions.Names(ctx, "ann.") {
+		fmt.Println(name)
+	}
+	// Output:
+	// <nil>
+	// ann.github
+}

@@ -1,0 +1,119 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childPath); path != "" {
+		countUp(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A place is somewhere for databases of one dialect.
+type place struct {
+	name    string
+	dialect sqlstore.Dialect
+	// fresh returns a connection pool for tables that nobody else uses, and their
+	// prefix. Again returns another pool for the same, as another process has it.
+	fresh func(t testing.TB) (db *sql.DB, prefix string, again func(t testing.TB) *sql.DB)
+}
+
+// openSQLite opens a database in a file.
+func openSQLite(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_pragma=busy_timeout(2000)&_pragma=journal_mode(WAL)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func sqlitePlace() place {
+	return place{"SQLite", sqlstore.SQLite, func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
+		path := filepath.Join(t.TempDir(), "agent.db")
+		return openSQLite(t, path), "", func(t testing.TB) *sql.DB { return openSQLite(t, path) }
+	}}
+}
+
+// everywhere runs a test in every place there is.
+func everywhere(t *testing.T, test func(t *testing.T, p place)) {
+	for _, p := range places(t) {
+		t.Run(p.name, func(t *testing.T) { test(t, p) })
+	}
+}
+
+// A twin is a database, and the same one as another process has it.
+type twin struct{ one, two *sqlstore.Database }
+
+// open returns a database with its tables, and its twin.
+func (p place) open(t testing.TB) twin {
+	t.Helper()
+	db, prefix, again := p.fresh(t)
+	var o *sqlstore.Options
+	if prefix != "" {
+		o = &sqlstore.Options{Prefix: prefix}
+	}
+	one, two := mustNew(t, db, p.dialect, o), mustNew(t, again(t), p.dialect, o)
+	if err := one.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return twin{one, two}
+}
+
+func mustNew(t testing.TB, db *sql.DB, dialect sqlstore.Dialect, o *sqlstore.Options) *sqlstore.Database {
+	t.Helper()
+	d, err := sqlstore.New(db, dialect, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+const (
+	childPath = "SQLSTORE_TEST_CHILD"
+	childRuns = 20
+)
+
+// countUp is another process: it makes the tables, and counts up one session.
+func countUp(path string) {
+	ctx := context.Background()
+	err := func() error {
+		db, err := sql.Open("sqlite", "file:"+path) // it waits for nothing by itself
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		d, err := sqlstore.New(db, sqlstore.SQLite, nil)
+		if err != nil {
+			return err
+		}
+		if err := d.Migrate(ctx); err != nil {
+			return err
+		}
+		return count(ctx, d.Sessions(), childRuns)
+	}()
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}

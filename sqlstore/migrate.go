@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
+// A VersionError reports tables that a newer release of this package has made. They
+// are left as they are.
+type VersionError struct {
+	// Found is the version of the tables.
+	Found int
+	// Known is the newest version that this release knows.
+	Known int
+}
+
+// Error says what to do.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the tables have version %d, and this program knows no later one than %d: use a newer release of it", e.Found, e.Known)
+}
+
+// migrations returns the statements that lead to version 1, 2 and so on. Those that
+// were released are never changed.
+func migrations() [][]string {
+	return [][]string{{
+		`CREATE TABLE {p}sessions (
+			name {name} NOT NULL PRIMARY KEY,
+			data {bytes} NOT NULL,
+			revision TEXT NOT NULL
+		)`,
+		`CREATE TABLE {p}documents (
+			kind {name} NOT NULL,
+			name {name} NOT NULL,
+			data {bytes} NOT NULL,
+			revision TEXT NOT NULL,
+			PRIMARY KEY (kind, name)
+		)`,
+		`CREATE TABLE {p}servers (
+			seq {serial},
+			catalogue {name} NOT NULL,
+			name {name} NOT NULL,
+			data {bytes} NOT NULL,
+			revision TEXT NOT NULL,
+			UNIQUE (catalogue, name)
+		)`,
+		`CREATE TABLE {p}activity (
+			seq {serial},
+			at_ns BIGINT NOT NULL,
+			event_id TEXT NOT NULL,
+			parent TEXT NOT NULL,
+			kind TEXT NOT NULL,
+			user_name TEXT NOT NULL,
+			server TEXT NOT NULL,
+			tool TEXT NOT NULL,
+			outcome TEXT NOT NULL,
+			error TEXT NOT NULL,
+			duration_ns BIGINT NOT NULL,
+			argument_bytes BIGINT NOT NULL,
+			result_bytes BIGINT NOT NULL,
+			argument_hash TEXT NOT NULL,
+			arguments TEXT NOT NULL,
+			detail TEXT NOT NULL
+		)`,
+		`CREATE INDEX {i}activity_at ON {p}activity (at_ns)`,
+		`CREATE INDEX {i}activity_event ON {p}activity (event_id)`,
+		`CREATE INDEX {i}activity_user ON {p}activity (user_name, seq)`,
+		`CREATE INDEX {i}activity_server ON {p}activity (server, seq)`,
+	}}
+}
+
+// Migrate makes the tables, or brings those of an older release up to date, in one
+// transaction: all or nothing. Any number of processes may call it at once; each
+// returns when the tables are ready. Tables of a newer release are left alone and a
+// [*VersionError] is returned. Call it before anything else, when the program starts.
+func (d *Database) Migrate(ctx context.Context) error {
+	const op = "make the tables"
+	if d.dialect == SQLite {
+		// The row that is locked below. PostgreSQL has another lock, under which it is
+		// made.
+		for _, query := range versionTable() {
+			if _, err := d.exec(ctx, query); err != nil {
+				return fail(ctx, op, err)
+			}
+		}
+	}
+	return fail(ctx, op, d.retry(ctx, func() error { return d.migrate(ctx) }))
+}
+
+func versionTable() []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS {p}version (id INTEGER NOT NULL PRIMARY KEY, version INTEGER NOT NULL)`,
+		`INSERT INTO {p}version (id, version) VALUES (1, 0) ON CONFLICT DO NOTHING`,
+	}
+}
+
+func (d *Database) migrate(ctx context.Context) error {
+	tx, err := d.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	if err := d.lockVersion(ctx, tx); err != nil {
+		return err
+	}
+	var version int
+	if err := tx.QueryRowContext(ctx, d.sql(`SELECT version FROM {p}version WHERE id = 1`)).Scan(&version); err != nil {
+		return err
+	}
+	steps := migrations()
+	if version > len(steps) {
+		return &VersionError{Found: version, Known: len(steps)}
+	}
+	for _, step := range steps[version:] {
+		for _, ddl := range step {
+			ddl = strings.ReplaceAll(d.dialect.types(ddl), "{i}", d.bare())
+			if _, err := tx.ExecContext(ctx, d.sql(ddl)); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := tx.ExecContext(ctx, d.sql(`UPDATE {p}version SET version = ? WHERE id = 1`), len(steps)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// lockVersion keeps others from migrating until the transaction ends. It is the first
+// that the transaction does, so that SQLite waits here and not later, where it could
+// not.
+func (d *Database) lockVersion(ctx context.Context, tx *sql.Tx) error {
+	if d.dialect == SQLite {
+		_, err := tx.ExecContext(ctx, d.sql(`UPDATE {p}version SET version = version WHERE id = 1`))
+		return err
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte("mcpbelt sqlstore " + d.prefix))
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(h.Sum64())); err != nil {
+		return err
+	}
+	for _, query := range versionTable() {
+		if _, err := tx.ExecContext(ctx, d.sql(query)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bare returns the prefix without the schema: an index is in that of its table.
+func (d *Database) bare() string {
+	return d.prefix[strings.IndexByte(d.prefix, '.')+1:]
+}

@@ -1,0 +1,176 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+)
+
+// Many make the tables at once, on several connections, and again afterwards.
+func TestMigrateAtOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, again := p.fresh(t)
+		o := &sqlstore.Options{Prefix: prefix}
+		var all []*sqlstore.Database
+		for range 3 {
+			all = append(all, mustNew(t, db, p.dialect, o), mustNew(t, again(t), p.dialect, o))
+		}
+		var wg sync.WaitGroup
+		for _, d := range all {
+			wg.Go(func() {
+				if err := d.Migrate(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, err := all[0].Sessions().Save(t.Context(), "a", nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := all[1].Migrate(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := all[1].Sessions().Load(t.Context(), "a"); err != nil {
+			t.Errorf("what was kept is gone: %v", err)
+		}
+	})
+}
+
+// Tables of a later release are left alone.
+func TestNewerTables(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		if prefix == "" {
+			prefix = sqlstore.DefaultPrefix
+		}
+		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("UPDATE " + prefix + "version SET version = 1000"); err != nil {
+			t.Fatal(err)
+		}
+		err := d.Migrate(t.Context())
+		var version *sqlstore.VersionError
+		if !errors.As(err, &version) || version.Found != 1000 || version.Known < 1 || !strings.Contains(err.Error(), "newer release") {
+			t.Errorf("Migrate: %v", err)
+		}
+	})
+}
+
+// A migration that fails leaves nothing behind.
+func TestMigrateIsAllOrNothing(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		if prefix == "" {
+			prefix = sqlstore.DefaultPrefix
+		}
+		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+		if _, err := db.Exec("CREATE TABLE " + prefix + "activity (id INTEGER)"); err != nil { // somebody else's
+			t.Fatal(err)
+		}
+		if err := d.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "make the tables") {
+			t.Errorf("Migrate: %v", err)
+		}
+		if _, err := d.Sessions().Save(t.Context(), "a", nil, ""); err == nil {
+			t.Error("a table was left behind")
+		}
+		if _, err := db.Exec("DROP TABLE " + prefix + "activity"); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Errorf("Migrate after the cure: %v", err)
+		}
+	})
+}
+
+// Two prefixes are two databases.
+func TestPrefixes(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		one := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix + "a_"})
+		two := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix + "b_"})
+		for _, d := range []*sqlstore.Database{one, two} {
+			if err := d.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { dropTables(t, db, prefix+"a_", prefix+"b_") })
+			if _, err := d.Sessions().Save(t.Context(), "n", nil, ""); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func dropTables(t *testing.T, db *sql.DB, prefixes ...string) {
+	for _, prefix := range prefixes {
+		for _, table := range []string{"version", "sessions", "documents", "servers", "activity"} {
+			if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	db := openSQLite(t, t.TempDir()+"/x.db")
+	for _, prefix := range []string{"a b", `a"`, "A", "1", "a.b", "é", "a;", strings.Repeat("a", 33), "a.b.c", "."} {
+		_, err := sqlstore.New(db, sqlstore.SQLite, &sqlstore.Options{Prefix: prefix})
+		var wrong *sqlstore.Error
+		if !errors.As(err, &wrong) {
+			t.Errorf("prefix %q: %v", prefix, err)
+		}
+	}
+	if _, err := sqlstore.New(db, sqlstore.PostgreSQL, &sqlstore.Options{Prefix: "schema.mcp_"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := sqlstore.New(nil, sqlstore.SQLite, nil); err == nil {
+		t.Error("no database, and no error")
+	}
+	for _, dialect := range []sqlstore.Dialect{0, 3} {
+		if _, err := sqlstore.New(db, dialect, nil); err == nil || !strings.Contains(err.Error(), "PostgreSQL") {
+			t.Errorf("%v: %v", dialect, err)
+		}
+	}
+}
+
+// Without tables, and after the context has ended, everything fails and says what.
+func TestErrors(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+		calls := map[string]func(context.Context) error{
+			"load a session":   func(ctx context.Context) error { _, err := d.Sessions().Load(ctx, "a"); return err },
+			"save a session":   func(ctx context.Context) error { _, err := d.Sessions().Save(ctx, "a", nil, ""); return err },
+			"delete a session": func(ctx context.Context) error { return d.Sessions().Delete(ctx, "a", "x") },
+			"load the ledger":  func(ctx context.Context) error { _, _, err := d.Ledger("").Load(ctx, ""); return err },
+			"save the consent": func(ctx context.Context) error { _, err := d.Consents("").Save(ctx, nil, ""); return err },
+			"write events":     func(ctx context.Context) error { return d.Activity(nil).Write(ctx, someEvents(1)) },
+			"read events":      func(ctx context.Context) error { return lastError(d.Activity(nil), ctx) },
+			"delete old":       func(ctx context.Context) error { _, err := d.Activity(nil).Prune(ctx, 1, 0); return err },
+			"list the": func(ctx context.Context) (err error) {
+				for _, err = range d.Sessions().Names(ctx, "") {
+					break
+				}
+				return err
+			},
+		}
+		for what, call := range calls {
+			var wrong *sqlstore.Error
+			if err := call(t.Context()); !errors.As(err, &wrong) || !strings.Contains(err.Error(), what) {
+				t.Errorf("%s without tables: %v", what, err)
+			}
+			if err := call(ended()); !errors.As(err, &wrong) || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s after the end: %v", what, err)
+			}
+		}
+		if err := d.Migrate(ended()); !errors.Is(err, context.Canceled) {
+			t.Errorf("Migrate after the end: %v", err)
+		}
+	})
+}

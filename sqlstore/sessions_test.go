@@ -1,0 +1,101 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/drivertest"
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+)
+
+// sessionsOf is a driver that knows its twin.
+type sessionsOf struct {
+	driver.Store
+	twin twin
+}
+
+// Every promise of a driver, between two connections to one database.
+func TestSessions(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		drivertest.Run(t, func(t testing.TB) driver.Store {
+			w := p.open(t)
+			return sessionsOf{w.one.Sessions(), w}
+		}, &drivertest.Options{Reopen: func(_ testing.TB, s driver.Store) driver.Store {
+			return s.(sessionsOf).twin.two.Sessions()
+		}})
+	})
+}
+
+// count counts up the session "n" a number of times.
+func count(ctx context.Context, s driver.Store, times int) error {
+	for done := 0; done < times; {
+		r, err := s.Load(ctx, "n")
+		if err != nil && !errors.Is(err, driver.ErrNotFound) {
+			return err
+		}
+		n, _ := strconv.Atoi(string(r.Data))
+		_, err = s.Save(ctx, "n", []byte(strconv.Itoa(n+1)), r.Revision)
+		if errors.Is(err, driver.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		done++
+	}
+	return nil
+}
+
+// Several processes make the tables at once and save to one record. Nothing is lost,
+// although their connections do not wait for each other.
+func TestProcesses(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "agent.db")
+	var wg sync.WaitGroup
+	const processes = 4
+	for range processes {
+		wg.Go(func() {
+			cmd := exec.Command(program)
+			cmd.Env = append(os.Environ(), childPath+"="+path)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	d := mustNew(t, openSQLite(t, path), sqlstore.SQLite, nil)
+	r, err := d.Sessions().Load(t.Context(), "n")
+	if err != nil || string(r.Data) != strconv.Itoa(processes*childRuns) {
+		t.Errorf("counted to %s, %v", r.Data, err)
+	}
+}
+
+// A session manager's store works on top, and the database sees no secret.
+func TestSealedSessions(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		key := make([]byte, session.KeySize)
+		one, err := session.NewStore(t.Context(), w.one.Sessions(), session.StaticKey(auth.Secret(key)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.NewStore(t.Context(), w.two.Sessions(), session.StaticKey(auth.Secret(append(key[1:], 1)))); err == nil {
+			t.Error("another key opens the store")
+		}
+	})
+}
