@@ -43,7 +43,7 @@ help:
 	@echo '  norace          without it: what a call may allocate, names by the million, random policies, bombs'
 	@echo '--'
 	@echo 'make conformance  the official conformance suite'
-	@echo 'make integration  real servers'
+	@echo 'make integration  real servers; the programs initdb and postgres are needed, too'
 	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and README.md'
 	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
 	@echo 'make profiles     docs/profiles.md from the tools of real servers'
@@ -101,6 +101,7 @@ conformance:
 integration:
 	@echo '== integration'
 	@$(GO) test -tags integration -race -count=1 -timeout 15m ./internal/integration/...
+	@cd sqlstore && $(GO) test -tags integration -race -count=1 -timeout 15m ./...
 
 # Less than six minutes. FAULT_SEEDS=100 make faults runs longer.
 faults:
