@@ -39,8 +39,8 @@ type CallCounts struct {
 	Unknown uint64 `json:"unknown"`
 	// Unavailable: there was no connection. Nothing was sent.
 	Unavailable uint64 `json:"unavailable"`
-	// Refused: the call was turned away here, since too many were waiting or the user
-	// has to log in. Nothing was sent.
+	// Refused: the call was turned away here, since too many were waiting, the user has
+	// to log in, or the tool or the server is not approved. Nothing was sent.
 	Refused uint64 `json:"refused"`
 	// Cancelled: the caller gave up.
 	Cancelled uint64 `json:"cancelled"`

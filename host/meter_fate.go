@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -63,9 +64,14 @@ func fateOf(res *mcp.CallToolResult, err error) callFate {
 func unsentFate(err error) callFate {
 	var busy *mcp.BusyError
 	var login interface{ LoginURL() string }
+	var nobody *NoUserError
+	var unapproved *UnapprovedError
+	var quarantined *registry.QuarantinedError
+	var unknown *UnknownServerError
 	var status *transport.StatusError
 	switch {
-	case errors.As(err, &busy), errors.As(err, &login):
+	case errors.As(err, &busy), errors.As(err, &login), errors.As(err, &nobody), errors.As(err, &unapproved),
+		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return fateRefused
 	case errors.As(err, &status):
 		return fateFailed

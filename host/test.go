@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -45,18 +46,41 @@ func (h *Host) Test(ctx context.Context, e *config.Server, opts *TestOptions) (*
 	if e == nil {
 		return nil, errors.New("host: no server to test: the entry is nil")
 	}
-	if h.ctx.Err() != nil {
-		return nil, ErrClosed
+	leave, err := h.visit()
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	ctx, cancel := context.WithTimeoutCause(ctx, testTimeout(e, opts), errTestTime)
+	var watch sync.WaitGroup
+	defer watch.Wait()
 	defer cancel()
-	defer context.AfterFunc(h.ctx, cancel)()
+	watch.Go(func() {
+		select {
+		case <-h.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
 	p := newProbe(h, e)
 	p.run(ctx)
-	if h.ctx.Err() != nil {
+	select {
+	case <-h.closing:
+		return nil, ErrClosed
+	default:
+		return p.report(ctx), nil
+	}
+}
+
+// visit begins something that the end of the host waits for, until leave is called.
+func (h *Host) visit() (leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
 		return nil, ErrClosed
 	}
-	return p.report(ctx), nil
+	h.ending.Add(1) // before the host is closed, so before somebody waits
+	return h.ending.Done, nil
 }
 
 // errTestTime ends a test that takes too long.

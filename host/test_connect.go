@@ -74,23 +74,16 @@ func testKey(ctx context.Context, e *config.Server) session.Key {
 // clientOptions are those of the host's clients, but nobody is asked or told
 // anything: neither the user, nor a model, nor the log.
 func (p *probe) clientOptions() *mcp.ClientOptions {
-	e := p.entry
-	o := p.host.opts.Client
-	o.Logger, o.Log, o.LogLevel, o.Cache = nil, nil, "", nil
+	o := p.server().options()
+	o.Logger, o.Log, o.LogLevel = nil, nil, ""
 	o.Elicit, o.ElicitURL, o.Sample = nil, nil, nil
 	o.HealthInterval = -1
 	o.CloseTimeout = testCloseTimeout
-	if e.ConnectTimeout > 0 {
-		o.ConnectTimeout = e.ConnectTimeout
-	}
-	if e.ReadTimeout > 0 {
-		o.IdleTimeout = e.ReadTimeout
-	}
-	if e.Limits.MaxTools > 0 {
-		o.MaxTools = e.Limits.MaxTools
-	}
-	return &o
+	return o
 }
+
+// server returns a server of the entry that stands nowhere and is never started.
+func (p *probe) server() *server { return p.host.newSlot(p.entry.Name).newServer(p.entry) }
 
 // testAllows reports whether the entry uses the tool of that name.
 func testAllows(f config.ToolFilter, name string) bool {
