@@ -81,13 +81,16 @@ func (c *CallCounts) join(other CallCounts) {
 
 // errorRate returns the part that the server failed, if there is one to judge by.
 func (c CallCounts) errorRate() (float64, bool) {
-	failed := c.Failed + c.TimedOut + c.Unknown + c.Unavailable
-	judged := failed + c.Done + c.ToolErrors
-	if judged == 0 {
+	if c.judged() == 0 {
 		return 0, false
 	}
-	return float64(failed) / float64(judged), true
+	return float64(c.failures()) / float64(c.judged()), true
 }
+
+// failures returns the number of calls that the server failed, and judged that of
+// those that tell whether it works.
+func (c CallCounts) failures() uint64 { return c.Failed + c.TimedOut + c.Unknown + c.Unavailable }
+func (c CallCounts) judged() uint64   { return c.failures() + c.Done + c.ToolErrors }
 
 // A Latency is how long calls took, by quantiles: P99 is the time within which 99 of
 // 100 ended. They are exact to 1 %, from a microsecond to 71 minutes; Max is exact.

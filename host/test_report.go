@@ -181,8 +181,7 @@ func (p *probe) testedTools(clean *cleaner) []TestedTool {
 		tools = append(tools, TestedTool{Name: l.Tool.Origin.Tool, As: l.Tool.Name, Fate: ToolListed, Findings: toolFindings(l.Findings)})
 	}
 	for _, q := range p.preview.Quarantined {
-		err := &registry.QuarantinedError{Name: q.Tool.Name, Change: q.Change}
-		tools = append(tools, TestedTool{Name: q.Tool.Origin.Tool, As: q.Tool.Name, Fate: ToolQuarantined, Reason: err.Error()})
+		tools = append(tools, quarantinedTool(q))
 	}
 	for _, t := range p.filtered {
 		tools = append(tools, TestedTool{Name: t.Name, Fate: ToolFiltered, Reason: "The entry's \"tools\" leave it out."})
@@ -193,18 +192,9 @@ func (p *probe) testedTools(clean *cleaner) []TestedTool {
 	}
 	slices.SortStableFunc(tools, func(a, b TestedTool) int { return order[a.Name] - order[b.Name] })
 	for _, rejected := range p.preview.Rejected {
-		t := TestedTool{Name: rejected.Name, As: rejected.Name, Fate: ToolRejected, Reason: rejected.Err.Error()}
-		var gate *registry.GateError
-		if errors.As(rejected.Err, &gate) {
-			t.Name, t.Findings = gate.Tool, toolFindings(gate.Findings)
-		}
-		tools = append(tools, t)
+		tools = append(tools, rejectedTool(rejected))
 	}
-	for i := range tools {
-		t := &tools[i]
-		t.Name, t.As, t.Reason = clean.line(t.Name), clean.line(t.As), clean.text(t.Reason)
-	}
-	return tools
+	return cleanTools(tools, clean)
 }
 
 func toolFindings(found []registry.Finding) []ToolFinding {

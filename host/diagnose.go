@@ -1,0 +1,237 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// diagnosePing bounds how long a server may take to answer a ping.
+const diagnosePing = 10 * time.Second
+
+// A Diagnosis is what is known of a server that is configured, as it is now. Its texts
+// have no control characters and none of the entry's secrets, but they are a server's
+// words: show them as such.
+type Diagnosis struct {
+	// Health is how the server does.
+	Health Health `json:"health"`
+	// Doing says in a sentence what it is doing.
+	Doing string `json:"doing"`
+	// Protocol is the revision that is spoken with it, if there is a connection.
+	Protocol string `json:"protocol,omitempty"`
+	// Program and Version are what the server says that it is.
+	Program string `json:"program,omitempty"`
+	Version string `json:"version,omitempty"` // see Program
+	// Pinged says that the server was asked for a sign of life. Only one that is
+	// connected is asked.
+	Pinged bool `json:"pinged"`
+	// Ping is how long it took to answer; zero if it did not.
+	Ping time.Duration `json:"-"`
+	// PingError is why it did not answer; empty if it did.
+	PingError string `json:"pingError,omitempty"`
+	// Tools are its tools in the registry: those that are listed by name, then those in
+	// quarantine, then those that are not let in.
+	Tools []TestedTool `json:"tools"`
+	// LoginURL is where the user can log in, if the server waits for that.
+	LoginURL string `json:"loginUrl,omitempty"`
+	// Hints say what is probably the matter and how to cure it, the likeliest first:
+	// of what is wrong now or, if nothing is, of the last failure.
+	Hints []Hint `json:"hints,omitempty"`
+	// Err is what is wrong now, for errors.Is and errors.As; nil if nothing is.
+	Err error `json:"-"`
+	// LastErr is the last failure of a call or a connection; nil if there was none.
+	LastErr error `json:"-"`
+}
+
+// MarshalJSON adds the time of the ping, in seconds.
+func (d Diagnosis) MarshalJSON() ([]byte, error) {
+	type plainDiagnosis Diagnosis
+	return json.Marshal(struct {
+		plainDiagnosis
+		Ping float64 `json:"pingSeconds,omitempty"`
+	}{plainDiagnosis(d), d.Ping.Seconds()})
+}
+
+// Diagnose tells what a server of the configuration is doing, what is wrong with it and
+// how to cure that, without disturbing it: nothing is started, connected or ended for
+// it, and of a server that rests its last state is told. One that is connected gets a
+// ping, for which ctx is waited, and 10 s at most. If users have connections of their
+// own it is that of the user of ctx, see [session.WithUser].
+//
+// To try what would happen if the server were started, use [Host.Test]. The error is an
+// [*UnknownServerError], or [ErrClosed].
+func (h *Host) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
+	sl, err := h.slot(name)
+	if err != nil {
+		return nil, err
+	}
+	s := sl.now()
+	health, err := h.HealthOf(name)
+	if err != nil || s == nil {
+		return nil, errors.Join(err, unknownIfNil(s, h, name))
+	}
+	clean := newCleaner(s.entry)
+	d := &Diagnosis{Health: health, Tools: s.registryTools(clean)}
+	status := s.status()
+	_, d.LastErr = sl.meter.lastFailure()
+	d.Err = status.Err
+	if l := s.linkOf(ctx); l != nil {
+		state := l.client.State()
+		d.Protocol, d.LoginURL = state.ProtocolVersion, state.LoginURL
+		if state.Server != nil {
+			d.Program, d.Version = clean.line(state.Server.Name), clean.line(state.Server.Version)
+		}
+		if state.Phase == mcp.Ready {
+			d.ping(ctx, l.client, clean)
+		}
+		d.Err = errors.Join(d.Err, userError(s, state))
+	}
+	d.Doing = doing(&status)
+	d.Hints = d.hints(ctx, s, clean)
+	return d, nil
+}
+
+func unknownIfNil(s *server, h *Host, name string) error {
+	if s == nil {
+		return &UnknownServerError{name, h.names()}
+	}
+	return nil
+}
+
+// userError returns what is wrong with the client of a user, which is not in the status
+// of the server.
+func userError(s *server, state mcp.State) error {
+	if s.perUser() {
+		return state.Err
+	}
+	return nil
+}
+
+// linkOf returns the link for the user of ctx, or for all, if there is one now.
+func (s *server) linkOf(ctx context.Context) *link {
+	if !s.perUser() {
+		return s.running()
+	}
+	user, _ := session.UserOf(ctx)
+	for _, l := range s.host.pool.at(s) {
+		if l.key.User == user {
+			return l
+		}
+	}
+	return nil
+}
+
+func (d *Diagnosis) ping(ctx context.Context, c *mcp.Client, clean *cleaner) {
+	ctx, stop := context.WithTimeout(ctx, diagnosePing)
+	defer stop()
+	d.Pinged = true
+	begun := time.Now()
+	err := c.Ping(ctx)
+	if mcp.OutcomeOf(err) == mcp.Answered { // a refusal is a sign of life
+		d.Ping = time.Since(begun)
+		return
+	}
+	d.PingError = clean.text(err.Error())
+	d.Err = errors.Join(d.Err, fmt.Errorf("no answer to a ping: %w", err))
+}
+
+// hints says what may be wrong with the server.
+func (d *Diagnosis) hints(ctx context.Context, s *server, clean *cleaner) []Hint {
+	err := d.Err
+	if err == nil && s.entry.Err == nil {
+		err = d.LastErr
+	}
+	t := newTrouble(s.entry, err, clean)
+	if d.Err == nil {
+		t.ofTools(d.Tools)
+	}
+	switch d.Health.Stage {
+	case StageReady, StageCached:
+		t.reached = TestListed
+	case StageStarting, StageWaiting:
+		if t.reached = TestResolved; s.entry.Transport == config.TransportStdio {
+			t.reached = TestSpawned // or the error says that it was not
+		}
+	case StageDisabled, StageConfigured:
+		t.list = nil // it has no tools, and is not meant to
+	}
+	return t.diagnose(ctx)
+}
+
+// registryTools returns what has become of the server's tools.
+func (s *server) registryTools(clean *cleaner) []TestedTool {
+	tools := []TestedTool{}
+	snapshot := s.host.registry.Snapshot()
+	for _, tool := range snapshot.Tools() {
+		if def := tool.Definition(); def.Origin.Server == s.entry.Name {
+			tools = append(tools, TestedTool{Name: def.Origin.Tool, As: def.Name, Fate: ToolListed, Findings: toolFindings(snapshot.Findings(def.Name))})
+		}
+	}
+	for _, q := range snapshot.Quarantined() {
+		if q.Tool.Origin.Server == s.entry.Name {
+			tools = append(tools, quarantinedTool(q))
+		}
+	}
+	for _, rejected := range s.status().Rejected {
+		tools = append(tools, rejectedTool(rejected))
+	}
+	return cleanTools(tools, clean)
+}
+
+func quarantinedTool(q registry.Quarantined) TestedTool {
+	err := &registry.QuarantinedError{Name: q.Tool.Name, Change: q.Change}
+	return TestedTool{Name: q.Tool.Origin.Tool, As: q.Tool.Name, Fate: ToolQuarantined, Reason: err.Error()}
+}
+
+func rejectedTool(r registry.Rejection) TestedTool {
+	t := TestedTool{Name: r.Name, As: r.Name, Fate: ToolRejected, Reason: r.Err.Error()}
+	var gate *registry.GateError
+	if errors.As(r.Err, &gate) {
+		t.Name, t.Findings = gate.Tool, toolFindings(gate.Findings)
+	}
+	return t
+}
+
+func cleanTools(tools []TestedTool, clean *cleaner) []TestedTool {
+	for i := range tools {
+		t := &tools[i]
+		t.Name, t.As, t.Reason = clean.line(t.Name), clean.line(t.As), clean.text(t.Reason)
+	}
+	return tools
+}
+
+// doing says what a server is doing.
+func doing(s *Status) string {
+	users := ""
+	if s.Users > 0 {
+		users = fmt.Sprintf(" %d users have connections of their own.", s.Users)
+	}
+	switch s.Stage {
+	case StageDisabled:
+		return "It is switched off."
+	case StageInvalid:
+		return "Its entry cannot be used, so it is not started."
+	case StageUnapproved:
+		return "It is not started before somebody approves that."
+	case StageConfigured:
+		return "It does not run, and its tools are not known yet." + users
+	case StageCached:
+		return "It does not run now. Its tools are known, and a call of one starts it." + users
+	case StageStarting:
+		return "It is being started or connected, or its tools are being listed." + users
+	case StageReady:
+		return "It is connected, and its tools are listed." + users
+	case StageWaiting:
+		return fmt.Sprintf("There is no connection. After %d failures in a row the next attempt is at %s, or when a call needs it.", s.State.Failures, s.State.RetryAt.Format(time.RFC3339))
+	case StageLogin:
+		return "It waits for the user to log in."
+	}
+	return ""
+}

@@ -1,0 +1,41 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// cureOfConnection returns what helps a server to which there is no connection. It is
+// to wait, unless trying again cannot help.
+func cureOfConnection(err error) Action {
+	var start *transport.StartError
+	var exit *transport.ExitError
+	var status *transport.StatusError
+	var redirect *transport.RedirectError
+	var option *transport.OptionError
+	var dns *net.DNSError
+	var isolation *IsolationError
+	switch {
+	case errors.As(err, &start), errors.As(err, &exit), errors.As(err, &redirect), errors.As(err, &option), errors.As(err, &isolation):
+		return ActionConfigure
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return ActionConfigure
+	case errors.As(err, &status):
+		switch status.Code {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return ActionSetSecret
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
+			return ActionConfigure
+		}
+	}
+	return ActionWait
+}
+
+func sortUsers(users []UserHealth) {
+	slices.SortFunc(users, func(a, b UserHealth) int { return cmp.Compare(a.User, b.User) })
+}

@@ -1,0 +1,227 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// How each server does, and what helps it.
+func TestHealthOfEachStage(t *testing.T) {
+	web := served(t, site(newServer("web")))
+	locked := served(t, statusOf(401, ""))
+	down := served(t, statusOf(503, ""))
+	h := open(t, write(t,
+		"good", child(t, "good"),
+		"web", fmt.Sprintf(`{"url": %q}`, web.URL),
+		"exit", child(t, "exit"),
+		"gone", `{"command": "no-such-program-anywhere"}`,
+		"broken", `{"comand": "x"}`,
+		"unset", `{"command": "sh", "args": ["${NO_SUCH_VARIABLE_AT_ALL}"]}`,
+		"off", child(t, "off", `"enabled": false`),
+		"locked", fmt.Sprintf(`{"url": %q}`, locked.URL),
+		"down", fmt.Sprintf(`{"url": %q}`, down.URL),
+	), nil)
+	var got []string
+	for _, s := range h.Health() {
+		got = append(got, fmt.Sprint(s.Server, " ", s.Stage, " ", s.Level, " ", s.Action))
+		if failed := s.Stage == host.StageWaiting; failed && (s.LastError == "" || s.LastErrorAt.IsZero() || s.Failures == 0) {
+			t.Errorf("%s: %+v", s.Server, s)
+		}
+		if wrong := s.Stage == host.StageWaiting || s.Stage == host.StageInvalid; wrong != (s.Error != "") {
+			t.Errorf("%s: error %q", s.Server, s.Error)
+		}
+	}
+	want := strings.Join([]string{
+		"good ready healthy none",
+		"web ready healthy none",
+		"exit waiting unhealthy configure",
+		"gone waiting unhealthy configure",
+		"broken invalid unhealthy configure",
+		"unset invalid unhealthy set_secret",
+		"off disabled healthy enable",
+		"locked waiting unhealthy set_secret",
+		"down waiting unhealthy wait",
+	}, "\n")
+	// Those that fail are tried again meanwhile.
+	if got := strings.ReplaceAll(strings.Join(got, "\n"), "starting degraded", "waiting unhealthy"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Health knows the calls, the processes and what went wrong before.
+func TestHealthOverTime(t *testing.T) {
+	path := write(t, "family", child(t, "family"), "web", fmt.Sprintf(`{"url": %q}`, served(t, site(newServer("web"))).URL))
+	h := open(t, path, nil)
+	for range 3 {
+		if _, err := call(t, h, "family__echo", `{"text":"a"}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := h.HealthOf("family")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Calls.Total.Done != 3 || s.Calls.Recent.Done != 3 || s.Calls.Latency == nil || s.Calls.Latency.Count != 3 ||
+		s.Calls.ErrorRate == nil || *s.Calls.ErrorRate != 0 || s.Tools != 1 || s.Restarts != 0 || s.LastError != "" || s.Since.IsZero() {
+		t.Errorf("%+v", s)
+	}
+	p := s.Process
+	if p == nil || p.PID != status(t, h, "family").State.PID {
+		t.Fatalf("process %+v", p)
+	}
+	if runtime.GOOS == "linux" {
+		// The server, and the one that it has started.
+		if p.Processes != 2 || p.Memory < 1<<20 || p.Memory > 1<<32 || p.CPU <= 0 || p.Started.IsZero() {
+			t.Errorf("process %+v", p)
+		}
+	}
+	kill(t, p.PID)
+	until(t, h, "family", "connected again", func(s host.Status) bool { return s.Stage == host.StageReady && s.State.Connections == 2 })
+	if s, err = h.HealthOf("family"); err != nil || s.Restarts != 1 || s.Process == nil || s.Process.PID == p.PID {
+		t.Errorf("after the restart: %+v, %v", s, err)
+	}
+	if web, err := h.HealthOf("web"); err != nil || web.Process != nil {
+		t.Errorf("a remote server: %+v, %v", web, err)
+	}
+	var unknown *host.UnknownServerError
+	if _, err := h.HealthOf("nobody"); !errors.As(err, &unknown) {
+		t.Errorf("an unknown server: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if list := h.Health(); len(list) > 2 {
+		t.Errorf("after the end: %+v", list)
+	}
+}
+
+// What is not known is absent, not zero.
+func TestHealthAsJSON(t *testing.T) {
+	h := open(t, write(t, "s", child(t, "s"), "off", `{"command": "x", "enabled": false}`), nil)
+	text, err := json.Marshal(h.Health())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]any
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"process", "since", "retryAt", "error", "lastErrorAt", "users"} {
+		if _, ok := list[1][key]; ok {
+			t.Errorf("a server that is switched off has %q: %s", key, text)
+		}
+	}
+	for _, key := range []string{"server", "stage", "level", "action", "calls", "tools", "restarts", "process", "since"} {
+		if _, ok := list[0][key]; !ok {
+			t.Errorf("no %q: %s", key, text)
+		}
+	}
+	text, err = json.Marshal(host.Process{PID: 7})
+	if err != nil || string(text) != `{"pid":7}` {
+		t.Errorf("a process of which nothing is known: %s, %v", text, err)
+	}
+}
+
+// Each user's connection is told of.
+func TestHealthOfUsers(t *testing.T) {
+	opts := &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+		return &transport.Pipe{Serve: newServer("s").Run}, nil
+	}}
+	h := open(t, write(t, "s", `{"command": "x", "identity": "user"}`), opts)
+	for _, user := range []string{"bob", "ann"} {
+		if err := h.Discover(watchdog(t), session.Key{User: user, Server: "s"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := h.HealthOf("s")
+	if err != nil || len(s.Users) != 2 || s.Users[0].User != "ann" || s.Users[1].User != "bob" || s.Users[0].Phase != "ready" || s.Level != host.LevelHealthy {
+		t.Errorf("%+v, %v", s, err)
+	}
+	d, err := h.Diagnose(session.WithUser(watchdog(t), "bob"), "s")
+	if err != nil || !d.Pinged || d.Ping <= 0 {
+		t.Errorf("of bob: %+v, %v", d, err)
+	}
+	if d, err := h.Diagnose(session.WithUser(watchdog(t), "eve"), "s"); err != nil || d.Pinged {
+		t.Errorf("of eve, who has none: %+v, %v", d, err)
+	}
+}
+
+// A diagnosis of what works, of what does not, and of what rests.
+func TestDiagnose(t *testing.T) {
+	h := open(t, write(t,
+		"good", child(t, "good"),
+		"exit", child(t, "exit"),
+		"off", child(t, "off", `"enabled": false`),
+		"broken", `{"comand": "x"}`,
+	), nil)
+	d, err := h.Diagnose(watchdog(t), "good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Pinged || d.Ping <= 0 || d.PingError != "" || d.Err != nil || len(d.Hints) > 0 || d.Program != "good" || d.Protocol == "" ||
+		len(d.Tools) != 1 || d.Tools[0].As != "good__echo" || d.Health.Level != host.LevelHealthy {
+		t.Errorf("%+v", d)
+	}
+	d, err = h.Diagnose(watchdog(t), "exit")
+	if err != nil || d.Pinged || len(d.Hints) != 1 || d.Hints[0].Code != host.HintExited || !strings.Contains(d.Doing, "next attempt") && !strings.Contains(d.Doing, "started") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err = h.Diagnose(watchdog(t), "off"); err != nil || len(d.Hints) != 0 || d.Err != nil || d.Doing != "It is switched off." {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err = h.Diagnose(watchdog(t), "broken"); err != nil || len(d.Hints) != 1 || d.Hints[0].Code != host.HintInvalidEntry {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := h.Diagnose(watchdog(t), "nobody"); !errors.As(err, new(*host.UnknownServerError)) {
+		t.Errorf("an unknown server: %v", err)
+	}
+	text, err := json.Marshal(d)
+	if err != nil || !strings.Contains(string(text), `"health":{"server":"broken"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A ping that is not answered is told, and changes nothing.
+func TestDiagnoseOfASilentServer(t *testing.T) {
+	h := open(t, write(t, "s", child(t, "s")), nil)
+	pid := status(t, h, "s").State.PID
+	ctx, cancel := context.WithCancel(watchdog(t))
+	cancel()
+	d, err := h.Diagnose(ctx, "s")
+	if err != nil || !d.Pinged || d.PingError == "" || d.Ping != 0 || d.Err == nil {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if s := status(t, h, "s"); s.Stage != host.StageReady || s.State.PID != pid {
+		t.Errorf("it was disturbed: %+v", s)
+	}
+}
+
+// Nothing is started to tell how a server does.
+func TestDiagnoseStartsNothing(t *testing.T) {
+	path := write(t, "s", child(t, "s", `"lazy": true`))
+	dir := t.TempDir()
+	first := open(t, path, &host.Options{StateDir: dir})
+	until(t, first, "s", "known", func(s host.Status) bool { return s.Tools == 1 })
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, path, &host.Options{StateDir: dir})
+	d, err := h.Diagnose(watchdog(t), "s")
+	if err != nil || d.Pinged || len(d.Tools) != 1 || d.Health.Process != nil || d.Health.Stage != host.StageCached {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if s := status(t, h, "s"); s.Stage != host.StageCached || s.State.Connections != 0 {
+		t.Errorf("it was started: %+v", s)
+	}
+}
