@@ -62,6 +62,9 @@ func (e *StaleLaunchError) Error() string {
 type consents struct {
 	mu   sync.Mutex
 	book *consent.Book
+
+	waiting  sync.Mutex // guards the following
+	awaiting bool       // somebody looks whether others have approved what waits
 }
 
 // book returns the book of Options, or the one in StateDir.
@@ -148,7 +151,7 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 		exact.Path, exact.Dir = l.Path, l.Dir
 		c = &exact
 	}
-	if c, err = g.host.isolate(ctx, g.entry, c); err != nil {
+	if c, err = g.host.isolate(ctx, withRealMounts(g.entry), c); err != nil {
 		return nil, err
 	}
 	return c.Connect(ctx)
@@ -226,7 +229,9 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 			continue
 		}
 		if names == nil {
-			if err := book.Decide(ctx, by, l, v); err != nil {
+			err := book.Decide(ctx, by, l, v)
+			h.recordFor(ctx, consentEvent(by, e.Name, fingerprint, v == consent.Approved, err))
+			if err != nil {
 				return nil, err
 			}
 		}

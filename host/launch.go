@@ -25,7 +25,7 @@ func launchOf(e *config.Server) (*consent.Launch, error) {
 		Source:    e.Source.String(),
 		Project:   launchProject(e.Source.File),
 		Transport: e.Transport,
-		Isolation: launchIsolation(e.Isolation),
+		Isolation: launchIsolation(withRealMounts(e).Isolation),
 	}
 	if e.Transport != config.TransportStdio {
 		l.URL, l.Headers, l.Login = e.URL, launchHeaders(e), launchLogin(e.Auth)
@@ -155,6 +155,29 @@ func launchLogin(a *config.Auth) string {
 		text += ", client secret"
 	}
 	return text
+}
+
+// withRealMounts returns the entry with the folders that its mounts really are, so
+// that a link of a project that leads to another folder now does not open that one.
+func withRealMounts(e *config.Server) *config.Server {
+	if e.Isolation == nil || len(e.Isolation.Mounts) == 0 {
+		return e
+	}
+	real, isolation := *e, *e.Isolation
+	isolation.Mounts = slices.Clone(isolation.Mounts)
+	for i := range isolation.Mounts {
+		m := &isolation.Mounts[i]
+		path, err := filepath.EvalSymlinks(m.Path)
+		if err != nil || path == m.Path {
+			continue
+		}
+		if m.Target == "" && isolation.Kind == config.IsolationDocker {
+			m.Target = filepath.ToSlash(m.Path) // in the container it stays where it was
+		}
+		m.Path = path
+	}
+	real.Isolation = &isolation
+	return &real
 }
 
 // launchIsolation says all that an entry says of the confinement, so that none of it

@@ -152,6 +152,11 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (change, error
 			return started, err
 		}
 		return started, nil
+	case sl.host.unapproved(ctx, entry) != nil: // what was approved is not what is wanted now
+		old.retire(true)
+		sl.set(next)
+		next.start(true)
+		return stopped, next.outcome()
 	}
 	return sl.replace(ctx, old, next)
 }
