@@ -78,8 +78,9 @@ func assignments(env []string) string {
 
 func isIdentifier(name string) bool {
 	for i := range len(name) {
-		c := name[i] | 0x20
-		if c != 0x7f && name[i] != '_' && (c < 'a' || c > 'z') && (i == 0 || name[i] < '0' || name[i] > '9') {
+		c := name[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
 			return false
 		}
 	}
@@ -92,7 +93,7 @@ func quote(word string) string { return quoteUnless(word, visible) }
 // quoteASCII quotes where all else than ASCII is out of place: in a URL, where
 // letters of other alphabets pass for Latin ones.
 func quoteASCII(word string) string {
-	return quoteUnless(word, func(r rune) bool { return r > ' ' && r < 0x7f })
+	return quoteUnless(word, func(r rune) bool { return r >= ' ' && r < 0x7f })
 }
 
 // quoteCommand quotes the first word of a command, which must be neither a reserved

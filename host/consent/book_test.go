@@ -1,0 +1,287 @@
+package consent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+func launch(arg string) *consent.Launch {
+	return &consent.Launch{Server: "notes", Title: "Notes", Source: "/p/.mcp.json:3", Project: "/p", Transport: "stdio", Path: "/bin/notes", Args: []string{arg}}
+}
+
+func open(t testing.TB, path string) *consent.Book {
+	t.Helper()
+	b, err := consent.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func wantVerdict(t testing.TB, b *consent.Book, l *consent.Launch, want consent.Verdict) {
+	t.Helper()
+	if got, err := b.Verdict(t.Context(), l); got != want || err != nil {
+		t.Errorf("the verdict is %q, %v, want %q", got, err, want)
+	}
+}
+
+func decide(t testing.TB, b *consent.Book, l *consent.Launch, v consent.Verdict) {
+	t.Helper()
+	if err := b.Decide(t.Context(), "ann", l, v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBook(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "consents.json")
+	b := open(t, path)
+	one, two := launch("s3cret"), launch("two")
+	wantVerdict(t, b, one, consent.Pending)
+	decide(t, b, one, consent.Approved)
+	wantVerdict(t, b, one, consent.Approved)
+	wantVerdict(t, b, two, consent.Pending)
+	elsewhere := *one
+	elsewhere.Project = "/q"
+	wantVerdict(t, b, &elsewhere, consent.Pending)
+	renamed := *one
+	renamed.Server = "other"
+	wantVerdict(t, b, &renamed, consent.Approved)
+	decide(t, b, one, consent.Rejected)
+	again := open(t, path)
+	wantVerdict(t, again, one, consent.Rejected)
+	records, err := again.Records(t.Context())
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%v, %v", records, err)
+	}
+	r := records[0]
+	if r.By != "ann" || r.Fingerprint != one.Fingerprint() || r.Project != "/p" || r.Target != "/bin/notes" || r.Title != "Notes" || time.Since(r.At) > time.Hour {
+		t.Errorf("recorded is %+v", r)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(data), "s3cret") {
+		t.Errorf("the file holds arguments: %s, %v", data, err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v, %v", info.Mode(), err)
+	}
+	if err := b.Forget(t.Context(), one.Fingerprint(), "nothing"); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, again, one, consent.Pending)
+}
+
+func TestDecideRefuses(t *testing.T) {
+	b := consent.New()
+	for _, c := range []struct {
+		by string
+		v  consent.Verdict
+	}{{"", consent.Approved}, {"\xff", consent.Approved}, {strings.Repeat("a", 257), consent.Approved}, {"ann", consent.Pending}, {"ann", ""}, {"ann", "yes"}} {
+		var wrong *consent.Error
+		if err := b.Decide(t.Context(), c.by, launch(""), c.v); !errors.As(err, &wrong) {
+			t.Errorf("%q decides %q: %v", c.by, c.v, err)
+		}
+	}
+	wantVerdict(t, b, launch(""), consent.Pending)
+}
+
+// A file that is not sound approves nothing, and nobody overwrites it.
+func TestUnsoundFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "consents.json")
+	b := open(t, path)
+	l := launch("")
+	decide(t, b, l, consent.Approved)
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(sound)
+	for name, bad := range map[string]string{
+		"empty":            "",
+		"cut":              text[:len(text)/2],
+		"nul":              text + "\x00",
+		"more":             text + "{}",
+		"no object":        "[]",
+		"no version":       `{"consents":[]}`,
+		"later version":    strings.Replace(text, `"version": 1`, `"version": 2`, 1),
+		"unknown key":      strings.Replace(text, `"by"`, `"by": "x", "until"`, 1),
+		"twice a key":      strings.Replace(text, `"by"`, `"by": "x", "by"`, 1),
+		"unknown verdict":  strings.Replace(text, `"approved"`, `"allowed"`, 1),
+		"bad fingerprint":  strings.Replace(text, l.Fingerprint(), "0", 1),
+		"nobody":           strings.Replace(text, `"ann"`, `""`, 1),
+		"one and another":  strings.Replace(text, `"consents": [`, `"consents": [`+text[strings.Index(text, "[")+1:strings.LastIndex(text, "]")]+",", 1),
+		"upper case print": strings.Replace(text, l.Fingerprint(), strings.ToUpper(l.Fingerprint()), 1),
+	} {
+		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var unsound *consent.Error
+		if v, err := b.Verdict(t.Context(), l); v != consent.Pending || !errors.As(err, &unsound) || unsound.File != path {
+			t.Errorf("%s: %q, %v", name, v, err)
+		}
+		if _, err := consent.Open(path, nil); !errors.As(err, &unsound) {
+			t.Errorf("%s: Open: %v", name, err)
+		}
+		if err := b.Decide(t.Context(), "ann", l, consent.Approved); !errors.As(err, &unsound) {
+			t.Errorf("%s: Decide: %v", name, err)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != bad {
+			t.Errorf("%s: the file was changed to %q, %v", name, data, err)
+		}
+	}
+	if err := os.WriteFile(path, sound, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, b, l, consent.Approved)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, b, l, consent.Pending)
+}
+
+func TestUnwritable(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := consent.Open(filepath.Join(dir, "file", "consents.json"), nil)
+	if err == nil {
+		t.Fatal("a folder that is a file was opened")
+	}
+	b := open(t, dir+"/new/consents.json")
+	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var wrong *consent.Error
+	if err := b.Decide(t.Context(), "ann", launch(""), consent.Approved); !errors.As(err, &wrong) {
+		t.Errorf("Decide: %v", err)
+	}
+	var place *fs.PathError
+	if v, err := b.Verdict(t.Context(), launch("")); v != consent.Pending || err != nil && !errors.As(err, &place) {
+		t.Errorf("%q, %v", v, err)
+	}
+}
+
+const deciderFile = "CONSENT_TEST_FILE"
+
+// TestDecider is a process of TestProcesses.
+func TestDecider(t *testing.T) {
+	path := os.Getenv(deciderFile)
+	if path == "" {
+		t.Skip("it is a part of TestProcesses")
+	}
+	b := open(t, path)
+	for i := range 10 {
+		decide(t, b, launch(fmt.Sprint(os.Getenv("CONSENT_TEST_ID"), " ", i)), consent.Approved)
+	}
+}
+
+// No decision of several processes is lost.
+func TestProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "consents.json")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const processes = 4
+	var wg sync.WaitGroup
+	for i := range processes {
+		wg.Go(func() {
+			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestDecider$")
+			cmd.Env = append(os.Environ(), deciderFile+"="+path, fmt.Sprint("CONSENT_TEST_ID=", i))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	b := open(t, path)
+	for p := range processes {
+		for i := range 10 {
+			wantVerdict(t, b, launch(fmt.Sprint(p, " ", i)), consent.Approved)
+		}
+	}
+}
+
+// What others decide is seen after the interval, what this process decides at once.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "consents.json")
+		b, err := consent.Open(path, &consent.Options{Interval: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		type glance struct {
+			n   int
+			err error
+		}
+		seen := make(chan glance, 10)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for records, err := range b.Watch(ctx) {
+				seen <- glance{len(records), err}
+			}
+		}()
+		want := func(what string, n int, failed bool) {
+			t.Helper()
+			select {
+			case g := <-seen:
+				if g.n != n || (g.err != nil) != failed {
+					t.Errorf("%s: seen %+v", what, g)
+				}
+			default:
+				t.Errorf("%s: nothing was seen", what)
+			}
+		}
+		synctest.Wait()
+		want("first", 0, false)
+		decide(t, b, launch("1"), consent.Approved)
+		synctest.Wait()
+		want("own", 1, false)
+		decide(t, open(t, path), launch("2"), consent.Approved)
+		synctest.Wait()
+		if len(seen) != 0 {
+			t.Error("seen before the interval was over")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		want("another's", 2, false)
+		sound, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		want("unsound", 0, true)
+		if len(seen) != 0 {
+			t.Error("one error was seen twice")
+		}
+		if err := os.WriteFile(path, sound, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		want("sound again", 2, false)
+		cancel()
+		<-done
+	})
+}

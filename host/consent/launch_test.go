@@ -1,0 +1,97 @@
+package consent_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+func full() consent.Launch {
+	return consent.Launch{
+		Server: "s", Title: "S", Source: "/p/.mcp.json:3", Project: "/p", Transport: "stdio",
+		Path: "/usr/bin/npx", Args: []string{"-y", "notes"}, Dir: "/p", Env: []string{"A", "B=1"},
+		URL: "https://example.com/mcp", Headers: []string{"Authorization", "X-Key"}, Login: "issuer", Isolation: "docker",
+	}
+}
+
+// The vectors are for other programs that compute fingerprints, and for later versions
+// of this one: a fingerprint that changes asks all users again.
+func TestFingerprintVectors(t *testing.T) {
+	data, err := os.ReadFile("testdata/fingerprints.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Launch      consent.Launch
+		Fingerprint string
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range vectors {
+		if got := v.Launch.Fingerprint(); got != v.Fingerprint {
+			t.Errorf("vector %d: %s, want %s", i, got, v.Fingerprint)
+		}
+	}
+	if len(vectors) < 5 {
+		t.Errorf("%d vectors", len(vectors))
+	}
+}
+
+// All that is run or connected to is part of the fingerprint, and nothing runs over
+// into the next part.
+func TestFingerprintTellsApart(t *testing.T) {
+	base := full()
+	seen := map[string]string{base.Fingerprint(): "base"}
+	for name, change := range map[string]func(l *consent.Launch){
+		"project":             func(l *consent.Launch) { l.Project = "/q" },
+		"transport":           func(l *consent.Launch) { l.Transport = "http" },
+		"path":                func(l *consent.Launch) { l.Path = "/usr/bin/np" },
+		"argument":            func(l *consent.Launch) { l.Args = []string{"-y", "note"} },
+		"argument joined":     func(l *consent.Launch) { l.Args = []string{"-ynotes"} },
+		"argument split":      func(l *consent.Launch) { l.Args = []string{"-y", "no", "tes"} },
+		"argument moved":      func(l *consent.Launch) { l.Path, l.Args = l.Path+"-y", l.Args[1:] },
+		"argument order":      func(l *consent.Launch) { l.Args = []string{"notes", "-y"} },
+		"argument empty":      func(l *consent.Launch) { l.Args = append(l.Args, "") },
+		"argument last":       func(l *consent.Launch) { l.Args, l.Dir = l.Args[:1], "notes/p" },
+		"folder":              func(l *consent.Launch) { l.Dir = "/p/" },
+		"variable":            func(l *consent.Launch) { l.Env = []string{"A", "B=2"} },
+		"variable more":       func(l *consent.Launch) { l.Env = append(l.Env, "C") },
+		"url":                 func(l *consent.Launch) { l.URL = "https://example.com/mcp?a" },
+		"header":              func(l *consent.Launch) { l.Headers = []string{"Authorization"} },
+		"header as variable":  func(l *consent.Launch) { l.Env, l.Headers = append(l.Env, "Authorization"), l.Headers[1:] },
+		"login":               func(l *consent.Launch) { l.Login = "other" },
+		"isolation":           func(l *consent.Launch) { l.Isolation = "" },
+		"login and isolation": func(l *consent.Launch) { l.Login, l.Isolation = "issuerdocker", "" },
+	} {
+		l := full()
+		change(&l)
+		got := l.Fingerprint()
+		if other, ok := seen[got]; ok {
+			t.Errorf("%s has the fingerprint of %s", name, other)
+		}
+		seen[got] = name
+	}
+	same := full()
+	same.Server, same.Title, same.Source = "x", "y", "z"
+	same.Env = []string{"B=1", "A", "A"}
+	same.Headers = []string{"x-KEY", "authorization"}
+	if same.Fingerprint() != base.Fingerprint() {
+		t.Error("names, order or spelling make another fingerprint")
+	}
+}
+
+func TestLogValue(t *testing.T) {
+	l := full()
+	l.Args, l.URL = []string{"s3cret"}, ""
+	if text := l.LogValue().String(); strings.Contains(text, "s3cret") || !strings.Contains(text, "/usr/bin/npx") {
+		t.Errorf("logged as %s", text)
+	}
+	l.URL = "https://example.com/s3cret?key=s3cret"
+	if text := l.LogValue().String(); strings.Contains(text, "s3cret") || !strings.Contains(text, "https://example.com") {
+		t.Errorf("logged as %s", text)
+	}
+}

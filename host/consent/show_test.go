@@ -1,0 +1,92 @@
+package consent_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+func TestString(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		l    consent.Launch
+	}{
+		{`/usr/bin/npx -y notes`, consent.Launch{Path: "/usr/bin/npx", Args: []string{"-y", "notes"}}},
+		{`cd /p && KEY="$KEY" NODE_OPTIONS='--require ./x' /usr/bin/npx`, consent.Launch{Path: "/usr/bin/npx", Dir: "/p", Env: []string{"KEY", "NODE_OPTIONS=--require ./x"}}},
+		{`/bin/echo '' 'a b' 'it'\''s' '$HOME' ';rm' '#x' '*'`, consent.Launch{Path: "/bin/echo", Args: []string{"", "a b", "it's", "$HOME", ";rm", "#x", "*"}}},
+		{`/bin/echo $'a\nb' $'\x1b[2K' $'\xe2\x80\xae' $'\xff' $'\xe2\x80\x8b' $'\xf3\xa0\x81\x81' $'\xc2\xa0'`, consent.Launch{Path: "/bin/echo", Args: []string{"a\nb", "\x1b[2K", "\u202e", "\xff", "\u200b", "\U000e0041", "\u00a0"}}},
+		{`/bin/echo 'größe 日本'`, consent.Launch{Path: "/bin/echo", Args: []string{"größe 日本"}}},
+		{`/bin/echo $'it\'s\\\x00'`, consent.Launch{Path: "/bin/echo", Args: []string{"it's\\\x00"}}},
+		{`KEY="$KEY" env 'a b=...' '1=2' /bin/x`, consent.Launch{Path: "/bin/x", Env: []string{"KEY", "a b", "1=2"}}},
+		{`: 'confined by docker, image "x"' && 'if'`, consent.Launch{Path: "if", Isolation: `docker, image "x"`}},
+		{`cd -- -p && /bin/x`, consent.Launch{Path: "/bin/x", Dir: "-p"}},
+		{`connect by http to 'https://example.com/mcp?key=a&b=c', with the headers Authorization X-Key, with the login 'issuer "x"'`,
+			consent.Launch{Transport: "http", URL: "https://example.com/mcp?key=a&b=c", Headers: []string{"Authorization", "X-Key"}, Login: `issuer "x"`}},
+		{`connect by http to $'https://\xd0\xb0pple.com/'`, consent.Launch{Transport: "http", URL: "https://аpple.com/"}},
+	} {
+		if got := c.l.String(); got != c.want {
+			t.Errorf("shown is %s, want %s", got, c.want)
+		}
+	}
+}
+
+// Nothing is cut, however long it is.
+func TestStringIsWhole(t *testing.T) {
+	l := consent.Launch{Path: "/bin/sh", Args: []string{"-c", strings.Repeat(" ", 1<<20) + "evil"}}
+	if got := l.String(); len(got) < 1<<20 || !strings.HasSuffix(got, "evil'") {
+		t.Errorf("%d bytes are shown", len(got))
+	}
+}
+
+// What a shell makes of the text is what would be started.
+func TestStringCanBePasted(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	dir := filepath.Join(t.TempDir(), "it's a $dir\x1b\u202e")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	printf, err := exec.LookPath("printf")
+	if err != nil {
+		t.Skip("there is no printf")
+	}
+	for _, arg := range hostileTexts() {
+		l := consent.Launch{Path: printf, Args: []string{"%s|", arg, "end"}, Dir: dir, Env: []string{"LC_ALL=C"}, Isolation: arg}
+		out, err := exec.Command(bash, "-c", l.String()).Output()
+		if err != nil || string(out) != arg+"|end|" {
+			t.Errorf("%q came out as %q, %v", arg, out, err)
+		}
+	}
+}
+
+func hostileTexts() []string {
+	return []string{
+		"", " ", "'", `"`, `\`, "\\'", "$(id)", "`id`", "!!", "~", "-n", "a\nb", "\r", "\t", "\x1b]0;x\x07", "\x7f", "\u0085", "\u202eabc\u202c",
+		"\u200b", "\ufeff", "\U000e0061", "\xff\xfe", "\xc3", "é", "日本", "\ufffd", "a\u0301", "{a,b}", "*", "=x", "\u2028", "\x1b5", "\xe2\x80", "\u00adf0",
+	}
+}
+
+func FuzzString(f *testing.F) {
+	for _, text := range hostileTexts() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, l := range []consent.Launch{
+			{Path: text, Args: []string{text}, Dir: text, Env: []string{text, "A=" + text}, Isolation: text},
+			{Transport: text, URL: "https://" + text, Headers: []string{text}, Login: text},
+		} {
+			for _, r := range l.String() {
+				if r != ' ' && !unicode.IsPrint(r) || r == 0x2800 || unicode.Is(unicode.Variation_Selector, r) {
+					t.Fatalf("%q shows %U", text, r)
+				}
+			}
+		}
+	})
+}
