@@ -1,6 +1,11 @@
 package host
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -9,8 +14,116 @@ import (
 
 // oauth returns what logs the user of a key in at a server, or nil.
 func (h *Host) oauth(key session.Key, e *config.Server) auth.OAuthHandler {
-	if h.opts.OAuth == nil {
-		return nil
+	switch {
+	case h.opts.OAuth != nil:
+		return h.opts.OAuth(key)
+	case h.opts.Logins != nil:
+		return h.opts.Logins.Handler(key, e)
 	}
-	return h.opts.OAuth(key)
+	return nil
+}
+
+// useLogin has logins at a server be as an entry says.
+func (h *Host) useLogin(e *config.Server) {
+	if h.opts.Logins != nil {
+		h.opts.Logins.use(e)
+	}
+}
+
+// forgetLogin has nobody log in any more at a server that is not configured now.
+func (h *Host) forgetLogin(server string) {
+	if h.opts.Logins != nil {
+		h.opts.Logins.forget(server)
+	}
+}
+
+// A NoLoginError reports a server at which nobody is logged in by the host.
+type NoLoginError struct {
+	// Server is the name of the server.
+	Server string
+	// Problem says why, and what would be different.
+	Problem string
+}
+
+// Error names the server.
+func (e *NoLoginError) Error() string {
+	return fmt.Sprintf("host: no login at server %q: %s", e.Server, e.Problem)
+}
+
+// Login begins the login of a user at a server, or joins the one that waits for him, as
+// [session.Manager.Login] does. Without a user in the key it is the user of ctx where
+// each has a connection of his own, and the login of all where they share one.
+//
+// The error is an [*UnknownServerError] or a [*NoLoginError], or that of the manager.
+func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, error) {
+	key, err := h.loginKey(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return h.opts.Logins.manager.Login(ctx, key)
+}
+
+// Complete completes the login that a user's browser has come back from, as
+// [session.Manager.Complete] does. The server is connected to then.
+func (h *Host) Complete(ctx context.Context, callback string, opts *session.CompleteOptions) (session.Key, error) {
+	if h.opts.Logins == nil {
+		return session.Key{}, errors.New("host: no login can be completed: set Options.Logins")
+	}
+	return h.opts.Logins.manager.Complete(ctx, callback, opts)
+}
+
+// Logout ends the session of a user at a server, as [session.Manager.Logout] does. The
+// key is as for [Host.Login].
+func (h *Host) Logout(ctx context.Context, key session.Key) error {
+	key, err := h.loginKey(ctx, key)
+	if err != nil {
+		return err
+	}
+	return h.opts.Logins.manager.Logout(ctx, key)
+}
+
+// loginKey returns the key of a session, with its user.
+func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, error) {
+	sl, err := h.slot(key.Server)
+	if err != nil {
+		return key, err
+	}
+	s, err := sl.present()
+	if err != nil {
+		return key, err
+	}
+	if h.opts.Logins == nil {
+		return key, &NoLoginError{key.Server, "set Options.Logins"}
+	}
+	if why := withoutLogin(s.entry); why != "" {
+		return key, &NoLoginError{key.Server, why}
+	}
+	h.opts.Logins.know(s.entry) // it may be disabled
+	switch {
+	case !s.perUser() && key.User != "":
+		return key, &NoLoginError{key.Server, `all users share its connection: log in without a user, or set "identity": "user" in its entry`}
+	case s.perUser() && key.User == "":
+		if key.User, _ = session.UserOf(ctx); key.User == "" {
+			return key, &NoUserError{Server: key.Server}
+		}
+	}
+	return key, nil
+}
+
+// withoutLogin says why nobody logs in at a server, or "" if that can be done.
+func withoutLogin(e *config.Server) string {
+	switch e.Transport {
+	case config.TransportHTTP, config.TransportSSE, config.TransportAuto:
+	default:
+		return "it is a local process"
+	}
+	for name := range e.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return "its entry has an Authorization header of its own, which is sent instead: remove that to log in"
+		}
+	}
+	if e.Identity == config.IdentityHeader && strings.EqualFold(e.UserHeader, "Authorization") {
+		return "its Authorization header names the user"
+	}
+	return ""
 }

@@ -52,6 +52,9 @@ type Options struct {
 	// harmless for servers that want none. The user is empty for a server that all
 	// share.
 	OAuth func(session.Key) auth.OAuthHandler
+	// Logins, if set, logs users in at the servers, as the configuration says. It is not
+	// used with OAuth, and for one host only. The host does not close it.
+	Logins *Logins
 	// UserHeaders, if set, makes the headers of a user's connections, for servers of
 	// [config.IdentityHeader]. It must end with its context.
 	UserHeaders func(context.Context, session.Key) (http.Header, error)
