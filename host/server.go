@@ -72,6 +72,9 @@ func (s *server) start(public bool) {
 	if err == nil {
 		err = s.host.unapproved(s.host.ctx, s.entry)
 	}
+	if err == nil {
+		s.host.useLogin(s.entry)
+	}
 	s.mu.Lock()
 	s.enabled, s.err = true, err
 	if err == nil && !s.perUser() {

@@ -121,6 +121,7 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (change, error
 		return kept, nil
 	case entry == nil:
 		sl.set(nil)
+		sl.host.forgetLogin(sl.name)
 		old.retire(true)
 		return stopped, nil
 	case old != nil && old.hash == entry.Hash():
@@ -170,6 +171,7 @@ func (sl *slot) replace(ctx context.Context, old, next *server) (change, error) 
 	err := next.firstAttempt(ctx)
 	switch {
 	case err != nil && (old.serves() || sl.host.isClosing()):
+		sl.host.useLogin(old.entry)
 		next.retire(false)
 		return failed, err
 	case err != nil:
