@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -54,13 +55,21 @@ func (e *NoLoginError) Error() string {
 // [session.Manager.Login] does. Without a user in the key it is the user of ctx where
 // each has a connection of his own, and the login of all where they share one.
 //
-// The error is an [*UnknownServerError] or a [*NoLoginError], or that of the manager.
+// The error is an [*UnknownServerError], an [*UnapprovedError] or a [*NoLoginError], or that
+// of the manager.
 func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, error) {
-	key, err := h.loginKey(ctx, key)
+	key, entry, err := h.loginKey(ctx, key)
+	if err == nil {
+		err = h.unapproved(ctx, entry) // it is not to be spoken to
+	}
 	if err != nil {
 		return nil, err
 	}
-	return h.opts.Logins.manager.Login(ctx, key)
+	login, err := h.opts.Logins.manager.Login(ctx, key)
+	if err != nil {
+		h.recordFor(ctx, loginEvent(activity.KindLogin, key, err))
+	}
+	return login, err
 }
 
 // Complete completes the login that a user's browser has come back from, as
@@ -69,45 +78,51 @@ func (h *Host) Complete(ctx context.Context, callback string, opts *session.Comp
 	if h.opts.Logins == nil {
 		return session.Key{}, errors.New("host: no login can be completed: set Options.Logins")
 	}
-	return h.opts.Logins.manager.Complete(ctx, callback, opts)
+	key, err := h.opts.Logins.manager.Complete(ctx, callback, opts)
+	if key.Server != "" { // it is the callback of a login
+		h.recordFor(ctx, loginEvent(activity.KindLogin, key, err))
+	}
+	return key, err
 }
 
 // Logout ends the session of a user at a server, as [session.Manager.Logout] does. The
 // key is as for [Host.Login].
 func (h *Host) Logout(ctx context.Context, key session.Key) error {
-	key, err := h.loginKey(ctx, key)
+	key, _, err := h.loginKey(ctx, key)
 	if err != nil {
 		return err
 	}
-	return h.opts.Logins.manager.Logout(ctx, key)
+	err = h.opts.Logins.manager.Logout(ctx, key)
+	h.recordFor(ctx, loginEvent(activity.KindLogout, key, err))
+	return err
 }
 
-// loginKey returns the key of a session, with its user.
-func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, error) {
+// loginKey returns the key of a session, with its user, and the entry of the server.
+func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *config.Server, error) {
 	sl, err := h.slot(key.Server)
 	if err != nil {
-		return key, err
+		return key, nil, err
 	}
 	s, err := sl.present()
 	if err != nil {
-		return key, err
+		return key, nil, err
 	}
 	if h.opts.Logins == nil {
-		return key, &NoLoginError{key.Server, "set Options.Logins"}
+		return key, nil, &NoLoginError{key.Server, "set Options.Logins"}
 	}
 	if why := withoutLogin(s.entry); why != "" {
-		return key, &NoLoginError{key.Server, why}
+		return key, nil, &NoLoginError{key.Server, why}
 	}
 	h.opts.Logins.know(s.entry) // it may be disabled
 	switch {
 	case !s.perUser() && key.User != "":
-		return key, &NoLoginError{key.Server, `all users share its connection: log in without a user, or set "identity": "user" in its entry`}
+		return key, nil, &NoLoginError{key.Server, `all users share its connection: log in without a user, or set "identity": "user" in its entry`}
 	case s.perUser() && key.User == "":
 		if key.User, _ = session.UserOf(ctx); key.User == "" {
-			return key, &NoUserError{Server: key.Server}
+			return key, nil, &NoUserError{Server: key.Server}
 		}
 	}
-	return key, nil
+	return key, s.entry, nil
 }
 
 // withoutLogin says why nobody logs in at a server, or "" if that can be done.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -27,6 +28,10 @@ type loginWorld struct {
 	t      *testing.T
 	logins *host.Logins
 	host   *host.Host
+
+	activity *activity.Log
+	mu       sync.Mutex
+	events   []string
 }
 
 func newLoginWorld(t *testing.T, configure func(*config.Server, *auth.Config) error) *loginWorld {
@@ -38,13 +43,38 @@ func newLoginWorld(t *testing.T, configure func(*config.Server, *auth.Config) er
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := host.New(&host.Options{Logins: logins, StateDir: host.NoState, ToolGrace: -1})
+	w := &loginWorld{t: t, logins: logins}
+	w.activity = activity.New(nil, w)
+	w.host = host.New(&host.Options{Logins: logins, StateDir: host.NoState, ToolGrace: -1, Activity: w.activity})
 	t.Cleanup(func() {
-		if err := errors.Join(h.Close(), logins.Close()); err != nil {
+		if err := errors.Join(w.host.Close(), logins.Close(), w.activity.Close(context.Background())); err != nil {
 			t.Error(err)
 		}
 	})
-	return &loginWorld{t, logins, h}
+	return w
+}
+
+// Write makes the world a sink of the activity log.
+func (w *loginWorld) Write(_ context.Context, events []activity.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range events {
+		if e.Kind == activity.KindLogin || e.Kind == activity.KindLogout {
+			w.events = append(w.events, fmt.Sprintf("%s %s %s %s", e.Kind, e.User, e.Server, e.Outcome))
+		}
+	}
+	return nil
+}
+
+// log returns what was logged of logins.
+func (w *loginWorld) log() string {
+	w.t.Helper()
+	if err := w.activity.Flush(watchdog(w.t)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.events, ", ")
 }
 
 // apply runs these servers.
@@ -161,6 +191,11 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	if got, err := w.whoami("alice", "one"); !errors.As(err, &required) {
 		t.Errorf("after the logout: %q, %v", got, err)
 	}
+	for _, want := range []string{"login alice one ok", "login bob two ok", "logout alice one ok"} {
+		if log := w.log(); !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q: %s", want, log)
+		}
+	}
 	for _, who := range [][2]string{{"alice", "two"}, {"bob", "one"}, {"bob", "two"}} {
 		if got, err := w.whoami(who[0], who[1]); err != nil || got != "user "+who[0] {
 			t.Errorf("%s at %s is %q, %v", who[0], who[1], got, err)
@@ -197,6 +232,21 @@ func TestSharedLogin(t *testing.T) {
 	}
 	if err := w.host.Logout(watchdog(t), session.Key{User: "alice", Server: "s"}); !errors.As(err, &none) {
 		t.Errorf("alice logs out: %v", err)
+	}
+}
+
+// A server that nobody has approved is not spoken to, for a login neither.
+func TestLoginAtAnUnapprovedServer(t *testing.T) {
+	w := newLoginWorld(t, nil)
+	as := authtest.NewServer(t, nil)
+	rs := as.NewMCP(nil)
+	w.apply(&config.Server{Name: "s", URL: rs.URL, Source: config.Source{File: "mcp.json", Scope: config.ScopeProject}})
+	var unapproved *host.UnapprovedError
+	if _, err := w.host.Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &unapproved) {
+		t.Errorf("%v", err)
+	}
+	if n := len(rs.Requests()) + len(as.Requests()); n != 0 {
+		t.Errorf("%d requests", n)
 	}
 }
 
