@@ -12,7 +12,6 @@ import (
 // What one server calls public is not the answer of the server that replaces it,
 // although both have the same name and a program lets all clients share a cache.
 func TestAcceptCacheDoesNotOutliveAServer(t *testing.T) {
-	t.Skip("needs a cache of its own for each server and user")
 	house := func(tool string) func(context.Context, mcp.Transport) error {
 		return mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, ""), mcptest.Script{
 			"tools/list": mcptest.Result(fmt.Sprintf(

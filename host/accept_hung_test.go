@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -29,7 +30,6 @@ const (
 // While somebody waits for a server that never answers, everything can be done to
 // the others, and to it.
 func TestAcceptHungServerDelaysOnlyItself(t *testing.T) {
-	t.Skip("needs a lock for each server")
 	town, asked := acceptHung(t)
 	h := acceptNew(t, town.options(), acceptParse(t, "hung", acceptHungEntry, "other", acceptIdleEntry))
 	waiting, cancel := context.WithCancel(watchdog(t))
@@ -71,16 +71,16 @@ func TestAcceptHungServerDelaysOnlyItself(t *testing.T) {
 
 // Disable does not wait for the attempt that Enable waits for, and ends it.
 func TestAcceptHungServerCanBeDisabledWhileItIsEnabled(t *testing.T) {
-	t.Skip("needs a lock for each server")
+	t.Skip("known: Disable waits for the first attempt")
 	town, asked := acceptHung(t)
 	h := acceptNew(t, town.options(), acceptParse(t, "hung", acceptHungEntry))
-	ctx, cancel := context.WithCancel(t.Context()) // outlasts what is to be quick
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // outlasts what is to be quick
 	defer cancel()
 	enabled := make(chan error, 1)
 	go func() { enabled <- h.Enable(ctx, "hung") }()
 	asked(1)
 	if err := h.Disable(watchdog(t), "hung"); err != nil {
-		t.Errorf("Disable: %v", err)
+		t.Fatalf("Disable: %v", err)
 	}
 	if err := <-enabled; err == nil {
 		t.Error("Enable says that a server is ready that was disabled instead")
@@ -125,12 +125,12 @@ func TestAcceptApplyReturnsWithItsContext(t *testing.T) {
 // An Apply that waits for a hung server does not hold up another one, which takes
 // the server away.
 func TestAcceptApplyDoesNotWaitForAnother(t *testing.T) {
-	t.Skip("needs a lock for each server")
+	t.Skip("known: Apply waits for the first attempts of another")
 	town, asked := acceptHung(t)
 	h := acceptNew(t, town.options(), acceptParse(t, "other", `{"command": "x"}`))
 	applied := make(chan error, 1)
 	hung := acceptParse(t, "other", `{"command": "x"}`, "hung", `{"command": "hung", "connectTimeoutSeconds": 600}`)
-	ctx, cancel := context.WithCancel(t.Context()) // outlasts what is to be quick
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // outlasts what is to be quick
 	defer cancel()
 	go func() {
 		_, err := h.Apply(ctx, hung)
@@ -138,7 +138,7 @@ func TestAcceptApplyDoesNotWaitForAnother(t *testing.T) {
 	}()
 	asked(1)
 	if _, err := h.Apply(watchdog(t), acceptParse(t, "other", `{"command": "x"}`)); err != nil {
-		t.Errorf("the second Apply: %v", err)
+		t.Fatalf("the second Apply: %v", err)
 	}
 	<-applied // with whatever it has to say
 	if got := names(h); got != "other__echo" || len(h.Servers()) != 1 {
@@ -149,7 +149,6 @@ func TestAcceptApplyDoesNotWaitForAnother(t *testing.T) {
 
 // Close ends what waits for a server that never answers.
 func TestAcceptCloseEndsWhatWaits(t *testing.T) {
-	t.Skip("needs that Enable tells of the end of the host")
 	town, asked := acceptHung(t)
 	h := host.New(town.options())
 	if _, err := h.Apply(watchdog(t), acceptParse(t, "hung", acceptHungEntry)); err != nil {

@@ -133,7 +133,6 @@ func TestAcceptStorm(t *testing.T) {
 // Shutdown in the middle of it leaves nothing, and everything afterwards says that
 // the host is closed.
 func TestAcceptShutdownInAStorm(t *testing.T) {
-	t.Skip("needs that Restart tells of the end of the host")
 	for round := range 8 {
 		town := acceptExits()
 		r := rand.New(rand.NewPCG(4, uint64(round)))
