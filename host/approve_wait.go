@@ -29,7 +29,7 @@ func (h *Host) admitApproved() {
 	for {
 		select {
 		case <-ticker.C:
-		case <-h.closing:
+		case <-h.intake.Done():
 			return
 		}
 		waiting := h.awaitingConsent()

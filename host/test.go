@@ -57,7 +57,7 @@ func (h *Host) Test(ctx context.Context, e *config.Server, opts *TestOptions) (*
 	defer cancel()
 	watch.Go(func() {
 		select {
-		case <-h.closing:
+		case <-h.intake.Done():
 			cancel()
 		case <-ctx.Done():
 		}
@@ -65,7 +65,7 @@ func (h *Host) Test(ctx context.Context, e *config.Server, opts *TestOptions) (*
 	p := newProbe(h, e)
 	p.run(ctx)
 	select {
-	case <-h.closing:
+	case <-h.intake.Done():
 		return nil, ErrClosed
 	default:
 		return p.report(ctx), nil
