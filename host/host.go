@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -42,7 +43,9 @@ type Host struct {
 	ending   sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	watchdog transport.Watchdog
 	consents consents
-	detach   func() // ends the recording of calls
+	detach   func()        // ends the recording of calls
+	managing keylock.Set   // by the names of servers whose records are changed
+	keeper   *statusKeeper // nil if nothing is kept
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -66,22 +69,14 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 	if opts != nil {
 		o = *opts
 	}
-	c, err := config.Load(path, o.Config)
+	c, err := config.LoadContext(ctx, path, o.Config)
 	if err != nil {
 		return nil, err
 	}
-	if o.Registry == nil && o.Ledger != "" {
-		ledger, err := registry.OpenLedger(o.Ledger, nil)
-		if err != nil {
-			return nil, err
-		}
-		o.Registry = registry.New(&registry.Options{Ledger: ledger})
+	if o.Store == nil {
+		o.Store = config.OpenFileStore(path, o.Config)
 	}
-	h := New(&o)
-	if _, err := h.Apply(ctx, c); err != nil {
-		return nil, errors.Join(err, h.Close())
-	}
-	return h, nil
+	return open(ctx, c, o)
 }
 
 // New returns a host without servers.
@@ -113,6 +108,10 @@ func New(opts *Options) *Host {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(h.ctx)
 	h.detach = h.recordCalls()
+	if o.Statuses != nil {
+		h.keeper = &statusKeeper{host: h, store: o.Statuses}
+		h.ending.Go(h.keeper.run)
+	}
 	return h
 }
 
@@ -191,6 +190,7 @@ func (h *Host) slot(name string) (*slot, error) {
 func (h *Host) Shutdown(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, h.cancel)
 	defer stop()
+	h.keeper.close()
 	h.mu.Lock()
 	first := !h.closed
 	h.closed = true

@@ -47,6 +47,13 @@ type Options struct {
 	Client mcp.ClientOptions
 	// Config holds the options with which Open reads the config file.
 	Config *config.Options
+	// Store keeps the records that AddServer, UpdateServer and RemoveServer change, and
+	// is not closed with the host. Default: what Open or OpenStore was given; New: none.
+	Store config.Store
+	// Statuses keeps what became of the servers, for the next run. It is told of changes
+	// in the background, some of them at a time. Default: for Open and OpenStore a file
+	// in StateDir; for New, nothing is kept.
+	Statuses config.StatusStore
 	// OAuth, if set, returns what logs the user of a key in at its server, or nil
 	// for a server without login. The Handler of a session.Manager does, and is
 	// harmless for servers that want none. The user is empty for a server that all

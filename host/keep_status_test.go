@@ -1,0 +1,172 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// memoryStatuses is a store of statuses that counts.
+type memoryStatuses struct {
+	mu    sync.Mutex
+	all   map[string]config.LastStatus
+	saves int
+	fail  bool
+	hang  bool
+}
+
+func (m *memoryStatuses) Statuses(context.Context) (map[string]config.LastStatus, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.all), nil
+}
+
+func (m *memoryStatuses) SaveStatuses(ctx context.Context, changes map[string]config.LastStatus) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.saves++
+	if m.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if m.fail {
+		return errors.New("the disk is full")
+	}
+	if m.all == nil {
+		m.all = map[string]config.LastStatus{}
+	}
+	for name, s := range changes {
+		if s == (config.LastStatus{}) {
+			delete(m.all, name)
+		} else {
+			m.all[name] = s
+		}
+	}
+	return nil
+}
+
+func (m *memoryStatuses) at(name string) config.LastStatus {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all[name]
+}
+
+func records(n int) []*config.Record {
+	var all []*config.Record
+	for i := range n {
+		all = append(all, &config.Record{Name: fmt.Sprint("s", i), Command: "x"})
+	}
+	return all
+}
+
+func TestStatusIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memoryStatuses{all: map[string]config.LastStatus{"gone": {Status: config.StatusConnected}, "s1": {Status: config.StatusError, Error: "old", Tools: 9}}}
+		store := config.NewMemoryStore(append(records(20), &config.Record{Name: "bad", Command: "broken", Env: map[string]config.Secret{"KEY": managedSecret}},
+			&config.Record{Name: "off", Command: "x", Disabled: true})...)
+		h, err := host.OpenStore(t.Context(), store, fakes(&host.Options{Statuses: m}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := time.Now()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if m.saves > 3 {
+			t.Errorf("the start of 22 servers was saved %d times", m.saves)
+		}
+		for _, name := range []string{"s0", "s1", "s19"} {
+			if s := m.at(name); s.Status != config.StatusConnected || s.Tools != 1 || s.Error != "" || s.Connected.After(opened) || s.Connected.IsZero() {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+		if s := m.at("bad"); s.Status != config.StatusError || s.Error != "it is broken by ****" || !s.Connected.IsZero() {
+			t.Errorf("bad: %+v", s)
+		}
+		if s := m.at("off"); s.Status != config.StatusDisconnected {
+			t.Errorf("off: %+v", s)
+		}
+		if s := m.at("gone"); s.Status != "" {
+			t.Errorf("a server that is not configured: %+v", s)
+		}
+
+		connected := m.at("s0").Connected
+		if _, err := h.UpdateServer(t.Context(), "s0", patch(t, `{"enabled": false}`)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.RemoveServer(t.Context(), "s1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if s := m.at("s0"); s.Status != config.StatusDisconnected || !s.Connected.Equal(connected) || s.Tools != 1 {
+			t.Errorf("switched off: %+v", s)
+		}
+		if s := m.at("s1"); s.Status != "" {
+			t.Errorf("removed: %+v", s)
+		}
+		saves := m.saves
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if m.saves != saves {
+			t.Errorf("while nothing changed it was saved %d times", m.saves-saves)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if s := m.at("s2"); s.Status != config.StatusDisconnected || s.Tools != 1 {
+			t.Errorf("after Close: %+v", s)
+		}
+		if s := m.at("bad"); s.Status != config.StatusError {
+			t.Errorf("after Close: %+v", s)
+		}
+	})
+}
+
+// A program that ends at once has kept what it saw.
+func TestStatusOfAShortRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memoryStatuses{}
+		h, err := host.OpenStore(t.Context(), config.NewMemoryStore(records(2)...), fakes(&host.Options{Statuses: m}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if s := m.at("s1"); s.Status != config.StatusDisconnected || s.Tools != 1 || s.Connected.IsZero() {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestStatusStoreThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memoryStatuses{fail: true}
+		h, err := host.OpenStore(t.Context(), config.NewMemoryStore(records(2)...), fakes(&host.Options{Statuses: m}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		m.mu.Lock()
+		m.fail, m.hang = false, true
+		m.mu.Unlock()
+		began := time.Now()
+		if err := h.Restart(t.Context(), "s0"); err != nil {
+			t.Error(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited > 10*time.Second {
+			t.Errorf("Close waited %v for a store that does not answer", waited)
+		}
+	})
+}

@@ -1,0 +1,285 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// ErrNoStore is returned by the methods that change records, if the host has no store
+// to keep them.
+var ErrNoStore = errors.New("host: there is no store to keep servers in: use Open or OpenStore, or set Options.Store")
+
+// AddServer adds a record to the host's store and starts its server, unless it is
+// disabled. It returns when the server is ready or has failed its first attempt, which
+// the Report says: it is kept all the same, and tried again.
+//
+// The error is a [*config.RecordError], or several joined, if the record is not one that
+// can be kept; that of the store; or that of a required server that failed. If ctx ends
+// before, the server goes on to be started.
+func (h *Host) AddServer(ctx context.Context, r *config.Record) (Report, error) {
+	return h.manage(ctx, "add", []string{r.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
+		added, err := config.AddRecord(ctx, store, r)
+		return nil, added.Record, err
+	})
+}
+
+// UpdateServer applies a patch to the record of that name in the host's store, and has
+// the server run as that says, as [Host.Apply] does: a changed server is replaced when
+// its successor is ready, and if that fails the old one goes on, as the Report says. A
+// masked secret in the patch stays what it is, see [config.Record.Apply]. The name is that
+// of the record or of its server.
+//
+// The error is as for [Host.AddServer], and of [config.CodeNotFound] if there is no such
+// record.
+func (h *Host) UpdateServer(ctx context.Context, name string, p *config.Patch) (Report, error) {
+	store := h.opts.Store
+	if store == nil {
+		return Report{}, ErrNoStore
+	}
+	old, err := config.FindRecord(ctx, store, name)
+	if err != nil {
+		return Report{}, err
+	}
+	names := []string{old.Record.ServerName()}
+	if p != nil && p.Name.Set {
+		renamed := config.Record{Name: p.Name.Value}
+		names = append(names, renamed.ServerName())
+	}
+	return h.manage(ctx, "update", names, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
+		was, is, err := config.UpdateRecord(ctx, store, old.Record.Name, p)
+		return was.Record, is.Record, err
+	})
+}
+
+// RemoveServer removes the record of that name from the host's store, and its server.
+// Calls under way finish in the background. A record that belongs to the program is not
+// removed: the error is of [config.CodeBuiltinReadOnly] then.
+func (h *Host) RemoveServer(ctx context.Context, name string) (Report, error) {
+	store := h.opts.Store
+	if store == nil {
+		return Report{}, ErrNoStore
+	}
+	old, err := config.FindRecord(ctx, store, name)
+	if err != nil {
+		return Report{}, err
+	}
+	return h.manage(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
+		removed, err := config.RemoveRecord(ctx, store, old.Record.Name)
+		return removed.Record, nil, err
+	})
+}
+
+// A recordChange changes a store, and returns the record before and after it, nil if
+// there is none.
+type recordChange func(context.Context, config.Store) (before, after *config.Record, err error)
+
+// manage changes the store, and then the servers of those names. First the store: what
+// is in it is what a host starts that is opened after this one was killed. Who changes
+// the same server waits, so that what is in the store at last is also what runs at last.
+//
+// It does so in a goroutine of the host: from the moment that the store has changed, the
+// servers follow even if ctx ends.
+func (h *Host) manage(ctx context.Context, what string, names []string, change recordChange) (Report, error) {
+	if h.opts.Store == nil {
+		return Report{}, ErrNoStore
+	}
+	unlock, err := h.lockManaged(ctx, names)
+	if err != nil {
+		return Report{}, err
+	}
+	var report Report
+	done := make(chan struct{})
+	if !h.begin() {
+		unlock()
+		return Report{}, ErrClosed
+	}
+	go func() {
+		defer h.ending.Done()
+		defer close(done)
+		report, err = h.carryOut(ctx, what, change, unlock)
+	}()
+	select {
+	case <-done:
+		return report, err
+	case <-ctx.Done():
+		return Report{}, fmt.Errorf("server %q: what of it is saved already is carried out all the same: %w", names[0], ctx.Err())
+	}
+}
+
+// begin notes that something is begun for which Shutdown waits, and reports whether the
+// host is open.
+func (h *Host) begin() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.ending.Add(1)
+	return true
+}
+
+// lockManaged waits for the right to change the records of those servers.
+func (h *Host) lockManaged(ctx context.Context, names []string) (unlock func(), err error) {
+	var unlocks []func()
+	unlock = func() {
+		for _, f := range unlocks {
+			f()
+		}
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names))) // all in one order
+	for _, name := range names {
+		f, err := h.managing.Lock(ctx, name)
+		if err != nil {
+			unlock()
+			return nil, fmt.Errorf("server %q: waiting for another change of it: %w", name, err)
+		}
+		unlocks = append(unlocks, f)
+	}
+	return unlock, nil
+}
+
+// carryOut makes a change. It unlocks when it is clear who has the say about the servers.
+func (h *Host) carryOut(ctx context.Context, what string, change recordChange, unlock func()) (Report, error) {
+	steps, err := h.planManaged(ctx, what, change)
+	unlock()
+	if err != nil {
+		return Report{}, err
+	}
+	following, cancel := h.following(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range steps {
+		st := &steps[i]
+		wg.Go(func() { st.change, st.err = h.take(following, st) })
+	}
+	wg.Wait()
+	report, required := h.report(steps)
+	return report, errors.Join(required...)
+}
+
+// following returns what stays of ctx when it has ended: its values, until the host is
+// closed.
+func (h *Host) following(ctx context.Context) (context.Context, context.CancelFunc) {
+	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(h.ctx, cancel)
+	return following, func() { stop(); cancel() }
+}
+
+// planManaged changes the store and finds out what that means for the servers: one is to
+// be as its record says, and one of which the name has gone is to be removed.
+func (h *Host) planManaged(ctx context.Context, what string, change recordChange) ([]step, error) {
+	before, after, err := change(ctx, h.opts.Store)
+	name := ""
+	for _, r := range []*config.Record{before, after} {
+		if r != nil {
+			name = r.ServerName()
+		}
+	}
+	h.recordFor(ctx, configEvent(what, name, err))
+	if err != nil {
+		return nil, err
+	}
+	var steps []step
+	if after != nil {
+		following, cancel := h.following(ctx)
+		defer cancel()
+		entry, err := config.ReadServer(following, h.opts.Store, after.Name, h.opts.Config)
+		switch {
+		case errors.Is(err, &config.RecordError{Code: config.CodeNotFound}):
+			entry = nil // somebody else has removed it already
+		case err != nil:
+			return nil, fmt.Errorf("server %q is saved, but cannot be read to be started: %w", after.Name, err)
+		default:
+			name = entry.Name
+		}
+		steps = h.claimManaged(steps, name, entry)
+	}
+	if before != nil && (after == nil || before.ServerName() != name) {
+		steps = h.claimManaged(steps, before.ServerName(), nil)
+	}
+	return steps, nil
+}
+
+// claimManaged appends the step that makes a server as an entry says, or removes it if
+// entry is nil, and gives it the say.
+func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []step {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sl := h.slots[name]
+	switch {
+	case h.closed, sl == nil && entry == nil:
+		return steps
+	case sl == nil:
+		sl = h.newSlot(name)
+		h.slots[name] = sl
+		h.order = append(slices.Clone(h.order), name)
+	}
+	h.generation++
+	sl.claim(h.generation)
+	return append(steps, step{slot: sl, entry: entry, generation: h.generation})
+}
+
+// A Managed is a record of the host's store with what became of its server.
+type Managed struct {
+	Record   *config.Record    // with secrets masked
+	Revision config.Revision   // see [config.Patch.Revision]
+	Last     config.LastStatus // the newest that was kept; it is some time behind
+	Status   *Status           // where the server stands; nil if the host does not have it
+}
+
+// MarshalJSON returns the record as it may be shown, with "revision", "lastStatus",
+// "lastError", "lastConnected" and "toolCount". [Host.UpdateServer] takes it back.
+func (m Managed) MarshalJSON() ([]byte, error) {
+	show := struct {
+		Revision      config.Revision `json:"revision"`
+		LastStatus    string          `json:"lastStatus,omitempty"`
+		LastError     string          `json:"lastError,omitempty"`
+		LastConnected *time.Time      `json:"lastConnected,omitempty"`
+		ToolCount     int             `json:"toolCount"`
+	}{m.Revision, m.Last.Status, m.Last.Error, nil, m.Last.Tools}
+	if !m.Last.Connected.IsZero() {
+		show.LastConnected = &m.Last.Connected
+	}
+	record, err := json.Marshal(m.Record)
+	if err != nil {
+		return nil, err
+	}
+	more, err := json.Marshal(show)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(record[:len(record)-1], ','), more[1:]...), nil
+}
+
+// ManagedServers returns the records of the host's store, in its order, with what became
+// of their servers. The last status is missing where it cannot be read.
+func (h *Host) ManagedServers(ctx context.Context) ([]Managed, error) {
+	if h.opts.Store == nil {
+		return nil, ErrNoStore
+	}
+	all, err := h.opts.Store.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var last map[string]config.LastStatus
+	if h.opts.Statuses != nil {
+		last, _ = h.opts.Statuses.Statuses(ctx)
+	}
+	byName := map[string]*Status{}
+	for _, s := range h.Servers() {
+		byName[s.Name] = &s
+	}
+	managed := make([]Managed, len(all))
+	for i, s := range all {
+		name := s.Record.ServerName()
+		managed[i] = Managed{Record: s.Record.Masked(), Revision: s.Revision, Last: last[name], Status: byName[name]}
+	}
+	return managed, nil
+}

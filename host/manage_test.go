@@ -1,0 +1,281 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+const managedSecret = "sk-0123456789abcd"
+
+// fakes are servers in this process. One whose command is "broken" fails.
+func fakes(o *host.Options) *host.Options {
+	o.Transport = func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+		if e.Command == "broken" {
+			return nil, errors.New("it is broken by " + e.Env["KEY"].Reveal())
+		}
+		return &transport.Pipe{Serve: newServer(e.Name + e.Description).Run}, nil
+	}
+	o.StateDir = host.NoState
+	return o
+}
+
+func openStore(t *testing.T, s config.Store, opts *host.Options) *host.Host {
+	t.Helper()
+	h, err := host.OpenStore(watchdog(t), s, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return h
+}
+
+func patch(t *testing.T, text string) *config.Patch {
+	t.Helper()
+	var p config.Patch
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	return &p
+}
+
+// expectReport compares a report, as text, and its error.
+func expectReport(t *testing.T, what string, got host.Report, err error, want string) {
+	t.Helper()
+	text := fmt.Sprintf("started %v stopped %v replaced %v kept %v failed %d", got.Started, got.Stopped, got.Replaced, got.Kept, len(got.Failed))
+	if err != nil || text != want {
+		t.Errorf("%s: got %s, %v; want %s", what, text, err, want)
+	}
+}
+
+func isCode(err error, code config.Code) bool { return errors.Is(err, &config.RecordError{Code: code}) }
+
+func TestManageInAFile(t *testing.T) {
+	path := write(t, "a", `{"command": "x", "env": {"KEY": "`+managedSecret+`"}} /* by hand */`, "own", `{"command": "x", "builtin": true}`)
+	h := open(t, path, fakes(&host.Options{}))
+	before, _ := h.Client(watchdog(t), session.Key{Server: "own"})
+
+	report, err := h.AddServer(watchdog(t), &config.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}})
+	expectReport(t, "add", report, err, "started [My_server] stopped [] replaced [] kept [] failed 0")
+	if got := names(h); got != "My_server__echo a__echo own__echo" {
+		t.Errorf("tools: %s", got)
+	}
+
+	report, err = h.UpdateServer(watchdog(t), "a", patch(t, `{"description": "new", "env": {"KEY": "sk-****abcd"}}`))
+	expectReport(t, "update", report, err, "started [] stopped [] replaced [a] kept [] failed 0")
+	report, err = h.UpdateServer(watchdog(t), "a", patch(t, `{"env": {"KEY": "sk-****abcd"}}`))
+	expectReport(t, "update of nothing", report, err, "started [] stopped [] replaced [] kept [a] failed 0")
+	report, err = h.UpdateServer(watchdog(t), "My_server", patch(t, `{"enabled": false}`))
+	expectReport(t, "disable", report, err, "started [] stopped [My_server] replaced [] kept [] failed 0")
+	report, err = h.UpdateServer(watchdog(t), "My server", patch(t, `{"enabled": true, "name": "other"}`))
+	expectReport(t, "rename", report, err, "started [other] stopped [My_server] replaced [] kept [] failed 0")
+	if got := names(h); got != "a__echo other__echo own__echo" {
+		t.Errorf("tools: %s", got)
+	}
+
+	if _, err := h.RemoveServer(watchdog(t), "own"); !isCode(err, config.CodeBuiltinReadOnly) {
+		t.Errorf("remove of a builtin: %v", err)
+	}
+	report, err = h.RemoveServer(watchdog(t), "other")
+	expectReport(t, "remove", report, err, "started [] stopped [other] replaced [] kept [] failed 0")
+	if _, err := h.RemoveServer(watchdog(t), "other"); !isCode(err, config.CodeNotFound) {
+		t.Errorf("second remove: %v", err)
+	}
+
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"/* by hand */", managedSecret, `"description": "new"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("the file has no %s:\n%s", want, data)
+		}
+	}
+	if strings.Contains(string(data), "****") || strings.Contains(string(data), "My server") {
+		t.Errorf("%s", data)
+	}
+	if after, _ := h.Client(watchdog(t), session.Key{Server: "own"}); after == nil || after != before {
+		t.Error("a server that nobody changed was made anew")
+	}
+	// Who opens the file now has the same servers.
+	again := open(t, path, fakes(&host.Options{}))
+	if got, want := names(again), names(h); got != want || got != "a__echo own__echo" {
+		t.Errorf("opened again: %s, here %s", got, want)
+	}
+}
+
+func TestManageRefuses(t *testing.T) {
+	store := config.NewMemoryStore(&config.Record{Name: "a", URL: "https://good.example.com/", Headers: map[string]config.Secret{"Authorization": managedSecret}})
+	h := openStore(t, store, fakes(&host.Options{}))
+	was, _ := store.Records(t.Context())
+	for what, c := range map[string]struct {
+		do   func() (host.Report, error)
+		code config.Code
+	}{
+		"a name that is taken": {func() (host.Report, error) {
+			return h.AddServer(watchdog(t), &config.Record{Name: "a", Command: "x"})
+		}, config.CodeNameTaken},
+		"no command": {func() (host.Report, error) { return h.AddServer(watchdog(t), &config.Record{Name: "b"}) }, config.CodeCommandRequired},
+		"a mask that is stored": {func() (host.Report, error) {
+			return h.AddServer(watchdog(t), &config.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "****"}})
+		}, config.CodeMaskUnmatched},
+		"a secret to another host": {func() (host.Report, error) {
+			return h.UpdateServer(watchdog(t), "a", patch(t, `{"url": "https://evil.example.com/", "headers": {"Authorization": "sk-****abcd"}}`))
+		}, config.CodeSecretMoved},
+		"an old revision": {func() (host.Report, error) {
+			return h.UpdateServer(watchdog(t), "a", patch(t, `{"description": "x", "revision": "0"}`))
+		}, config.CodeConflict},
+		"nobody": {func() (host.Report, error) { return h.UpdateServer(watchdog(t), "none", nil) }, config.CodeNotFound},
+	} {
+		if _, err := c.do(); !isCode(err, c.code) || strings.Contains(err.Error(), managedSecret) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if now, _ := store.Records(t.Context()); len(now) != 1 || now[0].Revision != was[0].Revision {
+		t.Errorf("the store changed: %v", now)
+	}
+	none := host.New(nil)
+	if _, err := none.AddServer(t.Context(), &config.Record{Name: "a", Command: "x"}); !errors.Is(err, host.ErrNoStore) {
+		t.Errorf("without store: %v", err)
+	}
+	if _, err := none.ManagedServers(t.Context()); !errors.Is(err, host.ErrNoStore) {
+		t.Errorf("without store: %v", err)
+	}
+	if err := none.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.AddServer(t.Context(), &config.Record{Name: "late", Command: "x"}); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if now, _ := store.Records(t.Context()); len(now) != 1 {
+		t.Errorf("after Close the store has %v", now)
+	}
+}
+
+func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
+	store := config.NewMemoryStore(&config.Record{Name: "a", Command: "x"})
+	h := openStore(t, store, fakes(&host.Options{}))
+	report, err := h.UpdateServer(watchdog(t), "a", patch(t, `{"command": "broken"}`))
+	expectReport(t, "update", report, err, "started [] stopped [] replaced [] kept [] failed 1")
+	if _, err := call(t, h, "a__echo", `{"text": "hi"}`); err != nil {
+		t.Errorf("the old server does not answer: %v", err)
+	}
+	all, err := h.ManagedServers(t.Context())
+	if err != nil || len(all) != 1 || all[0].Record.Command != "broken" || all[0].Status == nil {
+		t.Errorf("%v, %v", all, err)
+	}
+	report, err = h.UpdateServer(watchdog(t), "a", patch(t, `{"command": "x", "description": "mended"}`))
+	expectReport(t, "mend", report, err, "started [] stopped [] replaced [a] kept [] failed 0")
+}
+
+// Many change different servers and the same one: what is in the store at last runs.
+func TestManageByMany(t *testing.T) {
+	path := write(t, "shared", `{"command": "x"}`)
+	h := open(t, path, fakes(&host.Options{}))
+	ctx := watchdog(t)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			name := fmt.Sprint("own", i)
+			if _, err := h.AddServer(ctx, &config.Record{Name: name, Command: "x"}); err != nil {
+				t.Errorf("add: %v", err)
+			}
+			for j := range 3 {
+				if _, err := h.UpdateServer(ctx, "shared", patch(t, fmt.Sprintf(`{"description": "%d %d"}`, i, j))); err != nil {
+					t.Errorf("update: %v", err)
+				}
+			}
+			if _, err := h.RemoveServer(ctx, name); err != nil {
+				t.Errorf("remove: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := names(h); got != "shared__echo" {
+		t.Errorf("tools: %s", got)
+	}
+	c, err := config.Load(path, nil)
+	if err != nil || len(c.Servers) != 1 || c.Servers[0].Description != status(t, h, "shared").Description {
+		t.Errorf("the file says %q, the host runs %q, %v", c.Servers[0].Description, status(t, h, "shared").Description, err)
+	}
+}
+
+// slowStore saves, and ends the context of who asked.
+type slowStore struct {
+	*config.MemoryStore
+	saved func()
+}
+
+func (s *slowStore) Save(ctx context.Context, name string, r *config.Record, old config.Revision) (config.Revision, error) {
+	rev, err := s.MemoryStore.Save(ctx, name, r, old)
+	s.saved()
+	return rev, err
+}
+
+func TestManageIsCarriedOutWhenItsContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(watchdog(t))
+	h := openStore(t, &slowStore{config.NewMemoryStore(), cancel}, fakes(&host.Options{}))
+	_, err := h.AddServer(ctx, &config.Record{Name: "a", Command: "x"})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for range h.Watch(watchdog(t)) {
+		if names(h) == "a__echo" {
+			return
+		}
+	}
+	t.Errorf("what is in the store does not run: %v", h.Servers())
+}
+
+func TestManagedServersAreMasked(t *testing.T) {
+	path := write(t, "a", `{"command": "broken", "args": ["--token", "`+managedSecret+`"], "env": {"KEY": "`+managedSecret+`"}}`)
+	statuses := config.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
+	h := open(t, path, fakes(&host.Options{Statuses: statuses}))
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := h.ManagedServers(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"sk-****abcd"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s has no %s", data, want)
+		}
+	}
+	if strings.Contains(string(data), managedSecret) {
+		t.Errorf("%s", data)
+	}
+	// What was shown is taken back and changes nothing.
+	shown, _ := json.Marshal(all[0])
+	h = open(t, path, fakes(&host.Options{}))
+	all, _ = h.ManagedServers(t.Context())
+	p := patch(t, string(shown))
+	p.Revision = all[0].Revision
+	if report, err := h.UpdateServer(watchdog(t), "a", p); err != nil {
+		t.Errorf("%v, %v", report, err)
+	}
+}
