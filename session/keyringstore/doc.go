@@ -9,6 +9,12 @@
 // another driver. The keyring holds 32 bytes under one name, whatever the number
 // of sessions; some keyrings refuse more than a few kilobytes.
 //
+// # Secrets of config files
+//
+// [Secrets] reads and keeps single secrets in the keyring, under names of their own: it
+// answers ${keyring:name} in the files that list servers, and remembers the answers to
+// their inputs. See Options.Secrets of package host/config.
+//
 // # When there is no keyring
 //
 // On servers and in containers there often is none. Then Open fails with a
