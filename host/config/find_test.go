@@ -111,7 +111,7 @@ func TestFindGoesUpToTheRepository(t *testing.T) {
 		{"windows", `C:\src`, `C:\`, []string{`C:\src\.mcp.json`, `C:\.mcp.json`}},
 		{"windows", `\\server\share\a`, "", []string{`\\server\share\a\.mcp.json`}},
 	} {
-		found := Find(&FindOptions{GOOS: test.goos, Home: "/home/x", Project: test.project, Lookup: func(string) (string, bool) { return "", false },
+		found := Find(&FindOptions{GOOS: test.goos, Home: "/home/ann", Project: test.project, Lookup: func(string) (string, bool) { return "", false },
 			exists: func(string) bool { return true }, isRoot: func(folder string) bool { return folder == test.root }})
 		var got []string
 		for _, l := range found {
@@ -127,8 +127,8 @@ func TestFindGoesUpToTheRepository(t *testing.T) {
 		}
 	}
 	// A folder that is both: its file is the user's.
-	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/x", Project: "/home/x", Lookup: func(string) (string, bool) { return "", false }}) {
-		if l.Path == "/home/x/.cursor/mcp.json" && l.Scope != ScopeUser {
+	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/ann", Project: "/home/ann", Lookup: func(string) (string, bool) { return "", false }}) {
+		if l.Path == "/home/ann/.cursor/mcp.json" && l.Scope != ScopeUser {
 			t.Errorf("%+v", l)
 		}
 	}

@@ -51,7 +51,7 @@ func golden(t *testing.T, file, format string, formats []Format) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := &Options{Lookup: lookup, Formats: formats, Project: "/work/app"}
+	opts := &Options{Lookup: lookup, Formats: formats, Project: "/src/app"}
 	if strings.Contains(filepath.Base(file), "ambiguous") {
 		opts.Format = ""
 	} else {
@@ -60,7 +60,7 @@ func golden(t *testing.T, file, format string, formats []Format) {
 	c, err := Parse(file, data, opts)
 	got := strings.ReplaceAll(dump(c, err), here, "HERE")
 	if opts.Format != "" {
-		again, err := Parse(file, data, &Options{Lookup: lookup, Formats: formats, Project: "/work/app"})
+		again, err := Parse(file, data, &Options{Lookup: lookup, Formats: formats, Project: "/src/app"})
 		if other := strings.ReplaceAll(dump(again, err), here, "HERE"); other != got {
 			t.Errorf("without the name of the format:\n%s", other)
 		}

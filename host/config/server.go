@@ -93,7 +93,7 @@ type Server struct {
 
 	Auth      *Auth      // how to log in; nil: as the server says
 	Isolation *Isolation // nil: none
-	Limits    Limits
+	Limits    Limits     // what it may do
 
 	Tools ToolFilter // which of its tools are used
 

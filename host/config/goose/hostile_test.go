@@ -1,6 +1,8 @@
 package goose
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -91,16 +93,42 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestMark: a byte order mark is no column.
+func TestMark(t *testing.T) {
+	if got, want := parseError(t, "\ufeffextensions: {a: *x}"), "f.yaml:1:17: "; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	c, err := config.Parse("f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []config.Format{Format()}})
+	if err != nil || !strings.HasPrefix(fmt.Sprint(c.Servers[0].Err), "f.yaml:1:23: ") {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+// secretStore has one secret.
+type secretStore struct{}
+
+func (secretStore) Secret(_ context.Context, name string) (config.Secret, bool, error) {
+	return config.Secret("stored-" + name), name == "STORED", nil
+}
+
+func (secretStore) SetSecret(context.Context, string, config.Secret) error {
+	return errors.New("not here")
+}
+
 // TestEnvKeys: the environment comes first, then the secret store, and "envs" wins.
 func TestEnvKeys(t *testing.T) {
-	in := "extensions:\n  a: {type: stdio, cmd: x, env_keys: [SET, BOTH], envs: {BOTH: entry}}\n"
+	in := "extensions:\n  a: {type: stdio, cmd: x, env_keys: [SET, BOTH, STORED, NOWHERE], envs: {BOTH: entry}}\n"
 	c, err := config.Parse("f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()},
-		Lookup: func(name string) (string, bool) { return "env-" + name, true }})
+		Secrets: secretStore{},
+		Lookup:  func(name string) (string, bool) { return "env-" + name, name == "SET" || name == "BOTH" }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := c.Servers[0]
-	if s.Err != nil || s.Env["SET"].Reveal() != "env-SET" || s.Env["BOTH"].Reveal() != "entry" || len(s.Env) != 2 {
-		t.Errorf("%v %v", s, s.Err)
+	if s.Env["SET"].Reveal() != "env-SET" || s.Env["BOTH"].Reveal() != "entry" || s.Env["STORED"].Reveal() != "stored-STORED" || len(s.Env) != 3 {
+		t.Errorf("%v", s)
+	}
+	if want := "f.yaml:2:58: extensions.a.env_keys[3]: the secret NOWHERE "; s.Err == nil || !strings.HasPrefix(s.Err.Error(), want) {
+		t.Errorf("%v, want %s", s.Err, want)
 	}
 }

@@ -1,0 +1,50 @@
+package dialect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// TestVariable: a name never becomes another kind of reference.
+func TestVariable(t *testing.T) {
+	for _, test := range []struct {
+		in jsonc.Node
+		ok bool
+	}{
+		{jsonc.Node{Kind: jsonc.String, Text: "API_KEY2"}, true},
+		{jsonc.Node{Kind: jsonc.String, Text: "_a"}, true},
+		{jsonc.Node{Kind: jsonc.String, Text: "2A"}, false},
+		{jsonc.Node{Kind: jsonc.String, Text: "file:/etc/passwd"}, false},
+		{jsonc.Node{Kind: jsonc.String, Text: "A:-b"}, false},
+		{jsonc.Node{Kind: jsonc.String, Text: "A}${B"}, false},
+		{jsonc.Node{Kind: jsonc.String, Text: ""}, false},
+		{jsonc.Node{Kind: jsonc.String, Text: strings.Repeat("A", 257)}, false},
+		{jsonc.Node{Kind: jsonc.Number, Text: "5"}, false},
+	} {
+		v, fault := dialect.Variable(&test.in, "a.b")
+		if ok := fault == nil; ok != test.ok || ok && v.Text != "${"+test.in.Text+"}" || !ok && fault.At != "a.b" {
+			t.Errorf("%q: %v, %v", test.in.Text, v, fault)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	doc, err := jsonc.Parse([]byte(`{"servers": [{"name": "a", "cmd": "x", "url": "y", "z": 1}, {"name": 1}, 5]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := dialect.Listed(&doc.Root.Members[0].Value, "servers")
+	if len(section.Entries) != 3 || section.Entries[0].Title != "a" || section.Entries[1].Fault == nil || section.Entries[2].Fault != nil {
+		t.Fatalf("%+v", section.Entries)
+	}
+	var got []string
+	for _, f := range dialect.Fields(&section.Entries[0], map[string]string{"name": "", "cmd": "command", "z": "url"}) {
+		got = append(got, f.Key+"<"+f.Written+"@"+string(f.At))
+	}
+	if want := "command<cmd@servers[0].cmd url<url@servers[0].url url<z@servers[0].z"; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+}

@@ -1,0 +1,26 @@
+package jsonc
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestMade: a tree of another syntax becomes JSON that says the same.
+func TestMade(t *testing.T) {
+	text := func(s string) Node { return Node{Kind: String, Text: s} }
+	doc := New([]byte("one\ntwo"), Node{Kind: Object, Members: []Member{
+		{Key: "a\"\n<", Offset: 4, Value: text("é\x00<&>\u2028\\")},
+		{Key: "b", Value: Node{Kind: Array, Elems: []Node{{Kind: Number, Text: "1.50"}, {Kind: Bool, Text: "true"}, {}, {Kind: Object}, {Kind: Array}}}},
+	}})
+	got := doc.JSON(&doc.Root)
+	if want := `{"a\"\n<":"é\u0000<&>\u2028\\","b":[1.50,true,null,{},[]]}`; string(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var back map[string]any
+	if err := json.Unmarshal(got, &back); err != nil || back["a\"\n<"] != "é\x00<&>\u2028\\" {
+		t.Errorf("%v, %v", back, err)
+	}
+	if at := doc.Position(doc.Root.Members[0].Offset); at != (Position{2, 1}) {
+		t.Errorf("position %v", at)
+	}
+}
