@@ -79,6 +79,7 @@ var house = []room{
 // each with its reason.
 var sideways = map[[2]string]string{
 	{"internal/canonjson", "internal/jsonscan"}:   "it writes what the scan has checked",
+	{"internal/jsonc", "internal/canonjson"}:      "it writes texts and compares numbers as that does",
 	{"internal/dialect", "internal/jsonc"}:        "every kind of config file becomes that tree",
 	{"internal/inflight", "internal/jsonscan"}:    "it matches the answers that the scan found",
 	{"internal/schemagate", "internal/jsonscan"}:  "it reads what the scan has checked",
