@@ -117,12 +117,13 @@ func (s *scribe) simple(value json.RawMessage, keys ...string) error {
 func (s *scribe) transport(value json.RawMessage) error {
 	var wanted string
 	_ = json.Unmarshal(value, &wanted)
-	plainURL := wanted == TransportAuto && s.entry["url"] != nil || wanted == TransportStdio && s.entry["command"] != nil
+	byURL := cmp.Or(s.draft.write.URL, TransportAuto) // what a URL says by itself
+	plainURL := wanted == byURL && s.entry["url"] != nil || wanted == TransportStdio && s.entry["command"] != nil
 	for _, key := range []string{"type", "transport"} {
 		f, path := s.field(key)
 		switch {
 		case f == nil || f.Value.Kind == jsonc.Object:
-		case value == nil || plainURL && wanted == TransportAuto:
+		case value == nil || plainURL && wanted == byURL:
 			s.put(nil, path...)
 			return nil
 		default:
@@ -347,7 +348,12 @@ func (s *scribe) tools(value json.RawMessage) error {
 		if s.otherLists(lists[key], wanted, key) {
 			continue
 		}
-		if want := wanted[key]; want != nil {
+		want := wanted[key]
+		if word := s.draft.write.Keys["tools."+key]; word != "" && want != nil && (section == nil || section.Value.Member(key) == nil) {
+			s.put(want, word)
+			continue
+		}
+		if want != nil {
 			rest[key] = want
 		}
 	}

@@ -274,7 +274,7 @@ func (i *importer) carry(out *Imported, r *Record) {
 	case !known && r.kind() != TransportAuto:
 		out.Skipped = fmt.Errorf("the transport %s has no place in a file of the format %s", r.kind(), name)
 		return
-	case word == "" && r.Transport != "" && r.Transport != TransportAuto:
+	case word == "" && r.URL != "" && r.Transport != "" && r.Transport != TransportAuto:
 		r.Transport = ""
 		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: cmp.Or(write.Notes["transport"], "is told by the other keys there")})
 	}
@@ -315,6 +315,12 @@ func (i *importer) carry(out *Imported, r *Record) {
 			out.lost(key, note)
 			delete(members, key)
 		}
+	}
+	if write.Keys["tools.allow"] != "" && len(r.Tools.Rename) > 0 && !i.opts.OwnKeys {
+		out.lost("tools.rename", fmt.Sprintf("has no place in a file of the format %s", name))
+		tools := membersOf(members["tools"])
+		delete(tools, "rename")
+		members["tools"] = marshalJSON(tools)
 	}
 	clear, err := json.Marshal(members)
 	if err != nil {

@@ -30,32 +30,22 @@ type Writing struct {
 
 	// Keys are those of package config that the program itself knows, with the key that
 	// it has for them. What is not among them is written under the key of package
-	// config, which the program does not heed.
+	// config, which the program does not heed. "tools.allow" and "tools.deny" are the
+	// lists of tools of a program that has them in keys of their own.
 	Keys map[string]string
 
 	// Transports are the values of the key for the transport, if the program has one;
 	// one that is "" says nothing. One that is not there is not known.
 	Transports map[string]string
 
+	// URL is the transport of an entry that has a URL and says nothing of it; "" is auto.
+	URL string
+
 	// References says which references the program itself replaces.
 	References References
 
-	// Units says in which unit the program counts under the key for a timeout that Keys
-	// has: seconds unless it is here.
-	Milliseconds []string
-
-	// Fixed are members, as JSON, that each new entry of a local or remote server gets,
-	// which the program needs.
-	Fixed func(transport, title string) []Member
-
 	// Notes say of a key of package config what becomes of it in the program.
 	Notes map[string]string
-}
-
-// A Member is a key and its value as JSON.
-type Member struct {
-	Key   string
-	Value string
 }
 
 // References are the forms of references that a program replaces.

@@ -1,0 +1,92 @@
+package codex
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+func TestEditFile(t *testing.T) {
+	start, err := os.ReadFile(filepath.Join("testdata", "config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, start, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := &config.Options{Formats: []config.Format{Format()}}
+	err = config.Edit(t.Context(), path, opts, func(f *config.File) error {
+		r, err := f.Record("context7")
+		if err != nil {
+			return err
+		}
+		r.Env["MORE"] = "${X}"
+		if err := f.Set("context7", &config.Patch{
+			Env: config.Some(r.Env), Disabled: config.Some(true), ReadTimeout: config.Some(2 * r.ReadTimeout),
+			Tools: config.Some(config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}}),
+		}); err != nil {
+			return err
+		}
+		if err := f.Set("two words", &config.Patch{Name: config.Some("two more words"), Cwd: config.Some("/srv")}); err != nil {
+			return err
+		}
+		if err := f.Remove("tools"); err != nil {
+			return err
+		}
+		if err := f.Add(&config.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+			Headers: map[string]config.Secret{"X-A": "b"}, Tools: config.ToolFilter{Allow: []string{"one"}}}); err != nil {
+			return err
+		}
+		// What a variable of Codex says is changed by hand.
+		err = f.Set("figma", &config.Patch{Headers: config.Some(map[string]config.Secret{"Authorization": "Bearer x"})})
+		if err == nil || !strings.Contains(err.Error(), "by hand") {
+			return fmt.Errorf("want an error, got %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "edited.want")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%v, got\n%s", err, got)
+	}
+}
+
+func TestImportToCodex(t *testing.T) {
+	dir := t.TempDir()
+	source, target := filepath.Join(dir, ".mcp.json"), filepath.Join(dir, "config.toml")
+	text := `{"mcpServers": {"files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl9876"}, "tools": {"deny": ["rm"], "rename": {"a": "b"}}},
+		"events": {"url": "https://example.com/sse", "type": "sse"}}}`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := config.PlanImport(source, target, &config.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(plan.Servers); got != "[{files <nil> [tools.rename: has no place in a file of the format codex]} {events the transport sse has no place in a file of the format codex []}]" {
+		t.Error(got)
+	}
+	if !strings.HasSuffix(plan.Diff, "@@ -0,0 +1,4 @@\n+[mcp_servers.files]\n+command = \"npx\"\n+env = { TOKEN = \"sk-****9876\" }\n+disabled_tools = [\"rm\"]\n") {
+		t.Error(plan.Diff)
+	}
+	if err := plan.Apply(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
