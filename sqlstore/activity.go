@@ -119,10 +119,15 @@ func activityValues(e *activity.Event) ([]any, error) {
 	}
 	for i, value := range values {
 		if text, ok := value.(string); ok {
-			values[i] = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+			values[i] = column(text)
 		}
 	}
 	return values, nil
+}
+
+// column returns a text as PostgreSQL can keep it: UTF-8 without NUL.
+func column(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }
 
 // nanoseconds returns a time as it is kept, in nanoseconds since 1970. Those that do

@@ -35,6 +35,12 @@
 // [Database.Ledger] is for registry.LoadLedger, [Database.Consents] for
 // consent.Load.
 //
+// # Keep servers
+//
+// [Database.Servers] keeps the records of servers, and [Database.Statuses] what became
+// of them. Records are kept as they were written: write ${keyring:name} or
+// ${env:NAME} in the place of a secret that the database is not to hold.
+//
 // # Keep the log
 //
 // [Database.Activity] is a sink of an activity.Log, reads events, and deletes old

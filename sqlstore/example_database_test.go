@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
@@ -114,4 +115,26 @@ func ExampleDatabase_Sessions() {
 	// Output:
 	// <nil>
 	// ann.github
+}
+
+func ExampleDatabase_Servers() {
+	ctx := context.Background()
+	d, done, err := exampleDatabase(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer done()
+	servers := d.Servers("agent")
+	if _, err := servers.Save(ctx, "", &config.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
+		fmt.Println(err)
+	}
+	all, err := servers.Records(ctx)
+	for _, s := range all {
+		fmt.Println(s.Record)
+	}
+	fmt.Println(err)
+	// Output:
+	// notes (stdio: notes-server)
+	// <nil>
 }

@@ -46,6 +46,15 @@ func migrations() [][]string {
 			revision TEXT NOT NULL,
 			UNIQUE (catalogue, name)
 		)`,
+		`CREATE TABLE {p}statuses (
+			catalogue {name} NOT NULL,
+			name {name} NOT NULL,
+			status TEXT NOT NULL,
+			error TEXT NOT NULL,
+			connected_ns BIGINT NOT NULL,
+			tools BIGINT NOT NULL,
+			PRIMARY KEY (catalogue, name)
+		)`,
 		`CREATE TABLE {p}activity (
 			seq {serial},
 			at_ns BIGINT NOT NULL,
