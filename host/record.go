@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -20,6 +22,7 @@ func (h *Host) recordFor(ctx context.Context, e activity.Event) {
 	if h.opts.Activity == nil {
 		return
 	}
+	e.Error = h.masked(e.Server, e.Error)
 	ended, cancel := context.WithCancel(ctx)
 	cancel() // the log does not wait for room then
 	h.opts.Activity.Record(ended, e)
@@ -31,7 +34,26 @@ func (h *Host) recordCalls() (detach func()) {
 	if log == nil {
 		return func() {}
 	}
-	return h.registry.Observe(callRecorder(log))
+	return h.registry.Observe(func(ctx context.Context, o *registry.Observation) {
+		recordCall(ctx, o, func(ctx context.Context, e activity.Event) {
+			e.Error = h.masked(e.Server, e.Error)
+			log.Record(ctx, e)
+		})
+	})
+}
+
+// masked returns the text of an error without the secrets of a server's entry, which
+// have no form by which the log could tell them.
+func (h *Host) masked(server, text string) string {
+	if server == "" || text == "" {
+		return text
+	}
+	if sl, err := h.slot(server); err == nil {
+		if s := sl.now(); s != nil {
+			return s.entry.MaskError(errors.New(text))
+		}
+	}
+	return text
 }
 
 // eventOf begins an event about a server; err says how it went.
@@ -44,7 +66,9 @@ func eventOf(kind activity.Kind, entry *config.Server, began time.Time, err erro
 	if !began.IsZero() {
 		e.Duration = time.Since(began)
 	}
-	return withOutcome(e, err)
+	e = withOutcome(e, err)
+	e.Error = entry.MaskError(err) // it may be no server of the host, or not any more
+	return e
 }
 
 // stateEvent says that a server has come from one stage to another.

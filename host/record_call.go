@@ -14,37 +14,35 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// callRecorder returns what tells a log of the calls of a registry.
-func callRecorder(log *activity.Log) registry.Observer {
-	return func(ctx context.Context, o *registry.Observation) {
-		by, _ := session.UserOf(ctx)
-		// The event is the user's for whom the call is, also if that is nobody.
-		ctx = session.WithUser(ctx, o.User)
-		e := recordedCall(o)
-		if by != "" && by != o.User {
-			e.Detail[activity.DetailBy] = by
-		}
-		if o.Kind != registry.Resumed || unknownApproval(o.Err) {
-			log.Record(ctx, e)
-			return
-		}
-		// Somebody said yes, and then the call was made, or not.
-		if e.ID = activity.CallID(ctx); e.ID == "" {
-			e.ID = rand.Text()
-		}
-		yes := e
-		yes.Kind, yes.Outcome, yes.Error = activity.KindApproval, activity.Approved, ""
-		yes.Time, yes.Duration, yes.ResultBytes = o.Began, 0, 0
-		yes.Detail = map[string]string{}
-		for _, key := range []string{activity.DetailName, activity.DetailConversation, activity.DetailApproval, activity.DetailBy} {
-			if value, ok := e.Detail[key]; ok {
-				yes.Detail[key] = value
-			}
-		}
-		log.Record(ctx, yes)
-		delete(e.Detail, activity.DetailBy)
-		log.Record(ctx, e)
+// recordCall records what a registry has told of a call.
+func recordCall(ctx context.Context, o *registry.Observation, record func(context.Context, activity.Event)) {
+	by, _ := session.UserOf(ctx)
+	// The event is the user's for whom the call is, also if that is nobody.
+	ctx = session.WithUser(ctx, o.User)
+	e := recordedCall(o)
+	if by != "" && by != o.User {
+		e.Detail[activity.DetailBy] = by
 	}
+	if o.Kind != registry.Resumed || unknownApproval(o.Err) {
+		record(ctx, e)
+		return
+	}
+	// Somebody said yes, and then the call was made, or not.
+	if e.ID = activity.CallID(ctx); e.ID == "" {
+		e.ID = rand.Text()
+	}
+	yes := e
+	yes.Kind, yes.Outcome, yes.Error = activity.KindApproval, activity.Approved, ""
+	yes.Time, yes.Duration, yes.ResultBytes = o.Began, 0, 0
+	yes.Detail = map[string]string{}
+	for _, key := range []string{activity.DetailName, activity.DetailConversation, activity.DetailApproval, activity.DetailBy} {
+		if value, ok := e.Detail[key]; ok {
+			yes.Detail[key] = value
+		}
+	}
+	record(ctx, yes)
+	delete(e.Detail, activity.DetailBy)
+	record(ctx, e)
 }
 
 func unknownApproval(err error) bool {

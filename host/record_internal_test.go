@@ -220,10 +220,10 @@ func TestDetach(t *testing.T) {
 // What the host itself does is recorded without a wait.
 func TestRecordedEvents(t *testing.T) {
 	h, take := recorded(t, nil)
-	entry := &config.Server{Name: "s", Source: config.Source{File: "a.json", Line: 3}}
+	entry := &config.Server{Name: "s", Source: config.Source{File: "a.json", Line: 3}, Env: map[string]config.Secret{"PASSWORD": "correct horse"}}
 	ctx := activity.WithCallID(session.WithUser(t.Context(), "ann"), "c1")
 	h.record(eventOf(activity.KindStart, entry, time.Now().Add(-time.Second), nil))
-	h.record(eventOf(activity.KindReplace, entry, time.Time{}, errors.New("no such program")))
+	h.record(eventOf(activity.KindReplace, entry, time.Time{}, errors.New("no such program as correct horse")))
 	h.record(stateEvent("s", StageStarting, StageReady, nil))
 	h.record(loginEvent(activity.KindLogin, session.Key{User: "ann", Server: "s"}, nil))
 	h.recordFor(ctx, configEvent("set", "s", nil))
@@ -240,7 +240,7 @@ consent s/: refused by "ann"`
 	if got := lines(events); got != want {
 		t.Errorf("recorded\n%s\nwant\n%s", got, want)
 	}
-	if events[0].Duration < time.Second || events[1].Duration != 0 || events[1].Error != "no such program" || events[4].ID != "c1" ||
+	if events[0].Duration < time.Second || events[1].Duration != 0 || !strings.HasPrefix(events[1].Error, "no such program as ***") || events[4].ID != "c1" ||
 		events[0].Detail[activity.DetailSource] != "a.json:3" || events[2].Detail[activity.DetailTo] != "ready" {
 		t.Errorf("recorded %+v", events)
 	}
