@@ -22,6 +22,7 @@ const (
 	HintUnset        HintCode = "unset_variable"        // it uses a variable that is not set
 	HintUnapproved   HintCode = "unapproved"            // nobody has approved the start, or it was rejected
 	HintIsolation    HintCode = "isolation_unavailable" // it is to be confined, and cannot be
+	HintNoUser       HintCode = "no_user"               // it is not said for which user to connect
 )
 
 // The codes of local servers.
@@ -166,7 +167,10 @@ func (t *trouble) ofEntry() bool {
 	}
 	var unapproved *UnapprovedError
 	var isolation *IsolationError
+	var nobody *NoUserError
 	switch {
+	case errors.As(t.err, &nobody):
+		t.hint(HintNoUser, "Each user has a connection of his own to this server, and nobody said for whom to make one. Ask under a context of session.WithUser.")
 	case errors.As(t.err, &unapproved):
 		t.hint(HintUnapproved, "The entry comes from a file in a project, and its server is started only when the user has looked at the exact command and approved it. Show him what is pending, and approve it; approve it anew when it has changed.")
 	case errors.As(t.err, &isolation):

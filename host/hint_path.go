@@ -91,7 +91,7 @@ func (t *trouble) usualFolders() []string {
 	} {
 		dirs = append(dirs, filepath.Join(t.home, dir))
 	}
-	return append(dirs, "/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin", "/usr/bin")
+	return append(dirs, "/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin", filepath.Join("/home", "linuxbrew", ".linuxbrew", "bin"), "/snap/bin", "/usr/bin")
 }
 
 // elsewhere returns where a program is that is not in PATH, or "".
@@ -126,7 +126,7 @@ func (t *trouble) whereElse(name string) string {
 		separator = ";"
 	}
 	dir := filepath.Dir(found)
-	return fmt.Sprintf("%s is at %q. Services, and apps that are started from a menu, do not get the PATH of a terminal, to which version managers such as nvm, fnm and volta add. Write \"command\": %[2]q, or add %q to the PATH of this program. Since %[1]s starts other programs of that folder, add \"env\": {\"PATH\": %q} too.",
+	return fmt.Sprintf("%s is at %q. Services, and apps that are started from a menu, do not get the PATH of a terminal, to which version managers such as nvm, fnm and volta add. Write \"command\": %[2]q, or add %[3]q to the PATH of this program. Since %[1]s starts other programs of that folder, add \"env\": {\"PATH\": %[4]q} too.",
 		name, found, dir, dir+separator+t.getenv("PATH"))
 }
 

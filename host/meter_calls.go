@@ -98,9 +98,9 @@ func (c CallCounts) judged() uint64   { return c.failures() + c.Done + c.ToolErr
 type Latency struct {
 	Count uint64        // calls that were measured
 	P50   time.Duration // the median
-	P90   time.Duration
-	P99   time.Duration
-	P999  time.Duration
+	P90   time.Duration // 9 of 10 took no longer
+	P99   time.Duration // 99 of 100
+	P999  time.Duration // 999 of 1,000
 	Max   time.Duration // of the slowest
 }
 

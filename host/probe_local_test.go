@@ -57,6 +57,7 @@ func TestTestOfALocalServer(t *testing.T) {
 func TestTestEndsWithItsContext(t *testing.T) {
 	for _, stage := range []string{"spawned", "connected", "initialized"} {
 		t.Run(stage, func(t *testing.T) {
+			t.Parallel()
 			mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
 			e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: %q, %q: %q, %q: %q}}`,
 				os.Args[0], serverMode, "until "+stage, probeMark, mark, probeReached, reached))
@@ -164,6 +165,7 @@ func TestTestOfBadLocalServers(t *testing.T) {
 		"a docker that is none": {probed(t, fmt.Sprintf(`{"command": %q, "args": ["run", "image"]}`, file("docker", "#!/bin/sh\necho no daemon >&2\nexit 125\n", 0o700))), "spawned", "container_failed", "no daemon"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if name == "no isolation" {
 				c.entry.Isolation = &config.Isolation{Kind: config.IsolationLandlock}
 				c.reached, c.hints, c.text = "resolved", "isolation_unavailable", "confined"

@@ -311,6 +311,9 @@ func TestTestOfAUser(t *testing.T) {
 	if err != nil || !r.Success || stagesOf(r) != "resolved connected initialized listed" {
 		t.Errorf("report %+v, %v", r, err)
 	}
+	if r := tested(t, h, e); r.Success || hintsOf(r) != "no_user" {
+		t.Errorf("for nobody: %+v", r)
+	}
 	if got := asked.Load(); got != any(session.Key{User: "ann", Server: "s"}) {
 		t.Errorf("asked for %+v", got)
 	}

@@ -28,6 +28,9 @@ func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
 		return nil, err
 	}
 	key := testKey(ctx, e)
+	if p.server().perUser() && key.User == "" {
+		return nil, &NoUserError{Server: e.Name}
+	}
 	header, err := p.host.userHeader(ctx, key, e)
 	if err != nil {
 		return nil, err

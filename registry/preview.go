@@ -18,7 +18,7 @@ type Preview struct {
 
 // A Previewed is a tool that would be listed.
 type Previewed struct {
-	Tool *Definition
+	Tool *Definition // under the name that it would have
 	// Findings is what the gate would say of it, though it would let it in.
 	Findings []Finding
 }

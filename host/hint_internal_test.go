@@ -1,0 +1,228 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// troubleOn returns a trouble on a system, with a home folder and variables.
+func troubleOn(goos, home string, env map[string]string, e *config.Server, err error) *trouble {
+	t := newTrouble(e, err, newCleaner(e))
+	t.goos, t.home, t.getenv = goos, home, func(name string) string { return env[name] }
+	return t
+}
+
+// program makes a file that can be executed.
+func program(t *testing.T, elements ...string) string {
+	t.Helper()
+	path := filepath.Join(elements...)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func codes(list []Hint) string {
+	var all []string
+	for _, h := range list {
+		all = append(all, string(h.Code))
+	}
+	return strings.Join(all, " ")
+}
+
+func notFound(name string) error {
+	return &transport.StartError{Path: name, Err: &exec.Error{Name: name, Err: exec.ErrNotFound}}
+}
+
+// A program that a version manager keeps is found, and what to write is said: the
+// newest version, and its folder for the programs that it starts.
+func TestHintForVersionManagers(t *testing.T) {
+	for _, folder := range []string{
+		".nvm/versions/node/v22.1.0/bin", ".volta/bin", ".local/share/fnm/node-versions/v20/installation/bin",
+		"Library/Application Support/fnm/node-versions/v20/installation/bin", ".asdf/shims", ".local/bin", ".bun/bin",
+	} {
+		home, bin := t.TempDir(), t.TempDir()
+		found := program(t, home, folder, "npx-of-test")
+		e := &config.Server{Transport: config.TransportStdio, Command: "npx-of-test"}
+		tr := troubleOn("linux", home, map[string]string{"PATH": bin}, e, notFound("npx-of-test"))
+		list := tr.diagnose(t.Context())
+		if codes(list) != "command_not_in_path command_not_found" || !strings.Contains(list[0].Text, found) ||
+			!strings.Contains(list[0].Text, filepath.Dir(found)+":"+bin) || !strings.Contains(list[1].Text, bin) {
+			t.Errorf("%s: %v", folder, list)
+		}
+	}
+	home := t.TempDir()
+	program(t, home, ".nvm/versions/node/v18.0.0/bin/node-of-test")
+	newest := program(t, home, ".nvm/versions/node/v22.0.0/bin/node-of-test")
+	if got := troubleOn("linux", home, nil, &config.Server{}, nil).elsewhere("node-of-test"); got != newest {
+		t.Errorf("found %q, want %q", got, newest)
+	}
+}
+
+// On Windows programs have endings, and some are scripts.
+func TestHintOnWindows(t *testing.T) {
+	bin := t.TempDir()
+	path := program(t, bin, "npx.cmd")
+	env := map[string]string{"PATH": `C:\none;` + bin, "PATHEXT": ".COM;.EXE;.BAT;.CMD"}
+	e := &config.Server{Transport: config.TransportStdio, Command: "npx"}
+	tr := troubleOn("windows", "", env, e, notFound("npx"))
+	if got := tr.search("npx", env["PATH"]); got != path {
+		t.Errorf("found %q, want %q", got, path)
+	}
+	list := tr.diagnose(t.Context())
+	if codes(list) != "windows_script command_not_found" || !strings.Contains(list[0].Text, `"/c"`) {
+		t.Errorf("hints %v", list)
+	}
+	if !tr.hasFolder(`C:\x\npx`) || tr.hasFolder("npx") || troubleOn("linux", "", nil, e, nil).hasFolder(`a\b`) {
+		t.Error("what is a path")
+	}
+}
+
+// What is in PATH but cannot be executed, or is written a little differently, is told.
+func TestHintForNearPrograms(t *testing.T) {
+	bin := t.TempDir()
+	env := map[string]string{"PATH": bin}
+	file := program(t, bin, "mcp-server")
+	e := &config.Server{Transport: config.TransportStdio, Command: "mcp_server", Env: map[string]config.Secret{"PATH": "/elsewhere"}}
+	list := troubleOn("linux", "", env, e, notFound("mcp_server")).diagnose(t.Context())
+	if codes(list) != "command_not_found" || !strings.Contains(list[0].Text, `"mcp-server"`) || !strings.Contains(list[0].Text, `The PATH in "env"`) {
+		t.Errorf("hints %v", list)
+	}
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.Command = "mcp-server"
+	if list := troubleOn("linux", "", env, e, notFound("mcp-server")).diagnose(t.Context()); codes(list) != "command_not_executable" {
+		t.Errorf("hints %v", list)
+	}
+}
+
+func TestNameEdits(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"npx", "npx", 0}, {"npx", "NPX", 0}, {"npx", "npm", 1}, {"sleeep", "sleep", 1}, {"uvx", "vux", 2}, {"", "a", 1}, {"server", "sever", 1}} {
+		if got := nameEdits(c.a, c.b); got != c.want {
+			t.Errorf("%q, %q: %d edits, want %d", c.a, c.b, got, c.want)
+		}
+	}
+	if nameEdits("a", "abcdef") < 5 {
+		t.Error("names of very different length are near")
+	}
+}
+
+// What took too long is told by how far it came, and by what was started.
+func TestHintForTime(t *testing.T) {
+	late := &mcp.UnavailableError{Server: "s", Err: context.DeadlineExceeded}
+	for _, c := range []struct {
+		command string
+		reached TestStage
+		want    string
+		text    string
+	}{
+		{"npx", TestSpawned, "first_run timeout", "-y"},
+		{"/usr/bin/uvx", TestSpawned, "first_run timeout", "connectTimeoutSeconds"},
+		{"docker", TestSpawned, "first_run timeout", ""},
+		{"npx", TestInitialized, "timeout", "readTimeoutSeconds"},
+		{"server", TestSpawned, "timeout", `"url"`},
+		{"server", TestConnected, "timeout", "handshake"},
+	} {
+		tr := newTrouble(&config.Server{Transport: config.TransportStdio, Command: c.command}, late, newCleaner(&config.Server{}))
+		tr.reached = c.reached
+		if list := tr.diagnose(t.Context()); codes(list) != c.want || !strings.Contains(list[0].Text, c.text) {
+			t.Errorf("%s at %s: %v", c.command, c.reached, list)
+		}
+	}
+}
+
+// A proxy that fails is told from a server that does.
+func TestHintForProxies(t *testing.T) {
+	proxy := usesProxy("http://[::1")
+	if proxy != nil {
+		t.Errorf("a proxy for no address: %v", proxy)
+	}
+}
+
+// Secrets of an entry are found wherever it may hold them, and what is no secret stays.
+func TestCleaner(t *testing.T) {
+	home := t.TempDir()
+	e := &config.Server{
+		URL:     "https://mcp.example/x?apikey=urlsecret1",
+		Args:    []string{"--api-key", "argsecret1", "--token=argsecret2", "--verbose", "ordinary"},
+		Env:     map[string]config.Secret{"TOKEN": "envsecret1", "HOME": config.Secret(home), "DEBUG": "1", "LONG": "envsecret1-and-more"},
+		Headers: map[string]config.Secret{"Authorization": "Bearer headersecret1"},
+	}
+	text := newCleaner(e).text("urlsecret1 argsecret1 argsecret2 ordinary envsecret1 envsecret1-and-more " + home + " 1 headersecret1 Bearer headersecret1 \x1b[1m")
+	want := "[redacted] [redacted] [redacted] ordinary [redacted] [redacted] " + home + " 1 [redacted] [redacted] <U+001B>[1m"
+	if text != want {
+		t.Errorf("got  %q\nwant %q", text, want)
+	}
+	if long := newCleaner(e).text(strings.Repeat("ä", cleanLongest)); len(long) > cleanLongest+len("…") {
+		t.Errorf("%d bytes", len(long))
+	}
+}
+
+// What the numbers mean.
+func TestJudge(t *testing.T) {
+	counts := func(done, failed uint64) Calls {
+		c := Calls{Recent: CallCounts{Done: done, Failed: failed}}
+		if rate, ok := c.Recent.errorRate(); ok {
+			c.ErrorRate = &rate
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		status Status
+		health Health
+		want   string
+	}{
+		"well":               {Status{}, Health{Stage: StageReady, Calls: counts(10, 0)}, "healthy none"},
+		"too few to judge":   {Status{}, Health{Stage: StageReady, Calls: counts(0, 4)}, "healthy none"},
+		"failing":            {Status{}, Health{Stage: StageReady, Calls: counts(5, 5)}, "unhealthy restart"},
+		"shaky":              {Status{}, Health{Stage: StageReady, Calls: counts(9, 1)}, "degraded none"},
+		"few errors":         {Status{}, Health{Stage: StageReady, Calls: counts(95, 5)}, "healthy none"},
+		"cached":             {Status{}, Health{Stage: StageCached}, "healthy none"},
+		"some quarantined":   {Status{}, Health{Stage: StageReady, Tools: 1, Quarantined: 1}, "degraded approve"},
+		"all quarantined":    {Status{}, Health{Stage: StageReady, Quarantined: 1}, "unhealthy approve"},
+		"some rejected":      {Status{}, Health{Stage: StageReady, Tools: 1, Rejected: 1}, "degraded none"},
+		"without a watchdog": {Status{State: mcp.State{Degraded: errors.New("no sh")}}, Health{Stage: StageReady}, "degraded none"},
+		"listing fails":      {Status{Err: errors.New("list")}, Health{Stage: StageReady}, "degraded wait"},
+		"login":              {Status{}, Health{Stage: StageLogin}, "unhealthy login"},
+		"unapproved":         {Status{}, Health{Stage: StageUnapproved}, "unhealthy approve"},
+		"starting":           {Status{}, Health{Stage: StageStarting}, "degraded wait"},
+		"off":                {Status{}, Health{Stage: StageDisabled, Calls: counts(0, 9)}, "healthy enable"},
+		"refused":            {Status{Err: &transport.StatusError{Code: 403}}, Health{Stage: StageWaiting}, "unhealthy set_secret"},
+		"moved":              {Status{Err: &transport.RedirectError{Code: 301}}, Health{Stage: StageWaiting}, "unhealthy configure"},
+		"down":               {Status{Err: &transport.StatusError{Code: 503}}, Health{Stage: StageWaiting}, "unhealthy wait"},
+	} {
+		level, action := judge(&c.status, &c.health)
+		if got := string(level) + " " + string(action); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestTestTimeout(t *testing.T) {
+	if got := testTimeout(&config.Server{ConnectTimeout: time.Second, ReadTimeout: time.Minute}, nil); got != time.Minute+time.Second {
+		t.Errorf("of the entry: %v", got)
+	}
+	if got := testTimeout(&config.Server{}, &TestOptions{}); got != 90*time.Second {
+		t.Errorf("by default: %v", got)
+	}
+	if got := testTimeout(&config.Server{}, &TestOptions{Timeout: 5}); got != 5 {
+		t.Errorf("as asked: %v", got)
+	}
+}
