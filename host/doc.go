@@ -11,8 +11,8 @@
 //	h.Registry().Add(registry.MustFunc("add", "Add two numbers", add))
 //	res, err := h.Registry().Call(ctx, "notes__create", json.RawMessage(`{"text":"hi"}`))
 //
-// Open reads a config file in the mcpServers format and starts all servers in
-// parallel. It returns when each is ready or has failed once. A server that
+// Open reads a config file of any format that package config knows, and starts all
+// servers in parallel. It returns when each is ready or has failed once. A server that
 // failed harms no other: it stands in [Host.Servers] with its error, and is
 // tried again in the background. Only the failure of a server that the file
 // calls required makes Open fail.
@@ -25,11 +25,55 @@
 // vanish, and appear again when the server does. Disable, Apply without the
 // server, and Close remove them at once.
 //
+// Before the first call on a new connection the tools are read anew. A tool that is
+// another one than was called fails with a [*ChangedError], and one that the
+// registry's ledger holds back with a [*registry.QuarantinedError]: what nobody has
+// seen is not called.
+//
+// # Lazy servers
+//
+// A server with "lazy": true is started by the first call of one of its tools, and
+// stops when it was unused for a while ([Options].IdleTimeout). Its tools are listed
+// all the time: they are kept in [Options].StateDir from the last time. If they are not
+// there yet the server is started once, in the background, to read them.
+// [Status].Stage tells which servers are cached, starting, or ready.
+//
 // # Changing
 //
 // [Host.Apply] takes another configuration while the host runs: what did not
 // change is not touched, and a changed server is replaced when its successor is
-// ready. [Host.Enable], [Host.Disable] and [Host.Restart] act on one server.
+// ready. No call fails because of it, and no tool that both have is missing for a
+// moment. [Host.Follow] does this whenever a file changes. [Host.Enable],
+// [Host.Disable], [Host.Restart] and [Host.Refresh] act on single servers, and those
+// on different servers do not wait for each other.
+//
+// # Many files
+//
+// Other programs on this machine have config files too, in their usual places:
+//
+//	found := config.Find(&config.FindOptions{Project: dir})
+//	configs, err := config.LoadAll(found, nil) // err tells of the files that cannot be read
+//	h := host.New(nil)
+//	report, err := h.Apply(ctx, config.Merge(configs...))
+//
+// A file in a project may come from anybody. Its servers are not started before
+// somebody has approved exactly what would be run: [Host.Pending] shows it, and
+// [Host.Approve] starts it.
+//
+// # Many users
+//
+// By default all users share a server's connection. With "identity": "user" each has
+// one of his own, with his own login, and with "identity": "header" one with headers
+// that name him. The user is that of [session.WithUser] in the context of a call. The
+// clients of users are bounded in number ([Options].MaxUserClients), and end when they
+// are not used. A tool that a server shows a single user in another form than the
+// catalogue of all has it, is not called for him.
+//
+// # Looking
+//
+// [Host.Servers] and [Host.Watch] tell where each server stands, [Host.Health] how it
+// does, [Host.Diagnose] what is wrong with one and how to cure it. [Host.Test] tries a
+// server out that is not configured yet. [Options].Activity writes down what happens.
 //
 // # Ending
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -51,25 +50,16 @@ func (h *Host) Test(ctx context.Context, e *config.Server, opts *TestOptions) (*
 		return nil, err
 	}
 	defer leave()
+	ctx, release := h.whileOpen(ctx)
+	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, testTimeout(e, opts), errTestTime)
-	var watch sync.WaitGroup
-	defer watch.Wait()
 	defer cancel()
-	watch.Go(func() {
-		select {
-		case <-h.intake.Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	})
 	p := newProbe(h, e)
 	p.run(ctx)
-	select {
-	case <-h.intake.Done():
+	if h.isClosing() {
 		return nil, ErrClosed
-	default:
-		return p.report(ctx), nil
 	}
+	return p.report(ctx), nil
 }
 
 // visit begins something that the end of the host waits for, until leave is called.
