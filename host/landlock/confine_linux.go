@@ -40,15 +40,12 @@ func handledRights(abi int) uint64 {
 	return handled
 }
 
-// devices may be used by everybody: they hold nothing.
-var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
-
 // possible returns why the kernel cannot confine as wished.
 func possible(*wish) error {
 	abi, err := lock.LandlockGetABIVersion()
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return fmt.Errorf("Landlock is switched off in this kernel: start it with \"landlock\" in lsm=: %w", err)
+		return fmt.Errorf("the Landlock of this kernel is switched off: start it with \"landlock\" in lsm=: %w", err)
 	case err != nil:
 		return fmt.Errorf("this kernel has no Landlock: it needs Linux 6.2 or later: %w", err)
 	case abi < abiTruncate:
@@ -147,7 +144,8 @@ func addRules(rules int, cmd *exec.Cmd, w *wish) error {
 			return err
 		}
 	}
-	for _, path := range devices {
+	// These hold nothing.
+	for _, path := range []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"} {
 		if err := grant(rules, path, deviceRights); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -1,0 +1,98 @@
+//go:build unix
+
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A person is asked about each server that a repository wants to have started.
+func ExampleHost_Pending() {
+	ctx := context.Background()
+	c, err := config.Parse(".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes", "args": ["--dir", "my notes"], "cwd": "/srv"}}}`), &config.Options{Scope: config.ScopeProject})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer func() { _ = h.Close() }()
+	if _, err := h.Apply(ctx, c); err != nil {
+		log.Print(err)
+		return
+	}
+	for _, launch := range h.Pending() {
+		fmt.Println(launch.Source, "wants to start")
+		fmt.Println(launch)
+	}
+	// Output:
+	// .mcp.json:1 wants to start
+	// cd /srv && /opt/notes --dir 'my notes'
+}
+
+func ExampleHost_Approve() {
+	ctx := context.Background()
+	var h *host.Host // of a program with a terminal
+	if h == nil {
+		return
+	}
+	answers := bufio.NewScanner(os.Stdin)
+	for _, launch := range h.Pending() {
+		fmt.Printf("Start this?\n%s\n", launch)
+		if !answers.Scan() {
+			return
+		}
+		decide := h.Reject
+		if answers.Text() == "yes" {
+			decide = h.Approve
+		}
+		var stale *host.StaleLaunchError
+		if err := decide(ctx, "ann", launch.Fingerprint()); errors.As(err, &stale) {
+			fmt.Println("It has changed meanwhile.")
+		}
+	}
+}
+
+func ExampleHost_Reject() {
+	ctx := context.Background()
+	c, err := config.Parse(".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes"}}}`), &config.Options{Scope: config.ScopeProject})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	book := consent.New()
+	h := host.New(&host.Options{StateDir: host.NoState, Consents: book})
+	defer func() { _ = h.Close() }()
+	if _, err := h.Apply(ctx, c); err != nil {
+		log.Print(err)
+		return
+	}
+	if err := h.Reject(ctx, "ann", h.Pending()[0].Fingerprint()); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(len(h.Pending()), h.Servers()[0].Stage)
+	// Output:
+	// 0 unapproved
+}
+
+// A container is for servers of images that the entry names.
+func ExampleDocker_Isolate() {
+	_, err := (&host.Docker{}).Isolate(context.Background(), &config.Server{
+		Name:      "notes",
+		Source:    config.Source{File: ".mcp.json", Line: 3},
+		Isolation: &config.Isolation{Kind: config.IsolationDocker},
+	}, &transport.Command{Path: "notes-server"})
+	fmt.Println(err)
+	// Output:
+	// server "notes" (.mcp.json:3): isolation "docker": "isolation.image" is "": name the image in which the command is, such as "node:22-slim"; it was not started
+}
