@@ -37,8 +37,8 @@ func (h *Host) admitApproved() {
 			return
 		}
 		for _, e := range waiting {
-			if h.unapproved(h.ctx, e) == nil {
-				h.ending.Go(func() { _ = h.Enable(h.ctx, e.Name) }) // its Status has the error
+			if h.unapproved(h.intake, e) == nil {
+				h.ending.Go(func() { _ = h.Enable(h.intake, e.Name) }) // its Status has the error
 			}
 		}
 	}
