@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -49,34 +50,48 @@ func (p content) same(other content) bool {
 }
 
 // compare returns the files that differ from what was told last, which they are
-// from now on.
+// from now on, and those of which it is not known what the consumer has read.
 func (w *watch) compare() []int {
 	var changed []int
 	for i, path := range w.paths {
 		now := contentOf(path)
-		if !now.same(w.contents[i]) {
+		if w.unsure[i] || !now.same(w.contents[i]) {
 			changed = append(changed, i)
 		}
-		w.contents[i] = now
+		w.contents[i], w.unsure[i] = now, false
 	}
 	return changed
 }
 
+// doubt finds out which files were touched while the consumer read them. What he read
+// may be neither what they were before nor what they are now.
+func (w *watch) doubt() {
+	for i := range w.paths {
+		w.unsure[i] = w.touched(i)
+	}
+}
+
+// anyUnsure reports whether doubt has found one.
+func (w *watch) anyUnsure() bool { return slices.Contains(w.unsure, true) }
+
 // differs reports whether a look at the files shows that they may have changed.
 func (w *watch) differs() bool {
-	for i, path := range w.paths {
-		info, err := os.Stat(path)
-		was := w.contents[i].info
-		switch {
-		case err != nil:
-			if was != nil || w.contents[i].failed == os.IsNotExist(err) {
-				return true
-			}
-		case was == nil || !os.SameFile(was, info) || was.Size() != info.Size() || !was.ModTime().Equal(info.ModTime()):
+	for i := range w.paths {
+		if w.touched(i) {
 			return true
 		}
 	}
 	return false
+}
+
+// touched reports whether a look at a file shows that it may have changed.
+func (w *watch) touched(i int) bool {
+	info, err := os.Stat(w.paths[i])
+	was := w.contents[i]
+	if err != nil {
+		return was.info != nil || was.failed == os.IsNotExist(err)
+	}
+	return was.info == nil || !os.SameFile(was.info, info) || was.info.Size() != info.Size() || !was.info.ModTime().Equal(info.ModTime())
 }
 
 // A size is what a look at a file shows.

@@ -9,8 +9,9 @@
 // That the content of a file is another one, or that the file came or went, however
 // that was done: written in place, replaced by renaming, by another target of a
 // symbolic link anywhere in its path, as Kubernetes does with its volumes, or with
-// the folders above it. A file that is touched or written again with the same
-// content has not changed.
+// the folders above it. A file that is touched or written again with the same content
+// has not changed, unless that happens while the last change is being read: what was
+// read then may be anything.
 //
 // # Half-written files
 //

@@ -71,7 +71,7 @@ func Files(paths []string, opts *Options) func(ctx context.Context) iter.Seq[[]s
 	}
 	return func(ctx context.Context) iter.Seq[[]string] {
 		return func(yield func([]string) bool) {
-			w := &watch{opts: o, paths: absolute, contents: make([]content, len(absolute))}
+			w := &watch{opts: o, paths: absolute, contents: make([]content, len(absolute)), unsure: make([]bool, len(absolute))}
 			w.run(ctx, func(changed []int) bool {
 				names := make([]string, len(changed))
 				for i, at := range changed {
@@ -88,6 +88,7 @@ type watch struct {
 	opts     Options
 	paths    []string  // absolute
 	contents []content // of what was told last, by path
+	unsure   []bool    // by path: the consumer may have read something else
 
 	notifier *fsnotify.Watcher // nil: there is none
 	folders  map[string]folder // that the notifier watches
@@ -119,10 +120,13 @@ func (w *watch) run(ctx context.Context, yield func([]int) bool) {
 		w.contents[i] = contentOf(path)
 	}
 	for {
-		if len(changed) > 0 && !yield(changed) {
-			return
+		if len(changed) > 0 {
+			if !yield(changed) {
+				return
+			}
+			w.doubt()
 		}
-		if !w.await(ctx) || !w.settle(ctx) {
+		if !w.anyUnsure() && !w.await(ctx) || !w.settle(ctx) {
 			return
 		}
 		w.cover()

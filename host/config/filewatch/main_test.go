@@ -33,21 +33,33 @@ var looking = &filewatch.Options{Quiet: 5 * time.Millisecond, Poll: 10 * time.Mi
 // A follower ranges over the changes of files.
 type follower struct {
 	t    *testing.T
-	next chan []string
+	next chan told
+}
+
+// A told is one yield, with what a consumer has read of the first file then.
+type told struct {
+	paths []string
+	text  string
+}
+
+// content returns what is in a file, or "".
+func content(path string) string {
+	text, _ := os.ReadFile(path)
+	return string(text)
 }
 
 // follow watches files, and returns when they are watched.
 func follow(t *testing.T, opts *filewatch.Options, paths ...string) *follower {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	f := &follower{t: t, next: make(chan []string)}
+	f := &follower{t: t, next: make(chan told)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(f.next)
 		for changed := range filewatch.Files(paths, opts)(ctx) {
 			select {
-			case f.next <- changed:
+			case f.next <- told{changed, content(paths[0])}:
 			case <-ctx.Done():
 			}
 		}
@@ -64,9 +76,20 @@ func (f *follower) tells(paths ...string) {
 	if !ok {
 		f.t.Fatal("no change was told")
 	}
-	if got, want := strings.Join(changed, " "), strings.Join(paths, " "); got != want {
+	if got, want := strings.Join(changed.paths, " "), strings.Join(paths, " "); got != want {
 		f.t.Fatalf("told of %q, want %q", got, want)
 	}
+}
+
+// loads waits until a consumer has read this text.
+func (f *follower) loads(text string) {
+	f.t.Helper()
+	for changed := range f.next {
+		if changed.text == text {
+			return
+		}
+	}
+	f.t.Fatalf("nobody has read %q", text)
 }
 
 func put(t *testing.T, path, text string) {

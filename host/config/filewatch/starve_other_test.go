@@ -1,0 +1,7 @@
+//go:build !linux
+
+package filewatch_test
+
+func starve() bool { return false }
+
+func feed() {}
