@@ -203,9 +203,10 @@ func TestPieces(t *testing.T) {
 
 // A file that is never left alone is told of all the same.
 func TestNeverQuiet(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	put(t, path, "one")
-	f := follow(t, soon, path)
+	f := follow(t, &filewatch.Options{Quiet: 100 * time.Millisecond, Poll: -1}, path)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan struct{})
@@ -238,16 +239,18 @@ func TestSlowConsumer(t *testing.T) {
 			put(t, one, "two")
 			put(t, two, "two")
 		case 2:
-			for range 10_000 { // more events than the queue of the system holds
+			for range 20_000 { // more events than the queue of the system holds
 				must(t, os.Chmod(neighbours[0], 0o600))
 				must(t, os.Chmod(neighbours[1], 0o600))
 			}
 			put(t, two, "three")
 		case 3:
+			time.AfterFunc(0, func() { put(t, two, "four") }) // when nobody is busy
+		case 4:
 			cancel()
 		}
 	}
-	if len(told) != 3 || len(told[1]) != 2 || len(told[2]) != 1 || told[2][0] != two {
+	if len(told) != 4 || len(told[1]) != 2 || len(told[2]) != 1 || told[2][0] != two {
 		t.Errorf("told of %q", told)
 	}
 }
