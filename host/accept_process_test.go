@@ -7,6 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // acceptChildren returns the ids of this program's child processes that have not
@@ -33,4 +37,15 @@ func acceptChildren(t testing.TB) []int {
 		}
 	}
 	return pids
+}
+
+// acceptProcess returns what makes transports for all servers but the named one, which
+// is a process.
+func acceptProcess(in func(session.Key, *config.Server) (mcp.Transport, error), name string) func(session.Key, *config.Server) (mcp.Transport, error) {
+	return func(key session.Key, e *config.Server) (mcp.Transport, error) {
+		if e.Name == name {
+			return nil, nil
+		}
+		return in(key, e)
+	}
 }
