@@ -56,12 +56,12 @@ func (k *statusKeeper) run() {
 		k.keep(k.host.stand(), false)
 		select {
 		case <-changed:
-		case <-k.host.closing:
+		case <-k.host.intake.Done():
 		}
 		pause := time.NewTimer(statusPause)
 		select {
 		case <-pause.C:
-		case <-k.host.closing:
+		case <-k.host.intake.Done():
 			pause.Stop()
 			k.keep(k.last, true)
 			return

@@ -156,8 +156,9 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range steps {
-		st := &steps[i]
-		wg.Go(func() { st.change, st.err = h.take(following, st) })
+		if st := &steps[i]; !st.done {
+			wg.Go(func() { st.change, st.err = h.take(following, st) })
+		}
 	}
 	wg.Wait()
 	report, required := h.report(steps)
@@ -168,7 +169,7 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 // closed.
 func (h *Host) following(ctx context.Context) (context.Context, context.CancelFunc) {
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(h.ctx, cancel)
+	stop := context.AfterFunc(h.intake, cancel)
 	return following, func() { stop(); cancel() }
 }
 
@@ -222,8 +223,12 @@ func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []s
 		h.order = append(slices.Clone(h.order), name)
 	}
 	h.generation++
-	sl.claim(h.generation)
-	return append(steps, step{slot: sl, entry: entry, generation: h.generation})
+	hash := ""
+	if entry != nil {
+		hash = entry.Hash()
+	}
+	done := sl.claim(h.generation, entry, hash)
+	return append(steps, step{slot: sl, entry: entry, generation: h.generation, done: done})
 }
 
 // A Managed is a record of the host's store with what became of its server.
