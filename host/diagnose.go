@@ -13,6 +13,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
+// diagnosedFindings is of how many tools a diagnosis tells what the gate sees in them,
+// which is found out anew with regard to all other servers.
+const diagnosedFindings = 500
+
 // diagnosePing bounds how long a server may take to answer a ping.
 const diagnosePing = 10 * time.Second
 
@@ -171,7 +175,11 @@ func (s *server) registryTools(clean *cleaner) []TestedTool {
 	snapshot := s.host.registry.Snapshot()
 	for _, tool := range snapshot.Tools() {
 		if def := tool.Definition(); def.Origin.Server == s.entry.Name {
-			tools = append(tools, TestedTool{Name: def.Origin.Tool, As: def.Name, Fate: ToolListed, Findings: toolFindings(snapshot.Findings(def.Name))})
+			tool := TestedTool{Name: def.Origin.Tool, As: def.Name, Fate: ToolListed}
+			if len(tools) < diagnosedFindings {
+				tool.Findings = toolFindings(snapshot.Findings(def.Name))
+			}
+			tools = append(tools, tool)
 		}
 	}
 	for _, q := range snapshot.Quarantined() {
