@@ -106,7 +106,7 @@ func New(opts *Options) *Host {
 	h.catalogs = newCatalogs(o.StateDir)
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.intake, h.refuse = context.WithCancel(h.ctx)
+	h.intake, h.refuse = context.WithCancel(context.Background())
 	h.detach = h.recordCalls()
 	if o.Statuses != nil {
 		h.keeper = &statusKeeper{host: h, store: o.Statuses}
