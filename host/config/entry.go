@@ -172,6 +172,9 @@ func (e *entry) ownWord(key string) bool {
 // extra keeps the keys that nothing else reads and warns of likely mistakes.
 func (e *entry) extra(s *Server) {
 	known := entryKeys()
+	hints := append(known, e.dialect.Keys...)
+	looked := 0 // a hint takes time: whoever has thousands of keys has not misspelled them
+	const most = 100
 	for i := range e.fields {
 		f := &e.fields[i]
 		isKnown := f.Foreign || f.Key == "oauth"
@@ -185,7 +188,10 @@ func (e *entry) extra(s *Server) {
 		if isKnown || slices.Contains(e.dialect.Keys, f.Written) {
 			continue
 		}
-		if text := hint(f.Written, append(known, e.dialect.Keys...)); text != "" {
+		if looked++; looked > most {
+			continue
+		}
+		if text := hint(f.Written, hints); text != "" {
 			e.warn(f.Offset, f.At, "%s", text)
 		}
 	}

@@ -197,6 +197,18 @@ timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSecond
 	}
 }
 
+// TestManyKeys: hints are for people, who do not misspell a thousand keys.
+func TestManyKeys(t *testing.T) {
+	var keys strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&keys, `"%dcwd": 1, `, i%10+i*100)
+	}
+	c, err := Parse("f", []byte(`{"mcpServers": {"s": {`+keys.String()+`"command": "x", "comand": 1}}}`), nil)
+	if err != nil || len(c.Servers[0].Extra) != 1001 || len(c.Warnings) > 100 {
+		t.Fatalf("%v, %d warnings", err, len(c.Warnings))
+	}
+}
+
 func TestLoadErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no.json")
 	_, err := Load(missing, nil)

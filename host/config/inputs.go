@@ -1,8 +1,6 @@
 package config
 
 import (
-	"slices"
-
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -21,15 +19,17 @@ func (p *parser) inputs() []Input {
 		return nil
 	}
 	var inputs []Input
+	taken := make(map[string]bool)
 	for i := range list.Elems {
 		in, ok := p.input(&list.Elems[i], at.Index(i))
 		if !ok {
 			continue
 		}
-		if slices.ContainsFunc(inputs, func(other Input) bool { return other.ID == in.ID }) {
+		if taken[in.ID] {
 			p.warn(list.Elems[i].Offset, at.Index(i), "has the \"id\" of another input: it is ignored")
 			continue
 		}
+		taken[in.ID] = true
 		inputs = append(inputs, in)
 	}
 	return inputs

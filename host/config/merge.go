@@ -68,6 +68,7 @@ func Merge(configs ...*Config) *Config {
 		rank   int
 	}
 	var all []ranked
+	asked := make(map[string]bool)
 	for _, c := range configs {
 		if c == nil {
 			continue
@@ -78,7 +79,8 @@ func Merge(configs ...*Config) *Config {
 		merged.Shadowed = append(merged.Shadowed, c.Shadowed...)
 		merged.Warnings = append(merged.Warnings, c.Warnings...)
 		for _, in := range c.Inputs {
-			if !slices.ContainsFunc(merged.Inputs, func(other Input) bool { return other.ID == in.ID }) {
+			if !asked[in.ID] {
+				asked[in.ID] = true
 				merged.Inputs = append(merged.Inputs, in)
 			}
 		}

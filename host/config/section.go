@@ -20,7 +20,9 @@ func (e *entry) objectMembers(n *jsonc.Node, at jsonc.Path, known []string, stri
 	if !e.check(n, at, jsonc.Object) {
 		return
 	}
-	seen := make(map[string]bool, len(n.Members))
+	const most = 100 // hints take time, see extra
+	unknown := 0
+	seen := make(map[string]bool)
 	for i := range n.Members {
 		m := &n.Members[i]
 		at := at.Key(m.Key)
@@ -35,6 +37,9 @@ func (e *entry) objectMembers(n *jsonc.Node, at jsonc.Path, known []string, stri
 		case strict:
 			e.fail(m.Offset, at, "unknown key: write %s", oneOf(known))
 		default:
+			if unknown++; unknown > most {
+				continue
+			}
 			cure := ""
 			if name := nearest(m.Key, known); name != "" {
 				cure = ": did you mean \"" + name + "\"?"

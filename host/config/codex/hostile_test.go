@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,6 +19,22 @@ func odd() []string {
 		"[mcp_servers.a]\ncommand='x'\ntools.allow=1\ntools.x.y=2", "[[x.y]]\n[x.y.z]\n[[x.y]]\n[x.y.z]", "[mcp_servers.\"\"]\ncommand='x'",
 		"[mcp_servers.a]\ncommand = 'x'\nargs = [[], [[]], [{}]]\n",
 	}
+}
+
+func keys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d = 1\n", i)
+	}
+	return b.String()
+}
+
+func tables(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "[k%d]\n", i)
+	}
+	return b.String()
 }
 
 func parseError(t *testing.T, data string) string {
@@ -40,6 +57,8 @@ func TestBombs(t *testing.T) {
 		"long key":       {server + strings.Repeat("a.", 200) + "b = 1", "f.toml:3:253: nested deeper than 128 levels"},
 		"long header":    {"[" + strings.Repeat("a.", 200) + "b]", "f.toml:1:258: nested deeper than 128 levels"},
 		"many values":    {server + "x = [" + strings.Repeat("1,", 1100000) + "]", "f.toml:3:2097150: the file has more than 1048576 values"},
+		"many keys":      {strings.Repeat("a.b.c.d = 1\n", 1) + keys(9000), "f.toml:8190:1: the file has more than 8192 keys"},
+		"many tables":    {tables(9000), "f.toml:8193:2: the file has more than 8192 keys"},
 		"not UTF-8":      {server + "x = '\xff'", "f.toml:3:6: invalid UTF-8: save the file as UTF-8"},
 		"key is a value": {"a = 1\n[a.b]", "f.toml:2:2: this key holds something else already: remove one of them"},
 		"inline is shut": {"a = {b = {}}\n[a.b.c]", "f.toml:2:2: this key holds something else already: remove one of them"},

@@ -125,10 +125,23 @@ type builder struct {
 	root      *table
 	parser    unstable.Parser
 	nodes     int
+	keys      int
 }
 
 func (b *builder) fail(offset int, format string, args ...any) error {
 	return syntaxError(b.all, b.mark+offset, format, args...)
+}
+
+// maxKeys bounds the keys of a file, also those of headers: what checks that none is
+// there twice takes the square of their number.
+const maxKeys = 1 << 13
+
+// key counts a key.
+func (b *builder) key(offset int) error {
+	if b.keys++; b.keys > maxKeys {
+		return b.fail(offset, "the file has more than %d keys", maxKeys)
+	}
+	return nil
 }
 
 // count bounds the tree.
@@ -201,6 +214,9 @@ func keyParts(it unstable.Iterator) []part {
 func (b *builder) header(n *unstable.Node) (*table, int, error) {
 	parts := keyParts(n.Key())
 	last := len(parts) - 1
+	if err := b.key(parts[last].offset); err != nil {
+		return nil, 0, err
+	}
 	t, err := b.walk(b.root, parts[:last], 0)
 	if err != nil {
 		return nil, 0, err
@@ -232,6 +248,9 @@ func (b *builder) walk(t *table, parts []part, depth int) (*table, error) {
 		if err := b.count(p.offset, depth+i+1); err != nil {
 			return nil, err
 		}
+		if err := b.key(p.offset); err != nil {
+			return nil, err
+		}
 		var err error
 		if t, err = b.below(t, p); err != nil {
 			return nil, err
@@ -260,6 +279,9 @@ func (b *builder) below(t *table, p part) (*table, error) {
 func (b *builder) keyValue(t *table, n *unstable.Node, depth int) (int, error) {
 	parts := keyParts(n.Key())
 	last := len(parts) - 1
+	if err := b.key(parts[last].offset); err != nil {
+		return 0, err
+	}
 	t, err := b.walk(t, parts[:last], depth)
 	if err != nil {
 		return 0, err
