@@ -139,7 +139,7 @@ func (s *scribe) transport(value json.RawMessage) error {
 	} else if f != nil {
 		return nil
 	}
-	if value != nil && !plainURL {
+	if value != nil && (!plainURL || s.draft.write.Always && wanted != TransportAuto) {
 		s.put(quoteJSON(s.spelled(wanted)), s.word("transport"))
 	}
 	return nil

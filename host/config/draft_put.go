@@ -82,6 +82,11 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name := d.write.Name; s.at.named && name != "" {
+		if object, err = jsonc.Set(object, quoteJSON(s.title), name); err != nil {
+			return nil, err
+		}
+	}
 	if !s.at.named {
 		if object, err = jsonc.Set(object, quoteJSON(s.title), "name"); err != nil {
 			return nil, err

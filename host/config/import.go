@@ -270,6 +270,10 @@ func (d *draft) folder() string {
 func (i *importer) carry(out *Imported, r *Record) {
 	write := i.target.write
 	name := i.target.p.dialect.Name
+	if write.Always && r.kind() == TransportAuto {
+		r.Transport = TransportHTTP
+		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: "becomes http: the program needs to be told, and knows no auto"})
+	}
 	switch word, known := write.Transports[r.kind()]; {
 	case !known && r.kind() != TransportAuto:
 		out.Skipped = fmt.Errorf("the transport %s has no place in a file of the format %s", r.kind(), name)

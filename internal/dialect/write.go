@@ -41,6 +41,13 @@ type Writing struct {
 	// URL is the transport of an entry that has a URL and says nothing of it; "" is auto.
 	URL string
 
+	// Always says that the program needs the key for the transport in each entry.
+	Always bool
+
+	// Name is the key for the server's name that the program needs in each entry, though
+	// it stands before it; "" is none.
+	Name string
+
 	// References says which references the program itself replaces.
 	References References
 

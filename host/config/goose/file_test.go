@@ -1,0 +1,96 @@
+package goose
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+func TestEditFile(t *testing.T) {
+	start, err := os.ReadFile(filepath.Join("testdata", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, start, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := &config.Options{Formats: []config.Format{Format()}}
+	err = config.Edit(t.Context(), path, opts, func(f *config.File) error {
+		r, err := f.Record("github")
+		if err != nil {
+			return err
+		}
+		r.Env["MORE"] = "${X}"
+		if err := f.Set("github", &config.Patch{
+			Env: config.Some(r.Env), Disabled: config.Some(true), ReadTimeout: config.Some(2 * r.ReadTimeout),
+			Args: config.Some([]string{"-y", "@modelcontextprotocol/server-github@2"}), Tools: config.Some(config.ToolFilter{Allow: []string{"search"}}),
+		}); err != nil {
+			return err
+		}
+		if err := f.Set("nested", &config.Patch{Name: config.Some("was nested"), Command: config.Some("uv")}); err != nil {
+			return err
+		}
+		if err := f.Remove("ours"); err != nil {
+			return err
+		}
+		return f.Add(&config.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+			Headers: map[string]config.Secret{"X-A": "b c"}, Tools: config.ToolFilter{Allow: []string{"one"}}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "edited.want")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%v, got\n%s", err, got)
+	}
+}
+
+func TestImportToGoose(t *testing.T) {
+	dir := t.TempDir()
+	source, target := filepath.Join(dir, ".mcp.json"), filepath.Join(dir, "config.yaml")
+	text := `{"mcpServers": {"files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl9876"}, "lazy": true},
+		"web": {"url": "https://example.com/mcp"}}}`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := config.PlanImport(source, target, &config.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(plan.Servers); got != "[{files <nil> [lazy: has no place in a file of the format goose]} {web <nil> [transport: becomes http: the program needs to be told, and knows no auto]}]" {
+		t.Error(got)
+	}
+	if !strings.HasSuffix(plan.Diff, `
++extensions:
++  files:
++    type: stdio
++    cmd: npx
++    envs:
++      TOKEN: "sk-****9876"
++    name: files
++  web:
++    type: streamable_http
++    uri: https://example.com/mcp
++    name: web
+`) {
+		t.Error(plan.Diff)
+	}
+	if err := plan.Apply(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
