@@ -105,4 +105,11 @@
 //
 // Values of env and headers are [Secret]: they do not print. No error text
 // holds a value from the file or from the environment.
+//
+// # Writing a file
+//
+// [Edit] changes a file in place: comments, order and what other programs keep in it
+// stay. [PlanImport] says what would become of the servers of one file in another one,
+// of whatever formats, before anything is written. [Schema] is the JSON Schema of the
+// keys above, for editors.
 package config

@@ -249,3 +249,15 @@ func TestFileRecords(t *testing.T) {
 		t.Error("other bytes")
 	}
 }
+
+// What is read back as it was wanted may be of no use all the same.
+func TestEditRefusesUselessServers(t *testing.T) {
+	d, err := newDraft(".mcp.json", []byte(editStart), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.put("", "new", []byte(`{"command": "x", "identity": "header"}`))
+	if err == nil || !strings.Contains(err.Error(), "could not be used") || string(d.data) != editStart {
+		t.Errorf("%v\n%s", err, d.data)
+	}
+}
