@@ -188,9 +188,9 @@ func (h *Host) slot(name string) (*slot, error) {
 // ends, and closes the host. It can be called at any moment, and several times: ctx
 // cuts off what earlier calls wait for. It returns ctx's error if calls were cut off.
 func (h *Host) Shutdown(ctx context.Context) error {
+	h.keeper.close() // before anything ends
 	stop := context.AfterFunc(ctx, h.cancel)
 	defer stop()
-	h.keeper.close()
 	h.mu.Lock()
 	first := !h.closed
 	h.closed = true

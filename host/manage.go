@@ -96,12 +96,13 @@ func (h *Host) manage(ctx context.Context, what string, names []string, change r
 	}
 	var report Report
 	done := make(chan struct{})
-	if !h.begin() {
+	leave, err := h.visit()
+	if err != nil {
 		unlock()
-		return Report{}, ErrClosed
+		return Report{}, err
 	}
 	go func() {
-		defer h.ending.Done()
+		defer leave()
 		defer close(done)
 		report, err = h.carryOut(ctx, what, change, unlock)
 	}()
@@ -111,18 +112,6 @@ func (h *Host) manage(ctx context.Context, what string, names []string, change r
 	case <-ctx.Done():
 		return Report{}, fmt.Errorf("server %q: what of it is saved already is carried out all the same: %w", names[0], ctx.Err())
 	}
-}
-
-// begin notes that something is begun for which Shutdown waits, and reports whether the
-// host is open.
-func (h *Host) begin() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return false
-	}
-	h.ending.Add(1)
-	return true
 }
 
 // lockManaged waits for the right to change the records of those servers.
@@ -152,7 +141,7 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 	if err != nil {
 		return Report{}, err
 	}
-	following, cancel := h.following(ctx)
+	following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range steps {
@@ -163,14 +152,6 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 	wg.Wait()
 	report, required := h.report(steps)
 	return report, errors.Join(required...)
-}
-
-// following returns what stays of ctx when it has ended: its values, until the host is
-// closed.
-func (h *Host) following(ctx context.Context) (context.Context, context.CancelFunc) {
-	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(h.intake, cancel)
-	return following, func() { stop(); cancel() }
 }
 
 // planManaged changes the store and finds out what that means for the servers: one is to
@@ -189,7 +170,7 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 	}
 	var steps []step
 	if after != nil {
-		following, cancel := h.following(ctx)
+		following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 		defer cancel()
 		entry, err := config.ReadServer(following, h.opts.Store, after.Name, h.opts.Config)
 		switch {
@@ -211,6 +192,10 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 // claimManaged appends the step that makes a server as an entry says, or removes it if
 // entry is nil, and gives it the say.
 func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []step {
+	hash := ""
+	if entry != nil {
+		hash = entry.Hash()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sl := h.slots[name]
@@ -223,12 +208,7 @@ func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []s
 		h.order = append(slices.Clone(h.order), name)
 	}
 	h.generation++
-	hash := ""
-	if entry != nil {
-		hash = entry.Hash()
-	}
-	done := sl.claim(h.generation, entry, hash)
-	return append(steps, step{slot: sl, entry: entry, generation: h.generation, done: done})
+	return append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hash)})
 }
 
 // A Managed is a record of the host's store with what became of its server.
