@@ -247,6 +247,55 @@ consent s/: refused by "ann"`
 	(&Host{}).record(activity.Event{}) // has no log
 }
 
+// What a server's list holds and is held back is recorded when it is news, in few
+// words however much it is.
+func TestRecordHeldBack(t *testing.T) {
+	h, take := recorded(t, &registry.Options{Ledger: registry.NewLedger(nil)})
+	var told heldBack
+	offer := func(tools ...registry.Tool) {
+		t.Helper()
+		diff, err := h.registry.Replace("s", tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = h.recordHeldBack("s", told, &diff)
+	}
+	changed := func(description string) registry.Tool {
+		tool := static("a", nil)
+		tool.def.Description = description
+		return tool
+	}
+	hidden := static("b", nil)
+	hidden.def.Description = "\u202e"
+	offer(changed("one"))
+	offer(changed("two"), hidden)
+	offer(changed("two"), hidden)
+	offer(hidden, changed("three"))
+	offer(changed("one"))
+	offer(changed("three"))
+	var seen []string
+	for _, e := range take() {
+		seen = append(seen, fmt.Sprintf("%s %s %s %s of %s", e.Kind, e.Server, e.Outcome, e.Detail[activity.DetailTools], e.Detail[activity.DetailCount]))
+	}
+	want := []string{
+		"quarantined s quarantined a (changed) of 1", "rejected s denied s__b (bidi_characters) of 1",
+		"quarantined s quarantined a (changed) of 1", "quarantined s quarantined a (changed) of 1",
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("recorded %q, want %q", seen, want)
+	}
+	var many []registry.Tool
+	for i := range 1000 {
+		many = append(many, static(fmt.Sprintf("tool_%d", i), nil))
+	}
+	offer(many...)
+	events := take()
+	if len(events) != 1 || events[0].Detail[activity.DetailCount] != "1000" || len(events[0].Detail[activity.DetailTools]) > activity.MaxText {
+		t.Errorf("recorded %+v", events)
+	}
+	(&Host{}).recordHeldBack("s", told, &registry.Diff{})
+}
+
 // A log that waits for room does not make the host wait.
 func TestRecordDoesNotWait(t *testing.T) {
 	stuck := make(stuckSink)

@@ -14,6 +14,7 @@ type shelf struct {
 	// publishing is held while the registry takes over the tools, which may
 	// wait for a disk. Whoever holds it may lock mu, not the other way round.
 	publishing sync.Mutex
+	told       heldBack // what the log knows; guarded by publishing
 
 	mu       sync.Mutex // guards the following
 	public   bool       // the tools belong into the registry
@@ -155,6 +156,7 @@ func (sh *shelf) update() bool {
 		return true
 	}
 	diff, err := sh.server.host.registry.ReplaceServer(sh.server.facts(), tools)
+	sh.told = sh.server.host.recordHeldBack(sh.server.entry.Name, sh.told, &diff)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.rejected = diff.Rejected

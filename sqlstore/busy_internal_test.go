@@ -85,3 +85,16 @@ func TestBind(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What a driver says of a context that has ended differs; the error does not.
+func TestFail(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	broken := errors.New("interrupted (9)")
+	if err := fail(ctx, "x", broken); !errors.Is(err, broken) || err.Error() != "sqlstore: x: interrupted (9)" || fail(ctx, "x", nil) != nil {
+		t.Errorf("%v", err)
+	}
+	cancel()
+	if err := fail(ctx, "x", broken); !errors.Is(err, context.Canceled) || fail(ctx, "x", nil) != nil {
+		t.Errorf("%v", err)
+	}
+}

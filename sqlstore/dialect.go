@@ -10,8 +10,8 @@ type Dialect int
 
 // The dialects.
 const (
-	SQLite     Dialect = iota + 1 // 3.35 and later
-	PostgreSQL                    // 12 and later
+	SQLite     Dialect = iota + 1 // 3.24 and later
+	PostgreSQL                    // 10 and later
 )
 
 // String returns its name.

@@ -11,8 +11,8 @@
 //	d, err := sqlstore.New(db, sqlstore.PostgreSQL, nil)
 //	err = d.Migrate(ctx)
 //
-// It is tested with SQLite 3.35 and later by modernc.org/sqlite, and with PostgreSQL
-// by github.com/jackc/pgx. Other drivers of the two should do.
+// It is tested with SQLite by modernc.org/sqlite and with PostgreSQL 15 by
+// github.com/jackc/pgx. Other drivers of the two should do.
 //
 // SQLite lets one writer in at a time. Have each connection wait for its turn and use
 // the write-ahead log, in the words of modernc.org/sqlite:

@@ -82,6 +82,28 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
+// More names than one query returns are all listed, once.
+func TestManyNames(t *testing.T) {
+	w := sqlitePlace().open(t)
+	s := w.one.Sessions()
+	const many = 1001
+	for i := range many {
+		if _, err := s.Save(t.Context(), "n"+strconv.Itoa(i), nil, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]bool{}
+	for name, err := range s.Names(t.Context(), "n") {
+		if err != nil || seen[name] {
+			t.Fatalf("%s, %v", name, err)
+		}
+		seen[name] = true
+	}
+	if len(seen) != many {
+		t.Errorf("%d names", len(seen))
+	}
+}
+
 // A session manager's store works on top, and the database sees no secret.
 func TestSealedSessions(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {

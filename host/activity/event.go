@@ -14,7 +14,8 @@ const (
 	KindCall        Kind = "call"        // a tool was called, with whatever outcome
 	KindDenied      Kind = "denied"      // a call was not allowed
 	KindApproval    Kind = "approval"    // somebody was asked about a call, or answered
-	KindQuarantined Kind = "quarantined" // a call of a tool that waits for approval
+	KindQuarantined Kind = "quarantined" // tools of a server that wait for approval, or a call of one
+	KindRejected    Kind = "rejected"    // tools of a server that are not listed, as they could do harm
 	KindLogin       Kind = "login"       // a user logged in at a server, or is to
 	KindLogout      Kind = "logout"      // a user logged out at a server
 	KindConfig      Kind = "config"      // the configuration was changed
@@ -75,6 +76,10 @@ const (
 	DetailSource = "source"
 	// DetailChange says what was done, such as "set" for a [KindConfig] event.
 	DetailChange = "change"
+	// DetailTools names the tools that a server's list holds and that are held back,
+	// each with the reason, as far as there is room; DetailCount is how many there are.
+	DetailTools = "tools"
+	DetailCount = "count"
 )
 
 // Bounds of an event, in bytes. [Log.Record] cuts off what is longer.

@@ -3,6 +3,7 @@ package activity_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -77,4 +78,32 @@ func ExampleEvents() {
 		fmt.Println(e.Time, e.Kind, e.Server, e.Tool, e.Outcome)
 	}
 	// Output:
+}
+
+// A log of the program's own format, without the times.
+func ExampleSlog() {
+	ctx := context.Background()
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	log := activity.New(nil, activity.Slog(logger))
+	log.Record(ctx, activity.Event{ID: "call_1", Kind: activity.KindCall, Server: "github", Tool: "create_issue", Outcome: activity.TimedOut})
+	_ = log.Close(ctx)
+	// Output: level=WARN msg="mcp: call" id=call_1 server=github tool=create_issue outcome=timeout
+}
+
+// Whoever watches over a program learns here what its log has lost.
+func ExampleLog_Status() {
+	ctx := context.Background()
+	log := activity.New(&activity.Options{MaxQueued: 100}, activity.NewMemory(0))
+	log.Record(ctx, activity.Event{Kind: activity.KindStart})
+	_ = log.Flush(ctx)
+	for _, s := range log.Status() {
+		fmt.Println(s.Sink, s.Written, s.Failed, s.Dropped)
+	}
+	_ = log.Close(ctx)
+	// Output: *activity.Memory 1 0 0
 }
