@@ -252,6 +252,23 @@ func TestReject(t *testing.T) {
 	wantStage(t, h, host.StageReady)
 }
 
+// A variable by which programs load code is shown with its value, and another value is
+// another launch. All other values are secret.
+func TestApprovalOfLoaders(t *testing.T) {
+	p := newProject(t)
+	h := newApprovalHost(t, consent.New())
+	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./one"}}`)
+	l := approvePending(t, h)
+	if text := l.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, `NODE_OPTIONS='--require ./one'`) {
+		t.Errorf("shown is %s", text)
+	}
+	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./two"}}`)
+	wantStage(t, h, host.StageUnapproved)
+	if n := len(p.starts()); n != 1 {
+		t.Errorf("%d starts, want 1", n)
+	}
+}
+
 // Who approves what has changed since he looked is told so.
 func TestApproveStale(t *testing.T) {
 	p := newProject(t)

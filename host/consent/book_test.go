@@ -285,3 +285,26 @@ func TestWatch(t *testing.T) {
 		<-done
 	})
 }
+
+// A change right after another, of the same size and time, is seen.
+func TestChangeAtTheSameTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "consents.json")
+	b, l := open(t, path), launch("")
+	decide(t, b, l, consent.Approved)
+	wantVerdict(t, b, l, consent.Approved)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(data), "approved", "rejected", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, b, l, consent.Rejected)
+}
