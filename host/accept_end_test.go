@@ -194,7 +194,6 @@ func TestAcceptShutdownThatRunsOutOfTime(t *testing.T) {
 
 // Close during a slow Shutdown cuts it short: it does not wait for calls.
 func TestAcceptCloseDuringShutdown(t *testing.T) {
-	t.Skip("known: Close waits for the calls")
 	v := &village{hold: make(chan struct{}), entered: make(chan struct{})}
 	defer close(v.hold)
 	h := acceptNew(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, acceptParse(t, "s", `{"command": "slow"}`))

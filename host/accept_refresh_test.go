@@ -106,7 +106,6 @@ func TestAcceptRefreshReadsAnew(t *testing.T) {
 // A server that is down when it is refreshed keeps what it has: its connection, if that
 // lives, and its tools as long as those of any lost server stay.
 func TestAcceptRefreshOfAServerThatIsDown(t *testing.T) {
-	t.Skip("known: the tools vanish")
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		hangUp := make(chan struct{})
