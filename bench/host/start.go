@@ -212,7 +212,7 @@ func openLazy(ctx context.Context, o *options, tools int) (opened []float64, err
 		}
 	}
 	if len(started) > 0 {
-		return nil, fmt.Errorf("Open started %s", <-started)
+		return nil, fmt.Errorf("opening started %s", <-started)
 	}
 	return opened, nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"runtime"
 	"strconv"
@@ -35,7 +35,11 @@ func measureUsers(ctx context.Context, o *options) (rows []row, err error) {
 		})
 		return s
 	}, nil)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
 		user := userOf(r.Header)
 		if id := r.Header.Get("Mcp-Session-Id"); id != "" {
@@ -47,9 +51,14 @@ func measureUsers(ctx context.Context, o *options) (rows []row, err error) {
 			wrong.Add(1)
 		}
 		handler.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	c, err := parse("office", fmt.Sprintf(`{"url": %q}`, server.URL))
+	})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	defer func() {
+		err = errors.Join(err, server.Close())
+		<-served
+	}()
+	c, err := parse("office", fmt.Sprintf(`{"url": "http://%s/"}`, listener.Addr()))
 	if err != nil {
 		return nil, err
 	}
