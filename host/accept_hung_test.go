@@ -71,7 +71,6 @@ func TestAcceptHungServerDelaysOnlyItself(t *testing.T) {
 
 // Disable does not wait for the attempt that Enable waits for, and ends it.
 func TestAcceptHungServerCanBeDisabledWhileItIsEnabled(t *testing.T) {
-	t.Skip("known: Disable waits for the first attempt")
 	town, asked := acceptHung(t)
 	h := acceptNew(t, town.options(), acceptParse(t, "hung", acceptHungEntry))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // outlasts what is to be quick
@@ -125,7 +124,6 @@ func TestAcceptApplyReturnsWithItsContext(t *testing.T) {
 // An Apply that waits for a hung server does not hold up another one, which takes
 // the server away.
 func TestAcceptApplyDoesNotWaitForAnother(t *testing.T) {
-	t.Skip("known: Apply waits for the first attempts of another")
 	town, asked := acceptHung(t)
 	h := acceptNew(t, town.options(), acceptParse(t, "other", `{"command": "x"}`))
 	applied := make(chan error, 1)

@@ -296,7 +296,6 @@ func TestAcceptCallsAtTheMomentOfTheIdleStop(t *testing.T) {
 
 // The same with processes, whose ends take time, and without a gap in the catalogue.
 func TestAcceptCallsWhileProcessesStopForIdleness(t *testing.T) {
-	t.Skip("known: a server that starts is taken for idle")
 	path := write(t, "s", acceptChild(t, "s", "1", `"lazy": true`))
 	opts := &host.Options{StateDir: t.TempDir(), IdleTimeout: time.Microsecond}
 	acceptWarm(t, path, opts)
@@ -455,7 +454,6 @@ func TestAcceptLazyServersAreReplacedUnderLoad(t *testing.T) {
 // A lazy server that takes longer to start than it may be idle is not stopped before its
 // tools are known.
 func TestAcceptSlowStartIsNotIdle(t *testing.T) {
-	t.Skip("known: a server that starts is taken for idle")
 	path, state := acceptLazyFile(t), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		town := &acceptTown{houses: map[string]func(context.Context, mcp.Transport) error{

@@ -47,7 +47,7 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	var wg sync.WaitGroup
 	for i := range steps {
 		if st := &steps[i]; !st.done {
-			wg.Go(func() { st.change, st.err = h.take(ctx, st) })
+			wg.Go(func() { st.outcome, st.err = h.take(ctx, st) })
 		}
 	}
 	wg.Wait()
@@ -64,7 +64,7 @@ type step struct {
 	slot       *slot
 	entry      *config.Server // nil: it is removed
 	generation uint64         // of the Apply
-	change     change
+	outcome    outcome
 	err        error
 	done       bool // nothing is to be done
 }
@@ -107,35 +107,50 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 }
 
 // take takes a step.
-func (h *Host) take(ctx context.Context, st *step) (change, error) {
-	defer st.slot.stepped()
-	leave, err := st.slot.enter(ctx)
-	if err != nil {
-		return failed, err
+func (h *Host) take(ctx context.Context, st *step) (outcome, error) {
+	entry := st.entry
+	if s := st.slot.now(); entry == nil && s != nil {
+		entry = s.entry
 	}
-	defer leave()
-	if !st.slot.holds(st.generation) {
+	began := time.Now()
+	did, until, err := h.begin(ctx, st)
+	if err == nil && until != nil {
+		err = until(ctx)
+	}
+	if errors.Is(err, ErrOvertaken) {
 		return overtaken, nil
 	}
-	began, entry := time.Now(), st.entry
-	if entry == nil {
-		if s := st.slot.now(); s != nil {
-			entry = s.entry
-		}
-	}
-	did, err := st.slot.become(ctx, st.entry)
 	if kind := did.kind(); kind != "" && entry != nil {
 		h.recordFor(ctx, eventOf(kind, entry, began, err))
-	}
-	if st.entry == nil {
-		h.remove(st.slot, st.generation)
 	}
 	return did, err
 }
 
-// kind returns the kind of event that a change is; empty if it is none.
-func (c change) kind() activity.Kind {
-	switch c {
+// begin does what is to be done at once, and returns what is to be waited for then.
+func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
+	defer st.slot.stepped()
+	st.slot.interrupt(true)
+	own, leave, err := st.slot.enter(ctx, false)
+	if err != nil {
+		return failed, nil, err
+	}
+	defer leave()
+	if !st.slot.holds(st.generation) {
+		return overtaken, nil, nil
+	}
+	did, until, err := st.slot.become(own, st.entry)
+	if st.entry == nil {
+		h.remove(st.slot, st.generation)
+	}
+	if err != nil && context.Cause(own) == ErrOvertaken {
+		return overtaken, nil, nil
+	}
+	return did, until, err
+}
+
+// kind returns the kind of event that an outcome is; empty if it is none.
+func (o outcome) kind() activity.Kind {
+	switch o {
 	case started:
 		return activity.KindStart
 	case stopped:
@@ -169,7 +184,7 @@ func (h *Host) report(steps []step) (Report, []error) {
 	var required []error
 	for _, st := range steps {
 		name := st.slot.name
-		switch st.change {
+		switch st.outcome {
 		case kept:
 			if st.entry != nil {
 				report.Kept = append(report.Kept, name)

@@ -245,10 +245,10 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 
 // withhold stops a server that must not run any more.
 func (h *Host) withhold(ctx context.Context, name string) error {
-	return h.change(ctx, "withhold", name, func(sl *slot, old *server) error {
+	return h.change(ctx, "withhold", name, func(ctx context.Context, sl *slot, old *server) (wait, error) {
 		s := sl.newServer(old.entry)
 		s.err = h.unapproved(ctx, old.entry)
 		sl.set(s)
-		return old.finish(ctx)
+		return old.finish(), nil
 	})
 }

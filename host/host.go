@@ -213,7 +213,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 			sl.changing <- struct{}{} // who holds it ends soon, since the host is closing
 			defer func() { <-sl.changing }()
 			if s := sl.now(); s != nil {
-				errs[i] = s.finish(ctx)
+				errs[i] = s.finish()(ctx)
 			}
 		})
 	}

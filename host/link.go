@@ -25,15 +25,17 @@ type link struct {
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
+	gone   func()             // called when it is closed; may be nil
 	stop   context.CancelFunc // ends who follows the client; nil if nobody does
 	follow sync.WaitGroup
 
-	mu     sync.Mutex // guards the following
-	taken  int
-	used   time.Time // when it was taken or dropped last
-	ended  bool      // it is not taken any more
-	quiet  chan struct{}
-	expiry *time.Timer
+	mu       sync.Mutex // guards the following
+	taken    int
+	starting bool      // nobody knows yet what its server offers: it is not idle
+	used     time.Time // when it was taken or dropped last
+	ended    bool      // it is not taken any more
+	quiet    chan struct{}
+	expiry   *time.Timer
 }
 
 func newLink(s *server, key session.Key, c *mcp.Client) *link {
@@ -66,14 +68,34 @@ func (l *link) drop() bool {
 	l.used = time.Now()
 	if l.ended {
 		close(l.quiet)
-	} else if l.idleAfter > 0 {
-		if l.expiry == nil {
-			l.expiry = time.AfterFunc(l.idleAfter, func() { l.idle(l) })
-		} else {
-			l.expiry.Reset(l.idleAfter)
-		}
+	} else {
+		l.expireLocked()
 	}
 	return true
+}
+
+// expireLocked has the link be idle some time from now, if it is not taken before.
+func (l *link) expireLocked() {
+	switch {
+	case l.idleAfter <= 0 || l.starting:
+	case l.expiry == nil:
+		l.expiry = time.AfterFunc(l.idleAfter, func() { l.idle(l) })
+	default:
+		l.expiry.Reset(l.idleAfter)
+	}
+}
+
+// begun says that the first attempt to learn what the server offers has ended.
+func (l *link) begun() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.starting {
+		return
+	}
+	l.starting = false
+	if l.taken == 0 && !l.ended {
+		l.expireLocked()
+	}
 }
 
 // end keeps the link from being taken again.
@@ -88,7 +110,7 @@ func (l *link) end() {
 func (l *link) endIfIdle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.taken == 0 && l.endLocked()
+	return l.taken == 0 && !l.starting && l.endLocked()
 }
 
 func (l *link) endLocked() bool {
@@ -132,5 +154,9 @@ func (l *link) close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	l.unfollow()
-	return l.client.Shutdown(ctx)
+	err := l.client.Shutdown(ctx)
+	if l.gone != nil {
+		l.gone()
+	}
+	return err
 }

@@ -37,10 +37,12 @@ func (s *server) follow(ctx context.Context, l *link) {
 			}
 			s.shelf.lost()
 			s.settle()
+			l.begun()
 		case mcp.Authenticating:
 			// The tools stay: who calls one is told to log in.
 			s.shelf.keep()
 			s.settle()
+			l.begun()
 		}
 		s.host.broadcast()
 		if now := s.status(); now.Stage != stage {
@@ -56,6 +58,7 @@ func (s *server) keepListed(ctx context.Context, l *link) {
 	for attempt := 0; ; attempt++ {
 		done := s.listOnce(ctx, l)
 		s.settle()
+		l.begun()
 		if done {
 			break
 		}

@@ -146,7 +146,7 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 	var wg sync.WaitGroup
 	for i := range steps {
 		if st := &steps[i]; !st.done {
-			wg.Go(func() { st.change, st.err = h.take(following, st) })
+			wg.Go(func() { st.outcome, st.err = h.take(following, st) })
 		}
 	}
 	wg.Wait()

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -64,6 +63,7 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 		return nil, errEnded
 	}
 	l.take()
+	l.gone = func() { <-p.places }
 	p.links[key] = l // one of a predecessor was ended with it, and is being closed
 	placed = true
 	p.host.broadcast()
@@ -174,18 +174,18 @@ func (p *pool) closeLocked(l *link, then func()) {
 	}
 	p.host.ending.Go(func() {
 		_ = l.close(p.host.ctx)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		<-p.places
 		if then != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			then()
 		}
 	})
 }
 
-// finish ends the links at a server when their calls have finished, or when ctx ends.
-func (p *pool) finish(ctx context.Context, s *server) error {
+// halt keeps the links at a server from being taken, and returns them to be closed.
+func (p *pool) halt(s *server) []*link {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	var links []*link
 	for key, l := range p.links {
 		if l.server == s {
@@ -194,17 +194,7 @@ func (p *pool) finish(ctx context.Context, s *server) error {
 			links = append(links, l)
 		}
 	}
-	p.mu.Unlock()
-	errs := make([]error, len(links))
-	var wg sync.WaitGroup
-	for i, l := range links {
-		wg.Go(func() {
-			errs[i] = l.close(ctx)
-			<-p.places
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return links
 }
 
 // at returns the links at a server.

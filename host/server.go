@@ -222,7 +222,7 @@ func (s *server) open() (*link, error) {
 	l := newLink(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
 	l.stop = stop
 	if s.entry.Lazy {
-		l.idleAfter, l.idle = s.idleTimeout(), s.rest
+		l.idleAfter, l.idle, l.starting = s.idleTimeout(), s.rest, true
 	}
 	l.take()
 	s.link = l
@@ -334,9 +334,15 @@ func (s *server) settle() { s.once.Do(func() { close(s.settled) }) }
 func (s *server) firstAttempt(ctx context.Context) error {
 	select {
 	case <-s.settled:
+		s.mu.Lock()
+		stopped := s.stopped
+		s.mu.Unlock()
+		if stopped {
+			return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
+		}
 		return s.outcome()
 	case <-ctx.Done():
-		return fmt.Errorf("server %q: %w", s.entry.Name, ctx.Err())
+		return fmt.Errorf("server %q: %w", s.entry.Name, context.Cause(ctx))
 	case <-s.host.intake.Done():
 		return ErrClosed
 	}

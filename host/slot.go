@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -20,31 +19,61 @@ type slot struct {
 	// changing holds a token while the server is started, stopped or replaced.
 	changing chan struct{}
 
-	mu     sync.Mutex // guards the following
-	server *server    // nil before the first and after the last
-	wanted uint64     // number of the Apply that has the say
-	steps  int        // of those that are about to change the entry
+	mu     sync.Mutex              // guards the following
+	server *server                 // nil before the first and after the last
+	wanted uint64                  // number of the Apply that has the say
+	steps  int                     // of those that are about to change the entry
+	giveUp context.CancelCauseFunc // interrupts who holds the token of changing; may be nil
+	yields bool                    // he is interrupted by others than an Apply
 }
 
 func (h *Host) newSlot(name string) *slot {
 	return &slot{host: h, name: name, meter: new(meter), changing: make(chan struct{}, 1)}
 }
 
-// enter waits for the right to start, stop or replace the server.
-func (sl *slot) enter(ctx context.Context) (leave func(), err error) {
+// enter waits for the right to start, stop or replace the server. The context that it
+// returns ends with ctx, when the host is closed, and when the holder of the right is
+// interrupted; who yields is at once if an Apply waits.
+func (sl *slot) enter(ctx context.Context, yields bool) (own context.Context, leave func(), err error) {
 	select {
 	case sl.changing <- struct{}{}:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("server %q: waiting for another change of it: %w", sl.name, ctx.Err())
+		return nil, nil, fmt.Errorf("server %q: waiting for another change of it: %w", sl.name, ctx.Err())
 	case <-sl.host.intake.Done():
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
-	leave = func() { <-sl.changing }
+	own, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(sl.host.intake, func() { cancel(ErrClosed) })
+	sl.mu.Lock()
+	sl.giveUp, sl.yields = cancel, yields
+	overtaken := yields && sl.steps > 0
+	sl.mu.Unlock()
+	if overtaken {
+		cancel(ErrOvertaken)
+	}
+	leave = func() {
+		sl.mu.Lock()
+		sl.giveUp = nil
+		sl.mu.Unlock()
+		stop()
+		cancel(nil)
+		<-sl.changing
+	}
 	if sl.host.isClosing() {
 		leave()
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
-	return leave, nil
+	return own, leave, nil
+}
+
+// interrupt has the holder of the right to change the server wait no longer for
+// anything, if it yields or, for an Apply, in any case.
+func (sl *slot) interrupt(apply bool) {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if sl.giveUp != nil && (sl.yields || apply) {
+		sl.giveUp(ErrOvertaken)
+	}
 }
 
 // now returns the server that stands in the slot, or nil.
@@ -100,11 +129,11 @@ func (sl *slot) holds(generation uint64) bool {
 	return sl.wanted == generation
 }
 
-// A change is what became of a server.
-type change int
+// An outcome is what became of a server.
+type outcome int
 
 const (
-	kept change = iota
+	kept outcome = iota
 	started
 	stopped
 	replaced
@@ -113,59 +142,60 @@ const (
 	overtaken // a later Apply has the say
 )
 
-// become makes the slot run an entry, or nothing if it is nil. The caller has entered.
-func (sl *slot) become(ctx context.Context, entry *config.Server) (change, error) {
+// become makes the slot run an entry, or nothing if it is nil, and returns what is to be
+// waited for then. The caller has entered.
+func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait, error) {
 	old := sl.now()
 	switch {
 	case entry == nil && old == nil:
-		return kept, nil
+		return kept, nil, nil
 	case entry == nil:
 		sl.set(nil)
 		sl.host.forgetLogin(sl.name)
 		old.retire(true)
-		return stopped, nil
+		return stopped, nil, nil
 	case old != nil && old.hash == entry.Hash():
 		old.move(entry.Source)
-		return kept, nil
+		return kept, nil, nil
 	}
 	next := sl.newServer(entry)
 	active := old != nil && old.active()
 	switch {
 	case entry.Err != nil && active:
-		return failed, next.outcome()
+		return failed, nil, next.outcome()
 	case !next.enabled:
 		sl.set(next)
-		if active {
+		if old != nil {
 			old.retire(true)
-			return stopped, next.outcome()
 		}
-		if next.err != nil {
-			return failed, next.outcome()
+		switch {
+		case active:
+			return stopped, nil, next.outcome()
+		case next.err != nil:
+			return failed, nil, next.outcome()
 		}
-		return noted, nil
+		return noted, nil, nil
 	case !active:
 		sl.set(next)
+		if old != nil {
+			old.retire(true)
+		}
 		next.start(true)
-		if entry.Lazy {
-			return started, nil
-		}
-		if err := next.firstAttempt(ctx); err != nil {
-			return started, err
-		}
-		return started, nil
+		return started, next.untilStarted(), nil
 	case sl.host.unapproved(ctx, entry) != nil: // what was approved is not what is wanted now
-		old.retire(true)
 		sl.set(next)
+		old.retire(true)
 		next.start(true)
-		return stopped, next.outcome()
+		return stopped, nil, next.outcome()
 	}
-	return sl.replace(ctx, old, next)
+	did, err := sl.replace(ctx, old, next)
+	return did, nil, err
 }
 
 // replace starts next beside old, which serves until next is ready and then finishes
 // its calls in the background. If next fails and old works, old stays; if both fail,
 // next does, and the tools stay listed as those of a lost server do.
-func (sl *slot) replace(ctx context.Context, old, next *server) (change, error) {
+func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
 	next.shelf.inherit(old)
 	next.start(false)
 	err := next.firstAttempt(ctx)
@@ -194,158 +224,6 @@ func (s *server) active() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.enabled && !s.stopped && (s.err == nil || s.link != nil)
-}
-
-// Enable starts a server and returns when it is ready, or with the error of its
-// first attempt; it then goes on trying. It does not wait for a lazy server.
-func (h *Host) Enable(ctx context.Context, name string) error {
-	return h.change(ctx, "enable", name, func(sl *slot, old *server) error {
-		if old.active() {
-			if old.entry.Lazy {
-				return nil
-			}
-			return old.firstAttempt(ctx)
-		}
-		s := sl.newServer(old.entry)
-		sl.set(s)
-		s.start(true)
-		if s.entry.Lazy {
-			return nil
-		}
-		return s.firstAttempt(ctx)
-	})
-}
-
-// Disable stops a server and removes its tools. Calls under way may finish
-// until ctx ends.
-func (h *Host) Disable(ctx context.Context, name string) error {
-	return h.change(ctx, "disable", name, func(sl *slot, old *server) error {
-		s := sl.newServer(old.entry)
-		s.enabled, s.err = false, nil
-		sl.set(s)
-		return old.finish(ctx)
-	})
-}
-
-// finish ends the server after its calls have finished, or when ctx ends.
-func (s *server) finish(ctx context.Context) error {
-	l := s.halt(true)
-	errs := []error{s.host.pool.finish(ctx, s)}
-	if l != nil {
-		errs = append(errs, l.close(ctx))
-	}
-	return errors.Join(errs...)
-}
-
-// Restart ends the connection to a server and makes a new one at once, also if
-// the server was waiting for its next attempt, and returns as Enable does. Calls under
-// way are cut off; Refresh lets them finish. The clients of users are ended when
-// their calls have finished, and made again when they are needed.
-func (h *Host) Restart(ctx context.Context, name string) error {
-	ctx, cancel := h.whileOpen(ctx)
-	defer cancel()
-	return h.change(ctx, "restart", name, func(sl *slot, s *server) error {
-		l := s.running()
-		switch {
-		case !s.active():
-			next := sl.newServer(s.entry)
-			sl.set(next)
-			next.start(true)
-			return next.firstAttempt(ctx)
-		case s.perUser():
-			h.pool.retire(s)
-			return nil
-		case l == nil:
-			return s.relist(ctx)
-		}
-		if err := l.client.Reconnect(ctx); err != nil {
-			return err
-		}
-		_, err := s.list(ctx, l)
-		return err
-	})
-}
-
-// relist starts a server that rests, and reads its tools.
-func (s *server) relist(ctx context.Context) error {
-	l, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer l.drop()
-	_, err = s.list(ctx, l)
-	return err
-}
-
-// Refresh reads anew what servers are and offer, those of the given names or, without
-// any, all that are enabled, in parallel. A new connection is made beside the present
-// one, which serves until the new one is ready and its tools are in the registry, and
-// then finishes its calls in the background; so no tool is missing meanwhile. If that
-// fails for a server the present connection stays, and the error says so. A server with
-// a connection for each user is read by [Host.Discover] for the user of ctx, and left
-// alone without one.
-func (h *Host) Refresh(ctx context.Context, names ...string) error {
-	if len(names) == 0 {
-		for _, s := range h.standing() {
-			if s.active() {
-				names = append(names, s.entry.Name)
-			}
-		}
-	}
-	ctx, cancel := h.whileOpen(ctx)
-	defer cancel()
-	errs := make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			errs[i] = h.change(ctx, "refresh", name, func(sl *slot, s *server) error { return sl.refresh(ctx, s) })
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-func (sl *slot) refresh(ctx context.Context, s *server) error {
-	switch l := s.running(); {
-	case s.perUser():
-		return sl.host.discoverFor(ctx, s)
-	case !s.active():
-		return fmt.Errorf("server %q: %w", s.entry.Name, errDisabled)
-	case l == nil:
-		return s.relist(ctx)
-	}
-	next := sl.newServer(s.entry)
-	next.start(false)
-	if err := next.firstAttempt(ctx); err != nil {
-		next.retire(false)
-		return err
-	}
-	sl.swap(s, next)
-	return nil
-}
-
-// change has f change the named server, while nobody else does. What is the verb for it
-// in the log.
-func (h *Host) change(ctx context.Context, what, name string, f func(*slot, *server) error) error {
-	sl, err := h.slot(name)
-	if err != nil {
-		return err
-	}
-	leave, err := sl.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	s := sl.now()
-	if s == nil {
-		return &UnknownServerError{name, h.names()}
-	}
-	err = f(sl, s)
-	h.recordFor(ctx, configEvent(what, name, err))
-	if err != nil && h.isClosing() {
-		return ErrClosed
-	}
-	return err
 }
 
 func (h *Host) isClosing() bool { return h.intake.Err() != nil }

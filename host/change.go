@@ -1,0 +1,205 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrOvertaken is returned by a change of a server that waited for it to be ready when
+// somebody else stopped or replaced it.
+var ErrOvertaken = errors.New("host: another change of the server has overtaken this one")
+
+// Enable starts a server and returns when it is ready, or with the error of its
+// first attempt; it then goes on trying. It does not wait for a lazy server.
+func (h *Host) Enable(ctx context.Context, name string) error {
+	return h.change(ctx, "enable", name, func(_ context.Context, sl *slot, s *server) (wait, error) {
+		if !s.active() {
+			s = sl.renew(s)
+			s.start(true)
+		}
+		return s.untilStarted(), nil
+	})
+}
+
+// renew puts a new server of the same entry in the place of one that does not run.
+func (sl *slot) renew(old *server) *server {
+	s := sl.newServer(old.entry)
+	sl.set(s)
+	old.retire(false)
+	return s
+}
+
+// untilStarted returns what waits for the first attempt of a server that is not lazy.
+func (s *server) untilStarted() wait {
+	if s.entry.Lazy {
+		return nil
+	}
+	return s.firstAttempt
+}
+
+// Disable stops a server and removes its tools. Calls under way may finish
+// until ctx ends. Enable, Restart and Refresh that wait for the server give up.
+func (h *Host) Disable(ctx context.Context, name string) error {
+	if sl, err := h.slot(name); err == nil {
+		sl.interrupt(false)
+	}
+	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
+		s := sl.newServer(old.entry)
+		s.enabled, s.err = false, nil
+		sl.set(s)
+		return old.finish(), nil
+	})
+}
+
+// finish stops the server, and returns what waits for its calls, until a context ends.
+func (s *server) finish() wait {
+	l := s.halt(true)
+	links := s.host.pool.halt(s)
+	if l != nil {
+		links = append(links, l)
+	}
+	return func(ctx context.Context) error {
+		errs := make([]error, len(links))
+		var wg sync.WaitGroup
+		for i, l := range links {
+			wg.Go(func() { errs[i] = l.close(ctx) })
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// Restart ends the connection to a server and makes a new one at once, also if
+// the server was waiting for its next attempt, and returns as Enable does. Calls under
+// way are cut off; Refresh lets them finish. The clients of users are ended when
+// their calls have finished, and made again when they are needed.
+func (h *Host) Restart(ctx context.Context, name string) error {
+	return h.change(ctx, "restart", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
+		l := s.running()
+		switch {
+		case !s.active():
+			s = sl.renew(s)
+			s.start(true)
+			return s.firstAttempt, nil
+		case s.perUser():
+			h.pool.retire(s)
+			return nil, nil
+		case l == nil:
+			return nil, s.relist(ctx)
+		}
+		if err := l.client.Reconnect(ctx); err != nil {
+			return nil, err
+		}
+		_, err := s.list(ctx, l)
+		return nil, err
+	})
+}
+
+// relist starts a server that rests, and reads its tools.
+func (s *server) relist(ctx context.Context) error {
+	l, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer l.drop()
+	_, err = s.list(ctx, l)
+	return err
+}
+
+// Refresh reads anew what servers are and offer, those of the given names or, without
+// any, all that are enabled, in parallel. A new connection is made beside the present
+// one, which serves until the new one is ready and its tools are in the registry, and
+// then finishes its calls in the background; so no tool is missing meanwhile. If that
+// fails for a server the present connection stays, and the error says so. A server with
+// a connection for each user is read by [Host.Discover] for the user of ctx, and left
+// alone without one.
+func (h *Host) Refresh(ctx context.Context, names ...string) error {
+	if h.isClosing() {
+		return ErrClosed
+	}
+	if len(names) == 0 {
+		for _, s := range h.standing() {
+			if s.active() {
+				names = append(names, s.entry.Name)
+			}
+		}
+	}
+	errs := make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			errs[i] = h.change(ctx, "refresh", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
+				return nil, sl.refresh(ctx, s)
+			})
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (sl *slot) refresh(ctx context.Context, s *server) error {
+	switch l := s.running(); {
+	case s.perUser():
+		return sl.host.discoverFor(ctx, s)
+	case !s.active():
+		return fmt.Errorf("server %q: %w", s.entry.Name, errDisabled)
+	case l == nil:
+		return s.relist(ctx)
+	}
+	next := sl.newServer(s.entry)
+	next.start(false)
+	if err := next.firstAttempt(ctx); err != nil {
+		next.retire(false)
+		return err
+	}
+	sl.swap(s, next)
+	return nil
+}
+
+// A wait waits for what a change has begun, when others may make the next one. A nil
+// wait has nothing to wait for.
+type wait func(context.Context) error
+
+// change has f change the named server, while nobody else does. The context that f gets
+// ends when the host is closed, or when somebody else has the say. What is the verb for it
+// in the log.
+func (h *Host) change(ctx context.Context, what, name string, f func(context.Context, *slot, *server) (wait, error)) error {
+	leave, err := h.visit()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	sl, err := h.slot(name)
+	if err != nil {
+		return err
+	}
+	until, err := sl.hold(ctx, what, f)
+	if err == nil && until != nil {
+		err = until(ctx)
+	}
+	h.recordFor(ctx, configEvent(what, name, err))
+	if err != nil && h.isClosing() {
+		return ErrClosed
+	}
+	return err
+}
+
+// hold runs f while nobody else changes the server.
+func (sl *slot) hold(ctx context.Context, what string, f func(context.Context, *slot, *server) (wait, error)) (wait, error) {
+	own, leave, err := sl.enter(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	s := sl.now()
+	if s == nil {
+		return nil, &UnknownServerError{sl.name, sl.host.names()}
+	}
+	until, err := f(own, sl, s)
+	if err != nil && context.Cause(own) == ErrOvertaken {
+		err = fmt.Errorf("server %q: %s: %w", sl.name, what, ErrOvertaken)
+	}
+	return until, err
+}
