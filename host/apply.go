@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -37,9 +38,13 @@ type Report struct {
 // Several Apply may run at a time, and each server goes its own way: where they differ
 // about it the one that began last has the say.
 //
-// The error is nil unless a required server failed, ctx ended, or the host is
-// closed.
+// The error is nil unless a required server failed, ctx ended, the host is closed, or c
+// is not a config that a file could say: it is nil, or has an entry that is nil or
+// without a name, or two of one name. Then nothing was done.
 func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
+	if err := sound(c); err != nil {
+		return Report{}, err
+	}
 	steps, err := h.plan(c)
 	if err != nil {
 		return Report{}, err
@@ -59,6 +64,26 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	return report, errors.Join(required...)
 }
 
+// sound returns what is wrong with a config that was made by hand, or nil.
+func sound(c *config.Config) error {
+	if c == nil {
+		return errors.New("host: there is no config: to stop all servers apply an empty one")
+	}
+	named := make(map[string]bool, len(c.Servers))
+	for i, entry := range c.Servers {
+		switch {
+		case entry == nil:
+			return fmt.Errorf("host: entry %d of the config is nil", i)
+		case entry.Name == "":
+			return fmt.Errorf("host: entry %d of the config has no name", i)
+		case named[entry.Name]:
+			return fmt.Errorf("host: two entries of the config have the name %q", entry.Name)
+		}
+		named[entry.Name] = true
+	}
+	return nil
+}
+
 // A step is what an Apply does with one server.
 type step struct {
 	slot       *slot
@@ -73,7 +98,7 @@ type step struct {
 func (h *Host) plan(c *config.Config) ([]step, error) {
 	hashes := make([]string, len(c.Servers))
 	for i, entry := range c.Servers {
-		hashes[i] = entry.Hash()
+		hashes[i] = hashOf(entry)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -194,7 +194,7 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []step {
 	hash := ""
 	if entry != nil {
-		hash = entry.Hash()
+		hash = hashOf(entry)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -48,7 +48,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		host:    sl.host,
 		slot:    sl,
 		entry:   entry,
-		hash:    entry.Hash(),
+		hash:    hashOf(entry),
 		settled: make(chan struct{}),
 
 		discovering: make(chan struct{}, 1),
@@ -58,6 +58,16 @@ func (sl *slot) newServer(entry *config.Server) *server {
 	}
 	s.shelf.server = s
 	return s
+}
+
+// hashOf returns the hash of an entry. Where it stands matters if it needs approval,
+// which is given for a folder.
+func hashOf(entry *config.Server) string {
+	hash := entry.Hash()
+	if entry.Source.Scope.NeedsApproval() {
+		hash += " in " + entry.Source.File
+	}
+	return hash
 }
 
 // perUser reports whether users have clients of their own.
