@@ -19,7 +19,6 @@ const (
 // ends.
 func (s *server) follow(ctx context.Context, l *link) {
 	defer s.settle()
-	l.client.Connect()
 	stage := Stage("")
 	for state := range l.client.Watch(ctx) {
 		if state.Phase == mcp.Waiting {

@@ -62,9 +62,13 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 	if stopped { // and its links were ended before this one was among them
 		return nil, errEnded
 	}
+	if old := p.links[key]; old != nil { // of a predecessor, whose links are about to be ended
+		old.end()
+		p.closeLocked(old, nil)
+	}
 	l.take()
 	l.gone = func() { <-p.places }
-	p.links[key] = l // one of a predecessor was ended with it, and is being closed
+	p.links[key] = l
 	placed = true
 	p.host.broadcast()
 	return l, nil

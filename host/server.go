@@ -235,6 +235,7 @@ func (s *server) open() (*link, error) {
 		l.idleAfter, l.idle, l.starting = s.idleTimeout(), s.rest, true
 	}
 	l.take()
+	l.client.Connect()
 	s.link = l
 	l.follow.Go(func() { s.follow(ctx, l) })
 	return l, nil
