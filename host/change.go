@@ -17,17 +17,15 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 	return h.change(ctx, "enable", name, func(_ context.Context, sl *slot, s *server) (wait, error) {
 		if !s.active() {
 			s = sl.renew(s)
-			s.start(true)
 		}
 		return s.untilStarted(), nil
 	})
 }
 
-// renew puts a new server of the same entry in the place of one that does not run.
+// renew starts a new server of the same entry in the place of one that does not run.
 func (sl *slot) renew(old *server) *server {
 	s := sl.newServer(old.entry)
-	sl.set(s)
-	old.retire(false)
+	sl.succeed(old, s)
 	return s
 }
 
@@ -80,9 +78,7 @@ func (h *Host) Restart(ctx context.Context, name string) error {
 		l := s.running()
 		switch {
 		case !s.active():
-			s = sl.renew(s)
-			s.start(true)
-			return s.firstAttempt, nil
+			return sl.renew(s).firstAttempt, nil
 		case s.perUser():
 			h.pool.retire(s)
 			return nil, nil
@@ -150,7 +146,11 @@ func (sl *slot) refresh(ctx context.Context, s *server) error {
 	}
 	next := sl.newServer(s.entry)
 	next.start(false)
-	if err := next.firstAttempt(ctx); err != nil {
+	err := next.firstAttempt(ctx)
+	if err == nil && s.entry.Lazy { // what is known of it from an earlier time is no answer
+		err = next.relist(ctx)
+	}
+	if err != nil {
 		next.retire(false)
 		return err
 	}

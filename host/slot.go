@@ -154,7 +154,7 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 		sl.host.forgetLogin(sl.name)
 		old.retire(true)
 		return stopped, nil, nil
-	case old != nil && old.hash == entry.Hash():
+	case old != nil && old.hash == hashOf(entry):
 		old.move(entry.Source)
 		return kept, nil, nil
 	}
@@ -176,11 +176,7 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 		}
 		return noted, nil, nil
 	case !active:
-		sl.set(next)
-		if old != nil {
-			old.retire(true)
-		}
-		next.start(true)
+		sl.succeed(old, next)
 		return started, next.untilStarted(), nil
 	case sl.host.unapproved(ctx, entry) != nil: // what was approved is not what is wanted now
 		sl.set(next)
@@ -209,6 +205,17 @@ func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error)
 	}
 	sl.swap(old, next)
 	return replaced, err
+}
+
+// succeed starts next in the place of old, which does not run, or is nil. Tools that old
+// is still listed with, having been lost, stay as long as those of a lost server do.
+func (sl *slot) succeed(old, next *server) {
+	if old != nil {
+		next.shelf.adopt(old)
+		old.retire(false)
+	}
+	sl.set(next)
+	next.start(true)
 }
 
 // swap puts next in the place of old.
