@@ -135,5 +135,8 @@ func (s *server) list(ctx context.Context, l *link) (*listing, error) {
 		s.shelf.put(known)
 	}
 	l.known.Store(known)
+	if l.stop == nil { // nobody else tells that it is connected
+		s.host.broadcast()
+	}
 	return known, nil
 }

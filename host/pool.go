@@ -175,6 +175,7 @@ func (p *pool) retire(s *server) {
 func (p *pool) closeLocked(l *link, then func()) {
 	if p.links[l.key] == l {
 		delete(p.links, l.key)
+		p.host.broadcast()
 	}
 	p.host.ending.Go(func() {
 		_ = l.close(p.host.ctx)

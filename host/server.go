@@ -323,6 +323,7 @@ func (s *server) halt(removeTools bool) *link {
 	}
 	if removeTools {
 		s.shelf.clear()
+		s.host.broadcast()
 	}
 	s.shelf.close()
 	return l

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
@@ -122,8 +123,13 @@ func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
 	if !usable {
 		return nil, s.unusable()
 	}
-	header, err := s.host.userHeader(ctx, key, s.entry)
-	if err != nil {
+	asking, cancel := s.host.whileOpen(ctx)
+	defer cancel()
+	header, err := s.host.userHeader(asking, key, s.entry)
+	switch {
+	case err != nil && s.host.isClosing():
+		return nil, ErrClosed
+	case err != nil:
 		return nil, fmt.Errorf("server %q: the headers of its user: %w", s.entry.Name, err)
 	}
 	t, err := s.connectable(key, header)
@@ -142,8 +148,8 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 	}
 	header := http.Header{}
 	if name := e.UserHeader; name != "" {
-		if key.User == "" || !httpfield.ValidValue(key.User) {
-			return nil, errors.New("the user's name is empty or cannot stand in a header")
+		if key.User == "" || !exactValue(key.User) {
+			return nil, errors.New("the user's name is empty or cannot stand in a header as it is")
 		}
 		header.Set(name, key.User)
 	}
@@ -153,6 +159,9 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 			return nil, err
 		}
 		for name, values := range more {
+			if !httpfield.ValidName(name) || len(values) == 0 || !allExact(values) {
+				return nil, fmt.Errorf("Options.UserHeaders made a header %q that has no name or value, or one that cannot be sent as it is", name)
+			}
 			header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
@@ -160,4 +169,19 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 		return nil, errors.New("the entry has no \"userHeader\", and Options.UserHeaders made none: one of them has to name the user")
 	}
 	return header, nil
+}
+
+// exactValue reports whether a header's value arrives as it is: white space around it
+// would not, and what names one user would name another.
+func exactValue(value string) bool {
+	return httpfield.ValidValue(value) && strings.Trim(value, " \t") == value
+}
+
+func allExact(values []string) bool {
+	for _, v := range values {
+		if v == "" || !exactValue(v) {
+			return false
+		}
+	}
+	return true
 }
