@@ -38,6 +38,9 @@ func (sl *slot) enter(ctx context.Context, yields bool) (own context.Context, le
 	select {
 	case sl.changing <- struct{}{}:
 	case <-ctx.Done():
+		if sl.host.isClosing() { // which may be what has ended it
+			return nil, nil, ErrClosed
+		}
 		return nil, nil, fmt.Errorf("server %q: waiting for another change of it: %w", sl.name, ctx.Err())
 	case <-sl.host.intake.Done():
 		return nil, nil, ErrClosed
