@@ -58,7 +58,9 @@ func (h *Host) withClient(ctx context.Context, name string, f func(context.Conte
 		own, l, drop, failed := s.linkFor(ctx)
 		if failed == nil {
 			defer drop()
-			return f(own, l.client)
+			err = f(own, l.client)
+			s.disown(l, err)
+			return err
 		}
 		if err = failed; !errors.Is(err, errEnded) || ctx.Err() != nil {
 			break

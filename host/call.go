@@ -46,9 +46,10 @@ func (sl *slot) try(ctx context.Context, o *offer, args json.RawMessage, opts *m
 		return nil, errors.Is(err, errEnded), mcp.WithOutcome(err, mcp.NotSent)
 	}
 	defer drop()
+	served := l.known.Load() != nil
 	known, err := s.verify(ctx, l, o)
 	if err != nil {
-		return nil, false, err
+		return nil, s.disown(l, err) && served, err
 	}
 	with := mcp.CallToolOptions{}
 	if opts != nil {
@@ -56,7 +57,8 @@ func (sl *slot) try(ctx context.Context, o *offer, args json.RawMessage, opts *m
 	}
 	with.Connection = known.connection
 	res, err = l.client.CallTool(ctx, o.tool.Name, args, &with)
-	return res, errors.Is(err, mcp.ErrOtherConnection) && mcp.OutcomeOf(err) == mcp.NotSent, err
+	moved = errors.Is(err, mcp.ErrOtherConnection) || s.disown(l, err) && served
+	return res, moved && mcp.OutcomeOf(err) == mcp.NotSent, err
 }
 
 // linkFor returns the link for calls of ctx's user, taken, and the context to make

@@ -32,7 +32,8 @@ const (
 // Options configure a [Host]. The zero value, and nil, mean the defaults.
 type Options struct {
 	// Registry receives the servers' tools, and has its own options: names, gate,
-	// ledger, approver, forms of results. Default: a new one with none of them set,
+	// ledger, approver, forms of results. Two hosts that share one must not have servers
+	// of the same name: each would take the tools of the other's out. Default: a new one with none of them set,
 	// in which every tool that the gate lets in may be called.
 	Registry *registry.Registry
 	// Ledger is the file in which Open keeps which tools were approved, if Registry is
@@ -63,10 +64,13 @@ type Options struct {
 	// used with OAuth, and for one host only. The host does not close it.
 	Logins *Logins
 	// UserHeaders, if set, makes the headers of a user's connections, for servers of
-	// [config.IdentityHeader]. It must end with its context.
+	// [config.IdentityHeader]. It is asked for each client of a user, and when the server
+	// has answered 401, so that it may return tokens that end some time. Each header
+	// needs a value. It must end with its context.
 	UserHeaders func(context.Context, session.Key) (http.Header, error)
 	// Transport, if set, makes the transport for a server, and for the user of the
-	// key if users have connections of their own there. If it returns nil and no
+	// key if users have connections of their own there. It is not to wait for anything:
+	// what takes time belongs into Connect, which has a context. If it returns nil and no
 	// error the host makes it as the entry says.
 	Transport func(session.Key, *config.Server) (mcp.Transport, error)
 	// ToolGrace is how long the tools of a server without connection stay in

@@ -187,6 +187,16 @@ func (p *pool) closeLocked(l *link, then func()) {
 	})
 }
 
+// abandon ends a link when its calls have finished.
+func (p *pool) abandon(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.links[l.key] == l {
+		l.end()
+		p.closeLocked(l, nil)
+	}
+}
+
 // halt keeps the links at a server from being taken, and returns them to be closed.
 func (p *pool) halt(s *server) []*link {
 	p.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // Client returns the client for the user of a key at its server, which must be enabled.
@@ -90,6 +91,7 @@ func (s *server) discover(ctx context.Context) error {
 	defer drop()
 	known, err := s.list(ctx, l)
 	if err != nil {
+		s.disown(l, err)
 		return err
 	}
 	s.shelf.put(known)
@@ -139,6 +141,19 @@ func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
 	l := newLink(s, key, mcp.NewClient(s.entry.Name, t, s.options()))
 	l.idleAfter, l.idle = s.idleTimeout(), s.host.pool.rest
 	return l, nil
+}
+
+// disown ends the link of a user if the server does not accept the headers any more that
+// the program made for him, and reports whether it did: for the next link the program is
+// asked again.
+func (s *server) disown(l *link, err error) bool {
+	var status *transport.StatusError
+	if !errors.As(err, &status) || status.Code != http.StatusUnauthorized ||
+		s.host.opts.UserHeaders == nil || s.entry.Identity != config.IdentityHeader {
+		return false
+	}
+	s.host.pool.abandon(l)
+	return true
 }
 
 // userHeader returns the headers that name a user, for an entry that wants them.
