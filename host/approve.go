@@ -121,15 +121,47 @@ func (h *Host) approved(ctx context.Context, e *config.Server) (*consent.Launch,
 
 // guard returns a transport that connects as t does, if what would be started is
 // approved at that moment, and confined as the entry says.
-func (h *Host) guard(e *config.Server, t mcp.Transport) mcp.Transport {
-	return &guarded{host: h, entry: e, inner: t}
+//
+// It is that which make returns for the entry. If the user has to answer something, make
+// is called once more with the answers, which are looked up after the approval.
+func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport, error)) (mcp.Transport, error) {
+	t, err := make(e)
+	if err != nil {
+		return nil, err
+	}
+	return &guarded{host: h, entry: e, make: make, answered: e, inner: t}, nil
 }
 
 // A guarded transport asks before each connection.
 type guarded struct {
 	host  *Host
-	entry *config.Server
-	inner mcp.Transport
+	entry *config.Server // what is approved
+	make  func(*config.Server) (mcp.Transport, error)
+
+	mu       sync.Mutex     // guards the following
+	answered *config.Server // what inner was made for
+	inner    mcp.Transport
+}
+
+// transport returns the transport for the entry with what the user has answered.
+func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server, error) {
+	e, err := g.entry.Answered(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.mu.Lock()
+	t, same := g.inner, e == g.entry || e.Hash() == g.answered.Hash()
+	g.mu.Unlock()
+	if same {
+		return t, e, nil
+	}
+	if t, err = g.make(e); err != nil {
+		return nil, nil, err
+	}
+	g.mu.Lock()
+	g.answered, g.inner = e, t
+	g.mu.Unlock()
+	return t, e, nil
 }
 
 // Connect starts what was approved, and nothing that has taken its place since: the
@@ -139,14 +171,18 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, local := g.inner.(*transport.Command)
+	inner, e, err := g.transport(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, local := inner.(*transport.Command)
 	if !local {
 		if isolated(g.entry) {
 			return nil, isolationError(g.entry, errNoProcess)
 		}
-		return g.inner.Connect(ctx)
+		return inner.Connect(ctx)
 	}
-	if l != nil && c.Path == g.entry.Command && c.Dir == g.entry.Cwd && slices.Equal(c.Args, g.entry.Args) {
+	if l != nil && c.Path == e.Command && c.Dir == e.Cwd && slices.Equal(c.Args, e.Args) {
 		exact := *c
 		exact.Path, exact.Dir = l.Path, l.Dir
 		c = &exact
@@ -196,10 +232,25 @@ func (h *Host) Approve(ctx context.Context, by, fingerprint string) error {
 	errs := make([]error, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
-		wg.Go(func() { errs[i] = h.Enable(ctx, name) })
+		wg.Go(func() {
+			if errs[i] = h.answer(ctx, name); errs[i] == nil {
+				errs[i] = h.Enable(ctx, name)
+			}
+		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// answer has the user asked what the server needs, while nobody waits for its start.
+func (h *Host) answer(ctx context.Context, name string) error {
+	for _, s := range h.standing() {
+		if s.entry.Name == name {
+			_, err := s.entry.Answered(ctx)
+			return err
+		}
+	}
+	return nil
 }
 
 // Reject keeps that somebody forbids the launch with a fingerprint, so that nobody is

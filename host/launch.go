@@ -26,6 +26,8 @@ func launchOf(e *config.Server) (*consent.Launch, error) {
 		Project:   launchProject(e.Source.File),
 		Transport: e.Transport,
 		Isolation: launchIsolation(withRealMounts(e).Isolation),
+
+		References: e.References(),
 	}
 	if e.Transport != config.TransportStdio {
 		l.URL, l.Headers, l.Login = e.URL, launchHeaders(e), launchLogin(e.Auth)

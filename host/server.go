@@ -144,14 +144,13 @@ func (s *server) idleTimeout() time.Duration {
 // connectable makes the transport for the user of a key, or for all, with further
 // headers. What it starts is approved each time.
 func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport, error) {
-	t, err := s.host.recipe(key, s.entry, header)
-	if err != nil {
-		return nil, err
-	}
-	if c, ok := t.(*transport.Command); ok && c.Stderr == nil {
-		c.Stderr = s.logStderr()
-	}
-	return s.host.guard(s.entry, t), nil
+	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
+		t, err := s.host.recipe(key, e, header)
+		if c, ok := t.(*transport.Command); ok && c.Stderr == nil {
+			c.Stderr = s.logStderr()
+		}
+		return t, err
+	})
 }
 
 // recipe makes the transport for the user of a key, or for all, as an entry or the

@@ -35,10 +35,17 @@ func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := p.host.recipe(key, e, header)
-	if err != nil {
-		return nil, err
-	}
+	return p.host.guard(e, func(e *config.Server) (mcp.Transport, error) {
+		t, err := p.host.recipe(key, e, header)
+		if err != nil {
+			return nil, err
+		}
+		return p.observed(ctx, t)
+	})
+}
+
+// observed returns the transport with the eyes and ears of the test.
+func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, error) {
 	switch bare := t.(type) {
 	case *transport.Command:
 		c := *bare
@@ -61,7 +68,7 @@ func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
 		t = &transport.Auto{URL: bare.URL, Header: bare.Header, MaxMessage: bare.MaxMessage,
 			OAuth: p.login(ctx, bare.OAuth), RoundTripper: p.tripper(bare.RoundTripper)}
 	}
-	return p.host.guard(e, t), nil
+	return t, nil
 }
 
 // testKey names the connection that is tested: that of the user of ctx, if users have

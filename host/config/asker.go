@@ -75,6 +75,10 @@ type asker struct {
 	format  string
 	inputs  []Input
 	known   map[string]answer // by kind and name
+
+	// later says that nobody is asked yet: only what can be seen from the file is
+	// checked, and every answer is empty.
+	later bool
 }
 
 type answer struct {
@@ -108,6 +112,9 @@ func (a *asker) keyring(name string) (string, error) {
 	if a.secrets == nil {
 		return "", errors.New("nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}")
 	}
+	if a.later {
+		return "", nil
+	}
 	return a.once("keyring "+name, func() (string, error) {
 		value, ok, err := a.secrets.Secret(a.ctx, name)
 		if err != nil || !ok {
@@ -125,6 +132,9 @@ func (a *asker) input(id string) (string, error) {
 	i := slices.IndexFunc(a.inputs, func(in Input) bool { return in.ID == id })
 	if i < 0 {
 		return "", &InputError{Input{ID: id}, errors.New("is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}")}
+	}
+	if a.later {
+		return "", nil
 	}
 	return a.once("input "+id, func() (string, error) {
 		in := a.inputs[i]

@@ -147,6 +147,7 @@ func TestClients(t *testing.T) {
 				want := test.want[i]
 				want.Source.File, want.Source.Format = path, "mcpServers"
 				want.fingerprint = got.fingerprint // TestFingerprint has it
+				want.references = got.references   // TestReferences has them
 				if !reflect.DeepEqual(*got, want) {
 					t.Errorf("server %d:\n got %s\nwant %s\nerr %v", i, bare(*got), bare(want), got.Err)
 				}

@@ -56,7 +56,8 @@ type Options struct {
 	Project string
 
 	// Input asks the user what ${input:id} stands for. It is asked once for each input
-	// of a file, when an enabled server needs it and Secrets remembers no answer, and
+	// of a file, when an enabled server needs it and Secrets remembers no answer, or for
+	// a server that needs approval when [Server.Answered] is called, and
 	// must end with its context. Who shows the question hides what is typed if it is a
 	// Password; what is asked comes from the file, and so may not be true. Default:
 	// nobody is asked, and a server that needs an answer cannot be used.
@@ -129,12 +130,20 @@ func ParseContext(ctx context.Context, filename string, data []byte, opts *Optio
 	p.expand.asker = newAsker(ctx, opts)
 	p.expand.asker.inputs, p.expand.asker.format = c.Inputs, c.Format
 	p.expand.asker.file = filepath.Join(p.dir, filepath.Base(filename))
+	later := p.scope.NeedsApproval() && !p.expand.written
 	names, gate := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
 		p.expand.off = !gate.open(found[i].Title) || opts != nil && opts.only != "" && opts.only != found[i].Title
+		if later {
+			p.expand.later, p.expand.asker.later, p.expand.waits = true, true, false
+			p.expand.known = make(map[string]resolved)
+		}
 		s := p.read(&found[i], names[i])
 		s.Enabled = s.Enabled && gate.open(s.Title)
+		if p.expand.waits {
+			p.postpone(s, found[i], names[i], opts)
+		}
 		c.Servers = append(c.Servers, s)
 		if byTitle[s.Title] == nil {
 			byTitle[s.Title] = s

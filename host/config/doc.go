@@ -87,6 +87,10 @@
 //	${workspaceFolder}  the folder of the project, see Options.Project; also
 //	                    ${workspaceFolderBasename}, ${userHome} and ${pathSeparator}
 //
+// In files of a scope that needs approval ${input:id} and ${keyring:name} are looked up
+// after that, see [Server.Answered]; they stand in args, env, headers and url only.
+// [Server.References] says for whoever approves what else a server gets to see.
+//
 // In the formats vscode, zed and codex $VAR without braces is plain text, as it is for
 // those programs.
 //

@@ -49,7 +49,9 @@ func (e *entry) endpoint(s *Server) {
 		if s.Transport == "" {
 			s.Transport = TransportAuto
 		}
+		e.expand.mayWait = true
 		s.URL = e.url(address)
+		e.expand.mayWait = false
 		for _, key := range []string{"args", "env", "cwd"} {
 			if m := e.field(key); m != nil && len(m.Value.Elems)+len(m.Value.Members)+len(m.Value.Text) > 0 {
 				e.warn(m.Offset, m.At, "has no effect on a remote server")
@@ -114,7 +116,7 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 	}
 	if m := e.field("args"); m != nil && e.check(m.Value, m.At, jsonc.Array) {
 		for i := range m.Value.Elems {
-			arg, _ := e.system(&m.Value.Elems[i], m.At.Index(i))
+			arg, _ := e.argument(&m.Value.Elems[i], m.At.Index(i))
 			s.Args = append(s.Args, arg)
 		}
 	}
@@ -135,6 +137,16 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 // system returns n expanded as a string that is handed to the operating system.
 func (e *entry) system(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	text, ok := e.expanded(n, at)
+	return e.withoutNUL(text, ok, n, at)
+}
+
+// argument is system for an argument of a command.
+func (e *entry) argument(n *jsonc.Node, at jsonc.Path) (string, bool) {
+	text, ok := e.waiting(n, at)
+	return e.withoutNUL(text, ok, n, at)
+}
+
+func (e *entry) withoutNUL(text string, ok bool, n *jsonc.Node, at jsonc.Path) (string, bool) {
 	if ok && strings.ContainsRune(text, 0) {
 		e.fail(n.Offset, at, "holds a NUL byte: remove it")
 		return "", false
@@ -145,7 +157,11 @@ func (e *entry) system(n *jsonc.Node, at jsonc.Path) (string, bool) {
 // url returns the value of a field expanded if it is a URL that can be used.
 func (e *entry) url(f *dialect.Field) string {
 	n, at := f.Value, f.At
+	waited := e.expand.waits
+	e.expand.waits = false
 	text, ok := e.expanded(n, at)
+	asked := e.expand.waits
+	e.expand.waits = waited || asked
 	if !ok {
 		return ""
 	}
@@ -153,7 +169,7 @@ func (e *entry) url(f *dialect.Field) string {
 		e.fail(n.Offset, at, "holds a space, a line break or a control character: remove it or write it as %%XX")
 		return ""
 	}
-	if e.expand.written && strings.Contains(text, "$") {
+	if e.expand.written && strings.Contains(text, "$") || asked && strings.Contains(text, "${") {
 		return text // what it will be is not known
 	}
 	u, err := url.Parse(text)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -16,6 +17,8 @@ type entry struct {
 	offset int // of the server's name
 	fields []dialect.Field
 	faults []*Error
+
+	references []string // see Server.References
 }
 
 // fail notes a fault of the entry at offset; at is the path it is about.
@@ -54,6 +57,7 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 		e.limits(s)
 		e.extra(s)
 		s.fingerprint = e.fingerprint(s)
+		s.references = e.references
 	} else {
 		e.fail(found.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", found.Value.Kind)
 	}
@@ -121,11 +125,34 @@ func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
 		return "", false
 	}
 	text, err := e.expand.expand(n.Text)
+	e.refer(at)
 	if err != nil {
 		e.fail(n.Offset, at, "%w", err)
 		return "", false
 	}
 	return text, true
+}
+
+// waiting is expanded for a value in which inputs and the keyring may wait for the
+// approval.
+func (e *entry) waiting(n *jsonc.Node, at jsonc.Path) (string, bool) {
+	e.expand.mayWait = true
+	defer func() { e.expand.mayWait = false }()
+	return e.expanded(n, at)
+}
+
+// refer notes the references of the value at a path.
+func (e *entry) refer(at jsonc.Path) {
+	seen := e.expand.seen
+	e.expand.seen = nil
+	if len(seen) == 0 {
+		return
+	}
+	key := strings.TrimPrefix(strings.TrimPrefix(string(at), string(e.at)), ".")
+	slices.Sort(seen)
+	for _, reference := range slices.Compact(seen) {
+		e.references = append(e.references, key+": "+reference)
+	}
 }
 
 // texts returns the strings of the array n as written.

@@ -29,7 +29,8 @@ func (e *entry) envFile(s *Server) {
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(e.dir, full)
 	}
-	content, err := readSmall(full)
+	e.references = append(e.references, "envFile: "+f.Value.Text)
+	content, err := e.expand.once("envFile "+full, func() (string, error) { return readSmall(full) })
 	if err == nil {
 		if e.expand.left -= len(content); e.expand.left < 0 {
 			err = fmt.Errorf("the references of this file yield more than %d bytes", maxExpanded)

@@ -33,6 +33,17 @@ type expander struct {
 	written bool
 	// form says that only the form of references is looked at.
 	form bool
+
+	// later says that inputs and the keyring wait for the approval; mayWait that they
+	// can, in the value at hand.
+	later, mayWait bool
+	// known are the references that were looked up for this entry already, by their
+	// text. Nil: they are looked up each time.
+	known map[string]resolved
+	// seen are those of the value at hand, as they may be shown.
+	seen []string
+	// waits says that the entry has one that waits.
+	waits bool
 }
 
 // errDisabledAsks is why a disabled entry with such a reference cannot be started as
@@ -61,6 +72,9 @@ func (x *expander) expand(s string) (string, error) {
 		}
 		s = s[i:]
 		length, value, err := x.reference(s, before)
+		if length > 0 {
+			x.seen = append(x.seen, asWritten(s[:length]))
+		}
 		if err != nil {
 			return "", err
 		}
@@ -87,11 +101,13 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 		if length == 1 || x.literal {
 			return 0, "", nil
 		}
-		value, ok := x.lookup(s[1:length])
-		if !ok {
-			return 0, "", unsetBare(s[1:length], s[length:], before)
-		}
-		return length, value, nil
+		value, err := x.once(s[:length], func() (string, error) {
+			if value, ok := x.lookup(s[1:length]); ok {
+				return value, nil
+			}
+			return "", unsetBare(s[1:length], s[length:], before)
+		})
+		return length, value, err
 	}
 	end := strings.IndexByte(s, '}')
 	if end < 0 {
@@ -101,8 +117,35 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 	if strings.Contains(inner, "${") {
 		return 0, "", errors.New("a ${ inside of ${} is not supported: set one variable to the whole value")
 	}
-	value, err = x.braced(inner)
+	value, err = x.once(s[:end+1], func() (string, error) { return x.braced(inner) })
 	return end + 1, value, err
+}
+
+// once returns what find returned the first time for that reference of an entry that
+// is read again after its approval. What waits for that is not kept.
+func (x *expander) once(reference string, find func() (string, error)) (string, error) {
+	if got, ok := x.known[reference]; ok {
+		return got.value, got.err
+	}
+	value, err := find()
+	if x.known != nil && !asksSomebody(reference) {
+		x.known[reference] = resolved{value, err}
+	}
+	return value, err
+}
+
+// asksSomebody reports whether a reference is one to an input or the keyring.
+func asksSomebody(reference string) bool {
+	return strings.HasPrefix(reference, "${input:") || strings.HasPrefix(reference, "${keyring:")
+}
+
+// asWritten returns a reference as it may be shown: without its default.
+func asWritten(reference string) string {
+	name, _, ok := strings.Cut(reference, ":-")
+	if !ok || asksSomebody(reference) || strings.HasPrefix(reference, "${file:") {
+		return reference
+	}
+	return name + ":-" + stars + "}"
 }
 
 // braced returns the value of ${inner}.
@@ -114,12 +157,14 @@ func (x *expander) braced(inner string) (string, error) {
 		return "", nil
 	case prefixed && kind == "file":
 		return x.file(rest)
-	case asks && x.off:
+	case asks && x.later && !x.mayWait:
+		return "", errAskedEarly
+	case asks && x.off && x.known == nil:
 		return "", errDisabledAsks
 	case asks && kind == "input":
-		return x.asker.input(rest)
+		return x.asked(inner, x.asker.input, rest)
 	case asks:
-		return x.asker.keyring(rest)
+		return x.asked(inner, x.asker.keyring, rest)
 	case prefixed && kind == "env":
 		inner = rest
 	}
@@ -135,6 +180,16 @@ func (x *expander) braced(inner string) (string, error) {
 		return fallback, nil
 	}
 	return "", &UnsetVariableError{name}
+}
+
+// asked returns the answer to ${inner}, or the reference itself if it has to wait.
+func (x *expander) asked(inner string, answer func(name string) (string, error), name string) (string, error) {
+	value, err := answer(name)
+	if err == nil && x.later {
+		x.waits = true
+		return "${" + inner + "}", nil
+	}
+	return value, err
 }
 
 // unsetBare is the error for $name without braces. In a password the part

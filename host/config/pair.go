@@ -54,6 +54,11 @@ func (e *entry) pair(p pair) (string, bool) {
 	if !e.check(p.value, p.at, jsonc.String) {
 		return "", false
 	}
+	e.expand.mayWait = true
+	defer func() {
+		e.expand.mayWait = false
+		e.refer(p.at)
+	}()
 	text, err := e.expand.expand(p.value.Text)
 	var unset *UnsetVariableError
 	if errors.As(err, &unset) {

@@ -107,6 +107,8 @@ type Server struct {
 	Err error
 
 	fingerprint string
+	references  []string    // see References
+	unanswered  *unanswered // nil if all references have been replaced
 }
 
 // Fingerprint returns the SHA-256, in hexadecimal, of what the file says of which

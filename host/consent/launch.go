@@ -33,6 +33,10 @@ type Launch struct {
 	// scopes and redirect. Empty if it leaves that to the server.
 	Login string
 
+	// References say where the entry puts what of this machine, as written, such as
+	// "headers.Authorization: ${env:TOKEN}": see config.Server.References.
+	References []string
+
 	// Isolation is how the program is confined, in one line that says it wholly:
 	// kind, image, mounts, network and further arguments. Empty if it is not.
 	Isolation string
@@ -55,6 +59,9 @@ func (l *Launch) Fingerprint() string {
 	d.set(l.Headers, http.CanonicalHeaderKey)
 	d.text(l.Login)
 	d.text(l.Isolation)
+	if len(l.References) > 0 {
+		d.list(l.References)
+	}
 	return hex.EncodeToString(d.Sum(nil))
 }
 

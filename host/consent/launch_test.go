@@ -63,6 +63,7 @@ func TestFingerprintTellsApart(t *testing.T) {
 		"url":                 func(l *consent.Launch) { l.URL = "https://example.com/mcp?a" },
 		"header":              func(l *consent.Launch) { l.Headers = []string{"Authorization"} },
 		"header as variable":  func(l *consent.Launch) { l.Env, l.Headers = append(l.Env, "Authorization"), l.Headers[1:] },
+		"references":          func(l *consent.Launch) { l.References = []string{"headers.X: ${env:KEY}"} },
 		"login":               func(l *consent.Launch) { l.Login = "other" },
 		"isolation":           func(l *consent.Launch) { l.Isolation = "" },
 		"login and isolation": func(l *consent.Launch) { l.Login, l.Isolation = "issuerdocker", "" },

@@ -15,7 +15,7 @@ import (
 //
 // Arguments and URL may hold secrets, and the decision is about them, so they are
 // shown as well: keep the text out of logs. Values of headers are not shown, nor
-// those of variables, but for the few in Env.
+// those of variables, but for the few in Env; where they come from is, in References.
 func (l *Launch) String() string {
 	if l.URL != "" || l.Path == "" {
 		return l.connection()
@@ -23,6 +23,9 @@ func (l *Launch) String() string {
 	var b strings.Builder
 	if l.Isolation != "" {
 		b.WriteString(": " + quote("confined by "+l.Isolation) + " && ")
+	}
+	for _, reference := range l.References {
+		b.WriteString(": " + quote("reads "+reference) + " && ")
 	}
 	if l.Dir != "" {
 		b.WriteString("cd " + quoteOperand(l.Dir) + " && ")
@@ -45,6 +48,9 @@ func (l *Launch) connection() string {
 	}
 	if l.Login != "" {
 		text += ", with the login " + quoteASCII(l.Login)
+	}
+	for _, reference := range l.References {
+		text += ", which reads " + quoteASCII(reference)
 	}
 	return text
 }

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+)
+
+// errAskedEarly is why an entry that waits for approval cannot have such a reference
+// everywhere.
+var errAskedEarly = errors.New("in a file of a project ${input:id} and ${keyring:name} stand in args, env, headers and url only: all else must be known before somebody approves it")
+
+// unanswered is what is needed to read an entry once more, with the answers.
+type unanswered struct {
+	turn    chan struct{} // holds a token while somebody reads
+	parser  *parser
+	found   dialect.Entry
+	name    claim
+	opts    *Options
+	answers map[string]answer // that were found
+}
+
+// A resolved is what a reference stood for when the entry was read.
+type resolved struct {
+	value string
+	err   error
+}
+
+// Answered returns the entry with what ${input:id} and ${keyring:name} stand for. In
+// entries of a scope that needs approval these stay as written when the file is read,
+// so that nobody is asked, and no secret is looked up, for what nobody has approved:
+// call it after the approval, before the server is started. For all other entries it
+// returns s itself.
+//
+// The user is asked as [Options].Input says, each time but for what was answered. All
+// other references stand for what they did when the file was read. The error is
+// [Server.Err] of the answered entry, or that of ctx while somebody else is asked.
+// Answered is safe for concurrent use.
+func (s *Server) Answered(ctx context.Context) (*Server, error) {
+	u := s.unanswered
+	if u == nil {
+		return s, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case u.turn <- struct{}{}:
+		defer func() { <-u.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	asker := newAsker(ctx, u.opts)
+	asker.file, asker.format, asker.inputs = u.parser.expand.asker.file, u.parser.expand.asker.format, u.parser.expand.asker.inputs
+	maps.Copy(asker.known, u.answers)
+	p, x := *u.parser, *u.parser.expand
+	x.asker, x.left, x.later = asker, maxExpanded, false
+	p.expand, p.warnings = &x, nil
+	full := p.read(&u.found, u.name)
+	for key, got := range asker.known {
+		if got.err == nil {
+			u.answers[key] = got
+		}
+	}
+	if full.Err != nil {
+		return nil, full.Err
+	}
+	full.Name, full.Source, full.Enabled = s.Name, s.Source, s.Enabled
+	return full, nil
+}
+
+// postpone lets the answers of a server be found later.
+func (p *parser) postpone(s *Server, found dialect.Entry, name claim, opts *Options) {
+	q, x := *p, *p.expand
+	q.expand = &x
+	u := &unanswered{turn: make(chan struct{}, 1), parser: &q, found: found, name: name, answers: map[string]answer{}}
+	if opts != nil {
+		o := *opts
+		u.opts = &o
+	}
+	s.unanswered = u
+}
+
+// References returns all references of the entry as written, in the order of their
+// keys, such as "headers.Authorization: ${env:TOKEN}": what of this machine, and of the
+// user's secrets, the server gets to see. The default in ${VAR:-default} is masked.
+// It is empty for a Server that was not read from a file.
+func (s *Server) References() []string { return append([]string(nil), s.references...) }
