@@ -97,6 +97,9 @@ func newAsker(ctx context.Context, opts *Options) *asker {
 // once returns what find returned the first time.
 func (a *asker) once(key string, find func() (string, error)) (string, error) {
 	got, ok := a.known[key]
+	if !ok && len(a.known) >= maxLooked {
+		return "", fmt.Errorf("the file has more than %d references to inputs and the keyring: use fewer", maxLooked)
+	}
 	if !ok {
 		got.value, got.err = find()
 		a.known[key] = got

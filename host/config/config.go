@@ -31,7 +31,8 @@ type Config struct {
 	Inputs []Input
 
 	// Warnings are things that are allowed but look like mistakes, in file
-	// order. They put no server out of use.
+	// order, at most 100 and one that says that there are more. They put no server out
+	// of use.
 	Warnings []*Error
 }
 
@@ -224,7 +225,12 @@ func (p *parser) fault(offset int, at jsonc.Path, format string, args ...any) *E
 }
 
 func (p *parser) warn(offset int, at jsonc.Path, format string, args ...any) {
-	p.warnings = append(p.warnings, p.fault(offset, at, format, args...))
+	switch {
+	case len(p.warnings) < maxFaults:
+		p.warnings = append(p.warnings, p.fault(offset, at, format, args...))
+	case len(p.warnings) == maxFaults:
+		p.warnings = append(p.warnings, p.fault(offset, "", "there are more warnings than these %d: the others are not told", maxFaults))
+	}
 }
 
 // whole is a fault of the file that no place in it is to blame for.

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,10 +22,22 @@ type entry struct {
 	references []string // see Server.References
 }
 
+// maxFaults bounds the faults of one entry that are told, and the warnings of a file:
+// nobody reads more, and a hostile file has a million.
+const maxFaults = 100
+
 // fail notes a fault of the entry at offset; at is the path it is about.
 func (e *entry) fail(offset int, at jsonc.Path, format string, args ...any) {
-	e.faults = append(e.faults, e.fault(offset, at, format, args...))
+	switch {
+	case len(e.faults) < maxFaults:
+		e.faults = append(e.faults, e.fault(offset, at, format, args...))
+	case len(e.faults) == maxFaults:
+		e.faults = append(e.faults, e.fault(offset, e.at, "has more faults than these %d: the others are not told", maxFaults))
+	}
 }
+
+// hopeless reports whether the entry has more faults than are told.
+func (e *entry) hopeless() bool { return len(e.faults) > maxFaults }
 
 // read returns the server that found describes.
 func (p *parser) read(found *dialect.Entry, name claim) *Server {
@@ -121,7 +134,7 @@ func (e *entry) boolean(key string, otherwise bool) bool {
 
 // expanded returns n, which must be a string, with its references replaced.
 func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
-	if !e.check(n, at, jsonc.String) {
+	if !e.check(n, at, jsonc.String) || e.hopeless() {
 		return "", false
 	}
 	text, err := e.expand.expand(n.Text)
@@ -149,8 +162,7 @@ func (e *entry) refer(at jsonc.Path) {
 		return
 	}
 	key := strings.TrimPrefix(strings.TrimPrefix(string(at), string(e.at)), ".")
-	slices.Sort(seen)
-	for _, reference := range slices.Compact(seen) {
+	for _, reference := range slices.Sorted(maps.Keys(seen)) {
 		e.references = append(e.references, key+": "+reference)
 	}
 }

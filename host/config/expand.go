@@ -14,6 +14,7 @@ const (
 	maxFile     = 1 << 20  // bytes of one ${file:path}
 	maxPath     = 4096     // bytes of its path
 	maxVariable = 256      // bytes of the name of a variable
+	maxLooked   = 1000     // references of a config file to files, and to inputs and the keyring
 	maxExpanded = 16 << 20 // bytes of all references of a config file together
 )
 
@@ -22,6 +23,7 @@ type expander struct {
 	lookup func(string) (string, bool)
 	dir    string // where a relative ${file:path} starts
 	left   int    // bytes that references may still yield
+	files  int    // that were read
 
 	// literal says that $VAR without braces is no reference.
 	literal bool
@@ -41,7 +43,7 @@ type expander struct {
 	// text. Nil: they are looked up each time.
 	known map[string]resolved
 	// seen are those of the value at hand, as they may be shown.
-	seen []string
+	seen map[string]bool
 	// waits says that the entry has one that waits.
 	waits bool
 }
@@ -73,7 +75,10 @@ func (x *expander) expand(s string) (string, error) {
 		s = s[i:]
 		length, value, err := x.reference(s, before)
 		if length > 0 {
-			x.seen = append(x.seen, asWritten(s[:length]))
+			if x.seen == nil {
+				x.seen = make(map[string]bool)
+			}
+			x.seen[asWritten(s[:length])] = true
 		}
 		if err != nil {
 			return "", err
@@ -210,6 +215,9 @@ func unsetBare(name, after string, before byte) error {
 func (x *expander) file(path string) (string, error) {
 	if path == "" || len(path) > maxPath {
 		return "", fmt.Errorf("${file:path} has no path or one longer than %d bytes", maxPath)
+	}
+	if x.files++; x.files > maxLooked {
+		return "", fmt.Errorf("the file has more than %d references ${file:path}: use fewer", maxLooked)
 	}
 	full := path
 	if !filepath.IsAbs(full) {

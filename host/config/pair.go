@@ -51,7 +51,7 @@ func (e *entry) checkedPairs(key string) (list []pair, ok bool) {
 
 // pair returns the value of a pair expanded, and whether there is one.
 func (e *entry) pair(p pair) (string, bool) {
-	if !e.check(p.value, p.at, jsonc.String) {
+	if !e.check(p.value, p.at, jsonc.String) || e.hopeless() {
 		return "", false
 	}
 	e.expand.mayWait = true

@@ -102,7 +102,8 @@ type Server struct {
 	Extra map[string]json.RawMessage
 
 	// Err is why the entry cannot be used, or nil: [errors.Join] of one [*Error]
-	// for each fault, in file order. A server with an Err must not be started;
+	// for each fault, in file order, at most 100 and one that says that there are
+	// more. A server with an Err must not be started;
 	// its other fields hold what could be read.
 	Err error
 
