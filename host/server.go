@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -65,7 +66,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 func hashOf(entry *config.Server) string {
 	hash := entry.Hash()
 	if entry.Source.Scope.NeedsApproval() {
-		hash += " in " + entry.Source.File
+		hash += " in " + filepath.Dir(entry.Source.File)
 	}
 	return hash
 }

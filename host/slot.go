@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -181,7 +182,12 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 	case !active:
 		sl.succeed(old, next)
 		return started, next.untilStarted(), nil
-	case sl.host.unapproved(ctx, entry) != nil: // what was approved is not what is wanted now
+	}
+	var unapproved *UnapprovedError
+	if err := sl.host.unapproved(ctx, entry); errors.As(err, &unapproved) {
+		if unapproved.Err != nil { // nobody knows whether it may start: what was approved goes on
+			return failed, nil, err
+		}
 		sl.set(next)
 		old.retire(true)
 		next.start(true)

@@ -1,0 +1,134 @@
+//go:build unix
+
+package host_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+// applyFrom has a host run an entry of the project as if it stood in that file, in
+// that scope.
+func (p *project) applyFrom(h *host.Host, entry, file string, scope config.Scope) host.Report {
+	p.Helper()
+	c := p.config(entry)
+	c.Servers[0].Source.File, c.Servers[0].Source.Scope = file, scope
+	report, err := h.Apply(p.Context(), c)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return report
+}
+
+// The same entry in another file is trusted as that file is.
+func TestApprovalFollowsTheFile(t *testing.T) {
+	const entry = `{"command":"./bin/notes","cwd":"."}`
+	p := newProject(t)
+	h := newApprovalHost(t, consent.New())
+	user, own := filepath.Join(t.TempDir(), "mcp.json"), filepath.Join(p.dir, ".mcp.json")
+
+	p.applyFrom(h, entry, own, config.ScopeProject)
+	wantStage(t, h, host.StageUnapproved)
+	if r := p.applyFrom(h, entry, user, config.ScopeUser); !slices.Equal(r.Started, []string{"notes"}) {
+		t.Errorf("the user's own entry: %+v", r)
+	}
+	wantStage(t, h, host.StageReady)
+	r := p.applyFrom(h, entry, own, config.ScopeProject)
+	if !slices.Equal(r.Stopped, []string{"notes"}) || r.Failed["notes"] == nil {
+		t.Errorf("the entry of the project: %+v", r)
+	}
+	wantStage(t, h, host.StageUnapproved)
+	approvePending(t, h)
+	wantStage(t, h, host.StageReady)
+	if r := p.applyFrom(h, entry, filepath.Join(p.dir, ".mcprc"), config.ScopeRC); !slices.Equal(r.Kept, []string{"notes"}) {
+		t.Errorf("another file of the same folder: %+v", r)
+	}
+	if got := h.Servers()[0].Source.File; filepath.Base(got) != ".mcprc" {
+		t.Errorf("it stands in %s", got)
+	}
+	p.applyFrom(h, entry, filepath.Join(t.TempDir(), ".mcp.json"), config.ScopeProject)
+	wantStage(t, h, host.StageUnapproved)
+	if len(h.Registry().Snapshot().Tools()) != 0 {
+		t.Error("tools of what is not approved are listed")
+	}
+}
+
+// A flakyStore lives in memory, and cannot be read while it is down.
+type flakyStore struct {
+	mu   sync.Mutex
+	down bool
+	data []byte
+	n    int
+}
+
+var errStoreDown = errors.New("the store is down")
+
+func (f *flakyStore) setDown(down bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+}
+
+func (f *flakyStore) Load(ctx context.Context, _ string) ([]byte, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case f.down:
+		return nil, "", errStoreDown
+	case f.n == 0:
+		return nil, "", nil
+	}
+	return slices.Clone(f.data), strconv.Itoa(f.n), nil
+}
+
+func (f *flakyStore) Save(_ context.Context, data []byte, _ string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.data, f.n = slices.Clone(data), f.n+1
+	return strconv.Itoa(f.n), nil
+}
+
+// While nobody knows what is approved a changed entry does not start, and what runs
+// goes on.
+func TestApplyWhileBookIsDown(t *testing.T) {
+	p := newProject(t)
+	store := &flakyStore{}
+	book, err := consent.Load(t.Context(), store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newApprovalHost(t, book)
+	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
+	approvePending(t, h)
+	store.setDown(true)
+	r, err := h.Apply(t.Context(), p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`))
+	if err != nil || !errors.Is(r.Failed["notes"], errStoreDown) || len(r.Stopped) != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	wantStage(t, h, host.StageReady)
+	if n := len(p.starts()); n != 1 {
+		t.Errorf("%d starts, want 1", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	store.setDown(false)
+	_, _ = h.Apply(ctx, p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`))
+	if status := h.Servers()[0]; status.Stage != host.StageReady {
+		t.Errorf("an Apply that was given up has stopped what ran: %v", status.Err)
+	}
+	if got := strings.Join(p.starts(), "|"); strings.Contains(got, "new") {
+		t.Errorf("started %s", got)
+	}
+}
