@@ -1,0 +1,99 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// TestPoolCounts: whatever becomes of those who want a place, each place is that of one
+// link, and nobody is thought to wait or to leave when all have done so.
+func TestPoolCounts(t *testing.T) {
+	const places = 3
+	h := New(&Options{
+		StateDir: NoState, MaxUserClients: places, IdleTimeout: time.Microsecond,
+		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+			return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
+		},
+		UserHeaders: func(ctx context.Context, _ session.Key) (http.Header, error) {
+			switch rand.IntN(6) {
+			case 0:
+				return nil, errors.New("no headers")
+			case 1:
+				panic("no headers")
+			}
+			return http.Header{"X-User": {"u"}}, nil
+		},
+	})
+	sl := h.newSlot("s")
+	serve := func() *server {
+		s := sl.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
+		s.start(true)
+		return s
+	}
+	sl.set(serve())
+	use := func(user string) {
+		defer func() { _ = recover() }()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if rand.IntN(3) == 0 {
+			defer time.AfterFunc(time.Duration(rand.IntN(200))*time.Microsecond, cancel).Stop()
+		}
+		s := sl.now()
+		l, err := h.pool.take(ctx, s, session.Key{User: user, Server: "s"})
+		if err != nil {
+			return
+		}
+		l.client.Connect()
+		switch rand.IntN(8) {
+		case 0:
+			h.pool.abandon(l)
+		case 1:
+			h.pool.retire(s)
+		}
+		h.pool.drop(l)
+	}
+	var wg, swapping sync.WaitGroup
+	stop := make(chan struct{})
+	swapping.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				sl.swap(sl.now(), serve())
+			}
+		}
+	})
+	for range 12 {
+		wg.Go(func() {
+			for range 150 {
+				use(fmt.Sprint("u", rand.IntN(8)))
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	swapping.Wait()
+	if err := h.pool.finish(t.Context(), sl.now()); err != nil && !errors.Is(err, context.Canceled) {
+		t.Log(err)
+	}
+	h.ending.Wait()
+	p := h.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.places) != 0 || len(p.links) != 0 || p.waiting != 0 || p.leaving != 0 {
+		t.Errorf("%d places, %d links, %d waiting, %d leaving", len(p.places), len(p.links), p.waiting, p.leaving)
+	}
+	h.cancel()
+}
