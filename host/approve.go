@@ -63,8 +63,9 @@ type consents struct {
 	mu   sync.Mutex
 	book *consent.Book
 
-	waiting  sync.Mutex // guards the following
-	awaiting bool       // somebody looks whether others have approved what waits
+	following sync.Mutex      // guards the following
+	followed  bool            // somebody looks what others decide
+	obeying   map[string]bool // names of the servers that are being started or stopped for it
 }
 
 // book returns the book of Options, or the one in StateDir.
@@ -199,42 +200,42 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 // cannot be read all of them wait.
 func (h *Host) Pending() []*consent.Launch {
 	var list []*consent.Launch
-	for _, e := range h.needingApproval() {
+	for _, s := range h.needingApproval() {
 		var unapproved *UnapprovedError
-		if errors.As(h.unapproved(h.ctx, e), &unapproved) && unapproved.Verdict == consent.Pending {
+		if s.needsConsent() && errors.As(h.unapproved(h.ctx, s.entry), &unapproved) && unapproved.Verdict == consent.Pending {
 			list = append(list, unapproved.Launch)
 		}
 	}
 	return list
 }
 
-// needingApproval returns the entries that are enabled, sound, and of a scope that
-// needs approval.
-func (h *Host) needingApproval() []*config.Server {
-	var list []*config.Server
-	for _, s := range h.standing() {
-		if e := s.entry; e.Source.Scope.NeedsApproval() && e.Enabled && e.Err == nil {
-			list = append(list, e)
-		}
-	}
-	return list
+// needingApproval returns the servers that are sound, and of a scope that needs
+// approval.
+func (h *Host) needingApproval() []*server {
+	return slices.DeleteFunc(h.standing(), func(s *server) bool {
+		return !s.entry.Source.Scope.NeedsApproval() || s.entry.Err != nil
+	})
 }
 
 // Approve keeps that somebody allows the launch with a fingerprint, as [Host.Pending]
-// has shown it, and starts its server at once. It returns as [Host.Enable] does; if
-// the start fails, the approval stands. What was rejected can be approved after all.
-// If the launch has changed since it was shown it fails with a [*StaleLaunchError].
+// has shown it, and starts its server at once unless that is disabled. It returns as
+// [Host.Enable] does; if the start fails, the approval stands. What was rejected can be
+// approved after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
 func (h *Host) Approve(ctx context.Context, by, fingerprint string) error {
-	names, err := h.decide(ctx, by, fingerprint, consent.Approved)
+	servers, err := h.decide(ctx, by, fingerprint, consent.Approved)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(names))
+	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
-	for i, name := range names {
+	for i, s := range servers {
+		if !s.needsConsent() {
+			continue
+		}
 		wg.Go(func() {
-			if errs[i] = h.answer(ctx, name); errs[i] == nil {
-				errs[i] = h.Enable(ctx, name)
+			// The user is asked what the server needs, while nobody waits for its start.
+			if _, errs[i] = s.entry.Answered(ctx); errs[i] == nil {
+				errs[i] = h.Enable(ctx, s.entry.Name)
 			}
 		})
 	}
@@ -242,63 +243,61 @@ func (h *Host) Approve(ctx context.Context, by, fingerprint string) error {
 	return errors.Join(errs...)
 }
 
-// answer has the user asked what the server needs, while nobody waits for its start.
-func (h *Host) answer(ctx context.Context, name string) error {
-	for _, s := range h.standing() {
-		if s.entry.Name == name {
-			_, err := s.entry.Answered(ctx)
-			return err
-		}
-	}
-	return nil
-}
-
 // Reject keeps that somebody forbids the launch with a fingerprint, so that nobody is
-// asked again, and stops its server if that runs. It fails as [Host.Approve] does.
+// asked again, and stops its server if that runs, here at once and in other processes
+// that share the book within seconds. Calls under way may finish until ctx ends. It
+// fails as [Host.Approve] does.
 func (h *Host) Reject(ctx context.Context, by, fingerprint string) error {
-	names, err := h.decide(ctx, by, fingerprint, consent.Rejected)
+	servers, err := h.decide(ctx, by, fingerprint, consent.Rejected)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		err = errors.Join(err, h.withhold(ctx, name))
+	errs := make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		wg.Go(func() { errs[i] = h.withhold(ctx, s.entry.Name) })
 	}
-	return err
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
-// decide keeps what was decided, and returns the names of the servers that have that
-// launch now.
-func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict) ([]string, error) {
+// decide keeps what was decided, and returns the servers that have that launch now.
+func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict) ([]*server, error) {
 	book, err := h.book()
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, e := range h.needingApproval() {
-		l, err := launchOf(e)
+	var servers []*server
+	for _, s := range h.needingApproval() {
+		l, err := launchOf(s.entry)
 		if err != nil || l.Fingerprint() != fingerprint {
 			continue
 		}
-		if names == nil {
+		if servers == nil {
 			err := book.Decide(ctx, by, l, v)
-			h.recordFor(ctx, consentEvent(by, e.Name, fingerprint, v == consent.Approved, err))
+			h.recordFor(ctx, consentEvent(by, s.entry.Name, fingerprint, v == consent.Approved, err))
 			if err != nil {
 				return nil, err
 			}
 		}
-		names = append(names, e.Name)
+		servers = append(servers, s)
 	}
-	if names == nil {
+	if servers == nil {
 		return nil, &StaleLaunchError{Fingerprint: fingerprint}
 	}
-	return names, nil
+	return servers, nil
 }
 
-// withhold stops a server that must not run any more.
+// withhold stops a server that must not run any more, unless somebody has approved it
+// meanwhile. Calls under way may finish until ctx ends.
 func (h *Host) withhold(ctx context.Context, name string) error {
-	return h.change(ctx, "withhold", name, func(ctx context.Context, sl *slot, old *server) (wait, error) {
+	return h.change(ctx, "withhold", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
+		err := h.unapproved(h.ctx, old.entry)
+		if err == nil || !old.needsConsent() {
+			return nil, nil
+		}
 		s := sl.newServer(old.entry)
-		s.err = h.unapproved(ctx, old.entry)
+		s.enabled, s.err = true, err
 		sl.set(s)
 		return old.finish(), nil
 	})

@@ -85,7 +85,7 @@ func TestPoolCounts(t *testing.T) {
 	wg.Wait()
 	close(stop)
 	swapping.Wait()
-	if err := h.pool.finish(t.Context(), sl.now()); err != nil && !errors.Is(err, context.Canceled) {
+	if err := sl.now().finish()(t.Context()); err != nil && !errors.Is(err, context.Canceled) {
 		t.Log(err)
 	}
 	h.ending.Wait()

@@ -95,8 +95,8 @@ func (s *server) start(public bool) {
 	}
 	s.mu.Unlock()
 	s.shelf.open(public)
-	if s.unapproved() {
-		s.host.awaitConsents()
+	if s.needsConsent() {
+		s.host.followConsents()
 	}
 	known := err == nil && (s.entry.Lazy || s.perUser()) && s.shelf.restore()
 	if err == nil && !known && !s.perUser() { // a lazy one too, since nobody knows its tools
@@ -289,7 +289,6 @@ func (s *server) withhold(l *link, unapproved *UnapprovedError) {
 	s.host.ending.Go(func() { _ = l.close(s.host.ctx) })
 	s.mu.Unlock()
 	s.shelf.clear()
-	s.host.awaitConsents()
 }
 
 // running returns the link for all users, or nil if there is none now.

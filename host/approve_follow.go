@@ -1,0 +1,116 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+// consentInterval is how often is looked whether another process, or the program
+// itself by its book, has decided something.
+const consentInterval = time.Second
+
+// rejectedGrace is how long calls of a server that was rejected elsewhere may go on.
+const rejectedGrace = 5 * time.Second
+
+// followConsents sees to it that what is decided elsewhere counts here: a server that
+// waits starts when it is approved, and one that runs stops when it is rejected. As
+// long as a server stands for which that matters there is one goroutine for all.
+func (h *Host) followConsents() {
+	h.consents.following.Lock()
+	defer h.consents.following.Unlock()
+	if !h.consents.followed {
+		h.consents.followed = true
+		h.ending.Go(h.obeyConsents)
+	}
+}
+
+// obeyConsents starts and stops servers as was decided, until none stands that needs
+// approval.
+func (h *Host) obeyConsents() {
+	ticker := time.NewTicker(consentInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-h.intake.Done():
+			return
+		}
+		servers := h.followed()
+		if len(servers) == 0 {
+			return
+		}
+		for _, s := range servers {
+			h.obeyConsent(s)
+		}
+	}
+}
+
+// obeyConsent starts or stops a server if that was decided.
+func (h *Host) obeyConsent(s *server) {
+	name := s.entry.Name
+	var unapproved *UnapprovedError
+	refused := errors.As(h.unapproved(h.intake, s.entry), &unapproved)
+	switch waits := s.unapproved(); {
+	case waits && !refused:
+		h.obey(name, func() error { return h.Enable(h.intake, name) })
+	case !waits && refused && unapproved.Err == nil && unapproved.Verdict == consent.Rejected:
+		h.obey(name, func() error {
+			ctx, stop := context.WithTimeout(h.intake, rejectedGrace)
+			defer stop()
+			return h.withhold(ctx, name)
+		})
+	}
+}
+
+// obey does something about a server in the background, unless it is about to. What
+// comes of it is in its Status.
+func (h *Host) obey(name string, do func() error) {
+	h.consents.following.Lock()
+	defer h.consents.following.Unlock()
+	if h.consents.obeying[name] {
+		return
+	}
+	if h.consents.obeying == nil {
+		h.consents.obeying = map[string]bool{}
+	}
+	h.consents.obeying[name] = true
+	h.ending.Go(func() {
+		_ = do()
+		h.consents.following.Lock()
+		defer h.consents.following.Unlock()
+		delete(h.consents.obeying, name)
+	})
+}
+
+// followed returns the servers that need approval and are enabled. If there are none
+// nobody follows them any more.
+func (h *Host) followed() []*server {
+	h.consents.following.Lock()
+	defer h.consents.following.Unlock()
+	var list []*server
+	for _, s := range h.standing() {
+		if s.needsConsent() {
+			list = append(list, s)
+		}
+	}
+	h.consents.followed = len(list) > 0
+	return list
+}
+
+// needsConsent reports whether what is decided about the server matters now.
+func (s *server) needsConsent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.enabled && !s.stopped && s.entry.Source.Scope.NeedsApproval()
+}
+
+// unapproved reports whether the server does not run for want of approval.
+func (s *server) unapproved() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var unapproved *UnapprovedError
+	return s.enabled && !s.stopped && errors.As(s.err, &unapproved)
+}

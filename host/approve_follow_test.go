@@ -1,0 +1,138 @@
+//go:build unix
+
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+// awaitStage waits until the only server is there.
+func awaitStage(t testing.TB, h *host.Host, want host.Stage) host.Status {
+	t.Helper()
+	for s := range h.Watch(t.Context()) {
+		if s[0].Stage == want {
+			return s[0]
+		}
+	}
+	t.Fatalf("the server has never been %s: %v", want, h.Servers())
+	return host.Status{}
+}
+
+// What another process rejects stops here, and starts when it is approved after all.
+func TestRejectionByAnotherProcess(t *testing.T) {
+	p := newProject(t)
+	file := filepath.Join(t.TempDir(), "consents.json")
+	here, there := openBook(t, file), openBook(t, file)
+	h := newApprovalHost(t, here)
+	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
+	l := approvePending(t, h)
+	if err := there.Decide(t.Context(), "bob", l, consent.Rejected); err != nil {
+		t.Fatal(err)
+	}
+	status := awaitStage(t, h, host.StageUnapproved)
+	var unapproved *host.UnapprovedError
+	if !errors.As(status.Err, &unapproved) || unapproved.Verdict != consent.Rejected {
+		t.Errorf("it is stopped for %v", status.Err)
+	}
+	if len(h.Registry().Snapshot().Tools()) != 0 {
+		t.Error("its tools are listed")
+	}
+	if err := there.Decide(t.Context(), "bob", l, consent.Approved); err != nil {
+		t.Fatal(err)
+	}
+	awaitStage(t, h, host.StageReady)
+	// What is rejected here can be approved there, too.
+	if err := h.Reject(t.Context(), "ann", l.Fingerprint()); err != nil {
+		t.Fatal(err)
+	}
+	wantStage(t, h, host.StageUnapproved)
+	if err := there.Decide(t.Context(), "bob", l, consent.Approved); err != nil {
+		t.Fatal(err)
+	}
+	awaitStage(t, h, host.StageReady)
+}
+
+func openBook(t testing.TB, file string) *consent.Book {
+	t.Helper()
+	b, err := consent.Open(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What was disabled is not asked for and not started by an approval; what was enabled
+// is asked for, whatever its file says.
+func TestApprovalAndSwitches(t *testing.T) {
+	p := newProject(t)
+	h := newApprovalHost(t, consent.New())
+	p.apply(h, `{"command":"./bin/notes","cwd":".","enabled":false}`)
+	if n := len(h.Pending()); n != 0 {
+		t.Errorf("%d disabled servers wait", n)
+	}
+	if err := h.Enable(t.Context(), "notes"); err == nil {
+		t.Error("Enable starts what nobody has approved")
+	}
+	l := approvePending(t, h)
+	wantStage(t, h, host.StageReady)
+	if err := h.Disable(t.Context(), "notes"); err != nil {
+		t.Fatal(err)
+	}
+	for _, decide := range []func() error{
+		func() error { return h.Approve(t.Context(), "ann", l.Fingerprint()) },
+		func() error { return h.Reject(t.Context(), "ann", l.Fingerprint()) },
+	} {
+		if err := decide(); err != nil {
+			t.Error(err)
+		}
+		wantStage(t, h, host.StageDisabled)
+	}
+	if err := h.Enable(t.Context(), "notes"); err == nil {
+		t.Error("Enable starts what was rejected while it was disabled")
+	}
+	p.wantStarts(l.Path)
+}
+
+// However decisions, changes and the end come together, the server is at last what was
+// decided last, and nothing is left.
+func TestDecideAllAtOnce(t *testing.T) {
+	p := newProject(t)
+	file := filepath.Join(t.TempDir(), "consents.json")
+	one, two := newApprovalHost(t, openBook(t, file)), newApprovalHost(t, openBook(t, file))
+	const entry = `{"command":"./bin/notes","cwd":"."}`
+	p.apply(one, entry)
+	p.apply(two, entry)
+	c := p.config(entry)
+	print := one.Pending()[0].Fingerprint()
+	var wg sync.WaitGroup
+	for i, h := range []*host.Host{one, two, one, two} {
+		wg.Go(func() {
+			for range 5 {
+				_ = h.Approve(t.Context(), fmt.Sprint("ann ", i), print) // a rejection may be faster
+				_ = h.Reject(t.Context(), fmt.Sprint("bob ", i), print)
+				if _, err := h.Apply(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := one.Approve(t.Context(), "ann", print); err != nil {
+		t.Error(err)
+	}
+	awaitStage(t, one, host.StageReady)
+	awaitStage(t, two, host.StageReady)
+	for _, h := range []*host.Host{one, two} {
+		wg.Go(func() { _ = h.Reject(t.Context(), "bob", print) })
+		wg.Go(func() { _ = h.Approve(t.Context(), "ann", print) })
+		wg.Go(func() { _ = h.Shutdown(t.Context()) })
+	}
+	wg.Wait()
+}
