@@ -25,7 +25,9 @@ type link struct {
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	gone   func()             // called when it is closed; may be nil
+	gone     func() // called when it is closed; may be nil
+	expelled bool   // for somebody who waits for its place; guarded by the pool
+
 	stop   context.CancelFunc // ends who follows the client; nil if nobody does
 	follow sync.WaitGroup
 

@@ -64,10 +64,10 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 	}
 	if old := p.links[key]; old != nil { // of a predecessor, whose links are about to be ended
 		old.end()
-		p.closeLocked(old, nil)
+		p.closeLocked(old)
 	}
 	l.take()
-	l.gone = func() { <-p.places }
+	l.gone = func() { p.freed(l) }
 	p.links[key] = l
 	placed = true
 	p.host.broadcast()
@@ -144,7 +144,8 @@ func (p *pool) expel() {
 		}
 		if oldest.endIfIdle() {
 			p.leaving++
-			p.closeLocked(oldest, func() { p.leaving-- })
+			oldest.expelled = true
+			p.closeLocked(oldest)
 		}
 	}
 }
@@ -154,7 +155,7 @@ func (p *pool) rest(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.endIfIdle() {
-		p.closeLocked(l, nil)
+		p.closeLocked(l)
 	}
 }
 
@@ -165,26 +166,29 @@ func (p *pool) retire(s *server) {
 	for _, l := range p.links {
 		if l.server == s {
 			l.end()
-			p.closeLocked(l, nil)
+			p.closeLocked(l)
 		}
 	}
 }
 
-// closeLocked closes an ended link in the background. Then, with the lock held, is
-// called when its place is free.
-func (p *pool) closeLocked(l *link, then func()) {
+// closeLocked closes an ended link in the background.
+func (p *pool) closeLocked(l *link) {
 	if p.links[l.key] == l {
 		delete(p.links, l.key)
 		p.host.broadcast()
 	}
-	p.host.ending.Go(func() {
-		_ = l.close(p.host.ctx)
-		if then != nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			then()
-		}
-	})
+	p.host.ending.Go(func() { _ = l.close(p.host.ctx) })
+}
+
+// freed gives the place of a closed link to who waits. In the same step it is said not
+// to be leaving any more, so that nobody else counts on it.
+func (p *pool) freed(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	<-p.places
+	if l.expelled {
+		p.leaving--
+	}
 }
 
 // abandon ends a link when its calls have finished.
@@ -193,7 +197,7 @@ func (p *pool) abandon(l *link) {
 	defer p.mu.Unlock()
 	if p.links[l.key] == l {
 		l.end()
-		p.closeLocked(l, nil)
+		p.closeLocked(l)
 	}
 }
 

@@ -97,3 +97,28 @@ func TestPoolCounts(t *testing.T) {
 	}
 	h.cancel()
 }
+
+// TestPoolHasLeftWhenAPlaceIsTaken: who comes next must not count on a link that is gone.
+func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
+	h := New(&Options{StateDir: NoState, MaxUserClients: 1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
+	}})
+	s := h.newSlot("s").newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser, Enabled: true})
+	s.start(true)
+	for i := range 2000 {
+		l, err := h.pool.take(t.Context(), s, session.Key{User: fmt.Sprint(i), Server: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.pool.mu.Lock()
+		waiting, leaving := h.pool.waiting, h.pool.leaving
+		h.pool.mu.Unlock()
+		if waiting != 0 || leaving != 0 {
+			t.Fatalf("the place of %d is taken, with %d waiting and %d leaving", i, waiting, leaving)
+		}
+		h.pool.drop(l)
+	}
+	s.retire(true)
+	h.ending.Wait()
+	h.cancel()
+}
