@@ -82,9 +82,10 @@ func (h *Host) Restart(ctx context.Context, name string) error {
 		case s.perUser():
 			h.pool.retire(s)
 			return nil, nil
-		case l == nil:
+		case l == nil || !l.take():
 			return nil, s.relist(ctx)
 		}
+		defer l.drop()
 		if err := l.client.Reconnect(ctx); err != nil {
 			return nil, err
 		}

@@ -165,3 +165,34 @@ func acceptEchoOf(tool string) *sdk.Server {
 	})
 	return s
 }
+
+// TestRestartOfALazyServerIsNotIdle: a lazy server that takes longer to connect than it
+// may be idle is not stopped while it is restarted.
+func TestRestartOfALazyServerIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		town := &acceptTown{houses: map[string]func(context.Context, mcp.Transport) error{
+			"x": func(ctx context.Context, tr mcp.Transport) error {
+				select {
+				case <-time.After(8 * time.Second):
+					return acceptEchoOf("echo").Run(ctx, tr)
+				case <-ctx.Done():
+					return nil
+				}
+			},
+		}}
+		h := host.New(&host.Options{Transport: town.transport, StateDir: host.NoState, IdleTimeout: 3 * time.Second})
+		if _, err := h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x", "lazy": true}`)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := h.Registry().Call(t.Context(), "s__echo", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Restart(t.Context(), "s"); err != nil {
+			t.Error(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
