@@ -89,7 +89,10 @@ func Load(path string, opts *Options) (*Config, error) {
 // LoadContext is [Load] with a context for what may wait: the user who is asked and the
 // keyring. When it ends, the servers that need these have errors that wrap its error.
 func LoadContext(ctx context.Context, path string, opts *Options) (*Config, error) {
-	data, err := read(path)
+	// What the program names may be a pipe. What only lies in a usual place may be
+	// there to block whoever opens it.
+	regular := opts != nil && opts.Scope != ScopeProgram
+	data, err := read(path, regular)
 	if err != nil {
 		var pathErr *fs.PathError
 		if errors.As(err, &pathErr) {
@@ -100,9 +103,18 @@ func LoadContext(ctx context.Context, path string, opts *Options) (*Config, erro
 	return ParseContext(ctx, path, data, opts)
 }
 
-// read returns the content of a file, cut one byte above the limit that the
+var errNotRegular = errors.New("it is not a regular file")
+
+// read returns the content of a file, a regular one if so wanted, cut one byte above the limit that the
 // parser enforces.
-func read(path string) ([]byte, error) {
+func read(path string, regular bool) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && regular && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

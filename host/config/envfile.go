@@ -30,7 +30,7 @@ func (e *entry) envFile(s *Server) {
 		full = filepath.Join(e.dir, full)
 	}
 	e.references = append(e.references, "envFile: "+f.Value.Text)
-	content, err := e.expand.once("envFile "+full, func() (string, error) { return readSmall(full) })
+	content, err := e.expand.once("envFile "+full, func() (string, error) { return e.expand.read(full) })
 	if err == nil {
 		if e.expand.left -= len(content); e.expand.left < 0 {
 			err = fmt.Errorf("the references of this file yield more than %d bytes", maxExpanded)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -223,7 +224,7 @@ func (x *expander) file(path string) (string, error) {
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(x.dir, full)
 	}
-	content, err := readSmall(full)
+	content, err := x.read(full)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the file %q of ${file:path}: %w", path, err)
 	}
@@ -234,11 +235,25 @@ func (x *expander) file(path string) (string, error) {
 	return content, nil
 }
 
+// read reads a file that the config file names. One of another machine is not asked
+// for it before the approval: Windows would log in there.
+func (x *expander) read(full string) (string, error) {
+	if x.later && elsewhere(runtime.GOOS, full) {
+		return "", errors.New("a file of a project cannot name a file of another machine: copy it to this one")
+	}
+	return readSmall(full)
+}
+
+// elsewhere reports whether a path leads to another machine, or to a device.
+func elsewhere(goos, path string) bool {
+	return goos == "windows" && strings.HasPrefix(strings.ReplaceAll(path, "/", `\`), `\\`)
+}
+
 // readSmall reads a regular file: another one, such as a pipe, could block.
 func readSmall(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return "", errors.New("it is not a regular file")
+		return "", errNotRegular
 	}
 	var f *os.File
 	if err == nil {

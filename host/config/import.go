@@ -77,7 +77,7 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	if opts != nil {
 		o = *opts
 	}
-	data, err := read(source)
+	data, err := read(source, false)
 	if err != nil {
 		return nil, &Error{File: source, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
 	}

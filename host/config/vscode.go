@@ -26,9 +26,20 @@ func vscode() *dialect.Dialect {
 			}
 			return nil, ""
 		},
-		Keys:    []string{"envFile", "dev", "gallery", "version", "sandbox", "sandboxEnabled"},
-		Literal: true,
+		Translate: vscodeFields,
+		Keys:      []string{"envFile", "dev", "gallery", "version", "sandbox", "sandboxEnabled"},
+		Literal:   true,
 	}
+}
+
+// vscodeFields says that a sandbox that is asked for is not there.
+func vscodeFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
+	var faults []dialect.Fault
+	if m := e.Value.Member("sandboxEnabled"); m != nil && m.Value.Text == "true" {
+		faults = append(faults, dialect.Fault{Offset: m.Offset, At: e.At.Key(m.Key), Warning: true,
+			Text: "is the sandbox of VS Code, which there is not here: the server runs without it; write \"isolation\" to confine it"})
+	}
+	return dialect.Fields(e, nil), faults
 }
 
 // vscodeHolder returns the object that has the members servers and inputs, or may.
