@@ -111,7 +111,7 @@ func launchEnv(env map[string]config.Secret) []string {
 // where the variable says: with another value of it an approved command is another
 // one.
 func leadsToCode(name string) bool {
-	name = strings.ToUpper(name)
+	name = strings.ReplaceAll(strings.ToUpper(name), "-", "_") // as npm takes it
 	if strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") {
 		return true
 	}
@@ -123,6 +123,9 @@ func leadsToCode(name string) bool {
 		"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONBREAKPOINT", "PYTHONPLATLIBDIR", "PYTHONEXECUTABLE",
 		"VIRTUAL_ENV", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CONFIG_FILE", "PIP_TARGET", "UV_INDEX", "UV_DEFAULT_INDEX", "UV_INDEX_URL",
 		"UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_CONFIG_FILE", "UV_PYTHON", "UV_TOOL_DIR",
+		"NPM_CONFIG_CACHE", "NPM_CONFIG_CAFILE", "NPM_CONFIG_STRICT_SSL", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_TRUSTED_HOST", "PIP_CERT", "UV_INSECURE_HOST",
+		"UV_CACHE_DIR", "UV_PYTHON_INSTALL_MIRROR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
 		"RUBYLIB", "RUBYOPT", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "BUNDLE_PATH",
 		"PERL5LIB", "PERLLIB", "PERL5OPT", "PERL5DB", "LUA_PATH", "LUA_CPATH", "LUA_INIT", "PHPRC", "PHP_INI_SCAN_DIR",
 		"CLASSPATH", "JAVA_HOME", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
