@@ -291,6 +291,9 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 // withhold stops a server that must not run any more, unless somebody has approved it
 // meanwhile. Calls under way may finish until ctx ends.
 func (h *Host) withhold(ctx context.Context, name string) error {
+	if sl, err := h.slot(name); err == nil {
+		sl.interrupt(false)
+	}
 	return h.change(ctx, "withhold", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		err := h.unapproved(h.ctx, old.entry)
 		if err == nil || !old.needsConsent() {

@@ -34,7 +34,7 @@ func launchOf(e *config.Server) (*consent.Launch, error) {
 		return l, nil
 	}
 	l.Args, l.Env = slices.Clone(e.Args), launchEnv(e.Env)
-	if e.Isolation != nil && e.Isolation.Kind == config.IsolationDocker {
+	if inContainer(e) {
 		l.Path, l.Dir = e.Command, e.Cwd // the container has them
 		return l, nil
 	}
@@ -46,6 +46,12 @@ func launchOf(e *config.Server) (*consent.Launch, error) {
 		return nil, &transport.StartError{Path: e.Command, Err: err}
 	}
 	return l, nil
+}
+
+// inContainer reports whether command and cwd are those of a container, and not of this
+// machine.
+func inContainer(e *config.Server) bool {
+	return e.Isolation != nil && e.Isolation.Kind == config.IsolationDocker
 }
 
 // launchProject returns the real folder of a config file, so that a link that leads

@@ -103,6 +103,9 @@ func (sl *slot) set(s *server) {
 	sl.server = s
 	sl.mu.Unlock()
 	sl.host.broadcast()
+	if s != nil && s.needsConsent() {
+		sl.host.followConsents()
+	}
 }
 
 // claim gives an Apply the say, and reports whether nothing is to be done: the server

@@ -52,7 +52,7 @@ func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, e
 		c.Stderr, c.Noise = p.onStderr, p.onNoise
 		c.CloseTimeout = testCloseTimeout
 		c.Watchdog = nil // one of its own, which ends with it
-		if _, err := exec.LookPath(c.Path); err != nil && filepath.Base(c.Path) == c.Path {
+		if _, err := exec.LookPath(c.Path); err != nil && filepath.Base(c.Path) == c.Path && !inContainer(p.entry) {
 			return nil, &transport.StartError{Path: c.Path, Err: err}
 		}
 		t = &c
