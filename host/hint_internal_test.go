@@ -170,6 +170,28 @@ func TestCleaner(t *testing.T) {
 	if text != want {
 		t.Errorf("got  %q\nwant %q", text, want)
 	}
+	for _, c := range []struct {
+		entry *config.Server
+		say   string
+	}{
+		{&config.Server{Args: []string{"run", "-e", "GITHUB_TOKEN=leaked-9", "img"}}, "leaked-9"},
+		{&config.Server{Args: []string{"-H", "Authorization: Bearer leaked-9"}}, "leaked-9"},
+		{&config.Server{Args: []string{"--header=X-Api-Key: leaked-9"}}, "leaked-9"},
+		{&config.Server{Args: []string{"-u", "me:leaked-9"}}, "leaked-9"},
+		{&config.Server{Args: []string{"pg://me:leaked-9@host/db"}}, "leaked-9"},
+		{&config.Server{Args: []string{`{"token":"leaked-9"}`}}, "leaked-9"},
+		{&config.Server{Auth: &config.Auth{ClientSecret: "leaked-9"}}, "leaked-9"},
+		{&config.Server{URL: "https://h.example/s/leaked4a9b8c7d6e5f4a3b2c/mcp"}, "leaked4a9b8c7d6e5f4a3b2c"},
+		{&config.Server{URL: "https://leaked-9@h.example/mcp"}, "leaked-9"},
+	} {
+		said := "https://h.example/mcp refused: " + c.say + "!"
+		if text := newCleaner(c.entry).text(said); strings.Contains(text, "leaked") || !strings.Contains(text, "h.example") {
+			t.Errorf("%+v: the test shows %q", c.entry, text)
+		}
+		if text := c.entry.MaskError(errors.New(said)); strings.Contains(text, "leaked") {
+			t.Errorf("%+v: the log shows %q", c.entry, text)
+		}
+	}
 	if long := newCleaner(e).text(strings.Repeat("ä", cleanLongest)); len(long) > cleanLongest+len("…") {
 		t.Errorf("%d bytes", len(long))
 	}

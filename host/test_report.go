@@ -243,35 +243,23 @@ func newCleaner(e *config.Server) *cleaner {
 	return &cleaner{strings.NewReplacer(pairs...), redact.New(nil)}
 }
 
-// writtenSecrets returns what is secret by its place in a URL or in arguments.
+// writtenSecrets returns what is secret by its place or its look in a URL or in
+// arguments.
 func writtenSecrets(e *config.Server) []string {
-	var values []string
+	values := redact.Hidden(e.URL, config.Mask(e.URL))
+	values = slices.DeleteFunc(values, func(part string) bool { return strings.Contains(part, "://") }) // its host may be shown
 	if u, err := url.Parse(e.URL); err == nil {
-		if password, ok := u.User.Password(); ok {
-			values = append(values, password)
-		}
-		for _, all := range u.Query() {
+		for _, all := range u.Query() { // as a server sees them
 			values = append(values, all...)
 		}
 	}
-	for i, arg := range e.Args {
-		flag, value, ok := strings.Cut(arg, "=")
-		if !ok && i+1 < len(e.Args) {
-			value = e.Args[i+1]
-		}
-		if strings.HasPrefix(flag, "-") && namesSecret(flag) {
-			values = append(values, value)
-		}
+	for i, shown := range config.MaskArgs(e.Args) {
+		values = append(values, redact.Hidden(e.Args[i], shown)...)
+	}
+	if e.Auth != nil {
+		values = append(values, e.Auth.ClientSecret.Reveal())
 	}
 	return values
-}
-
-// namesSecret reports whether what is called so is a secret, by its name.
-func namesSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"key", "token", "secret", "password", "passwd", "auth", "credential"}, func(word string) bool {
-		return strings.Contains(name, word)
-	})
 }
 
 // isPlace reports whether a value names something in the file system, as that of

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 // Values of [LastStatus.Status].
@@ -192,8 +193,8 @@ func (s *Server) MaskError(err error) string {
 	}
 	m := newMasker()
 	for i, shown := range m.args(s.Args) {
-		if shown != s.Args[i] {
-			note(s.Args[i])
+		for _, part := range redact.Hidden(s.Args[i], shown) {
+			note(part)
 		}
 	}
 	if shown := m.url(s.URL); s.URL != "" && shown != s.URL {
