@@ -211,6 +211,10 @@ func cleanTools(tools []TestedTool, clean *cleaner) []TestedTool {
 	for i := range tools {
 		t := &tools[i]
 		t.Name, t.As, t.Reason = clean.line(t.Name), clean.line(t.As), clean.text(t.Reason)
+		for j := range t.Findings {
+			f := &t.Findings[j]
+			f.Field, f.Evidence, f.Detail = clean.line(f.Field), clean.line(f.Evidence), clean.line(f.Detail)
+		}
 	}
 	return tools
 }

@@ -192,6 +192,10 @@ func TestCleaner(t *testing.T) {
 			t.Errorf("%+v: the log shows %q", c.entry, text)
 		}
 	}
+	tools := cleanTools([]TestedTool{{Name: "t", Findings: []ToolFinding{{Field: "/envsecret1", Evidence: "envsecret1", Detail: "argsecret1\n"}}}}, newCleaner(e))
+	if f := tools[0].Findings[0]; f.Field != "/[redacted]" || f.Evidence != "[redacted]" || strings.Contains(f.Detail, "secret1") {
+		t.Errorf("a finding says %+v", f)
+	}
 	if long := newCleaner(e).text(strings.Repeat("ä", cleanLongest)); len(long) > cleanLongest+len("…") {
 		t.Errorf("%d bytes", len(long))
 	}
