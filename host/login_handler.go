@@ -75,9 +75,32 @@ func (h *loginHandler) over() error {
 	return &NoLoginError{h.server, "its entry has changed, and this connection is of the one before"}
 }
 
-// TokenSource implements the OAuthHandler of the official SDK.
+// TokenSource implements the OAuthHandler of the official SDK. Whoever asks the source
+// does not say where the token goes, so it gives none when the entry has changed.
 func (h *loginHandler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
-	return h.session.TokenSource(h.context(ctx))
+	if h.outdated() {
+		return nil, h.over()
+	}
+	source, err := h.session.TokenSource(h.context(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return loginSource{h, source}, nil
+}
+
+// A loginSource gives the tokens of a session while they are those of its handler.
+type loginSource struct {
+	handler *loginHandler
+	session oauth2.TokenSource
+}
+
+// Token implements oauth2.TokenSource.
+func (s loginSource) Token() (*oauth2.Token, error) {
+	token, err := s.session.Token()
+	if s.handler.outdated() { // afterwards: the token may be of either
+		return nil, s.handler.over()
+	}
+	return token, err
 }
 
 // Authorize implements the OAuthHandler of the official SDK.
