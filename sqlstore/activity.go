@@ -244,7 +244,7 @@ func activityCondition(f *activity.Filter) (where []string, args []any) {
 		{"event_id", f.ID}, {"parent", f.Parent}, {"user_name", f.User}, {"server", f.Server}, {"tool", f.Tool},
 	} {
 		if equal.value != "" {
-			add(equal.column+" = ?", equal.value)
+			add(equal.column+" = ?", column(equal.value))
 		}
 	}
 	if len(f.Kinds) > 0 {
@@ -260,7 +260,7 @@ func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), "
 
 func texts[T ~string](values []T) (args []any) {
 	for _, v := range values {
-		args = append(args, string(v))
+		args = append(args, column(string(v)))
 	}
 	return args
 }

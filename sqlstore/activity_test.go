@@ -66,6 +66,10 @@ func TestActivity(t *testing.T) {
 		if len(got) != 2 || got[0].ID != "nul" || got[0].User != "a\uFFFDb" || got[0].Detail != nil || got[0].Arguments != nil {
 			t.Fatalf("read %+v", got)
 		}
+		same := &activity.Filter{User: "a\x00b", Kinds: []activity.Kind{activity.KindStart, "a\x00\xff"}}
+		if found := collect(t, w.two.Activity(nil), same); idsOf(found) != "nul" {
+			t.Errorf("a filter with NUL finds %q", idsOf(found))
+		}
 		full.ArgumentHash, full.ArgumentBytes = got[1].ArgumentHash, int64(len(full.Arguments))
 		one, _ := json.Marshal(full)
 		other, _ := json.Marshal(got[1])

@@ -30,6 +30,11 @@
 // several processes that want to renew one login, the session's journal keeps all but
 // one away.
 //
+// # Names
+//
+// Ledgers, consents and catalogues of servers have names: any text of at most 1 KB, in
+// UTF-8 and without NUL, which is an error in PostgreSQL.
+//
 // # Keep decisions
 //
 // [Database.Ledger] is for registry.LoadLedger, [Database.Consents] for

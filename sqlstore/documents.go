@@ -18,13 +18,13 @@ const (
 )
 
 // Ledger returns the store of the ledger of that name, for registry.LoadLedger.
-// Programs that have the same servers can share one; the name may be any text.
+// Programs that have the same servers can share one; see the package on names.
 func (d *Database) Ledger(name string) registry.LedgerStore {
 	return &document{db: d, kind: ledgerKind, name: name, conflict: registry.ErrLedgerConflict}
 }
 
 // Consents returns the store of the consents of that name, for consent.Load. The
-// name may be any text.
+// name is as for [Database.Ledger].
 func (d *Database) Consents(name string) consent.Store {
 	return &document{db: d, kind: consentKind, name: name, conflict: consent.ErrConflict}
 }

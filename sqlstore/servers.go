@@ -9,7 +9,7 @@ import (
 )
 
 // Servers returns the store of the records of servers that belong to the catalogue of
-// that name, which may be any text: one for each host, or for each tenant. Their
+// that name, see the package on names: one for each host, or for each tenant. Their
 // secrets are kept as the records have them, in clear.
 func (d *Database) Servers(catalogue string) config.Store {
 	return &servers{db: d, catalogue: catalogue}
