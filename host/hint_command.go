@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -189,6 +190,7 @@ func (t *trouble) ofExit(exit *transport.ExitError) {
 func (t *trouble) lastWords() string {
 	const most = 3
 	lines := strings.Split(strings.TrimSpace(t.stderr), "\n")
+	lines = slices.Compact(lines) // it may have been started twice
 	lines = lines[max(0, len(lines)-most):]
 	if text := t.clean.line(strings.Join(lines, " / ")); text != "" {
 		return " Its last words: " + text

@@ -104,6 +104,8 @@ func (t *trouble) ofRoad(u *url.URL) {
 	case errors.Is(t.err, syscall.ENETUNREACH), errors.Is(t.err, syscall.EHOSTUNREACH),
 		errors.As(t.err, &op) && op.Op == "dial" && op.Timeout():
 		t.hint(HintUnreachable, fmt.Sprintf("The machine at %s does not answer: it is off, in a network that cannot be reached from here, or behind a firewall.", u.Host))
+	case strings.Contains(t.err.Error(), "malformed HTTP"): // of net/http, which has no type for it
+		t.hint(HintNotMCP, fmt.Sprintf("Who listens at %s does not speak HTTP. Correct \"url\" in the entry: the port may be that of another program.", u.Host))
 	case errors.Is(t.err, syscall.ECONNRESET), errors.Is(t.err, syscall.EPIPE):
 		t.hint(HintConnectionLost, fmt.Sprintf("Who listens at %s has cut the connection without an answer. Look at the log of the server, and at what stands between.", u.Host))
 	}
@@ -193,22 +195,28 @@ func (t *trouble) ofRedirect() {
 func (t *trouble) ofStatus(u *url.URL) {
 	var status *transport.StatusError
 	failed := errors.As(t.err, &status)
+	code := 0
+	if failed {
+		code = status.Code
+	}
 	switch {
-	case t.answersKind("text/html"):
-		t.hint(HintWebPage, fmt.Sprintf("A web page answers at %s, and no MCP server. Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse, and write it in \"url\" of the entry.", u.Host+u.Path))
-	case !failed:
-	case status.Code == http.StatusNotFound, status.Code == http.StatusGone:
-		t.hint(HintWrongPath, fmt.Sprintf("There is nothing at the path %q (HTTP status %d). Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse.", u.Path, status.Code))
-	case status.Code == http.StatusTooManyRequests:
+	case code == http.StatusUnauthorized, code == http.StatusForbidden: // told of as a login
+	case code == http.StatusTooManyRequests:
 		text := "The server wants to be asked less often (HTTP status 429)."
 		if status.RetryAfter > 0 {
 			text += fmt.Sprintf(" It may be asked again in %v.", status.RetryAfter)
 		}
 		t.hint(HintBusy, text+" Wait; if it goes on, look at the limits of the account.")
-	case status.Code >= 500:
-		t.hint(HintServerError, fmt.Sprintf("The server fails, or what stands before it (HTTP status %d). Look at its log or its status page, and try again later.", status.Code))
+	case code >= 500: // gateways say so in a web page
+		t.hint(HintServerError, fmt.Sprintf("The server fails, or what stands before it (HTTP status %d). Look at its log or its status page, and try again later.", code))
+	case t.answersKind("text/html"):
+		t.hint(HintWebPage, fmt.Sprintf("A web page answers at %s, and no MCP server. Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse, and write it in \"url\" of the entry.", u.Host+u.Path))
+	case code == http.StatusNotFound, code == http.StatusGone:
+		t.hint(HintWrongPath, fmt.Sprintf("There is nothing at the path %q (HTTP status %d). Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse.", u.Path, code))
 	}
-	t.ofOtherTransport(status)
+	if !slices.ContainsFunc(t.list, func(h Hint) bool { return h.Code == HintWantsHTTPS }) {
+		t.ofOtherTransport(status)
+	}
 }
 
 // ofOtherTransport tells of a server that speaks the other kind of HTTP.

@@ -159,6 +159,7 @@ func TestTestOfBadLocalServers(t *testing.T) {
 		"is killed":             {scripted(t, rand.Text(), "kill"), "spawned", "exited", "killed"},
 		"only noise":            {scripted(t, rand.Text(), "lines:100:server is up", "hang"), "spawned", "stdout_noise", "server is up"},
 		"an unknown revision":   {scripted(t, rand.Text(), "read", `say:{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"?"}}`, "read", `answer:{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`, "hang"), "connected", "protocol_version", "1999-01-01"},
+		"an echo":               {command("cat"), "connected", "not_mcp", "repeats"},
 		"an unset variable":     {command("sh", `"args": ["${NO_SUCH_VARIABLE_AT_ALL}"]`), "", "unset_variable", "NO_SUCH_VARIABLE_AT_ALL"},
 		"no entry":              {probed(t, `{"comand": "x"}`), "", "invalid_entry", ""},
 		"no isolation":          {command("sh", `"isolation": {"kind": "landlock"}`), "", "", ""},

@@ -90,6 +90,15 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		_ = conn.(*net.TCPConn).SetLinger(0)
 		_ = conn.Close()
 	}))
+	greeting := served(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, "SSH-2.0-Server\r\n")
+		_ = conn.Close()
+	}))
 	page := statusOf(200, "<html>Welcome", "Content-Type", "text/html; charset=utf-8")
 	rpc := func(text string) http.Handler { return statusOf(200, text, "Content-Type", "application/json") }
 	key := func(e *config.Server) *config.Server {
@@ -118,8 +127,13 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		"418":                 {remote(t, served(t, statusOf(418, "")).URL, "http"), "http_status", "418"},
 		"429":                 {remote(t, served(t, statusOf(429, "", "Retry-After", "7")).URL, "http"), "rate_limited", "7s"},
 		"503":                 {remote(t, served(t, statusOf(503, "")).URL, "http"), "server_error", "503"},
+		"502 page":            {remote(t, served(t, statusOf(502, "<html>", "Content-Type", "text/html")).URL, "http"), "server_error", "502"},
+		"429 page":            {remote(t, served(t, statusOf(429, "<html>", "Content-Type", "text/html")).URL, "http"), "rate_limited", ""},
+		"403 page":            {remote(t, served(t, statusOf(403, "<html>", "Content-Type", "text/html")).URL, "http"), "forbidden", ""},
+		"404 page":            {remote(t, served(t, statusOf(404, "<html>", "Content-Type", "text/html")).URL, "http"), "web_page wrong_transport", ""},
+		"no HTTP":             {remote(t, greeting.URL, "http"), "not_mcp", "does not speak HTTP"},
 		"302":                 {remote(t, served(t, statusOf(302, "", "Location", "https://login.example/x")).URL, "http"), "redirect", "https://login.example"},
-		"a page":              {remote(t, served(t, page).URL, "http"), "web_page", "/mcp"},
+		"a page":              {remote(t, served(t, page).URL, "http"), "web_page invalid_answer", "/mcp"},
 		"a page, auto":        {remote(t, served(t, page).URL, "auto"), "web_page", ""},
 		"a page, sse":         {remote(t, served(t, page).URL, "sse"), "web_page wrong_transport", ""},
 		"sse under http":      {remote(t, old.URL, "http"), "wrong_transport", `"sse"`},
@@ -133,7 +147,7 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 				t.Fatalf("report %+v", r)
 			}
 			got := hintsOf(r)
-			if first, _, _ := strings.Cut(got, " "); got != c.hints && first != c.hints {
+			if first, _, _ := strings.Cut(got, " "); got != c.hints && first != c.hints || strings.HasSuffix(name, "page") && got != c.hints {
 				t.Fatalf("hints %v; error %v (%T)", r.Hints, r.Err, r.Err)
 			}
 			if !strings.Contains(r.Hints[0].Text, c.text) {
@@ -175,6 +189,9 @@ func TestTestOfBadCertificates(t *testing.T) {
 			r := tested(t, h, remote(t, s.URL, "http"))
 			if hintsOf(r) != c.hints || !strings.Contains(r.Hints[0].Text, c.text) {
 				t.Errorf("hints %v; error %v", r.Hints, r.Err)
+			}
+			if r.Reached != host.TestResolved { // the connection has TLS, or there is none
+				t.Errorf("it came to %s", r.Reached)
 			}
 		})
 	}

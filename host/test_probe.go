@@ -35,6 +35,7 @@ type probe struct {
 	seen sightings
 
 	// The following belong to who runs the test.
+	web      bool              // the server is asked by HTTP, see webProbe
 	owned    []*http.Transport // to be closed
 	state    mcp.State         // last
 	ready    mcp.State         // when it was ready
@@ -108,7 +109,9 @@ func (p *probe) onNoise(line string) {
 
 // heard looks at a message of the server.
 func (p *probe) heard(m jsonrpc.Message) {
-	p.reach(TestConnected)
+	if !p.web { // where failed requests are answered on this side
+		p.reach(TestConnected)
+	}
 	answer, ok := m.(*jsonrpc.Response)
 	if !ok || jsonscan.Valid(answer.Result) != nil {
 		return

@@ -24,6 +24,7 @@ type webAnswer struct {
 
 // tripper returns what makes the requests of a remote server, and looks on.
 func (p *probe) tripper(inner http.RoundTripper) http.RoundTripper {
+	p.web = true
 	if inner == nil {
 		t := transport.NewRoundTripper()
 		t.OnProxyConnectResponse = p.onProxy

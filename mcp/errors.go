@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -172,11 +173,14 @@ type ProtocolError struct {
 }
 
 func (e *ProtocolError) Error() string {
-	where := e.Method
-	if e.Path != "" {
-		where += " " + e.Path
+	text := "mcp: the server sent an invalid answer"
+	if e.Server != "" {
+		text = fmt.Sprintf("mcp: server %q sent an invalid answer", e.Server)
 	}
-	return fmt.Sprintf("mcp: server %q sent an invalid answer: %s: %v", e.Server, where, e.Err)
+	if where := strings.TrimSpace(e.Method + " " + e.Path); where != "" {
+		text += ": " + where
+	}
+	return fmt.Sprintf("%s: %v", text, e.Err)
 }
 
 func (e *ProtocolError) Unwrap() error { return e.Err }

@@ -73,6 +73,7 @@ func TestErrorTexts(t *testing.T) {
 		{&mcp.OutcomeUnknownError{Server: "s", Method: "tools/call", Tool: "t", Err: io.EOF}, `"s": tools/call t: outcome unknown, it may have run: EOF`},
 		{&mcp.UnavailableError{Server: "s", Err: io.EOF}, `"s" is unavailable: EOF`},
 		{&mcp.ServerError{Server: "s", Method: "m", Err: &mcp.JSONRPCError{Code: 7, Message: "no"}}, `"s": m: no (code 7)`},
+		{&mcp.ProtocolError{Err: io.EOF}, `the server sent an invalid answer: EOF`},
 		{&mcp.ProtocolError{Server: "s", Method: "m", Path: "a[1].b", Err: io.EOF}, `"s" sent an invalid answer: m a[1].b: EOF`},
 		{&mcp.LimitError{Limit: "bytes", Max: 7}, `bytes > 7`},
 		{&mcp.TimeoutError{Limit: "idle", After: time.Second}, `no progress for 1s`},
