@@ -28,7 +28,8 @@ const (
 // ListOptions configure requests to all servers. The zero value, and nil, mean the
 // defaults.
 type ListOptions struct {
-	// Servers are the names of the servers to ask. Default: all.
+	// Servers are the names of the servers to ask; one that is disabled or cannot be
+	// used is an error then. Default: all that are enabled.
 	Servers []string
 	// Start has lazy servers asked that do not run, which starts them.
 	Start bool
@@ -49,8 +50,9 @@ type Listing[T any] struct {
 	// Errors says by server why its list is missing, or not all of it is there. A
 	// server that has no such list is no error.
 	Errors map[string]error
-	// NotAsked are enabled servers that were not asked: lazy ones that do not run, and
-	// those with a connection for each user where ctx has no user.
+	// NotAsked are enabled servers that were not asked: lazy ones that do not run, those
+	// with a connection for each user where ctx has no user, and those that wait for
+	// approval or whose entry cannot be used.
 	NotAsked []string
 }
 
@@ -84,8 +86,8 @@ func (h *Host) askedServers(ctx context.Context, opts *ListOptions) (asked []ask
 		switch use, err := h.useOf(ctx, name); {
 		case err != nil:
 			asked = append(asked, askedServer{name, err})
-		case use == useStopped:
-		case use == useNobody, use == useLazy && !opts.Start:
+		case use == useDisabled && opts.Servers == nil:
+		case use == useUnusable && opts.Servers == nil, use == useNobody, use == useLazy && !opts.Start:
 			notAsked = append(notAsked, name)
 		default:
 			asked = append(asked, askedServer{name, nil})

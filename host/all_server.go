@@ -15,7 +15,8 @@ const (
 	useReady   use = iota // nothing, or that it is connected as it is meant to be
 	useLazy               // that it is started
 	useNobody             // a user
-	useStopped            // that it is enabled or approved
+	useDisabled           // that it is enabled
+	useUnusable           // that it is approved, or its entry corrected
 )
 
 // useOf returns what it would take to ask a server on behalf of ctx's user.
@@ -30,8 +31,10 @@ func (h *Host) useOf(ctx context.Context, name string) (use, error) {
 	}
 	user, _ := session.UserOf(ctx)
 	switch s.status().Stage {
-	case StageDisabled, StageInvalid, StageUnapproved:
-		return useStopped, nil
+	case StageDisabled:
+		return useDisabled, nil
+	case StageInvalid, StageUnapproved:
+		return useUnusable, nil
 	}
 	switch {
 	case s.perUser() && user == "":

@@ -129,6 +129,20 @@ func TestLazyServersAreNotStarted(t *testing.T) {
 	}
 }
 
+// A server that is not of use is told of unless it is switched off, and is an error
+// for who asks for it.
+func TestServersThatAreNotOfUse(t *testing.T) {
+	h := openShelf(t, shelf{"now": resource("x:1")}, map[string]string{"off": `"enabled": false`, "bad": `"transport": "pigeon"`}, "now", "off", "bad")
+	l := h.Resources(watchdog(t), nil)
+	if addresses(l) != "now://x:1" || strings.Join(l.NotAsked, " ") != "bad" || l.Err() != nil {
+		t.Errorf("listed %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
+	}
+	l = h.Resources(watchdog(t), &host.ListOptions{Servers: []string{"off", "now", "bad"}})
+	if addresses(l) != "now://x:1" || l.NotAsked != nil || len(l.Errors) != 2 || l.Errors["off"] == nil || l.Errors["bad"] == nil {
+		t.Errorf("listed %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
+	}
+}
+
 // Reading is a use: it starts a lazy server.
 func TestReadStartsALazyServer(t *testing.T) {
 	h := openShelf(t, shelf{"later": resource("x:2")}, map[string]string{"later": `"lazy": true`}, "later")
