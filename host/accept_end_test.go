@@ -163,6 +163,7 @@ func TestAcceptRefreshOfAllAfterTheEnd(t *testing.T) {
 // A Shutdown whose context ends cuts off the calls under way, leaves nothing, and says
 // so. A call that is cut off tells that it may have run.
 func TestAcceptShutdownThatRunsOutOfTime(t *testing.T) {
+	t.Parallel()
 	v := &village{hold: make(chan struct{}), entered: make(chan struct{})}
 	defer close(v.hold)
 	h := acceptNew(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, acceptParse(t, "s", `{"command": "slow"}`))
@@ -193,6 +194,7 @@ func TestAcceptShutdownThatRunsOutOfTime(t *testing.T) {
 
 // Close during a slow Shutdown cuts it short: it does not wait for calls.
 func TestAcceptCloseDuringShutdown(t *testing.T) {
+	t.Parallel()
 	v := &village{hold: make(chan struct{}), entered: make(chan struct{})}
 	defer close(v.hold)
 	h := acceptNew(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, acceptParse(t, "s", `{"command": "slow"}`))

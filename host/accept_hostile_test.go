@@ -59,7 +59,7 @@ func acceptHostile(t *testing.T, town *acceptTown) (entries map[string]string) {
 		entries[name] = fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 1, "readTimeoutSeconds": 1}`, name)
 	}
 	if runtime.GOOS != "windows" {
-		entries["garbage"] = `{"command": "yes", "args": ["this is not JSON"], "connectTimeoutSeconds": 1}`
+		entries["garbage"] = `{"command": "sh", "args": ["-c", "yes this is not JSON & cat > /dev/null; kill $!"], "connectTimeoutSeconds": 1}`
 		entries["exits"] = `{"command": "sh", "args": ["-c", "echo bye >&2; exit 1"]}`
 	}
 	return entries

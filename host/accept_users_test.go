@@ -27,7 +27,7 @@ import (
 // Many more users than there are places call at one time: every request has the header
 // of its user, and every answer is for who asked.
 func TestAcceptManyUsersWithHeaders(t *testing.T) {
-	const users = 150
+	const users = 90 // more than a host has clients for at one time
 	o := acceptNewOffice(t, "Authorization", nil)
 	h := acceptOfficeHost(t, o, "first", nil)
 	acceptManyUsers(t, o, h, users)
@@ -35,7 +35,7 @@ func TestAcceptManyUsersWithHeaders(t *testing.T) {
 
 // The same with the logins of users, which a session.Manager keeps.
 func TestAcceptManyUsersWithTokens(t *testing.T) {
-	const users = 100
+	const users = 80
 	o := acceptNewOffice(t, "Authorization", nil)
 	server := &auth.Config{Server: "office", URL: o.URL}
 	m, err := session.NewManager(session.Memory(), &session.Options{

@@ -154,10 +154,16 @@ type acceptLoad struct {
 	callers, calls int
 	tool           string
 	args           string
-	// look is asked about snapshots as fast as one goroutine can. Nil: the tool is
-	// there.
+	// look is asked about snapshots all the time. Nil: the tool is there.
 	look func(*registry.Snapshot) error
 }
+
+// When enough calls were made, so many callers go on at that pace, to leave the machine
+// to what they wait for.
+const (
+	acceptStay = 8
+	acceptPace = 2 * time.Millisecond
+)
 
 // during makes the calls until f has returned and there were enough of them. It
 // returns how often each text was the answer, and fails the test for each call that
@@ -175,16 +181,17 @@ func (l acceptLoad) during(t *testing.T, h *host.Host, f func()) map[string]int 
 			return nil
 		}
 	}
-	ctx := watchdog(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
 	var (
 		mu      sync.Mutex
 		answers = map[string]int{}
 		faults  []error
 		made    int
-		over    atomic.Bool
+		ended   atomic.Bool
 		wg      sync.WaitGroup
 	)
-	note := func(text string, err error) bool {
+	note := func(text string, err error) (enough, over bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		made++
@@ -193,15 +200,21 @@ func (l acceptLoad) during(t *testing.T, h *host.Host, f func()) map[string]int 
 		} else {
 			answers[text]++
 		}
-		return made >= l.calls && over.Load() || len(faults) > 20
+		return made >= l.calls, made >= l.calls && ended.Load() || len(faults) > 20
 	}
-	for range l.callers {
+	for caller := range l.callers {
 		wg.Go(func() {
+			pace := time.NewTicker(acceptPace)
+			defer pace.Stop()
 			for {
 				res, err := h.Registry().Call(ctx, l.tool, json.RawMessage(l.args))
 				text, err := acceptAnswer(res, err)
-				if note(text, err) {
+				enough, over := note(text, err)
+				if over || enough && caller >= acceptStay {
 					return
+				}
+				if enough {
+					<-pace.C
 				}
 			}
 		})
@@ -209,23 +222,24 @@ func (l acceptLoad) during(t *testing.T, h *host.Host, f func()) map[string]int 
 	looked := make(chan error, 1)
 	stop := make(chan struct{})
 	go func() {
+		tick := time.NewTicker(50 * time.Microsecond)
+		defer tick.Stop()
 		for {
 			select {
 			case <-stop:
 				looked <- nil
 				return
-			default:
+			case <-tick.C:
 			}
 			if err := l.look(h.Registry().Snapshot()); err != nil {
 				looked <- err
 				<-stop
 				return
 			}
-			runtime.Gosched()
 		}
 	}()
 	f()
-	over.Store(true)
+	ended.Store(true)
 	wg.Wait()
 	close(stop)
 	if err := <-looked; err != nil {

@@ -43,7 +43,7 @@ func (p *project) program(folder, name string) string {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		p.Fatal(err)
 	}
-	script := fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> '%s'\n%s=stdio exec '%s'\n", p.trace, serverMode, self)
+	script := fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> '%s'\nGORACE=atexit_sleep_ms=0 %s=stdio exec '%s'\n", p.trace, serverMode, self)
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		p.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func dockered(t testing.TB, i config.Isolation) *config.Server {
 	}
 	return &config.Server{
 		Name: "notes", Title: "notes", Transport: config.TransportStdio, Enabled: true, Command: self, Args: []string{"--one", "two words"},
-		Env:       map[string]config.Secret{serverMode: "stdio", "API_KEY": "s3cret\nof two lines"},
+		Env:       map[string]config.Secret{"GORACE": "atexit_sleep_ms=0", serverMode: "stdio", "API_KEY": "s3cret\nof two lines"},
 		Source:    config.Source{File: "user.json", Line: 3, Scope: config.ScopeUser},
 		Isolation: &i,
 	}
@@ -133,10 +133,10 @@ func TestDocker(t *testing.T) {
 		"run", "--name", name, "--rm", "--interactive", "--init", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "none",
 		"--mount", "type=bind,source=" + data + ",target=/data",
 		"--mount", `type=bind,"source=` + strings.ReplaceAll(logs, `"`, `""`) + `",target=/logs,readonly`,
-		"--env", "API_KEY", "--env", serverMode, "--workdir", "/data/sub", "--memory", "512m", "image:1", e.Command, "--one", "two words",
+		"--env", "API_KEY", "--env", "GORACE", "--env", serverMode, "--workdir", "/data/sub", "--memory", "512m", "image:1", e.Command, "--one", "two words",
 	}
-	slices.Sort(args[16:20])
-	slices.Sort(want[16:20])
+	slices.Sort(args[16:22])
+	slices.Sort(want[16:22])
 	if !slices.Equal(args, want) {
 		t.Errorf("docker was called with\n%q, want\n%q", args, want)
 	}

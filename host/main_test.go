@@ -92,7 +92,7 @@ func child(t *testing.T, mode string, more ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := fmt.Sprintf(`{"command": %q, "env": {%q: %q, "PID_FILE": %q}`, program, serverMode, mode, filepath.Join(t.TempDir(), "pid"))
+	entry := fmt.Sprintf(`{"command": %q, "env": {"GORACE": "atexit_sleep_ms=0", %q: %q, "PID_FILE": %q}`, program, serverMode, mode, filepath.Join(t.TempDir(), "pid"))
 	return entry + strings.Join(append([]string{""}, more...), ", ") + "}"
 }
 
@@ -114,7 +114,7 @@ func write(t *testing.T, entries ...string) string {
 // watchdog bounds a test that hangs.
 func watchdog(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
