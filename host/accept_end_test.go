@@ -47,14 +47,14 @@ func acceptMoments() []acceptMoment {
 			return end
 		}},
 		{"replacement", func(t *testing.T, h *host.Host, _ string) func() {
-			c := acceptParse(t, "s", acceptChild(t, "silent", "1"))
+			c := acceptParse(t, "s", acceptChild(t, "mute", "1"))
 			before := len(acceptChildren(t))
 			end := acceptGo(func() { _, _ = h.Apply(watchdog(t), c) })
 			acceptEventually(t, "the new process", func() bool { return len(acceptChildren(t)) > before })
 			return end
 		}},
 		{"Enable", func(t *testing.T, h *host.Host, _ string) func() {
-			c := acceptParse(t, "silent", acceptChild(t, "silent", "1", `"enabled": false`), "s", acceptChild(t, "s", "0"))
+			c := acceptParse(t, "silent", acceptChild(t, "mute", "1", `"enabled": false`), "s", acceptChild(t, "s", "0"))
 			if _, err := h.Apply(watchdog(t), c); err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func acceptMoments() []acceptMoment {
 			return acceptGo(func() { _ = h.Refresh(watchdog(t)) })
 		}},
 		{"lazy start", func(t *testing.T, h *host.Host, _ string) func() {
-			c := acceptParse(t, "lazy", acceptChild(t, "silent", "1", `"lazy": true`))
+			c := acceptParse(t, "lazy", acceptChild(t, "mute", "1", `"lazy": true`))
 			if _, err := h.Apply(watchdog(t), c); err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,8 +51,12 @@ func serve(mode string) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)
+	case "mute":
+		// Reads to the end, and never answers.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
 	case "silent":
-		// Reads, and never answers.
+		// The same, and takes no notice of the end.
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		select {}
 	case "family":
