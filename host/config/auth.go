@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -27,6 +28,7 @@ func authKeys() []string {
 // asked for, which the server then refuses.
 func (e *entry) auth(s *Server) {
 	e.authSection(s)
+	e.oauth(s)
 	if f := e.field(dialect.Scopes); f != nil {
 		if s.Auth == nil {
 			s.Auth = &Auth{}
@@ -67,6 +69,37 @@ func (e *entry) authSection(s *Server) {
 		e.fail(f.Offset, f.At, "has a client secret without \"clientId\": add it")
 	}
 	s.Auth = a
+}
+
+// oauth reads what other programs say of a client that is registered already: Claude
+// Code, VS Code, Gemini CLI and Zed. It stays in Extra, as all that is theirs, and the
+// rest of it is left to the server. What is written for us counts instead.
+func (e *entry) oauth(s *Server) {
+	f := e.field("oauth")
+	if f == nil || f.Value.Kind != jsonc.Object || s.Auth != nil || s.Transport == TransportStdio || e.expand.written {
+		return
+	}
+	a := &Auth{}
+	for i := range f.Value.Members {
+		m := &f.Value.Members[i]
+		at, text := f.At.Key(m.Key), m.Value.Kind == jsonc.String
+		switch {
+		case text && (m.Key == "clientId" || m.Key == "client_id"):
+			a.ClientID, _ = e.visible(&m.Value, at)
+		case text && (m.Key == "clientSecret" || m.Key == "client_secret"):
+			secret, _ := e.visible(&m.Value, at)
+			a.ClientSecret = Secret(secret)
+		case m.Key == "scopes" && (text || m.Value.Kind == jsonc.Array):
+			a.Scopes = e.scopes(&m.Value, at)
+		case text && (m.Key == "redirectUri" || m.Key == "redirect_uri"):
+			a.RedirectURL = e.redirect(&m.Value, at)
+		case m.Key == "callbackPort" && m.Value.Kind == jsonc.Number:
+			a.RedirectURL = fmt.Sprintf("http://localhost:%d/callback", e.count(&m.Value, at, 1, 65535))
+		}
+	}
+	if a.ClientID != "" {
+		s.Auth = a
+	}
 }
 
 // visible returns n expanded, of which nothing may be an empty or control character.

@@ -53,6 +53,7 @@ func TestClients(t *testing.T) {
 				Name: "api", Title: "api", Source: Source{Line: 9}, Transport: "http", Enabled: true,
 				URL: "https://api.example.com/mcp", Headers: map[string]Secret{"Authorization": "Bearer tok-123"},
 				ReadTimeout: 10 * time.Minute,
+				Auth:        &Auth{ClientID: "abc", RedirectURL: "http://localhost:8080/callback"},
 				Extra:       map[string]json.RawMessage{"oauth": json.RawMessage(`{"clientId":"abc","callbackPort":8080}`)},
 			}, {
 				Name: "old", Title: "old", Source: Source{Line: 16}, Transport: "sse", Enabled: true,

@@ -57,6 +57,8 @@
 //	identity, userHeader        shared, user or header; see Server.Identity
 //	auth                        {"clientId", "clientSecret", "scopes", "issuer",
 //	                            "redirectUrl"}, see Auth
+//	oauth                       of other programs: clientId, clientSecret, scopes,
+//	                            redirectUri and callbackPort count if there is no auth
 //	isolation                   {"kind": "docker", "image", "mounts": [{"path", "target",
 //	                            "write"}], "network", "args"}, see Isolation
 //	limits                      {"maxTools", "maxInFlight", "maxQueued",
