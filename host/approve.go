@@ -168,7 +168,8 @@ func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server,
 // Connect starts what was approved, and nothing that has taken its place since: the
 // path that was looked at is the one that is run.
 func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
-	l, err := g.host.approved(ctx, g.entry)
+	entry := withRealMounts(g.entry) // once, so that no link is turned after the approval
+	l, err := g.host.approved(ctx, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +189,7 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 		exact.Path, exact.Dir = l.Path, l.Dir
 		c = &exact
 	}
-	if c, err = g.host.isolate(ctx, withRealMounts(g.entry), c); err != nil {
+	if c, err = g.host.isolate(ctx, entry, c); err != nil {
 		return nil, err
 	}
 	return c.Connect(ctx)
