@@ -12,7 +12,8 @@
 // # What a server cannot do
 //
 // It cannot change, make or remove files but in the mounts that it may write to, and
-// in a temporary folder of its own, which TMPDIR names and which goes with it. It
+// in a temporary folder of its own, which TMPDIR names and which goes with it (but stays
+// if this process is killed). It
 // reads all that its user may read, or less, see [Options]. Without "network" it
 // makes no socket of any kind, so that neither TCP nor UDP nor the sockets of local
 // daemons are in its reach. It has no capabilities, even if it runs as root, and
@@ -26,7 +27,7 @@
 // user may, since Landlock does not know of them. With "network" it can use all of
 // the network, and connect to the sockets of local daemons, such as that of Docker,
 // that its user may connect to: that is as good as no confinement where there is such
-// a daemon. It can use up processor, memory, and the room of the folders it writes to.
+// a daemon, and nothing here tells such sockets apart; use host.Docker there. It can use up processor, memory, and the room of the folders it writes to.
 //
 // # Where it works
 //
@@ -37,5 +38,7 @@
 // # How it works
 //
 // The process is started from a thread that was confined for that and that ends then.
-// All other threads of the program stay as they are.
+// All other threads of the program stay as they are. Descriptors that the program has
+// inherited open are from then on not passed on to any process that it starts, unless
+// that is given them by name, as by ExtraFiles.
 package landlock

@@ -149,6 +149,23 @@ func TestFiles(t *testing.T) {
 	c.must("write", "/dev/null")
 }
 
+// A program is found from the folder in which it is to run.
+func TestRelativeProgram(t *testing.T) {
+	recipe := command(t)
+	recipe.Dir, recipe.Path = filepath.Dir(recipe.Path), "./"+filepath.Base(recipe.Path)
+	confined, err := landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := confined.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // What may be read can be narrowed down.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()

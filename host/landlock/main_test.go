@@ -97,6 +97,24 @@ func do(words []string) (string, error) {
 	case "uring":
 		_, _, errno := syscall.Syscall(sysIOURing, 1, 0, 0)
 		return "", errno
+	case "descriptors":
+		return descriptors()
+	case "ptrace":
+		pid, err := strconv.Atoi(words[1])
+		if err != nil {
+			return "", err
+		}
+		return "ok", syscall.PtraceAttach(pid)
+	case "memory":
+		f, err := os.OpenFile("/proc/"+words[1]+"/mem", os.O_RDWR, 0)
+		if err != nil {
+			return "", err
+		}
+		return "ok", f.Close()
+	case "unshare":
+		return "ok", syscall.Unshare(syscall.CLONE_NEWNS)
+	case "mknod":
+		return "ok", syscall.Mknod(words[1], syscall.S_IFCHR|0o600, 1<<8|5)
 	case "signal":
 		pid, err := strconv.Atoi(words[1])
 		if err != nil {
@@ -111,4 +129,19 @@ func do(words []string) (string, error) {
 		return strings.TrimSpace(string(out)), err
 	}
 	return "", errors.New("unknown words")
+}
+
+// descriptors returns what this process holds open, a line for each.
+func descriptors() (string, error) {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, d := range list {
+		if to, err := os.Readlink("/proc/self/fd/" + d.Name()); err == nil {
+			fmt.Fprintln(&b, d.Name(), to)
+		}
+	}
+	return b.String(), nil
 }
