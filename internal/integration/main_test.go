@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 func TestMain(m *testing.M) {
@@ -123,7 +124,7 @@ func text(res *mcp.CallToolResult) string {
 
 func client(t *testing.T, h *host.Host, server string) *mcp.Client {
 	t.Helper()
-	c, err := h.Client(server)
+	c, err := h.Client(t.Context(), session.Key{Server: server})
 	if err != nil {
 		t.Fatal(err)
 	}
