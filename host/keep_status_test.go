@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -169,4 +171,41 @@ func TestStatusStoreThatFails(t *testing.T) {
 			t.Errorf("Close waited %v for a store that does not answer", waited)
 		}
 	})
+}
+
+// TestStatusesOfOtherStores: stores that are no files have no name by which what became
+// of their servers could be told from that of others' in the same folder.
+func TestStatusesOfOtherStores(t *testing.T) {
+	dir := t.TempDir()
+	open := func(name string) *host.Host {
+		t.Helper()
+		store := config.NewMemoryStore(&config.Record{Name: name, Command: "x"})
+		h, err := host.OpenStore(t.Context(), store, &host.Options{StateDir: dir, Transport: (&acceptTown{}).transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		return h
+	}
+	open("a")
+	open("b")
+	if files, err := filepath.Glob(filepath.Join(dir, "status", "*")); err != nil || len(files) > 0 {
+		t.Errorf("%q, %v", files, err)
+	}
+	path := filepath.Join(t.TempDir(), "servers.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"c": {"command": "x"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.OpenStore(t.Context(), config.OpenFileStore(path, nil), &host.Options{StateDir: dir, Transport: (&acceptTown{}).transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "status", "*.json")); err != nil || len(files) != 1 {
+		t.Errorf("of a file: %q, %v", files, err)
+	}
 }

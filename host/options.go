@@ -52,8 +52,8 @@ type Options struct {
 	// is not closed with the host. Default: what Open or OpenStore was given; New: none.
 	Store config.Store
 	// Statuses keeps what became of the servers, for the next run. It is told of changes
-	// in the background, some of them at a time. Default: for Open and OpenStore a file
-	// in StateDir; for New, nothing is kept.
+	// in the background, some of them at a time. Default: for Open, and for OpenStore
+	// with the store of a file, a file in StateDir; else nothing is kept.
 	Statuses config.StatusStore
 	// OAuth, if set, returns what logs the user of a key in at its server, or nil
 	// for a server without login. The Handler of a session.Manager does, and is

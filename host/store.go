@@ -34,7 +34,9 @@ func open(ctx context.Context, c *config.Config, o Options) (*Host, error) {
 		}
 		o.Registry = registry.New(&registry.Options{Ledger: ledger})
 	}
-	if dir := stateFolder(o.StateDir); o.Statuses == nil && dir != "" {
+	// What is no file has no name of its own to keep statuses by.
+	named := c.Path != "" && c.Path != config.StoreFile
+	if dir := stateFolder(o.StateDir); o.Statuses == nil && named && dir != "" {
 		o.Statuses = config.OpenStatusFile(filepath.Join(dir, "status", statusName(c.Path)))
 	}
 	h := New(&o)
