@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -47,6 +49,27 @@ func TestPoolGivesUpTheLinkOfAPredecessor(t *testing.T) {
 	h.ending.Wait()
 	if n := len(h.pool.places); n != 0 {
 		t.Errorf("%d places are still taken", n)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPoolMakesNoLinkOfAStoppedServer: a server may be stopped while the headers of its
+// user are asked for. Nobody would end that link.
+func TestPoolMakesNoLinkOfAStoppedServer(t *testing.T) {
+	var s *server
+	h := New(&Options{StateDir: NoState, MaxUserClients: 1, IdleTimeout: -1, UserHeaders: func(context.Context, session.Key) (http.Header, error) {
+		s.retire(true)
+		return http.Header{"X-User": {"anna"}}, nil
+	}})
+	s = h.newSlot("s").newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
+	s.start(true)
+	if l, err := h.pool.take(t.Context(), s, session.Key{User: "anna", Server: "s"}); !errors.Is(err, errEnded) {
+		t.Errorf("%v, %v", l, err)
+	}
+	if places, links := len(h.pool.places), len(h.pool.at(s)); places != 0 || links != 0 {
+		t.Errorf("%d places, %d links", places, links)
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
