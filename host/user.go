@@ -21,8 +21,9 @@ import (
 // [Host.Discover].
 //
 // Do not close it, and do not keep it: the client of a user, and that of a lazy server,
-// is closed some time after it was got here or made a call of a tool, and that of a
-// replaced server when its calls have finished. Ask for it again then.
+// is closed some time after it was got here or made a call of a tool, that of a user at
+// once if somebody waits for its place, and that of a replaced server when its calls
+// have finished. Ask for it again then.
 func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error) {
 	sl, err := h.slot(key.Server)
 	if err != nil {
