@@ -12,11 +12,11 @@ import (
 type use int
 
 const (
-	useReady   use = iota // nothing, or that it is connected as it is meant to be
-	useLazy               // that it is started
-	useNobody             // a user
-	useDisabled           // that it is enabled
-	useUnusable           // that it is approved, or its entry corrected
+	useReady    use = iota // nothing, or that it is connected as it is meant to be
+	useLazy                // that it is started
+	useNobody              // a user
+	useDisabled            // that it is enabled
+	useUnusable            // that it is approved, or its entry corrected
 )
 
 // useOf returns what it would take to ask a server on behalf of ctx's user.

@@ -31,9 +31,9 @@ type Report struct {
 // as before is not touched, and keeps what Enable and Disable made of it. A
 // changed one is started beside the old one, which serves until the new one is
 // ready and its tools are in the registry, and is then left to finish its calls in the
-// background; if the new one fails, the old one stays. Apply returns when every server
-// that it started is ready or has failed its first attempt; it does not wait for lazy
-// ones.
+// background; if the new one fails, the old one stays, unless all that the new one
+// wants is a login. Apply returns when every server that it started is ready or has
+// failed its first attempt; it does not wait for lazy ones.
 //
 // Several Apply may run at a time, and each server goes its own way: where they differ
 // about it the one that began last has the say.

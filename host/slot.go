@@ -202,13 +202,14 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 
 // replace starts next beside old, which serves until next is ready and then finishes
 // its calls in the background. If next fails and old works, old stays; if both fail,
-// next does, and the tools stay listed as those of a lost server do.
+// next does, and the tools stay listed as those of a lost server do. So they do if next
+// wants a login, which nobody could give it as long as old stood there.
 func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
 	next.shelf.inherit(old)
 	next.start(false)
 	err := next.firstAttempt(ctx)
 	switch {
-	case err != nil && (old.serves() || sl.host.isClosing()):
+	case err != nil && (old.serves() && next.status().Stage != StageLogin || sl.host.isClosing()):
 		sl.host.useLogin(old.entry)
 		next.retire(false)
 		return failed, err
