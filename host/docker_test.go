@@ -163,6 +163,33 @@ func TestDocker(t *testing.T) {
 	}
 }
 
+// The command is that of the image, and need not be on this machine.
+func TestDockerTestsWhatIsInTheImage(t *testing.T) {
+	w := newDockerWorld(t)
+	image := filepath.Join(w.dir, "image")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(image, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(image, "only-in-the-image")); err != nil {
+		t.Fatal(err)
+	}
+	program := strings.Replace(standIn, "shift\nfor", "shift\nPATH=$dir/image:$PATH\nfor", 1)
+	if err := os.WriteFile(filepath.Join(w.dir, "docker"), []byte(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e := dockered(t, config.Isolation{})
+	e.Command = "only-in-the-image"
+	h := runDockered(t, e)
+	wantStage(t, h, host.StageReady)
+	if r, err := h.Test(t.Context(), e, nil); err != nil || !r.Success {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestDockerNetwork(t *testing.T) {
 	w := newDockerWorld(t)
 	runDockered(t, dockered(t, config.Isolation{Network: true}))

@@ -16,8 +16,20 @@
 //
 // A decision counts for one [Launch.Fingerprint]: the project's folder, the absolute
 // program, its arguments and folder, the names of its variables, or the URL and the
-// names of its headers. The name of the server is not part of it. If anything of it
-// changes, if only because a folder was put in front of PATH, nothing was decided.
+// names of its headers, and which secrets are put into them. The name of the server is
+// not part of it. If anything of it changes, if only because a folder was put in front
+// of PATH, nothing was decided.
+//
+// It does not count for what the program is made of. A program or script that lies in
+// the project may be another one tomorrow under the same path, and so may what a
+// symbolic link leads to, what an interpreter line names, and the modules that are
+// loaded. Who approves "npx -y package" or an image without a digest approves whatever
+// the registry has under that name at each start: have a version, or a digest, written
+// into the entry. Values of variables and headers that stand in the file themselves may
+// change, too, but for variables by which programs find code.
+//
+// A rejection stops what runs, in all programs that share the book. Forget does not:
+// it makes the next start ask.
 //
 // # What is kept
 //
