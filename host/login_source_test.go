@@ -38,3 +38,17 @@ func TestTokensForATransportOfTheProgram(t *testing.T) {
 		t.Errorf("a handler of before gives a source: %v", err)
 	}
 }
+
+// Who sends credentials of the entry gets no handler that would send others.
+func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {
+	w := newLoginWorld(t, nil)
+	key := session.Key{Server: "s"}
+	for _, entry := range []*config.Server{
+		{Name: "s", Transport: config.TransportStdio, Command: "x"},
+		{Name: "s", Transport: config.TransportHTTP, URL: "https://s.example", Headers: map[string]config.Secret{"authorization": "Bearer x"}},
+	} {
+		if handler := w.logins.Handler(key, entry); handler != nil {
+			t.Errorf("%+v: %v", entry, handler)
+		}
+	}
+}

@@ -200,3 +200,18 @@ func TestSlog(t *testing.T) {
 		t.Errorf("logged %s", out.String())
 	}
 }
+
+// A secret is taken out before an error is cut: no half of it is left.
+func TestSecretWhereAnErrorIsCut(t *testing.T) {
+	secret := "ghp_" + strings.Repeat("a1", 18)
+	memory := activity.NewMemory(0)
+	log := activity.New(nil, memory)
+	text := strings.Repeat("x ", activity.MaxError/2-10) + secret
+	log.Record(t.Context(), activity.Event{Kind: activity.KindCall, Error: text})
+	if err := log.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := memory.Recent(nil, 0)[0].Error; strings.Contains(got, "ghp_") || len(got) > activity.MaxError {
+		t.Errorf("%d bytes, the end of which is %q", len(got), got[len(got)-40:])
+	}
+}
