@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -71,6 +73,35 @@ func TestPoolMakesNoLinkOfAStoppedServer(t *testing.T) {
 	if places, links := len(h.pool.places), len(h.pool.at(s)); places != 0 || links != 0 {
 		t.Errorf("%d places, %d links", places, links)
 	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPoolExpelsWhoWasIdleLongest: who was here last may well be here next.
+func TestPoolExpelsWhoWasIdleLongest(t *testing.T) {
+	h := New(&Options{StateDir: NoState, MaxUserClients: 3, IdleTimeout: -1})
+	s := h.newSlot("s").newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser, Enabled: true})
+	s.start(true)
+	for i, user := range []string{"anna", "berta", "clara", "dora"} {
+		l, err := h.pool.take(t.Context(), s, session.Key{User: user, Server: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.pool.drop(l)
+		l.mu.Lock()
+		l.used = time.Unix(int64(1000-i%2*500+i), 0) // berta's is the oldest
+		l.mu.Unlock()
+	}
+	var users []string
+	for _, l := range h.pool.at(s) {
+		users = append(users, l.key.User)
+	}
+	slices.Sort(users)
+	if want := []string{"anna", "clara", "dora"}; !slices.Equal(users, want) {
+		t.Errorf("%q, want %q", users, want)
+	}
+	s.retire(true)
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
