@@ -142,11 +142,23 @@ type guarded struct {
 	mu       sync.Mutex     // guards the following
 	answered *config.Server // what inner was made for
 	inner    mcp.Transport
+	refused  error // what he did not answer: no retry asks him again, Restart does
 }
 
 // transport returns the transport for the entry with what the user has answered.
 func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server, error) {
+	g.mu.Lock()
+	refused := g.refused
+	g.mu.Unlock()
+	if refused != nil {
+		return nil, nil, refused
+	}
 	e, err := g.entry.Answered(ctx)
+	if errors.Is(err, config.ErrNotAnswered) {
+		g.mu.Lock()
+		g.refused = err
+		g.mu.Unlock()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -236,12 +248,29 @@ func (h *Host) Approve(ctx context.Context, by, fingerprint string) error {
 		wg.Go(func() {
 			// The user is asked what the server needs, while nobody waits for its start.
 			if _, errs[i] = s.entry.Answered(ctx); errs[i] == nil {
+				s.askAgain()
 				errs[i] = h.Enable(ctx, s.entry.Name)
 			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// askAgain lets the user be asked again what he did not answer.
+func (s *server) askAgain() {
+	s.mu.Lock()
+	made := s.transport
+	s.mu.Unlock()
+	if made == nil {
+		return
+	}
+	t, _ := made()
+	if g, ok := t.(*guarded); ok {
+		g.mu.Lock()
+		g.refused = nil
+		g.mu.Unlock()
+	}
 }
 
 // Reject keeps that somebody forbids the launch with a fingerprint, so that nobody is

@@ -75,6 +75,7 @@ func (s *server) finish() wait {
 // their calls have finished, and made again when they are needed.
 func (h *Host) Restart(ctx context.Context, name string) error {
 	return h.change(ctx, "restart", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
+		s.askAgain()
 		l := s.running()
 		switch {
 		case !s.active():

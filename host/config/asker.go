@@ -34,6 +34,10 @@ func (e *InputError) Unwrap() error { return e.Err }
 // is remembered.
 var ErrNoAnswer = errors.New("has no answer: give Options.Input, which asks the user, or put the answer into Options.Secrets under the name that InputSecret returns")
 
+// ErrNotAnswered is wrapped by an [*InputError] if the user was asked and did not answer:
+// a host asks him again when the server is restarted or approved, not when it retries.
+var ErrNotAnswered = errors.New("was not answered")
+
 // A MissingSecretError says that ${keyring:name} stands for nothing.
 type MissingSecretError struct {
 	Name string // of the secret
@@ -173,7 +177,7 @@ func (a *asker) answer(in Input) (string, error) {
 	}
 	value, err := a.ask(a.ctx, in)
 	if err != nil {
-		return "", fmt.Errorf("was not answered: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrNotAnswered, err)
 	}
 	if err := checkAnswer(in, value.Reveal()); err != nil {
 		return "", err
