@@ -106,6 +106,11 @@ func TestAnswered(t *testing.T) {
 	if off, err := servers["off"].Answered(t.Context()); err != nil || off.Enabled || off.Args[0] != "said" {
 		t.Errorf("%v %v", off, err)
 	}
+	renamed := *all // as Merge does
+	renamed.Name, renamed.Enabled = "all_2", false
+	if full, err := renamed.Answered(t.Context()); err != nil || full.Name != "all_2" || full.Enabled {
+		t.Errorf("%v %v", full, err)
+	}
 	var input *InputError
 	if _, err := servers["editor"].Answered(t.Context()); !errors.As(err, &input) {
 		t.Errorf("editor: %v", err)
