@@ -23,7 +23,16 @@ func TestWatchTellsTheLastChange(t *testing.T) {
 		_, err := h.Registry().Call(ctx, "s__echo", nil)
 		return err
 	}
-	idle := func(context.Context, *host.Host) error { time.Sleep(2 * host.DefaultIdleTimeout); return nil }
+	idle := func(ctx context.Context, _ *host.Host) error { // on the clock of the bubble
+		timer := time.NewTimer(2 * host.DefaultIdleTimeout)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	enable := act{"Enable", func(ctx context.Context, h *host.Host) error { return h.Enable(ctx, "s") }}
 	disable := act{"Disable", func(ctx context.Context, h *host.Host) error { return h.Disable(ctx, "s") }}
 	restart := act{"Restart", func(ctx context.Context, h *host.Host) error { return h.Restart(ctx, "s") }}
