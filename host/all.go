@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 const (
@@ -152,7 +153,7 @@ func listOne[S, T any](ctx context.Context, h *Host, o *ListOptions, server, wha
 		own, stop = context.WithTimeout(ctx, o.Timeout)
 		defer stop()
 	}
-	err = h.withClient(own, server, func(its context.Context, c *mcp.Client) error {
+	err = h.WithClient(own, session.Key{Server: server}, func(its context.Context, c *mcp.Client) error {
 		seen := map[string]bool{}
 		n := 0
 		for s, err := range list(c, its) {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // A Prompt is a prompt of one of the servers.
@@ -145,7 +146,7 @@ func (h *Host) atPrompt(ctx context.Context, name string, f func(ctx context.Con
 	if err != nil {
 		return err
 	}
-	err = h.withClient(ctx, server, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, prompt) })
+	err = h.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, prompt) })
 	var refused *mcp.ServerError
 	if errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams {
 		return h.explainPrompt(ctx, name, server, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // A Resource is a resource of one of the servers.
@@ -114,7 +115,7 @@ func (h *Host) at(ctx context.Context, address string, f func(ctx context.Contex
 	if _, err := h.slot(server); err != nil {
 		return h.noSuchServer(address, server, uri, err)
 	}
-	return h.withClient(ctx, server, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, uri) })
+	return h.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, uri) })
 }
 
 // noSuchServer makes an AddressError of the error about an unknown server.

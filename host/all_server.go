@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -43,33 +42,6 @@ func (h *Host) useOf(ctx context.Context, name string) (use, error) {
 		return useLazy, nil
 	}
 	return useReady, nil
-}
-
-// withClient calls f with the client of a server for ctx's user, and the context to
-// make calls with. A lazy server is started for it, and the client is not ended as idle
-// before f returns.
-func (h *Host) withClient(ctx context.Context, name string, f func(context.Context, *mcp.Client) error) error {
-	sl, err := h.slot(name)
-	if err != nil {
-		return mcp.WithOutcome(err, mcp.NotSent)
-	}
-	for range maxMoves {
-		var s *server
-		if s, err = sl.present(); err != nil {
-			return err
-		}
-		own, l, drop, failed := s.linkFor(ctx)
-		if failed == nil {
-			defer drop()
-			err = f(own, l.client)
-			s.disown(l, err)
-			return err
-		}
-		if err = failed; !errors.Is(err, errEnded) || ctx.Err() != nil {
-			break
-		}
-	}
-	return mcp.WithOutcome(err, mcp.NotSent)
 }
 
 // runningFor returns the client that calls of a user are made with, if there is one.

@@ -225,14 +225,27 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	return errors.Join(append(errs, h.watchdog.Close())...) // last, when no server is left
 }
 
+// withoutCuts returns an error without those parts of it that say that calls were cut
+// off, or nil if that is all.
+func withoutCuts(err error) error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		var others []error
+		for _, e := range list.Unwrap() {
+			others = append(others, withoutCuts(e))
+		}
+		return errors.Join(others...)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
 // Close ends all servers and the calls under way. It returns when no process
 // and no goroutine of the host is left, within the time that the transports
 // take to close. Later calls do nothing.
 func (h *Host) Close() error {
 	cut, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := h.Shutdown(cut); err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
+	return withoutCuts(h.Shutdown(cut))
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -36,7 +37,7 @@ func (sh *shelf) open(public bool) {
 }
 
 // restore takes over the tools that the server had at an earlier time, as far as the
-// ledger knows them, and reports whether these are all.
+// ledger has heard of them, and reports whether these are all.
 func (sh *shelf) restore() bool {
 	s := sh.server
 	offers, ok := s.host.catalogs.load(s.entry)
@@ -44,10 +45,7 @@ func (sh *shelf) restore() bool {
 		return false
 	}
 	all := s.shelve(offers)
-	tools := all
-	if ledger := s.host.registry.Ledger(); ledger != nil {
-		tools = confirmed(ledger, s.facts(), all)
-	}
+	tools := s.heardOf(all)
 	if len(tools) == 0 && len(all) > 0 {
 		return false
 	}
@@ -89,20 +87,43 @@ func (sh *shelf) adopt(from *server) {
 	sh.lost()
 }
 
-// confirmed returns those of the tools that the ledger has approved: what was kept on
-// a disk makes nothing known to it.
-func confirmed(ledger *registry.Ledger, facts registry.Server, tools []registry.Tool) []registry.Tool {
-	other := map[string]bool{}
-	for _, c := range ledger.Verify(facts, tools) {
-		if c.Tool == "" {
-			return nil
-		}
-		other[c.Tool] = true
+// heardOf returns those of the tools about which the ledger has decided, or that wait
+// there for somebody to decide, or that no registry would list: what was kept on a disk
+// makes nothing known to a ledger.
+func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
+	ledger := s.host.registry.Ledger()
+	if ledger == nil {
+		return tools
 	}
-	var known []registry.Tool
+	news := map[string]bool{}
+	for _, c := range ledger.Verify(s.facts(), tools) {
+		switch {
+		case c.Kind == registry.ToolRemoved, c.Kind == registry.ToolRejected, !c.Since.IsZero():
+		case c.Tool == "":
+			return nil
+		default:
+			news[c.Tool] = true
+		}
+	}
+	if len(news) == 0 {
+		return tools
+	}
+	var known, others []registry.Tool
 	for _, t := range tools {
-		if !other[t.Definition().Origin.Tool] {
+		if news[t.Definition().Origin.Tool] {
+			others = append(others, t)
+		} else {
 			known = append(known, t)
+		}
+	}
+	preview, err := s.host.registry.Preview(s.facts(), others)
+	if err != nil {
+		return known
+	}
+	for _, r := range preview.Rejected {
+		i := slices.IndexFunc(others, func(t registry.Tool) bool { return t.Definition().Name == r.Name })
+		if i >= 0 {
+			known = append(known, others[i])
 		}
 	}
 	return known

@@ -103,10 +103,10 @@ func (s *server) status() Status {
 func (s *server) stageLocked(state mcp.State, listed bool) Stage {
 	var unapproved *UnapprovedError
 	switch {
+	case !s.enabled && (s.entry.Err == nil || !s.entry.Enabled):
+		return StageDisabled
 	case s.entry.Err != nil:
 		return StageInvalid
-	case !s.enabled:
-		return StageDisabled
 	case errors.As(s.err, &unapproved), errors.As(state.Err, &unapproved):
 		return StageUnapproved
 	case s.err != nil:

@@ -20,7 +20,8 @@ import (
 // connections of their own and no tools are known yet, those of this one are read, see
 // [Host.Discover].
 //
-// Do not close it, and do not keep it: the client of a user, and that of a lazy server,
+// Do not close it, and do not keep it; [Host.WithClient] keeps it for as long as it is
+// needed: the client of a user, and that of a lazy server,
 // is closed some time after it was got here or made a call of a tool, that of a user at
 // once if somebody waits for its place, and that of a replaced server when its calls
 // have finished. Ask for it again then.
@@ -49,6 +50,37 @@ func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error)
 			return nil, err
 		}
 	}
+}
+
+// WithClient calls f with the client that [Host.Client] returns, which is not closed for
+// want of use, or for another user, before f returns; and with the context to make calls
+// with: ctx for a user's own client, and one without a user where all share one. A lazy
+// server is started for it. The error is that of f, if f was called.
+func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.Context, *mcp.Client) error) error {
+	sl, err := h.slot(key.Server)
+	if err != nil {
+		return mcp.WithOutcome(err, mcp.NotSent)
+	}
+	if key.User != "" {
+		ctx = session.WithUser(ctx, key.User)
+	}
+	for range maxMoves {
+		var s *server
+		if s, err = sl.present(); err != nil {
+			return err
+		}
+		own, l, drop, failed := s.linkFor(ctx)
+		if failed == nil {
+			defer drop()
+			err = f(own, l.client)
+			s.disown(l, err)
+			return err
+		}
+		if err = failed; !errors.Is(err, errEnded) || ctx.Err() != nil {
+			break
+		}
+	}
+	return mcp.WithOutcome(err, mcp.NotSent)
 }
 
 // Discover reads the tools of a server where each user has a connection of his own, with
