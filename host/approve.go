@@ -331,6 +331,7 @@ func (h *Host) withhold(ctx context.Context, name string) error {
 		}
 		s := sl.newServer(old.entry)
 		s.enabled, s.err = true, err
+		old.shelf.clear() // who sees that it stands still finds none of its tools
 		sl.set(s)
 		return old.finish(), nil
 	})

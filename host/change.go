@@ -46,6 +46,7 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		s := sl.newServer(old.entry)
 		s.enabled, s.err = false, nil
+		old.shelf.clear() // who sees that it is disabled finds none of its tools
 		sl.set(s)
 		return old.finish(), nil
 	})

@@ -90,7 +90,8 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		_ = conn.(*net.TCPConn).SetLinger(0)
 		_ = conn.Close()
 	}))
-	greeting := served(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	greeting := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the client may not get to read
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)

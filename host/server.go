@@ -280,15 +280,17 @@ func (s *server) rest(l *link) {
 // withhold ends a link that must not be connected again, for want of approval, and takes
 // the tools out of the registry.
 func (s *server) withhold(l *link, unapproved *UnapprovedError) {
+	if s.running() != l {
+		return
+	}
+	s.shelf.clear() // who sees that it stands still finds none of its tools
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.link != l {
-		s.mu.Unlock()
 		return
 	}
 	s.link, s.transport, s.err = nil, nil, unapproved
 	s.host.ending.Go(func() { _ = l.close(s.host.ctx) })
-	s.mu.Unlock()
-	s.shelf.clear()
 }
 
 // running returns the link for all users, or nil if there is none now.

@@ -171,6 +171,9 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 	case entry.Err != nil && active:
 		return failed, nil, next.outcome()
 	case !next.enabled:
+		if old != nil {
+			old.shelf.clear()
+		}
 		sl.set(next)
 		if old != nil {
 			old.retire(true)
@@ -191,6 +194,7 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 		if unapproved.Err != nil { // nobody knows whether it may start: what was approved goes on
 			return failed, nil, err
 		}
+		old.shelf.clear()
 		sl.set(next)
 		old.retire(true)
 		next.start(true)
