@@ -1,14 +1,12 @@
 package goose
 
 import (
-	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/configtest"
 )
 
 func FuzzParse(f *testing.F) {
@@ -33,56 +31,6 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := config.Parse(file, data, opts)
-		if err != nil {
-			place(t, err)
-			return
-		}
-		checkConfig(t, c)
+		configtest.CheckParsed(t, c, err)
 	})
-}
-
-// checkConfig fails the test unless all that must hold for what was read does.
-func checkConfig(t *testing.T, c *config.Config) {
-	t.Helper()
-	names := map[string]bool{}
-	for _, s := range c.Servers {
-		if s.Name == "" || names[s.Name] || s.Source.Line < 1 || s.Source.Format != c.Format {
-			t.Fatalf("bad or repeated name %q, or no place: %s", s.Name, s.Source)
-		}
-		names[s.Name] = true
-		_, _ = s.Hash(), s.Fingerprint()
-		for key, value := range s.Extra {
-			if !json.Valid(value) {
-				t.Fatalf("%q is not JSON: %q", key, value)
-			}
-		}
-		if s.Err != nil {
-			var joined interface{ Unwrap() []error }
-			if !errors.As(s.Err, &joined) {
-				t.Fatalf("Err is a %T", s.Err)
-			}
-			for _, err := range joined.Unwrap() {
-				place(t, err)
-			}
-			continue
-		}
-		if (s.Command == "") == (s.URL == "") || s.Transport == "" {
-			t.Fatalf("a server that cannot be started has no Err: %s", s)
-		}
-	}
-	for _, w := range c.Warnings {
-		place(t, w)
-	}
-}
-
-// place fails the test unless err says where it is.
-func place(t *testing.T, err error) {
-	t.Helper()
-	var typed *config.Error
-	if !errors.As(err, &typed) || typed.Line < 1 || typed.Column < 1 || typed.Err == nil {
-		t.Fatalf("error without a place: %#v", err)
-	}
-	if strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {
-		t.Fatalf("control character in %q", err)
-	}
 }

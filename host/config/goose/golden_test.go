@@ -2,15 +2,13 @@ package goose
 
 import (
 	"flag"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/configtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -46,7 +44,7 @@ func golden(t *testing.T, file string) {
 	}
 	opts := &config.Options{Lookup: lookup, Formats: []config.Format{Format()}}
 	c, err := config.Parse(file, data, opts)
-	got := strings.ReplaceAll(dump(c, err), here, "HERE")
+	got := strings.ReplaceAll(configtest.Describe(c, err), here, "HERE")
 	want, err := os.ReadFile(file + ".golden")
 	if *update {
 		if err := os.WriteFile(file+".golden", []byte(got), 0o600); err != nil {
@@ -57,93 +55,4 @@ func golden(t *testing.T, file string) {
 	if err != nil || got != string(want) {
 		t.Errorf("%v\ngot:\n%s\nwant:\n%s", err, got, want)
 	}
-}
-
-// dump writes what was read, one thing a line, without what is empty.
-func dump(c *config.Config, err error) string {
-	var b strings.Builder
-	if err != nil {
-		fmt.Fprintln(&b, "error", filepath.ToSlash(err.Error()))
-		return b.String()
-	}
-	fmt.Fprintln(&b, "format", c.Format)
-	for _, in := range c.Inputs {
-		fmt.Fprintf(&b, "input %+v\n", in)
-	}
-	for _, s := range c.Servers {
-		dumpServer(&b, "server", s)
-	}
-	for _, s := range c.Shadowed {
-		dumpServer(&b, fmt.Sprintf("shadowed by line %d:", s.By.Source.Line), s.Server)
-	}
-	for _, w := range c.Warnings {
-		fmt.Fprintln(&b, "warning", filepath.ToSlash(w.Error()))
-	}
-	return b.String()
-}
-
-func dumpServer(b *strings.Builder, what string, s *config.Server) {
-	fmt.Fprintf(b, "%s %s %q line %d, %s, enabled %v\n", what, s.Name, s.Title, s.Source.Line, s.Transport, s.Enabled)
-	line := func(name string, value any) {
-		switch text := fmt.Sprintf("%+v", value); text {
-		case "", "0", "0s", "false", "[]", "map[]", "<nil>":
-		default:
-			fmt.Fprintf(b, "\t%s: %s\n", name, text)
-		}
-	}
-	line("command", s.Command)
-	if s.Args != nil {
-		line("args", fmt.Sprintf("%q", s.Args))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		line("env "+name, masked(s.Env[name]))
-	}
-	line("cwd", s.Cwd)
-	line("url", s.URL)
-	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		line("header "+name, masked(s.Headers[name]))
-	}
-	line("description", s.Description)
-	line("flags", strings.TrimSpace(fmt.Sprint(flagOf("required", s.Required), flagOf("builtin", s.Builtin), flagOf("lazy", s.Lazy), flagOf("trust", s.Trust))))
-	line("connect timeout", s.ConnectTimeout)
-	line("read timeout", s.ReadTimeout)
-	line("idle timeout", s.IdleTimeout)
-	line("identity", s.Identity)
-	line("user header", s.UserHeader)
-	if s.Auth != nil {
-		line("auth", fmt.Sprintf("%+v", *s.Auth))
-	}
-	if s.Isolation != nil {
-		line("isolation", fmt.Sprintf("%+v", *s.Isolation))
-	}
-	if s.Limits != (config.Limits{}) {
-		line("limits", s.Limits)
-	}
-	if s.Tools.Allow != nil {
-		line("allow", fmt.Sprintf("%q", s.Tools.Allow))
-	}
-	line("deny", s.Tools.Deny)
-	line("rename", s.Tools.Rename)
-	for _, key := range slices.Sorted(maps.Keys(s.Extra)) {
-		line("extra "+key, string(s.Extra[key]))
-	}
-	if s.Err != nil {
-		fmt.Fprintf(b, "\terror: %s\n", strings.ReplaceAll(filepath.ToSlash(s.Err.Error()), "\n", "\n\terror: "))
-	}
-}
-
-func flagOf(name string, on bool) string {
-	if on {
-		return name + " "
-	}
-	return ""
-}
-
-// masked shows enough of an invented secret to tell it from others.
-func masked(s config.Secret) string {
-	text := s.Reveal()
-	if len(text) <= 4 {
-		return fmt.Sprintf("%q", text)
-	}
-	return fmt.Sprintf("%q (%d bytes)", text[:2]+"****"+text[len(text)-2:], len(text))
 }
