@@ -9,28 +9,64 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Text returns a result as a model reads it that takes nothing but text. Blocks
-// of text and embedded texts come as they are, other blocks as one line each, such
-// as [image image/png, 1234 bytes]. Structured content comes as JSON if the
-// content has no text that says it. The blocks are parted by line feeds.
+// A Piece is one of the parts of a result, as a model reads it.
+type Piece struct {
+	// Text is what a model reads that takes nothing but text: a text as it is, one
+	// line in place of anything else, such as [image image/png, 1234 bytes].
+	Text string
+	// Data is what else there is: an image, a sound, a file; nil for text and links.
+	// Do not change it.
+	Data []byte
+	// Media is the media type of Data, as the server says; it may be empty, or wrong.
+	Media string
+	// URI is that of the resource which the block is, or links to; empty: it is none.
+	URI string
+}
+
+// Pieces returns a result in the order in which a model reads it. Blocks of text and
+// embedded texts come as they are. If none of them has text, structured content
+// comes last, as JSON. Nil has none.
+//
+// The words are the server's: they may hold anything, see [ResultOptions].Wrap.
+// Whether the tool failed is not part of them.
+func Pieces(res *mcp.CallToolResult) []Piece {
+	if res == nil {
+		return nil
+	}
+	blocks := make([]Piece, 0, len(res.Content)+1)
+	for _, c := range res.Content {
+		if !present(c) {
+			continue
+		}
+		b := Piece{Text: blockText(c)}
+		_, b.Media, b.Data = mediaOf(c)
+		switch c := c.(type) {
+		case *mcp.EmbeddedResource:
+			b.URI = c.Resource.URI
+		case *mcp.ResourceLink:
+			b.URI = c.URI
+		}
+		blocks = append(blocks, b)
+	}
+	if !hasText(res.Content) {
+		if raw := structured(res); raw != nil {
+			blocks = append(blocks, Piece{Text: string(raw)})
+		}
+	}
+	return blocks
+}
+
+// Text returns a result as a model reads it that takes nothing but text: the texts
+// of its [Pieces], parted by line feeds. Structured content comes as JSON if the
+// content has no text that says it.
 //
 // The text is the server's: it may hold anything, see [ResultOptions].Wrap for
 // models and [TerminalText] for terminals. Whether the tool failed is not part of
 // it. The text of nil is empty.
 func Text(res *mcp.CallToolResult) string {
-	if res == nil {
-		return ""
-	}
-	texts := make([]string, 0, len(res.Content)+1)
-	for _, c := range res.Content {
-		if present(c) {
-			texts = append(texts, blockText(c))
-		}
-	}
-	if !hasText(res.Content) {
-		if raw := structured(res); raw != nil {
-			texts = append(texts, string(raw))
-		}
+	var texts []string
+	for _, b := range Pieces(res) {
+		texts = append(texts, b.Text)
 	}
 	return strings.Join(texts, "\n")
 }

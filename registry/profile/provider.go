@@ -55,13 +55,19 @@ type diet struct {
 	lookaround bool // takes it in regular expressions
 
 	depth int // schemas within each other; 0: no limit
+
+	media     []string // types of data in results
+	mediaMost int      // bytes of one image or file
+	sideMost  int      // pixels of one side of an image
+	failure   bool     // has a place of its own for whether a tool failed
 }
 
 // dietOf returns what a provider takes, and whether it is known.
 func dietOf(p Provider) (*diet, bool) {
 	plain := nameRule{most: 64}
 	argument := nameRule{most: 64, also: "."}
-	d := &diet{provider: p, name: plain}
+	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	d := &diet{provider: p, name: plain, media: append(images, "application/pdf"), mediaMost: 16 << 20, sideMost: 16_384}
 	switch p {
 	case OpenAI:
 		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
@@ -71,13 +77,17 @@ func dietOf(p Provider) (*diet, bool) {
 		d.family, d.refs, d.deferral, d.property = whole, true, true, argument
 		d.name.most, d.deferredName = 128, 64
 		d.rootNot, d.lookaround = true, true
+		d.mediaMost, d.sideMost, d.failure = 3750<<10, 8000, true
 	case Gemini:
-		d.family, d.depth = documented, 10
+		d.family, d.depth, d.failure = documented, 10, true
+		d.media = []string{"image/png", "image/jpeg", "image/webp", "application/pdf"}
 		d.name = nameRule{most: 64, also: ".", letterFirst: true}
 	case Bedrock:
 		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 24
+		d.mediaMost, d.sideMost, d.failure = 3750<<10, 8000, true
 	case Ollama:
 		d.family, d.depth, d.bareRoot = typed, 24, true
+		d.media = []string{"image/png", "image/jpeg", "image/webp"}
 	default:
 		return nil, false
 	}

@@ -1,0 +1,433 @@
+package adaptertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A check is a row of the table.
+type check struct {
+	name string
+	what string // for the table
+	run  func(k *kit)
+}
+
+var checks = []check{
+	{"turns", "two turns", (*kit).turns},
+	{"parallel", "parallel calls", (*kit).parallel},
+	{"image", "an image", (*kit).image},
+	{"content", "results without text", (*kit).content},
+	{"failure", "a failed tool", (*kit).failure},
+	{"name", "a name over 64", (*kit).longName},
+	{"schema", "`$ref`, `anyOf`, null", (*kit).schema},
+	{"change", "a changed list", (*kit).change},
+	{"approval", "an approval", (*kit).approval},
+	{"refusal", "a refusal", (*kit).refusal},
+	{"login", "a login", (*kit).login},
+	{"cancel", "a cancelled call", (*kit).cancel},
+	{"deadline", "a deadline", (*kit).deadline},
+	{"mistakes", "mistakes of the model", (*kit).mistakes},
+}
+
+// Checks are the names of the checks and what they are called in the table, in order.
+func Checks() [][2]string {
+	var all [][2]string
+	for _, c := range checks {
+		all = append(all, [2]string{c.name, c.what})
+	}
+	return all
+}
+
+// A kit is what one check works with.
+type kit struct {
+	*testing.T
+	a     Adapter
+	belt  *belt
+	model *Model
+	agent Agent
+	ids   int
+}
+
+// patience bounds what a check waits for; it only ends what would hang.
+const patience = time.Minute
+
+func newKit(t *testing.T, a Adapter) *kit {
+	t.Helper()
+	k := &kit{T: t, a: a, belt: newBelt(t), model: NewModel(t, a.Wire)}
+	k.agent = a.Start(t, k.belt.registry, k.model.URL)
+	return k
+}
+
+// text is a reply that ends a turn.
+func text(s string) func(*Request) Reply {
+	return func(*Request) Reply { return Reply{Text: s} }
+}
+
+// want is a call of the tool with a description, and its arguments.
+type want struct{ what, args string }
+
+// calls is a reply that calls tools by the names that the model was told.
+func (k *kit) calls(wants ...want) func(*Request) Reply {
+	return func(req *Request) Reply {
+		var r Reply
+		for _, w := range wants {
+			k.ids++
+			r.Calls = append(r.Calls, Call{ID: fmt.Sprintf("call_%d", k.ids), Name: nameOf(req, w.what), Arguments: json.RawMessage(w.args)})
+		}
+		return r
+	}
+}
+
+// nameOf returns the name of the tool that says of itself what it does. A model
+// that is not told of it makes one up.
+func nameOf(req *Request, what string) string {
+	if t := toolFor(req, what); t != nil {
+		return t.Name
+	}
+	return "not_told_of_" + strings.ReplaceAll(what, " ", "_")
+}
+
+func toolFor(req *Request, what string) *Tool {
+	for i, t := range req.Tools {
+		if t.Description == "does "+what {
+			return &req.Tools[i]
+		}
+	}
+	return nil
+}
+
+// ask has a turn that does not wait for anybody, and returns the last request.
+func (k *kit) ask(message string, replies ...func(*Request) Reply) *Request {
+	k.Helper()
+	k.model.Then(replies...)
+	ctx, cancel := context.WithTimeout(k.Context(), patience)
+	defer cancel()
+	turn, err := k.agent.Ask(ctx, message)
+	return k.over(turn, err)
+}
+
+// over returns the last request of a turn that has come to its end.
+func (k *kit) over(turn *Turn, err error) *Request {
+	k.Helper()
+	if err != nil {
+		k.Fatalf("the turn failed: %v; the model refused: %q", err, k.model.Refused())
+	}
+	if len(turn.Waits) > 0 {
+		k.Fatalf("the turn waits: %+v", turn.Waits)
+	}
+	if turn.Text != "done" {
+		k.Fatalf("the answer is %q, not what the model said; the model refused: %q", turn.Text, k.model.Refused())
+	}
+	return k.last()
+}
+
+func (k *kit) last() *Request {
+	k.Helper()
+	requests := k.model.Requests()
+	if len(requests) == 0 {
+		k.Fatal("the model was never asked")
+	}
+	return requests[len(requests)-1]
+}
+
+// results returns the last n results of a request.
+func (k *kit) results(req *Request, n int) []Result {
+	k.Helper()
+	if len(req.Results) < n {
+		k.Fatalf("the model got %d results, not %d: %+v", len(req.Results), n, req.Results)
+	}
+	return req.Results[len(req.Results)-n:]
+}
+
+func (k *kit) contains(r Result, text string) {
+	k.Helper()
+	if !strings.Contains(r.Text, text) {
+		k.Errorf("the model got %q, without %q", r.Text, text)
+	}
+}
+
+func (k *kit) ran(what string, times int) {
+	k.Helper()
+	if got := k.belt.calls(what); len(got) != times {
+		k.Errorf("the tool ran %d times, not %d: %q", len(got), times, got)
+	}
+}
+
+func (k *kit) turns() {
+	req := k.ask("first", k.calls(want{"echo", `{"text":"one"}`}), text("done"))
+	r := k.results(req, 1)[0]
+	k.contains(r, "echoed")
+	if r.failed() {
+		k.Errorf("a result that is good is told as a failure: %+v", r)
+	}
+	req = k.ask("second", k.calls(want{"echo", `{"text":"two"}`}), k.calls(want{"echo", `{"text":"three"}`}), text("done"))
+	if len(req.Results) != 3 {
+		k.Errorf("the model has %d results before it, not 3", len(req.Results))
+	}
+	if !slices.Equal(req.Users, []string{"first", "second"}) {
+		k.Errorf("the model has the messages %q", req.Users)
+	}
+	if got := k.belt.calls("echo"); !slices.Equal(got, []string{`{"text":"one"}`, `{"text":"two"}`, `{"text":"three"}`}) {
+		k.Errorf("the tool got %q", got)
+	}
+}
+
+func (k *kit) parallel() {
+	wants := []want{{"echo", `{"text":"a"}`}, {"failure", `{}`}, {"echo", `{"text":"b"}`}}
+	if !k.a.InOrder {
+		wants = []want{{"meeting", `{"who":"a"}`}, {"failure", `{}`}, {"meeting", `{"who":"b"}`}}
+	}
+	req := k.ask("both", k.calls(wants...), text("done"))
+	got := k.results(req, 3)
+	for i, r := range got {
+		if r.CallID != "" && r.CallID != fmt.Sprintf("call_%d", i+1) {
+			k.Errorf("result %d is that of call %q", i, r.CallID)
+		}
+	}
+	if got[0].Text != got[2].Text || got[0].failed() || !got[1].failed() {
+		k.Errorf("the results are %+v", got)
+	}
+	if !k.a.InOrder {
+		k.contains(got[0], "met")
+	}
+}
+
+func (k *kit) image() {
+	for _, what := range []string{"picture", "bare picture"} {
+		req := k.ask(what, k.calls(want{what, `{}`}), text("done"))
+		r := k.results(req, 1)[0]
+		if k.a.TextOnly {
+			k.contains(r, "[image image/")
+			continue
+		}
+		seen := append(slices.Clone(r.Media), req.Media...)
+		if !slices.ContainsFunc(seen, func(m Media) bool { return m.Type == "image/png" && bytes.Equal(m.Data, png) }) {
+			k.Errorf("the model does not see the %s: %+v", what, r)
+		}
+	}
+	before := len(k.last().Media)
+	req := k.ask("fake", k.calls(want{"fake picture", `{}`}), text("done"))
+	r := k.results(req, 1)[0]
+	k.contains(r, "[image image/png, 8 bytes")
+	if len(r.Media) > 0 || len(req.Media) > before {
+		k.Errorf("the model gets an image that is none, for which it refuses the conversation")
+	}
+}
+
+func (k *kit) content() {
+	for what, text1 := range map[string]string{
+		"sound": "[audio audio/wav, 12 bytes]", "link": "[resource plan <file:///plan.txt>", "structure": `{"answer":42}`,
+		"nothing": "The tool returned nothing.", "blank": "The tool returned nothing.",
+	} {
+		req := k.ask(what, k.calls(want{what, `{}`}), text("done"))
+		r := k.results(req, 1)[0]
+		if what == "structure" {
+			if !strings.Contains(r.Text, "answer") || !strings.Contains(r.Text, "42") {
+				k.Errorf("the model got %q", r.Text)
+			}
+		} else {
+			k.contains(r, text1)
+		}
+		if r.failed() {
+			k.Errorf("%s is told as a failure: %+v", what, r)
+		}
+	}
+}
+
+func (k *kit) failure() {
+	req := k.ask("break", k.calls(want{"failure", `{}`}), text("done"))
+	r := k.results(req, 1)[0]
+	k.contains(r, "the disk is full")
+	if !r.failed() {
+		k.Errorf("the model cannot see that the tool failed: %+v", r)
+	}
+	req = k.ask("panic", k.calls(want{"panic", `{}`}), text("done"))
+	r = k.results(req, 1)[0]
+	if !r.failed() || strings.Contains(r.Text, "4711") {
+		k.Errorf("of a panic the model is told %+v", r)
+	}
+}
+
+func (k *kit) longName() {
+	req := k.ask("list", k.calls(want{"a long list", `{}`}), text("done"))
+	k.contains(k.results(req, 1)[0], "all of it")
+	k.ran("a long list", 1)
+	if name := nameOf(req, "a long list"); len(name) > 64 {
+		k.Errorf("the name has %d bytes", len(name))
+	}
+}
+
+func (k *kit) schema() {
+	const args = `{"when":"2026-01-31","owner":{"name":"Ada"},"note":null,"parent":{"name":"Ida"}}`
+	req := k.ask("plan", k.calls(want{"plan", args}), text("done"))
+	k.contains(k.results(req, 1)[0], "planned")
+	got := k.belt.calls("plan")
+	if len(got) != 1 || !sameJSON(got[0], args) {
+		k.Errorf("the tool got %q", got)
+	}
+	schema := string(toolFor(req, "plan").Schema)
+	for _, part := range []string{"owner", "name", "parent", "a day, or a number of days"} {
+		if !strings.Contains(schema, part) {
+			k.Errorf("the schema of the model has no %q: %s", part, schema)
+		}
+	}
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && fmt.Sprint(x) == fmt.Sprint(y)
+}
+
+func (k *kit) change() {
+	req := k.ask("before", k.calls(want{"echo", `{"text":"x"}`}), text("done"))
+	if toolFor(req, "lateness") != nil {
+		k.Fatal("the tool is there before it was added")
+	}
+	k.belt.addLate(k.T)
+	if k.a.Fixed {
+		k.agent = k.a.Start(k.T, k.belt.registry, k.model.URL)
+	}
+	req = k.ask("after", k.calls(want{"lateness", `{}`}), text("done"))
+	k.contains(k.results(req, 1)[0], "better late")
+	k.ran("lateness", 1)
+}
+
+// wait has a turn that waits for a person.
+func (k *kit) wait(message string, replies ...func(*Request) Reply) []Wait {
+	k.Helper()
+	k.model.Then(replies...)
+	ctx, cancel := context.WithTimeout(k.Context(), patience)
+	defer cancel()
+	turn, err := k.agent.Ask(ctx, message)
+	if err != nil || len(turn.Waits) != 1 {
+		k.Fatalf("the turn does not wait for one call: %+v, %v; the model refused: %q", turn, err, k.model.Refused())
+	}
+	return turn.Waits
+}
+
+func (k *kit) resume() *Request {
+	k.Helper()
+	ctx, cancel := context.WithTimeout(k.Context(), patience)
+	defer cancel()
+	return k.over(k.agent.Resume(ctx))
+}
+
+func (k *kit) approval() {
+	waits := k.wait("danger", k.calls(want{"echo", `{"text":"x"}`}, want{"danger", `{}`}), text("done"))
+	k.ran("danger", 0)
+	if _, err := k.belt.registry.Resume(k.Context(), waits[0].Approval, nil); err != nil {
+		k.Fatalf("resume %+v: %v", waits, err)
+	}
+	req := k.resume()
+	got := k.results(req, 2)
+	k.contains(got[0], "echoed")
+	k.contains(got[1], "it is done")
+	k.ran("danger", 1)
+	k.ran("echo", 1)
+}
+
+func (k *kit) refusal() {
+	waits := k.wait("danger", k.calls(want{"danger", `{}`}), text("done"))
+	if err := k.belt.registry.Refuse(k.Context(), waits[0].Approval, "not on a Friday"); err != nil {
+		k.Fatalf("refuse %+v: %v", waits, err)
+	}
+	r := k.results(k.resume(), 1)[0]
+	k.contains(r, "not on a Friday")
+	if !r.failed() {
+		k.Errorf("the refusal is told as a success: %+v", r)
+	}
+	k.ran("danger", 0)
+}
+
+func (k *kit) login() {
+	waits := k.wait("unlock", k.calls(want{"lock", `{}`}), text("done"))
+	if waits[0].LoginURL != loginURL {
+		k.Errorf("the user is to log in at %q", waits[0].LoginURL)
+	}
+	k.belt.logIn()
+	k.contains(k.results(k.resume(), 1)[0], "unlocked")
+}
+
+func (k *kit) cancel() {
+	ctx, cancel := context.WithTimeout(k.Context(), patience)
+	defer cancel()
+	k.interrupt(ctx, cancel, context.Canceled)
+}
+
+func (k *kit) deadline() {
+	ctx := &lapse{Context: k.Context(), done: make(chan struct{})}
+	k.interrupt(ctx, func() { close(ctx.done) }, context.DeadlineExceeded)
+}
+
+// A lapse is a context whose deadline comes when the test says.
+type lapse struct {
+	context.Context
+	done chan struct{}
+}
+
+func (l *lapse) Done() <-chan struct{} { return l.done }
+
+func (l *lapse) Err() error {
+	select {
+	case <-l.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// interrupt ends the context of a turn while the tool runs.
+func (k *kit) interrupt(ctx context.Context, end func(), want1 error) {
+	k.model.Then(k.calls(want{"wait", `{}`}), text("done"))
+	over := make(chan error, 1)
+	go func() {
+		_, err := k.agent.Ask(ctx, "wait")
+		over <- err
+	}()
+	k.within(k.belt.began, "the tool to run")
+	end()
+	k.within(k.belt.ended, "the tool to be told")
+	select {
+	case err := <-over:
+		if !errors.Is(err, want1) {
+			k.Errorf("the turn ended with %v, not with %v", err, want1)
+		}
+	case <-time.After(patience):
+		k.Fatal("the turn goes on")
+	}
+}
+
+func (k *kit) within(c <-chan struct{}, what string) {
+	k.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		k.Fatalf("waited in vain for %s; the model refused: %q", what, k.model.Refused())
+	}
+}
+
+func (k *kit) mistakes() {
+	req := k.ask("wrong arguments", k.calls(want{"echo", `{"txet":"x"}`}), text("done"))
+	r := k.results(req, 1)[0]
+	k.contains(r, "text")
+	if !r.failed() {
+		k.Errorf("wrong arguments are told as a success: %+v", r)
+	}
+	k.ran("echo", 0)
+	req = k.ask("unknown tool", func(*Request) Reply {
+		k.ids++
+		return Reply{Calls: []Call{{ID: fmt.Sprintf("call_%d", k.ids), Name: "crew__eccho", Arguments: json.RawMessage(`{"text":"x"}`)}}}
+	}, text("done"))
+	r = k.results(req, 1)[0]
+	k.contains(r, "crew__echo")
+	if !r.failed() {
+		k.Errorf("a tool that is not there is told as a success: %+v", r)
+	}
+}

@@ -1,0 +1,68 @@
+package adaptertest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// A Wire is the format of a provider, as the provider sees it.
+type Wire interface {
+	// Read reads a request of the runtime. What the provider would refuse is an
+	// error: names and schemas that it does not take, calls without a result,
+	// results without a call, empty texts, images that are none.
+	Read(r *http.Request, body []byte) (*Request, error)
+	// Write answers a request with a reply of the model.
+	Write(w http.ResponseWriter, req *Request, reply Reply)
+	// Refuse answers a request that is refused with the text of an error.
+	Refuse(w http.ResponseWriter, reason string)
+}
+
+// A Request is what a runtime has sent to its model.
+type Request struct {
+	Tools   []Tool   // that the model is told of
+	Results []Result // of tools, in the whole conversation, in order
+	Media   []Media  // in messages that are no results, in order
+	Users   []string // texts of the user, in order
+	Stream  bool     // the answer has to be a stream
+}
+
+// A Tool is a tool that a model is told of.
+type Tool struct {
+	Name, Description string
+	Schema            json.RawMessage
+	Deferred          bool
+}
+
+// A Result is the result of a tool, as a model gets it.
+type Result struct {
+	CallID string // empty where the provider has none
+	Name   string // of the tool; empty where the provider does not say
+	Text   string // all texts, parted by line feeds
+	Media  []Media
+	Failed bool // the provider is told that the tool failed
+}
+
+// Media is an image or a file that a model gets.
+type Media struct {
+	Type string // media type
+	Data []byte
+}
+
+// A Reply is what the model says: text, or calls, or both.
+type Reply struct {
+	Text  string
+	Calls []Call
+}
+
+// A Call is a call that the model writes.
+type Call struct {
+	ID        string // unique in the conversation
+	Name      string
+	Arguments json.RawMessage // a JSON object
+}
+
+// failed reports whether the model can know that a tool failed.
+func (r Result) failed() bool {
+	return r.Failed || strings.Contains(r.Text, "The tool failed:")
+}

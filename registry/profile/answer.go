@@ -1,0 +1,215 @@
+package profile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A Call is a call that a model wrote.
+type Call struct {
+	// ID is the provider's; empty if it has none.
+	ID string
+	// Name is the tool's, as the model wrote it.
+	Name string
+	// Arguments are what the model wrote, hopefully a JSON object. Empty means {}.
+	Arguments json.RawMessage
+}
+
+// An Answer is what became of a [Call].
+type Answer struct {
+	// Call is what was called.
+	Call Call
+	// Result is what the model is told, never nil: the tool's result, or what
+	// [registry.ErrorResult] makes of Err, or [registry.Withheld].
+	Result *mcp.CallToolResult
+	// Direct is the tool's result if it is for the user and not for the model, see
+	// [registry.Definition].ReturnDirect; otherwise nil.
+	Direct *mcp.CallToolResult
+	// Err is why there is no result of the tool, for people and programs: the error
+	// of [registry.Registry.Call].
+	Err error
+}
+
+// Approval returns what somebody has to approve before the call is made; nil if the
+// call does not wait for that.
+func (a *Answer) Approval() *registry.ApprovalRequest {
+	var asks *registry.ApprovalRequiredError
+	if errors.As(a.Err, &asks) {
+		return asks.Request
+	}
+	return nil
+}
+
+// Login returns the address where the user has to log in before the call can be
+// made, which is empty if nobody knows it, and whether he has to.
+func (a *Answer) Login() (url string, needed bool) {
+	var login interface{ LoginURL() string }
+	if mcp.OutcomeOf(a.Err) != mcp.NotSent || !errors.As(a.Err, &login) {
+		return "", false
+	}
+	return login.LoginURL(), true
+}
+
+// Waits reports whether the call waits for a person: for an approval or a login. It
+// was not made then.
+func (a *Answer) Waits() bool {
+	_, login := a.Login()
+	return login || a.Approval() != nil
+}
+
+// A WaitingError reports calls that wait for a person. [Turn.Wait] waits for them.
+type WaitingError struct {
+	// Answers are those that wait, in the order of the calls. Their results tell the
+	// model so, for agents that do not want to wait.
+	Answers []Answer
+}
+
+func (e *WaitingError) Error() string {
+	if len(e.Answers) == 0 {
+		return "profile: no call waits"
+	}
+	return fmt.Sprintf("profile: %d calls wait for a person, the first: %v", len(e.Answers), e.Answers[0].Err)
+}
+
+// Unwrap returns why each waits.
+func (e *WaitingError) Unwrap() []error {
+	errs := make([]error, len(e.Answers))
+	for i := range e.Answers {
+		errs[i] = e.Answers[i].Err
+	}
+	return errs
+}
+
+// Outcome returns [mcp.NotSent]: none of the calls was made.
+func (e *WaitingError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// Call makes one call, see [Set.Call]. Every failure is told in the answer.
+func (t *Turn) Call(ctx context.Context, c Call) Answer {
+	res, err := t.set.Call(ctx, t.registry, c.Name, c.Arguments)
+	return t.answer(c, res, err)
+}
+
+func (t *Turn) answer(c Call, res *mcp.CallToolResult, err error) Answer {
+	a := Answer{Call: c, Result: res, Err: err}
+	if err != nil {
+		a.Result = registry.ErrorResult(err)
+		return a
+	}
+	if tool, ok := t.set.Lookup(c.Name); ok && tool.Definition.ReturnDirect && !res.IsError {
+		a.Direct = res
+		a.Result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: registry.Withheld}}}
+	}
+	return a
+}
+
+// Run makes the calls of one message of a model at the same time, see
+// [TurnOptions].MaxParallel, and returns an answer to each, in their order, when all
+// are over. It ends soon after ctx does; what the tools did by then the answers tell.
+//
+// The error is that of ctx, or a [*WaitingError] if calls wait for a person. The
+// answers are complete in either case.
+func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
+	answers := make([]Answer, len(calls))
+	var (
+		wg       sync.WaitGroup
+		once     sync.Once
+		panicked any
+	)
+	places := make(chan struct{}, t.parallel)
+	for i, c := range calls {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					once.Do(func() { panicked = v })
+				}
+				<-places
+			}()
+			answers[i] = t.Call(ctx, c)
+		})
+	}
+	wg.Wait()
+	if panicked != nil {
+		panic(panicked) // of middleware or an approver: the caller's, as if it had called
+	}
+	return answers, waiting(ctx, answers)
+}
+
+// waiting returns the error of answers.
+func waiting(ctx context.Context, answers []Answer) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	var e WaitingError
+	for _, a := range answers {
+		if a.Waits() {
+			e.Answers = append(e.Answers, a)
+		}
+	}
+	if len(e.Answers) == 0 {
+		return nil
+	}
+	return &e
+}
+
+// Wait waits until none of the calls waits for a person any more, and returns an
+// answer to each, in their order. Somebody else answers the approvals, by
+// [registry.Registry.Resume] or Refuse. A call that waited for a login is made when
+// the user has logged in, and may then wait for an approval; if nobody tells when
+// he has, or he has to log in again and again, its answer is that of the last try.
+//
+// If ctx ends, Wait returns its error with the answers that there are by then.
+func (t *Turn) Wait(ctx context.Context, e *WaitingError) ([]Answer, error) {
+	answers := slices.Clone(e.Answers)
+	for i := range answers {
+		a := &answers[i]
+		for tries := 0; a.Waits() && tries < mostTries; tries++ {
+			if err := t.settle(ctx, a); err != nil {
+				return answers, err
+			}
+		}
+	}
+	return answers, nil
+}
+
+// mostTries is how often one call is made after a login or an approval.
+const mostTries = 8
+
+// settle waits for the person that a call waits for, and has the call made. The
+// error is that of ctx.
+func (t *Turn) settle(ctx context.Context, a *Answer) error {
+	if request := a.Approval(); request != nil {
+		res, err := t.registry.Await(ctx, request.ID)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		*a = t.answer(a.Call, res, err)
+		return nil
+	}
+	if done := loggedIn(a.Err); done != nil {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	*a = t.Call(ctx, a.Call)
+	return context.Cause(ctx)
+}
+
+// loggedIn returns the channel that is closed when the login of an error is done; nil
+// if there is none.
+func loggedIn(err error) <-chan struct{} {
+	var tells interface{ LoggedIn() <-chan struct{} }
+	if errors.As(err, &tells) {
+		return tells.LoggedIn()
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package profile
+
+import (
+	"bytes"
+	"image"
+	_ "image/gif" // for their sizes
+	_ "image/jpeg"
+	_ "image/png"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A Part is a piece of a result as a provider takes it.
+type Part struct {
+	// Text is what the model reads. If there is Data it is one line that says what
+	// it is, for where the data cannot stand. It is never blank, and is UTF-8.
+	Text string
+	// Data is an image or a file; nil for text. Do not change it.
+	Data []byte
+	// Type is the media type of Data, such as image/png: found out by its first
+	// bytes, whatever the server says.
+	Type string
+	// URI is that of the resource which the part is; empty: it is none.
+	URI string
+}
+
+// Parts returns a result in the parts that a provider takes; there is one at least.
+// Data that it refuses, and would refuse the whole conversation for, is one line of
+// text instead: of another type, too large, or not what its first bytes say. So is
+// what a result has beside text and data. The order stays.
+//
+// Where the provider has no place of its own to say that a tool failed, the first
+// part says so. An unknown provider takes nothing but text.
+func Parts(p Provider, res *mcp.CallToolResult) []Part {
+	d, ok := dietOf(p)
+	if !ok {
+		d = &diet{}
+	}
+	var parts []Part
+	if res != nil && res.IsError && !d.failure {
+		parts = append(parts, Part{Text: "The tool failed:"})
+	}
+	for _, b := range registry.Pieces(res) {
+		part := Part{Text: description(b.Text), URI: b.URI}
+		if kind := d.mediaType(b.Data); kind != "" {
+			part.Data, part.Type = b.Data, kind
+		}
+		if part.Text != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 || parts[0].Text == "The tool failed:" && len(parts) == 1 {
+		parts = append(parts, Part{Text: "The tool returned nothing."})
+	}
+	return parts
+}
+
+// mediaType returns the type of data that the provider takes, and "" for other data.
+func (d *diet) mediaType(data []byte) string {
+	if len(data) == 0 || len(data) > d.mediaMost {
+		return ""
+	}
+	kind := http.DetectContentType(data)
+	if !slices.Contains(d.media, kind) {
+		return ""
+	}
+	if strings.HasPrefix(kind, "image/") && kind != "image/webp" {
+		size, _, err := image.DecodeConfig(bytes.NewReader(data))
+		if err != nil || min(size.Width, size.Height) < 1 || max(size.Width, size.Height) > d.sideMost {
+			return ""
+		}
+	}
+	return kind
+}
+
+// Apart parts the text of a result from its data, for providers that take text
+// alone as the result of a tool: a line of the text stands for each piece of data,
+// and the data, which keeps that line as its Text, goes into a message of its own
+// behind the results.
+func Apart(parts []Part) (text string, media []Part) {
+	var lines []string
+	for _, p := range parts {
+		if p.Data != nil {
+			p.Text = strings.TrimSuffix(p.Text, "]") + ", attached]"
+			media = append(media, p)
+		}
+		lines = append(lines, p.Text)
+	}
+	return strings.TrimRightFunc(strings.Join(lines, "\n"), unicode.IsSpace), media
+}

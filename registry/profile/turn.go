@@ -1,0 +1,109 @@
+package profile
+
+import (
+	"context"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// TurnOptions are the options of a [Turn]. Nil and the zero value mean the defaults.
+type TurnOptions struct {
+	// Options say how the tools are compiled.
+	Options
+	// Toolset says when there are too many tools for one request. They are told of
+	// all together unless the registry has [registry.Options].Search, or
+	// ProviderSearch is set. Nil: its defaults.
+	Toolset *registry.ToolsetOptions
+	// ProviderSearch lets the provider search where the model would have to use
+	// search_tools: all tools go with the request, and those that it would have to
+	// search for are deferred. It has an effect on [OpenAI], [OpenAIStrict] and
+	// [Anthropic], in the API of the latter and the Responses API of the former; the
+	// adapter adds the provider's search tool.
+	ProviderSearch bool
+	// Keep leaves out the tools for which it returns false. Whoever names one of them
+	// may call it all the same: what may be called is up to the registry. Nil: all.
+	Keep func(*registry.Definition) bool
+	// MaxParallel is how many calls of one message run at the same time; 1: one after
+	// the other. Default: 16.
+	MaxParallel int
+}
+
+const defaultParallel = 16
+
+// A Turn is what a model is told of in one request, and the way back of the calls
+// that it answers with. Make one for each request: it has the tools that are listed,
+// and that the user of the context may call, at that moment. It does not change, and is
+// safe for concurrent use.
+type Turn struct {
+	set      *Set
+	registry *registry.Registry
+	provider Provider
+	parallel int
+	search   bool
+}
+
+// NewTurn returns the tools of a registry for the user of ctx, as a provider takes
+// them. The error is an [*UnknownProviderError].
+func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOptions) (*Turn, error) {
+	var o TurnOptions
+	if opts != nil {
+		o = *opts
+	}
+	d, ok := dietOf(p)
+	if !ok {
+		return nil, &UnknownProviderError{p}
+	}
+	if o.MaxParallel <= 0 {
+		o.MaxParallel = defaultParallel
+	}
+	offered := r.Toolset(ctx, o.Toolset)
+	tools := offered.Tools
+	if o.ProviderSearch && d.deferral && offered.Searching {
+		tools = o.deferRest(r.Callable(ctx), offered)
+	}
+	if o.Keep != nil {
+		tools = kept(tools, o.Keep)
+	}
+	set, err := Compile(p, tools, &o.Options)
+	if err != nil {
+		return nil, err
+	}
+	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel}
+	for _, tool := range set.Tools() {
+		t.search = t.search || tool.Deferred
+	}
+	return t, nil
+}
+
+// deferRest returns all callable tools, and lets those be deferred that are not
+// offered.
+func (o *TurnOptions) deferRest(callable []registry.Tool, offered *registry.Toolset) []registry.Tool {
+	rest := make(map[*registry.Definition]bool, len(offered.Deferred))
+	for _, t := range offered.Deferred {
+		rest[t.Definition()] = true
+	}
+	also := o.Deferred
+	o.Deferred = func(d *registry.Definition) bool { return rest[d] || also != nil && also(d) }
+	return callable
+}
+
+// kept returns the tools for which keep returns true.
+func kept(tools []registry.Tool, keep func(*registry.Definition) bool) []registry.Tool {
+	var left []registry.Tool
+	for _, t := range tools {
+		if keep(t.Definition()) {
+			left = append(left, t)
+		}
+	}
+	return left
+}
+
+// Set returns the tools as the provider takes them.
+func (t *Turn) Set() *Set { return t.set }
+
+// Provider returns whose the turn is.
+func (t *Turn) Provider() Provider { return t.provider }
+
+// Searching reports whether a tool is deferred: the request needs the provider's
+// own search tool then.
+func (t *Turn) Searching() bool { return t.search }
