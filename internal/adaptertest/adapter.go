@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // An Adapter is what is tested: an adapter with one runtime of its framework.
@@ -63,4 +64,18 @@ type Wait struct {
 	Approval string
 	// LoginURL is where to log in.
 	LoginURL string
+}
+
+// Waiting returns the turn of an agent whose program got a WaitingError.
+func Waiting(e *profile.WaitingError) *Turn {
+	t := &Turn{}
+	for _, a := range e.Waiting() {
+		url, _ := a.Login()
+		w := Wait{LoginURL: url}
+		if asks := a.Approval(); asks != nil {
+			w.Approval = asks.ID
+		}
+		t.Waits = append(t.Waits, w)
+	}
+	return t
 }

@@ -168,20 +168,28 @@ func (b *belt) addNative(t *testing.T) {
 	t.Helper()
 	type none struct{}
 	err := b.registry.Add(
-		registry.MustFunc("locked", "does lock", func(context.Context, none) (string, error) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			if !b.loggedIn {
-				err := &auth.LoginRequiredError{Server: "vault", URL: loginURL, Done: b.login}
-				return "", mcp.WithOutcome(err, mcp.NotSent)
-			}
-			return "unlocked", nil
-		}),
+		locked{b},
 		registry.MustFunc("panics", "does panic", func(context.Context, none) (string, error) { panic("secret 4711") }),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A locked tool needs a login first.
+type locked struct{ belt *belt }
+
+func (l locked) Definition() *registry.Definition {
+	return &registry.Definition{Name: "locked", Description: "does lock", InputSchema: json.RawMessage(noArguments)}
+}
+
+func (l locked) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	l.belt.mu.Lock()
+	defer l.belt.mu.Unlock()
+	if !l.belt.loggedIn {
+		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "vault", URL: loginURL, Done: l.belt.login}, mcp.NotSent)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "unlocked"}}}, nil
 }
 
 // logIn is the user's login.

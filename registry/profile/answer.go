@@ -64,31 +64,36 @@ func (a *Answer) Waits() bool {
 	return login || a.Approval() != nil
 }
 
-// A WaitingError reports calls that wait for a person. [Turn.Wait] waits for them.
+// A WaitingError reports that calls of a message wait for a person. [Turn.Wait] waits
+// for them.
 type WaitingError struct {
-	// Answers are those that wait, in the order of the calls. Their results tell the
-	// model so, for agents that do not want to wait.
+	// Answers are those to all calls of the message, in their order. The results of
+	// those that wait tell the model so, for agents that do not want to wait.
 	Answers []Answer
 }
 
-func (e *WaitingError) Error() string {
-	if len(e.Answers) == 0 {
-		return "profile: no call waits"
-	}
-	return fmt.Sprintf("profile: %d calls wait for a person, the first: %v", len(e.Answers), e.Answers[0].Err)
+// Waiting returns the answers to the calls that wait, in their order: what there is
+// to show to people.
+func (e *WaitingError) Waiting() []Answer {
+	return slices.DeleteFunc(slices.Clone(e.Answers), func(a Answer) bool { return !a.Waits() })
 }
 
-// Unwrap returns why each waits.
+func (e *WaitingError) Error() string {
+	waiting := e.Waiting()
+	if len(waiting) == 0 {
+		return "profile: no call waits"
+	}
+	return fmt.Sprintf("profile: %d of %d calls wait for a person; the first: %v", len(waiting), len(e.Answers), waiting[0].Err)
+}
+
+// Unwrap returns why each of them waits.
 func (e *WaitingError) Unwrap() []error {
-	errs := make([]error, len(e.Answers))
-	for i := range e.Answers {
-		errs[i] = e.Answers[i].Err
+	var errs []error
+	for _, a := range e.Waiting() {
+		errs = append(errs, a.Err)
 	}
 	return errs
 }
-
-// Outcome returns [mcp.NotSent]: none of the calls was made.
-func (e *WaitingError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // Call makes one call, see [Set.Call]. Every failure is told in the answer.
 func (t *Turn) Call(ctx context.Context, c Call) Answer {
@@ -144,26 +149,20 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 
 // waiting returns the error of answers.
 func waiting(ctx context.Context, answers []Answer) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	var e WaitingError
-	for _, a := range answers {
-		if a.Waits() {
-			e.Answers = append(e.Answers, a)
-		}
+	if slices.ContainsFunc(answers, func(a Answer) bool { return a.Waits() }) {
+		return &WaitingError{answers}
 	}
-	if len(e.Answers) == 0 {
-		return nil
-	}
-	return &e
+	return nil
 }
 
-// Wait waits until none of the calls waits for a person any more, and returns an
-// answer to each, in their order. Somebody else answers the approvals, by
-// [registry.Registry.Resume] or Refuse. A call that waited for a login is made when
-// the user has logged in, and may then wait for an approval; if nobody tells when
-// he has, or he has to log in again and again, its answer is that of the last try.
+// Wait waits until none of the calls waits for a person any more, and returns the
+// answers to all calls of the message, in their order. Somebody else answers the
+// approvals, by [registry.Registry.Resume] or Refuse. A call that waited for a login is
+// made when the user has logged in, and may then wait for an approval; if nobody tells
+// when he has, or he has to log in again and again, its answer is that of the last try.
 //
 // If ctx ends, Wait returns its error with the answers that there are by then.
 func (t *Turn) Wait(ctx context.Context, e *WaitingError) ([]Answer, error) {

@@ -51,14 +51,22 @@ func (t *Tool) ChatDeclaration() json.RawMessage {
 	if t.provider != OpenAI && t.provider != OpenAIStrict {
 		return t.Declaration()
 	}
-	d, _ := dietOf(t.provider)
 	o := objectNode(member{"name", textNode(t.Name)})
 	if t.Description != "" {
-		o.set("description", textNode(cutText(t.Description, d.chatDescription)))
+		o.set("description", textNode(t.ChatDescription()))
 	}
 	o.set("parameters", rawNode(t.Schema))
 	o.set("strict", boolNode(t.Strict))
 	return objectNode(member{"type", textNode("function")}, member{"function", o}).append(nil)
+}
+
+// ChatDescription returns the description as it stands in [Tool.ChatDeclaration].
+func (t *Tool) ChatDescription() string {
+	d, _ := dietOf(t.provider)
+	if d.chatDescription == 0 {
+		return t.Description
+	}
+	return cutText(t.Description, d.chatDescription)
 }
 
 func (t *Tool) describe(o *node) {

@@ -1,0 +1,67 @@
+package goopenai
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// Run makes the calls of a message of the model, see [profile.Turn.Run], and returns
+// the messages that go into the next request behind it, in the order of the calls. If
+// a call waits for a person, there are none yet: the error is a
+// [*profile.WaitingError] then. If ctx ends, Run returns its error, and the messages
+// all the same, so that the conversation can go on.
+//
+// The message may be that of a stream, put together.
+func (t *Turn) Run(ctx context.Context, message openai.ChatCompletionMessage) ([]openai.ChatCompletionMessage, error) {
+	var calls []profile.Call
+	for _, c := range message.ToolCalls {
+		if c.Type == openai.ToolTypeFunction || c.Type == "" {
+			calls = append(calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+		}
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	answers, err := t.Turn.Run(ctx, calls)
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		return nil, err
+	}
+	return t.Results(answers...), err
+}
+
+// Results returns the answers to all calls of a message as messages for the next
+// request, such as those that [profile.Turn.Wait] has returned. Images are in one
+// message of the user, behind all others.
+func (t *Turn) Results(answers ...profile.Answer) []openai.ChatCompletionMessage {
+	var messages []openai.ChatCompletionMessage
+	var images []openai.ChatMessagePart
+	for _, a := range answers {
+		parts := profile.Parts(t.Provider(), a.Result)
+		for i, p := range parts {
+			if !strings.HasPrefix(p.Type, "image/") {
+				parts[i].Data = nil
+			}
+		}
+		text, media := profile.Apart(parts)
+		messages = append(messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: a.Call.ID, Content: text})
+		for _, m := range media {
+			images = append(images,
+				openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: m.Text},
+				openai.ChatMessagePart{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{
+					URL: "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data),
+				}})
+		}
+	}
+	if images != nil {
+		messages = append(messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, MultiContent: images})
+	}
+	return messages
+}

@@ -1,0 +1,300 @@
+package adaptertest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// OpenAIChat is the wire of OpenAI's Chat Completions API, which many others copy.
+type OpenAIChat struct{}
+
+type chatRequest struct {
+	Model    string        `json:"model"`
+	Messages []chatMessage `json:"messages"`
+	Stream   bool          `json:"stream"`
+	Tools    *[]struct {
+		Type     string `json:"type"`
+		Function *struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Parameters  json.RawMessage `json:"parameters"`
+		} `json:"function"`
+	} `json:"tools"`
+}
+
+type chatMessage struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	ToolCallID string          `json:"tool_call_id"`
+	ToolCalls  []chatCall      `json:"tool_calls"`
+}
+
+type chatCall struct {
+	Index    *int   `json:"index,omitempty"`
+	ID       string `json:"id,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Function struct {
+		Name      string `json:"name,omitempty"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+type chatPart struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	ImageURL struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+	File struct {
+		Filename string `json:"filename"`
+		FileData string `json:"file_data"`
+	} `json:"file"`
+}
+
+// Read refuses what the API would answer with status 400.
+func (OpenAIChat) Read(r *http.Request, body []byte) (*Request, error) {
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+		return nil, fmt.Errorf("no such endpoint: %s %s", r.Method, r.URL.Path)
+	}
+	var in chatRequest
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	if in.Model == "" || len(in.Messages) == 0 {
+		return nil, errors.New("model and messages are required")
+	}
+	req := &Request{Stream: in.Stream}
+	if in.Tools != nil {
+		if len(*in.Tools) == 0 || len(*in.Tools) > 128 {
+			return nil, fmt.Errorf("there are %d tools, not 1 to 128", len(*in.Tools))
+		}
+		for _, t := range *in.Tools {
+			if t.Type != "function" || t.Function == nil {
+				return nil, fmt.Errorf("a tool of type %q", t.Type)
+			}
+			if utf8.RuneCountInString(t.Function.Description) > 1024 {
+				return nil, fmt.Errorf("the description of %q is too long", t.Function.Name)
+			}
+			if err := openAITool(req, t.Function.Name, t.Function.Parameters); err != nil {
+				return nil, err
+			}
+			req.Tools = append(req.Tools, Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
+		}
+	}
+	return req, readChat(req, in.Messages)
+}
+
+var openAIName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// openAITool refuses a function that OpenAI does not take beside those of req.
+func openAITool(req *Request, name string, schema json.RawMessage) error {
+	if !openAIName.MatchString(name) {
+		return fmt.Errorf("the name %q does not match %s", name, openAIName)
+	}
+	if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == name }) {
+		return fmt.Errorf("the name %q is there twice", name)
+	}
+	var root map[string]json.RawMessage
+	if len(schema) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(schema, &root); err != nil {
+		return fmt.Errorf("the schema of %q: %w", name, err)
+	}
+	if string(root["type"]) != `"object"` {
+		return fmt.Errorf("the schema of %q has type %s, not object", name, root["type"])
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
+		if root[keyword] != nil {
+			return fmt.Errorf("the schema of %q has %s at the top level", name, keyword)
+		}
+	}
+	return nil
+}
+
+// readChat reads the messages. Each call must be answered behind its message, before
+// anything else is said.
+func readChat(req *Request, messages []chatMessage) error {
+	open := map[string]string{} // names of calls without a result, by id
+	for i, m := range messages {
+		if m.Role != "tool" && len(open) > 0 {
+			return fmt.Errorf("messages[%d]: calls without a result: %v", i, open)
+		}
+		texts, media, err := readChatContent(m.Role, m.Content)
+		if err != nil {
+			return fmt.Errorf("messages[%d].content: %w", i, err)
+		}
+		switch m.Role {
+		case "system", "developer":
+		case "user":
+			// What comes behind results with media is not what the user wrote.
+			if len(media) == 0 {
+				req.Users = append(req.Users, strings.Join(texts, "\n"))
+			}
+			req.Media = append(req.Media, media...)
+		case "assistant":
+			if len(texts) == 0 && len(m.ToolCalls) == 0 {
+				return fmt.Errorf("messages[%d]: neither content nor tool_calls", i)
+			}
+			for _, c := range m.ToolCalls {
+				if c.ID == "" || c.Type != "function" || open[c.ID] != "" || !openAIName.MatchString(c.Function.Name) {
+					return fmt.Errorf("messages[%d]: a call %+v", i, c)
+				}
+				open[c.ID] = c.Function.Name
+			}
+		case "tool":
+			name, ok := open[m.ToolCallID]
+			if !ok {
+				return fmt.Errorf("messages[%d]: the result of no call: %q", i, m.ToolCallID)
+			}
+			delete(open, m.ToolCallID)
+			req.Results = append(req.Results, Result{CallID: m.ToolCallID, Name: name, Text: strings.Join(texts, "\n")})
+		default:
+			return fmt.Errorf("messages[%d]: role %q", i, m.Role)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls without a result: %v", open)
+	}
+	return nil
+}
+
+func readChatContent(role string, content json.RawMessage) (texts []string, media []Media, err error) {
+	if len(content) == 0 || string(content) == "null" {
+		if role == "assistant" {
+			return nil, nil, nil
+		}
+		return nil, nil, errors.New("is missing")
+	}
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return []string{text}, nil, nil
+	}
+	var parts []chatPart
+	if err := json.Unmarshal(content, &parts); err != nil || len(parts) == 0 {
+		return nil, nil, fmt.Errorf("is neither text nor parts: %s", content)
+	}
+	for _, p := range parts {
+		switch {
+		case p.Type == "text":
+			texts = append(texts, p.Text)
+		case role != "user":
+			return nil, nil, fmt.Errorf("%s in a message of role %s", p.Type, role)
+		case p.Type == "image_url":
+			m, err := dataURL(p.ImageURL.URL, "image/png", "image/jpeg", "image/gif", "image/webp")
+			if err != nil {
+				return nil, nil, err
+			}
+			media = append(media, m)
+		case p.Type == "file" && p.File.Filename != "":
+			m, err := dataURL(p.File.FileData, "application/pdf")
+			if err != nil {
+				return nil, nil, err
+			}
+			media = append(media, m)
+		default:
+			return nil, nil, fmt.Errorf("a part %q", p.Type)
+		}
+	}
+	return texts, media, nil
+}
+
+// dataURL reads a data URL whose bytes are of one of the types, and of the one that
+// it says.
+func dataURL(url string, types ...string) (Media, error) {
+	rest, ok := strings.CutPrefix(url, "data:")
+	kind, text, found := strings.Cut(rest, ";base64,")
+	if !ok || !found {
+		return Media{}, errors.New("no data URL in base64")
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return Media{}, err
+	}
+	return mediaOf(kind, data, types...)
+}
+
+// mediaOf refuses data whose bytes are not of the type that is said, or of none of
+// the types.
+func mediaOf(kind string, data []byte, types ...string) (Media, error) {
+	if !slices.Contains(types, kind) {
+		return Media{}, fmt.Errorf("media of type %q", kind)
+	}
+	if seen := http.DetectContentType(data); seen != kind {
+		return Media{}, fmt.Errorf("media of type %s that is %s", kind, seen)
+	}
+	return Media{Type: kind, Data: data}, nil
+}
+
+// Write answers as the API does, in one piece or in chunks.
+func (OpenAIChat) Write(w http.ResponseWriter, req *Request, reply Reply) {
+	reason := "stop"
+	message := map[string]any{"role": "assistant", "content": nil}
+	if reply.Text != "" {
+		message["content"] = reply.Text
+	}
+	var calls []chatCall
+	for i, c := range reply.Calls {
+		call := chatCall{ID: c.ID, Type: "function"}
+		if req.Stream {
+			call.Index = &i
+		}
+		call.Function.Name, call.Function.Arguments = c.Name, string(c.Arguments)
+		calls = append(calls, call)
+	}
+	if calls != nil {
+		message["tool_calls"], reason = calls, "tool_calls"
+	}
+	if !req.Stream {
+		writeJSON(w, http.StatusOK, map[string]any{
+			"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "scripted",
+			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": reason}},
+			"usage":   map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+		})
+		return
+	}
+	deltas := []any{map[string]any{"role": "assistant", "content": reply.Text}}
+	for _, c := range calls {
+		args := c.Function.Arguments
+		c.Function.Arguments = args[:len(args)/2]
+		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{c}})
+		rest := chatCall{Index: c.Index}
+		rest.Function.Arguments = args[len(args)/2:]
+		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{rest}})
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	chunk := func(delta any, reason any) {
+		data, _ := json.Marshal(map[string]any{
+			"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
+			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": reason}},
+		})
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
+	}
+	for _, delta := range deltas {
+		chunk(delta, nil)
+	}
+	chunk(map[string]any{}, reason)
+	_, _ = fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// Refuse answers with the API's form of an error.
+func (OpenAIChat) Refuse(w http.ResponseWriter, reason string) {
+	writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]any{"message": reason, "type": "invalid_request_error", "param": nil, "code": nil}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(err.Error())
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data)
+}
