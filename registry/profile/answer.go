@@ -130,6 +130,11 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 	places := make(chan struct{}, t.parallel)
 	for i, c := range calls {
 		places <- struct{}{}
+		if ctx.Err() != nil {
+			<-places
+			answers[i] = t.answer(c, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
+			continue
+		}
 		wg.Go(func() {
 			defer func() {
 				if v := recover(); v != nil {

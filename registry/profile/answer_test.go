@@ -1,0 +1,294 @@
+package profile_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A toolFunc is a native tool that fails as a server's would.
+type toolFunc struct {
+	def *registry.Definition
+	run func(ctx context.Context) (*mcp.CallToolResult, error)
+}
+
+func (f *toolFunc) Definition() *registry.Definition { return f.def }
+
+func (f *toolFunc) Call(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+	return f.run(ctx)
+}
+
+func nativeTool(name string, run func(ctx context.Context) (*mcp.CallToolResult, error)) *toolFunc {
+	return &toolFunc{&registry.Definition{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, run}
+}
+
+func says(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+func newTurn(t *testing.T, r *registry.Registry, opts *profile.TurnOptions, tools ...registry.Tool) *profile.Turn {
+	t.Helper()
+	if err := r.Add(tools...); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := profile.NewTurn(t.Context(), r, profile.OpenAI, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
+func texts(answers []profile.Answer) []string {
+	var all []string
+	for _, a := range answers {
+		all = append(all, registry.Text(a.Result))
+	}
+	return all
+}
+
+func TestRunKeepsTheOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(d time.Duration) func(context.Context) (*mcp.CallToolResult, error) {
+			return func(context.Context) (*mcp.CallToolResult, error) {
+				time.Sleep(d)
+				return says(d.String()), nil
+			}
+		}
+		turn := newTurn(t, registry.New(nil), nil, nativeTool("first", slow(3*time.Second)), nativeTool("second", slow(time.Second)))
+		begun := time.Now()
+		answers, err := turn.Run(t.Context(), []profile.Call{{ID: "1", Name: "first"}, {ID: "2", Name: "second"}, {ID: "3", Name: "third"}})
+		if err != nil || time.Since(begun) != 3*time.Second {
+			t.Fatalf("Run returned %v after %v", err, time.Since(begun))
+		}
+		if got := texts(answers[:2]); !slices.Equal(got, []string{"3s", "1s"}) {
+			t.Errorf("the answers are %q", got)
+		}
+		var unknown *registry.UnknownToolError
+		if !errors.As(answers[2].Err, &unknown) || !answers[2].Result.IsError || answers[2].Call.ID != "3" {
+			t.Errorf("an unknown tool has the answer %+v", answers[2])
+		}
+	})
+}
+
+func TestRunBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		busy := nativeTool("busy", func(context.Context) (*mcp.CallToolResult, error) {
+			n := running.Add(1)
+			defer running.Add(-1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			}
+			time.Sleep(time.Second)
+			return says("ok"), nil
+		})
+		calls := slices.Repeat([]profile.Call{{Name: "busy"}}, 40)
+		for parallel, want := range map[int]int64{0: 16, 1: 1, 3: 3, 100: 40} {
+			most.Store(0)
+			r := registry.New(nil)
+			if _, err := newTurn(t, r, &profile.TurnOptions{MaxParallel: parallel}, busy).Run(t.Context(), calls); err != nil {
+				t.Fatal(err)
+			}
+			if most.Load() != want {
+				t.Errorf("with MaxParallel %d there ran %d at a time, not %d", parallel, most.Load(), want)
+			}
+		}
+	})
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("the user went away")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var ran atomic.Int64
+		turn := newTurn(t, registry.New(nil), &profile.TurnOptions{MaxParallel: 1}, nativeTool("wait", func(ctx context.Context) (*mcp.CallToolResult, error) {
+			ran.Add(1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		answers, err := turn.Run(ctx, []profile.Call{{Name: "wait"}, {Name: "wait"}, {Name: "wait"}})
+		if !errors.Is(err, cause) {
+			t.Errorf("Run returned %v", err)
+		}
+		if ran.Load() != 1 {
+			t.Errorf("%d tools ran, though the context had ended after the first", ran.Load())
+		}
+		for i, a := range answers {
+			if a.Result == nil || !a.Result.IsError || a.Err == nil {
+				t.Errorf("answer %d is %+v", i, a)
+			}
+		}
+	})
+}
+
+func TestRunPanicsInTheCaller(t *testing.T) {
+	r := registry.New(&registry.Options{Middleware: []registry.Middleware{func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
+			if c.Tool.Name == "bad" {
+				panic("middleware")
+			}
+			return next(ctx, c)
+		}
+	}}})
+	ok := func(context.Context) (*mcp.CallToolResult, error) { return says("ok"), nil }
+	turn := newTurn(t, r, nil, nativeTool("bad", ok), nativeTool("good", ok))
+	defer func() {
+		if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), "middleware") {
+			t.Errorf("Run panicked with %v", v)
+		}
+	}()
+	_, err := turn.Run(t.Context(), []profile.Call{{Name: "bad"}, {Name: "good"}})
+	t.Errorf("Run returned %v", err)
+}
+
+func TestDirectResults(t *testing.T) {
+	direct := nativeTool("show", func(context.Context) (*mcp.CallToolResult, error) { return says("for the user"), nil })
+	direct.def.ReturnDirect = true
+	fails := nativeTool("fail", func(context.Context) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{IsError: true, Content: says("why").Content}, nil
+	})
+	fails.def.ReturnDirect = true
+	turn := newTurn(t, registry.New(nil), nil, direct, fails)
+	a := turn.Call(t.Context(), profile.Call{Name: "show"})
+	if registry.Text(a.Result) != registry.Withheld || registry.Text(a.Direct) != "for the user" {
+		t.Errorf("the model gets %q, the user %q", registry.Text(a.Result), registry.Text(a.Direct))
+	}
+	if a = turn.Call(t.Context(), profile.Call{Name: "fail"}); registry.Text(a.Result) != "why" || a.Direct != nil {
+		t.Errorf("of a failure the model gets %q, the user %v", registry.Text(a.Result), a.Direct)
+	}
+}
+
+func TestWaitForAnApproval(t *testing.T) {
+	var ran atomic.Int64
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		if req.Tool.Name == "danger" && !req.Approved {
+			return registry.Decision{Verdict: registry.Ask}, nil
+		}
+		return registry.Decision{Verdict: registry.Allow}, nil
+	})})
+	turn := newTurn(t, r, nil,
+		nativeTool("danger", func(context.Context) (*mcp.CallToolResult, error) { ran.Add(1); return says("done"), nil }),
+		nativeTool("safe", func(context.Context) (*mcp.CallToolResult, error) { return says("safe"), nil }))
+	answers, err := turn.Run(t.Context(), []profile.Call{{Name: "danger", Arguments: json.RawMessage(`{"n":1}`)}, {Name: "safe"}, {Name: "danger", Arguments: json.RawMessage(`{"n":2}`)}})
+	var waiting *profile.WaitingError
+	if !errors.As(err, &waiting) || len(waiting.Waiting()) != 2 || len(answers) != 3 {
+		t.Fatalf("Run returned %v, %v", answers, err)
+	}
+	var asks *registry.ApprovalRequiredError
+	if !errors.As(err, &asks) {
+		t.Error("the error does not lead to the approval")
+	}
+	if answers[0].Result == nil || !answers[0].Result.IsError {
+		t.Error("the model of an agent that does not wait is told nothing")
+	}
+	// They are answered in another order than asked for, one of them before Wait.
+	if _, err := r.Resume(t.Context(), waiting.Answers[2].Approval().ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 1)
+	go func() { refused <- r.Refuse(t.Context(), waiting.Answers[0].Approval().ID, "no") }()
+	answers, err = turn.Wait(t.Context(), waiting)
+	if err := errors.Join(err, <-refused); err != nil {
+		t.Fatal(err)
+	}
+	var denied *registry.DeniedError
+	if !errors.As(answers[0].Err, &denied) || registry.Text(answers[1].Result) != "safe" || registry.Text(answers[2].Result) != "done" {
+		t.Errorf("the answers are %q", texts(answers))
+	}
+	if ran.Load() != 1 {
+		t.Errorf("the tool ran %d times", ran.Load())
+	}
+	if waiting.Answers[2].Approval() == nil {
+		t.Error("Wait changed the error")
+	}
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})})
+	turn := newTurn(t, r, nil, nativeTool("danger", func(context.Context) (*mcp.CallToolResult, error) { return says("done"), nil }))
+	_, err := turn.Run(t.Context(), []profile.Call{{Name: "danger"}})
+	var waiting *profile.WaitingError
+	if !errors.As(err, &waiting) {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	answers, err := turn.Wait(ctx, waiting)
+	if !errors.Is(err, context.Canceled) || len(answers) != 1 || !answers[0].Waits() {
+		t.Errorf("Wait returned %+v, %v", answers, err)
+	}
+}
+
+func TestWaitForALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries int
+		done := make(chan struct{})
+		turn := newTurn(t, registry.New(nil), nil, nativeTool("mail", func(context.Context) (*mcp.CallToolResult, error) {
+			if tries++; tries > 1 {
+				return says("mail"), nil
+			}
+			return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", URL: "https://example.com/login", Done: done}, mcp.NotSent)
+		}))
+		_, err := turn.Run(t.Context(), []profile.Call{{Name: "mail"}})
+		var waiting *profile.WaitingError
+		if !errors.As(err, &waiting) {
+			t.Fatal(err)
+		}
+		if url, needed := waiting.Answers[0].Login(); !needed || url != "https://example.com/login" {
+			t.Errorf("the login is at %q, %v", url, needed)
+		}
+		time.AfterFunc(time.Hour, func() { close(done) })
+		begun := time.Now()
+		answers, err := turn.Wait(t.Context(), waiting)
+		if err != nil || registry.Text(answers[0].Result) != "mail" || time.Since(begun) != time.Hour || tries != 2 {
+			t.Errorf("Wait returned %q, %v after %v and %d tries", texts(answers), err, time.Since(begun), tries)
+		}
+	})
+}
+
+// A server that always wants a login must not keep Wait going round.
+func TestWaitForEndlessLogins(t *testing.T) {
+	closed := make(chan struct{})
+	close(closed)
+	for _, done := range []<-chan struct{}{nil, closed} {
+		tries := 0
+		turn := newTurn(t, registry.New(nil), nil, nativeTool("mail", func(context.Context) (*mcp.CallToolResult, error) {
+			tries++
+			return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", Done: done}, mcp.NotSent)
+		}))
+		_, err := turn.Run(t.Context(), []profile.Call{{Name: "mail"}})
+		var waiting *profile.WaitingError
+		if !errors.As(err, &waiting) {
+			t.Fatal(err)
+		}
+		answers, err := turn.Wait(t.Context(), waiting)
+		if err != nil || !answers[0].Waits() || tries > 10 {
+			t.Errorf("Wait returned %+v, %v after %d tries", answers, err, tries)
+		}
+	}
+}
+
+// A call that may have run is not made again after a login.
+func TestNoLoginForWhatMayHaveRun(t *testing.T) {
+	turn := newTurn(t, registry.New(nil), nil, nativeTool("mail", func(context.Context) (*mcp.CallToolResult, error) {
+		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", URL: "https://example.com"}, mcp.Unknown)
+	}))
+	answers, err := turn.Run(t.Context(), []profile.Call{{Name: "mail"}})
+	if err != nil || answers[0].Waits() {
+		t.Errorf("the call waits for a login: %v", err)
+	}
+}

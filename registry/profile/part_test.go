@@ -1,0 +1,125 @@
+package profile_test
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func picture(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+var providers = []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.Bedrock, profile.Ollama}
+
+// What a provider does not take must not reach it as data: it would refuse the
+// conversation, and each one after it.
+func TestPartsData(t *testing.T) {
+	small := picture(t, 2, 2)
+	pdf := []byte("%PDF-1.7\n")
+	for _, c := range []struct {
+		name  string
+		block mcp.Content
+		kind  string
+		takes []profile.Provider
+	}{
+		{"png", &mcp.ImageContent{MIMEType: "image/png", Data: small}, "image/png", providers},
+		{"png of another name", &mcp.ImageContent{MIMEType: "image/jpg", Data: small}, "image/png", providers},
+		{"png as a file", &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.png", Blob: small}}, "image/png", providers},
+		{"half a png", &mcp.ImageContent{MIMEType: "image/png", Data: small[:20]}, "", nil},
+		{"an empty png", &mcp.ImageContent{MIMEType: "image/png"}, "", nil},
+		{"a wide png", &mcp.ImageContent{MIMEType: "image/png", Data: picture(t, 8001, 1)}, "image/png", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Gemini, profile.Ollama}},
+		{"a page", &mcp.ImageContent{MIMEType: "image/png", Data: []byte("<html><body>")}, "", nil},
+		{"gif", &mcp.ImageContent{MIMEType: "image/gif", Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")}, "image/gif", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Bedrock}},
+		{"pdf", &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.pdf", Blob: pdf}}, "application/pdf", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.Bedrock}},
+		{"sound", &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF\x00\x00\x00\x00WAVE")}, "", nil},
+	} {
+		for _, p := range providers {
+			parts := profile.Parts(p, &mcp.CallToolResult{Content: []mcp.Content{c.block}})
+			if len(parts) != 1 || parts[0].Text == "" {
+				t.Fatalf("%s for %s: %+v", c.name, p, parts)
+			}
+			want := ""
+			if slices.Contains(c.takes, p) {
+				want = c.kind
+			}
+			if parts[0].Type != want || (parts[0].Data != nil) != (want != "") {
+				t.Errorf("%s for %s: type %q, want %q", c.name, p, parts[0].Type, want)
+			}
+		}
+	}
+}
+
+func TestPartsText(t *testing.T) {
+	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
+	for _, c := range []struct {
+		name string
+		res  *mcp.CallToolResult
+		want []string
+	}{
+		{"nil", nil, []string{"The tool returned nothing."}},
+		{"nothing", &mcp.CallToolResult{}, []string{"The tool returned nothing."}},
+		{"blanks", &mcp.CallToolResult{Content: []mcp.Content{text(""), text(" \n\t")}}, []string{"The tool returned nothing."}},
+		{"a hole", &mcp.CallToolResult{Content: []mcp.Content{nil, text("a")}}, []string{"a"}},
+		{"bad characters", &mcp.CallToolResult{Content: []mcp.Content{text("a\x00b\xffc")}}, []string{"a\uFFFDb\uFFFDc"}},
+		{"the order", &mcp.CallToolResult{Content: []mcp.Content{text("a"), &mcp.AudioContent{MIMEType: "audio/wav"}, text("b")}}, []string{"a", "[audio audio/wav, 0 bytes]", "b"}},
+		{"structure", &mcp.CallToolResult{StructuredContent: map[string]any{"a": 1}}, []string{`{"a":1}`}},
+	} {
+		for _, p := range append(providers, "somebody") {
+			var got []string
+			for _, part := range profile.Parts(p, c.res) {
+				got = append(got, part.Text)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s for %s: %q, want %q", c.name, p, got, c.want)
+			}
+		}
+	}
+}
+
+func TestPartsFailure(t *testing.T) {
+	for _, res := range []*mcp.CallToolResult{
+		{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}},
+		{IsError: true},
+	} {
+		for _, p := range providers {
+			parts := profile.Parts(p, res)
+			flagged := p == profile.Anthropic || p == profile.Gemini || p == profile.Bedrock
+			if said := parts[0].Text == "The tool failed:"; said == flagged {
+				t.Errorf("for %s: %+v", p, parts)
+			}
+			if want := 2; !flagged && len(parts) != want {
+				t.Errorf("for %s there are %d parts, not %d", p, len(parts), want)
+			}
+		}
+	}
+}
+
+func TestApart(t *testing.T) {
+	image := picture(t, 1, 1)
+	parts := profile.Parts(profile.OpenAI, &mcp.CallToolResult{Content: []mcp.Content{
+		&mcp.TextContent{Text: "before"}, &mcp.ImageContent{MIMEType: "image/png", Data: image}, &mcp.TextContent{Text: "behind\n"},
+	}})
+	text, media := profile.Apart(parts)
+	lines := strings.Split(text, "\n")
+	if len(lines) != 3 || lines[0] != "before" || !strings.HasSuffix(lines[1], ", attached]") || lines[2] != "behind" {
+		t.Errorf("the text is %q", text)
+	}
+	if len(media) != 1 || !bytes.Equal(media[0].Data, image) || media[0].Text != lines[1] {
+		t.Errorf("the media are %+v", media)
+	}
+	if strings.Contains(parts[1].Text, "attached") {
+		t.Error("Apart changed its argument")
+	}
+}

@@ -1,0 +1,88 @@
+package profile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// many returns a registry that lets models search, with n tools.
+func many(t *testing.T, n int) *registry.Registry {
+	t.Helper()
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	for i := range n {
+		err := r.Add(nativeTool(fmt.Sprintf("tool_%d", i), func(context.Context) (*mcp.CallToolResult, error) { return says("ok"), nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func TestTurnProviderSearch(t *testing.T) {
+	r := many(t, 200)
+	never := func(*registry.Definition, registry.Hints) bool { return false }
+	for _, c := range []struct {
+		provider        profile.Provider
+		search          bool
+		tools, deferred int
+	}{
+		{profile.Anthropic, false, 3, 0},
+		{profile.Anthropic, true, 200, 200},
+		{profile.OpenAI, true, 200, 200},
+		{profile.OpenAIStrict, true, 200, 200},
+		{profile.Gemini, true, 3, 0}, // it knows no deferred tools
+	} {
+		turn, err := profile.NewTurn(t.Context(), r, c.provider, &profile.TurnOptions{
+			ProviderSearch: c.search, Toolset: &registry.ToolsetOptions{Always: never},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deferred := 0
+		for _, tool := range turn.Set().Tools() {
+			if tool.Deferred {
+				deferred++
+			}
+		}
+		if got := len(turn.Set().Tools()); got != c.tools || deferred != c.deferred || turn.Searching() != (deferred > 0) {
+			t.Errorf("%s, provider search %v: %d tools, %d deferred, searching %v", c.provider, c.search, got, deferred, turn.Searching())
+		}
+	}
+}
+
+func TestTurnFewTools(t *testing.T) {
+	turn, err := profile.NewTurn(t.Context(), many(t, 3), profile.Anthropic, &profile.TurnOptions{ProviderSearch: true})
+	if err != nil || len(turn.Set().Tools()) != 3 || turn.Searching() {
+		t.Errorf("%d tools, %v", len(turn.Set().Tools()), err)
+	}
+}
+
+func TestTurnKeep(t *testing.T) {
+	turn, err := profile.NewTurn(t.Context(), many(t, 3), profile.Ollama, &profile.TurnOptions{
+		Keep: func(d *registry.Definition) bool { return d.Name == "tool_1" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tools := turn.Set().Tools(); len(tools) != 1 || tools[0].Name != "tool_1" {
+		t.Errorf("the model is told of %d tools", len(tools))
+	}
+	// What a model may call is up to the registry, not to what it was told.
+	if a := turn.Call(t.Context(), profile.Call{Name: "tool_2"}); a.Err != nil {
+		t.Error(a.Err)
+	}
+}
+
+func TestTurnUnknownProvider(t *testing.T) {
+	_, err := profile.NewTurn(t.Context(), registry.New(nil), "somebody", nil)
+	var unknown *profile.UnknownProviderError
+	if !errors.As(err, &unknown) || unknown.Provider != "somebody" {
+		t.Errorf("NewTurn returned %v", err)
+	}
+}
