@@ -3,6 +3,10 @@ package goopenai_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sashabaranov/go-openai"
@@ -19,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A conversation is a loop as users of go-openai write it.
 type conversation struct {
 	client   *openai.Client
+	stream   bool
 	registry *registry.Registry
 	opts     *belt.Options
 	messages []openai.ChatCompletionMessage
@@ -27,11 +32,11 @@ type conversation struct {
 	waiting *profile.WaitingError
 }
 
-func start(opts *belt.Options) func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
+func start(opts *belt.Options, stream bool) func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 	return func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 		config := openai.DefaultConfig("key")
 		config.BaseURL = url
-		return &conversation{client: openai.NewClientWithConfig(config), registry: r, opts: opts}
+		return &conversation{client: openai.NewClientWithConfig(config), registry: r, opts: opts, stream: stream}
 	}
 }
 
@@ -47,11 +52,10 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 			return nil, err
 		}
 		c.tools = tools
-		response, err := c.client.CreateChatCompletion(ctx, openai.ChatCompletionRequest{Model: "scripted", Messages: c.messages, Tools: tools.Params()})
+		message, err := c.send(ctx, openai.ChatCompletionRequest{Model: "scripted", Messages: c.messages, Tools: tools.Params()})
 		if err != nil {
 			return nil, err
 		}
-		message := response.Choices[0].Message
 		c.messages = append(c.messages, message)
 		results, err := tools.Run(ctx, message)
 		c.messages = append(c.messages, results...)
@@ -66,6 +70,40 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 	}
 }
 
+// send returns the answer of the model, put together if it came as a stream.
+func (c *conversation) send(ctx context.Context, request openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error) {
+	if !c.stream {
+		response, err := c.client.CreateChatCompletion(ctx, request)
+		if err != nil {
+			return openai.ChatCompletionMessage{}, err
+		}
+		return response.Choices[0].Message, nil
+	}
+	message := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}
+	stream, err := c.client.CreateChatCompletionStream(ctx, request)
+	if err != nil {
+		return message, err
+	}
+	defer func() { _ = stream.Close() }()
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return message, nil
+		}
+		if err != nil {
+			return message, err
+		}
+		delta := chunk.Choices[0].Delta
+		message.Content += delta.Content
+		for _, part := range delta.ToolCalls {
+			if *part.Index == len(message.ToolCalls) {
+				message.ToolCalls = append(message.ToolCalls, openai.ToolCall{ID: part.ID, Type: part.Type, Function: openai.FunctionCall{Name: part.Function.Name}})
+			}
+			message.ToolCalls[*part.Index].Function.Arguments += part.Function.Arguments
+		}
+	}
+}
+
 func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	answers, err := c.tools.Wait(ctx, c.waiting)
 	if err != nil {
@@ -76,8 +114,57 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 }
 
 func TestChat(t *testing.T) {
-	adaptertest.Test(t, adaptertest.Adapter{
-		Name: "goopenai", Runtime: "Chat", Framework: "github.com/sashabaranov/go-openai",
-		Wire: adaptertest.OpenAIChat{}, Start: start(nil), Interrupt: "`WaitingError`",
-	})
+	for runtime, stream := range map[string]bool{"Chat": false, "ChatStream": true} {
+		t.Run(runtime, func(t *testing.T) {
+			adaptertest.Test(t, adaptertest.Adapter{
+				Name: "goopenai", Runtime: runtime, Framework: "github.com/sashabaranov/go-openai",
+				Wire: adaptertest.OpenAIChat{}, Start: start(nil, stream), Interrupt: "`WaitingError`",
+			})
+		})
+	}
+}
+
+// What a program keeps of one turn it may use for another message, at any time.
+func TestTurnsAtTheSameTime(t *testing.T) {
+	r := registry.New(nil)
+	if err := r.Add(registry.MustFunc("double", "doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })); err != nil {
+		t.Fatal(err)
+	}
+	tools, err := belt.Tools(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 32 {
+		wg.Go(func() {
+			id := fmt.Sprintf("call_%d", i)
+			results, err := tools.Run(t.Context(), openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
+				{ID: id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "double", Arguments: fmt.Sprintf(`{"N":%d}`, i)}},
+			}})
+			if err != nil || len(results) != 1 || results[0].ToolCallID != id || results[0].Content != fmt.Sprint(2*i) {
+				t.Errorf("call %d: %+v, %v", i, results, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// What a model writes as arguments may be anything.
+func TestArgumentsThatAreNone(t *testing.T) {
+	r := registry.New(nil)
+	if err := r.Add(registry.MustFunc("double", "doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })); err != nil {
+		t.Fatal(err)
+	}
+	tools, err := belt.Tools(t.Context(), r, &belt.Options{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range []string{"", "null", "{", "[]", `"{\"N\":1}"`, `{"N":1}{"N":2}`, "\xff", strings.Repeat("[", 100_000)} {
+		results, err := tools.Run(t.Context(), openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
+			{ID: "1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "double", Arguments: arguments}},
+		}})
+		if err != nil || len(results) != 1 || !strings.HasPrefix(results[0].Content, "The tool failed:") {
+			t.Errorf("arguments %.20q: %.200v, %v", arguments, results, err)
+		}
+	}
 }

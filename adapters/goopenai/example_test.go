@@ -1,0 +1,108 @@
+package goopenai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sashabaranov/go-openai"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/goopenai"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// answer lets a model work until it has an answer to a question.
+func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, question string) (string, error) {
+	request := openai.ChatCompletionRequest{
+		Model:    openai.GPT5Mini,
+		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: question}},
+	}
+	for {
+		tools, err := belt.Tools(ctx, reg, nil)
+		if err != nil {
+			return "", err
+		}
+		request.Tools = tools.Params()
+		response, err := client.CreateChatCompletion(ctx, request)
+		if err != nil {
+			return "", err
+		}
+		message := response.Choices[0].Message
+		results, err := tools.Run(ctx, message)
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			results, err = ask(ctx, tools, waiting)
+		}
+		if err != nil {
+			return "", err
+		}
+		if results == nil {
+			return message.Content, nil
+		}
+		request.Messages = append(append(request.Messages, message), results...)
+	}
+}
+
+// ask shows what waits, and waits for the people.
+func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) ([]openai.ChatCompletionMessage, error) {
+	for _, a := range waiting.Waiting() {
+		if request := a.Approval(); request != nil {
+			fmt.Printf("%s wants %s: answer with reg.Resume or reg.Refuse, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
+		}
+		if url, needed := a.Login(); needed {
+			fmt.Println("log in at", url)
+		}
+	}
+	answers, err := tools.Wait(ctx, waiting)
+	if err != nil {
+		return nil, err
+	}
+	return tools.Results(answers...), nil
+}
+
+func ExampleTools() {
+	ctx := context.Background()
+	reg := registry.New(nil)
+	_ = reg.Add(registry.MustFunc("add", "Adds two numbers.", func(_ context.Context, in struct{ A, B int }) (int, error) {
+		return in.A + in.B, nil
+	}))
+	tools, err := belt.Tools(ctx, reg, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, tool := range tools.Params() {
+		fmt.Println(tool.Function.Name, "-", tool.Function.Description)
+	}
+	// Output: add - Adds two numbers.
+}
+
+func ExampleTurn_Run() {
+	ctx := context.Background()
+	reg := registry.New(nil)
+	_ = reg.Add(registry.MustFunc("add", "Adds two numbers.", func(_ context.Context, in struct{ A, B int }) (int, error) {
+		return in.A + in.B, nil
+	}))
+	tools, _ := belt.Tools(ctx, reg, nil)
+	// The message comes from client.CreateChatCompletion.
+	results, err := tools.Run(ctx, openai.ChatCompletionMessage{
+		Role: openai.ChatMessageRoleAssistant,
+		ToolCalls: []openai.ToolCall{
+			{ID: "call_1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "add", Arguments: `{"A":1,"B":2}`}},
+			{ID: "call_2", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "add", Arguments: `{"A":3,"B":4}`}},
+		},
+	})
+	fmt.Println(results[0].Content, results[1].Content, err)
+	// Output: 3 7 <nil>
+}
+
+// The whole loop, with approvals and logins.
+func Example() {
+	client, reg := openai.NewClient("key"), registry.New(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is sent here
+	_, err := answer(ctx, client, reg, "What is new?")
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output: true
+}
