@@ -44,7 +44,7 @@ func (t *Turn) Results(answers ...profile.Answer) []openai.ChatCompletionMessage
 	var messages []openai.ChatCompletionMessage
 	var images []openai.ChatMessagePart
 	for _, a := range answers {
-		parts := profile.Parts(t.Provider(), a.Result)
+		parts := t.Parts(a.Result)
 		for i, p := range parts {
 			if !strings.HasPrefix(p.Type, "image/") {
 				parts[i].Data = nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -121,5 +122,15 @@ func TestApart(t *testing.T) {
 	}
 	if strings.Contains(parts[1].Text, "attached") {
 		t.Error("Apart changed its argument")
+	}
+}
+
+func TestTurnOfText(t *testing.T) {
+	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: picture(t, 1, 1)}}}
+	for _, only := range []bool{true, false} {
+		turn := newTurn(t, registry.New(nil), &profile.TurnOptions{TextOnly: only})
+		if part := turn.Parts(res)[0]; (part.Data == nil) != only || (part.Type == "") != only || part.Text == "" {
+			t.Errorf("with TextOnly %v the part is %+v", only, part)
+		}
 	}
 }

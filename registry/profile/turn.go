@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -23,6 +24,9 @@ type TurnOptions struct {
 	// Keep leaves out the tools for which it returns false. Whoever names one of them
 	// may call it all the same: what may be called is up to the registry. Nil: all.
 	Keep func(*registry.Definition) bool
+	// TextOnly says that the model takes nothing but text: of images and files it gets
+	// one line each.
+	TextOnly bool
 	// MaxParallel is how many calls of one message run at the same time; 1: one after
 	// the other. Default: 16.
 	MaxParallel int
@@ -40,6 +44,7 @@ type Turn struct {
 	provider Provider
 	parallel int
 	search   bool
+	textOnly bool
 }
 
 // NewTurn returns the tools of a registry for the user of ctx, as a provider takes
@@ -68,7 +73,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if err != nil {
 		return nil, err
 	}
-	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel}
+	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly}
 	for _, tool := range set.Tools() {
 		t.search = t.search || tool.Deferred
 	}
@@ -100,6 +105,17 @@ func kept(tools []registry.Tool, keep func(*registry.Definition) bool) []registr
 
 // Set returns the tools as the provider takes them.
 func (t *Turn) Set() *Set { return t.set }
+
+// Parts returns a result in the parts that the turn's provider takes, see [Parts].
+func (t *Turn) Parts(res *mcp.CallToolResult) []Part {
+	parts := Parts(t.provider, res)
+	for i := range parts {
+		if t.textOnly {
+			parts[i].Data, parts[i].Type = nil, ""
+		}
+	}
+	return parts
+}
 
 // Provider returns whose the turn is.
 func (t *Turn) Provider() Provider { return t.provider }
