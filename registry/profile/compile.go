@@ -92,6 +92,12 @@ func compileTool(d *diet, def *registry.Definition, o *Options) (*Tool, error) {
 		return nil, &registry.DefinitionError{Tool: def.Name, Field: "InputSchema", Err: err}
 	}
 	t.Schema, t.Strict, t.codec = out.schema.append(nil), out.strict, out.codec
+	if d.callers {
+		t.AllowedCallers = callersOf(def, o)
+	}
+	if d.output && t.Programs() {
+		t.OutputSchema = outputOf(def, o, &c.losses)
+	}
 	t.Losses = c.losses.list()
 	return t, nil
 }

@@ -40,7 +40,7 @@ func audit(schema, compiled *node, losses []profile.Loss) []string {
 func (a *auditor) told(place string) bool {
 	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
 		switch l.Kind {
-		case profile.NameChanged, profile.DescriptionCut, profile.NotStrict:
+		case profile.NameChanged, profile.DescriptionCut, profile.OutputDropped, profile.NotStrict:
 			return false
 		case profile.UnionMerged, profile.UnionLoosened, profile.NullForMissing, profile.MapAsPairs, profile.PropertyRenamed,
 			profile.TypeGuessed, profile.FormsOverlap, profile.PropertiesClosed, profile.KeywordChanged, profile.TupleLoosened:

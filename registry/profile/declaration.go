@@ -17,15 +17,14 @@ func (t *Tool) Declaration() json.RawMessage {
 		o.set("type", textNode("function"))
 		t.describe(o)
 		o.members = append(o.members, schema, member{"strict", boolNode(t.Strict)})
-		if t.Deferred {
-			o.set("defer_loading", boolNode(true))
+		t.load(o)
+		if t.OutputSchema != nil {
+			o.set("output_schema", rawNode(t.OutputSchema))
 		}
 	case Anthropic:
 		t.describe(o)
 		o.set("input_schema", schema.value)
-		if t.Deferred {
-			o.set("defer_loading", boolNode(true))
-		}
+		t.load(o)
 	case Gemini:
 		t.describe(o)
 		if !withoutParameters(t.Schema) {
@@ -73,6 +72,16 @@ func (t *Tool) describe(o *node) {
 	o.set("name", textNode(t.Name))
 	if t.Description != "" {
 		o.set("description", textNode(t.Description))
+	}
+}
+
+// load says when the model gets to know the tool, and who calls it.
+func (t *Tool) load(o *node) {
+	if t.Deferred {
+		o.set("defer_loading", boolNode(true))
+	}
+	if len(t.AllowedCallers) > 0 {
+		o.set("allowed_callers", textsNode(t.AllowedCallers))
 	}
 }
 

@@ -30,6 +30,8 @@ const (
 	// DescriptionCut: the description of the tool is too long for the provider, and
 	// was cut.
 	DescriptionCut Kind = "description_cut"
+	// OutputDropped: the schema of the results cannot be told to the provider.
+	OutputDropped Kind = "output_dropped"
 	// KeywordDropped: the provider does not take the keyword, or not this value.
 	KeywordDropped Kind = "keyword_dropped"
 	// KeywordChanged: another keyword stands for this one and says nearly the same.

@@ -16,6 +16,14 @@ type Options struct {
 	// [Anthropic]; the request needs the provider's own search tool then, and one
 	// tool that is not deferred. Nil: none. It is called once for each tool.
 	Deferred func(*registry.Definition) bool
+	// AllowedCallers says who may call a tool, in the provider's words. "direct" is
+	// the model itself, and nobody else if the list is empty. A program that the
+	// model writes is "programmatic" in OpenAI's Responses API, and
+	// "code_execution_20260120" or the like for Anthropic; the request needs the
+	// provider's tool that runs programs then, see [Turn.Programs]. It has an effect on
+	// [OpenAI], [OpenAIStrict] and [Anthropic]. Nil: the model calls all tools itself.
+	// It is called once for each tool.
+	AllowedCallers func(*registry.Definition) []string
 	// MaxSchemaBytes is how large the schema of a tool becomes at most when its
 	// references are written out, in bytes; what goes beyond is cut off, and is a
 	// [Loss]. A schema that is larger by itself is not cut. Default: 64 KiB.
@@ -35,6 +43,13 @@ type Tool struct {
 	Strict bool
 	// Deferred says that the provider keeps the tool out of the context at first.
 	Deferred bool
+	// AllowedCallers are those of [Options], each once; nil: the model alone.
+	AllowedCallers []string
+	// OutputSchema is the schema of the structured content as the provider is told
+	// of it, without white space. It is there for tools that programs may call, where
+	// the provider has a place for it, which is [OpenAI] and [OpenAIStrict]; otherwise
+	// nil.
+	OutputSchema json.RawMessage
 	// Losses are what the provider does not get, in the order of the places. At most
 	// 256 are listed; of more, there is one of kind [MoreLosses] for each effect.
 	Losses []Loss

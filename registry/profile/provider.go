@@ -47,6 +47,8 @@ type diet struct {
 	property        nameRule // of the arguments; zero: any
 	chatDescription int      // characters in the older of two APIs; 0: no limit
 	deferral        bool     // knows deferred tools
+	callers         bool     // has programs that call tools
+	output          bool     // is told what programs get of tools
 
 	refs       bool // takes references to $defs
 	bareRoot   bool // the root has no keywords but type, properties and required
@@ -71,10 +73,12 @@ func dietOf(p Provider) (*diet, bool) {
 	switch p {
 	case OpenAI:
 		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
+		d.callers, d.output = true, true
 	case OpenAIStrict:
 		d.family, d.refs, d.deferral, d.chatDescription = exact, true, true, 1024
+		d.callers, d.output = true, true
 	case Anthropic:
-		d.family, d.refs, d.deferral, d.property = whole, true, true, argument
+		d.family, d.refs, d.deferral, d.callers, d.property = whole, true, true, true, argument
 		d.name.most, d.deferredName = 128, 64
 		d.rootNot, d.lookaround = true, true
 		d.mediaMost, d.sideMost, d.failure = 3750<<10, 8000, true

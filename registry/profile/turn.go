@@ -45,6 +45,7 @@ type Turn struct {
 	parallel int
 	search   bool
 	textOnly bool
+	programs bool
 }
 
 // NewTurn returns the tools of a registry for the user of ctx, as a provider takes
@@ -76,6 +77,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly}
 	for _, tool := range set.Tools() {
 		t.search = t.search || tool.Deferred
+		t.programs = t.programs || tool.Programs()
 	}
 	return t, nil
 }
@@ -123,3 +125,7 @@ func (t *Turn) Provider() Provider { return t.provider }
 // Searching reports whether a tool is deferred: the request needs the provider's
 // own search tool then.
 func (t *Turn) Searching() bool { return t.search }
+
+// Programs reports whether programs may call a tool: the request needs the
+// provider's own tool that runs them then.
+func (t *Turn) Programs() bool { return t.programs }
