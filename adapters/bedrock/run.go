@@ -1,0 +1,108 @@
+package bedrock
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// Message returns the message of a model as it can go into the conversation. Bedrock
+// refuses some of what its models write when it comes back: tools with a name that none
+// can have, arguments that are no object, blank texts, no content at all. That is put
+// right; all else is as it came.
+func Message(out *bedrockruntime.ConverseOutput) types.Message {
+	m := types.Message{Role: types.ConversationRoleAssistant}
+	for _, block := range blocksOf(out) {
+		switch b := block.(type) {
+		case *types.ContentBlockMemberText:
+			if strings.TrimSpace(b.Value) == "" {
+				continue
+			}
+		case *types.ContentBlockMemberToolUse:
+			use := b.Value
+			use.Name = aws.String(nameToSend(aws.ToString(use.Name)))
+			use.Input = inputToSend(&use)
+			block = &types.ContentBlockMemberToolUse{Value: use}
+		}
+		m.Content = append(m.Content, block)
+	}
+	if len(m.Content) == 0 {
+		m.Content = []types.ContentBlock{&types.ContentBlockMemberText{Value: "(no answer)"}}
+	}
+	return m
+}
+
+// otherThanName matches what the name of a tool cannot have.
+var otherThanName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// maxName is how long the name of a tool can be, in bytes.
+const maxName = 64
+
+func nameToSend(name string) string {
+	name = otherThanName.ReplaceAllString(name, "_")
+	if name == "" {
+		name = "_"
+	}
+	return name[:min(len(name), maxName)]
+}
+
+// inputToSend returns arguments that Bedrock takes back.
+func inputToSend(use *types.ToolUseBlock) *raw {
+	if r, ok := use.Input.(*raw); ok {
+		return r
+	}
+	return newInput(argumentsOf(use.Input))
+}
+
+// blocksOf returns what a model wrote.
+func blocksOf(out *bedrockruntime.ConverseOutput) []types.ContentBlock {
+	if out == nil {
+		return nil
+	}
+	if m, ok := out.Output.(*types.ConverseOutputMemberMessage); ok && m != nil {
+		return m.Value.Content
+	}
+	return nil
+}
+
+// Calls returns the calls that a model wrote, in their order. Those of the tools of
+// Bedrock itself are not among them.
+func Calls(out *bedrockruntime.ConverseOutput) []profile.Call {
+	var calls []profile.Call
+	for _, block := range blocksOf(out) {
+		if b, ok := block.(*types.ContentBlockMemberToolUse); ok && b.Value.Type != types.ToolUseTypeServerToolUse {
+			calls = append(calls, profile.Call{
+				ID:        aws.ToString(b.Value.ToolUseId),
+				Name:      aws.ToString(b.Value.Name),
+				Arguments: argumentsOf(b.Value.Input),
+			})
+		}
+	}
+	return calls
+}
+
+// Run makes the calls of a model's answer, see [profile.Turn.Run], and returns the
+// message with their results; none if there are no calls. Append it behind [Message].
+//
+// If a call waits for a person, there is no message yet, for Bedrock wants the results
+// of all calls in one: the error is a [*profile.WaitingError] then. If ctx ends, Run
+// returns its error, and the message all the same, so that the conversation can go on.
+func (t *Turn) Run(ctx context.Context, out *bedrockruntime.ConverseOutput) ([]types.Message, error) {
+	calls := Calls(out)
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	answers, err := t.Turn.Run(ctx, calls)
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		return nil, err
+	}
+	return t.Results(answers...), err
+}
