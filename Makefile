@@ -11,7 +11,7 @@ TAGS        := conformance,integration
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit norace api fmt cover bench gobench conformance integration faults obligations profiles soak
+.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit norace adapters api fmt cover bench gobench conformance integration faults obligations profiles soak
 
 ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
@@ -47,6 +47,7 @@ help:
 	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and README.md'
 	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
 	@echo 'make profiles     docs/profiles.md from the tools of real servers'
+	@echo 'make adapters     docs/adapters.md from what the adapters show with their frameworks'
 	@echo 'make soak         faults and kills, for about an hour'
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
@@ -118,6 +119,11 @@ obligations:
 profiles:
 	@$(GO) test -count=1 ./internal/layers -run '^TestProfileTable$$' -update
 
+adapters: MODULES := $(filter adapters/%,$(MODULES))
+adapters:
+	$(call each,the checks of all adapters,MCPBELT_ADAPTERS=write $(GO) test -count=1 -timeout 5m ./...)
+	@$(GO) test -count=1 ./internal/layers -run '^TestAdapter(Modules|Table)$$' -update
+
 # About an hour. Not part of the checks of a change.
 soak:
 	@echo '== soak: faults'
@@ -133,7 +139,7 @@ soak:
 	@$(GO) test -tags integration -race -count=20 -timeout 2h -run Kill ./internal/integration/...
 
 api:
-	$(GO) test ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules' -update
+	$(GO) test ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules|TestAdapterModules' -update
 
 fmt:
 	@$(SOURCES) | xargs -0 gofmt -l -w

@@ -141,9 +141,15 @@ func TestFaultTable(t *testing.T) {
 
 // replaceFaultTable puts the table between its marks.
 func replaceFaultTable(text, table string) (before, after string, ok bool) {
-	head, rest, begins := strings.Cut(text, faultsBegin)
-	_, tail, ends := strings.Cut(rest, faultsEnd)
-	return text, head + faultsBegin + "\n" + table + "\n" + faultsEnd + tail, begins && ends
+	after, ok = replaceBetween(text, faultsBegin, faultsEnd, table)
+	return text, after, ok
+}
+
+// replaceBetween puts a table between two lines of a text that mark its place.
+func replaceBetween(text, begin, end, table string) (after string, ok bool) {
+	head, rest, begins := strings.Cut(text, begin)
+	_, tail, ends := strings.Cut(rest, end)
+	return head + begin + "\n" + table + "\n" + end + tail, begins && ends
 }
 
 func TestFaultTableShowsFailures(t *testing.T) {

@@ -89,10 +89,12 @@ func moduleOf(modules []string, folder string) string {
 // A goMod is what `go mod edit -json` tells of a go.mod file.
 type goMod struct {
 	Module  struct{ Path string }
-	Require []struct {
-		Path     string
-		Indirect bool
-	}
+	Require []required
+}
+
+type required struct {
+	Path, Version string
+	Indirect      bool
 }
 
 func readGoMod(t *testing.T, folder string) goMod {
