@@ -9,6 +9,21 @@
 //	// send each t.Declaration() of set.Tools() with the request
 //	res, err := set.Call(ctx, reg, call.Name, call.Arguments)
 //
+// # A turn
+//
+// [NewTurn] does that with the tools that are listed at the moment, and that the user
+// may call: one for each request. [Turn.Run] makes all calls of a message of the model
+// at the same time, and [Parts] turns a result into what the provider takes, for it
+// refuses a whole conversation for one image that is none. Calls that have to be
+// approved, or need a login, are a [*WaitingError], and [Turn.Wait] waits for the people.
+//
+//	turn, err := profile.NewTurn(ctx, reg, profile.Anthropic, nil)
+//	// send turn.Set().Tools(), receive calls
+//	answers, err := turn.Run(ctx, calls)
+//	// send turn.Parts(answers[i].Result) for each
+//
+// The adapters of this module stand on that, one for each SDK.
+//
 // # Sending
 //
 // [Tool.Declaration] is meant to go into the request byte by byte: the order of the
