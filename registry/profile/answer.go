@@ -20,6 +20,14 @@ type Call struct {
 	Name string
 	// Arguments are what the model wrote, hopefully a JSON object. Empty means {}.
 	Arguments json.RawMessage
+	// Caller says who calls, as JSON of the provider that wants it back with the
+	// result, such as a program that the model wrote; nil if there is nothing to
+	// send back.
+	Caller json.RawMessage
+	// Incomplete says that the model did not come to the end of the call, such as at
+	// its limit of tokens. It is not made then, whatever there is of its arguments, and
+	// the model is told so.
+	Incomplete bool
 }
 
 // An Answer is what became of a [Call].
@@ -97,9 +105,14 @@ func (e *WaitingError) Unwrap() []error {
 
 // Call makes one call, see [Set.Call]. Every failure is told in the answer.
 func (t *Turn) Call(ctx context.Context, c Call) Answer {
+	if c.Incomplete {
+		return t.answer(c, nil, &registry.ArgumentsError{Tool: c.Name, Err: errIncomplete})
+	}
 	res, err := t.set.Call(ctx, t.registry, c.Name, c.Arguments)
 	return t.answer(c, res, err)
 }
+
+var errIncomplete = errors.New("the call was cut off before it was complete, and was not made; write it again, shorter if it was long")
 
 func (t *Turn) answer(c Call, res *mcp.CallToolResult, err error) Answer {
 	a := Answer{Call: c, Result: res, Err: err}

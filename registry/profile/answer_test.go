@@ -292,3 +292,21 @@ func TestNoLoginForWhatMayHaveRun(t *testing.T) {
 		t.Errorf("the call waits for a login: %v", err)
 	}
 }
+
+// TestIncompleteCall has a call that was cut off before its arguments began: they
+// are not none.
+func TestIncompleteCall(t *testing.T) {
+	ran := false
+	turn := newTurn(t, registry.New(nil), nil, nativeTool("wipe", func(context.Context) (*mcp.CallToolResult, error) {
+		ran = true
+		return says("wiped"), nil
+	}))
+	answers, err := turn.Run(t.Context(), []profile.Call{{ID: "1", Name: "wipe", Incomplete: true}})
+	if err != nil || ran || !answers[0].Result.IsError {
+		t.Errorf("%v, ran: %v, %+v", err, ran, answers)
+	}
+	var refused *registry.ArgumentsError
+	if !errors.As(answers[0].Err, &refused) || mcp.OutcomeOf(answers[0].Err) != mcp.NotSent || !strings.Contains(texts(answers)[0], "cut off") {
+		t.Errorf("%v, %q", answers[0].Err, texts(answers))
+	}
+}
