@@ -106,15 +106,17 @@ func (e *WaitingError) Unwrap() []error {
 // Call makes one call, see [Set.Call]. Every failure is told in the answer.
 func (t *Turn) Call(ctx context.Context, c Call) Answer {
 	if c.Incomplete {
-		return t.answer(c, nil, &registry.ArgumentsError{Tool: c.Name, Err: errIncomplete})
+		return t.Answer(c, nil, &registry.ArgumentsError{Tool: c.Name, Err: errIncomplete})
 	}
 	res, err := t.set.Call(ctx, t.registry, c.Name, c.Arguments)
-	return t.answer(c, res, err)
+	return t.Answer(c, res, err)
 }
 
 var errIncomplete = errors.New("the call was cut off before it was complete, and was not made; write it again, shorter if it was long")
 
-func (t *Turn) answer(c Call, res *mcp.CallToolResult, err error) Answer {
+// Answer returns the answer to a call whose result or error the caller has got by
+// other ways than [Turn.Call], such as [registry.Registry.Await].
+func (t *Turn) Answer(c Call, res *mcp.CallToolResult, err error) Answer {
 	a := Answer{Call: c, Result: res, Err: err}
 	if err != nil {
 		a.Result = registry.ErrorResult(err)
@@ -145,7 +147,7 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 		places <- struct{}{}
 		if ctx.Err() != nil {
 			<-places
-			answers[i] = t.answer(c, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
+			answers[i] = t.Answer(c, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
 			continue
 		}
 		wg.Go(func() {
@@ -207,7 +209,7 @@ func (t *Turn) settle(ctx context.Context, a *Answer) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		*a = t.answer(a.Call, res, err)
+		*a = t.Answer(a.Call, res, err)
 		return nil
 	}
 	if done := loggedIn(a.Err); done != nil {
