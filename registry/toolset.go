@@ -24,6 +24,10 @@ type ToolsetOptions struct {
 	// search. It is a pure function. Hints are claims, see [Hints]. Nil: native
 	// tools. Those with [Definition].ReturnDirect are there in any case.
 	Always func(tool *Definition, hints Hints) bool
+	// ProviderSearch says that the model searches by a tool of its provider, which
+	// gets the deferred tools, too. Tools are deferred then even without
+	// [Options].Search, and the registry's own tools for it are not among Tools.
+	ProviderSearch bool
 }
 
 // A Toolset is what a model is told about the tools at one moment. Do not change it.
@@ -31,7 +35,8 @@ type Toolset struct {
 	// Tools go with the request to the model, sorted by name.
 	Tools []Tool
 	// Deferred are the callable tools that are not among them, sorted by name. The
-	// model finds them with search_tools, and calls them with call_tool.
+	// model finds them with search_tools, and calls them with call_tool, or both in
+	// the way of its provider.
 	Deferred []Tool
 	// Searching says that the model has to search for the deferred tools.
 	Searching bool
@@ -100,8 +105,11 @@ func (r *Registry) Toolset(ctx context.Context, opts *ToolsetOptions) *Toolset {
 		}
 	}
 	set.Servers = servers.sorted()
+	if o.ProviderSearch {
+		finders = nil
+	}
 	var deferred []string // the servers of what the model is not told of
-	if finders != nil && o.exceeded(set.All, len(found)) {
+	if (finders != nil || o.ProviderSearch) && o.exceeded(set.All, len(found)) {
 		deferred = set.divide(s, found, tokens, o.Always)
 	}
 	if set.Searching = len(deferred) > 0; !set.Searching {

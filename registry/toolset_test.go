@@ -57,6 +57,9 @@ func TestToolset(t *testing.T) {
 		tokens, all     int
 	}{
 		{name: "all that fit", tools: everything, tokens: 60, all: 60},
+		{name: "the provider searches", opts: &registry.ToolsetOptions{Share: -1, ProviderSearch: true}, tools: "clock",
+			deferred: "github__archive github__create_issue notes__create notes__delete weather__forecast", tokens: 10, all: 60},
+		{name: "the provider need not search", opts: &registry.ToolsetOptions{ProviderSearch: true}, tools: everything, tokens: 60, all: 60},
 		{name: "just fit", opts: &registry.ToolsetOptions{ContextWindow: 1200}, tools: everything, tokens: 60, all: 60},
 		{name: "just do not", opts: &registry.ToolsetOptions{ContextWindow: 1199},
 			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},

@@ -2,6 +2,8 @@ package profile
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -16,8 +18,8 @@ type TurnOptions struct {
 	// ProviderSearch is set. Nil: its defaults.
 	Toolset *registry.ToolsetOptions
 	// ProviderSearch lets the provider search where the model would have to use
-	// search_tools: all tools go with the request, and those that it would have to
-	// search for are deferred. It has an effect on [OpenAI], [OpenAIStrict] and
+	// search_tools, and where the registry has no search: all tools go with the
+	// request, and those that it would have to search for are deferred. It has an effect on [OpenAI], [OpenAIStrict] and
 	// [Anthropic], in the API of the latter and the Responses API of the former; the
 	// adapter adds the provider's search tool.
 	ProviderSearch bool
@@ -62,11 +64,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if o.MaxParallel <= 0 {
 		o.MaxParallel = defaultParallel
 	}
-	offered := r.Toolset(ctx, o.Toolset)
-	tools := offered.Tools
-	if o.ProviderSearch && d.deferral && offered.Searching {
-		tools = o.deferRest(r.Callable(ctx), offered)
-	}
+	tools := o.offered(ctx, r, o.ProviderSearch && d.deferral)
 	if o.Keep != nil {
 		tools = kept(tools, o.Keep)
 	}
@@ -82,16 +80,27 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	return t, nil
 }
 
-// deferRest returns all callable tools, and lets those be deferred that are not
-// offered.
-func (o *TurnOptions) deferRest(callable []registry.Tool, offered *registry.Toolset) []registry.Tool {
-	rest := make(map[*registry.Definition]bool, len(offered.Deferred))
-	for _, t := range offered.Deferred {
+// offered returns the tools that the model is told of. If the provider searches, these
+// are all callable ones, and those that it searches for are deferred.
+func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search bool) []registry.Tool {
+	var how registry.ToolsetOptions
+	if o.Toolset != nil {
+		how = *o.Toolset
+	}
+	how.ProviderSearch = search
+	set := r.Toolset(ctx, &how)
+	if !search || !set.Searching {
+		return set.Tools
+	}
+	rest := make(map[*registry.Definition]bool, len(set.Deferred))
+	for _, t := range set.Deferred {
 		rest[t.Definition()] = true
 	}
 	also := o.Deferred
 	o.Deferred = func(d *registry.Definition) bool { return rest[d] || also != nil && also(d) }
-	return callable
+	all := slices.Concat(set.Tools, set.Deferred)
+	slices.SortFunc(all, func(a, b registry.Tool) int { return strings.Compare(a.Definition().Name, b.Definition().Name) })
+	return all
 }
 
 // kept returns the tools for which keep returns true.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -14,7 +15,11 @@ import (
 // many returns a registry that lets models search, with n tools.
 func many(t *testing.T, n int) *registry.Registry {
 	t.Helper()
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	return filled(t, registry.New(&registry.Options{Search: &registry.SearchOptions{}}), n)
+}
+
+func filled(t *testing.T, r *registry.Registry, n int) *registry.Registry {
+	t.Helper()
 	for i := range n {
 		err := r.Add(nativeTool(fmt.Sprintf("tool_%d", i), func(context.Context) (*mcp.CallToolResult, error) { return says("ok"), nil }))
 		if err != nil {
@@ -53,6 +58,35 @@ func TestTurnProviderSearch(t *testing.T) {
 		if got := len(turn.Set().Tools()); got != c.tools || deferred != c.deferred || turn.Searching() != (deferred > 0) {
 			t.Errorf("%s, provider search %v: %d tools, %d deferred, searching %v", c.provider, c.search, got, deferred, turn.Searching())
 		}
+	}
+}
+
+// TestTurnProviderSearchAlone has a registry that lets no model search.
+func TestTurnProviderSearchAlone(t *testing.T) {
+	r := filled(t, registry.New(nil), 200)
+	opts := &profile.TurnOptions{ProviderSearch: true, Toolset: &registry.ToolsetOptions{
+		Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_7" },
+	}}
+	turn, err := profile.NewTurn(t.Context(), r, profile.OpenAI, opts)
+	if err != nil || !turn.Searching() || len(turn.Set().Tools()) != 200 {
+		t.Fatalf("%v, searching %v, %d tools", err, turn.Searching(), len(turn.Set().Tools()))
+	}
+	var names []string
+	for _, tool := range turn.Set().Tools() {
+		names = append(names, tool.Name)
+		if tool.Deferred == (tool.Name == "tool_7") {
+			t.Errorf("%s is deferred: %v", tool.Name, tool.Deferred)
+		}
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("the order is %q", names)
+	}
+	if opts.Toolset.ProviderSearch {
+		t.Error("the caller's options have changed")
+	}
+	turn, err = profile.NewTurn(t.Context(), r, profile.Gemini, opts)
+	if err != nil || turn.Searching() || len(turn.Set().Tools()) != 200 {
+		t.Errorf("a provider that cannot search: %v, %d tools", err, len(turn.Set().Tools()))
 	}
 }
 
