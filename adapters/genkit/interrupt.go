@@ -1,0 +1,155 @@
+package genkit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/firebase/genkit/go/ai"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// An Interrupt says what a call waits for. Its JSON is the metadata of Genkit's
+// interrupt, so that it outlives the program with the conversation.
+type Interrupt struct {
+	// Part is the request of the call, as it stands in the response of the model.
+	Part *ai.Part `json:"-"`
+	// Tool is the tool's name in the registry, or what the model called it if there
+	// is no such tool any more.
+	Tool string `json:"tool"`
+	// Arguments are those that the tool would get.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Approval is the id of a call that somebody has to approve, by
+	// [registry.Registry.Resume], or to refuse. Empty: it waits for a login.
+	Approval string `json:"approval,omitempty"`
+	// Reason is why somebody has to be asked; empty for a login.
+	Reason string `json:"reason,omitempty"`
+	// Expires is until when the approval waits; zero for a login.
+	Expires time.Time `json:"expires,omitzero"`
+	// Login says that the user has to log in.
+	Login bool `json:"login,omitempty"`
+	// LoginURL is where to log in; empty if nobody knows.
+	LoginURL string `json:"loginUrl,omitempty"`
+}
+
+// interruptOf returns what an answer waits for.
+func interruptOf(a *profile.Answer) Interrupt {
+	i := Interrupt{Tool: a.Call.Name, Arguments: a.Call.Arguments}
+	if !json.Valid(i.Arguments) {
+		i.Arguments = nil
+	}
+	if request := a.Approval(); request != nil {
+		i.Approval, i.Reason, i.Expires = request.ID, request.Reason, request.Expires
+		i.Tool, i.Arguments = request.Tool.Name, request.Args
+		return i
+	}
+	i.LoginURL, i.Login = a.Login()
+	return i
+}
+
+// Interrupts returns what the calls of a response wait for, in their order. Those
+// of the program's own tools are not among them.
+func Interrupts(resp *ai.ModelResponse) []Interrupt {
+	var all []Interrupt
+	for _, part := range resp.Interrupts() {
+		if i, ok := interruptFrom(part); ok {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// interruptFrom reads the metadata of an interrupted part.
+func interruptFrom(part *ai.Part) (Interrupt, bool) {
+	i, ok := ai.InterruptAs[Interrupt](part)
+	i.Part = part
+	return i, ok && (i.Login || i.Approval != "")
+}
+
+// Responses waits until all that a response waits for has been answered, and returns
+// what [ai.WithToolResponses] takes to go on. Somebody else answers the approvals, by
+// [registry.Registry.Resume] or Refuse. A call that waited for a login is made when
+// the user has logged in, and may then wait for an approval. The Turn may be another
+// one than that of the response, also in another process as long as the registry knows
+// the approvals.
+//
+// Interrupts of the program's own tools are left to the program. The error is that of
+// ctx; there are no parts then.
+func (t *Turn) Responses(ctx context.Context, resp *ai.ModelResponse) ([]*ai.Part, error) {
+	var parts []*ai.Part
+	for _, i := range Interrupts(resp) {
+		request := i.Part.ToolRequest
+		input, err := json.Marshal(request.Input)
+		if err != nil {
+			return nil, fmt.Errorf("genkit: the input of the tool %q is no JSON: %w", request.Name, err)
+		}
+		answer, err := t.goOn(ctx, (&tool{name: request.Name}).call(input), i)
+		if err != nil {
+			return nil, err
+		}
+		if answer.Direct != nil && t.opts.Direct != nil {
+			t.opts.Direct(ctx, answer)
+		}
+		res := t.response(answer, true)
+		part := ai.NewResponseForToolRequest(i.Part, res.Output)
+		part.ToolResponse.Content = res.Content
+		part.Metadata = map[string]any{"interruptResponse": true}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// goOn waits for what an interrupted call waits for, and returns what became of it.
+func (t *Turn) goOn(ctx context.Context, call profile.Call, i Interrupt) (profile.Answer, error) {
+	answer := profile.Answer{Call: call}
+	if i.Approval != "" {
+		answer.Err = &registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{ID: i.Approval, Tool: &registry.Definition{Name: i.Tool}}}
+	} else {
+		answer = t.Call(ctx, call)
+	}
+	answers, err := t.Wait(ctx, &profile.WaitingError{Answers: []profile.Answer{answer}})
+	return answers[0], err
+}
+
+// errBareRestart is a mistake of the program: to make the call anew could make it
+// twice.
+var errBareRestart = errors.New("genkit: the restart of a call that was interrupted does not say what it waited for; make it with Restart")
+
+// resumed answers a call that is run again. It waits for people itself: Genkit gives
+// up a request in which a call interrupts again.
+func (t *Turn) resumed(tc *ai.ToolContext, call profile.Call) (profile.Answer, error) {
+	if tc.OriginalInput != nil { // nobody has approved these arguments
+		answer := t.Call(tc, call)
+		answers, err := t.Wait(tc, &profile.WaitingError{Answers: []profile.Answer{answer}})
+		return told(answers[0], err), nil
+	}
+	var i Interrupt
+	if raw, err := json.Marshal(tc.Resumed); err != nil || json.Unmarshal(raw, &i) != nil || !i.Login && i.Approval == "" {
+		return profile.Answer{}, errBareRestart
+	}
+	answer, err := t.goOn(tc, call, i)
+	return told(answer, err), nil
+}
+
+// told returns an answer that has a result, whatever happened.
+func told(a profile.Answer, err error) profile.Answer {
+	if a.Result == nil || err != nil {
+		a.Result = registry.ErrorResult(errors.Join(a.Err, err))
+	}
+	return a
+}
+
+// Restart returns what [ai.WithToolRestarts] takes to go on with a call that was
+// interrupted: it is run again, and waits for the approval or the login. [Turn.Responses]
+// does the same before the request, and keeps to ctx alone. Nil: the part is no call
+// of [Tools] that was interrupted.
+func Restart(interrupted *ai.Part) *ai.Part {
+	if _, ok := interruptFrom(interrupted); !ok {
+		return nil
+	}
+	return (&tool{}).Restart(interrupted, nil)
+}

@@ -1,0 +1,101 @@
+package genkit
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/firebase/genkit/go/ai"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// mediaKey is where an output has what is not text, when it has to pass through
+// places where Genkit keeps nothing but the output: a call that was over while
+// another one waited, and one that was run again.
+const mediaKey = "mcpbelt:media"
+
+// textKey is where such an output has its text, but for Gemini.
+const textKey = "mcpbelt:text"
+
+const failed = "The tool failed:"
+
+// response returns an answer as Genkit's result. With whole all of it is in the
+// output.
+func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse {
+	parts := profile.Parts(t.opts.Provider, a.Result)
+	for i, p := range parts {
+		if t.opts.TextOnly || !strings.HasPrefix(p.Type, "image/") && t.opts.Provider != profile.Gemini {
+			parts[i].Data = nil
+		}
+	}
+	text, media := profile.Apart(parts)
+	res := &ai.MultipartToolResponse{Output: t.output(text, a.Result.IsError)}
+	var packed []any
+	for _, m := range media {
+		url := "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
+		packed = append(packed, map[string]any{"url": url, "text": m.Text})
+		res.Content = append(res.Content, mediaPart(m.Type, url, m.Text))
+	}
+	if !whole || packed == nil {
+		return res
+	}
+	res.Content = nil
+	output, ok := res.Output.(map[string]any)
+	if !ok {
+		output = map[string]any{textKey: res.Output}
+	}
+	output[mediaKey] = packed
+	res.Output = output
+	return res
+}
+
+// mediaPart returns a part that keeps the line of text that stands for it.
+func mediaPart(kind, url, text string) *ai.Part {
+	part := ai.NewMediaPart(kind, url)
+	part.Metadata = map[string]any{lineKey: text}
+	return part
+}
+
+// lineKey is where the metadata of a media part has that line.
+const lineKey = "mcpbelt:line"
+
+// output returns text as the output of a tool: for Gemini an object that says whether
+// the tool failed, otherwise the text, which says so.
+func (t *Turn) output(text string, isError bool) any {
+	if t.opts.Provider == profile.Gemini {
+		if isError {
+			return map[string]any{"error": text}
+		}
+		return map[string]any{"output": text}
+	}
+	if isError && !strings.HasPrefix(text, failed) {
+		text = failed + "\n" + text
+	}
+	return text
+}
+
+// unfold takes an output that holds media apart.
+func unfold(res *ai.ToolResponse) *ai.ToolResponse {
+	output, ok := res.Output.(map[string]any)
+	packed, has := output[mediaKey].([]any)
+	if !ok || !has {
+		return res
+	}
+	rest := maps.Clone(output)
+	delete(rest, mediaKey)
+	out := &ai.ToolResponse{Name: res.Name, Ref: res.Ref, Output: rest, Content: slices.Clone(res.Content)}
+	if text, ok := rest[textKey]; ok {
+		out.Output = text
+	}
+	for _, p := range packed {
+		one, _ := p.(map[string]any)
+		url, _ := one["url"].(string)
+		text, _ := one["text"].(string)
+		if kind, data, ok := strings.Cut(url, ";base64,"); ok && strings.HasPrefix(kind, "data:") && data != "" {
+			out.Content = append(out.Content, mediaPart(kind[len("data:"):], url, text))
+		}
+	}
+	return out
+}

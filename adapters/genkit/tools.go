@@ -1,0 +1,119 @@
+package genkit
+
+import (
+	"context"
+	"slices"
+
+	"github.com/firebase/genkit/go/ai"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// Options are the options of [Tools]. Nil and the zero value mean the defaults.
+type Options struct {
+	// Provider says what names and schemas the model takes. Default:
+	// [profile.OpenAI], whose names every plugin of Genkit takes. For the plugins
+	// googlegenai, anthropic and ollama set [profile.Gemini], [profile.Anthropic] and
+	// [profile.Ollama].
+	Provider profile.Provider
+	// Turn says which tools the model is told of.
+	Turn profile.TurnOptions
+	// TextOnly says that the model sees no images: a line of text stands for each.
+	// Genkit refuses a whole request with an image in it to a model that does not
+	// support media.
+	TextOnly bool
+	// Tools are tools of the program's own that go with the others; Genkit takes
+	// tools only once.
+	Tools []ai.ToolRef
+	// Middleware is that of the program, which goes around ours; Genkit takes
+	// middleware only once.
+	Middleware []ai.ModelMiddleware
+	// Direct gets each result that is for the user and not for the model, see
+	// [registry.Definition].ReturnDirect. It is called while the call runs, from many
+	// goroutines. Nil: such results are dropped.
+	Direct func(context.Context, profile.Answer)
+}
+
+// A Turn is what one request tells its model of. It is safe for concurrent use, and
+// may be used for more than one request, all of which have the same tools.
+type Turn struct {
+	*profile.Turn
+
+	opts  Options
+	tools []*tool
+}
+
+// Tools returns the tools of a registry for the user of ctx. Call it once for each
+// request, so that the request has the tools that are listed by then. The error is a
+// [*profile.UnknownProviderError].
+func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Provider == "" {
+		o.Provider = profile.OpenAI
+	}
+	o.Tools = slices.Clone(o.Tools)
+	o.Middleware = slices.Clone(o.Middleware)
+	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil // no plugin can say so
+	inner, err := profile.NewTurn(ctx, r, schemasOf(o.Provider), &o.Turn)
+	if err != nil {
+		return nil, err
+	}
+	t := &Turn{Turn: inner, opts: o}
+	for _, p := range inner.Set().Tools() {
+		t.tools = append(t.tools, newTool(t, p))
+	}
+	return t, nil
+}
+
+// Options returns the options of a request with the tools: ai.WithTools and
+// ai.WithMiddleware, and more behind them.
+func (t *Turn) Options(more ...ai.GenerateOption) []ai.GenerateOption {
+	return append([]ai.GenerateOption{ai.WithTools(t.offered()...), ai.WithMiddleware(t.middleware()...)}, more...)
+}
+
+// PromptOptions returns the same for the Execute of an [ai.Prompt]. The tools of the
+// prompt itself are not offered then. Do not give it messages of a server: Genkit
+// takes the messages of a prompt as templates.
+func (t *Turn) PromptOptions(more ...ai.PromptExecuteOption) []ai.PromptExecuteOption {
+	return append([]ai.PromptExecuteOption{ai.WithTools(t.offered()...), ai.WithMiddleware(t.middleware()...)}, more...)
+}
+
+// Tools returns the tools alone, for whoever cannot have the middleware of
+// [Turn.Options]. What the package says that it mends stays as Genkit does it; images
+// are the content of a multipart response, which not every plugin sends.
+func (t *Turn) Tools() []ai.Tool {
+	tools := make([]ai.Tool, len(t.tools))
+	for i, own := range t.tools {
+		tools[i] = own
+	}
+	return tools
+}
+
+// offered returns the tools as the middleware expects them, with the program's own.
+func (t *Turn) offered() []ai.ToolRef {
+	refs := make([]ai.ToolRef, 0, len(t.tools)+len(t.opts.Tools)+1)
+	for _, own := range t.tools {
+		whole := *own
+		whole.whole = true
+		refs = append(refs, &whole)
+	}
+	refs = append(refs, &tool{turn: t, name: unlisted, description: "Answers calls of tools that the model was not told of.", whole: true})
+	return append(refs, t.opts.Tools...)
+}
+
+// middleware returns that of the program, and ours within it.
+func (t *Turn) middleware() []ai.ModelMiddleware {
+	return append(slices.Clone(t.opts.Middleware), t.mend)
+}
+
+// newTool returns a tool of a turn.
+func newTool(t *Turn, p *profile.Tool) *tool {
+	return &tool{turn: t, name: p.Name, description: p.Description, schema: p.Schema}
+}
+
+// schemasOf returns whose schemas a plugin can take.
+func schemasOf(p profile.Provider) profile.Provider { return p }
