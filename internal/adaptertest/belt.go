@@ -26,7 +26,7 @@ var png = func() []byte {
 }()
 
 // longName is the name of a tool that no provider takes.
-var longName = "list_" + strings.Repeat("every_thing_", 9) + "now"
+var longName = "list_" + strings.Repeat("every_thing_", 10) + "now"
 
 const planSchema = `{"type":"object",
 	"properties":{
