@@ -1,0 +1,249 @@
+package adaptertest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Anthropic is the wire of the Messages API and of its beta.
+type Anthropic struct{}
+
+// NameLimit is how many bytes the name of a tool may have.
+func (Anthropic) NameLimit() int { return 128 }
+
+type anthropicRequest struct {
+	Model     string             `json:"model"`
+	MaxTokens int                `json:"max_tokens"`
+	Messages  []anthropicMessage `json:"messages"`
+	System    json.RawMessage    `json:"system"`
+	Tools     []json.RawMessage  `json:"tools"`
+	Stream    bool               `json:"stream"`
+	Betas     json.RawMessage    `json:"betas"`
+
+	Temperature  json.RawMessage `json:"temperature"`
+	ToolChoice   json.RawMessage `json:"tool_choice"`
+	Thinking     json.RawMessage `json:"thinking"`
+	CacheControl json.RawMessage `json:"cache_control"`
+	Container    json.RawMessage `json:"container"`
+}
+
+type anthropicMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+type anthropicTool struct {
+	Type           string          `json:"type"`
+	Name           string          `json:"name"`
+	Description    *string         `json:"description"`
+	InputSchema    json.RawMessage `json:"input_schema"`
+	Strict         bool            `json:"strict"`
+	DeferLoading   bool            `json:"defer_loading"`
+	AllowedCallers []string        `json:"allowed_callers"`
+	InputExamples  []any           `json:"input_examples"`
+	CacheControl   json.RawMessage `json:"cache_control"`
+}
+
+// An anthropicReader reads one request.
+type anthropicReader struct {
+	*Request
+	inline      bool // tools may be defined in messages
+	breakpoints int
+	ids         map[string]bool   // of all calls so far
+	open        map[string]string // names of the calls of the last message, by id
+	gone        map[string]bool   // tools that were removed
+}
+
+var (
+	anthropicName     = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+	anthropicReferred = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	anthropicProperty = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	anthropicID       = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+)
+
+// Read refuses what the API would answer with status 400.
+func (Anthropic) Read(r *http.Request, body []byte) (*Request, error) {
+	if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" {
+		return nil, fmt.Errorf("no such endpoint: %s %s", r.Method, r.URL.Path)
+	}
+	if r.Header.Get("Anthropic-Version") == "" || r.Header.Get("X-Api-Key") == "" {
+		return nil, errors.New("the headers anthropic-version and x-api-key are required")
+	}
+	var in anthropicRequest
+	if err := decodeAll(body, &in); err != nil {
+		return nil, err
+	}
+	if in.Model == "" || in.MaxTokens < 1 || len(in.Messages) == 0 {
+		return nil, errors.New("model, max_tokens and messages are required")
+	}
+	if in.Betas != nil {
+		return nil, errors.New("betas: Extra inputs are not permitted")
+	}
+	a := &anthropicReader{Request: &Request{Stream: in.Stream}, ids: map[string]bool{}, gone: map[string]bool{}}
+	for _, header := range r.Header.Values("Anthropic-Beta") {
+		a.inline = a.inline || strings.Contains(header, "inline-tools-2026-09-15")
+	}
+	if err := a.tools(in.Tools); err != nil {
+		return nil, err
+	}
+	if err := a.messages(in.Messages); err != nil {
+		return nil, err
+	}
+	if a.breakpoints > 4 {
+		return nil, fmt.Errorf("a maximum of 4 blocks with cache_control may be provided, found %d", a.breakpoints)
+	}
+	a.Request.Tools = slices.DeleteFunc(a.Request.Tools, func(t Tool) bool { return a.gone[t.Name] })
+	return a.Request, nil
+}
+
+// decodeAll decodes JSON, and refuses members that are not known.
+func decodeAll(data []byte, v any) error {
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+func (a *anthropicReader) tools(tools []json.RawMessage) error {
+	search, deferred, plain := false, false, false
+	for i, raw := range tools {
+		var t anthropicTool
+		if err := decodeAll(raw, &t); err != nil {
+			return fmt.Errorf("tools.%d: %w", i, err)
+		}
+		if t.CacheControl != nil {
+			a.breakpoints++
+		}
+		if strings.HasPrefix(t.Type, "tool_search_tool_") {
+			if t.Name != strings.TrimSuffix(t.Type, "_20251119") || t.DeferLoading {
+				return fmt.Errorf("tools.%d: a search tool %+v", i, t)
+			}
+			search = true
+			continue
+		}
+		if slices.ContainsFunc(a.Tools, func(other Tool) bool { return other.Name == t.Name }) {
+			return fmt.Errorf("tools: Tool names must be unique: %q", t.Name)
+		}
+		if err := a.tool(t); err != nil {
+			return fmt.Errorf("tools.%d: %w", i, err)
+		}
+		deferred, plain = deferred || t.DeferLoading, plain || !t.DeferLoading
+	}
+	if deferred && !search && !plain {
+		return errors.New("at least one tool must have defer_loading=false")
+	}
+	if deferred && !search {
+		return errors.New("tools are deferred, and there is no tool search tool")
+	}
+	return nil
+}
+
+// tool adds a tool, in place of one of the same name.
+func (a *anthropicReader) tool(t anthropicTool) error {
+	if t.Type != "" && t.Type != "custom" {
+		return fmt.Errorf("a tool of type %q", t.Type)
+	}
+	rule := anthropicName
+	if t.DeferLoading {
+		rule = anthropicReferred
+	}
+	if !rule.MatchString(t.Name) {
+		return fmt.Errorf("the name %q does not match %s", t.Name, rule)
+	}
+	if t.DeferLoading && t.CacheControl != nil {
+		return fmt.Errorf("tool %q cannot have both defer_loading=true and cache_control set", t.Name)
+	}
+	var root map[string]json.RawMessage
+	if err := json.Unmarshal(t.InputSchema, &root); err != nil {
+		return fmt.Errorf("input_schema of %q: %w", t.Name, err)
+	}
+	if string(root["type"]) != `"object"` {
+		return fmt.Errorf("input_schema of %q has type %s, not object", t.Name, root["type"])
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf"} {
+		if root[keyword] != nil {
+			return fmt.Errorf("input_schema of %q does not support %s at the top level", t.Name, keyword)
+		}
+	}
+	var properties map[string]json.RawMessage
+	if err := json.Unmarshal(root["properties"], &properties); root["properties"] != nil && err != nil {
+		return fmt.Errorf("properties of %q: %w", t.Name, err)
+	}
+	for key := range properties {
+		if !anthropicProperty.MatchString(key) {
+			return fmt.Errorf("the property %q of %q does not match %s", key, t.Name, anthropicProperty)
+		}
+	}
+	told := Tool{Name: t.Name, Schema: t.InputSchema, Deferred: t.DeferLoading}
+	if t.Description != nil {
+		told.Description = *t.Description
+	}
+	delete(a.gone, t.Name)
+	if i := slices.IndexFunc(a.Tools, func(other Tool) bool { return other.Name == t.Name }); i >= 0 {
+		a.Tools[i] = told
+	} else {
+		a.Tools = append(a.Tools, told)
+	}
+	return nil
+}
+
+// Refuse answers with the API's form of an error.
+func (Anthropic) Refuse(w http.ResponseWriter, reason string) {
+	writeJSON(w, http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": reason}})
+}
+
+// Write answers as the API does, in one piece or in events.
+func (Anthropic) Write(w http.ResponseWriter, req *Request, reply Reply) {
+	reason := "end_turn"
+	var content []map[string]any
+	if reply.Text != "" {
+		content = append(content, map[string]any{"type": "text", "text": reply.Text})
+	}
+	for _, c := range reply.Calls {
+		content = append(content, map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": c.Arguments, "caller": map[string]any{"type": "direct"}})
+		reason = "tool_use"
+	}
+	message := map[string]any{
+		"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": content,
+		"stop_reason": reason, "stop_sequence": nil, "usage": map[string]any{"input_tokens": 1, "output_tokens": 1},
+	}
+	if !req.Stream {
+		writeJSON(w, http.StatusOK, message)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	event := func(kind string, members map[string]any) {
+		members["type"] = kind
+		data, _ := json.Marshal(members)
+		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
+	}
+	message["content"], message["stop_reason"] = []any{}, nil
+	event("message_start", map[string]any{"message": message})
+	event("ping", map[string]any{})
+	for i, block := range content {
+		var deltas []map[string]any
+		if text, ok := block["text"].(string); ok {
+			half := len(text) / 2
+			deltas = append(deltas, map[string]any{"type": "text_delta", "text": text[:half]}, map[string]any{"type": "text_delta", "text": text[half:]})
+			block["text"] = ""
+		} else {
+			input := string(block["input"].(json.RawMessage))
+			half := len(input) / 2
+			for _, part := range []string{"", input[:half], input[half:]} {
+				deltas = append(deltas, map[string]any{"type": "input_json_delta", "partial_json": part})
+			}
+			block["input"] = map[string]any{}
+		}
+		event("content_block_start", map[string]any{"index": i, "content_block": block})
+		for _, delta := range deltas {
+			event("content_block_delta", map[string]any{"index": i, "delta": delta})
+		}
+		event("content_block_stop", map[string]any{"index": i})
+	}
+	event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": reason, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 1}})
+	event("message_stop", map[string]any{})
+}
