@@ -1,0 +1,105 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"slices"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+const pdf = "application/pdf"
+
+// Results returns the answers to all calls of a message as the message for the next
+// request, such as those that [profile.Turn.Wait] has returned; nil if there are none.
+// The API wants all of them in one message, in front of anything else.
+func (t *Turn) Results(answers ...profile.Answer) []sdk.MessageParam {
+	if len(answers) == 0 {
+		return nil
+	}
+	var blocks []sdk.ContentBlockParamUnion
+	for _, a := range answers {
+		parts, failed := told(a.Result)
+		result := &sdk.ToolResultBlockParam{ToolUseID: a.Call.ID}
+		if failed {
+			result.IsError = sdk.Bool(true)
+		}
+		for _, p := range parts {
+			result.Content = append(result.Content, block(p))
+		}
+		blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: result})
+	}
+	return []sdk.MessageParam{sdk.NewUserMessage(blocks...)}
+}
+
+// BetaResults is [Turn.Results] for the beta of the API.
+func (t *Turn) BetaResults(answers ...profile.Answer) []sdk.BetaMessageParam {
+	if len(answers) == 0 {
+		return nil
+	}
+	var blocks []sdk.BetaContentBlockParamUnion
+	for _, a := range answers {
+		parts, failed := told(a.Result)
+		result := &sdk.BetaToolResultBlockParam{ToolUseID: a.Call.ID, Content: betaBlocks(parts)}
+		if failed {
+			result.IsError = sdk.Bool(true)
+		}
+		blocks = append(blocks, sdk.BetaContentBlockParamUnion{OfToolResult: result})
+	}
+	return []sdk.BetaMessageParam{sdk.NewBetaUserMessage(blocks...)}
+}
+
+// told returns what the model is told of a result, and whether is_error says that the
+// tool failed. The API takes nothing but text beside that.
+func told(res *mcp.CallToolResult) (parts []profile.Part, failed bool) {
+	parts = profile.Parts(profile.Anthropic, res)
+	if !res.IsError {
+		return parts, false
+	}
+	if slices.ContainsFunc(parts, func(p profile.Part) bool { return p.Data != nil }) {
+		return append([]profile.Part{{Text: "The tool failed:"}}, parts...), false
+	}
+	return parts, true
+}
+
+func block(p profile.Part) sdk.ToolResultBlockParamContentUnion {
+	data := base64.StdEncoding.EncodeToString(p.Data)
+	switch {
+	case p.Data == nil:
+		return sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: p.Text}}
+	case p.Type == pdf:
+		return sdk.ToolResultBlockParamContentUnion{OfDocument: &sdk.DocumentBlockParam{
+			Source: sdk.DocumentBlockParamSourceUnion{OfBase64: &sdk.Base64PDFSourceParam{Data: data}},
+		}}
+	default:
+		return sdk.ToolResultBlockParamContentUnion{OfImage: &sdk.ImageBlockParam{
+			Source: sdk.ImageBlockParamSourceUnion{OfBase64: &sdk.Base64ImageSourceParam{Data: data, MediaType: sdk.Base64ImageSourceMediaType(p.Type)}},
+		}}
+	}
+}
+
+func betaBlocks(parts []profile.Part) []sdk.BetaToolResultBlockParamContentUnion {
+	var blocks []sdk.BetaToolResultBlockParamContentUnion
+	for _, p := range parts {
+		blocks = append(blocks, betaBlock(p))
+	}
+	return blocks
+}
+
+func betaBlock(p profile.Part) sdk.BetaToolResultBlockParamContentUnion {
+	data := base64.StdEncoding.EncodeToString(p.Data)
+	switch {
+	case p.Data == nil:
+		return sdk.BetaToolResultBlockParamContentUnion{OfText: &sdk.BetaTextBlockParam{Text: p.Text}}
+	case p.Type == pdf:
+		return sdk.BetaToolResultBlockParamContentUnion{OfDocument: &sdk.BetaRequestDocumentBlockParam{
+			Source: sdk.BetaRequestDocumentBlockSourceUnionParam{OfBase64: &sdk.BetaBase64PDFSourceParam{Data: data}},
+		}}
+	default:
+		return sdk.BetaToolResultBlockParamContentUnion{OfImage: &sdk.BetaImageBlockParam{
+			Source: sdk.BetaImageBlockParamSourceUnion{OfBase64: &sdk.BetaBase64ImageSourceParam{Data: data, MediaType: sdk.BetaBase64ImageSourceMediaType(p.Type)}},
+		}}
+	}
+}

@@ -1,0 +1,254 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// RunnerTools are the tools of one tool runner of the SDK. They work without
+// [RunnerTools.Prepare] too: calls that wait for a person are told to the model then,
+// which goes on without them.
+//
+// The runner may run them at the same time. Prepare is, like the runner, not safe for
+// concurrent use.
+type RunnerTools struct {
+	registry *registry.Registry
+	opts     Options
+
+	mu       sync.Mutex
+	turn     *Turn
+	message  *sdk.BetaMessage // whose calls are answered
+	answered []answered
+
+	declared bool              // Params.Tools has the whole declarations
+	told     map[string]string // what the model knows of the tools, by name
+}
+
+// answered is the answer to a call that the runner is about to run.
+type answered struct {
+	answer profile.Answer
+	input  string // as the runner gives it to the tool
+	taken  bool
+}
+
+// NewRunnerTools returns the tools of a registry that the user of ctx may call, for
+// one runner. Make them anew for each.
+func NewRunnerTools(ctx context.Context, r *registry.Registry, opts *Options) (*RunnerTools, error) {
+	t := &RunnerTools{registry: r, told: map[string]string{}}
+	if opts != nil {
+		t.opts = *opts
+	}
+	turn, err := Tools(ctx, r, &t.opts)
+	if err != nil {
+		return nil, err
+	}
+	t.turn = turn
+	for _, tool := range turn.Set().Tools() {
+		t.told[tool.Name] = said(&runnerTool{tool: tool})
+	}
+	return t, nil
+}
+
+// List returns the tools for the SDK's NewToolRunner or NewToolRunnerStreaming.
+func (t *RunnerTools) List() []sdk.BetaTool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []sdk.BetaTool
+	for _, tool := range t.turn.Set().Tools() {
+		list = append(list, &runnerTool{tools: t, tool: tool})
+	}
+	return list
+}
+
+// Prepare makes the calls of the runner's last message, so that NextMessage finds
+// their results; call it before each NextMessage. If a call waits for a person, the
+// error is a [*profile.WaitingError]: show somebody what waits, and call Prepare again,
+// which waits for them. If ctx ends, the error is that of ctx; Prepare and NextMessage
+// go on where they were, with the calls as they ended.
+//
+// No call is made twice if NextMessage fails and is tried again.
+//
+// If Params.Betas of the runner has [sdk.AnthropicBetaInlineTools2026_09_15], the
+// model is told which tools have come, changed and gone. Without it the tools are
+// those of the beginning.
+func (t *RunnerTools) Prepare(ctx context.Context, runner *sdk.BetaToolRunner) error {
+	return t.prepare(ctx, runner, &runner.Params)
+}
+
+// PrepareStreaming is [RunnerTools.Prepare] before each NextStreaming.
+func (t *RunnerTools) PrepareStreaming(ctx context.Context, runner *sdk.BetaToolRunnerStreaming) error {
+	return t.prepare(ctx, runner, &runner.Params)
+}
+
+// toolRunner is what both runners have.
+type toolRunner interface {
+	LastMessage() *sdk.BetaMessage
+	AddTools(tools ...sdk.BetaTool)
+	RemoveToolsByNames(names ...string)
+}
+
+func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sdk.BetaToolRunnerParams) error {
+	if !t.declared {
+		declare(params, t.turn.BetaParams(params.Messages...))
+		t.declared = true
+	}
+	if err := t.answerCalls(ctx, runner.LastMessage(), params); err != nil {
+		return err
+	}
+	return t.sync(ctx, runner, params)
+}
+
+// answerCalls has an answer to each call of a message, none of which waits.
+func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage, params *sdk.BetaToolRunnerParams) error {
+	if message == nil || message.StopReason != sdk.BetaStopReasonToolUse {
+		return nil
+	}
+	var answers []profile.Answer
+	var err error
+	if message != t.message {
+		calls := slices.DeleteFunc(betaCalls(message.Content), func(c profile.Call) bool {
+			_, ours := t.told[c.Name]
+			return !ours
+		})
+		answers, err = t.turn.Turn.Run(ctx, calls)
+	} else {
+		unsend(params, t.answered)
+		for _, a := range t.answered {
+			answers = append(answers, a.answer)
+		}
+		answers, err = t.turn.Wait(ctx, &profile.WaitingError{Answers: answers})
+	}
+	t.keep(message, answers)
+	return err
+}
+
+// keep keeps the answers for the runner.
+func (t *RunnerTools) keep(message *sdk.BetaMessage, answers []profile.Answer) {
+	inputs := map[string]string{}
+	for _, b := range message.Content {
+		if b.Type == "tool_use" {
+			input, _ := json.Marshal(b.AsToolUse().Input) // as the runner does
+			inputs[b.ID] = string(input)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.message, t.answered = message, nil
+	for _, a := range answers {
+		t.answered = append(t.answered, answered{answer: a, input: inputs[a.Call.ID]})
+	}
+}
+
+// take returns the answer to a call that the runner makes.
+func (t *RunnerTools) take(ctx context.Context, name string, input json.RawMessage) profile.Answer {
+	t.mu.Lock()
+	turn := t.turn
+	for i := range t.answered {
+		a := &t.answered[i]
+		if !a.taken && a.answer.Call.Name == name && a.input == string(input) {
+			a.taken = true
+			t.mu.Unlock()
+			return a.answer
+		}
+	}
+	t.mu.Unlock()
+	return turn.Call(ctx, profile.Call{Name: name, Arguments: input})
+}
+
+// declare puts the whole declarations in place of those that the runner has made of
+// the tools, which say less, and the API's search tool before them.
+func declare(params *sdk.BetaToolRunnerParams, whole []sdk.BetaToolUnionParam) {
+	byName := map[string]int{}
+	for i, p := range params.Tools {
+		if p.OfTool != nil {
+			byName[p.OfTool.Name] = i
+		}
+	}
+	tools := append([]sdk.BetaToolUnionParam(nil), params.Tools...)
+	for _, p := range whole {
+		if p.OfTool == nil {
+			tools = append(tools, p)
+		} else if i, ok := byName[p.OfTool.Name]; ok {
+			tools[i] = p
+		} else {
+			tools = append(tools, p)
+		}
+	}
+	params.Tools = tools
+}
+
+// unsend takes results out of the conversation that a request which failed has left
+// there, as the runner puts them there again. What the request said of tools stays, in
+// front of the calls.
+func unsend(params *sdk.BetaToolRunnerParams, sent []answered) {
+	ids := map[string]bool{}
+	for _, a := range sent {
+		ids[a.answer.Call.ID] = true
+	}
+	var messages, systems []sdk.BetaMessageParam
+	end := len(params.Messages)
+	for end > 0 && params.Messages[end-1].Role == sdk.BetaMessageParamRoleSystem {
+		end--
+	}
+	systems = params.Messages[end:]
+	if end < 2 || !answers(params.Messages[end-1], ids) {
+		return
+	}
+	messages = append(messages, params.Messages[:end-2]...)
+	for _, m := range systems {
+		if last := len(messages) - 1; last >= 0 && messages[last].Role == sdk.BetaMessageParamRoleSystem {
+			messages[last].Content = slices.Concat(messages[last].Content, m.Content)
+		} else {
+			messages = append(messages, m)
+		}
+	}
+	params.Messages = append(messages, params.Messages[end-2])
+}
+
+// answers reports whether a message has nothing but results of calls.
+func answers(message sdk.BetaMessageParam, ids map[string]bool) bool {
+	for _, b := range message.Content {
+		if b.OfToolResult == nil || !ids[b.OfToolResult.ToolUseID] {
+			return false
+		}
+	}
+	return message.Role == sdk.BetaMessageParamRoleUser && len(message.Content) > 0
+}
+
+// A runnerTool is a tool as the runner has it.
+type runnerTool struct {
+	tools *RunnerTools
+	tool  *profile.Tool
+}
+
+func (r *runnerTool) Name() string        { return r.tool.Name }
+func (r *runnerTool) Description() string { return r.tool.Description }
+
+func (r *runnerTool) InputSchema() sdk.BetaToolInputSchemaParam {
+	return param.Override[sdk.BetaToolInputSchemaParam](r.tool.Schema)
+}
+
+// Execute returns the answer to a call. An error is how the runner comes to say
+// is_error, and its text is all that the model is told.
+func (r *runnerTool) Execute(ctx context.Context, input json.RawMessage) ([]sdk.BetaToolResultBlockParamContentUnion, error) {
+	a := r.tools.take(ctx, r.tool.Name, input)
+	parts, failed := told(a.Result)
+	if !failed {
+		return betaBlocks(parts), nil
+	}
+	var lines []string
+	for _, p := range parts {
+		lines = append(lines, p.Text)
+	}
+	return nil, errors.New(strings.Join(lines, "\n"))
+}

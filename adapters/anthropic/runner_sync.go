@@ -1,0 +1,72 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+)
+
+// sync tells the runner, and with it the model, which tools have come, changed and
+// gone since it was last told.
+func (t *RunnerTools) sync(ctx context.Context, runner toolRunner, params *sdk.BetaToolRunnerParams) error {
+	if !slices.Contains(params.Betas, sdk.AnthropicBetaInlineTools2026_09_15) {
+		return nil
+	}
+	turn, err := Tools(ctx, t.registry, &t.opts)
+	if err != nil {
+		return err
+	}
+	if runner.LastMessage() == nil {
+		t.recall(params.Messages)
+	}
+	now := map[string]bool{}
+	for _, tool := range turn.Set().Tools() {
+		now[tool.Name] = true
+		added := &runnerTool{tools: t, tool: tool}
+		if says := said(added); t.told[tool.Name] != says {
+			runner.AddTools(added)
+			t.told[tool.Name] = says
+		}
+	}
+	for name := range t.told {
+		// The runner would not take the result of a tool that it does not have.
+		if !now[name] && !slices.ContainsFunc(t.answered, func(a answered) bool { return a.answer.Call.Name == name }) {
+			runner.RemoveToolsByNames(name)
+			delete(t.told, name)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.turn = turn
+	return nil
+}
+
+// recall reads what a conversation that goes on has said of the tools before.
+func (t *RunnerTools) recall(messages []sdk.BetaMessageParam) {
+	for _, m := range messages {
+		if m.Role != sdk.BetaMessageParamRoleSystem {
+			continue
+		}
+		for _, b := range m.Content {
+			if c := b.OfToolRemoval; c != nil && c.Tool.OfToolReference != nil {
+				delete(t.told, c.Tool.OfToolReference.Name)
+			}
+			if c := b.OfToolAddition; c != nil && c.Tool.OfToolDefinition != nil && c.Tool.OfToolDefinition.Definition.OfTool != nil {
+				tool := c.Tool.OfToolDefinition.Definition.OfTool
+				if _, ours := t.turn.Set().Lookup(tool.Name); ours {
+					t.told[tool.Name] = describe(tool.Description.Value, tool.InputSchema)
+				}
+			}
+		}
+	}
+}
+
+// said returns what the runner says of a tool.
+func said(tool sdk.BetaTool) string { return describe(tool.Description(), tool.InputSchema()) }
+
+func describe(description string, schema sdk.BetaToolInputSchemaParam) string {
+	data, _ := json.Marshal(schema) // JSON already
+	return description + "\n" + string(data)
+}
