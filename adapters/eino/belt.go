@@ -1,0 +1,139 @@
+package eino
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// Options are the options of [New] and [Tools]. Nil and the zero value mean the
+// defaults.
+type Options struct {
+	// Provider is whose model the agent talks to: names and schemas are made for it.
+	// Default: [profile.OpenAI], which most others take, too.
+	Provider profile.Provider
+	// Turn says which tools the model is told of. MaxParallel, ProviderSearch and
+	// Deferred have no effect: eino runs the calls itself, and knows no deferred tools.
+	Turn profile.TurnOptions
+	// Text makes the tools such that return strings, [tool.InvokableTool]. An image is a
+	// line of text then. By default they are of the kind [tool.EnhancedInvokableTool], and
+	// images stay images; most models need [Belt.Model] for these.
+	Text bool
+	// Files lets files such as PDF documents stay files, for models that take them.
+	// Others fail for good in a conversation that has one. By default they are a line of
+	// text.
+	Files bool
+	// ToolImages says that the model takes images in the messages of tools. [Belt.Model]
+	// leaves them there then. By default it puts them into a message of the user behind
+	// the results.
+	ToolImages bool
+	// Direct gets the result of a tool with [registry.Definition].ReturnDirect, in place
+	// of the model, unless the agent returns it by itself, as one of the package react does.
+	// It may be called by several goroutines at the same time. Nil: the model gets it.
+	Direct func(ctx context.Context, answer profile.Answer)
+}
+
+// A Belt gives eino the tools of a registry. It is safe for concurrent use.
+type Belt struct {
+	registry *registry.Registry
+	opts     Options
+}
+
+// New returns a belt with the tools of a registry. Nothing is asked of the registry
+// yet.
+func New(r *registry.Registry, opts *Options) *Belt {
+	b := &Belt{registry: r}
+	if opts != nil {
+		b.opts = *opts
+	}
+	if b.opts.Provider == "" {
+		b.opts.Provider = profile.OpenAI
+	}
+	b.opts.Turn.ProviderSearch, b.opts.Turn.Deferred = false, nil
+	return b
+}
+
+// Tools returns the tools of a registry that the user of ctx may call at this moment,
+// see [Belt.Tools].
+func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]tool.BaseTool, error) {
+	return New(r, opts).Tools(ctx)
+}
+
+func (b *Belt) turn(ctx context.Context) (*profile.Turn, error) {
+	return profile.NewTurn(ctx, b.registry, b.opts.Provider, &b.opts.Turn)
+}
+
+// Tools returns the tools that the user of ctx may call at this moment. They do not
+// change; each call of one goes to the registry. The error is a
+// [*profile.UnknownProviderError].
+func (b *Belt) Tools(ctx context.Context) ([]tool.BaseTool, error) {
+	t, err := b.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.toolsOf(t), nil
+}
+
+func (b *Belt) toolsOf(t *profile.Turn) []tool.BaseTool {
+	tools := make([]tool.BaseTool, 0, len(t.Set().Tools()))
+	for _, declared := range t.Set().Tools() {
+		base := base{belt: b, turn: t, tool: declared}
+		if b.opts.Text {
+			tools = append(tools, &textTool{base})
+		} else {
+			tools = append(tools, &mediaTool{base})
+		}
+	}
+	return tools
+}
+
+// ToolsNode returns the configuration of a tools node with [Belt.Tools] and
+// [Belt.Unknown].
+func (b *Belt) ToolsNode(ctx context.Context) (compose.ToolsNodeConfig, error) {
+	tools, err := b.Tools(ctx)
+	if err != nil {
+		return compose.ToolsNodeConfig{}, err
+	}
+	return compose.ToolsNodeConfig{Tools: tools, UnknownToolsHandler: b.Unknown}, nil
+}
+
+// Unknown makes a call by a name that a tools node does not know; it is made to be an
+// UnknownToolsHandler. Without it one mistake of the model ends the run. A tool that is
+// listed by now is called, and its result is text. For any other name the model is told
+// what there is.
+func (b *Belt) Unknown(ctx context.Context, name, arguments string) (string, error) {
+	t, err := b.turn(ctx)
+	if err != nil {
+		return "", err
+	}
+	a, err := b.call(ctx, t, name, arguments)
+	if err != nil {
+		return "", err
+	}
+	return b.textOf(a), nil
+}
+
+// Live returns an option for one run of a graph or of an agent of the package react: at
+// each step its tools nodes have the tools that the user of ctx may call then, in place of
+// those that they were made with. [Belt.Model] tells the model of these.
+//
+// A tools node that has tools beside those of the registry needs an option of its own for
+// them; give them to Live.
+func (b *Belt) Live(ctx context.Context, others ...tool.BaseTool) compose.Option {
+	return compose.WithToolsNodeOption(later(func() compose.ToolsNodeOption {
+		tools, err := b.Tools(ctx)
+		if err != nil {
+			tools = nil // the provider is unknown: the model has no tools either
+		}
+		return compose.WithToolList(append(tools, others...)...)
+	}))
+}
+
+// later is the option that option returns when it is applied, at each step.
+func later[O ~func(*T), T any](option func() O) O {
+	return func(t *T) { option()(t) }
+}

@@ -1,0 +1,162 @@
+package eino
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+)
+
+// Model returns a model that is told, with each request, of the tools that the user of
+// its context may call at that moment. They take the place of those tools of the registry
+// that the agent was made with; its other tools stay.
+//
+// The messages of tools with more than text come to m as it takes them: see
+// [Options].ToolImages. Those of the caller are not changed. Callbacks are those of m.
+func (b *Belt) Model(m model.ToolCallingChatModel) model.ToolCallingChatModel {
+	return &liveModel{belt: b, inner: m}
+}
+
+type liveModel struct {
+	belt  *Belt
+	inner model.ToolCallingChatModel
+	tools []*schema.ToolInfo // those of WithTools
+}
+
+var (
+	_ model.ToolCallingChatModel = (*liveModel)(nil)
+	_ components.Typer           = (*liveModel)(nil)
+	_ components.Checker         = (*liveModel)(nil)
+)
+
+// WithTools returns a model that has these tools, too.
+func (m *liveModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	with := *m
+	with.tools = slices.Clone(tools)
+	return &with, nil
+}
+
+// Generate asks the model.
+func (m *liveModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	inner, opts, err := m.now(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return inner.Generate(ctx, m.belt.Messages(in), opts...)
+}
+
+// Stream asks the model for a stream.
+func (m *liveModel) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	inner, opts, err := m.now(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return inner.Stream(ctx, m.belt.Messages(in), opts...)
+}
+
+// GetType returns that of the model.
+func (m *liveModel) GetType() string {
+	kind, _ := components.GetType(m.inner)
+	return kind
+}
+
+// IsCallbacksEnabled reports whether the model calls callbacks by itself.
+func (m *liveModel) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(m.inner) }
+
+// now returns the model with the tools of the moment. Tools in opts go before those of
+// WithTools, in this model as in others.
+func (m *liveModel) now(ctx context.Context, opts []model.Option) (model.ToolCallingChatModel, []model.Option, error) {
+	given := model.GetCommonOptions(nil, opts...).Tools
+	before := m.tools
+	if given != nil {
+		before = given
+	}
+	tools, err := m.belt.infos(ctx, before)
+	if err != nil {
+		return nil, nil, err
+	}
+	if given != nil {
+		opts = append(slices.Clip(opts), model.WithTools(tools))
+	}
+	if len(tools) == 0 {
+		return m.inner, opts, nil
+	}
+	inner, err := m.inner.WithTools(tools)
+	return inner, opts, err
+}
+
+// infos returns the tools of the moment, behind those in before that are not of a
+// registry. A name that one of these has is theirs.
+func (b *Belt) infos(ctx context.Context, before []*schema.ToolInfo) ([]*schema.ToolInfo, error) {
+	t, err := b.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]*schema.ToolInfo, 0, len(before)+len(t.Set().Tools()))
+	taken := map[string]bool{}
+	for _, info := range before {
+		if _, ours := info.Extra[originKey]; !ours {
+			tools = append(tools, info)
+			taken[info.Name] = true
+		}
+	}
+	for _, declared := range t.Set().Tools() {
+		if taken[declared.Name] {
+			continue
+		}
+		info, err := infoOf(declared)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, info)
+	}
+	return tools, nil
+}
+
+// Messages returns messages as the model takes them, see [Belt.Model], for programs that
+// call their model by themselves. Those that are changed are copies.
+func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
+	out := make([]*schema.Message, 0, len(in)+1)
+	var behind []schema.MessageInputPart // what goes behind the results of one message
+	flush := func() {
+		if behind != nil {
+			out = append(out, &schema.Message{Role: schema.User, UserInputMultiContent: behind})
+		}
+		behind = nil
+	}
+	for _, m := range in {
+		if m == nil || m.Role != schema.Tool {
+			flush()
+			out = append(out, m)
+			continue
+		}
+		plain, media := b.toolMessage(m)
+		out = append(out, plain)
+		behind = append(behind, media...)
+	}
+	flush()
+	return out
+}
+
+// toolMessage returns a message of a tool whose content is text, and its media with a
+// line before each. What is text alone becomes text for every model.
+func (b *Belt) toolMessage(m *schema.Message) (*schema.Message, []schema.MessageInputPart) {
+	if len(m.UserInputMultiContent) == 0 {
+		return m, nil
+	}
+	hasMedia := slices.ContainsFunc(m.UserInputMultiContent, func(p schema.MessageInputPart) bool { return p.Type != schema.ChatMessagePartTypeText })
+	if hasMedia && b.opts.ToolImages {
+		return m, nil
+	}
+	plain := *m
+	plain.Extra = maps.Clone(m.Extra)
+	plain.UserInputMultiContent = nil
+	text, media := apart(m.UserInputMultiContent)
+	if plain.Content = text; m.Content != "" {
+		plain.Content = m.Content + "\n" + text
+	}
+	return &plain, media
+}

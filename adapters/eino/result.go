@@ -1,0 +1,120 @@
+package eino
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/flow/agent/react"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// failure is what the first part of the result of a tool that failed says. A message of
+// eino has no other place for it, whatever the provider has.
+const failure = "The tool failed:"
+
+// parts returns what the model is told, with images, and files if they are wanted.
+func (b *Belt) parts(a *profile.Answer) []profile.Part {
+	parts := profile.Parts(b.opts.Provider, a.Result)
+	if a.Result.IsError && parts[0].Text != failure {
+		parts = append([]profile.Part{{Text: failure}}, parts...)
+	}
+	for i, p := range parts {
+		if kind := kindOf(p.Type); kind != schema.ToolPartTypeImage && !b.opts.Files {
+			parts[i].Data, parts[i].Type = nil, ""
+		}
+	}
+	return parts
+}
+
+// textOf returns an answer as text.
+func (b *Belt) textOf(a *profile.Answer) string {
+	parts := b.parts(a)
+	for i := range parts {
+		parts[i].Data = nil
+	}
+	text, _ := profile.Apart(parts)
+	return text
+}
+
+// resultOf returns an answer in parts. Texts that follow each other are one.
+func (b *Belt) resultOf(a *profile.Answer) *schema.ToolResult {
+	res := &schema.ToolResult{}
+	var lines []string
+	flush := func() {
+		if lines != nil {
+			res.Parts = append(res.Parts, schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: strings.Join(lines, "\n")})
+		}
+		lines = nil
+	}
+	for _, p := range b.parts(a) {
+		if p.Data == nil {
+			lines = append(lines, p.Text)
+			continue
+		}
+		flush()
+		res.Parts = append(res.Parts, mediaPart(p))
+	}
+	flush()
+	return res
+}
+
+func mediaPart(p profile.Part) schema.ToolOutputPart {
+	data := base64.StdEncoding.EncodeToString(p.Data)
+	common := schema.MessagePartCommon{Base64Data: &data, MIMEType: p.Type}
+	part := schema.ToolOutputPart{Type: kindOf(p.Type)}
+	switch part.Type {
+	case schema.ToolPartTypeImage:
+		part.Image = &schema.ToolOutputImage{MessagePartCommon: common}
+	case schema.ToolPartTypeAudio:
+		part.Audio = &schema.ToolOutputAudio{MessagePartCommon: common}
+	case schema.ToolPartTypeVideo:
+		part.Video = &schema.ToolOutputVideo{MessagePartCommon: common}
+	default:
+		part.File = &schema.ToolOutputFile{MessagePartCommon: common}
+	}
+	return part
+}
+
+// kindOf returns the type of the part for a media type.
+func kindOf(media string) schema.ToolPartType {
+	top, _, _ := strings.Cut(media, "/")
+	switch top {
+	case "image":
+		return schema.ToolPartTypeImage
+	case "audio":
+		return schema.ToolPartTypeAudio
+	case "video":
+		return schema.ToolPartTypeVideo
+	}
+	return schema.ToolPartTypeFile
+}
+
+// direct gives the user a result that is for him, if there is a way to him; otherwise
+// the model gets it.
+func (b *Belt) direct(ctx context.Context, a *profile.Answer) {
+	switch {
+	case a.Direct == nil:
+	case returnsDirectly(ctx, a.Call.ID): // the agent returns what the tool does
+		a.Result = a.Direct
+	case b.opts.Direct != nil:
+		b.opts.Direct(ctx, *a)
+	default:
+		a.Result = a.Direct
+	}
+}
+
+// returnsDirectly reports whether the agent that makes a call ends with its result. One
+// of the package react is told to.
+func returnsDirectly(ctx context.Context, id string) bool {
+	agents := false
+	err := compose.ProcessState(ctx, func(_ context.Context, s *adk.State) error {
+		agents = s.HasReturnDirectly && s.ReturnDirectlyToolCallID == id
+		return nil
+	})
+	return err == nil && agents || err != nil && react.SetReturnDirectly(ctx) == nil
+}
