@@ -31,6 +31,7 @@ type conversation struct {
 	registry *registry.Registry
 	opts     *belt.Options
 	stream   bool
+	config   any
 	restart  bool // go on by restarts, not by responses
 
 	messages []*ai.Message
@@ -52,6 +53,9 @@ func (c *conversation) generate(ctx context.Context, more ...ai.GenerateOption) 
 	more = append(more, ai.WithMessages(c.messages...))
 	if c.stream {
 		more = append(more, ai.WithStreaming(func(context.Context, *ai.ModelResponseChunk) error { return nil }))
+	}
+	if c.config != nil {
+		more = append(more, ai.WithConfig(c.config))
 	}
 	resp, err := genkit.Generate(ctx, c.genkit, turn.Options(more...)...)
 	if err != nil {
@@ -95,11 +99,11 @@ func (c *conversation) keep() {
 	c.waiting = &ai.ModelResponse{Message: c.messages[len(c.messages)-1]}
 }
 
-// chat is the wire of OpenAI, as Genkit's plugin speaks it: a result is text as JSON.
-type chat struct{ adaptertest.OpenAIChat }
+// quoted is a wire as most of Genkit's plugins speak it: a result is text as JSON.
+type quoted struct{ adaptertest.Wire }
 
-func (w chat) Read(r *http.Request, body []byte) (*adaptertest.Request, error) {
-	req, err := w.OpenAIChat.Read(r, body)
+func (w quoted) Read(r *http.Request, body []byte) (*adaptertest.Request, error) {
+	req, err := w.Wire.Read(r, body)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +118,7 @@ func (w chat) Read(r *http.Request, body []byte) (*adaptertest.Request, error) {
 
 func kit(runtime string, c conversation) adaptertest.Adapter {
 	return adaptertest.Adapter{
-		Name: "genkit", Runtime: runtime, Framework: "github.com/firebase/genkit/go", Wire: chat{},
+		Name: "genkit", Runtime: runtime, Framework: "github.com/firebase/genkit/go", Wire: quoted{adaptertest.OpenAIChat{}},
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			own := c
 			own.genkit, own.registry = initGenkit(t, url), r

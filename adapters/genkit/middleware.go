@@ -3,14 +3,13 @@ package genkit
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/firebase/genkit/go/ai"
-
-	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // errNoResponse reports a plugin that returns neither a response nor an error, which
@@ -48,7 +47,7 @@ func (t *Turn) mended(req *ai.ModelRequest) *ai.ModelRequest {
 		mended := *m
 		mended.Content = make([]*ai.Part, len(m.Content))
 		for i, p := range m.Content {
-			mended.Content[i] = named(p)
+			mended.Content[i] = signed(named(p))
 		}
 		if m.Role == ai.RoleModel {
 			calls = mended.Content
@@ -61,7 +60,7 @@ func (t *Turn) mended(req *ai.ModelRequest) *ai.ModelRequest {
 		for i, p := range mended.Content {
 			mended.Content[i] = namedAs(p, calls)
 		}
-		if images := t.unfoldAll(mended.Content); images != nil {
+		if images := unfoldAll(mended.Content); images != nil {
 			out.Messages = append(out.Messages, ai.NewUserMessage(images...))
 		}
 	}
@@ -92,15 +91,16 @@ func place(calls []*ai.Part, response *ai.Part) int {
 	return len(calls)
 }
 
-// unfoldAll unfolds the responses in parts, and returns the images that have to follow
-// them in a message of the user, for plugins that do not send them with the results.
-func (t *Turn) unfoldAll(parts []*ai.Part) (images []*ai.Part) {
+// unfoldAll unfolds the responses in parts, and returns the images that follow them in
+// a message of the user: of the plugins only one sends them with the results, and not
+// all models that it is for take them there.
+func unfoldAll(parts []*ai.Part) (images []*ai.Part) {
 	for i, p := range parts {
 		if !p.IsToolResponse() {
 			continue
 		}
 		res := unfold(p.ToolResponse)
-		if t.opts.Provider != profile.Gemini && len(res.Content) > 0 {
+		if len(res.Content) > 0 {
 			for _, c := range res.Content {
 				if line, _ := c.Metadata[lineKey].(string); line != "" {
 					images = append(images, ai.NewTextPart(line))
@@ -127,6 +127,24 @@ func named(p *ai.Part) *ai.Part {
 	name, _ := input["name"].(string)
 	part := *p
 	part.ToolRequest = &ai.ToolRequest{Name: name, Ref: p.ToolRequest.Ref, Input: input["input"]}
+	return &part
+}
+
+// signed returns a part with its signature as bytes. Plugins for models that think
+// look for those, but a conversation that was stored, or in which a call waited, has
+// been through JSON.
+func signed(p *ai.Part) *ai.Part {
+	text, ok := p.Metadata["signature"].(string)
+	if !ok {
+		return p
+	}
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return p
+	}
+	part := *p
+	part.Metadata = maps.Clone(p.Metadata)
+	part.Metadata["signature"] = raw
 	return &part
 }
 

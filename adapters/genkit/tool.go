@@ -44,14 +44,6 @@ func (t *tool) Definition() *ai.ToolDefinition {
 	}
 }
 
-func (t *tool) inputSchema() map[string]any {
-	var schema map[string]any
-	if json.Unmarshal(t.schema, &schema) != nil {
-		return nil
-	}
-	return schema
-}
-
 // Register implements [ai.Tool]. It is called for each request, with a registry that
 // lives as long as that.
 func (t *tool) Register(r api.Registry) { (&action{t}).Register(r) }

@@ -114,6 +114,3 @@ func (t *Turn) middleware() []ai.ModelMiddleware {
 func newTool(t *Turn, p *profile.Tool) *tool {
 	return &tool{turn: t, name: p.Name, description: p.Description, schema: p.Schema}
 }
-
-// schemasOf returns whose schemas a plugin can take.
-func schemasOf(p profile.Provider) profile.Provider { return p }
