@@ -1,0 +1,150 @@
+package genai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/genai"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A PartialCallError reports a call whose arguments came in pieces. The model was asked
+// for that by FunctionCallingConfig.StreamFunctionCallArguments; leave it out.
+type PartialCallError struct {
+	// Name is that of the tool; empty if the piece has none.
+	Name string
+}
+
+func (e *PartialCallError) Error() string {
+	return fmt.Sprintf("genai: the arguments of a call of %q came in pieces, and no call was made; do not set StreamFunctionCallArguments", e.Name)
+}
+
+// Run makes the calls of an answer of the model, see [profile.Turn.Run], and returns
+// what goes into the next request behind it: one content, with a response to each
+// call in their order, and for models before Gemini 3 one more if there are images or
+// PDFs. If a call waits for a person, there are none yet: the error is a
+// [*profile.WaitingError] then. If ctx ends, Run returns its error, and the contents
+// all the same, so that the conversation can go on.
+//
+// The chunks are one response, or all of a stream. Of several candidates the first
+// counts. No call is made if the error is a [*PartialCallError].
+func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse) ([]*genai.Content, error) {
+	var calls []profile.Call
+	all := parts(chunks)
+	for i, p := range all {
+		c := p.FunctionCall
+		if c == nil {
+			continue
+		}
+		if len(c.PartialArgs) > 0 || c.WillContinue != nil && *c.WillContinue || c.Name == "" {
+			return nil, &PartialCallError{c.Name}
+		}
+		call := profile.Call{ID: c.ID, Name: c.Name, Incomplete: i == len(all)-1 && cutOff(chunks)}
+		if c.Args != nil {
+			args, err := json.Marshal(c.Args)
+			if err != nil {
+				return nil, fmt.Errorf("genai: the arguments of the call of %q: %w", c.Name, err)
+			}
+			call.Arguments = args
+		}
+		calls = append(calls, call)
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	if t.model == "" {
+		t.apart.Store(before3(version(chunks)))
+	}
+	answers, err := t.Turn.Run(ctx, calls)
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		return nil, err
+	}
+	return t.Results(answers...), err
+}
+
+// Content returns an answer of the model for the next request: the chunks of a stream
+// in one content, with the signatures of their parts. It has no parts that hold
+// nothing, which the API refuses. Nil: the first candidate has no content.
+func Content(chunks ...*genai.GenerateContentResponse) *genai.Content {
+	if p := parts(chunks); len(p) > 0 {
+		return &genai.Content{Role: genai.RoleModel, Parts: p}
+	}
+	return nil
+}
+
+// parts returns the parts of the first candidate that hold something.
+func parts(chunks []*genai.GenerateContentResponse) []*genai.Part {
+	var all []*genai.Part
+	for _, chunk := range chunks {
+		if chunk == nil || len(chunk.Candidates) == 0 || chunk.Candidates[0] == nil || chunk.Candidates[0].Content == nil {
+			continue
+		}
+		for _, p := range chunk.Candidates[0].Content.Parts {
+			if holds(p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// holds reports whether a part has data, of which it needs some.
+func holds(p *genai.Part) bool {
+	return p != nil && (p.Text != "" || p.InlineData != nil || p.FileData != nil || p.FunctionCall != nil || p.FunctionResponse != nil ||
+		p.ExecutableCode != nil || p.CodeExecutionResult != nil || p.ToolCall != nil || p.ToolResponse != nil)
+}
+
+// cutOff reports whether the model came to its limit of tokens.
+func cutOff(chunks []*genai.GenerateContentResponse) bool {
+	for _, chunk := range chunks {
+		if chunk != nil && len(chunk.Candidates) > 0 && chunk.Candidates[0] != nil && chunk.Candidates[0].FinishReason == genai.FinishReasonMaxTokens {
+			return true
+		}
+	}
+	return false
+}
+
+// version returns the name of the model that has answered.
+func version(chunks []*genai.GenerateContentResponse) string {
+	for _, chunk := range chunks {
+		if chunk != nil && chunk.ModelVersion != "" {
+			return chunk.ModelVersion
+		}
+	}
+	return ""
+}
+
+// Results returns the answers to all calls of one answer of the model as contents for
+// the next request, such as those that [profile.Turn.Wait] has returned.
+func (t *Turn) Results(answers ...profile.Answer) []*genai.Content {
+	if len(answers) == 0 {
+		return nil
+	}
+	responses := &genai.Content{Role: genai.RoleUser}
+	behind := &genai.Content{Role: genai.RoleUser}
+	apart := t.apart.Load()
+	for _, a := range answers {
+		text, media := profile.Apart(t.Parts(a.Result))
+		key := "output"
+		if a.Result.IsError {
+			key = "error"
+		}
+		response := &genai.FunctionResponse{ID: a.Call.ID, Name: a.Call.Name, Response: map[string]any{key: text}}
+		for _, m := range media {
+			if apart {
+				behind.Parts = append(behind.Parts, &genai.Part{Text: m.Text}, &genai.Part{InlineData: &genai.Blob{MIMEType: m.Type, Data: m.Data}})
+				continue
+			}
+			response.Parts = append(response.Parts, &genai.FunctionResponsePart{InlineData: &genai.FunctionResponseBlob{MIMEType: m.Type, Data: m.Data}})
+		}
+		responses.Parts = append(responses.Parts, &genai.Part{FunctionResponse: response})
+	}
+	if behind.Parts == nil {
+		return []*genai.Content{responses}
+	}
+	return []*genai.Content{responses, behind}
+}
