@@ -50,6 +50,8 @@ type Client struct {
 	level  logLevel
 	logs   logQueue
 	tasks  taskWatches
+
+	tracing *tracing // nil: nobody is told
 }
 
 // NewClient returns a client for the server that t connects to. The name is
@@ -76,6 +78,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		tools:     newToolCache(),
 		level:     logLevel{telling: make(chan struct{}, 1)},
 	}
+	c.tracing = newTracing(name, &c.opts)
 	c.adoptRoots()
 	c.level.set(o.LogLevel)
 	return c

@@ -150,7 +150,7 @@ func (x *exchange) ended(ctx context.Context) error {
 func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
 	bounded, stop := x.within(ctx)
 	defer stop()
-	responses, err := x.client.fulfil(bounded, need.requests)
+	responses, err := x.client.fulfil(bounded, x.life, need.requests)
 	if err != nil && bounded.Err() != nil {
 		err = fmt.Errorf("waiting for what the server wants to know: %w", x.ended(ctx))
 	}

@@ -85,11 +85,16 @@ func (c *Client) pinged(l *life) bool {
 	defer stop()
 	before := l.pulse.heard.Load()
 	r := c.pingRequest(l)
+	ctx, info := c.trace(ctx, r)
 	params, err := r.encode(l, 0)
 	if err != nil {
+		c.traced(ctx, info, nil, err)
 		return true // the pulse was not felt
 	}
-	_, err = c.exchangeOn(ctx, l, r.method, params, nil)
+	var opts CallOptions
+	r.trace.departs(l, &opts)
+	result, err := c.exchangeOn(ctx, l, r.method, params, &opts)
+	c.traced(ctx, info, result, err)
 	if err == nil || ctx.Err() == nil {
 		l.pulse.beat() // a refusal is a sign of life; a connection that broke ends by itself
 	}

@@ -30,6 +30,7 @@ func (t *tap) takes(m jsonrpc.Message) bool {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		t.greeted(m)
+		t.greetingEnds(&m.ID, m.Result, m.Error)
 		return t.takesProbe(m) || t.takesAnswer(m) || t.listened(m)
 	case *jsonrpc.Request:
 		if jsonscan.Valid(m.Params) != nil && len(m.Params) > 0 {
@@ -38,7 +39,9 @@ func (t *tap) takes(m jsonrpc.Message) bool {
 		if m.IsCall() {
 			t.serve(m)
 		} else {
+			_, o := t.open(t.reading, m, true)
 			t.notice(m.Method, m.Params)
+			o.end(nil, nil)
 		}
 		return true
 	}
@@ -105,6 +108,7 @@ func (t *tap) serve(req *jsonrpc.Request) {
 
 func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service) {
 	resp := &jsonrpc.Response{ID: req.ID}
+	ctx, o := t.open(ctx, req, true)
 	result, err := t.grant(ctx, req.Method, req.Params)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -119,6 +123,9 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service) {
 	t.mu.Unlock()
 	if wanted {
 		_ = t.conn.Write(ctx, resp)
+		o.end(resp.Result, resp.Error)
+	} else {
+		o.end(nil, context.Canceled)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

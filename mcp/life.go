@@ -21,6 +21,7 @@ type life struct {
 	caller  Caller
 	session *sdk.ClientSession
 	info    *sdk.InitializeResult
+	born    time.Time
 	number  int           // State.Connections of it; set before anybody can have it
 	ended   chan struct{} // closed when the session has ended
 	roots   int           // changes of the roots before it began
@@ -211,6 +212,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		caller:  t.caller(),
 		session: s.session,
 		info:    s.session.InitializeResult(),
+		born:    time.Now(),
 		ended:   make(chan struct{}),
 		roots:   roots,
 		sick:    make(chan error, 1),
@@ -221,6 +223,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	if l.modern() {
 		l.meta = c.requestMeta(l.info.ProtocolVersion)
 	}
+	t.spoken.Store(&l.info.ProtocolVersion)
 	l.tasks = t.taskAbilities(l.info.ProtocolVersion)
 	t.pulse.Store(&l.pulse)
 	go func() {

@@ -47,8 +47,9 @@ type listener struct {
 	id        jsonrpc.ID // of the request; none if it is not valid
 	cancelled jsonrpc.ID // of the one before it
 	asked     json.RawMessage
-	made      int // requests
-	agreed    int // times that the server has agreed to the present one
+	made      int        // requests
+	agreed    int        // times that the server has agreed to the present one
+	trace     *openTrace // of the request, until the server agrees to it or it ends
 }
 
 // listen begins to listen, as far as the server announces anything, and returns
@@ -128,6 +129,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		var err error
 		select {
 		case <-n.life.alive.Done():
+			n.untrace()
 			return
 		case <-n.client.topics.changed:
 			continue
@@ -178,7 +180,11 @@ func (n *listener) start(filter json.RawMessage) {
 	if err == nil {
 		params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(n.life.meta, []byte(","))...)
 		params = append(append(append(params, `},"notifications":`...), filter...), '}')
-		err = t.conn.Write(t.reading, &jsonrpc.Request{ID: id, Method: methodListen, Params: params})
+		ctx, m, o := t.openWrite(t.reading, &jsonrpc.Request{ID: id, Method: methodListen, Params: params})
+		t.mu.Lock()
+		n.trace = o
+		t.mu.Unlock()
+		err = t.conn.Write(ctx, m)
 	}
 	if err != nil {
 		n.end(id, err)
@@ -194,7 +200,9 @@ func (n *listener) stop() {
 	t.mu.Lock()
 	id := n.id
 	n.id, n.cancelled = jsonrpc.ID{}, id
+	o := n.traceLocked()
 	t.mu.Unlock()
+	o.end(nil, context.Canceled)
 	if !id.IsValid() {
 		return // it has ended
 	}
@@ -219,11 +227,14 @@ func (n *listener) stop() {
 // end notes that a request has ended.
 func (n *listener) end(id jsonrpc.ID, err error) {
 	t := n.life.tap
+	var o *openTrace
+	defer func() { o.end(nil, err) }()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case !id.IsValid():
 	case id == n.id:
+		o = n.traceLocked()
 		n.id = jsonrpc.ID{}
 		select {
 		case <-n.ended: // of an earlier one, that was cancelled at the same time
@@ -233,6 +244,22 @@ func (n *listener) end(id jsonrpc.ID, err error) {
 	case id == n.cancelled:
 		poke(n.gone)
 	}
+}
+
+// traceLocked returns the open trace to whom it may concern to end it.
+func (n *listener) traceLocked() *openTrace {
+	o := n.trace
+	n.trace = nil
+	return o
+}
+
+// untrace ends the open trace of a request that ends with the connection.
+func (n *listener) untrace() {
+	t := n.life.tap
+	t.mu.Lock()
+	o := n.traceLocked()
+	t.mu.Unlock()
+	o.end(nil, n.life.cause())
 }
 
 // missed takes it that lists have changed while the server announced nothing.
@@ -272,7 +299,9 @@ func (t *tap) acknowledged(params json.RawMessage) {
 	n.agreed++
 	again := n.made > 1 || n.agreed > 1 // by then the transport has mended the stream
 	asked := n.asked
+	o := n.traceLocked()
 	t.mu.Unlock()
+	o.end(nil, nil)
 	if again {
 		n.missed()
 	}

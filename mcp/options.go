@@ -61,6 +61,9 @@ type ClientOptions struct {
 	// than 4 MiB of them; the oldest give way. Default: they go to Logger, cut
 	// to 4 KiB and without control characters.
 	Log func(*LogMessage)
+	// Tracer is told of all requests and notifications, in both directions.
+	// Default: nobody is, and that costs nothing.
+	Tracer Tracer
 	// Cache holds what the server allows to be kept, and can be shared between
 	// clients. Default: one of its own, of 4 MiB.
 	Cache *Cache

@@ -18,6 +18,7 @@ type request struct {
 	meta   Meta              // the caller's own members of _meta
 	header map[string]string // further HTTP header fields
 	call   *exchange         // that it belongs to; may be nil
+	trace  *RequestInfo      // while it is traced
 
 	unknown bool // nothing is known of what it does
 	life    int  // number of the only life that it may be sent on; 0: any
@@ -39,6 +40,13 @@ func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *life, 
 
 // sendWith is send with memory for the first flight.
 func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {
+	ctx, info := c.trace(ctx, r)
+	result, l, err := c.deliver(ctx, r, first)
+	c.traced(ctx, info, result, err)
+	return result, l, err
+}
+
+func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {
 	if err := c.takeTurn(ctx); err != nil {
 		return nil, nil, c.explain(r, err)
 	}
@@ -65,6 +73,7 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (json.
 			return nil, l, c.explain(r, graver(failed, err))
 		}
 		failed = err
+		c.retried(ctx, r.trace, err)
 		if l.tap.over() {
 			spent = l
 		}
@@ -122,6 +131,7 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)
 	}
+	r.trace.departs(l, &f.opts)
 	result, err := c.exchangeOn(f, l, r.method, params, &f.opts)
 	switch OutcomeOf(err) {
 	case Answered:
@@ -169,6 +179,7 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 		}
 		out = append(append(append(appendQuoted(out, key), ':'), text...), ',')
 	}
+	out = r.trace.appendMeta(out)
 	if len(out) == empty {
 		return r.appendParams(append(out[:0], '{')), nil
 	}

@@ -90,7 +90,10 @@ func (c *Client) SetRoots(ctx context.Context, roots []*Root) error {
 
 // tellRoots tells the server that the roots have changed.
 func (l *life) tellRoots(ctx context.Context) error {
-	return (*lentCaller)(l.tap).write(ctx, &jsonrpc.Request{Method: noticeRoots})
+	ctx, note, o := l.tap.openWrite(ctx, &jsonrpc.Request{Method: noticeRoots})
+	err := (*lentCaller)(l.tap).write(ctx, note)
+	o.end(nil, err)
+	return err
 }
 
 // catchUpOnRoots tells a server whose connection has just been made that the
@@ -102,7 +105,7 @@ func (c *Client) catchUpOnRoots(l *life) {
 	l.tap.goes(func() {
 		ctx, stop := context.WithTimeout(l.alive, cancelTimeout)
 		defer stop()
-		_ = l.tap.conn.Write(ctx, &jsonrpc.Request{Method: noticeRoots})
+		_ = l.tellRoots(ctx)
 	})
 }
 

@@ -199,6 +199,7 @@ func (s *State) count(kinds listKinds) {
 
 // endLife takes a life out of use and closes it.
 func (c *Client) endLife(l *life, err error) {
+	c.sessionEnds(l, err)
 	if c.closing.Err() == nil {
 		c.set(State{Phase: Connecting, Err: err})
 	}

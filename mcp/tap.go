@@ -22,6 +22,7 @@ import (
 // that closes the connection.
 type tap struct {
 	client  *Client
+	tracing *tracing // the client's
 	conn    Conn
 	patient time.Duration // for the answer to the probe
 
@@ -34,14 +35,15 @@ type tap struct {
 	reading  context.Context
 	stop     context.CancelFunc
 	once     sync.Once
-	wg       sync.WaitGroup        // the reader, and what goes started
-	table    inflight.Table        // requests of the lent data plane
-	changes  atomic.Int64          // announcements of other tools
-	listed   atomic.Int64          // of those, how many the list of tools takes account of
-	mended   atomic.Int64          // times that announcements may have been missed
-	reported atomic.Int64          // notifications of progress that belong to no request
-	pulse    atomic.Pointer[pulse] // nil during the handshake
-	modern   atomic.Bool           // revision 2026-07-28 is spoken
+	wg       sync.WaitGroup         // the reader, and what goes started
+	table    inflight.Table         // requests of the lent data plane
+	changes  atomic.Int64           // announcements of other tools
+	listed   atomic.Int64           // of those, how many the list of tools takes account of
+	mended   atomic.Int64           // times that announcements may have been missed
+	reported atomic.Int64           // notifications of progress that belong to no request
+	pulse    atomic.Pointer[pulse]  // nil during the handshake
+	modern   atomic.Bool            // revision 2026-07-28 is spoken
+	spoken   atomic.Pointer[string] // the revision; nil during the handshake
 
 	mu      sync.Mutex // guards the following, and orders wg.Add before wg.Wait
 	waited  bool       // wait was called
@@ -56,6 +58,7 @@ type tap struct {
 
 	greeting       jsonrpc.ID      // of the handshake's request
 	greetingResult json.RawMessage // what was answered to it
+	greetingTrace  *openTrace      // of it
 
 	serving  map[jsonrpc.ID]*service // requests of the server
 	granting int                     // wishes of the server under way
@@ -74,6 +77,7 @@ func newTap(c *Client, conn Conn, patience time.Duration) *tap {
 	reading, stop := context.WithCancel(context.Background())
 	t := &tap{
 		client:   c,
+		tracing:  c.tracing,
 		conn:     conn,
 		patient:  patience,
 		serving:  make(map[jsonrpc.ID]*service),
@@ -99,6 +103,7 @@ func (t *tap) readAll() {
 			default:
 			}
 			close(t.ended) // before callers are told, who look whether it is over
+			t.greetingEnds(nil, nil, err)
 			t.table.Fail(err, func(int64) error { return WithOutcome(err, Unknown) })
 			return
 		}
@@ -207,7 +212,7 @@ func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 	err := t.mayWrite(req)
 	if err == nil {
-		err = t.conn.Write(ctx, m)
+		err = t.writeTraced(ctx, m)
 	}
 	if err != nil {
 		t.failedToWrite(err, probing)
@@ -277,6 +282,7 @@ func (t *tap) answerProbe(id jsonrpc.ID) {
 	}
 	t.overdue = true
 	t.mu.Unlock()
+	t.greetingEnds(&id, nil, &TimeoutError{"idle", t.patient})
 	answer := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer in time"}}
 	select {
 	case t.messages <- answer:
@@ -385,6 +391,9 @@ func (l *lentCaller) Call(ctx context.Context, method string, params json.RawMes
 		return nil, WithOutcome(err, NotSent)
 	}
 	defer call.Drop()
+	if opts.Numbered != nil {
+		opts.Numbered(call.ID)
+	}
 	id, err := jsonrpc.MakeID(float64(call.ID))
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)

@@ -32,7 +32,7 @@ func (l *writeLog) SessionID() string { return "" }
 // before, even when it is quicker than the end of the connection.
 func TestHandshakeIsNotCancelled(t *testing.T) {
 	log := &writeLog{closed: make(chan struct{})}
-	tap := newTap(nil, log, 0)
+	tap := newTap(&Client{}, log, 0)
 	note := &jsonrpc.Request{Method: "notifications/cancelled"}
 	if err := tap.Write(t.Context(), note); err != nil {
 		t.Error(err)

@@ -290,7 +290,7 @@ func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done boo
 	case !l.modern():
 		return w.fetch(ctx)
 	case s.Status == TaskInputRequired:
-		return false, w.respond(ctx, s)
+		return false, w.respond(ctx, s, l)
 	case s.Status == TaskFailed && s.failure == nil:
 		return false, errors.New("the task failed, and the server does not say why")
 	case s.Status == TaskFailed:
@@ -378,13 +378,13 @@ func (w *taskWait) settle(ctx context.Context, l *life) {
 
 // respond gives a server of revision 2026-07-28 the input that it has not been
 // given yet.
-func (w *taskWait) respond(ctx context.Context, s *taskState) error {
+func (w *taskWait) respond(ctx context.Context, s *taskState, l *life) error {
 	c := w.call.client
 	if w.pending == nil {
 		fresh, err := w.fresh(s.requests)
 		if err == nil && fresh != nil {
 			w.refused = nil
-			w.pending, err = c.fulfil(ctx, fresh)
+			w.pending, err = c.fulfil(ctx, l, fresh)
 		}
 		if err != nil {
 			w.helpless = true

@@ -31,6 +31,7 @@ type Transport = sdk.Transport
 //	Stateless() bool  // nothing is lost with it, so it is not pinged
 //	Announced() int64 // announcements of other tools that came before the last answer
 //	LateProgress() int64 // progress that came before the last answer and went to Read
+//	Origin() string   // scheme, host and port of a server reached by HTTP, for Tracer
 //
 // and of these, of an error in the chain of one that a Conn, a Caller or Connect
 // returns, if it has the first of them:
@@ -47,6 +48,8 @@ type Conn = sdk.Connection
 // Any other error tells by [OutcomeOf] whether the server can have seen the
 // request. Call returns when ctx ends, whatever the server does; it then tells
 // the server that the request is cancelled, without waiting.
+//
+// One over HTTP adds the fields of [HTTPHeader] to what it sends.
 //
 // Call is safe for concurrent use.
 type Caller interface {
@@ -65,4 +68,7 @@ type CallOptions struct {
 	// Mcp-Param-*. Streamable HTTP sends them with a request of revision
 	// 2026-07-28, their values encoded as that wants; all else ignores them.
 	Header map[string]string
+	// Numbered is called with the id that the request gets, before it is sent and on
+	// the goroutine that called Call. Nil: nobody wants to know.
+	Numbered func(id int64)
 }

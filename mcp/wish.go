@@ -100,7 +100,7 @@ func refuse(err error) *JSONRPCError {
 
 // fulfil grants the wishes that came with a result of revision 2026-07-28, by
 // the ids that the server gave them, one after the other.
-func (c *Client) fulfil(ctx context.Context, requests json.RawMessage) (json.RawMessage, error) {
+func (c *Client) fulfil(ctx context.Context, l *life, requests json.RawMessage) (json.RawMessage, error) {
 	if requests == nil {
 		return nil, nil
 	}
@@ -117,7 +117,9 @@ func (c *Client) fulfil(ctx context.Context, requests json.RawMessage) (json.Raw
 		if err != nil {
 			return nil, at(path, err)
 		}
-		response, err := c.grant(ctx, method, params, false)
+		work, o := l.tap.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true)
+		response, err := c.grant(work, method, params, false)
+		o.end(response, err)
 		if err != nil {
 			return nil, ungranted(path, err)
 		}

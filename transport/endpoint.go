@@ -171,6 +171,7 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 	if bearer != "" {
 		full.Set("Authorization", bearer)
 	}
+	addFields(full, mcp.HTTPHeader(ctx))
 	for redirects := 0; ; redirects++ {
 		fields, err := e.authenticate(ctx, full, method, to, frame)
 		if err != nil {
@@ -196,6 +197,19 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 		}
 	}
 }
+
+// addFields adds the fields of a tracer, but for those that are there already.
+func addFields(full, fields http.Header) {
+	for name, values := range fields {
+		name = http.CanonicalHeaderKey(name)
+		if _, there := full[name]; !there && len(values) == 1 && httpfield.ValidName(name) && httpfield.ValidValue(values[0]) {
+			full[name] = values
+		}
+	}
+}
+
+// Origin returns the scheme, host and port of the server.
+func (e *endpoint) Origin() string { return e.url.Scheme + "://" + e.url.Host }
 
 // A fate tells whether the server can have got a request.
 type fate struct {

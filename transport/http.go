@@ -94,6 +94,9 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	defer call.Drop()
+	if opts.Numbered != nil {
+		opts.Numbered(call.ID)
+	}
 	header := requestHeader(method, params)
 	if header != nil {
 		for name, value := range opts.Header {

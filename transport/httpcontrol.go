@@ -43,7 +43,8 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		_ = c.send(ctx, frame, c.modernHeader())
 		return nil
 	case req.IsCall():
-		c.goes(func() { c.request(req, frame) })
+		fields := mcp.HTTPHeader(ctx)
+		c.goes(func() { c.request(req, frame, fields) })
 		return nil
 	case req.Method == noteCancelled:
 		c.cancelExchange(req)
@@ -92,8 +93,8 @@ func (c *httpConn) cancelExchange(note *jsonrpc.Request) {
 }
 
 // request runs one request of the control plane to its end.
-func (c *httpConn) request(req *jsonrpc.Request, frame []byte) {
-	ctx, cancel := context.WithCancel(c.ended)
+func (c *httpConn) request(req *jsonrpc.Request, frame []byte, fields http.Header) {
+	ctx, cancel := context.WithCancel(mcp.WithHTTPHeader(c.ended, fields))
 	c.mu.Lock()
 	c.exchanges[req.ID] = cancel
 	c.mu.Unlock()

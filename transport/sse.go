@@ -177,6 +177,9 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	defer call.Drop()
+	if opts.Numbered != nil {
+		opts.Numbered(call.ID)
+	}
 	if err := c.send(ctx, requestFrame(call.ID, method, params)); err != nil {
 		// The answer may have come all the same.
 		if _, ended, failed := call.Poll(opts.Progress); !ended || failed != nil {

@@ -163,6 +163,9 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	defer call.Drop()
+	if opts.Numbered != nil {
+		opts.Numbered(call.ID)
+	}
 	if !s.outbox.putRequest(call, method, params) {
 		return nil, s.afterEnd(ctx)
 	}

@@ -1,0 +1,271 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// A tracing is the tracer of a client.
+type tracing struct {
+	tracer  Tracer
+	retry   RetryTracer   // nil if it is none
+	session SessionTracer // nil if it is none
+	broken  func(what string, panicked any)
+}
+
+func newTracing(server string, o *ClientOptions) *tracing {
+	if o.Tracer == nil {
+		return nil
+	}
+	t := &tracing{tracer: o.Tracer}
+	t.retry, _ = o.Tracer.(RetryTracer)
+	t.session, _ = o.Tracer.(SessionTracer)
+	t.broken = func(what string, panicked any) {
+		o.Logger.Error("mcp: the tracer panicked", "server", server, "in", what, "panic", panicked)
+	}
+	return t
+}
+
+func (t *tracing) guard(what string) {
+	if p := recover(); p != nil {
+		t.broken(what, p)
+	}
+}
+
+func (t *tracing) start(ctx context.Context, r *RequestInfo) (work context.Context) {
+	defer func() {
+		if work == nil {
+			work = ctx
+		}
+		work = WithHTTPHeader(work, r.header)
+	}()
+	defer t.guard("RequestStart")
+	return t.tracer.RequestStart(ctx, r)
+}
+
+func (t *tracing) end(ctx context.Context, r *RequestInfo) {
+	defer t.guard("RequestEnd")
+	t.tracer.RequestEnd(ctx, r)
+}
+
+// trace begins to trace a request of this client; nil if there is no tracer.
+func (c *Client) trace(ctx context.Context, r *request) (context.Context, *RequestInfo) {
+	if c.tracing == nil {
+		return ctx, nil
+	}
+	info := &RequestInfo{Server: c.name, Method: r.method, outgoing: r}
+	r.trace = info
+	return c.tracing.start(ctx, info), info
+}
+
+// traced ends what trace began.
+func (c *Client) traced(ctx context.Context, info *RequestInfo, result json.RawMessage, err error) {
+	if info == nil {
+		return
+	}
+	info.Result, info.Err = result, err
+	if l := info.life; l != nil {
+		info.Connection = l.tap.connection()
+	}
+	c.tracing.end(ctx, info)
+	info.outgoing.trace = nil
+}
+
+// retried says that a request will be sent again.
+func (c *Client) retried(ctx context.Context, info *RequestInfo, err error) {
+	if info == nil || c.tracing.retry == nil {
+		return
+	}
+	defer c.tracing.guard("RequestRetry")
+	c.tracing.retry.RequestRetry(ctx, info, err)
+}
+
+// departs notes that another attempt begins. R may be nil, as everywhere here.
+func (r *RequestInfo) departs(l *life, opts *CallOptions) {
+	if r == nil {
+		return
+	}
+	if r.Attempts++; r.Attempts == 1 {
+		r.SentAt = time.Now()
+	}
+	r.life = l
+	opts.Numbered = func(id int64) { r.ID = strconv.FormatInt(id, 10) }
+}
+
+// taken reports whether a key of _meta is not the tracer's to set.
+func (r *RequestInfo) taken(key string) bool {
+	if key == "progressToken" || isRequestMeta(key) || key == metaLogLevel {
+		return true
+	}
+	for _, m := range r.meta {
+		if m.key == key {
+			return true
+		}
+	}
+	if r.outgoing == nil {
+		return memberOf(r.params, "_meta", key) != nil
+	}
+	_, own := r.outgoing.meta[key]
+	return own
+}
+
+// appendMeta appends the tracer's members of _meta, each followed by a comma.
+func (r *RequestInfo) appendMeta(out []byte) []byte {
+	if r == nil {
+		return out
+	}
+	for _, m := range r.meta {
+		out = append(append(append(appendQuoted(out, m.key), ':'), m.value...), ',')
+	}
+	return out
+}
+
+// An openTrace is something traced whose end is seen elsewhere. Nil is none.
+type openTrace struct {
+	ctx     context.Context
+	info    *RequestInfo
+	tracing *tracing
+	id      jsonrpc.ID
+}
+
+// end ends it. Somebody must see to it that this is done once.
+func (o *openTrace) end(result json.RawMessage, err error) {
+	if o == nil {
+		return
+	}
+	o.info.Result, o.info.Err = result, err
+	o.tracing.end(o.ctx, o.info)
+}
+
+// open begins to trace a message of the control plane; nil if there is no tracer.
+func (t *tap) open(ctx context.Context, m *jsonrpc.Request, incoming bool) (context.Context, *openTrace) {
+	if t.tracing == nil {
+		return ctx, nil
+	}
+	info := &RequestInfo{
+		Server:       t.client.name,
+		Method:       m.Method,
+		Incoming:     incoming,
+		Notification: !m.IsCall(),
+		Connection:   t.connection(),
+		params:       m.Params,
+	}
+	if m.IsCall() {
+		info.ID = fmt.Sprint(m.ID.Raw())
+	}
+	ctx = t.tracing.start(ctx, info)
+	if !incoming {
+		info.Attempts, info.SentAt = 1, time.Now()
+	}
+	return ctx, &openTrace{ctx, info, t.tracing, m.ID}
+}
+
+// openWrite is open for a message that is to be written, and returns it with what the
+// tracer adds.
+func (t *tap) openWrite(ctx context.Context, m *jsonrpc.Request) (context.Context, *jsonrpc.Request, *openTrace) {
+	ctx, o := t.open(ctx, m, false)
+	if o != nil && len(o.info.meta) > 0 {
+		m = &jsonrpc.Request{ID: m.ID, Method: m.Method, Params: withMeta(m.Params, o.info.appendMeta(nil))}
+	}
+	return ctx, m, o
+}
+
+// withMeta returns params with further members of _meta, each followed by a comma.
+func withMeta(params json.RawMessage, more []byte) json.RawMessage {
+	out := append([]byte(`{"_meta":{`), more...)
+	for key, value := range jsonscan.Fields(memberOf(params, "_meta")) {
+		out = append(append(append(appendQuoted(out, string(key)), ':'), value...), ',')
+	}
+	out[len(out)-1] = '}'
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) != "_meta" {
+			out = append(append(appendQuoted(append(out, ','), string(key)), ':'), value...)
+		}
+	}
+	return append(out, '}')
+}
+
+// writeTraced writes a message of the handshake. A request is open until
+// greetingEnds.
+func (t *tap) writeTraced(ctx context.Context, m jsonrpc.Message) error {
+	req, ok := m.(*jsonrpc.Request)
+	if !ok || t.tracing == nil {
+		return t.conn.Write(ctx, m)
+	}
+	ctx, req, o := t.openWrite(ctx, req)
+	if !req.IsCall() {
+		err := t.conn.Write(ctx, req)
+		o.end(nil, err)
+		return err
+	}
+	t.greetingEnds(nil, nil, errNotAnswered) // of one before it
+	t.mu.Lock()
+	t.greetingTrace = o
+	t.mu.Unlock()
+	err := t.conn.Write(ctx, req)
+	if err != nil {
+		t.greetingEnds(&req.ID, nil, err)
+	}
+	return err
+}
+
+var errNotAnswered = errors.New("it was not answered in time")
+
+// greetingEnds ends the trace of the handshake's request that has the id, or of any
+// if that is nil.
+func (t *tap) greetingEnds(id *jsonrpc.ID, result json.RawMessage, err error) {
+	if t.tracing == nil {
+		return
+	}
+	t.mu.Lock()
+	o := t.greetingTrace
+	if o == nil || id != nil && o.id != *id {
+		t.mu.Unlock()
+		return
+	}
+	t.greetingTrace = nil
+	t.mu.Unlock()
+	o.info.Connection = t.connection()
+	if jsonscan.Valid(result) != nil {
+		result = nil
+	}
+	if version, ok := jsonscan.String(memberOf(result, "protocolVersion")); ok {
+		o.info.Connection.ProtocolVersion = version
+	} else if o.info.Method == methodDiscover && err == nil {
+		o.info.Connection.ProtocolVersion = Revision20260728
+	}
+	o.end(result, err)
+}
+
+// connection returns what is known of the connection.
+func (t *tap) connection() ConnectionInfo {
+	info := ConnectionInfo{SessionID: t.conn.SessionID(), PID: t.pid()}
+	if version := t.spoken.Load(); version != nil {
+		info.ProtocolVersion = *version
+	}
+	if o, ok := t.conn.(interface{ Origin() string }); ok {
+		info.Origin = o.Origin()
+	}
+	return info
+}
+
+// sessionEnds tells the tracer of a life that is about to end.
+func (c *Client) sessionEnds(l *life, cause error) {
+	if c.tracing == nil || c.tracing.session == nil {
+		return
+	}
+	s := &SessionInfo{Server: c.name, Connection: l.tap.connection(), Duration: time.Since(l.born), Err: cause}
+	if errors.Is(cause, ErrClosed) || errors.Is(cause, errRenewed) {
+		s.Err = nil
+	}
+	defer c.tracing.guard("SessionEnd")
+	c.tracing.session.SessionEnd(s)
+}

@@ -1,0 +1,491 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A notebook is a tracer that writes everything down.
+type notebook struct {
+	start func(ctx context.Context, r *mcp.RequestInfo) context.Context // may be nil
+
+	mu       sync.Mutex
+	open     map[*mcp.RequestInfo]bool
+	wrong    []string
+	ended    []mcp.RequestInfo
+	params   []string // "name" or "uri" of each
+	retries  []error
+	sessions []mcp.SessionInfo
+}
+
+type noteKey struct{}
+
+func (n *notebook) RequestStart(ctx context.Context, r *mcp.RequestInfo) context.Context {
+	n.mu.Lock()
+	if n.open == nil {
+		n.open = map[*mcp.RequestInfo]bool{}
+	}
+	n.open[r] = true
+	n.mu.Unlock()
+	ctx = context.WithValue(ctx, noteKey{}, r)
+	if n.start != nil {
+		return n.start(ctx, r)
+	}
+	return ctx
+}
+
+func (n *notebook) RequestEnd(ctx context.Context, r *mcp.RequestInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.open[r] {
+		n.wrong = append(n.wrong, r.Method+" ended without a beginning")
+	}
+	if n.start == nil && ctx.Value(noteKey{}) != r {
+		n.wrong = append(n.wrong, r.Method+" ended with another context")
+	}
+	delete(n.open, r)
+	n.ended = append(n.ended, *r)
+	n.params = append(n.params, string(r.Param("name"))+string(r.Param("uri")))
+}
+
+func (n *notebook) RequestRetry(_ context.Context, _ *mcp.RequestInfo, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.retries = append(n.retries, err)
+}
+
+func (n *notebook) SessionEnd(s *mcp.SessionInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sessions = append(n.sessions, *s)
+}
+
+// of returns what has ended of a method.
+func (n *notebook) of(method string) []mcp.RequestInfo {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []mcp.RequestInfo
+	for _, r := range n.ended {
+		if r.Method == method {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// one returns what has ended of a method, if that is one.
+func (n *notebook) one(t *testing.T, method string) mcp.RequestInfo {
+	t.Helper()
+	all := n.of(method)
+	if len(all) != 1 {
+		t.Fatalf("%d of %s, want 1", len(all), method)
+	}
+	return all[0]
+}
+
+// closed fails the test if anything stayed open. The client is closed.
+func (n *notebook) closed(t *testing.T) {
+	t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for r := range n.open {
+		t.Errorf("%s has not ended", r.Method)
+	}
+	for _, w := range n.wrong {
+		t.Error(w)
+	}
+}
+
+// Each request of each kind is told, once, with its id, its attempts and its
+// connection, and so are the handshake and the notifications.
+func TestTracerSeesEverything(t *testing.T) {
+	listening := make(chan string, 2)
+	s := siteOfAll(t, listening)
+	n := &notebook{}
+	c := newClient(t, &s.HTTP, &mcp.ClientOptions{Elicit: annAnswers, Tasks: true, Tracer: n})
+	ready(t, c)
+	askAll(t, c)
+	<-listening
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n.closed(t)
+	for method := range s.script {
+		all := n.of(method)
+		if len(all) == 0 {
+			t.Errorf("nothing of %s", method)
+		}
+		for _, r := range all {
+			if r.Server != "scripted" || r.Incoming || r.Notification || r.ID == "" || r.Attempts != 1 || r.SentAt.IsZero() {
+				t.Errorf("%s: %+v", method, r)
+			}
+			if conn := r.Connection; conn.Origin != strings.TrimSuffix(s.HTTP.URL, "/") || conn.SessionID != "" {
+				t.Errorf("%s: connection %+v", method, conn)
+			}
+			if r.Err == nil && method != "subscriptions/listen" && r.Connection.ProtocolVersion != mcp.Revision20260728 {
+				t.Errorf("%s: revision %q", method, r.Connection.ProtocolVersion)
+			}
+			if (r.Err == nil) == (r.Result == nil) {
+				t.Errorf("%s: result %s and error %v", method, r.Result, r.Err)
+			}
+		}
+	}
+	wish := n.one(t, "elicitation/create")
+	if !wish.Incoming || wish.ID != "" || wish.Result == nil || wish.Err != nil {
+		t.Errorf("the wish is %+v", wish)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !slices.Contains(n.params, `"tool"`) || !slices.Contains(n.params, `"prompt"`) || !slices.Contains(n.params, `"file:///r"`) {
+		t.Errorf("params %q", n.params)
+	}
+	if len(n.sessions) != 1 || n.sessions[0].Err != nil || n.sessions[0].Connection.ProtocolVersion != mcp.Revision20260728 {
+		t.Errorf("sessions %+v", n.sessions)
+	}
+}
+
+// The older handshake, what the server asks and tells, and what becomes of it.
+func TestTracerSeesOlderServer(t *testing.T) {
+	n := &notebook{}
+	server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		c.Notify("notifications/tools/list_changed", `{"_meta":{"traceparent":"note"}}`)
+		if _, err := c.Ask("elicitation/create", `{"_meta":{"traceparent":"theirs"},"message":"?","requestedSchema":{"type":"object","properties":{}}}`); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Ask("sampling/createMessage", `{}`); err == nil {
+			t.Error("there is a model")
+		}
+		if _, err := c.Ask("ping", `{}`); err != nil {
+			t.Error(err)
+		}
+		c.Result(`{"content":[],"isError":true}`)
+	}})
+	var inside any
+	c := newClient(t, server, &mcp.ClientOptions{Tracer: n, Roots: []*mcp.Root{}, Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		inside = ctx.Value(noteKey{})
+		return accept(map[string]any{}), nil
+	}})
+	mustCall(t, c, "x")
+	if err := c.SetRoots(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	server.Await("notifications/roots/list_changed", 1)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n.closed(t)
+	if r := n.one(t, "initialize"); r.Err != nil || r.Connection.ProtocolVersion != mcp.Revision20251125 || r.ID == "" || r.Incoming {
+		t.Errorf("initialize: %+v", r)
+	}
+	for _, method := range []string{"notifications/initialized", "notifications/roots/list_changed"} {
+		if r := n.one(t, method); !r.Notification || r.Incoming || r.Err != nil || r.ID != "" {
+			t.Errorf("%s: %+v", method, r)
+		}
+	}
+	note := n.one(t, "notifications/tools/list_changed")
+	if got, _ := note.Meta("traceparent"); !note.Notification || !note.Incoming || got != "note" {
+		t.Errorf("the notification: %+v, traceparent %q", note, got)
+	}
+	asked := n.one(t, "elicitation/create")
+	if got, _ := asked.Meta("traceparent"); got != "theirs" || asked.Err != nil || asked.ID == "" || !asked.Incoming || asked.Result == nil {
+		t.Errorf("the elicitation: %+v, traceparent %q", asked, got)
+	}
+	if r, ok := inside.(*mcp.RequestInfo); !ok || r.Method != "elicitation/create" {
+		t.Errorf("the handler's context holds %v", inside)
+	}
+	var refused *mcp.JSONRPCError
+	if r := n.one(t, "sampling/createMessage"); !errors.As(r.Err, &refused) || r.Result != nil {
+		t.Errorf("the refused wish: %+v", r)
+	}
+	if r := n.one(t, "ping"); !r.Incoming || r.Err != nil {
+		t.Errorf("ping: %+v", r)
+	}
+	if r := n.one(t, "tools/call"); r.Err != nil || !strings.Contains(string(r.Result), `"isError":true`) {
+		t.Errorf("the call: %+v", r)
+	}
+}
+
+// What a tracer adds to _meta and to the header arrives, on both planes; what the
+// caller and the protocol put there stays.
+func TestTracerAdds(t *testing.T) {
+	tag := func(ctx context.Context, r *mcp.RequestInfo) context.Context {
+		r.AddMeta("traceparent", "00-\""+r.Method)
+		r.AddMeta("traceparent", "twice")
+		r.AddMeta("tracestate", "ours")
+		r.AddMeta("progressToken", "ours")
+		r.AddMeta("io.modelcontextprotocol/protocolVersion", "ours")
+		r.AddHeader("traceparent", "00-"+r.Method)
+		r.AddHeader("User", "ours")
+		r.AddHeader("bad name", "x")
+		r.AddHeader("Bad-Value", "a\nb")
+		r.AddHeader("Mcp-Protocol-Version", "ours")
+		return ctx
+	}
+	for _, revision := range eras() {
+		t.Run(revision, func(t *testing.T) {
+			s := newSite(t, revision, map[string]func(*visit){
+				"tools/call":      result(`{"resultType":"complete","content":[]}`),
+				"server/discover": result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`),
+			})
+			if revision == mcp.Revision20251125 {
+				s.script["initialize"] = result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)
+				delete(s.script, "server/discover")
+			}
+			s.HTTP.Header = map[string][]string{"User": {"theirs"}}
+			n := &notebook{start: tag}
+			c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
+			if _, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"tracestate": "theirs", "own": 1}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			n.closed(t)
+			greeting := "initialize"
+			if revision == mcp.Revision20260728 {
+				greeting = "server/discover"
+			}
+			for _, method := range []string{greeting, "tools/call"} {
+				v := s.of(method)[0]
+				var params struct {
+					Meta map[string]any `json:"_meta"`
+				}
+				if err := json.Unmarshal(v.Params, &params); err != nil {
+					t.Fatal(err)
+				}
+				want := map[string]any{"traceparent": "00-\"" + method, "tracestate": "ours"}
+				if method == "tools/call" {
+					want["tracestate"], want["own"] = "theirs", 1.0
+					if _, ok := params.Meta["progressToken"].(float64); !ok {
+						t.Errorf("progress token %v", params.Meta["progressToken"])
+					}
+				}
+				if v := params.Meta["io.modelcontextprotocol/protocolVersion"]; v != nil && v != mcp.Revision20260728 {
+					t.Errorf("version %v", v)
+				}
+				maps.DeleteFunc(params.Meta, func(key string, _ any) bool {
+					return key == "progressToken" || strings.Contains(key, "/")
+				})
+				if fmt.Sprint(params.Meta) != fmt.Sprint(want) {
+					t.Errorf("%s: _meta %v, want %v", method, params.Meta, want)
+				}
+				if strings.Count(string(v.Params), `"traceparent"`) != 1 {
+					t.Errorf("%s: params %s", method, v.Params)
+				}
+				for field, want := range map[string]string{"Traceparent": "00-" + method, "User": "theirs", "Bad-Value": "", "Bad Name": ""} {
+					if got := v.Header.Get(field); got != want {
+						t.Errorf("%s: header %s is %q, want %q", method, field, got, want)
+					}
+				}
+				if v.Header.Get("Mcp-Protocol-Version") == "ours" && method == "tools/call" {
+					t.Error("the tracer replaced the version")
+				}
+			}
+		})
+	}
+}
+
+// A request that is sent twice is one, with two attempts; one that is never sent
+// has none.
+func TestTracerCountsAttempts(t *testing.T) {
+	n := &notebook{}
+	server := legacy(t, mcptest.Script{
+		"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`)),
+		"tools/call":  mcptest.Disconnect,
+	})
+	c := newClient(t, server, &mcp.ClientOptions{Tracer: n, MaxInFlight: 1, MaxQueued: -1})
+	if _, err := c.GetPrompt(t.Context(), "p", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := n.one(t, "prompts/get"); r.Attempts != 2 || r.Err != nil || len(n.retries) != 1 || n.retries[0] == nil {
+		t.Errorf("%+v, retries %v", r, n.retries)
+	}
+	_, err := call(t, c, "x")
+	var unknown *mcp.OutcomeUnknownError
+	if r := n.one(t, "tools/call"); r.Attempts != 1 || !errors.As(r.Err, &unknown) || r.Err.Error() != err.Error() {
+		t.Errorf("%+v, error %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.GetPrompt(ctx, "p", nil, nil); err == nil {
+		t.Error("no error")
+	}
+	for _, r := range n.of("prompts/get")[1:] {
+		if !errors.Is(r.Err, context.Canceled) || r.Attempts != 0 || r.ID != "" || !r.SentAt.IsZero() {
+			t.Errorf("%+v", r)
+		}
+	}
+	_ = c.Close()
+	n.closed(t)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.sessions) < 2 || n.sessions[0].Err == nil {
+		t.Errorf("sessions %+v", n.sessions)
+	}
+}
+
+// A cancelled call ends, and so does what the server asked meanwhile.
+func TestTracerSeesCancelledCall(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		n := &notebook{}
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Tracer: n})
+		ready(t, c)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			server.Await("tools/call", 1)
+			cancel()
+		}()
+		if _, err := c.CallTool(ctx, "x", nil, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		if r := n.one(t, "tools/call"); !errors.Is(r.Err, context.Canceled) || r.Attempts != 1 || r.ID == "" {
+			t.Errorf("%+v", r)
+		}
+		_ = c.Close()
+		n.closed(t)
+	})
+}
+
+// A handshake that fails ends as well.
+func TestTracerSeesFailedHandshake(t *testing.T) {
+	for name, script := range map[string]mcptest.Script{
+		"refused": {"initialize": mcptest.Error(-1, "no")},
+		"gone":    {"initialize": mcptest.Disconnect},
+		"silent":  {"initialize": mcptest.Hang},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &notebook{}
+			server := legacy(t, script)
+			c := newClient(t, server, &mcp.ClientOptions{Tracer: n})
+			done := make(chan error)
+			go func() { done <- c.Ready(t.Context()) }()
+			server.Await("initialize", 1)
+			if name == "silent" {
+				_ = c.Close()
+			}
+			if err := <-done; err == nil {
+				t.Error("no error")
+			}
+			_ = c.Close()
+			n.closed(t)
+			if all := n.of("initialize"); len(all) == 0 || all[0].Err == nil {
+				t.Errorf("%+v", all)
+			}
+			if len(n.sessions) != 0 {
+				t.Errorf("sessions %+v", n.sessions)
+			}
+		})
+	}
+}
+
+// A rowdy panics everywhere, or returns no context.
+type rowdy struct{ silent bool }
+
+func (r *rowdy) RequestStart(context.Context, *mcp.RequestInfo) context.Context {
+	if !r.silent {
+		panic("start")
+	}
+	return nil
+}
+func (*rowdy) RequestEnd(context.Context, *mcp.RequestInfo)          { panic("end") }
+func (*rowdy) RequestRetry(context.Context, *mcp.RequestInfo, error) { panic("retry") }
+func (*rowdy) SessionEnd(*mcp.SessionInfo)                           { panic("session") }
+
+// A tracer that panics harms nobody.
+func TestTracerPanics(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		server := legacy(t, mcptest.Script{
+			"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`)),
+			"tools/call":  text("fine"),
+		})
+		c := newClient(t, server, &mcp.ClientOptions{Tracer: &rowdy{silent}})
+		mustCall(t, c, "x")
+		if _, err := c.GetPrompt(t.Context(), "p", nil, nil); err != nil {
+			t.Error(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Without a tracer nothing is allocated for one; see TestCallCost. With one that
+// does nothing a call allocates no more than this.
+func TestTracerCost(t *testing.T) {
+	counts(t)
+	args := json.RawMessage(`{"text":"hello"}`)
+	child := cannedChild(t, mcp.Revision20251125)
+	of := func(tracer mcp.Tracer) cost {
+		c := newClient(t, child, &mcp.ClientOptions{Tracer: tracer})
+		return costOf(func() {
+			if _, err := c.CallTool(context.Background(), "small", args, nil); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	off, on := of(nil), of(deaf{})
+	t.Logf("without: %+v, with: %+v", off, on)
+	(cost{on.count - off.count, on.bytes - off.bytes}).within(t, cost{4, 1 << 10})
+}
+
+type deaf struct{}
+
+func (deaf) RequestStart(ctx context.Context, _ *mcp.RequestInfo) context.Context { return ctx }
+func (deaf) RequestEnd(context.Context, *mcp.RequestInfo)                         {}
+
+// BenchmarkTracer compares calls without and with a tracer that does nothing.
+func BenchmarkTracer(b *testing.B) {
+	server := newCanned(mcp.Revision20251125)
+	for name, tracer := range map[string]mcp.Tracer{"off": nil, "on": deaf{}} {
+		b.Run(name, func(b *testing.B) {
+			c := newClient(b, &transport.Pipe{Serve: server.serve}, &mcp.ClientOptions{Tracer: tracer})
+			ready(b, c)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.CallTool(b.Context(), "small", nil, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Against the official server, over HTTP and a pipe, the tracer's words reach the
+// handler's request.
+func TestTracerReachesOfficialServer(t *testing.T) {
+	got := make(chan any, 1)
+	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		got <- r.Params.Meta["traceparent"]
+		return &sdk.CallToolResult{}, nil
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(web.Close)
+	n := &notebook{start: func(ctx context.Context, r *mcp.RequestInfo) context.Context {
+		r.AddMeta("traceparent", "tp")
+		return ctx
+	}}
+	for name, to := range map[string]mcp.Transport{"pipe": &transport.Pipe{Serve: server.Run}, "HTTP": &transport.HTTP{URL: web.URL}} {
+		c := newClient(t, to, &mcp.ClientOptions{Tracer: n})
+		mustCall(t, c, "x")
+		if v := <-got; v != "tp" {
+			t.Errorf("%s: traceparent %v", name, v)
+		}
+	}
+}
