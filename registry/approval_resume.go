@@ -91,6 +91,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ResumeOptions, seen 
 	}
 	back = false
 	err = fmt.Errorf("tool %s: the call was broken off by a panic", quote(e.def.Name)) // unless there is no panic
+	seen.goes()
 	res, err = r.carryOut(ctx, e, bytes.Clone(p.req.Args))
 	back = mcp.SafeToRetry(err) && !settles(err)
 	return res, err

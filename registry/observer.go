@@ -48,6 +48,9 @@ type Observation struct {
 	// caller gave them, and perhaps no JSON, if they were not right; nil if they are
 	// not known.
 	Arguments json.RawMessage
+	// Passed says that the call was let through to middleware and tool. The outcome is
+	// theirs then; without it Err says why the call was not made.
+	Passed bool
 	// Began is when the call came in.
 	Began time.Time
 	// Duration is how long it took until its outcome was known.
@@ -151,6 +154,13 @@ func (o *Observation) meant(e *entry, args json.RawMessage) {
 func (o *Observation) passed(args json.RawMessage) {
 	if o != nil {
 		o.Arguments = bytes.Clone(args)
+	}
+}
+
+// goes notes that middleware and tool are reached.
+func (o *Observation) goes() {
+	if o != nil {
+		o.Passed = true
 	}
 }
 

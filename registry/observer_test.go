@@ -38,6 +38,9 @@ func (w *watcher) observe(_ context.Context, o *registry.Observation) {
 	if o.Relayed {
 		line += ", relayed"
 	}
+	if o.Passed {
+		line += ", passed"
+	}
 	w.all, w.seen = append(w.all, *o), append(w.seen, line)
 }
 
@@ -92,9 +95,9 @@ func TestObserve(t *testing.T) {
 	var w watcher
 	stop := r.Observe(w.observe)
 	for _, test := range []struct{ name, args, want string }{
-		{"s__works", `{"a":1}`, `call s__works = s/works {"a":1}: 8 bytes`},
-		{"S Works", ``, `call S Works = s/works {}: 8 bytes`},
-		{"call_tool", `{"name":"s__works","arguments":{"b":2}}`, `call s__works = s/works {"b":2}: 8 bytes, relayed`},
+		{"s__works", `{"a":1}`, `call s__works = s/works {"a":1}: 8 bytes, passed`},
+		{"S Works", ``, `call S Works = s/works {}: 8 bytes, passed`},
+		{"call_tool", `{"name":"s__works","arguments":{"b":2}}`, `call s__works = s/works {"b":2}: 8 bytes, relayed, passed`},
 		{"call_tool", `{"name":"s__nothing"}`, `call s__nothing = - {}: *registry.UnknownToolError, relayed`},
 		{"call_tool", `{"name":3}`, `call call_tool = call_tool {"name":3}: *registry.ArgumentsError`},
 		{"nothing", `{"a":1}`, `call nothing = - {"a":1}: *registry.UnknownToolError`},
@@ -103,8 +106,8 @@ func TestObserve(t *testing.T) {
 		{"s__never", `{}`, `call s__never = s/never {}: *registry.DeniedError`},
 		{"s__unclear", `{}`, `call s__unclear = s/unclear {}: *registry.PolicyError`},
 		{"s__changed", `{}`, `call s__changed = s/changed {}: *registry.QuarantinedError`},
-		{"broken", `{}`, `call broken = broken {}: *registry.PanicError`},
-		{"fails", `{}`, `call fails = fails {}: 2 bytes, an error`},
+		{"broken", `{}`, `call broken = broken {}: *registry.PanicError, passed`},
+		{"fails", `{}`, `call fails = fails {}: 2 bytes, an error, passed`},
 	} {
 		_, err := r.Call(as(t.Context(), "ann", "talk"), test.name, json.RawMessage(test.args))
 		w.expect(t, test.want)
@@ -153,7 +156,7 @@ func TestObserveApprovals(t *testing.T) {
 	seen.expect(t,
 		`call files__delete = files/delete {"path":"a"}: *registry.ApprovalRequiredError`,
 		`resume  = - : *registry.UnknownApprovalError`,
-		`resume files__delete = files/delete {"path":"a"}: 11 bytes`,
+		`resume files__delete = files/delete {"path":"a"}: 11 bytes, passed`,
 		`call files__move = files/move {}: *registry.ApprovalRequiredError`,
 		`refuse files__move = files/move {}: 0 bytes`,
 		`refuse  = - : *registry.UnknownApprovalError`,
@@ -186,7 +189,7 @@ func TestObserversChangeNothing(t *testing.T) {
 	if err != nil || textOf(t, res) != "hello" {
 		t.Errorf("%v, %v", res, err)
 	}
-	after.expect(t, `call echo = echo {"Text":"hello"}: 5 bytes`)
+	after.expect(t, `call echo = echo {"Text":"hello"}: 5 bytes, passed`)
 }
 
 // A panic of middleware is seen, and goes on.
@@ -201,7 +204,7 @@ func TestObserveBrokenMiddleware(t *testing.T) {
 	if v := panicOf(func() { _, _ = r.Call(t.Context(), "a", nil) }); v != "ouch" {
 		t.Errorf("recovered %v", v)
 	}
-	w.expect(t, `call a = a {}: *errors.errorString`)
+	w.expect(t, `call a = a {}: *errors.errorString, passed`)
 }
 
 // Observers come and go while calls are made.

@@ -231,6 +231,7 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 			return nil, err
 		}
 	}
+	o.goes()
 	return r.carryOut(ctx, e, args)
 }
 
