@@ -1,0 +1,103 @@
+package langchaingo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/tools"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// AgentTools returns the tools for langchaingo's agents. An agent knows no schemas, so
+// the description of a tool ends with its own.
+//
+// The input of a tool is a JSON object, as text. If its only argument is a string, the
+// input may be that string alone.
+//
+// A tool fails, and ends the executor's work, only if the context ends, with its cause;
+// or with a [*profile.WaitingError], see [Options].Waiting. All else the model is told.
+//
+// The executor does not see the difference between names that differ in case alone:
+// only the first of such tools is there.
+func (t *Turn) AgentTools() []tools.Tool {
+	var all []tools.Tool
+	seen := map[string]bool{}
+	for _, tool := range t.Set().Tools() {
+		if name := strings.ToUpper(tool.Name); !seen[name] {
+			seen[name] = true
+			all = append(all, &agentTool{t, tool})
+		}
+	}
+	return all
+}
+
+type agentTool struct {
+	turn *Turn
+	tool *profile.Tool
+}
+
+func (a *agentTool) Name() string { return a.tool.Name }
+
+// Description returns what the tool does, and its schema.
+func (a *agentTool) Description() string {
+	var lines []string
+	if text := strings.TrimSpace(a.tool.Description); text != "" {
+		lines = append(lines, text)
+	}
+	if len(properties(a.tool.Schema)) > 0 {
+		lines = append(lines, "The input is a JSON object of this schema: "+string(a.tool.Schema))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Call makes the call.
+func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
+	args, ok := a.arguments(input)
+	if !ok {
+		return failed + "\nThe input of " + a.tool.Name + " has to be a JSON object of this schema: " + string(a.tool.Schema), nil
+	}
+	answers, err := a.turn.Turn.Run(ctx, []profile.Call{{Name: a.tool.Name, Arguments: args}})
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) && a.turn.waiting != nil {
+		if err := a.turn.waiting(ctx, waiting); err != nil {
+			return "", err
+		}
+		answers, err = a.turn.Wait(ctx, waiting)
+	}
+	if err != nil {
+		return "", err
+	}
+	text, _ := a.turn.parts(answers[0], false)
+	return text, nil
+}
+
+// Model returns a model that tells an agent's model the true names, descriptions and
+// schemas of those functions that are tools of the turn. All else passes as it is. It
+// is for agents.NewOpenAIFunctionsAgent, in whose own schema every tool has one string.
+func (t *Turn) Model(llm llms.Model) llms.Model {
+	offered := map[string]llms.FunctionDefinition{}
+	for _, tool := range t.Set().Tools() {
+		offered[tool.Name] = t.function(tool)
+	}
+	return &model{llm, func(o *llms.CallOptions) {
+		o.Functions = slices.Clone(o.Functions)
+		for i, f := range o.Functions {
+			if truth, ok := offered[f.Name]; ok {
+				o.Functions[i] = truth
+			}
+		}
+	}}
+}
+
+type model struct {
+	llms.Model
+	schemas llms.CallOption
+}
+
+func (m *model) GenerateContent(ctx context.Context, messages []llms.MessageContent, opts ...llms.CallOption) (*llms.ContentResponse, error) {
+	return m.Model.GenerateContent(ctx, messages, append(slices.Clone(opts), m.schemas)...)
+}

@@ -1,0 +1,104 @@
+package langchaingo_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/openai"
+	"go.uber.org/goleak"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/langchaingo"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newModel(t *testing.T, url string) *openai.LLM {
+	t.Helper()
+	llm, err := openai.New(openai.WithBaseURL(url), openai.WithToken("key"), openai.WithModel("scripted"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return llm
+}
+
+// A conversation is a loop around a model as users of langchaingo write it.
+type conversation struct {
+	llm      llms.Model
+	registry *registry.Registry
+	opts     *belt.Options
+	stream   bool
+	messages []llms.MessageContent
+
+	turn     *belt.Turn // of the response
+	response *llms.ContentResponse
+	waiting  *profile.WaitingError
+}
+
+func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
+	c.messages = append(c.messages, llms.TextParts(llms.ChatMessageTypeHuman, message))
+	return c.run(ctx)
+}
+
+func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
+	for {
+		turn, err := belt.Tools(ctx, c.registry, c.opts)
+		if err != nil {
+			return nil, err
+		}
+		opts := []llms.CallOption{llms.WithTools(turn.Params())}
+		if c.stream {
+			opts = append(opts, llms.WithStreamingFunc(func(context.Context, []byte) error { return nil }))
+		}
+		response, err := c.llm.GenerateContent(ctx, c.messages, opts...)
+		if err != nil {
+			return nil, err
+		}
+		c.turn, c.response = turn, response
+		messages, err := turn.Run(ctx, response)
+		c.messages = append(c.messages, messages...)
+		switch {
+		case errors.As(err, &c.waiting):
+			return adaptertest.Waiting(c.waiting), nil
+		case err != nil:
+			return nil, err
+		case messages == nil:
+			text := response.Choices[0].Content
+			c.messages = append(c.messages, llms.TextParts(llms.ChatMessageTypeAI, text))
+			return &adaptertest.Turn{Text: text}, nil
+		}
+	}
+}
+
+func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
+	answers, err := c.turn.Wait(ctx, c.waiting)
+	if err != nil {
+		return nil, err
+	}
+	c.messages = append(c.messages, c.turn.Messages(c.response, answers...)...)
+	return c.run(ctx)
+}
+
+func TestGenerateContent(t *testing.T) {
+	adaptertest.Test(t, adaptertest.Adapter{
+		Name: "langchaingo", Runtime: "GenerateContent", Framework: "github.com/tmc/langchaingo",
+		Wire: adaptertest.OpenAIChat{}, Interrupt: "`WaitingError`",
+		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
+			return &conversation{llm: newModel(t, url), registry: r}
+		},
+	})
+}
+
+func TestStream(t *testing.T) {
+	adaptertest.Test(t, adaptertest.Adapter{
+		Name: "langchaingo", Runtime: "Stream", Framework: "github.com/tmc/langchaingo",
+		Wire: adaptertest.OpenAIChat{}, Interrupt: "`WaitingError`",
+		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
+			return &conversation{llm: newModel(t, url), registry: r, stream: true}
+		},
+	})
+}

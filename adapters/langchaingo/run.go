@@ -1,0 +1,143 @@
+package langchaingo
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// failed stands in front of the result of a tool that failed.
+const failed = "The tool failed:"
+
+// Run makes the calls of a response, see [profile.Turn.Run], and returns the messages
+// that go into the next request, as [Turn.Messages] does. If a call waits for a person,
+// there are none yet: the error is a [*profile.WaitingError] then. If ctx ends, Run
+// returns its error, and the messages all the same, so that the conversation can go on.
+func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.MessageContent, error) {
+	var calls []profile.Call
+	for _, choice := range t.choices(response) {
+		for _, c := range choice.ToolCalls {
+			if c.FunctionCall != nil {
+				calls = append(calls, profile.Call{ID: c.ID, Name: c.FunctionCall.Name, Arguments: json.RawMessage(c.FunctionCall.Arguments)})
+			}
+		}
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	answers, err := t.Turn.Run(ctx, calls)
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		return nil, err
+	}
+	return t.Messages(response, answers...), err
+}
+
+// choices returns those that are one message of the model. Of OpenAI and Gemini the
+// choices are alternatives, and the first counts; of Anthropic's models langchaingo
+// makes a choice of each block.
+func (t *Turn) choices(response *llms.ContentResponse) []*llms.ContentChoice {
+	var all []*llms.ContentChoice
+	if response == nil {
+		return nil
+	}
+	for _, choice := range response.Choices {
+		if choice != nil {
+			all = append(all, choice)
+		}
+	}
+	if !t.blocks() {
+		all = all[:min(1, len(all))]
+	}
+	return all
+}
+
+// blocks reports whether langchaingo's package for the provider makes a choice of each
+// block of an answer, and sends nothing but the first part of a message.
+func (t *Turn) blocks() bool {
+	return t.Provider() == profile.Anthropic || t.Provider() == profile.Bedrock
+}
+
+// Messages returns the message of the model that a response is, and the answers to all
+// of its calls, such as those that [profile.Turn.Wait] has returned, for the next
+// request. Images are in one message of the user, behind all others.
+func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answer) []llms.MessageContent {
+	said := llms.MessageContent{Role: llms.ChatMessageTypeAI}
+	for _, choice := range t.choices(response) {
+		if strings.TrimSpace(choice.Content) != "" {
+			said.Parts = append(said.Parts, llms.TextPart(choice.Content))
+		}
+	}
+	var messages, results []llms.MessageContent
+	if t.blocks() && said.Parts != nil {
+		messages, said.Parts = append(messages, said), nil
+	}
+	var images []llms.ContentPart
+	for _, a := range answers {
+		call := llms.ToolCall{ID: a.Call.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: a.Call.Name, Arguments: object(a.Call.Arguments)}}
+		text, media := t.parts(a, true)
+		result := llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
+			llms.ToolCallResponse{ToolCallID: a.Call.ID, Name: a.Call.Name, Content: text},
+		}}
+		if t.blocks() {
+			// One call, and its result, at a time: more in one message are lost.
+			results = append(results, llms.MessageContent{Role: said.Role, Parts: []llms.ContentPart{call}})
+		} else {
+			said.Parts = append(said.Parts, call)
+		}
+		results = append(results, result)
+		for _, m := range media {
+			images = append(images, llms.TextPart(m.Text), t.image(m))
+		}
+	}
+	if said.Parts != nil {
+		messages = append(messages, said)
+	}
+	messages = append(messages, results...)
+	if images != nil {
+		messages = append(messages, llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: images})
+	}
+	return messages
+}
+
+// object returns arguments as they can stand in a message: providers, and langchaingo,
+// refuse the conversation for what is no JSON object. What that was the answer says.
+func object(args json.RawMessage) string {
+	var o map[string]json.RawMessage
+	if json.Unmarshal(args, &o) != nil || o == nil {
+		return "{}"
+	}
+	return string(args)
+}
+
+// parts returns an answer as the text, and the media if they are wanted, for which
+// langchaingo has places.
+func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profile.Part) {
+	parts := profile.Parts(t.Provider(), a.Result)
+	for i, p := range parts {
+		if !wanted || !strings.HasPrefix(p.Type, "image/") && t.Provider() != profile.Gemini {
+			parts[i].Data = nil
+		}
+	}
+	text, media = profile.Apart(parts)
+	if a.Result.IsError && !strings.HasPrefix(text, failed) {
+		text = failed + "\n" + text // where the provider has a place for that, langchaingo has none
+	}
+	return text, media
+}
+
+// image returns data in the one of langchaingo's two forms that its package for the
+// provider takes.
+func (t *Turn) image(m profile.Part) llms.ContentPart {
+	switch t.Provider() {
+	case profile.OpenAI, profile.OpenAIStrict:
+		return llms.ImageURLPart("data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data))
+	}
+	return llms.BinaryPart(m.Type, m.Data)
+}
