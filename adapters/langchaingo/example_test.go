@@ -1,0 +1,132 @@
+package langchaingo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tmc/langchaingo/agents"
+	"github.com/tmc/langchaingo/chains"
+	"github.com/tmc/langchaingo/llms"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/langchaingo"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// answer has a model answer a question, with the tools of a registry.
+func answer(ctx context.Context, llm llms.Model, reg *registry.Registry, question string) (string, error) {
+	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)}
+	for {
+		turn, err := belt.Tools(ctx, reg, nil) // what is listed now
+		if err != nil {
+			return "", err
+		}
+		response, err := llm.GenerateContent(ctx, messages, llms.WithTools(turn.Params()))
+		if err != nil {
+			return "", err
+		}
+		results, err := turn.Run(ctx, response)
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			show(waiting)
+			var answers []profile.Answer
+			answers, err = turn.Wait(ctx, waiting)
+			results = turn.Messages(response, answers...)
+		}
+		if err != nil {
+			return "", err
+		}
+		if results == nil {
+			return response.Choices[0].Content, nil
+		}
+		messages = append(messages, results...)
+	}
+}
+
+// show tells a person what waits for him.
+func show(waiting *profile.WaitingError) {
+	for _, a := range waiting.Waiting() {
+		if request := a.Approval(); request != nil {
+			fmt.Printf("Approve %s %s?\n", request.Tool.Name, request.Args)
+		}
+		if url, ok := a.Login(); ok {
+			fmt.Println("Log in at", url)
+		}
+	}
+}
+
+func ExampleTurn_Run() {
+	ctx := context.Background()
+	reg := registry.New(nil)
+	if err := reg.Add(weather()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := answer(ctx, newParrot(), reg, "What is the weather in Bonn?")
+	fmt.Println(text, err)
+	// Output: The tool said: rain in Bonn <nil>
+}
+
+func ExampleTurn_AgentTools() {
+	ctx := context.Background()
+	policy, err := registry.NewPolicy(registry.Ask)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reg := registry.New(&registry.Options{Approver: policy})
+	if err := reg.Add(weather()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	approve := func(_ context.Context, waiting *profile.WaitingError) error {
+		show(waiting)
+		for _, a := range waiting.Waiting() { // elsewhere, when the person has said yes
+			if _, err := reg.Resume(ctx, a.Approval().ID, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	llm := newParrot()
+
+	turn, err := belt.Tools(ctx, reg, &belt.Options{Waiting: approve})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	agent := agents.NewOpenAIFunctionsAgent(turn.Model(llm), turn.AgentTools())
+	text, err := chains.Run(ctx, agents.NewExecutor(agent), "What is the weather in Bonn?")
+	fmt.Println(text, err)
+	// Output:
+	// Approve weather {"city":"Bonn"}?
+	// The tool said: rain in Bonn <nil>
+}
+
+type place struct {
+	City string `json:"city"`
+}
+
+func weather() registry.Tool {
+	return registry.MustFunc("weather", "The weather in a city.", func(_ context.Context, p place) (string, error) {
+		return "rain in " + p.City, nil
+	})
+}
+
+// A parrot is a model that calls the tool weather, and then says what came of it.
+type parrot struct{}
+
+func newParrot() llms.Model { return parrot{} }
+
+func (parrot) Call(context.Context, string, ...llms.CallOption) (string, error) { return "", nil }
+
+func (parrot) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+	choice := &llms.ContentChoice{}
+	if r, ok := messages[len(messages)-1].Parts[0].(llms.ToolCallResponse); ok {
+		choice.Content = "The tool said: " + r.Content
+	} else {
+		choice.ToolCalls = []llms.ToolCall{{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "weather", Arguments: `{"city":"Bonn"}`}}}
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
+}

@@ -1,0 +1,236 @@
+package langchaingo_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/langchaingo"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func newTurn(t *testing.T, p profile.Provider, all ...registry.Tool) *belt.Turn {
+	t.Helper()
+	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, all...), &belt.Options{Provider: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
+func toolCall(id, name, args string) llms.ToolCall {
+	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: args}}
+}
+
+// roles are the roles of messages, with the types of their parts.
+func roles(messages []llms.MessageContent) string {
+	var all []string
+	for _, m := range messages {
+		var kinds []string
+		for _, p := range m.Parts {
+			kinds = append(kinds, reflect.TypeOf(p).Name())
+		}
+		all = append(all, fmt.Sprintf("%s(%s)", m.Role, strings.Join(kinds, " ")))
+	}
+	return strings.Join(all, " ")
+}
+
+func pdf() *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+		URI: "file:///a.pdf", MIMEType: "application/pdf", Blob: []byte("%PDF-1.7 and more"),
+	}}}}
+}
+
+func gif() *mcp.CallToolResult {
+	data := []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/gif", Data: data}}}
+}
+
+// What langchaingo's packages lose of a message depends on the provider.
+func TestMessages(t *testing.T) {
+	for _, c := range []struct {
+		provider profile.Provider
+		choices  []*llms.ContentChoice
+		want     string
+	}{
+		{profile.OpenAI,
+			[]*llms.ContentChoice{{Content: "let me see", ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`), toolCall("2", "one", `{"city":"b"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("3", "one", `{}`)}}},
+			"ai(TextContent ToolCall ToolCall) tool(ToolCallResponse) tool(ToolCallResponse)"},
+		{profile.OpenAI,
+			[]*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{`)}}},
+			"ai(ToolCall) tool(ToolCallResponse)"},
+		{profile.Gemini,
+			[]*llms.ContentChoice{{Content: " ", ToolCalls: []llms.ToolCall{toolCall("", "one", `{"city":"a"}`), toolCall("", "one", `{"city":"b"}`)}}},
+			"ai(ToolCall ToolCall) tool(ToolCallResponse) tool(ToolCallResponse)"},
+		{profile.Anthropic,
+			[]*llms.ContentChoice{{Content: "let me see"}, nil, {ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
+			"ai(TextContent) ai(ToolCall) tool(ToolCallResponse) ai(ToolCall) tool(ToolCallResponse)"},
+	} {
+		turn := newTurn(t, c.provider, raw{"one", "", one})
+		messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: c.choices})
+		if err != nil || roles(messages) != c.want {
+			t.Errorf("%s: %s, %v; want %s", c.provider, roles(messages), err, c.want)
+		}
+		for _, m := range messages {
+			for _, p := range m.Parts {
+				if call, ok := p.(llms.ToolCall); ok && !json.Valid([]byte(call.FunctionCall.Arguments)) {
+					t.Errorf("%s: a call with the arguments %q", c.provider, call.FunctionCall.Arguments)
+				}
+				if r, ok := p.(llms.ToolCallResponse); ok && r.Name != "one" {
+					t.Errorf("%s: %+v", c.provider, r)
+				}
+			}
+		}
+	}
+}
+
+func TestMessagesOfNothing(t *testing.T) {
+	turn := newTurn(t, profile.OpenAI, raw{"one", "", one})
+	for _, r := range []*llms.ContentResponse{nil, {}, {Choices: []*llms.ContentChoice{nil}}, {Choices: []*llms.ContentChoice{{Content: "hi"}}}, {Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{{ID: "1"}}}}}} {
+		if messages, err := turn.Run(t.Context(), r); messages != nil || err != nil {
+			t.Errorf("%v: %v, %v", r, messages, err)
+		}
+	}
+}
+
+// The conversation can go on when the context has ended.
+func TestMessagesAfterTheEnd(t *testing.T) {
+	turn := newTurn(t, profile.OpenAI, raw{"one", "", one})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	messages, err := turn.Run(ctx, &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}}})
+	if err == nil || roles(messages) != "ai(ToolCall) tool(ToolCallResponse)" {
+		t.Errorf("%s, %v", roles(messages), err)
+	}
+}
+
+func TestMedia(t *testing.T) {
+	failure := gif()
+	failure.IsError = true
+	for _, c := range []struct {
+		provider profile.Provider
+		result   *mcp.CallToolResult
+		text     string
+		last     string
+	}{
+		{profile.OpenAI, gif(), "[image image/gif, 35 bytes, attached]", "human(TextContent ImageURLContent)"},
+		{profile.Anthropic, gif(), "[image image/gif, 35 bytes, attached]", "human(TextContent BinaryContent)"},
+		{profile.Anthropic, failure, "The tool failed:\n[image image/gif, 35 bytes, attached]", "human(TextContent BinaryContent)"},
+		{profile.OpenAI, pdf(), "[binary application/pdf, 17 bytes]", "tool(ToolCallResponse)"},
+		{profile.Anthropic, pdf(), "[binary application/pdf, 17 bytes]", "tool(ToolCallResponse)"},
+		{profile.Gemini, pdf(), "[binary application/pdf, 17 bytes, attached]", "human(TextContent BinaryContent)"},
+	} {
+		turn := newTurn(t, c.provider, raw{"one", "", one})
+		messages := turn.Messages(&llms.ContentResponse{}, profile.Answer{Call: profile.Call{ID: "1", Name: "one"}, Result: c.result})
+		var text string
+		for _, m := range messages {
+			if r, ok := m.Parts[0].(llms.ToolCallResponse); ok {
+				text = r.Content
+			}
+		}
+		if text != c.text || roles(messages[len(messages)-1:]) != c.last {
+			t.Errorf("%s: %q, %s; want %q, %s", c.provider, text, roles(messages), c.text, c.last)
+		}
+	}
+}
+
+// langchaingo's googleai takes a schema of a narrow form alone.
+func TestSchemaForGoogle(t *testing.T) {
+	schema := `{"type":"object","properties":{"a":{"type":["null","string"]},"b":{"type":"array","items":{"type":["integer","null"]}},
+		"c":{"type":"object","properties":{"d":{"type":["null"]},"e":true}},"f":true,"g":{"type":"array"}}}`
+	for _, schema := range []string{schema, none} {
+		for _, tool := range newTurn(t, profile.Gemini, raw{"one", "", schema}).Params() {
+			root, ok := tool.Function.Parameters.(map[string]any)
+			if !ok {
+				t.Fatalf("%T", tool.Function.Parameters)
+			}
+			narrow(t, "", root)
+			if _, ok := root["properties"].(map[string]any); !ok {
+				t.Errorf("%v", root)
+			}
+		}
+	}
+}
+
+func narrow(t *testing.T, path string, schema map[string]any) {
+	t.Helper()
+	if kind, ok := schema["type"]; ok {
+		if _, ok := kind.(string); !ok {
+			t.Errorf("%s has type %v", path, kind)
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, p := range properties {
+		inner, ok := p.(map[string]any)
+		if !ok {
+			t.Errorf("%s/%s is %v", path, name, p)
+			continue
+		}
+		narrow(t, path+"/"+name, inner)
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		narrow(t, path+"/items", items)
+	} else if schema["items"] != nil {
+		t.Errorf("%s has items %v", path, schema["items"])
+	}
+}
+
+func TestOptionsOfDeferralAreIgnored(t *testing.T) {
+	opts := &belt.Options{Provider: profile.Anthropic}
+	opts.Turn.ProviderSearch = true
+	opts.Turn.Deferred = func(*registry.Definition) bool { return true }
+	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}), opts)
+	if err != nil || turn.Searching() || len(turn.Params()) != 1 {
+		t.Errorf("%v, %v", turn, err)
+	}
+	if opts.Turn.Deferred == nil {
+		t.Error("the caller's options have changed")
+	}
+	if _, err := belt.Tools(t.Context(), registry.New(nil), &belt.Options{Provider: "nobody"}); err == nil {
+		t.Error("a provider that nobody knows is taken")
+	}
+}
+
+// One turn serves many at the same time, while the list changes.
+func TestTurnIsSharedByMany(t *testing.T) {
+	r := newRegistry(t, nil, raw{"one", "", one})
+	turn, err := belt.Tools(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 20 {
+				response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`), toolCall("2", "one", `{"city":"b"}`)}}}}
+				if messages, err := turn.Run(t.Context(), response); err != nil || len(messages) != 3 {
+					t.Errorf("%v, %v", messages, err)
+				}
+				for _, tool := range turn.AgentTools() {
+					if _, err := tool.Call(t.Context(), "x"); err != nil {
+						t.Error(err)
+					}
+				}
+				_ = turn.Params()
+			}
+		})
+		wg.Go(func() {
+			name := fmt.Sprintf("more%d", i)
+			for range 20 {
+				if err := r.Add(raw{name, "", none}); err != nil {
+					t.Error(err)
+				}
+				r.Remove(name)
+			}
+		})
+	}
+	wg.Wait()
+}
