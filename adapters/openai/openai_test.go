@@ -1,0 +1,251 @@
+package openai_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/openai/openai-go/v3/responses"
+	"go.uber.org/goleak"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/openai"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func client(url string) openai.Client {
+	return openai.NewClient(option.WithBaseURL(url), option.WithAPIKey("key"), option.WithMaxRetries(0))
+}
+
+// A chat is a loop as users of Chat Completions write it.
+type chat struct {
+	client   openai.Client
+	registry *registry.Registry
+	opts     *belt.Options
+	stream   bool
+	messages []openai.ChatCompletionMessageParamUnion
+
+	tools   *belt.ChatTurn // of the request that was answered last
+	waiting *profile.WaitingError
+}
+
+func (c *chat) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
+	c.messages = append(c.messages, openai.UserMessage(message))
+	return c.run(ctx)
+}
+
+func (c *chat) run(ctx context.Context) (*adaptertest.Turn, error) {
+	for {
+		tools, err := belt.ChatTools(ctx, c.registry, c.opts)
+		if err != nil {
+			return nil, err
+		}
+		c.tools = tools
+		choice, err := c.complete(ctx, openai.ChatCompletionNewParams{Model: "scripted", Messages: c.messages, Tools: tools.Params()})
+		if err != nil {
+			return nil, err
+		}
+		c.messages = append(c.messages, choice.Message.ToParam())
+		results, err := tools.Run(ctx, choice)
+		c.messages = append(c.messages, results...)
+		switch {
+		case errors.As(err, &c.waiting):
+			return adaptertest.Waiting(c.waiting), nil
+		case err != nil:
+			return nil, err
+		case results == nil:
+			return &adaptertest.Turn{Text: choice.Message.Content}, nil
+		}
+	}
+}
+
+func (c *chat) complete(ctx context.Context, params openai.ChatCompletionNewParams) (openai.ChatCompletionChoice, error) {
+	if !c.stream {
+		completion, err := c.client.Chat.Completions.New(ctx, params)
+		if err != nil {
+			return openai.ChatCompletionChoice{}, err
+		}
+		return completion.Choices[0], nil
+	}
+	stream := c.client.Chat.Completions.NewStreaming(ctx, params)
+	defer func() { _ = stream.Close() }()
+	var whole openai.ChatCompletionAccumulator
+	for stream.Next() {
+		whole.AddChunk(stream.Current())
+	}
+	if err := stream.Err(); err != nil {
+		return openai.ChatCompletionChoice{}, err
+	}
+	return whole.Choices[0], nil
+}
+
+func (c *chat) Resume(ctx context.Context) (*adaptertest.Turn, error) {
+	answers, err := c.tools.Wait(ctx, c.waiting)
+	if err != nil {
+		return nil, err
+	}
+	c.messages = append(c.messages, c.tools.Results(answers...)...)
+	return c.run(ctx)
+}
+
+// A conversation is a loop as users of the Responses API write it.
+type conversation struct {
+	client   openai.Client
+	registry *registry.Registry
+	opts     *belt.Options
+	stream   bool
+	kept     bool // the API keeps the conversation
+
+	input    responses.ResponseInputParam
+	previous string
+	tools    *belt.ResponseTurn
+	waiting  *profile.WaitingError
+}
+
+func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
+	c.input = append(c.input, responses.ResponseInputItemParamOfMessage(message, responses.EasyInputMessageRoleUser))
+	return c.run(ctx)
+}
+
+func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
+	for {
+		tools, err := belt.ResponseTools(ctx, c.registry, c.opts)
+		if err != nil {
+			return nil, err
+		}
+		c.tools = tools
+		params := responses.ResponseNewParams{
+			Model: "scripted", Tools: tools.Params(),
+			Input: responses.ResponseNewParamsInputUnion{OfInputItemList: slices.Clone(c.input)},
+		}
+		if c.previous != "" {
+			params.PreviousResponseID = openai.String(c.previous)
+		}
+		if !c.kept {
+			params.Store = openai.Bool(false)
+			params.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+		}
+		response, err := c.respond(ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		if c.kept {
+			c.previous, c.input = response.ID, nil
+		} else {
+			c.input = append(c.input, belt.Input(response)...)
+		}
+		results, err := tools.Run(ctx, response)
+		c.input = append(c.input, results...)
+		switch {
+		case errors.As(err, &c.waiting):
+			return adaptertest.Waiting(c.waiting), nil
+		case err != nil:
+			return nil, err
+		case results == nil:
+			return &adaptertest.Turn{Text: response.OutputText()}, nil
+		}
+	}
+}
+
+func (c *conversation) respond(ctx context.Context, params responses.ResponseNewParams) (*responses.Response, error) {
+	if !c.stream {
+		return c.client.Responses.New(ctx, params)
+	}
+	return last(c.client.Responses.NewStreaming(ctx, params))
+}
+
+// last returns the response of a stream's last event.
+func last(stream *ssestream.Stream[responses.ResponseStreamEventUnion]) (*responses.Response, error) {
+	defer func() { _ = stream.Close() }()
+	var response *responses.Response
+	for stream.Next() {
+		switch event := stream.Current(); event.Type {
+		case "response.completed", "response.incomplete":
+			response = &event.Response
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return nil, err
+	}
+	if response == nil {
+		return nil, errors.New("the stream has no end")
+	}
+	return response, nil
+}
+
+func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
+	answers, err := c.tools.Wait(ctx, c.waiting)
+	if err != nil {
+		return nil, err
+	}
+	c.input = append(c.input, c.tools.Results(answers...)...)
+	return c.run(ctx)
+}
+
+// kit has a runtime pass the checks that all adapters pass.
+func kit(t *testing.T, runtime string, wire adaptertest.Wire, start func(r *registry.Registry, url string) adaptertest.Agent) {
+	adaptertest.Test(t, adaptertest.Adapter{
+		Name: "openai", Runtime: runtime, Framework: "github.com/openai/openai-go/v3", Wire: wire, Interrupt: "`WaitingError`",
+		Start: func(_ *testing.T, r *registry.Registry, url string) adaptertest.Agent { return start(r, url) },
+	})
+}
+
+func TestChat(t *testing.T) {
+	kit(t, "Chat", adaptertest.OpenAIChat{}, func(r *registry.Registry, url string) adaptertest.Agent {
+		return &chat{client: client(url), registry: r}
+	})
+}
+
+func TestChatStream(t *testing.T) {
+	kit(t, "ChatStream", adaptertest.OpenAIChat{}, func(r *registry.Registry, url string) adaptertest.Agent {
+		return &chat{client: client(url), registry: r, stream: true}
+	})
+}
+
+func TestResponses(t *testing.T) {
+	kit(t, "Responses", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
+		return &conversation{client: client(url), registry: r, kept: true}
+	})
+}
+
+func TestResponsesStream(t *testing.T) {
+	kit(t, "ResponsesStream", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
+		return &conversation{client: client(url), registry: r, stream: true}
+	})
+}
+
+// searching defers all tools.
+func searching() *belt.Options {
+	return &belt.Options{Turn: profile.TurnOptions{
+		ProviderSearch: true,
+		Toolset:        &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
+	}}
+}
+
+// TestResponsesSearch has the provider search all tools.
+func TestResponsesSearch(t *testing.T) {
+	kit(t, "ResponsesSearch", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
+		return &conversation{client: client(url), registry: r, opts: searching()}
+	})
+}
+
+// programmatic lets programs call all tools, and nobody else.
+func programmatic() *belt.Options {
+	return &belt.Options{Turn: profile.TurnOptions{Options: profile.Options{
+		AllowedCallers: func(*registry.Definition) []string { return []string{"programmatic"} },
+	}}}
+}
+
+// TestResponsesPrograms has programs make all calls.
+func TestResponsesPrograms(t *testing.T) {
+	kit(t, "ResponsesPrograms", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
+		return &conversation{client: client(url), registry: r, opts: programmatic()}
+	})
+}
