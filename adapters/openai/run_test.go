@@ -1,0 +1,361 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/responses"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/openai"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+func pngData() []byte {
+	data, _ := base64.StdEncoding.DecodeString(png)
+	return data
+}
+
+// picture is a result with an image between texts.
+func picture(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{
+		&mcp.TextContent{Text: text}, &mcp.ImageContent{MIMEType: "image/png", Data: pngData()}, &mcp.TextContent{Text: "after"},
+	}}
+}
+
+// paper is a result that is a PDF file at an address.
+func paper(uri string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{
+		Resource: &mcp.ResourceContents{URI: uri, MIMEType: "application/pdf", Blob: []byte("%PDF-1.7 paper")},
+	}}}
+}
+
+// response decodes a response with some items.
+func response(t testing.TB, items ...string) *responses.Response {
+	t.Helper()
+	return decoded[responses.Response](t, `{"id":"resp_1","status":"completed","output":[`+strings.Join(items, ",")+`]}`)
+}
+
+func decoded[T any](t testing.TB, text string) *T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return &v
+}
+
+// call is an item that calls a function; more are further members.
+func call(id, name, args string, more ...string) string {
+	text, _ := json.Marshal(args)
+	item := fmt.Sprintf(`"type":"function_call","id":"fc_%s","call_id":%q,"name":%q,"arguments":%s`, id, id, name, text)
+	return "{" + strings.Join(append([]string{item}, more...), ",") + "}"
+}
+
+// choice decodes a choice of Chat Completions with some calls.
+func choice(t testing.TB, reason string, calls ...string) openai.ChatCompletionChoice {
+	t.Helper()
+	return *decoded[openai.ChatCompletionChoice](t, `{"index":0,"finish_reason":"`+reason+`","message":{"role":"assistant","content":null,"tool_calls":[`+strings.Join(calls, ",")+`]}}`)
+}
+
+func chatCall(id, name, args string) string {
+	text, _ := json.Marshal(args)
+	return fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}`, id, name, text)
+}
+
+// TestOthersCalls has a response with all that is not for the registry.
+func TestOthersCalls(t *testing.T) {
+	ran := make(chan string, 8)
+	find := tool("find", `{"type":"object"}`, says("found"))
+	find.args = ran
+	turn := responseTools(t, nil, find)
+	r := response(t,
+		`{"type":"reasoning","id":"rs_1","summary":[]}`,
+		`{"type":"tool_search_call","id":"tsc_1","call_id":null,"execution":"server","status":"completed","arguments":{"paths":["find"]}}`,
+		`{"type":"tool_search_output","id":"tso_1","call_id":null,"execution":"server","status":"completed","tools":[{"type":"function","name":"find","parameters":{"type":"object"},"strict":false}]}`,
+		call("1", "find", `{}`, `"namespace":"find"`),
+		call("2", "find", `{}`, `"namespace":"crm"`),
+		`{"type":"custom_tool_call","id":"ctc_1","call_id":"3","name":"find","input":"{}"}`,
+		`{"type":"mcp_call","id":"mcp_1","name":"find","arguments":"{}","server_label":"other"}`,
+		`{"type":"shell_call","id":"sh_1","call_id":"4","action":{"commands":["ls"]},"status":"completed"}`,
+		`{"type":"of_the_future","id":"x_1","call_id":"5","name":"find","arguments":"{}"}`,
+		`{"type":"function_call_output","id":"fco_1","call_id":"6","output":"x"}`,
+	)
+	results, err := turn.Run(t.Context(), r)
+	if got := marshaled(t, results); err != nil || got != `[{"output":"found","call_id":"1","type":"function_call_output"}]` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if len(ran) != 1 {
+		t.Errorf("%d calls ran", len(ran))
+	}
+	results, err = turn.Run(t.Context(), response(t, `{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`))
+	if results != nil || err != nil {
+		t.Errorf("a refusal: %v, %v", results, err)
+	}
+	if results, err = turn.Run(t.Context(), nil); results != nil || err != nil {
+		t.Errorf("nothing: %v, %v", results, err)
+	}
+
+	chat := chatTools(t, nil, tool("find", `{"type":"object"}`, says("found")))
+	messages, err := chat.Run(t.Context(), choice(t, "tool_calls",
+		`{"id":"1","type":"custom","custom":{"name":"find","input":"{}"}}`, chatCall("2", "find", "")))
+	if got := marshaled(t, messages); err != nil || got != `[{"content":"found","tool_call_id":"2","role":"tool"}]` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if messages, err = chat.Run(t.Context(), openai.ChatCompletionChoice{}); messages != nil || err != nil {
+		t.Errorf("nothing: %v, %v", messages, err)
+	}
+}
+
+// TestCutOff has calls that the model did not write to their end. That there are no
+// arguments does not mean that the model wanted none.
+func TestCutOff(t *testing.T) {
+	wipe := func(t *testing.T) (*fixed, chan string) {
+		ran := make(chan string, 8)
+		f := tool("wipe", `{"type":"object"}`, says("wiped"))
+		f.args = ran
+		return f, ran
+	}
+	for _, test := range []struct {
+		name, status, item string
+		runs               bool
+	}{
+		{"whole", "completed", `"completed"`, true},
+		{"no status", "completed", `""`, true},
+		{"incomplete item", "incomplete", `"incomplete"`, false},
+		{"item in progress", "completed", `"in_progress"`, false},
+		{"last of an incomplete response", "incomplete", `"completed"`, false},
+	} {
+		f, ran := wipe(t)
+		r := response(t, call("1", "wipe", "", `"status":`+test.item))
+		r.Status = responses.ResponseStatus(test.status)
+		results, err := responseTools(t, nil, f).Run(t.Context(), r)
+		if got := marshaled(t, results); err != nil || len(results) != 1 || len(ran) == 1 != test.runs || strings.Contains(got, "cut off") == test.runs {
+			t.Errorf("%s: %s, %v, ran %d times", test.name, got, err, len(ran))
+		}
+	}
+	for _, test := range []struct {
+		reason, args string
+		runs         int
+	}{{"tool_calls", ``, 2}, {"length", ``, 1}, {"length", `{"a":`, 1}, {"content_filter", ``, 1}, {"length", `{}`, 2}} {
+		f, ran := wipe(t)
+		results, err := chatTools(t, nil, f).Run(t.Context(), choice(t, test.reason, chatCall("1", "wipe", ""), chatCall("2", "wipe", test.args)))
+		if err != nil || len(results) != 2 || len(ran) != test.runs {
+			t.Errorf("%s, %q: %s, %v, ran %d times", test.reason, test.args, marshaled(t, results), err, len(ran))
+		}
+	}
+}
+
+// TestArgumentsThatAreNoString has an endpoint that sends JSON where the API sends it
+// in a string.
+func TestArgumentsThatAreNoString(t *testing.T) {
+	args := make(chan string, 2)
+	f := tool("find", `{"type":"object","properties":{"q":{"type":"string"}}}`, says("found"))
+	f.args = args
+	_, err := responseTools(t, nil, f).Run(t.Context(), response(t, `{"type":"function_call","call_id":"1","name":"find","arguments":{"q":"x"}}`))
+	if got := <-args; err != nil || got != `{"q":"x"}` {
+		t.Errorf("the tool got %s, %v", got, err)
+	}
+	_, err = chatTools(t, nil, f).Run(t.Context(), choice(t, "tool_calls", `{"id":"1","type":"function","function":{"name":"find","arguments":{"q":"x"}}}`))
+	if got := <-args; err != nil || got != `{"q":"x"}` {
+		t.Errorf("the tool got %s, %v", got, err)
+	}
+}
+
+// TestCallers has the API get back who called, as it came, and programs what they were
+// told that they get.
+func TestCallers(t *testing.T) {
+	count := tool("count", `{"type":"object"}`, &mcp.CallToolResult{
+		StructuredContent: json.RawMessage(`{"n": 42}`),
+		Content:           []mcp.Content{&mcp.TextContent{Text: "forty-two"}, &mcp.ImageContent{MIMEType: "image/png", Data: pngData()}},
+	})
+	count.def.OutputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
+	broken := tool("broken", `{"type":"object"}`, &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "the disk is full"}}})
+	broken.def.OutputSchema = count.def.OutputSchema
+	words := tool("words", `{"type":"object"}`, says("no structure"))
+	opts := programmatic()
+	program := `"caller":{"type":"program","caller_id":"prog_1","of":"the future"}`
+	results, err := responseTools(t, opts, count, broken, words).Run(t.Context(), response(t,
+		call("1", "count", `{}`, program), call("2", "count", `{}`, `"caller":{"type":"direct"}`), call("3", "count", `{}`, `"caller":null`),
+		call("4", "broken", `{}`, program), call("5", "words", `{}`, program)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const image = `{"image_url":"data:image/png;base64,` + png + `","type":"input_image"}`
+	for i, want := range []string{
+		`{"output":"{\"n\": 42}","call_id":"1",` + program + `,"type":"function_call_output"}`,
+		`{"output":[{"text":"forty-two","type":"input_text"},` + image + `],"call_id":"2","caller":{"type":"direct"},"type":"function_call_output"}`,
+		`{"output":[{"text":"forty-two","type":"input_text"},` + image + `],"call_id":"3","type":"function_call_output"}`,
+		`{"output":"The tool failed:\nthe disk is full","call_id":"4",` + program + `,"type":"function_call_output"}`,
+		`{"output":"no structure","call_id":"5",` + program + `,"type":"function_call_output"}`,
+	} {
+		if got := marshaled(t, results[i]); got != want {
+			t.Errorf("result %d is\n%s\nnot\n%s", i, got, want)
+		}
+	}
+}
+
+// TestMedia has images and files of several calls.
+func TestMedia(t *testing.T) {
+	look := tool("look", `{"type":"object"}`, picture("before"))
+	read := tool("read", `{"type":"object"}`, paper("file:///docs/the%20plan.pdf"))
+	results, err := responseTools(t, nil, look, read).Run(t.Context(), response(t, call("1", "look", `{}`), call("2", "read", `{}`)))
+	const (
+		image = `data:image/png;base64,` + png
+		file  = `data:application/pdf;base64,JVBERi0xLjcgcGFwZXI=`
+	)
+	want := `[{"output":[{"text":"before","type":"input_text"},{"image_url":"` + image + `","type":"input_image"},{"text":"after","type":"input_text"}],"call_id":"1","type":"function_call_output"},` +
+		`{"output":[{"file_data":"` + file + `","filename":"the plan.pdf","type":"input_file"}],"call_id":"2","type":"function_call_output"}]`
+	if got := marshaled(t, results); err != nil || got != want {
+		t.Errorf("got\n%s\nwant\n%s\n%v", got, want, err)
+	}
+	messages, err := chatTools(t, nil, look, read).Run(t.Context(), choice(t, "tool_calls", chatCall("1", "look", `{}`), chatCall("2", "read", `{}`)))
+	if err != nil || len(messages) != 3 || messages[0].OfTool == nil || messages[1].OfTool == nil || messages[2].OfUser == nil {
+		t.Fatalf("%s, %v", marshaled(t, messages), err)
+	}
+	if got := messages[0].OfTool.Content.OfString.Value; !strings.Contains(got, "before\n[image image/png") || !strings.Contains(got, "attached]\nafter") {
+		t.Errorf("the text is %q", got)
+	}
+	parts := messages[2].OfUser.Content.OfArrayOfContentParts
+	if len(parts) != 4 || parts[1].OfImageURL.ImageURL.URL != image || parts[3].OfFile.File.FileData.Value != file || parts[3].OfFile.File.Filename.Value != "the plan.pdf" {
+		t.Errorf("the user's message is %s", marshaled(t, messages[2]))
+	}
+}
+
+// TestFileNames has addresses that a server makes up.
+func TestFileNames(t *testing.T) {
+	for uri, want := range map[string]string{
+		"": "file.pdf", "file:///a/b.PDF": "b.PDF", "https://x.test/get?f=c.pdf": "file.pdf", "file:///": "file.pdf", "%zz": "file.pdf",
+		"file:///a%2f..%2fb.pdf": "b.pdf", "file:///.pdf": "file.pdf", "file:///a%00.pdf": "file.pdf", "file:///..%5Cx.pdf": "file.pdf",
+		"file:///" + strings.Repeat("a", 300) + ".pdf": "file.pdf", "file:///a%0d%0a.pdf": "file.pdf", "mailto:x.pdf": "file.pdf", "file:///%ff.pdf": "file.pdf",
+	} {
+		results, err := responseTools(t, nil, tool("read", `{"type":"object"}`, paper(uri))).Run(t.Context(), response(t, call("1", "read", `{}`)))
+		if got := marshaled(t, results); err != nil || !strings.Contains(got, `"filename":"`+want+`"`) {
+			t.Errorf("%q: %s, %v", uri, got, err)
+		}
+	}
+}
+
+// TestDirect has a result that is for the user.
+func TestDirect(t *testing.T) {
+	show := tool("show", `{"type":"object"}`, picture("for your eyes"))
+	show.def.ReturnDirect = true
+	turn := responseTools(t, nil, show)
+	answers, err := turn.Turn.Run(t.Context(), turn.Calls(response(t, call("1", "show", `{}`))))
+	if err != nil || answers[0].Direct == nil || len(answers[0].Direct.Content) != 3 {
+		t.Errorf("%+v, %v", answers, err)
+	}
+	if got := marshaled(t, turn.Results(answers...)); strings.Contains(got, "eyes") || !strings.Contains(got, registry.Withheld) {
+		t.Errorf("the model gets %s", got)
+	}
+}
+
+// TestEnded has a context that has ended: there is a result for each call.
+func TestEnded(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the user has gone")
+	cancel(cause)
+	ran := make(chan string, 4)
+	find := tool("find", `{"type":"object"}`, says("found"))
+	find.args = ran
+	results, err := responseTools(t, nil, find).Run(ctx, response(t, call("1", "find", `{}`), call("2", "find", `{}`)))
+	if !errors.Is(err, cause) || len(results) != 2 || results[1].OfFunctionCallOutput.CallID.Value != "2" {
+		t.Errorf("%s, %v", marshaled(t, results), err)
+	}
+	messages, err := chatTools(t, nil, find).Run(ctx, choice(t, "tool_calls", chatCall("1", "find", `{}`), chatCall("2", "find", `{}`)))
+	if !errors.Is(err, cause) || len(messages) != 2 || messages[1].OfTool.ToolCallID != "2" {
+		t.Errorf("%s, %v", marshaled(t, messages), err)
+	}
+	if len(ran) > 0 {
+		t.Error("calls ran")
+	}
+}
+
+// TestInput has what a response says come back as it was, but for what the API does
+// not take.
+func TestInput(t *testing.T) {
+	as := []string{
+		`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA","of_the_future":{"b":1,"a":12345678901234567890}}`,
+		`{"id":"pr_1","type":"program","call_id":"prog_1","code":"x","fingerprint":"opaque"}`,
+		call("1", "find", `{"q":"<é>"}`, `"status":"completed"`, `"namespace":"find"`, `"caller":{"type":"program","caller_id":"prog_1"}`),
+		`{"type":"of_the_future","x":[null]}`,
+	}
+	items := belt.Input(response(t, as...))
+	for i, want := range as {
+		if got := marshaled(t, items[i]); escaped(got) != escaped(want) {
+			t.Errorf("item %d is\n%s\nnot\n%s", i, got, want)
+		}
+	}
+	items = belt.Input(response(t, `{"type":"tool_search_output","id":"tso_1","call_id":null,"created_by":"x","tools":[]}`))
+	if got := marshaled(t, items); got != `[{"id":"tso_1","tools":[],"type":"tool_search_output"}]` {
+		t.Errorf("got %s", got)
+	}
+	if belt.Input(nil) != nil {
+		t.Error("nothing says something")
+	}
+}
+
+// TestSharedTurn has many conversations with one registry while its tools change.
+func TestSharedTurn(t *testing.T) {
+	reg := filled(t, tool("find", `{"type":"object"}`, picture("x")))
+	shared, err := belt.ResponseTools(t.Context(), reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := response(t, call("1", "find", `{}`), call("2", "late", `{}`))
+	said := choice(t, "tool_calls", chatCall("1", "find", `{}`), chatCall("2", "late", `{}`))
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if results, err := shared.Run(t.Context(), r); err != nil || len(results) != 2 {
+					t.Errorf("%d results, %v", len(results), err)
+				}
+				shared.Params()
+				chat, err := belt.ChatTools(t.Context(), reg, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if messages, err := chat.Run(t.Context(), said); err != nil || len(messages) < 3 {
+					t.Errorf("%d messages, %v", len(messages), err)
+				}
+				if i == 0 {
+					if _, err := reg.Replace("srv", nil); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, args := range []string{``, `{}`, `{"q":"x"}`, `null`, `[]`, `{"q":`, "\x00", `"{}"`, `{"q":1e999}`, `{"q":"\ud800"}`, strings.Repeat("[", 100_000)} {
+		f.Add(args)
+	}
+	find := tool("find", `{"type":"object","properties":{"q":{"type":"string"}}}`, says("found"))
+	strict := responseTools(f, &belt.Options{Strict: true}, find)
+	chat := chatTools(f, nil, find)
+	f.Fuzz(func(t *testing.T, args string) {
+		results, err := strict.Run(t.Context(), response(t, call("1", "find", args)))
+		if err != nil || len(results) != 1 || results[0].OfFunctionCallOutput.Output.OfString.Value == "" {
+			t.Errorf("%s, %v", marshaled(t, results), err)
+		}
+		messages := chat.Results(profile.Answer{Call: profile.Call{ID: args}, Result: says(args)})
+		if len(messages) != 1 || !json.Valid([]byte(marshaled(t, messages))) || messages[0].OfTool.Content.OfString.Value == "" {
+			t.Errorf("%+v", messages)
+		}
+	})
+}
