@@ -21,7 +21,7 @@ func (t *Turn) Results(answers ...profile.Answer) []sdk.MessageParam {
 	}
 	var blocks []sdk.ContentBlockParamUnion
 	for _, a := range answers {
-		parts, failed := told(a.Result)
+		parts, failed := t.told(a.Result)
 		result := &sdk.ToolResultBlockParam{ToolUseID: a.Call.ID}
 		if failed {
 			result.IsError = sdk.Bool(true)
@@ -41,7 +41,7 @@ func (t *Turn) BetaResults(answers ...profile.Answer) []sdk.BetaMessageParam {
 	}
 	var blocks []sdk.BetaContentBlockParamUnion
 	for _, a := range answers {
-		parts, failed := told(a.Result)
+		parts, failed := t.told(a.Result)
 		result := &sdk.BetaToolResultBlockParam{ToolUseID: a.Call.ID, Content: betaBlocks(parts)}
 		if failed {
 			result.IsError = sdk.Bool(true)
@@ -53,8 +53,8 @@ func (t *Turn) BetaResults(answers ...profile.Answer) []sdk.BetaMessageParam {
 
 // told returns what the model is told of a result, and whether is_error says that the
 // tool failed. The API takes nothing but text beside that.
-func told(res *mcp.CallToolResult) (parts []profile.Part, failed bool) {
-	parts = profile.Parts(profile.Anthropic, res)
+func (t *Turn) told(res *mcp.CallToolResult) (parts []profile.Part, failed bool) {
+	parts = t.Parts(res)
 	if !res.IsError {
 		return parts, false
 	}

@@ -25,13 +25,13 @@ type RunnerTools struct {
 	registry *registry.Registry
 	opts     Options
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards what follows, as the runner runs tools at the same time
 	turn     *Turn
 	message  *sdk.BetaMessage // whose calls are answered
 	answered []answered
 
 	declared bool              // Params.Tools has the whole declarations
-	told     map[string]string // what the model knows of the tools, by name
+	known    map[string]string // what the model knows of the tools, by name
 }
 
 // answered is the answer to a call that the runner is about to run.
@@ -44,7 +44,7 @@ type answered struct {
 // NewRunnerTools returns the tools of a registry that the user of ctx may call, for
 // one runner. Make them anew for each.
 func NewRunnerTools(ctx context.Context, r *registry.Registry, opts *Options) (*RunnerTools, error) {
-	t := &RunnerTools{registry: r, told: map[string]string{}}
+	t := &RunnerTools{registry: r, known: map[string]string{}}
 	if opts != nil {
 		t.opts = *opts
 	}
@@ -54,7 +54,7 @@ func NewRunnerTools(ctx context.Context, r *registry.Registry, opts *Options) (*
 	}
 	t.turn = turn
 	for _, tool := range turn.Set().Tools() {
-		t.told[tool.Name] = said(&runnerTool{tool: tool})
+		t.known[tool.Name] = said(&runnerTool{tool: tool})
 	}
 	return t, nil
 }
@@ -116,8 +116,8 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 	var answers []profile.Answer
 	var err error
 	if message != t.message {
-		calls := slices.DeleteFunc(betaCalls(message.Content), func(c profile.Call) bool {
-			_, ours := t.told[c.Name]
+		calls := slices.DeleteFunc(betaCalls(message), func(c profile.Call) bool {
+			_, ours := t.known[c.Name]
 			return !ours
 		})
 		answers, err = t.turn.Turn.Run(ctx, calls)
@@ -149,20 +149,27 @@ func (t *RunnerTools) keep(message *sdk.BetaMessage, answers []profile.Answer) {
 	}
 }
 
-// take returns the answer to a call that the runner makes.
-func (t *RunnerTools) take(ctx context.Context, name string, input json.RawMessage) profile.Answer {
+// call returns what the model is told of a call that the runner makes.
+func (t *RunnerTools) call(ctx context.Context, name string, input json.RawMessage) (parts []profile.Part, failed bool) {
+	turn, answer := t.take(name, string(input))
+	if answer == nil {
+		made := turn.Call(ctx, profile.Call{Name: name, Arguments: input})
+		answer = &made
+	}
+	return turn.told(answer.Result)
+}
+
+// take returns the answer that there is to a call already, once; nil if there is none.
+func (t *RunnerTools) take(name, input string) (*Turn, *profile.Answer) {
 	t.mu.Lock()
-	turn := t.turn
+	defer t.mu.Unlock()
 	for i := range t.answered {
-		a := &t.answered[i]
-		if !a.taken && a.answer.Call.Name == name && a.input == string(input) {
+		if a := &t.answered[i]; !a.taken && a.answer.Call.Name == name && a.input == input {
 			a.taken = true
-			t.mu.Unlock()
-			return a.answer
+			return t.turn, &a.answer
 		}
 	}
-	t.mu.Unlock()
-	return turn.Call(ctx, profile.Call{Name: name, Arguments: input})
+	return t.turn, nil
 }
 
 // declare puts the whole declarations in place of those that the runner has made of
@@ -241,8 +248,7 @@ func (r *runnerTool) InputSchema() sdk.BetaToolInputSchemaParam {
 // Execute returns the answer to a call. An error is how the runner comes to say
 // is_error, and its text is all that the model is told.
 func (r *runnerTool) Execute(ctx context.Context, input json.RawMessage) ([]sdk.BetaToolResultBlockParamContentUnion, error) {
-	a := r.tools.take(ctx, r.tool.Name, input)
-	parts, failed := told(a.Result)
+	parts, failed := r.tools.call(ctx, r.tool.Name, input)
 	if !failed {
 		return betaBlocks(parts), nil
 	}

@@ -25,16 +25,16 @@ func (t *RunnerTools) sync(ctx context.Context, runner toolRunner, params *sdk.B
 	for _, tool := range turn.Set().Tools() {
 		now[tool.Name] = true
 		added := &runnerTool{tools: t, tool: tool}
-		if says := said(added); t.told[tool.Name] != says {
+		if says := said(added); t.known[tool.Name] != says {
 			runner.AddTools(added)
-			t.told[tool.Name] = says
+			t.known[tool.Name] = says
 		}
 	}
-	for name := range t.told {
+	for name := range t.known {
 		// The runner would not take the result of a tool that it does not have.
 		if !now[name] && !slices.ContainsFunc(t.answered, func(a answered) bool { return a.answer.Call.Name == name }) {
 			runner.RemoveToolsByNames(name)
-			delete(t.told, name)
+			delete(t.known, name)
 		}
 	}
 	t.mu.Lock()
@@ -51,12 +51,12 @@ func (t *RunnerTools) recall(messages []sdk.BetaMessageParam) {
 		}
 		for _, b := range m.Content {
 			if c := b.OfToolRemoval; c != nil && c.Tool.OfToolReference != nil {
-				delete(t.told, c.Tool.OfToolReference.Name)
+				delete(t.known, c.Tool.OfToolReference.Name)
 			}
 			if c := b.OfToolAddition; c != nil && c.Tool.OfToolDefinition != nil && c.Tool.OfToolDefinition.Definition.OfTool != nil {
 				tool := c.Tool.OfToolDefinition.Definition.OfTool
 				if _, ours := t.turn.Set().Lookup(tool.Name); ours {
-					t.told[tool.Name] = describe(tool.Description.Value, tool.InputSchema)
+					t.known[tool.Name] = describe(tool.Description.Value, tool.InputSchema)
 				}
 			}
 		}

@@ -2,6 +2,8 @@ package anthropic
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
@@ -48,8 +50,9 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 }
 
 // Params returns the tools for the field Tools of a request, behind the API's own
-// search tool if tools are deferred; nil if there are none. The schemas are raw JSON,
-// which the fields of InputSchema do not show.
+// search tool if tools are deferred, and its code execution tool if programs may call
+// tools; nil if there are none. The schemas are raw JSON, which the fields of
+// InputSchema do not show.
 //
 // If tools are deferred, give it the messages of the request too: the API refuses a
 // conversation in which the model has found a tool that is not declared any more.
@@ -68,6 +71,7 @@ func (t *Turn) params(gone []string) []sdk.ToolUnionParam {
 	case searching:
 		params = append(params, sdk.ToolUnionParamOfToolSearchToolBm25_20251119(sdk.ToolSearchToolBm25_20251119TypeToolSearchToolBm25_20251119))
 	}
+	params = append(params, t.programRunners()...)
 	last := -1 // of those that are not deferred
 	for _, tool := range t.Set().Tools() {
 		p := &sdk.ToolParam{Name: tool.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](tool.Schema)}
@@ -77,6 +81,7 @@ func (t *Turn) params(gone []string) []sdk.ToolUnionParam {
 		if tool.Strict {
 			p.Strict = sdk.Bool(true)
 		}
+		p.AllowedCallers = tool.AllowedCallers
 		if tool.Deferred {
 			p.DeferLoading = sdk.Bool(true)
 		} else {
@@ -106,30 +111,48 @@ func (t *Turn) BetaParams(conversation ...sdk.BetaMessageParam) []sdk.BetaToolUn
 	return params
 }
 
+// programRunners returns the API's tools that run the programs which may call tools.
+func (t *Turn) programRunners() []sdk.ToolUnionParam {
+	var callers []string
+	for _, tool := range t.Set().Tools() {
+		callers = append(callers, tool.AllowedCallers...)
+	}
+	var params []sdk.ToolUnionParam
+	switch {
+	case slices.Contains(callers, "code_execution_20260521"):
+		params = append(params, sdk.ToolUnionParam{OfCodeExecutionTool20260521: &sdk.CodeExecutionTool20260521Param{}})
+	case slices.Contains(callers, "code_execution_20260120"):
+		params = append(params, sdk.ToolUnionParam{OfCodeExecutionTool20260120: &sdk.CodeExecutionTool20260120Param{}})
+	case slices.Contains(callers, "code_execution_20250825"):
+		params = append(params, sdk.ToolUnionParam{OfCodeExecutionTool20250825: &sdk.CodeExecutionTool20250825Param{}})
+	}
+	return params
+}
+
 // betaParam returns a tool of [Turn.Params] in the types of the beta.
 func betaParam(p sdk.ToolUnionParam) sdk.BetaToolUnionParam {
-	cache := sdk.BetaCacheControlEphemeralParam{}
-	if c := p.GetCacheControl(); c.TTL != "" {
-		cache = sdk.NewBetaCacheControlEphemeralParam()
-		cache.TTL = sdk.BetaCacheControlEphemeralTTL(c.TTL)
-	}
-	switch {
-	case p.OfToolSearchToolRegex20251119 != nil:
-		return sdk.BetaToolUnionParam{OfToolSearchToolRegex20251119: &sdk.BetaToolSearchToolRegex20251119Param{
-			Type: sdk.BetaToolSearchToolRegex20251119TypeToolSearchToolRegex20251119, CacheControl: cache,
-		}}
-	case p.OfToolSearchToolBm25_20251119 != nil:
-		return sdk.BetaToolUnionParam{OfToolSearchToolBm25_20251119: &sdk.BetaToolSearchToolBm25_20251119Param{
-			Type: sdk.BetaToolSearchToolBm25_20251119TypeToolSearchToolBm25_20251119, CacheControl: cache,
-		}}
-	}
 	tool := p.OfTool
-	var schema sdk.BetaToolInputSchemaParam
-	if raw, ok := tool.InputSchema.Overrides(); ok {
-		schema = param.Override[sdk.BetaToolInputSchemaParam](raw)
+	if tool == nil {
+		var beta sdk.BetaToolUnionParam
+		data, err := json.Marshal(p)
+		if err == nil {
+			err = json.Unmarshal(data, &beta)
+		}
+		if err != nil {
+			return param.Override[sdk.BetaToolUnionParam](p)
+		}
+		return beta
 	}
-	return sdk.BetaToolUnionParam{OfTool: &sdk.BetaToolParam{
-		Name: tool.Name, Description: tool.Description, InputSchema: schema,
-		Strict: tool.Strict, DeferLoading: tool.DeferLoading, CacheControl: cache,
-	}}
+	beta := &sdk.BetaToolParam{
+		Name: tool.Name, Description: tool.Description,
+		Strict: tool.Strict, DeferLoading: tool.DeferLoading, AllowedCallers: tool.AllowedCallers,
+	}
+	if raw, ok := tool.InputSchema.Overrides(); ok {
+		beta.InputSchema = param.Override[sdk.BetaToolInputSchemaParam](raw)
+	}
+	if tool.CacheControl.TTL != "" {
+		beta.CacheControl = sdk.NewBetaCacheControlEphemeralParam()
+		beta.CacheControl.TTL = sdk.BetaCacheControlEphemeralTTL(tool.CacheControl.TTL)
+	}
+	return sdk.BetaToolUnionParam{OfTool: beta}
 }
