@@ -2,13 +2,18 @@ package anthropic_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -70,7 +75,310 @@ func TestToolRunner(t *testing.T) {
 		Wire: adaptertest.Anthropic{}, Interrupt: "`WaitingError` of `Prepare`",
 		Without: map[string]string{"mistakes": "the runner itself answers a call of an unknown tool, and does not say what is alike"},
 		Start: func(_ *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-			return &running{client: newClient(url), registry: r, betas: []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15}}
+			return &running{client: newClient(url), registry: r, betas: inline}
 		},
 	})
+}
+
+var inline = []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15}
+
+const pixelPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// newRunner returns a runner of the SDK with the tools of a registry.
+func newRunner(t *testing.T, r *registry.Registry, model *endpoint, opts *belt.Options, betas ...anthropic.AnthropicBeta) (*belt.RunnerTools, *anthropic.BetaToolRunner) {
+	t.Helper()
+	tools, err := belt.NewRunnerTools(t.Context(), r, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newClient(model.URL)
+	return tools, client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
+		BetaMessageNewParams: anthropic.BetaMessageNewParams{
+			Model: "scripted", MaxTokens: 100, Betas: betas,
+			Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
+		},
+	})
+}
+
+// step prepares a step, and has it.
+func step(t *testing.T, tools *belt.RunnerTools, runner *anthropic.BetaToolRunner) *anthropic.BetaMessage {
+	t.Helper()
+	if err := tools.Prepare(t.Context(), runner); err != nil {
+		t.Fatal(err)
+	}
+	message, err := runner.NextMessage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return message
+}
+
+// TestRunnerTriesAgain has no tool run twice, and no result sent twice, when a request
+// fails.
+func TestRunnerTriesAgain(t *testing.T) {
+	it := counted("it")
+	r := newRegistry(t, it)
+	model := newEndpoint(t, calls(use("a", "it", `{"n":1}`), use("b", "it", `{"n":12345678901234567890}`), use("c", "it", `{"n":1}`)),
+		reply{status: 500}, reply{status: 529}, says("done"))
+	tools, runner := newRunner(t, r, model, nil, inline...)
+	step(t, tools, runner)
+	if err := r.Add(tool("new")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := tools.Prepare(t.Context(), runner); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := runner.NextMessage(t.Context()); err == nil {
+			t.Fatal("the request did not fail")
+		}
+		if err := r.Add(tool("newer")); err != nil {
+			var duplicate *registry.DuplicateError
+			if !errors.As(err, &duplicate) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := step(t, tools, runner).Content[0].Text; got != "done" {
+		t.Errorf("got %q", got)
+	}
+	if message := step(t, tools, runner); message != nil {
+		t.Errorf("%+v", message)
+	}
+	got := it.calls()
+	if len(got) != 3 {
+		t.Errorf("the tool ran with %q", got)
+	}
+	exact := 0
+	for _, args := range got {
+		if args == `{"n":12345678901234567890}` {
+			exact++
+		}
+	}
+	if exact != 1 {
+		t.Errorf("the tool got %q", got)
+	}
+	last := model.requests()[3]
+	if len(last.Results) != 3 || len(last.Tools) != 3 {
+		t.Errorf("%d results, %d tools", len(last.Results), len(last.Tools))
+	}
+}
+
+// TestRunnerWithout has the runner work without Prepare.
+func TestRunnerWithout(t *testing.T) {
+	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(&registry.Options{Approver: policy})
+	danger := counted("danger")
+	pixel, err := base64.StdEncoding.DecodeString(pixelPNG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := counted("failed")
+	failed.result = func() *mcp.CallToolResult {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "see"}, &mcp.ImageContent{MIMEType: "image/png", Data: pixel}}}
+	}
+	if err := r.Add(danger, failed, tool("safe")); err != nil {
+		t.Fatal(err)
+	}
+	model := newEndpoint(t, calls(use("a", "safe", `{}`), use("b", "danger", `{}`), use("c", "failed", `{}`)), says("done"))
+	_, runner := newRunner(t, r, model, nil)
+	message, err := runner.RunToCompletion(t.Context())
+	if err != nil || message.Content[0].Text != "done" {
+		t.Fatalf("%+v, %v", message, err)
+	}
+	got := model.requests()[1].Results
+	if len(danger.calls()) != 0 || len(got) != 3 || got[0].Text != "safe done" || got[0].Failed {
+		t.Fatalf("%+v", got)
+	}
+	if !got[1].Failed || !strings.Contains(got[1].Text, "approv") {
+		t.Errorf("of a call that waits the model is told %+v", got[1])
+	}
+	if len(got[2].Media) != 1 || !strings.Contains(got[2].Text, "The tool failed:") {
+		t.Errorf("of a failure with an image the model is told %+v", got[2])
+	}
+}
+
+// TestRunnerLive changes the tools amid a conversation.
+func TestRunnerLive(t *testing.T) {
+	r := newRegistry(t, tool("stays"), tool("goes"), tool("changes"))
+	model := newEndpoint(t, calls(use("a", "goes", `{}`)), calls(use("b", "new", `{}`), use("c", "changes", `{"n":1}`)), says("done"), says("over"))
+	tools, runner := newRunner(t, r, model, nil, inline...)
+	step(t, tools, runner)
+	r.Remove("goes", "changes")
+	changed := counted("changes")
+	if err := r.Add(tool("new"), changed); err != nil {
+		t.Fatal(err)
+	}
+	step(t, tools, runner)
+	step(t, tools, runner)
+	got := model.requests()
+	if first := got[1].Results[0]; !first.Failed {
+		t.Errorf("a tool that is gone did %+v", first)
+	}
+	if names := toolNames(got[1]); !slices.Equal(names, []string{"changes", "goes", "new", "stays"}) {
+		t.Errorf("the model is told of %q", names)
+	}
+	if names := toolNames(got[2]); !slices.Equal(names, []string{"changes", "new", "stays"}) {
+		t.Errorf("the model is told of %q", names)
+	}
+	if len(got[2].Results) != 3 || got[2].Results[1].Text != "new done" || len(changed.calls()) != 1 {
+		t.Errorf("%+v", got[2].Results)
+	}
+	if string(mustJSON(t, got[0].Raw)) != string(mustJSON(t, got[2].Raw)) {
+		t.Error("the tools of the request change, for which the prompt cache is lost")
+	}
+
+	// Another runner goes on with the conversation, when the tool is back.
+	r.Remove("new")
+	if err := r.Add(tool("goes")); err != nil {
+		t.Fatal(err)
+	}
+	again, err := belt.NewRunnerTools(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newClient(model.URL)
+	next := client.Beta.Messages.NewToolRunner(again.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
+		Model: "scripted", MaxTokens: 100, Betas: inline,
+		Messages: append(runner.Messages(), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go on"))),
+	}})
+	step(t, again, next)
+	if names := toolNames(model.requests()[3]); !slices.Contains(names, "goes") {
+		t.Errorf("the model is told of %q", names)
+	}
+}
+
+func toolNames(r received) []string {
+	var names []string
+	for _, tool := range r.Tools {
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestRunnerFixed says nothing of new tools without the beta for it.
+func TestRunnerFixed(t *testing.T) {
+	r := newRegistry(t, tool("it"))
+	model := newEndpoint(t, calls(use("a", "it", `{}`)), says("done"))
+	tools, runner := newRunner(t, r, model, nil)
+	step(t, tools, runner)
+	if err := r.Add(tool("new")); err != nil {
+		t.Fatal(err)
+	}
+	step(t, tools, runner)
+	if names := toolNames(model.requests()[1]); !slices.Equal(names, []string{"it"}) {
+		t.Errorf("the model is told of %q", names)
+	}
+}
+
+// TestRunnerDeclares has what the SDK's tools cannot say in the runner's requests.
+func TestRunnerDeclares(t *testing.T) {
+	r := newRegistry(t, tool("it"), tool("later"))
+	model := newEndpoint(t, calls(use("a", "later", `{}`)), says("done"))
+	tools, runner := newRunner(t, r, model, &belt.Options{
+		Turn:  profile.TurnOptions{Options: profile.Options{Deferred: func(d *registry.Definition) bool { return d.Name == "later" }}},
+		Cache: anthropic.CacheControlEphemeralTTLTTL5m,
+	})
+	step(t, tools, runner)
+	step(t, tools, runner)
+	first := model.requests()[0]
+	raw := string(mustJSON(t, first.Raw))
+	if len(first.Raw) != 3 || !strings.Contains(raw, "tool_search_tool_bm25") || !strings.Contains(raw, `"cache_control":{"ttl":"5m"`) {
+		t.Errorf("%s", raw)
+	}
+	for _, tool := range first.Tools {
+		if tool.Deferred != (tool.Name == "later") {
+			t.Errorf("%+v", tool)
+		}
+	}
+	if got := model.requests()[1].Results; len(got) != 1 || got[0].Text != "later done" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRunnerOther leaves tools of the program alone.
+func TestRunnerOther(t *testing.T) {
+	same := counted("same")
+	r := newRegistry(t, tool("it"), same)
+	model := newEndpoint(t, calls(use("a", "same", `{}`), use("b", "it", `{}`)), says("done"))
+	tools, err := belt.NewRunnerTools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{Keep: func(d *registry.Definition) bool { return d.Name != "same" }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := &ownTool{name: "same"}
+	client := newClient(model.URL)
+	runner := client.Beta.Messages.NewToolRunner(append(tools.List(), own), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
+		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
+	}})
+	step(t, tools, runner)
+	step(t, tools, runner)
+	got := model.requests()[1].Results
+	if own.ran != 1 || len(same.calls()) != 0 || len(got) != 2 || got[0].Text != "own" || got[1].Text != "it done" {
+		t.Errorf("the program's ran %d times, the registry's %d; %+v", own.ran, len(same.calls()), got)
+	}
+}
+
+type ownTool struct {
+	name string
+	ran  int
+}
+
+func (o *ownTool) Name() string        { return o.name }
+func (o *ownTool) Description() string { return "the program's" }
+func (o *ownTool) InputSchema() anthropic.BetaToolInputSchemaParam {
+	return anthropic.BetaToolInputSchemaParam{Properties: map[string]any{}}
+}
+func (o *ownTool) Execute(context.Context, json.RawMessage) ([]anthropic.BetaToolResultBlockParamContentUnion, error) {
+	o.ran++
+	return []anthropic.BetaToolResultBlockParamContentUnion{{OfText: &anthropic.BetaTextBlockParam{Text: "own"}}}, nil
+}
+
+// TestRunnerStreaming has the runner that streams wait for an approval.
+func TestRunnerStreaming(t *testing.T) {
+	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(&registry.Options{Approver: policy})
+	if err := r.Add(tool("danger")); err != nil {
+		t.Fatal(err)
+	}
+	model := adaptertest.NewModel(t, adaptertest.Anthropic{})
+	model.Then(func(*adaptertest.Request) adaptertest.Reply {
+		return adaptertest.Reply{Text: "so", Calls: []adaptertest.Call{{ID: "a", Name: "danger", Arguments: json.RawMessage(`{}`)}}}
+	}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
+	tools, err := belt.NewRunnerTools(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newClient(model.URL)
+	runner := client.Beta.Messages.NewToolRunnerStreaming(tools.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
+		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
+	}})
+	waited := 0
+	for !runner.IsCompleted() {
+		var waiting *profile.WaitingError
+		if err := tools.PrepareStreaming(t.Context(), runner); errors.As(err, &waiting) {
+			waited++
+			if _, err := r.Resume(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range runner.NextStreaming(t.Context()) {
+			if err != nil {
+				t.Fatal(err, model.Refused())
+			}
+		}
+	}
+	got := model.Requests()
+	if waited != 1 || len(got) != 2 || len(got[1].Results) != 1 || got[1].Results[0].Text != "danger done" {
+		t.Errorf("waited %d times; %+v", waited, got)
+	}
 }

@@ -92,6 +92,7 @@ func (t *Turn) params(gone []string) []sdk.ToolUnionParam {
 	for _, name := range gone {
 		params = append(params, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
 			Name: name, Description: sdk.String("This tool is gone. Do not call it."), DeferLoading: sdk.Bool(true),
+			InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{}},
 		}})
 	}
 	if t.cache != "" && len(params) > 0 {
@@ -144,7 +145,7 @@ func betaParam(p sdk.ToolUnionParam) sdk.BetaToolUnionParam {
 		return beta
 	}
 	beta := &sdk.BetaToolParam{
-		Name: tool.Name, Description: tool.Description,
+		Name: tool.Name, Description: tool.Description, InputSchema: sdk.BetaToolInputSchemaParam{Properties: tool.InputSchema.Properties},
 		Strict: tool.Strict, DeferLoading: tool.DeferLoading, AllowedCallers: tool.AllowedCallers,
 	}
 	if raw, ok := tool.InputSchema.Overrides(); ok {
