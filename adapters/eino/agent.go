@@ -23,7 +23,7 @@ func (b *Belt) AgentTools(ctx context.Context) (adk.ToolsConfig, error) {
 		return adk.ToolsConfig{}, err
 	}
 	c := adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{
-		Tools:               b.toolsOf(t),
+		Tools:               b.toolsOf(t, false),
 		UnknownToolsHandler: b.unknownOfAgent,
 		ToolCallMiddlewares: []compose.ToolMiddleware{{EnhancedInvokable: sendEvents}},
 	}}

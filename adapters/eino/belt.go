@@ -2,6 +2,7 @@ package eino
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -75,13 +76,15 @@ func (b *Belt) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.toolsOf(t), nil
+	return b.toolsOf(t, false), nil
 }
 
-func (b *Belt) toolsOf(t *profile.Turn) []tool.BaseTool {
+// toolsOf returns the tools of a turn. Bare ones tell nothing but their names, which is
+// what a tools node asks for.
+func (b *Belt) toolsOf(t *profile.Turn, bare bool) []tool.BaseTool {
 	tools := make([]tool.BaseTool, 0, len(t.Set().Tools()))
 	for _, declared := range t.Set().Tools() {
-		base := base{belt: b, turn: t, tool: declared}
+		base := base{belt: b, turn: t, tool: declared, bare: bare}
 		if b.opts.Text {
 			tools = append(tools, &textTool{base})
 		} else {
@@ -125,11 +128,11 @@ func (b *Belt) Unknown(ctx context.Context, name, arguments string) (string, err
 // them; give them to Live.
 func (b *Belt) Live(ctx context.Context, others ...tool.BaseTool) compose.Option {
 	return compose.WithToolsNodeOption(later(func() compose.ToolsNodeOption {
-		tools, err := b.Tools(ctx)
-		if err != nil {
-			tools = nil // the provider is unknown: the model has no tools either
+		tools := slices.Clone(others)
+		if t, err := b.turn(ctx); err == nil { // else the provider is unknown, and Model says so
+			tools = append(b.toolsOf(t, true), others...)
 		}
-		return compose.WithToolList(append(tools, others...)...)
+		return compose.WithToolList(tools...)
 	}))
 }
 

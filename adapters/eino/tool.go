@@ -16,10 +16,16 @@ type base struct {
 	belt *Belt
 	turn *profile.Turn
 	tool *profile.Tool
+	bare bool // see Belt.toolsOf
 }
 
 // Info returns what the model is told of the tool.
-func (b *base) Info(context.Context) (*schema.ToolInfo, error) { return infoOf(b.tool) }
+func (b *base) Info(context.Context) (*schema.ToolInfo, error) {
+	if b.bare {
+		return &schema.ToolInfo{Name: b.tool.Name}, nil
+	}
+	return infoOf(b.tool)
+}
 
 // A textTool returns text.
 type textTool struct{ base }

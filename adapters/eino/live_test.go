@@ -1,0 +1,216 @@
+package eino_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/flow/agent"
+	"github.com/cloudwego/eino/flow/agent/react"
+	"github.com/cloudwego/eino/schema"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// newInstaller returns a registry whose tool install adds the tool picture, and removes
+// itself.
+func newInstaller(t *testing.T) *registry.Registry {
+	t.Helper()
+	r := registry.New(nil)
+	err := r.Add(returning("install", func() (*mcp.CallToolResult, error) {
+		r.Remove("install")
+		return &mcp.CallToolResult{}, r.Add(pictureTool("picture", func() {}))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// ownTool is a tool of the program, not of the registry.
+func ownTool(t *testing.T) tool.BaseTool {
+	t.Helper()
+	own, err := utils.InferTool("own", "is of the program", func(context.Context, target) (string, error) { return "mine", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own
+}
+
+func told(r *adaptertest.Request) []string {
+	var names []string
+	for _, t := range r.Tools {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A tool that comes while the agent runs is told of in its next step, and called with all
+// that it returns. One that goes is not told of any more.
+func TestListChangesWhileAgentRuns(t *testing.T) {
+	model := newModel(t)
+	b := belt.New(newInstaller(t), nil)
+	config, err := b.ToolsNode(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := ownTool(t)
+	config.Tools = append(config.Tools, own)
+	reacting, err := react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), calls("install", `{}`), says("done"))
+	answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, agent.WithComposeOptions(b.Live(t.Context(), own)))
+	if err != nil || answer.Content != "done" {
+		t.Fatalf("%v, %v, %q", answer, err, model.Refused())
+	}
+	requests := model.Requests()
+	if got := told(requests[0]); !slices.Equal(got, []string{"install", "own"}) {
+		t.Errorf("first the model is told of %q", got)
+	}
+	if got := told(requests[1]); !slices.Equal(got, []string{"own", "picture"}) {
+		t.Errorf("then the model is told of %q", got)
+	}
+	last := requests[3]
+	if len(last.Media) != 1 || last.Results[2].Text != "mine" || !strings.Contains(last.Results[3].Text, "The tool failed:") {
+		t.Errorf("the model got %+v", last)
+	}
+}
+
+// The agent of adk calls such a tool too, as text until the run is over, and sends an
+// event for each result.
+func TestListChangesWhileAgentOfADKRuns(t *testing.T) {
+	for _, text := range []bool{false, true} {
+		model := newModel(t)
+		model.Then(calls("install", `{}`), calls("picture", `{}`), says("done"))
+		a := &adkAgent{belt: belt.New(newInstaller(t), &belt.Options{Text: text}), model: newChatModel(t, model.URL), store: newStore()}
+		turn, err := a.Ask(t.Context(), "go")
+		if err != nil || turn.Text != "done" {
+			t.Fatalf("%v, %v, %q", turn, err, model.Refused())
+		}
+		last := model.Requests()[2]
+		if !slices.Equal(told(last), []string{"picture"}) || last.Results[1].Text != "look:\n[image image/png, 71 bytes]" {
+			t.Errorf("the model got %+v", last)
+		}
+		var roles []string
+		for _, m := range a.messages {
+			roles = append(roles, string(m.Role))
+		}
+		if !slices.Equal(roles, []string{"user", "assistant", "tool", "assistant", "tool", "assistant"}) {
+			t.Errorf("the events are %q", roles)
+		}
+	}
+}
+
+// The agent's own tools for transfer and exit stay beside those of the registry.
+func TestOtherToolsOfAgent(t *testing.T) {
+	model := newModel(t)
+	b := belt.New(newInstaller(t), nil)
+	tools, err := b.AgentTools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
+		Name: "agent", Description: "ends", Model: b.Model(newChatModel(t, model.URL)), ToolsConfig: tools, Exit: adk.ExitTool{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.Then(calls("install", `{}`), calls("exit", `{"final_result":"over"}`))
+	a := &adkAgent{}
+	turn, err := a.events(adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made}).Query(t.Context(), "go"))
+	if err != nil || turn.Text != "over" {
+		t.Fatalf("%v, %v, %q", turn, err, model.Refused())
+	}
+	if got := told(model.Requests()[1]); !slices.Equal(got, []string{"exit", "picture"}) {
+		t.Errorf("the model is told of %q", got)
+	}
+}
+
+// The tools that go with a request as an option are replaced as well.
+func TestToolsAsOptions(t *testing.T) {
+	model := newModel(t)
+	reg := newInstaller(t)
+	b := belt.New(reg, nil)
+	reacting, err := react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), MaxStep: 20,
+		ToolsConfig: compose.ToolsNodeConfig{UnknownToolsHandler: b.Unknown}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := b.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := react.WithTools(t.Context(), append(tools, ownTool(t))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), says("done"))
+	answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, opts...)
+	if err != nil || answer.Content != "done" {
+		t.Fatalf("%v, %v, %q", answer, err, model.Refused())
+	}
+	if got := told(model.Requests()[2]); !slices.Equal(got, []string{"own", "picture"}) {
+		t.Errorf("the model is told of %q", got)
+	}
+	if got := model.Requests()[2].Results; got[1].Text != "look:\n[image image/png, 71 bytes]" || got[2].Text != "mine" {
+		t.Errorf("the model got %+v", got)
+	}
+}
+
+// Without tools there is nothing that a model would refuse.
+func TestNoTools(t *testing.T) {
+	model := newModel(t)
+	reg := registry.New(nil)
+	b := belt.New(reg, nil)
+	m := b.Model(newChatModel(t, model.URL))
+	model.Then(says("one"), says("two"))
+	if _, err := m.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := reg.Add(pictureTool("picture", func() {})); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := m.WithTools(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bound.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := model.Requests(); len(got[0].Tools) != 0 || !slices.Equal(told(got[1]), []string{"picture"}) {
+		t.Errorf("the model was told of %+v, %+v", got[0].Tools, got[1].Tools)
+	}
+}
+
+func TestUnknownProvider(t *testing.T) {
+	b := belt.New(registry.New(nil), &belt.Options{Provider: "somebody"})
+	if _, err := b.Tools(t.Context()); err == nil {
+		t.Error("Tools has made tools")
+	}
+	if _, err := b.ToolsNode(t.Context()); err == nil {
+		t.Error("ToolsNode has made tools")
+	}
+	if _, err := b.AgentTools(t.Context()); err == nil {
+		t.Error("AgentTools has made tools")
+	}
+	if _, err := b.Unknown(t.Context(), "x", "{}"); err == nil {
+		t.Error("Unknown has made a call")
+	}
+	if _, err := b.Model(&chatModel{}).Generate(t.Context(), nil); err == nil {
+		t.Error("the model was asked")
+	}
+	if _, err := b.Model(&chatModel{}).Stream(t.Context(), nil); err == nil {
+		t.Error("the model was asked")
+	}
+}

@@ -1,0 +1,145 @@
+package eino_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/flow/agent"
+	"github.com/cloudwego/eino/flow/agent/react"
+	"github.com/cloudwego/eino/schema"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// TestManyRuns has one agent run for many users at the same time, with parallel calls,
+// while tools come and go.
+func TestManyRuns(t *testing.T) {
+	var l log
+	reg := newCautious(t, &l)
+	model := newModel(t)
+	const runs = 24
+	for range runs * 2 {
+		model.Then(func(req *adaptertest.Request) adaptertest.Reply {
+			if len(req.Results) == 0 {
+				return calls("picture", `{}`, "picture", `{}`, "nobody", `{}`, "late", `{}`)(req)
+			}
+			return adaptertest.Reply{Text: "done"}
+		})
+	}
+	b := belt.New(reg, nil)
+	config, err := b.ToolsNode(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reacting, err := react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var changing, running sync.WaitGroup
+	changing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := reg.Add(pictureTool("late", func() {})); err != nil {
+				t.Error(err)
+			}
+			reg.Remove("late")
+		}
+	})
+	for range runs {
+		running.Go(func() {
+			answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, agent.WithComposeOptions(b.Live(t.Context())))
+			if err != nil || answer.Content != "done" {
+				t.Errorf("%v, %v, %q", answer, err, model.Refused())
+			}
+		})
+	}
+	running.Wait()
+	close(stop)
+	changing.Wait()
+	for _, req := range model.Requests() {
+		if len(req.Results) > 0 && (len(req.Results) != 4 || len(req.Media) < 2) {
+			t.Errorf("the model got %+v", req.Results)
+		}
+	}
+	if got := len(l.calls()); got != 2*runs {
+		t.Errorf("the tools ran %d times", got)
+	}
+}
+
+// The race detector looks at streams with tools that return text, see
+// TestChatModelAgentStream.
+func TestStreamOfTexts(t *testing.T) {
+	var l log
+	model := newModel(t)
+	model.Then(calls("picture", `{}`, "picture", `{}`, "nobody", `{}`), says("done"))
+	a := startAgent(&belt.Options{Text: true}, true)(t, newCautious(t, &l), model.URL)
+	turn, err := a.Ask(t.Context(), "go")
+	if err != nil || turn.Text != "done" || len(model.Requests()[1].Results) != 3 {
+		t.Errorf("%+v, %v, %q", turn, err, model.Refused())
+	}
+}
+
+// Whatever a model writes as arguments: the tool returns a result, and no error.
+func FuzzArguments(f *testing.F) {
+	for _, args := range []string{``, `{}`, `null`, `{"name":"a"}`, `{"name":1}`, `{"name":"a"`, `{"name":"a","name":"b"}`, "\x00", `[]`, `"{}"`, `{"name":"a"} {}`, `{"x":1e999}`, "{\"name\":\"\xff\"}"} {
+		f.Add(args)
+	}
+	reg := registry.New(nil)
+	err := reg.Add(registry.MustFunc("greet", "Greets", func(_ context.Context, in target) (string, error) { return "hello " + in.Name, nil }))
+	if err != nil {
+		f.Fatal(err)
+	}
+	tools, err := belt.Tools(context.Background(), reg, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		res, err := tools[0].(tool.EnhancedInvokableTool).InvokableRun(t.Context(), &schema.ToolArgument{Text: args})
+		if err != nil || len(res.Parts) != 1 || res.Parts[0].Text == "" {
+			t.Errorf("%q: %+v, %v", args, res, err)
+		}
+		text, err := belt.New(reg, nil).Unknown(t.Context(), args, args)
+		if err != nil || text == "" {
+			t.Errorf("%q: %q, %v", args, text, err)
+		}
+	})
+}
+
+// Calls of different users have the tools, and the approvals, of their own.
+func TestInterruptsOfManyRuns(t *testing.T) {
+	var l log
+	reg := newCautious(t, &l)
+	b := belt.New(reg, nil)
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			r := newRig(t, b, newStore())
+			args := fmt.Sprintf(`{"name":"file %d"}`, i)
+			_, waits, err := r.run(t.Context(), call("remove", args, "picture", `{}`, "picture", `{}`))
+			if err != nil || len(waits) != 1 {
+				t.Errorf("%+v, %v", waits, err)
+				return
+			}
+			ctx := compose.ResumeWithData(t.Context(), waits[0].InterruptID, belt.Decision{Approve: true})
+			out, _, err := r.run(ctx, nil)
+			if err != nil || texts(b, out)[0] != fmt.Sprintf("removed file %d", i) {
+				t.Errorf("%v, %v", out, err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(l.calls()); got != 16*3 {
+		t.Errorf("the tools ran %d times", got)
+	}
+}
