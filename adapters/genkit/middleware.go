@@ -12,8 +12,7 @@ import (
 	"github.com/firebase/genkit/go/ai"
 )
 
-// errNoResponse reports a plugin that returns neither a response nor an error, which
-// Genkit would not survive.
+// errNoResponse reports a plugin that returns neither a message nor an error.
 var errNoResponse = errors.New("genkit: the model returned no response")
 
 // mend is the middleware around the model. What is mended is what the model gets to

@@ -8,6 +8,7 @@ import (
 
 	"github.com/firebase/genkit/go/ai"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -24,17 +25,11 @@ const failed = "The tool failed:"
 // response returns an answer as Genkit's result. With whole all of it is in the
 // output.
 func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse {
-	parts := profile.Parts(t.opts.Provider, a.Result)
-	for i, p := range parts {
-		if t.opts.TextOnly || !strings.HasPrefix(p.Type, "image/") && t.opts.Provider != profile.Gemini {
-			parts[i].Data = nil
-		}
-	}
-	text, media := profile.Apart(parts)
+	text, media := profile.Apart(t.opts.parts(a.Result))
 	res := &ai.MultipartToolResponse{Output: t.output(text, a.Result.IsError)}
 	var packed []any
 	for _, m := range media {
-		url := "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
+		url := dataURL(m)
 		packed = append(packed, map[string]any{"url": url, "text": m.Text})
 		res.Content = append(res.Content, mediaPart(m.Type, url, m.Text))
 	}
@@ -49,6 +44,21 @@ func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse 
 	output[mediaKey] = packed
 	res.Output = output
 	return res
+}
+
+// parts returns a result in the parts that the plugins take.
+func (o *Options) parts(res *mcp.CallToolResult) []profile.Part {
+	parts := profile.Parts(o.Provider, res)
+	for i, p := range parts {
+		if o.TextOnly || !strings.HasPrefix(p.Type, "image/") && o.Provider != profile.Gemini {
+			parts[i].Data = nil
+		}
+	}
+	return parts
+}
+
+func dataURL(p profile.Part) string {
+	return "data:" + p.Type + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
 // mediaPart returns a part that keeps the line of text that stands for it.

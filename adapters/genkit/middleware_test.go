@@ -1,0 +1,262 @@
+package genkit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/firebase/genkit/go/ai"
+	"github.com/firebase/genkit/go/genkit"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// TestOrder has the calls end in the opposite of their order, many times.
+func TestOrder(t *testing.T) {
+	w := newWorld(t)
+	const n = 8
+	var names []string
+	done := make([]chan struct{}, n+1)
+	for i := range done {
+		done[i] = make(chan struct{})
+	}
+	close(done[n])
+	for i := range n {
+		name := fmt.Sprintf("tool%d", i)
+		names = append(names, "s__"+name)
+		w.remote(name, func(context.Context) *mcp.CallToolResult {
+			<-done[i+1]
+			defer close(done[i])
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name}}}
+		})
+	}
+	own := ai.NewTool("another", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
+	zebra := ai.NewTool("a_zebra", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
+	turn := w.turn(&belt.Options{Tools: []ai.ToolRef{own, zebra}})
+	w.generate(turn, asking("go"), calls(names...))
+	results, _ := outputs(w.last())
+	for i, r := range results {
+		if r.Output != fmt.Sprintf("tool%d", i) {
+			t.Errorf("result %d is %v", i, r.Output)
+		}
+	}
+	var told []string
+	for _, d := range w.last().Tools {
+		told = append(told, d.Name)
+	}
+	if want := append(slices.Clone(names), "a_zebra", "another"); !slices.Equal(told, want) {
+		t.Errorf("the model was told of %q, not of %q", told, want)
+	}
+}
+
+// TestUnlisted has the model call a tool that the program registered with Genkit and
+// did not offer, and one whose name only ours can have.
+func TestUnlisted(t *testing.T) {
+	w := newWorld(t)
+	w.tool("echo", &mcp.TextContent{Text: "echoed"})
+	ran := false
+	genkit.DefineTool(w.genkit, "delete_all", "not for this model", func(*ai.ToolContext, struct{}) (string, error) {
+		ran = true
+		return "deleted", nil
+	})
+	own := ai.NewTool("own", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
+	resp := w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("delete_all", "mcpbelt:unlisted", "", "own"))
+	if ran {
+		t.Error("the model called a tool that it was not offered")
+	}
+	results, _ := outputs(w.last())
+	for i, r := range results[:3] {
+		if text, _ := r.Output.(string); !strings.HasPrefix(text, "The tool failed:") || r.Name != []string{"delete_all", "mcpbelt:unlisted", ""}[i] {
+			t.Errorf("result %d is %q of %q", i, r.Output, r.Name)
+		}
+	}
+	if results[3].Output != "own" {
+		t.Errorf("the program's own tool says %v", results[3].Output)
+	}
+	for _, d := range w.last().Tools {
+		if strings.HasPrefix(d.Name, "mcpbelt") {
+			t.Errorf("the model is told of %s", d.Name)
+		}
+	}
+	// The history has Genkit's side of it, and can go on.
+	w.generate(w.turn(nil), []ai.GenerateOption{ai.WithMessages(resp.History()...)})
+	if got := w.last().Messages[1].Content[0].ToolRequest.Name; got != "delete_all" {
+		t.Errorf("the model reads that it called %q", got)
+	}
+}
+
+// TestConcurrent has requests use the same turn at the same time.
+func TestConcurrent(t *testing.T) {
+	w := newWorld(t)
+	w.tool("picture", &mcp.ImageContent{MIMEType: "image/png", Data: pngBytes(t)})
+	model := genkit.DefineModel(w.genkit, "test/picture", &ai.ModelOptions{Supports: &ai.ModelSupports{Multiturn: true, Tools: true, Media: true}},
+		func(_ context.Context, req *ai.ModelRequest, _ ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+			for _, d := range req.Tools {
+				d.InputSchema["written"] = true // as plugins do
+			}
+			reply := calls("s__picture", "s__picture", "s__nowhere")
+			if results, media := outputs(req); len(results) == 3 && len(media) == 2 {
+				reply = ai.NewModelTextMessage("done")
+			}
+			return &ai.ModelResponse{Message: reply}, nil
+		})
+	turn := w.turn(nil)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			text, err := genkit.GenerateText(t.Context(), w.genkit, turn.Options(ai.WithPrompt("go"), ai.WithModel(model))...)
+			if err != nil || text != "done" {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
+	}
+	wg.Wait()
+	if w.times("picture") != 32 {
+		t.Errorf("it ran %d times", w.times("picture"))
+	}
+}
+
+func TestOptions(t *testing.T) {
+	w := newWorld(t)
+	w.tool("picture", &mcp.TextContent{Text: "look"}, &mcp.ImageContent{MIMEType: "image/png", Data: pngBytes(t)})
+	w.remote("broken", func(context.Context) *mcp.CallToolResult {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "the disk is full"}}}
+	})
+	direct, err := registry.With(registry.MustFunc("secret", "for the user", func(context.Context, struct{}) (string, error) { return "4711", nil }),
+		func(d *registry.Definition) { d.ReturnDirect = true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.registry.Add(direct); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var seen []string
+	var around int
+	opts := &belt.Options{
+		TextOnly: true,
+		Direct: func(_ context.Context, a profile.Answer) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, registry.Text(a.Direct))
+		},
+		Middleware: []ai.ModelMiddleware{func(next ai.ModelFunc) ai.ModelFunc {
+			return func(ctx context.Context, req *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+				around++
+				return next(ctx, req, cb)
+			}
+		}},
+	}
+	w.generate(w.turn(opts), asking("go"), calls("s__picture", "s__broken", "secret"))
+	results, media := outputs(w.last())
+	if len(media) != 0 || !strings.Contains(fmt.Sprint(results[0].Output), "[image image/png") || results[1].Output != "The tool failed:\nthe disk is full" {
+		t.Errorf("the model got %+v, %q", results, media)
+	}
+	if !slices.Equal(seen, []string{"4711"}) || strings.Contains(fmt.Sprint(results[2].Output), "4711") || around != 2 {
+		t.Errorf("the user got %q, the model %v; the middleware ran %d times", seen, results[2].Output, around)
+	}
+	for _, p := range []profile.Provider{profile.Anthropic, profile.Bedrock, profile.Ollama, profile.OpenAIStrict} {
+		w.generate(w.turn(&belt.Options{Provider: p}), asking("go"), calls("s__broken", "s__picture"))
+		results, media := outputs(w.last())
+		if results[0].Output != "The tool failed:\nthe disk is full" || len(media) != 1 {
+			t.Errorf("%s: the model got %q, %q", p, results[0].Output, media)
+		}
+	}
+	var unknown *profile.UnknownProviderError
+	if _, err := belt.Tools(t.Context(), w.registry, &belt.Options{Provider: "acme"}); !errors.As(err, &unknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestBare has the tools without the middleware, in Genkit's own way.
+func TestBare(t *testing.T) {
+	w := newWorld(t)
+	w.tool("picture", &mcp.TextContent{Text: "look"}, &mcp.ImageContent{MIMEType: "image/png", Data: pngBytes(t)})
+	turn := w.turn(nil)
+	tool := turn.Tools()[0]
+	w.replies = []*ai.Message{calls("s__picture")}
+	if _, err := genkit.Generate(t.Context(), w.genkit, ai.WithTools(tool), ai.WithPrompt("go")); err != nil {
+		t.Fatal(err)
+	}
+	results, _ := outputs(w.last())
+	if text, _ := results[0].Output.(string); !strings.Contains(text, "look") || len(results[0].Content) != 1 || !results[0].Content[0].IsMedia() {
+		t.Errorf("the model got %+v", results[0])
+	}
+	res, err := tool.RunRawMultipart(t.Context(), map[string]any{})
+	if err != nil || len(res.Content) != 1 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	out, err := tool.RunRaw(t.Context(), nil)
+	if err != nil || !strings.Contains(fmt.Sprint(out), "look") {
+		t.Errorf("%v, %v", out, err)
+	}
+	if _, err := tool.RunRaw(t.Context(), func() {}); err == nil {
+		t.Error("a function is no input")
+	}
+	// A registered tool stays what it was, for the developer tools and for flows.
+	genkit.RegisterAction(w.genkit, tool)
+	if found := genkit.LookupTool(w.genkit, "s__picture"); found == nil || found.Definition().Description != "picture" || found.Definition().InputSchema["type"] != "object" {
+		t.Errorf("found %+v", found)
+	}
+}
+
+func TestPromptOptions(t *testing.T) {
+	w := newWorld(t)
+	w.tool("echo", &mcp.TextContent{Text: "echoed"})
+	prompt := genkit.DefinePrompt(w.genkit, "own", ai.WithPrompt("Say {{word}}"))
+	w.replies = []*ai.Message{calls("s__echo", "s__nowhere")}
+	resp, err := prompt.Execute(t.Context(), w.turn(nil).PromptOptions(ai.WithInput(map[string]any{"word": "yes"}))...)
+	if err != nil || resp.Text() != "done" {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	if results, _ := outputs(w.last()); len(results) != 2 || results[0].Output != "echoed" {
+		t.Errorf("the model got %+v", results)
+	}
+}
+
+// TestSignature has a signature of a model that thinks go through where Genkit makes
+// text of it.
+func TestSignature(t *testing.T) {
+	w := newWorld(t)
+	w.tool("ask_me", &mcp.TextContent{Text: "it is done"})
+	reply := calls("s__ask_me")
+	reply.Content[0].Metadata = map[string]any{"signature": []byte("signed")}
+	thought := ai.NewReasoningPart("hm", []byte("thought"))
+	reply.Content = append([]*ai.Part{thought}, reply.Content...)
+	turn := w.turn(nil)
+	resp := stored(t, w.generate(turn, asking("go"), reply))
+	if _, err := w.registry.Resume(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := turn.Responses(t.Context(), resp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), ai.WithToolResponses(parts...)})
+	var got []string
+	for _, p := range w.last().Messages[1].Content {
+		signature, _ := p.Metadata["signature"].([]byte)
+		got = append(got, string(signature))
+	}
+	if !slices.Equal(got, []string{"thought", "signed"}) {
+		t.Errorf("the model gets the signatures %q", got)
+	}
+}
+
+// TestNoResponse has a plugin that returns neither a message nor an error.
+func TestNoResponse(t *testing.T) {
+	w := newWorld(t)
+	model := genkit.DefineModel(w.genkit, "test/none", nil, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+		return &ai.ModelResponse{}, nil
+	})
+	if _, err := genkit.Generate(t.Context(), w.genkit, w.turn(nil).Options(ai.WithPrompt("go"), ai.WithModel(model))...); err == nil || !strings.Contains(err.Error(), "no response") {
+		t.Errorf("got %v", err)
+	}
+}
