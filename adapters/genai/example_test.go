@@ -1,0 +1,199 @@
+package genai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/genai"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/genai"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+const model = "gemini-3-flash-preview"
+
+// answer lets a model work until it has an answer to a question.
+func answer(ctx context.Context, client *genai.Client, reg *registry.Registry, question string) (string, error) {
+	contents := genai.Text(question)
+	for {
+		tools, err := belt.Tools(ctx, reg, nil)
+		if err != nil {
+			return "", err
+		}
+		config := &genai.GenerateContentConfig{Tools: tools.Params()}
+		response, err := client.Models.GenerateContent(ctx, model, contents, config)
+		if err != nil {
+			return "", err
+		}
+		results, err := tools.Run(ctx, response)
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			results, err = ask(ctx, tools, waiting)
+		}
+		if err != nil {
+			return "", err
+		}
+		if results == nil {
+			return response.Text(), nil
+		}
+		contents = append(append(contents, belt.Content(response)), results...)
+	}
+}
+
+// ask shows what waits, and waits for the people.
+func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) ([]*genai.Content, error) {
+	for _, a := range waiting.Waiting() {
+		if request := a.Approval(); request != nil {
+			fmt.Printf("%s wants %s: answer with reg.Resume or reg.Refuse, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
+		}
+		if url, needed := a.Login(); needed {
+			fmt.Println("log in at", url)
+		}
+	}
+	answers, err := tools.Wait(ctx, waiting)
+	if err != nil {
+		return nil, err
+	}
+	return tools.Results(answers...), nil
+}
+
+// stream sends a request, prints the answer as it comes, and returns what goes into the
+// next request; nothing if the model has called nothing.
+func stream(ctx context.Context, client *genai.Client, tools *belt.Turn, contents []*genai.Content) ([]*genai.Content, error) {
+	config := &genai.GenerateContentConfig{Tools: tools.Params()}
+	var chunks []*genai.GenerateContentResponse
+	for chunk, err := range client.Models.GenerateContentStream(ctx, model, contents, config) {
+		if err != nil {
+			return nil, err
+		}
+		fmt.Print(chunk.Text())
+		chunks = append(chunks, chunk)
+	}
+	results, err := tools.Run(ctx, chunks...)
+	if err != nil || results == nil {
+		return nil, err
+	}
+	return append([]*genai.Content{belt.Content(chunks...)}, results...), nil
+}
+
+// converse is the loop for a chat, which was created with config.
+func converse(ctx context.Context, chat *genai.Chat, config *genai.GenerateContentConfig, reg *registry.Registry, question string) (string, error) {
+	message := []*genai.Part{{Text: question}}
+	for {
+		tools, err := belt.Tools(ctx, reg, nil)
+		if err != nil {
+			return "", err
+		}
+		config.Tools = tools.Params()
+		response, err := chat.Send(ctx, message...)
+		if err != nil {
+			return "", err
+		}
+		results, err := tools.Run(ctx, response)
+		if err != nil {
+			return "", err
+		}
+		if results == nil {
+			return response.Text(), nil
+		}
+		message = results[0].Parts
+	}
+}
+
+func newRegistry() *registry.Registry {
+	reg := registry.New(nil)
+	_ = reg.Add(registry.MustFunc("add", "Adds two numbers.", func(_ context.Context, in struct{ A, B int }) (int, error) {
+		return in.A + in.B, nil
+	}))
+	return reg
+}
+
+func ExampleTools() {
+	tools, err := belt.Tools(context.Background(), newRegistry(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, tool := range tools.Params() {
+		for _, f := range tool.FunctionDeclarations {
+			fmt.Println(f.Name, "-", f.Description)
+		}
+	}
+	// Output: add - Adds two numbers.
+}
+
+func ExampleTurn_Run() {
+	ctx := context.Background()
+	tools, _ := belt.Tools(ctx, newRegistry(), nil)
+	// The response comes from client.Models.GenerateContent.
+	response := &genai.GenerateContentResponse{Candidates: []*genai.Candidate{{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{
+		{FunctionCall: &genai.FunctionCall{ID: "1", Name: "add", Args: map[string]any{"A": 1, "B": 2}}, ThoughtSignature: []byte("signature")},
+		{FunctionCall: &genai.FunctionCall{ID: "2", Name: "add", Args: map[string]any{"A": 3, "B": 4}}},
+	}}}}}
+	results, err := tools.Run(ctx, response)
+	for _, p := range results[0].Parts {
+		fmt.Println(p.FunctionResponse.ID, p.FunctionResponse.Response)
+	}
+	fmt.Println(len(results), err)
+	// Output:
+	// 1 map[output:3]
+	// 2 map[output:7]
+	// 1 <nil>
+}
+
+// What waits for nobody may be told to the model at once.
+func ExampleTurn_Results() {
+	ctx := context.Background()
+	reg := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+	_ = reg.Add(registry.MustFunc("wipe", "Deletes everything.", func(context.Context, struct{}) (string, error) { return "all gone", nil }))
+	tools, _ := belt.Tools(ctx, reg, nil)
+	_, err := tools.Run(ctx, &genai.GenerateContentResponse{Candidates: []*genai.Candidate{{Content: genai.NewContentFromFunctionCall("wipe", nil, genai.RoleModel)}}})
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		contents := tools.Results(waiting.Answers...)
+		_, failed := contents[0].Parts[0].FunctionResponse.Response["error"]
+		fmt.Println("the model is told that it failed:", failed)
+	}
+	// Output: the model is told that it failed: true
+}
+
+// The chunks of a stream are one content for the next request.
+func ExampleContent() {
+	chunk := func(parts ...*genai.Part) *genai.GenerateContentResponse {
+		return &genai.GenerateContentResponse{Candidates: []*genai.Candidate{{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}}}
+	}
+	content := belt.Content(
+		chunk(&genai.Part{Text: "I look"}), chunk(&genai.Part{Text: " it up."}),
+		chunk(&genai.Part{FunctionCall: &genai.FunctionCall{Name: "find"}, ThoughtSignature: []byte("signature")}),
+		chunk(&genai.Part{}), // many streams end so, and the API does not take it back
+	)
+	fmt.Println(content.Role, len(content.Parts), string(content.Parts[2].ThoughtSignature))
+	// Output: model 3 signature
+}
+
+// The whole loop, with approvals and logins, for streams, and for a chat.
+func Example() {
+	reg := newRegistry()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is sent here
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{APIKey: "key", Backend: genai.BackendGeminiAPI})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = answer(ctx, client, reg, "What is new?")
+	fmt.Println(errors.Is(err, context.Canceled))
+	tools, _ := belt.Tools(ctx, reg, nil)
+	_, err = stream(ctx, client, tools, genai.Text("What is new?"))
+	fmt.Println(errors.Is(err, context.Canceled))
+	config := &genai.GenerateContentConfig{}
+	chat, _ := client.Chats.Create(ctx, model, config, nil)
+	_, err = converse(ctx, chat, config, reg, "What is new?")
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output:
+	// true
+	// true
+	// true
+}

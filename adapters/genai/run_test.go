@@ -1,0 +1,315 @@
+package genai_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/genai"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/genai"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// answers returns a response with one candidate.
+func answers(parts ...*genai.Part) *genai.GenerateContentResponse {
+	return &genai.GenerateContentResponse{Candidates: []*genai.Candidate{{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}}}
+}
+
+func calls(name, id string, args map[string]any) *genai.Part {
+	return &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: args}}
+}
+
+// A tool is native, and returns what a function does.
+type tool struct {
+	name, schema string
+	call         func(args json.RawMessage) *mcp.CallToolResult
+}
+
+func (t tool) Definition() *registry.Definition {
+	return &registry.Definition{Name: t.name, Description: "does " + t.name, InputSchema: json.RawMessage(t.schema)}
+}
+
+func (t tool) Call(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	return t.call(args), nil
+}
+
+const anything = `{"type":"object"}`
+
+func says(content ...mcp.Content) *mcp.CallToolResult { return &mcp.CallToolResult{Content: content} }
+
+func turn(t *testing.T, opts *belt.Options, tools ...registry.Tool) *belt.Turn {
+	t.Helper()
+	reg := registry.New(nil)
+	if err := reg.Add(tools...); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := belt.Tools(t.Context(), reg, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
+func picture(t *testing.T) tool {
+	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool{"look", anything, func(json.RawMessage) *mcp.CallToolResult {
+		return says(&mcp.TextContent{Text: "see:"}, &mcp.ImageContent{MIMEType: "image/png", Data: png},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.pdf", MIMEType: "application/pdf", Blob: []byte("%PDF-1.7 it is")}})
+	}}
+}
+
+// TestMediaByModel has images where the model takes them.
+func TestMediaByModel(t *testing.T) {
+	for _, test := range []struct {
+		option, version string
+		behind          bool
+	}{
+		{"", "", false},
+		{"", "gemini-3-pro-preview", false},
+		{"", "gemini-2.5-flash", true},
+		{"", "publishers/google/models/gemini-2.0-flash-001", true},
+		{"", "gemini-1.5-pro", true},
+		{"", "models/gemini-3.5-flash", false},
+		{"gemini-2.5-pro", "", true},
+		{"models/gemini-2.5-pro", "gemini-3.5-flash", true},
+		{"gemini-3.5-flash", "gemini-2.5-pro", false},
+		{"gemini-flash-latest", "gemini-2.5-flash", false},
+		{"projects/gemini-2/endpoints/123", "", false},
+	} {
+		tools := turn(t, &belt.Options{Model: test.option}, picture(t))
+		response := answers(calls("look", "1", nil), calls("look", "2", nil))
+		response.ModelVersion = test.version
+		contents, err := tools.Run(t.Context(), response)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(contents) == 2; got != test.behind {
+			t.Errorf("%+v: there are %d contents", test, len(contents))
+			continue
+		}
+		if len(contents[0].Parts) != 2 {
+			t.Errorf("%+v: %d responses", test, len(contents[0].Parts))
+		}
+		for _, p := range contents[0].Parts {
+			text := p.FunctionResponse.Response["output"].(string)
+			if want := map[bool]int{false: 2}[test.behind]; len(p.FunctionResponse.Parts) != want || strings.Count(text, "attached]") != 2 {
+				t.Errorf("%+v: %d parts within %q", test, len(p.FunctionResponse.Parts), text)
+			}
+		}
+		if test.behind && (len(contents[1].Parts) != 8 || contents[1].Parts[1].InlineData.MIMEType != "image/png" || contents[1].Parts[3].InlineData.MIMEType != "application/pdf") {
+			t.Errorf("%+v: behind are %d parts", test, len(contents[1].Parts))
+		}
+	}
+}
+
+// TestTextOnly has no media at all for models that take none.
+func TestTextOnly(t *testing.T) {
+	tools := turn(t, &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, picture(t))
+	contents, err := tools.Run(t.Context(), answers(calls("look", "1", nil)))
+	if err != nil || len(contents) != 1 || len(contents[0].Parts[0].FunctionResponse.Parts) != 0 {
+		t.Errorf("%+v, %v", contents, err)
+	}
+}
+
+// TestArguments has numbers and texts come as they are.
+func TestArguments(t *testing.T) {
+	var got string
+	tools := turn(t, nil, tool{"take", anything, func(args json.RawMessage) *mcp.CallToolResult {
+		got = string(args)
+		return says()
+	}})
+	for _, test := range []struct {
+		args map[string]any
+		want string
+	}{
+		{nil, `{}`},
+		{map[string]any{}, `{}`},
+		{map[string]any{"n": float64(1 << 53), "f": 0.1, "z": nil, "s": "<ä\u2028\x00>"}, `{"f":0.1,"n":9007199254740992,"s":"\u003cä\u2028\u0000\u003e","z":null}`},
+	} {
+		if _, err := tools.Run(t.Context(), answers(calls("take", "", test.args))); err != nil {
+			t.Fatal(err)
+		}
+		if got != test.want {
+			t.Errorf("the tool got %s, not %s", got, test.want)
+		}
+	}
+}
+
+// TestNothingCalled has answers without calls.
+func TestNothingCalled(t *testing.T) {
+	tools := turn(t, nil)
+	if tools.Params() != nil {
+		t.Error("there are tools")
+	}
+	for _, response := range []*genai.GenerateContentResponse{
+		nil, {}, {Candidates: []*genai.Candidate{nil}}, {Candidates: []*genai.Candidate{{}}}, answers(nil, &genai.Part{}), answers(&genai.Part{Text: "hello"}),
+		{Candidates: []*genai.Candidate{{}, answers(calls("second", "1", nil)).Candidates[0]}},
+	} {
+		if contents, err := tools.Run(t.Context(), response); contents != nil || err != nil {
+			t.Errorf("%+v: %v, %v", response, contents, err)
+		}
+		_ = belt.Content(response)
+	}
+	if contents, err := tools.Run(t.Context()); contents != nil || err != nil || belt.Content() != nil || tools.Results() != nil {
+		t.Errorf("of nothing comes %v, %v", contents, err)
+	}
+}
+
+// TestPieces has arguments in pieces, of which no call is made.
+func TestPieces(t *testing.T) {
+	ran := false
+	tools := turn(t, nil, tool{"wipe", anything, func(json.RawMessage) *mcp.CallToolResult {
+		ran = true
+		return says()
+	}})
+	yes, text := true, "all"
+	for name, parts := range map[string][]*genai.Part{
+		"more to come": {calls("wipe", "0", nil), {FunctionCall: &genai.FunctionCall{Name: "wipe", WillContinue: &yes}}},
+		"a piece":      {{FunctionCall: &genai.FunctionCall{PartialArgs: []*genai.PartialArg{{JsonPath: "$.what", StringValue: text}}}}},
+		"the end":      {{FunctionCall: &genai.FunctionCall{}}},
+	} {
+		contents, err := tools.Run(t.Context(), answers(parts...))
+		var partial *belt.PartialCallError
+		if !errors.As(err, &partial) || contents != nil || ran || !strings.Contains(err.Error(), "StreamFunctionCallArguments") {
+			t.Errorf("%s: %v, %v, ran: %v", name, contents, err, ran)
+		}
+	}
+}
+
+// TestCutOff has a model that came to its limit in a call.
+func TestCutOff(t *testing.T) {
+	var ran []string
+	tools := turn(t, nil, tool{"wipe", anything, func(args json.RawMessage) *mcp.CallToolResult {
+		ran = append(ran, string(args))
+		return says()
+	}})
+	last := answers()
+	last.Candidates[0].FinishReason = genai.FinishReasonMaxTokens
+	contents, err := tools.Run(t.Context(), answers(calls("wipe", "1", map[string]any{"n": 1})), answers(calls("wipe", "2", nil)), last)
+	if err != nil || len(ran) != 1 || len(contents[0].Parts) != 2 || contents[0].Parts[1].FunctionResponse.Response["error"] == nil {
+		t.Errorf("%v, %v, ran %q", contents, err, ran)
+	}
+	ran = nil
+	if _, err := tools.Run(t.Context(), answers(calls("wipe", "1", nil)), answers(&genai.Part{Text: "and"}), last); err != nil || len(ran) != 1 {
+		t.Errorf("a call with a text behind it was cut off: %v, %q", err, ran)
+	}
+}
+
+// TestEnded has a response to each call after the context has ended.
+func TestEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	tools := turn(t, nil, tool{"stop", anything, func(json.RawMessage) *mcp.CallToolResult {
+		cancel()
+		return says(&mcp.TextContent{Text: "stopped"})
+	}})
+	contents, err := tools.Run(ctx, answers(calls("stop", "1", nil), calls("nobody", "2", nil)))
+	if !errors.Is(err, context.Canceled) || len(contents) != 1 || len(contents[0].Parts) != 2 {
+		t.Fatalf("%v, %v", contents, err)
+	}
+	for i, p := range contents[0].Parts {
+		if p.FunctionResponse.ID != fmt.Sprint(i+1) || len(p.FunctionResponse.Response) != 1 {
+			t.Errorf("response %d is %+v", i, p.FunctionResponse)
+		}
+	}
+}
+
+// TestResponseIsText has results that look like objects of the API: a $ref in a
+// response is a reference to one of its parts.
+func TestResponseIsText(t *testing.T) {
+	const schema = `{"$ref":"#/$defs/a"}`
+	tools := turn(t, nil, tool{"schema", anything, func(json.RawMessage) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: json.RawMessage(schema)}
+	}})
+	contents, err := tools.Run(t.Context(), answers(calls("schema", "1", nil)))
+	if err != nil || contents[0].Parts[0].FunctionResponse.Response["output"] != schema {
+		t.Errorf("%+v, %v", contents[0].Parts[0].FunctionResponse, err)
+	}
+}
+
+// TestParams has what reaches the API of a schema, by the SDK's own way there.
+func TestParams(t *testing.T) {
+	name := "0_" + strings.Repeat("long_", 20)
+	tools := turn(t, nil,
+		tool{name, `{"type":"object","properties":{"n":{"type":["integer","null"],"minimum":1,"const":5,"$comment":"x"}},"required":["n"],"$schema":"https://json-schema.org/draft/2020-12/schema"}`, nil},
+		tool{"bare", anything, nil})
+	first, again := tools.Params(), tools.Params()
+	if len(first) != 1 || len(first[0].FunctionDeclarations) != 2 {
+		t.Fatalf("%+v", first)
+	}
+	first[0].FunctionDeclarations[0].Description = "changed"
+	if again[0].FunctionDeclarations[0].Description == "changed" || tools.Params()[0].FunctionDeclarations[0].Description == "changed" {
+		t.Error("who changes the params changes the turn")
+	}
+	for _, f := range again[0].FunctionDeclarations {
+		data, err := json.Marshal(f)
+		if err != nil || f.Name == name || bytes.Contains(data, []byte("comment")) {
+			t.Errorf("%s, %v", data, err)
+		}
+	}
+}
+
+// TestTogether has many use a turn at the same time.
+func TestTogether(t *testing.T) {
+	tools := turn(t, nil, picture(t))
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			response := answers(calls("look", fmt.Sprint(i), nil))
+			response.ModelVersion = "gemini-2.5-flash"
+			contents, err := tools.Run(t.Context(), response)
+			if err != nil || contents[0].Parts[0].FunctionResponse.ID != fmt.Sprint(i) || len(contents) != 2 {
+				t.Errorf("%v, %v", contents, err)
+			}
+			_ = tools.Params()
+		})
+	}
+	wg.Wait()
+}
+
+// TestChatStreamLosesSignatures: the SDK's own stream of a chat keeps a content for each chunk, in which
+// the second call has no signature. Once this fails, the docs may praise SendStream.
+func TestChatStreamLosesSignatures(t *testing.T) {
+	model := adaptertest.NewModel(t, adaptertest.Gemini{})
+	reply := func(r adaptertest.Reply) func(*adaptertest.Request) adaptertest.Reply {
+		return func(*adaptertest.Request) adaptertest.Reply { return r }
+	}
+	model.Then(reply(adaptertest.Reply{Calls: []adaptertest.Call{{ID: "1", Name: "look", Arguments: json.RawMessage(`{}`)}, {ID: "2", Name: "look", Arguments: json.RawMessage(`{}`)}}}),
+		reply(adaptertest.Reply{Text: "done"}))
+	tools := turn(t, nil, picture(t))
+	chat, err := dial(t, model.URL, genai.BackendGeminiAPI).Chats.Create(t.Context(), "scripted", &genai.GenerateContentConfig{Tools: tools.Params()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chunks []*genai.GenerateContentResponse
+	for chunk, err := range chat.SendStream(t.Context(), &genai.Part{Text: "look"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, chunk)
+	}
+	results, err := tools.Run(t.Context(), chunks...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range chat.SendStream(t.Context(), results[0].Parts...) {
+		if err == nil {
+			t.Fatal("the model takes it")
+		}
+	}
+	if refused := model.Refused(); len(refused) != 1 {
+		t.Errorf("refused: %q", refused)
+	}
+}

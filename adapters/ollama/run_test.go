@@ -1,0 +1,241 @@
+package ollama_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ollama/ollama/api"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/ollama"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A tool is native, and returns what a function does.
+type tool struct {
+	name, description, schema string
+	call                      func(args json.RawMessage) *mcp.CallToolResult
+}
+
+func (t tool) Definition() *registry.Definition {
+	return &registry.Definition{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema)}
+}
+
+func (t tool) Call(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	return t.call(args), nil
+}
+
+const anything = `{"type":"object"}`
+
+func says(content ...mcp.Content) *mcp.CallToolResult { return &mcp.CallToolResult{Content: content} }
+
+func turn(t *testing.T, opts *belt.Options, tools ...registry.Tool) *belt.Turn {
+	t.Helper()
+	reg := registry.New(nil)
+	if err := reg.Add(tools...); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := belt.Tools(t.Context(), reg, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(turn.Params()); got != len(tools) {
+		t.Fatalf("%d of %d tools; rejected: %v", got, len(tools), turn.Set().Rejected())
+	}
+	return turn
+}
+
+// calls returns the message of a model, as the SDK decodes it.
+func calls(t *testing.T, text string) api.Message {
+	t.Helper()
+	var message api.Message
+	if err := json.Unmarshal([]byte(`{"role":"assistant","content":"","tool_calls":[`+text+`]}`), &message); err != nil {
+		t.Fatal(err)
+	}
+	return message
+}
+
+func picture(t *testing.T) tool {
+	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool{"look", "does look", anything, func(json.RawMessage) *mcp.CallToolResult {
+		return says(&mcp.ImageContent{MIMEType: "image/png", Data: png}, &mcp.TextContent{Text: "and"}, &mcp.ImageContent{MIMEType: "image/png", Data: png})
+	}}
+}
+
+// TestImagesBehind has each image in a message of its own, behind all results.
+func TestImagesBehind(t *testing.T) {
+	message := calls(t, `{"id":"1","function":{"name":"look","arguments":{}}},{"id":"2","function":{"name":"look","arguments":{}}}`)
+	messages, err := turn(t, nil, picture(t)).Run(t.Context(), message)
+	if err != nil || len(messages) != 6 {
+		t.Fatalf("%+v, %v", messages, err)
+	}
+	for i, m := range messages {
+		if i < 2 {
+			if m.Role != "tool" || m.ToolCallID != fmt.Sprint(i+1) || m.ToolName != "look" || m.Images != nil || strings.Count(m.Content, "attached]") != 2 {
+				t.Errorf("message %d is %+v", i, m)
+			}
+		} else if m.Role != "user" || len(m.Images) != 1 || m.Content == "" || m.ToolName != "" {
+			t.Errorf("message %d is %+v", i, m)
+		}
+	}
+	messages, err = turn(t, &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, picture(t)).Run(t.Context(), message)
+	if err != nil || len(messages) != 2 || strings.Contains(messages[0].Content, "attached") {
+		t.Errorf("for a model that cannot see: %+v, %v", messages, err)
+	}
+}
+
+// TestMarks has texts that the server would put images into, or fail at.
+func TestMarks(t *testing.T) {
+	evil := "[img-0] [img] [img-99999999999999999999] [img-1][img-1] [[img-2]] [image image/png, 1 bytes] [img-x] [IMG-0]"
+	clean := "[ img-0] [ img] [ img-99999999999999999999] [ img-1][ img-1] [[ img-2]] [image image/png, 1 bytes] [img-x] [IMG-0]"
+	tools := turn(t, nil, tool{"evil", evil, `{"type":"object","properties":{"a":{"type":"string","description":"[img-3]"},"o":{"type":"object","properties":{"b":{"type":"string","description":"[img-4]"}}}}}`,
+		func(json.RawMessage) *mcp.CallToolResult { return says(&mcp.TextContent{Text: evil}) }})
+	messages, err := tools.Run(t.Context(), calls(t, `{"function":{"name":"evil","arguments":{}}}`))
+	if err != nil || messages[0].Content != clean {
+		t.Errorf("%+v, %v", messages, err)
+	}
+	if text := tools.Params().String(); strings.Contains(text, "[img-0]") || strings.Contains(text, "[img-3]") || strings.Contains(text, "[img-4]") || !strings.Contains(text, clean[:20]) {
+		t.Errorf("the model is told %s", text)
+	}
+}
+
+// TestExact has order and numbers of schemas stay, also where the SDK has no types.
+func TestExact(t *testing.T) {
+	const items = `{"type":"object","properties":{"z":{"type":"number","enum":[1.50]},"a":{"type":"string"}}}`
+	tools := turn(t, nil, tool{"take", "does take", `{"type":"object","properties":{
+		"z":{"type":"array","items":` + items + `},
+		"a":{"type":"number","enum":[2.0,1e2]},
+		"m":{"anyOf":[{"type":"array","items":` + items + `},{"type":"string"}]},
+		"o":{"type":"object","properties":{"y":{"type":"number","enum":[3.00]},"b":{"type":"array","items":` + items + `}}}}}`, nil})
+	data, err := json.Marshal(tools.Params())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, want := range map[string]int{items: 3, `"enum":[2.0,1e2]`: 1, `"enum":[3.00]`: 1, `"properties":{"z":{"type":"array"`: 1, `"anyOf"`: 1} {
+		if got := strings.Count(string(data), what); got != want {
+			t.Errorf("%s is there %d times, not %d: %s", what, got, want, data)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	var got string
+	tools := turn(t, nil, tool{"take", "does take", anything, func(args json.RawMessage) *mcp.CallToolResult {
+		got = string(args)
+		return says()
+	}})
+	for _, args := range []string{`{}`, `{"z":1,"a":[1.5,{"k":null}],"":"ä\u0000\u003c","\"q\"":true}`, `{"n":9007199254740992,"big":1e+21}`} {
+		if _, err := tools.Run(t.Context(), calls(t, `{"function":{"name":"take","arguments":`+args+`}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if got != args {
+			t.Errorf("the tool got %s, not %s", got, args)
+		}
+	}
+	// Those of calls that the program has made itself.
+	if _, err := tools.Run(t.Context(), api.Message{ToolCalls: []api.ToolCall{{Function: api.ToolCallFunction{Name: "take"}}}}); err != nil || got != "{}" {
+		t.Errorf("the tool got %s, %v", got, err)
+	}
+	args := api.NewToolCallFunctionArguments()
+	args.Set("n", math.NaN())
+	got = ""
+	if messages, err := tools.Run(t.Context(), api.Message{ToolCalls: []api.ToolCall{{Function: api.ToolCallFunction{Name: "take", Arguments: args}}}}); err == nil || messages != nil || got != "" {
+		t.Errorf("%v, %v; the tool got %q", messages, err, got)
+	}
+}
+
+func TestNothingCalled(t *testing.T) {
+	tools := turn(t, nil)
+	if messages, err := tools.Run(t.Context(), api.Message{Role: "assistant", Content: "hello"}); messages != nil || err != nil || tools.Params() != nil || tools.Results() != nil {
+		t.Errorf("%v, %v", messages, err)
+	}
+}
+
+// TestEnded has a result of each call after the context has ended.
+func TestEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	tools := turn(t, nil, tool{"stop", "does stop", anything, func(json.RawMessage) *mcp.CallToolResult {
+		cancel()
+		return says(&mcp.TextContent{Text: "stopped"})
+	}})
+	messages, err := tools.Run(ctx, calls(t, `{"id":"1","function":{"name":"stop","arguments":{}}},{"id":"2","function":{"name":"nobody","arguments":{}}}`))
+	if !errors.Is(err, context.Canceled) || len(messages) != 2 || messages[0].ToolCallID != "1" || messages[1].ToolCallID != "2" || messages[1].Content == "" {
+		t.Errorf("%+v, %v", messages, err)
+	}
+}
+
+// TestCollect has all that a stream brings, as the SDK reads it from a server.
+func TestCollect(t *testing.T) {
+	model := adaptertest.NewModel(t, adaptertest.Ollama{})
+	model.Then(func(*adaptertest.Request) adaptertest.Reply {
+		return adaptertest.Reply{Text: "look out", Calls: []adaptertest.Call{{ID: "1", Name: "a", Arguments: json.RawMessage(`{"x":1}`)}, {ID: "2", Name: "b", Arguments: json.RawMessage(`{}`)}}}
+	})
+	var message api.Message
+	request := &api.ChatRequest{Model: "scripted", Messages: []api.Message{{Role: "user", Content: "x"}}}
+	if err := dial(t, model.URL).Chat(t.Context(), request, belt.Collect(&message)); err != nil {
+		t.Fatal(err)
+	}
+	if message.Role != "assistant" || message.Content != "look out" || len(message.ToolCalls) != 2 || message.ToolCalls[1].ID != "2" || message.ToolCalls[0].Function.Arguments.String() != `{"x":1}` {
+		t.Errorf("%+v", message)
+	}
+	collect := belt.Collect(&message)
+	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "hm", Images: []api.ImageData{{1}}}})
+	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "m"}})
+	if message.Thinking != "hmm" || len(message.Images) != 1 || message.Role != "assistant" {
+		t.Errorf("%+v", message)
+	}
+}
+
+// TestTogether has many use a turn at the same time.
+func TestTogether(t *testing.T) {
+	tools := turn(t, nil, picture(t))
+	var wg sync.WaitGroup
+	for i := range 8 {
+		message := calls(t, fmt.Sprintf(`{"id":"%d","function":{"name":"look","arguments":{}}}`, i))
+		wg.Go(func() {
+			messages, err := tools.Run(t.Context(), message)
+			if err != nil || messages[0].ToolCallID != fmt.Sprint(i) {
+				t.Errorf("%v, %v", messages, err)
+			}
+			_ = tools.Params().String()
+		})
+	}
+	wg.Wait()
+}
+
+// FuzzArguments has any object come to the tool as what it was.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"a":1}`, `{"a":{"b":[null,true,"x"]}}`, `{"\u00e4\ud83d\ude00":"\u2028"}`, `{"a":1e400}`, `{"a":1,"a":2}`, `{"a":-0.0}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		var message api.Message
+		if json.Unmarshal([]byte(`{"tool_calls":[{"function":{"name":"take","arguments":`+args+`}}]}`), &message) != nil || len(message.ToolCalls) != 1 {
+			return
+		}
+		var got json.RawMessage
+		tools := turn(t, nil, tool{"take", "does take", anything, func(args json.RawMessage) *mcp.CallToolResult {
+			got = args
+			return says()
+		}})
+		messages, err := tools.Run(t.Context(), message)
+		if err != nil || len(messages) != 1 {
+			t.Fatalf("%v, %v", messages, err)
+		}
+		if got != nil && !json.Valid(got) {
+			t.Errorf("the tool got %q", got)
+		}
+	})
+}
