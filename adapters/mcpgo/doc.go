@@ -1,0 +1,39 @@
+// Package mcpgo joins a registry with github.com/mark3labs/mcp-go, in both directions.
+//
+// # A client as a source of tools
+//
+// A [Source] makes the tools of a server, which a client of mcp-go is connected to,
+// tools of a registry, and keeps them up to date.
+//
+//	source := belt.NewSource(client, registry.Server{Name: "notes"}, reg)
+//	diff, err := source.Refresh(ctx)
+//	go source.Watch(ctx)
+//
+// The client stays yours: start it, initialize it, close it. What an
+// [github.com/mcpbelt/mcpbelt/mcp.Client] does beyond that, such as connecting again,
+// it does not do.
+//
+// Schemas come byte by byte, though a client of mcp-go has of them only what its
+// structures have: the lists are read from its transport. Results are those of the
+// client, and keep what it keeps, which is everything but the icons of links, and digits
+// of large numbers in _meta.
+//
+// # Tools on a server
+//
+// An [Export] puts the tools of a registry on a server of mcp-go, next to its own.
+//
+//	s := server.NewMCPServer("belt", "1.0.0", server.WithToolCapabilities(true),
+//		server.WithToolFilter(belt.Filter(reg, opts)))
+//	export := belt.NewExport(s, reg, opts)
+//	export.Refresh()
+//	go export.Watch(ctx)
+//
+// Calls go through the registry's Call, with its policy. A call that waits for an
+// approval is a failed result that says so: the server's user answers by the registry,
+// and the model calls again, or [ExportOptions].Wait holds the call until then. For a
+// login, a client that can is told where, see [ExportOptions].Login.
+//
+// # Goroutines
+//
+// The package starts none. Watch runs in the caller's, until its context ends.
+package mcpgo

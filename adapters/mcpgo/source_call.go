@@ -1,0 +1,164 @@
+package mcpgo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	gomcp "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// call calls a tool, as [registry.RemoteCall] says.
+func (s *Source) call(ctx context.Context, tool string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	if !s.client.IsInitialized() {
+		return nil, &mcp.UnavailableError{Server: s.server.Name, Err: errNotInitialized}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent)
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	request := gomcp.CallToolRequest{Params: gomcp.CallToolParams{Name: tool, RawArguments: args}}
+	send := s.client.CallTool
+	if opts != nil && opts.Progress != nil {
+		send = func(ctx context.Context, request gomcp.CallToolRequest) (*gomcp.CallToolResult, error) {
+			return s.callWithProgress(ctx, request, opts.Progress)
+		}
+	}
+	res, err := send(ctx, request)
+	if err != nil {
+		return nil, s.failure(ctx, tool, err)
+	}
+	return resultFrom(res), nil
+}
+
+// callWithProgress makes a call, and reports its progress in this goroutine. The other
+// one ends with the call.
+func (s *Source) callWithProgress(ctx context.Context, request gomcp.CallToolRequest, report func(*mcp.ProgressParams)) (res *gomcp.CallToolResult, err error) {
+	token, reports, end := s.expect()
+	defer end()
+	request.Params.Meta = &gomcp.Meta{ProgressToken: token}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		res, err = s.client.CallTool(ctx, request)
+	}()
+	for {
+		select {
+		case p := <-reports:
+			report(p)
+		case <-over:
+			for len(reports) > 0 {
+				report(<-reports)
+			}
+			return res, err
+		}
+	}
+}
+
+// failure says what an error of the client means for the call. What is not known for
+// sure is unknown: a call that ran must not be made again.
+func (s *Source) failure(ctx context.Context, tool string, err error) error {
+	var (
+		broken *transport.Error
+		login  gomcp.URLElicitationRequiredError
+	)
+	unknown := &mcp.OutcomeUnknownError{Server: s.server.Name, Method: string(gomcp.MethodToolsCall), Tool: tool, Err: err}
+	switch {
+	case errors.As(err, &login):
+		return &loginError{server: s.server.Name, tool: tool, url: urlOf(login), err: err}
+	case errors.As(err, &broken):
+		// On revision 2026-07-28 the error may be that of a second request for the same
+		// call, behind an answer of the user.
+		if refused(err) && !gomcp.IsModernProtocol(s.client.ProtocolVersion()) {
+			return &loginError{server: s.server.Name, tool: tool, err: err}
+		}
+		if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+			unknown.Err = fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+		}
+		return unknown
+	case unanswered(err):
+		return unknown
+	case unreadable(err):
+		return &mcp.ProtocolError{Server: s.server.Name, Method: string(gomcp.MethodToolsCall), Err: err}
+	}
+	// All else is what the server has answered.
+	return &mcp.ServerError{Server: s.server.Name, Method: string(gomcp.MethodToolsCall), Err: &mcp.JSONRPCError{Code: codeOf(err), Message: err.Error()}}
+}
+
+// refused reports whether the server, or what stands before it, refused a request for
+// want of a login.
+func refused(err error) bool {
+	var required *transport.AuthorizationRequiredError
+	var oauth *transport.OAuthAuthorizationRequiredError
+	return errors.As(err, &required) || errors.As(err, &oauth) ||
+		errors.Is(err, transport.ErrAuthorizationRequired) || errors.Is(err, transport.ErrOAuthAuthorizationRequired)
+}
+
+// unanswered reports whether the server has begun a call, and asked for something that
+// the client did not give.
+func unanswered(err error) bool {
+	return errors.Is(err, client.ErrMaxInputRoundTripsExceeded) || strings.HasPrefix(err.Error(), "multi round-trip: ") ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// unreadable reports whether the client could not read an answer. It has no types of its
+// own for that.
+func unreadable(err error) bool {
+	text := err.Error()
+	return strings.HasPrefix(text, "failed to unmarshal response: ") || text == "content is missing" || text == "response is nil"
+}
+
+// codeOf returns the code that a server has answered with, of which the client keeps but
+// some; 0 for the others.
+func codeOf(err error) int64 {
+	for code, is := range map[int]error{
+		gomcp.PARSE_ERROR: gomcp.ErrParseError, gomcp.INVALID_REQUEST: gomcp.ErrInvalidRequest,
+		gomcp.METHOD_NOT_FOUND: gomcp.ErrMethodNotFound, gomcp.INVALID_PARAMS: gomcp.ErrInvalidParams,
+		gomcp.INTERNAL_ERROR: gomcp.ErrInternalError, gomcp.REQUEST_INTERRUPTED: gomcp.ErrRequestInterrupted,
+		gomcp.RESOURCE_NOT_FOUND: gomcp.ErrResourceNotFound,
+	} {
+		if errors.Is(err, is) {
+			return int64(code)
+		}
+	}
+	return 0
+}
+
+// A loginError reports a call that was not made because the user has to log in.
+type loginError struct {
+	server, tool string
+	url          string // empty: nobody knows it
+	err          error
+}
+
+func (e *loginError) Error() string {
+	return fmt.Sprintf("mcpgo: server %q: tool %q needs the user to log in first: %v", e.server, e.tool, e.err)
+}
+
+func (e *loginError) Unwrap() error { return e.err }
+
+// LoginURL returns where to log in.
+func (e *loginError) LoginURL() string { return e.url }
+
+// Outcome returns [mcp.NotSent]: so the protocol says of this answer.
+func (e *loginError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// urlOf returns the first page that the user has to visit.
+func urlOf(e gomcp.URLElicitationRequiredError) string {
+	for _, wanted := range e.Elicitations {
+		if wanted.URL != "" {
+			return wanted.URL
+		}
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package mcpgo
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	gomcp "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// maxPages bounds how many pages a list can have.
+const maxPages = 1000
+
+var (
+	errNotInitialized = errors.New("the client is not initialized; call its Initialize first")
+	errSamePage       = errors.New("the cursor of the next page is that of one before")
+	errNoName         = errors.New("the tool has no name")
+)
+
+// A listedTool is a tool as a server lists it.
+type listedTool struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  json.RawMessage `json:"annotations"`
+}
+
+// list returns the server's tools, and those that cannot be read.
+func (s *Source) list(ctx context.Context) (tools []registry.Tool, rejected []registry.Rejection, err error) {
+	fail := func(err error) error {
+		return fmt.Errorf("mcpgo: the tools of server %q could not be listed: %w", s.server.Name, err)
+	}
+	if !s.client.IsInitialized() {
+		return nil, nil, fail(errNotInitialized)
+	}
+	allowed, err := s.allowed(ctx)
+	if err != nil {
+		return nil, nil, fail(err)
+	}
+	tools = []registry.Tool{}
+	seen := map[string]bool{}
+	for cursor, pages := "", 0; ; pages++ {
+		if pages == maxPages {
+			return nil, nil, fail(&mcp.LimitError{Limit: "pages of a list", Max: maxPages})
+		}
+		var page struct {
+			Tools      []json.RawMessage `json:"tools"`
+			NextCursor string            `json:"nextCursor"`
+		}
+		if err := s.page(ctx, cursor, &page); err != nil {
+			return nil, nil, fail(err)
+		}
+		for _, raw := range page.Tools {
+			t, err := s.tool(raw)
+			switch {
+			case err != nil:
+				rejected = append(rejected, registry.Rejection{Err: fmt.Errorf("a tool of server %q cannot be read: %w", s.server.Name, err)})
+			case allowed == nil || allowed[t.Definition().Origin.Tool]:
+				tools = append(tools, t)
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			return tools, rejected, nil
+		}
+		if seen[cursor] {
+			return nil, nil, fail(errSamePage)
+		}
+		seen[cursor] = true
+	}
+}
+
+// allowed has the client list the tools where it needs that itself: on revision
+// 2026-07-28 and HTTP it copies arguments into headers, and leaves out the tools that do
+// not let it. It returns the names of the others; nil: all.
+func (s *Source) allowed(ctx context.Context) (map[string]bool, error) {
+	if _, ok := s.client.GetTransport().(transport.HTTPConnection); !ok || !gomcp.IsModernProtocol(s.client.ProtocolVersion()) {
+		return nil, nil
+	}
+	listed, err := s.client.ListTools(ctx, gomcp.ListToolsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]bool, len(listed.Tools))
+	for _, t := range listed.Tools {
+		names[t.Name] = true
+	}
+	return names, nil
+}
+
+// page reads one page of the list as the server has written it. The client's own method
+// would take the schemas apart, and not keep all of them.
+func (s *Source) page(ctx context.Context, cursor string, into any) error {
+	params := map[string]any{}
+	if cursor != "" {
+		params["cursor"] = cursor
+	}
+	request := transport.JSONRPCRequest{
+		JSONRPC: gomcp.JSONRPC_VERSION, ID: gomcp.NewRequestId("mcpbelt-" + rand.Text()), Method: string(gomcp.MethodToolsList),
+	}
+	if version := s.client.ProtocolVersion(); gomcp.IsModernProtocol(version) {
+		params["_meta"] = map[string]any{
+			gomcp.MetaKeyProtocolVersion:    version,
+			gomcp.MetaKeyClientCapabilities: s.client.GetClientCapabilities(),
+		}
+		request.Header = map[string][]string{}
+		for name, value := range gomcp.StandardHeaders(version, gomcp.MethodToolsList, nil) {
+			request.Header.Set(name, value)
+		}
+	}
+	request.Params = params
+	response, err := s.client.GetTransport().SendRequest(ctx, request)
+	switch {
+	case err != nil:
+		return err
+	case response.Error != nil:
+		return response.Error.AsError()
+	}
+	return json.Unmarshal(response.Result, into)
+}
+
+// tool makes a tool of what a server lists.
+func (s *Source) tool(raw json.RawMessage) (registry.Tool, error) {
+	var t listedTool
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return nil, err
+	}
+	if t.Name == "" {
+		return nil, errNoName
+	}
+	tool := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema}
+	if len(t.Annotations) == 0 || string(t.Annotations) == "null" {
+		t.Annotations = nil
+	} else if err := json.Unmarshal(t.Annotations, &tool.Annotations); err != nil {
+		tool.Annotations = nil // claims that nobody understands are none
+	}
+	return registry.RemoteFunc(s.server.Name, tool, t.Annotations, s.call), nil
+}
