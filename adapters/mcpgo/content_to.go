@@ -3,6 +3,7 @@ package mcpgo
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 
 	gomcp "github.com/mark3labs/mcp-go/mcp"
 
@@ -84,11 +85,12 @@ func resourceTo(r *mcp.ResourceContents) gomcp.ResourceContents {
 	return gomcp.TextResourceContents{URI: r.URI, MIMEType: r.MIMEType, Text: r.Text, Meta: r.Meta}
 }
 
+// metaTo copies what it returns: a server of mcp-go writes into it.
 func metaTo(m mcp.Meta) *gomcp.Meta {
 	if len(m) == 0 {
 		return nil
 	}
-	return &gomcp.Meta{AdditionalFields: m}
+	return &gomcp.Meta{AdditionalFields: maps.Clone(m)}
 }
 
 func annotatedTo(a *mcp.Annotations) gomcp.Annotated {
