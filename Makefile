@@ -121,6 +121,7 @@ profiles:
 
 adapters: MODULES := $(filter adapters/%,$(MODULES))
 adapters:
+	@rm -f docs/adapters/results/*.json
 	$(call each,the checks of all adapters,MCPBELT_ADAPTERS=write $(GO) test -count=1 -timeout 5m ./...)
 	@$(GO) test -count=1 ./internal/layers -run '^TestAdapter(Modules|Table)$$' -update
 

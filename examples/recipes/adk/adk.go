@@ -47,7 +47,8 @@ func NewToolset(r *registry.Registry, opts *profile.TurnOptions) *Toolset {
 // Name returns the name of the toolset.
 func (s *Toolset) Name() string { return "belt" }
 
-// Tools returns the tools of the moment, for the user of ctx.
+// Tools returns the tools of the moment, for the user of ctx. ADK asks once for each
+// message of the user.
 func (s *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	turn, err := profile.NewTurn(ctx, s.registry, profile.Gemini, s.opts)
 	if err != nil {

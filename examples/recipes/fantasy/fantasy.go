@@ -15,9 +15,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// Tools returns the tools of the moment, for the user of ctx. Call it in the agent's
-// PrepareStep and return them in its result, so that each step has those of then. The
-// options may be nil.
+// PrepareStep gives each step of an agent the tools of the moment, see WithPrepareStep.
+// The options may be nil.
+func PrepareStep(r *registry.Registry, opts *profile.TurnOptions) fantasy.PrepareStepFunction {
+	return func(ctx context.Context, _ fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
+		tools, err := Tools(ctx, r, opts)
+		return ctx, fantasy.PrepareStepResult{Tools: tools}, err
+	}
+}
+
+// Tools returns the tools of the moment, for the user of ctx. The options may be nil.
 func Tools(ctx context.Context, r *registry.Registry, opts *profile.TurnOptions) ([]fantasy.AgentTool, error) {
 	// Whatever the model, a schema has to be of Bedrock's form: the agent keeps the
 	// properties of the root, and what is required, and nothing else of it.
@@ -25,7 +32,7 @@ func Tools(ctx context.Context, r *registry.Registry, opts *profile.TurnOptions)
 	if err != nil {
 		return nil, err
 	}
-	var tools []fantasy.AgentTool
+	tools := []fantasy.AgentTool{} // none is not nil: the agent would keep what it had
 	for _, t := range turn.Set().Tools() {
 		var root struct {
 			Properties map[string]any `json:"properties"`

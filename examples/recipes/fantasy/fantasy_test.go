@@ -33,12 +33,12 @@ type want struct{ name, args string }
 // may run beside others together, and looks whether the turn is over.
 func step(ctx context.Context, t *testing.T, r *registry.Registry, calls ...want) (results []result, stop bool) {
 	t.Helper()
-	all, err := Tools(ctx, r, nil)
+	ctx, prepared, err := PrepareStep(r, nil)(ctx, fantasy.PrepareStepFunctionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tools := map[string]fantasy.AgentTool{}
-	for _, tool := range all {
+	for _, tool := range prepared.Tools {
 		tools[tool.Info().Name] = tool
 	}
 	results = make([]result, len(calls))
@@ -141,6 +141,13 @@ func TestDeclarations(t *testing.T) {
 		if len(tool.ProviderOptions()) != 1 {
 			t.Error("the options are lost")
 		}
+	}
+}
+
+func TestNoTools(t *testing.T) {
+	tools, err := Tools(t.Context(), registry.New(nil), nil)
+	if tools == nil || len(tools) > 0 || err != nil {
+		t.Errorf("%v, %v", tools, err)
 	}
 }
 

@@ -40,14 +40,14 @@ func NewToolSet(r *registry.Registry, opts *Options) *ToolSet {
 	return s
 }
 
-// Name returns the name of the set, which the agent may put in front of those of tools.
+// Name returns no name: the agent would put it in front of those of the tools.
 func (s *ToolSet) Name() string { return "" }
 
 // Close does nothing: the registry is its owner's.
 func (s *ToolSet) Close() error { return nil }
 
-// Tools returns the tools of the moment, for the user of ctx. Let the agent refresh its
-// tool sets, so that each run has those of then.
+// Tools returns the tools of the moment, for the user of ctx. WithRefreshToolSetsOnRun
+// has the agent ask for each message of the user.
 func (s *ToolSet) Tools(ctx context.Context) []tool.Tool {
 	// Bedrock's schemas have no references, and nothing at the root that a tool.Schema
 	// does not have.

@@ -41,3 +41,17 @@ type AgentTool interface {
 	ProviderOptions() ProviderOptions
 	SetProviderOptions(opts ProviderOptions)
 }
+
+// PrepareStepFunctionOptions are what an agent tells before a step.
+type PrepareStepFunctionOptions struct {
+	StepNumber int
+}
+
+// A PrepareStepResult is what a step has in place of what the agent began with. Tools
+// that are nil are those.
+type PrepareStepResult struct {
+	Tools []AgentTool
+}
+
+// A PrepareStepFunction is called before each step.
+type PrepareStepFunction = func(context.Context, PrepareStepFunctionOptions) (context.Context, PrepareStepResult, error)
