@@ -62,8 +62,8 @@ func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 	}
 	answers, err := a.turn.Turn.Run(ctx, []profile.Call{{Name: a.tool.Name, Arguments: args}})
 	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) && a.turn.waiting != nil {
-		if err := a.turn.waiting(ctx, waiting); err != nil {
+	if errors.As(err, &waiting) && a.turn.opts.Waiting != nil {
+		if err := a.turn.opts.Waiting(ctx, waiting); err != nil {
 			return "", err
 		}
 		answers, err = a.turn.Wait(ctx, waiting)
@@ -71,13 +71,14 @@ func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	a.turn.hand(ctx, answers)
 	text, _ := a.turn.parts(answers[0], false)
 	return text, nil
 }
 
 // Model returns a model that tells an agent's model the true names, descriptions and
-// schemas of those functions that are tools of the turn. All else passes as it is. It
-// is for agents.NewOpenAIFunctionsAgent, in whose own schema every tool has one string.
+// schemas of those functions that are tools of the turn. All else passes as it is, but
+// for calls that were cut off. It is for agents.NewOpenAIFunctionsAgent, in whose own schema every tool has one string.
 func (t *Turn) Model(llm llms.Model) llms.Model {
 	offered := map[string]llms.FunctionDefinition{}
 	for _, tool := range t.Set().Tools() {
@@ -99,5 +100,23 @@ type model struct {
 }
 
 func (m *model) GenerateContent(ctx context.Context, messages []llms.MessageContent, opts ...llms.CallOption) (*llms.ContentResponse, error) {
-	return m.Model.GenerateContent(ctx, messages, append(slices.Clone(opts), m.schemas)...)
+	response, err := m.Model.GenerateContent(ctx, messages, append(slices.Clone(opts), m.schemas)...)
+	if err == nil && response != nil {
+		for _, choice := range response.Choices {
+			markCutOff(choice)
+		}
+	}
+	return response, err
+}
+
+// markCutOff sees to it that a call which was cut off before its arguments began is not
+// taken for one without arguments: an agent does not look why the model has stopped.
+func markCutOff(choice *llms.ContentChoice) {
+	if choice == nil || len(choice.ToolCalls) == 0 || !cutOff(choice) {
+		return
+	}
+	last := choice.ToolCalls[len(choice.ToolCalls)-1].FunctionCall
+	if last != nil && strings.TrimSpace(last.Arguments) == "" {
+		last.Arguments = "{"
+	}
 }

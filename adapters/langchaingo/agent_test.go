@@ -80,6 +80,9 @@ func TestInput(t *testing.T) {
 		{"one", `{"__arg1":"Bonn"}`, `{"city":"Bonn"}`},
 		{"one", `{"__arg1":{"city":"Bonn"}}`, `{"city":"Bonn"}`},
 		{"one", `{"__arg1":"{\"city\":\"Bonn\"}"}`, `{"city":"Bonn"}`},
+		{"one", `{"city":"Bo`, "The input of one has to be a JSON object of this schema: "},
+		{"one", `{"__arg1":"Bo`, "The input of one has to be a JSON object of this schema: "},
+		{"none", "{", "The input of none has to be a JSON object of this schema: "},
 		{"one", "", "city"},
 		{"one", "null", "city"},
 		{"one", `{"town":"Bonn"}`, "city"},
@@ -278,4 +281,33 @@ func TestModelKeepsOtherFunctions(t *testing.T) {
 	if mine[1].Description != "?" {
 		t.Error("the caller's own functions have changed")
 	}
+}
+
+// A call whose arguments never came is no call without arguments.
+func TestAgentCallThatWasCutOff(t *testing.T) {
+	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"none", "", none}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	llm := &cutOffModel{}
+	executor := agents.NewExecutor(agents.NewOpenAIFunctionsAgent(turn.Model(llm), turn.AgentTools()))
+	if got, err := chains.Run(t.Context(), executor, "go"); err != nil || got != "done" || !strings.HasPrefix(llm.told, "The tool failed:") {
+		t.Errorf("%q, %v, %q", got, err, llm.told)
+	}
+}
+
+// A cutOffModel comes to its limit before the arguments of a call.
+type cutOffModel struct {
+	llms.Model
+	told string
+}
+
+func (m *cutOffModel) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+	choice := &llms.ContentChoice{Content: "done", StopReason: "stop"}
+	if r, ok := messages[len(messages)-1].Parts[0].(llms.ToolCallResponse); ok {
+		m.told = r.Content
+	} else {
+		choice = &llms.ContentChoice{StopReason: "length", ToolCalls: []llms.ToolCall{toolCall("1", "none", "")}}
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{nil, choice}[1:]}, nil
 }

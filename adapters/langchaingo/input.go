@@ -23,8 +23,8 @@ func (a *agentTool) arguments(input string) (json.RawMessage, bool) {
 	if isObject(text) {
 		return json.RawMessage(text), true
 	}
-	if len(known) != 1 {
-		return nil, false
+	if len(known) != 1 || strings.HasPrefix(text, "{") {
+		return nil, false // it may be an object that was cut off
 	}
 	for name, schema := range known {
 		if takesString(schema) {

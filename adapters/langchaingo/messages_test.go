@@ -101,6 +101,57 @@ func TestMessagesOfNothing(t *testing.T) {
 	}
 }
 
+// A call that was cut off is not made, and those before it are.
+func TestRunOfWhatWasCutOff(t *testing.T) {
+	turn := newTurn(t, profile.OpenAI, raw{"none", "", none})
+	for args, ran := range map[string]bool{"": false, `{"a":`: false, `{}`: true} {
+		for _, reason := range []string{"length", "max_tokens", "FinishReasonMaxTokens", "stop"} {
+			response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{StopReason: reason, ToolCalls: []llms.ToolCall{toolCall("1", "none", ""), toolCall("2", "none", args)}}}}
+			messages, err := turn.Run(t.Context(), response)
+			if err != nil || len(messages) != 3 {
+				t.Fatalf("%v, %v", messages, err)
+			}
+			first, last := messages[1].Parts[0].(llms.ToolCallResponse).Content, messages[2].Parts[0].(llms.ToolCallResponse).Content
+			want := ran || reason == "stop" && args == ""
+			if strings.HasPrefix(first, "The tool failed:") || strings.HasPrefix(last, "The tool failed:") == want {
+				t.Errorf("%s, %q: %q, %q", reason, args, first, last)
+			}
+		}
+	}
+}
+
+// A direct tool returns what is for the user alone.
+type direct struct{ raw }
+
+func (d direct) Definition() *registry.Definition {
+	def := d.raw.Definition()
+	def.ReturnDirect = true
+	return def
+}
+
+func TestDirect(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, direct{raw{"one", "", one}}), &belt.Options{Direct: func(_ context.Context, a profile.Answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, registry.Text(a.Direct))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}}})
+	if err != nil || messages[1].Parts[0].(llms.ToolCallResponse).Content != registry.Withheld {
+		t.Errorf("%v, %v", messages, err)
+	}
+	if text, err := turn.AgentTools()[0].Call(t.Context(), "b"); err != nil || text != registry.Withheld {
+		t.Errorf("%q, %v", text, err)
+	}
+	if fmt.Sprint(got) != `[{"city":"a"} {"city":"b"}]` {
+		t.Errorf("the user gets %q", got)
+	}
+}
+
 // The conversation can go on when the context has ended.
 func TestMessagesAfterTheEnd(t *testing.T) {
 	turn := newTurn(t, profile.OpenAI, raw{"one", "", one})

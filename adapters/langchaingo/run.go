@@ -21,22 +21,45 @@ const failed = "The tool failed:"
 // returns its error, and the messages all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.MessageContent, error) {
 	var calls []profile.Call
+	cut := false
 	for _, choice := range t.choices(response) {
 		for _, c := range choice.ToolCalls {
 			if c.FunctionCall != nil {
 				calls = append(calls, profile.Call{ID: c.ID, Name: c.FunctionCall.Name, Arguments: json.RawMessage(c.FunctionCall.Arguments)})
 			}
 		}
+		cut = cutOff(choice)
 	}
 	if len(calls) == 0 {
 		return nil, nil
 	}
+	last := &calls[len(calls)-1]
+	last.Incomplete = cut && !json.Valid(last.Arguments)
 	answers, err := t.Turn.Run(ctx, calls)
 	var waiting *profile.WaitingError
 	if errors.As(err, &waiting) {
 		return nil, err
 	}
+	t.hand(ctx, answers)
 	return t.Messages(response, answers...), err
+}
+
+// hand gives the user what is his.
+func (t *Turn) hand(ctx context.Context, answers []profile.Answer) {
+	for _, a := range answers {
+		if a.Direct != nil && t.opts.Direct != nil {
+			t.opts.Direct(ctx, a)
+		}
+	}
+}
+
+// cutOff reports whether the model was stopped before it was done.
+func cutOff(choice *llms.ContentChoice) bool {
+	switch strings.ToLower(choice.StopReason) {
+	case "length", "content_filter", "max_tokens", "finishreasonmaxtokens":
+		return true
+	}
+	return false
 }
 
 // choices returns those that are one message of the model. Of OpenAI and Gemini the
@@ -119,7 +142,7 @@ func object(args json.RawMessage) string {
 // parts returns an answer as the text, and the media if they are wanted, for which
 // langchaingo has places.
 func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profile.Part) {
-	parts := profile.Parts(t.Provider(), a.Result)
+	parts := t.Parts(a.Result)
 	for i, p := range parts {
 		if !wanted || !strings.HasPrefix(p.Type, "image/") && t.Provider() != profile.Gemini {
 			parts[i].Data = nil

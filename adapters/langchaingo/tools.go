@@ -25,13 +25,18 @@ type Options struct {
 	// work of the executor. Nil: the tool fails with the [*profile.WaitingError]. It may
 	// be called from several goroutines. [Turn.Run] does not call it.
 	Waiting func(ctx context.Context, e *profile.WaitingError) error
+	// Direct gets each answer that is for the user and not for the model, see
+	// [registry.Definition].ReturnDirect: from [Turn.Run], and from the tools of agents
+	// while the call runs, from many goroutines at once. Those that [profile.Turn.Wait]
+	// returns are for its caller to look at. Nil: nobody gets them.
+	Direct func(ctx context.Context, a profile.Answer)
 }
 
 // A Turn is what a model is told of in one request, and the way back of the calls
 // that it answers with. It does not change, and is safe for concurrent use.
 type Turn struct {
 	*profile.Turn
-	waiting func(context.Context, *profile.WaitingError) error
+	opts Options
 }
 
 // Tools returns the tools of a registry that the user of ctx may call, for one
@@ -49,7 +54,7 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	if err != nil {
 		return nil, err
 	}
-	return &Turn{turn, o.Waiting}, nil
+	return &Turn{turn, o}, nil
 }
 
 // Params returns the tools for [llms.WithTools]; nil if there are none.
