@@ -314,10 +314,12 @@ func TestSharedTurn(t *testing.T) {
 	}
 	r := response(t, call("1", "find", `{}`), call("2", "late", `{}`))
 	said := choice(t, "tool_calls", chatCall("1", "find", `{}`), chatCall("2", "late", `{}`))
+	late := tool("late", `{"type":"object"}`, says("late"))
+	late.def.Origin = registry.Origin{Server: "srv", Tool: "late"}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			for range 20 {
+			for n := range 20 {
 				if results, err := shared.Run(t.Context(), r); err != nil || len(results) != 2 {
 					t.Errorf("%d results, %v", len(results), err)
 				}
@@ -331,7 +333,7 @@ func TestSharedTurn(t *testing.T) {
 					t.Errorf("%d messages, %v", len(messages), err)
 				}
 				if i == 0 {
-					if _, err := reg.Replace("srv", nil); err != nil {
+					if _, err := reg.Replace("srv", []registry.Tool{late}[n%2:]); err != nil {
 						t.Error(err)
 					}
 				}
