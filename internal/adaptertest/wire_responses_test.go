@@ -1,0 +1,68 @@
+package adaptertest
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestResponsesRefuses has requests that OpenAI answers with status 400.
+func TestResponsesRefuses(t *testing.T) {
+	const (
+		user    = `{"role":"user","content":"hi"}`
+		thought = `{"type":"reasoning","id":"rs_1_0","summary":[],"encrypted_content":"x"}`
+		call    = `{"type":"function_call","id":"fc_1_1","call_id":"c1","name":"find","arguments":"{}"}`
+		answer  = `{"type":"function_call_output","call_id":"c1","output":"x"}`
+	)
+	tool := func(more string) string {
+		return `{"type":"function","name":"find","strict":false,"parameters":{"type":"object","properties":{}}` + more + `}`
+	}
+	input := func(items ...string) string { return `"input":[` + strings.Join(items, ",") + `]` }
+	tools := func(tools ...string) string { return input(user) + `,"tools":[` + strings.Join(tools, ",") + `]` }
+	for request, want := range map[string]string{
+		input(user):                        "",
+		`"input":"hi"`:                     "",
+		input(user, thought, call, answer): "",
+		tools(tool(``)):                    "",
+		tools(tool(`,"defer_loading":true`), `{"type":"tool_search"}`):                             "",
+		tools(tool(`,"allowed_callers":["programmatic"]`), `{"type":"programmatic_tool_calling"}`): "",
+		input(user) + `,"tool":[]`:                                                                           "unknown field",
+		input(user) + `,"previous_response_id":"resp_9"`:                                                     "not found",
+		input(user, thought, call):                                                                           "no tool output",
+		input(user, thought, answer):                                                                         "no call",
+		input(user, thought, call, answer, answer):                                                           "no call",
+		input(user, call, answer):                                                                            "reasoning",
+		input(user, thought, call, user, answer):                                                             "before the results",
+		input(user, thought, strings.Replace(call, `"{}"`, `{}`, 1), answer):                                 "a call",
+		input(user, thought, call, strings.Replace(answer, `"x"`, `" "`, 1)):                                 "blank",
+		input(user, thought, call, strings.Replace(answer, `"x"`, `[]`, 1)):                                  "neither text nor parts",
+		input(user, thought, call, strings.Replace(answer, `"x"`, `[{"type":"output_text","text":"x"}]`, 1)): "a part",
+		input(user, thought, call, strings.Replace(answer, `"x"`, `[{"type":"input_image","image_url":"data:image/png;base64,eA=="}]`, 1)):          "image/png that is",
+		input(user, thought, call, strings.Replace(answer, `"x"`, `[{"type":"input_file","file_data":"data:application/pdf;base64,JVBERi0="}]`, 1)): "a part",
+		input(user, thought, strings.Replace(call, `"arguments"`, `"caller":{"type":"program","caller_id":"p"},"arguments"`, 1), answer):            "the caller",
+		input(user, `{"type":"tool_search_output","created_by":"x","tools":[]}`):                                                                    "unknown field",
+		input(user, `{"type":"of_the_future"}`):                                     "of type",
+		tools():                                                                     "empty",
+		tools(tool(``), tool(``)):                                                   "twice",
+		tools(tool(`,"defer_loading":true`)):                                        "no tool_search",
+		tools(tool(`,"allowed_callers":["x"]`)):                                     "allowed to call",
+		tools(tool(`,"allowed_callers":["programmatic"]`)):                          "no programmatic_tool_calling",
+		tools(tool(`,"output_schema":{"type":"array"}`)):                            "output schema",
+		tools(tool(`,"parametersJsonSchema":{}`)):                                   "unknown field",
+		tools(`{"type":"tool_search"}`, `{"type":"tool_search"}`):                   "second",
+		tools(strings.Replace(tool(``), `"strict":false`, `"strict":true`, 1)):      "additionalProperties",
+		tools(strings.Replace(tool(``), `"strict":false,`, ``, 1)):                  "required",
+		tools(strings.Replace(tool(``), `find`, strings.Repeat("x", 65), 1)):        "does not match",
+		tools(strings.Replace(tool(``), `"type":"object"`, `"type":["object"]`, 1)): "not object",
+	} {
+		body := `{"model":"m",` + request + `}`
+		if !json.Valid([]byte(body)) {
+			t.Fatal(body)
+		}
+		_, err := (&OpenAIResponses{}).Read(httptest.NewRequest("POST", "/responses", nil), []byte(body))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", request, err, want)
+		}
+	}
+}
