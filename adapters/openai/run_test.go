@@ -132,7 +132,7 @@ func TestCutOff(t *testing.T) {
 	}{
 		{"whole", "completed", `"completed"`, true},
 		{"no status", "completed", `""`, true},
-		{"incomplete item", "incomplete", `"incomplete"`, false},
+		{"incomplete item", "completed", `"incomplete"`, false},
 		{"item in progress", "completed", `"in_progress"`, false},
 		{"last of an incomplete response", "incomplete", `"completed"`, false},
 	} {
