@@ -1,0 +1,181 @@
+package anthropic_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// answer lets a model work until it has an answer to a question.
+func answer(ctx context.Context, client *anthropic.Client, reg *registry.Registry, question string) (*anthropic.Message, error) {
+	params := anthropic.MessageNewParams{
+		Model: anthropic.ModelClaudeSonnet5_5, MaxTokens: 4096,
+		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(question))},
+	}
+	for {
+		tools, err := belt.Tools(ctx, reg, nil)
+		if err != nil {
+			return nil, err
+		}
+		params.Tools = tools.Params(params.Messages...)
+		message, err := client.Messages.New(ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		results, err := tools.Run(ctx, message)
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			results, err = ask(ctx, tools, waiting)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if results == nil && message.StopReason != anthropic.StopReasonPauseTurn {
+			return message, nil
+		}
+		params.Messages = append(append(params.Messages, message.ToParam()), results...)
+	}
+}
+
+// ask shows what waits, and waits for the people.
+func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) ([]anthropic.MessageParam, error) {
+	show(waiting)
+	answers, err := tools.Wait(ctx, waiting)
+	if err != nil {
+		return nil, err
+	}
+	return tools.Results(answers...), nil
+}
+
+// show tells somebody what waits for him.
+func show(waiting *profile.WaitingError) {
+	for _, a := range waiting.Waiting() {
+		if request := a.Approval(); request != nil {
+			fmt.Printf("%s wants %s: answer with reg.Resume or reg.Refuse, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
+		}
+		if url, needed := a.Login(); needed {
+			fmt.Println("log in at", url)
+		}
+	}
+}
+
+// run lets the SDK's tool runner work until the model has an answer.
+func run(ctx context.Context, client *anthropic.Client, reg *registry.Registry, question string) (*anthropic.BetaMessage, error) {
+	tools, err := belt.NewRunnerTools(ctx, reg, nil)
+	if err != nil {
+		return nil, err
+	}
+	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
+		BetaMessageNewParams: anthropic.BetaMessageNewParams{
+			Model: anthropic.ModelClaudeSonnet5_5, MaxTokens: 4096,
+			Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(question))},
+			Betas:    []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15},
+		},
+	})
+	for {
+		var waiting *profile.WaitingError
+		if err := tools.Prepare(ctx, runner); errors.As(err, &waiting) {
+			show(waiting)
+			continue // Prepare waits for the people now
+		} else if err != nil {
+			return nil, err
+		}
+		message, err := runner.NextMessage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if message == nil {
+			return runner.LastMessage(), nil
+		}
+	}
+}
+
+func adder() *registry.Registry {
+	reg := registry.New(nil)
+	_ = reg.Add(registry.MustFunc("add", "Adds two numbers.", func(_ context.Context, in struct{ A, B int }) (int, error) {
+		return in.A + in.B, nil
+	}))
+	return reg
+}
+
+func ExampleTools() {
+	tools, err := belt.Tools(context.Background(), adder(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, tool := range tools.Params() {
+		fmt.Println(tool.OfTool.Name, "-", tool.OfTool.Description.Value)
+	}
+	// Output: add - Adds two numbers.
+}
+
+func ExampleTurn_Run() {
+	ctx := context.Background()
+	tools, _ := belt.Tools(ctx, adder(), nil)
+	// The message comes from client.Messages.New.
+	var message anthropic.Message
+	_ = json.Unmarshal([]byte(`{"stop_reason":"tool_use","content":[
+		{"type":"tool_use","id":"toolu_1","name":"add","input":{"A":1,"B":2}},
+		{"type":"tool_use","id":"toolu_2","name":"add","input":{"A":3,"B":4}}]}`), &message)
+	results, err := tools.Run(ctx, &message)
+	for _, block := range results[0].Content {
+		fmt.Println(block.OfToolResult.ToolUseID, block.OfToolResult.Content[0].OfText.Text)
+	}
+	fmt.Println(err)
+	// Output:
+	// toolu_1 3
+	// toolu_2 7
+	// <nil>
+}
+
+// The API searches where the model has too many tools to be told of all.
+func ExampleOptions() {
+	ctx := context.Background()
+	tools, _ := belt.Tools(ctx, adder(), &belt.Options{
+		Turn:  profile.TurnOptions{ProviderSearch: true, Toolset: &registry.ToolsetOptions{MaxTools: 50}},
+		Cache: anthropic.CacheControlEphemeralTTLTTL1h,
+	})
+	fmt.Println(len(tools.Params()), tools.Searching())
+	// Output: 1 false
+}
+
+func ExampleNewRunnerTools() {
+	tools, err := belt.NewRunnerTools(context.Background(), adder(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, tool := range tools.List() {
+		fmt.Println(tool.Name(), "-", tool.Description())
+	}
+	// Output: add - Adds two numbers.
+}
+
+// The whole loop with the tool runner of the SDK.
+func ExampleRunnerTools_Prepare() {
+	client := anthropic.NewClient(option.WithAPIKey("key"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is sent here
+	_, err := run(ctx, &client, adder(), "What is 1 + 2?")
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output: true
+}
+
+// The whole loop, with approvals and logins.
+func Example() {
+	client := anthropic.NewClient(option.WithAPIKey("key"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is sent here
+	_, err := answer(ctx, &client, adder(), "What is 1 + 2?")
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output: true
+}
