@@ -117,6 +117,11 @@ func step(t *testing.T, tools *belt.RunnerTools, runner *anthropic.BetaToolRunne
 // fails.
 func TestRunnerTriesAgain(t *testing.T) {
 	it := counted("it")
+	ran := 0
+	it.result = func() *mcp.CallToolResult {
+		ran++
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", ran)}}}
+	}
 	r := newRegistry(t, it)
 	model := newEndpoint(t, calls(use("a", "it", `{"n":1}`), use("b", "it", `{"n":12345678901234567890}`), use("c", "it", `{"n":1}`)),
 		reply{status: 500}, reply{status: 529}, says("done"))
@@ -160,7 +165,10 @@ func TestRunnerTriesAgain(t *testing.T) {
 	}
 	last := model.requests()[3]
 	if len(last.Results) != 3 || len(last.Tools) != 3 {
-		t.Errorf("%d results, %d tools", len(last.Results), len(last.Tools))
+		t.Fatalf("%d results, %d tools", len(last.Results), len(last.Tools))
+	}
+	if a, b := last.Results[0].Text, last.Results[2].Text; a == b {
+		t.Errorf("two calls alike have the result %q of one", a)
 	}
 }
 
