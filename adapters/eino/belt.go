@@ -17,13 +17,12 @@ type Options struct {
 	// Provider is whose model the agent talks to: names and schemas are made for it.
 	// Default: [profile.OpenAI], which most others take, too.
 	Provider profile.Provider
-	// Turn says which tools the model is told of. MaxParallel, ProviderSearch and
-	// Deferred have no effect: eino runs the calls itself, and knows no deferred tools.
+	// Turn says which tools the model is told of. With TextOnly the tools return strings,
+	// they are of the kind [tool.InvokableTool]. Otherwise they are of the kind
+	// [tool.EnhancedInvokableTool], and images stay images; most models need
+	// [Belt.Model] for these. MaxParallel, ProviderSearch and Deferred have no effect:
+	// eino runs the calls itself, and knows no deferred tools.
 	Turn profile.TurnOptions
-	// Text makes the tools such that return strings, [tool.InvokableTool]. An image is a
-	// line of text then. By default they are of the kind [tool.EnhancedInvokableTool], and
-	// images stay images; most models need [Belt.Model] for these.
-	Text bool
 	// Files lets files such as PDF documents stay files, for models that take them.
 	// Others fail for good in a conversation that has one. By default they are a line of
 	// text.
@@ -85,7 +84,7 @@ func (b *Belt) toolsOf(t *profile.Turn, bare bool) []tool.BaseTool {
 	tools := make([]tool.BaseTool, 0, len(t.Set().Tools()))
 	for _, declared := range t.Set().Tools() {
 		base := base{belt: b, turn: t, tool: declared, bare: bare}
-		if b.opts.Text {
+		if b.opts.Turn.TextOnly {
 			tools = append(tools, &textTool{base})
 		} else {
 			tools = append(tools, &mediaTool{base})
@@ -117,7 +116,7 @@ func (b *Belt) Unknown(ctx context.Context, name, arguments string) (string, err
 	if err != nil {
 		return "", err
 	}
-	return b.textOf(a), nil
+	return b.textOf(t, a), nil
 }
 
 // Live returns an option for one run of a graph or of an agent of the package react: at

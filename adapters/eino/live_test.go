@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // newInstaller returns a registry whose tool install adds the tool picture, and removes
@@ -93,7 +94,7 @@ func TestListChangesWhileAgentOfADKRuns(t *testing.T) {
 	for _, text := range []bool{false, true} {
 		model := newModel(t)
 		model.Then(calls("install", `{}`), calls("picture", `{}`), says("done"))
-		a := &adkAgent{belt: belt.New(newInstaller(t), &belt.Options{Text: text}), model: newChatModel(t, model.URL), store: newStore()}
+		a := &adkAgent{belt: belt.New(newInstaller(t), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newChatModel(t, model.URL), store: newStore()}
 		turn, err := a.Ask(t.Context(), "go")
 		if err != nil || turn.Text != "done" {
 			t.Fatalf("%v, %v, %q", turn, err, model.Refused())

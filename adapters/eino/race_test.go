@@ -15,6 +15,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // TestManyRuns has one agent run for many users at the same time, with parallel calls,
@@ -83,7 +84,7 @@ func TestStreamOfTexts(t *testing.T) {
 	var l log
 	model := newModel(t)
 	model.Then(calls("picture", `{}`, "picture", `{}`, "nobody", `{}`), says("done"))
-	a := startAgent(&belt.Options{Text: true}, true)(t, newCautious(t, &l), model.URL)
+	a := startAgent(&belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, true)(t, newCautious(t, &l), model.URL)
 	turn, err := a.Ask(t.Context(), "go")
 	if err != nil || turn.Text != "done" || len(model.Requests()[1].Results) != 3 {
 		t.Errorf("%+v, %v, %q", turn, err, model.Refused())

@@ -18,8 +18,8 @@ import (
 const failure = "The tool failed:"
 
 // parts returns what the model is told, with images, and files if they are wanted.
-func (b *Belt) parts(a *profile.Answer) []profile.Part {
-	parts := profile.Parts(b.opts.Provider, a.Result)
+func (b *Belt) parts(t *profile.Turn, a *profile.Answer) []profile.Part {
+	parts := t.Parts(a.Result)
 	if a.Result.IsError && parts[0].Text != failure {
 		parts = append([]profile.Part{{Text: failure}}, parts...)
 	}
@@ -32,8 +32,8 @@ func (b *Belt) parts(a *profile.Answer) []profile.Part {
 }
 
 // textOf returns an answer as text.
-func (b *Belt) textOf(a *profile.Answer) string {
-	parts := b.parts(a)
+func (b *Belt) textOf(t *profile.Turn, a *profile.Answer) string {
+	parts := b.parts(t, a)
 	for i := range parts {
 		parts[i].Data = nil
 	}
@@ -42,7 +42,7 @@ func (b *Belt) textOf(a *profile.Answer) string {
 }
 
 // resultOf returns an answer in parts. Texts that follow each other are one.
-func (b *Belt) resultOf(a *profile.Answer) *schema.ToolResult {
+func (b *Belt) resultOf(t *profile.Turn, a *profile.Answer) *schema.ToolResult {
 	res := &schema.ToolResult{}
 	var lines []string
 	flush := func() {
@@ -51,7 +51,7 @@ func (b *Belt) resultOf(a *profile.Answer) *schema.ToolResult {
 		}
 		lines = nil
 	}
-	for _, p := range b.parts(a) {
+	for _, p := range b.parts(t, a) {
 		if p.Data == nil {
 			lines = append(lines, p.Text)
 			continue

@@ -86,11 +86,11 @@ func TestResults(t *testing.T) {
 		want string
 	}{
 		{"texts", nil, &mcp.CallToolResult{Content: []mcp.Content{text("a"), text("b")}}, "a\nb"},
-		{"texts as text", &belt.Options{Text: true}, &mcp.CallToolResult{Content: []mcp.Content{text("a"), text("b")}}, "a\nb"},
+		{"texts as text", &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, &mcp.CallToolResult{Content: []mcp.Content{text("a"), text("b")}}, "a\nb"},
 		{"nothing", nil, &mcp.CallToolResult{}, "The tool returned nothing."},
-		{"nothing as text", &belt.Options{Text: true}, &mcp.CallToolResult{}, "The tool returned nothing."},
+		{"nothing as text", &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, &mcp.CallToolResult{}, "The tool returned nothing."},
 		{"order", nil, &mcp.CallToolResult{Content: []mcp.Content{picture, text("a"), picture}}, "image:image/png|a|image:image/png"},
-		{"image as text", &belt.Options{Text: true}, &mcp.CallToolResult{Content: []mcp.Content{picture}}, "[image image/jpeg, 71 bytes]"},
+		{"image as text", &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, &mcp.CallToolResult{Content: []mcp.Content{picture}}, "[image image/jpeg, 71 bytes]"},
 		{"image alone", nil, &mcp.CallToolResult{Content: []mcp.Content{picture}}, "image:image/png"},
 		{"file", nil, &mcp.CallToolResult{Content: []mcp.Content{pdf}}, "[binary application/pdf, 9 bytes]"},
 		{"file as file", &belt.Options{Files: true}, &mcp.CallToolResult{Content: []mcp.Content{pdf}}, "file:application/pdf"},
@@ -98,7 +98,7 @@ func TestResults(t *testing.T) {
 		{"structure", nil, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"a":1}`)}, `{"a":1}`},
 		{"failure", nil, &mcp.CallToolResult{IsError: true, Content: []mcp.Content{text("no")}}, "The tool failed:\nno"},
 		{"failure for Claude", &belt.Options{Provider: profile.Anthropic}, &mcp.CallToolResult{IsError: true, Content: []mcp.Content{text("no")}}, "The tool failed:\nno"},
-		{"failure for Gemini as text", &belt.Options{Provider: profile.Gemini, Text: true}, &mcp.CallToolResult{IsError: true}, "The tool failed:\nThe tool returned nothing."},
+		{"failure for Gemini as text", &belt.Options{Provider: profile.Gemini, Turn: profile.TurnOptions{TextOnly: true}}, &mcp.CallToolResult{IsError: true}, "The tool failed:\nThe tool returned nothing."},
 		{"failure with an image", nil, &mcp.CallToolResult{IsError: true, Content: []mcp.Content{picture}}, "The tool failed:|image:image/png"},
 		{"characters", nil, &mcp.CallToolResult{Content: []mcp.Content{text("a\xff\x00b")}}, "a\uFFFD\uFFFDb"},
 	} {
@@ -232,7 +232,7 @@ func TestEventsOfAgent(t *testing.T) {
 		var l log
 		model := newModel(t)
 		model.Then(calls("picture", `{}`, "nobody", `{}`), says("done"))
-		a := &adkAgent{belt: belt.New(newCautious(t, &l), &belt.Options{Text: text}), model: newChatModel(t, model.URL), store: newStore()}
+		a := &adkAgent{belt: belt.New(newCautious(t, &l), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newChatModel(t, model.URL), store: newStore()}
 		if _, err := a.Ask(t.Context(), "look"); err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (t *textTool) InvokableRun(ctx context.Context, arguments string, _ ...tool
 	if err != nil {
 		return "", err
 	}
-	return t.belt.textOf(a), nil
+	return t.belt.textOf(t.turn, a), nil
 }
 
 // A mediaTool returns text and media.
@@ -54,7 +54,7 @@ func (t *mediaTool) InvokableRun(ctx context.Context, argument *schema.ToolArgum
 	if err != nil {
 		return nil, err
 	}
-	return t.belt.resultOf(a), nil
+	return t.belt.resultOf(t.turn, a), nil
 }
 
 // originKey is where the [schema.ToolInfo].Extra of a tool of the registry has its
