@@ -3,6 +3,7 @@ package eino
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -37,16 +38,20 @@ type Options struct {
 	Direct func(ctx context.Context, answer profile.Answer)
 }
 
-// A Belt gives eino the tools of a registry. It is safe for concurrent use.
+// A Belt gives eino the tools of a registry. It is safe for concurrent use. A program
+// needs one for each set of options.
 type Belt struct {
 	registry *registry.Registry
 	opts     Options
+
+	mu     sync.Mutex
+	redone map[string]*redo // by the old approval
 }
 
 // New returns a belt with the tools of a registry. Nothing is asked of the registry
 // yet.
 func New(r *registry.Registry, opts *Options) *Belt {
-	b := &Belt{registry: r}
+	b := &Belt{registry: r, redone: map[string]*redo{}}
 	if opts != nil {
 		b.opts = *opts
 	}

@@ -5,15 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -116,111 +112,4 @@ func interrupt(ctx context.Context, a *profile.Answer) error {
 		return err
 	}
 	return tool.StatefulInterrupt(ctx, string(shown), string(kept))
-}
-
-// resumed returns what a call has waited for; nil if it has not waited.
-func resumed(ctx context.Context, c profile.Call) *waiting {
-	_, has, text := tool.GetInterruptState[string](ctx)
-	var w waiting
-	if !has || json.Unmarshal([]byte(text), &w) != nil || w.Call != callKey(c) {
-		return nil
-	}
-	return &w
-}
-
-// decision returns what the program has decided as it resumed the call.
-func decision(ctx context.Context) *Decision {
-	_, _, data := tool.GetResumeContext[any](ctx)
-	switch d := data.(type) {
-	case Decision:
-		return &d
-	case *Decision:
-		return d
-	}
-	return nil
-}
-
-// answer makes a call, or goes on with one. The error is that of ctx.
-func (b *Belt) answer(ctx context.Context, t *profile.Turn, c profile.Call) (profile.Answer, error) {
-	w := resumed(ctx, c)
-	if w == nil || w.Approval == "" { // a new one, or one after a login
-		return t.Call(ctx, c), nil
-	}
-	if d := decision(ctx); d != nil {
-		return b.decided(ctx, t, c, w, d)
-	}
-	if asks := b.asked(ctx, w.Approval); asks != nil { // nobody has answered
-		return t.Answer(c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
-	}
-	return b.awaited(ctx, t, c, w)
-}
-
-// asked returns what waits under an id; nil if nothing does.
-func (b *Belt) asked(ctx context.Context, id string) *registry.ApprovalRequest {
-	all := b.registry.Approvals(ctx)
-	i := slices.IndexFunc(all, func(r *registry.ApprovalRequest) bool { return r.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return all[i]
-}
-
-// awaited returns what came of a call that somebody has answered.
-func (b *Belt) awaited(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting) (profile.Answer, error) {
-	res, err := b.registry.Await(ctx, w.Approval)
-	if err != nil && ctx.Err() != nil {
-		return profile.Answer{}, ended(ctx, err)
-	}
-	a := t.Answer(c, res, err)
-	if forgotten(err) {
-		a.Result = &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: lost}}}
-	}
-	return a, nil
-}
-
-// lost is what a model is told of a call whose approval nobody remembers.
-const lost = "The call waited for the approval of the user, and what became of it is not known any more: the program was started again, or it was too long ago. It may have run or not; check before you call it again."
-
-// forgotten reports whether the registry knows nothing of a call, not even that it is
-// over.
-func forgotten(err error) bool {
-	var unknown *registry.UnknownApprovalError
-	return errors.As(err, &unknown) && unknown.Reason == ""
-}
-
-// decided carries out a decision.
-func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
-	if !d.Approve {
-		err := b.registry.Refuse(ctx, w.Approval, d.Reason)
-		if forgotten(err) {
-			reason := "the user refused it"
-			if d.Reason != "" {
-				reason += ": " + d.Reason
-			}
-			return t.Answer(c, nil, &registry.DeniedError{Tool: c.Name, Reason: reason}), nil
-		}
-		return b.awaited(ctx, t, c, w)
-	}
-	res, err := b.registry.Resume(ctx, w.Approval, &registry.ResumeOptions{ForSession: d.ForSession})
-	if forgotten(err) {
-		return b.again(ctx, t, c, w, d), nil
-	}
-	var over *registry.UnknownApprovalError
-	if errors.As(err, &over) { // somebody was faster
-		return b.awaited(ctx, t, c, w)
-	}
-	return t.Answer(c, res, err), nil
-}
-
-// again makes a call that was approved after the program was restarted: the registry asks
-// for it once more, and gets the same answer. If it is too late for that, somebody has
-// to be asked.
-func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) profile.Answer {
-	a := t.Call(ctx, c)
-	asks := a.Approval()
-	if asks == nil || !time.Now().Before(w.Expires) {
-		return a
-	}
-	res, err := b.registry.Resume(ctx, asks.ID, &registry.ResumeOptions{ForSession: d.ForSession})
-	return t.Answer(c, res, err)
 }

@@ -317,6 +317,35 @@ func TestResumeTwice(t *testing.T) {
 	}
 }
 
+// Nor does it if the program was restarted in between.
+func TestResumeTwiceAfterRestart(t *testing.T) {
+	var l log
+	s := newStore()
+	w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+	checkpoint, _, _ := s.Get(t.Context(), "x")
+	b := belt.New(newCautious(t, &l), nil)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		own := newStore()
+		_ = own.Set(t.Context(), "x", checkpoint)
+		r := newRig(t, b, own)
+		wg.Go(func() {
+			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
+			out, waits, err := r.run(ctx, nil)
+			for err == nil && len(waits) > 0 { // it came before the first one's approval
+				out, waits, err = r.run(t.Context(), nil)
+			}
+			if err != nil || texts(b, out)[0] != "removed a" {
+				t.Errorf("resume %d: %v, %v", i, out, err)
+			}
+		})
+	}
+	wg.Wait()
+	if ran := l.calls(); len(ran) != 1 {
+		t.Errorf("the calls are %q", ran)
+	}
+}
+
 // A call that is not the one that was interrupted does not get its approval.
 func TestStateOfAnotherCall(t *testing.T) {
 	var l log
