@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/firebase/genkit/go/ai"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // errNoResponse reports a plugin that returns neither a message nor an error.
@@ -59,11 +61,27 @@ func (t *Turn) mended(req *ai.ModelRequest) *ai.ModelRequest {
 		for i, p := range mended.Content {
 			mended.Content[i] = namedAs(p, calls)
 		}
-		if images := unfoldAll(mended.Content); images != nil {
+		images := unfoldAll(mended.Content)
+		if t.opts.Provider == profile.Ollama {
+			out.Messages = append(out.Messages[:len(out.Messages)-1], apart(&mended)...)
+		}
+		if images != nil {
 			out.Messages = append(out.Messages, ai.NewUserMessage(images...))
 		}
 	}
 	return &out
+}
+
+// apart returns a message for each result: the plugin for Ollama would write all those
+// of one message as one text.
+func apart(m *ai.Message) []*ai.Message {
+	all := make([]*ai.Message, len(m.Content))
+	for i, p := range m.Content {
+		one := *m
+		one.Content = []*ai.Part{p}
+		all[i] = &one
+	}
+	return all
 }
 
 // sorted returns the tools that the model is told of: ours in the order of the turn,

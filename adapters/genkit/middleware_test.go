@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -141,7 +142,7 @@ func TestOptions(t *testing.T) {
 	var seen []string
 	var around int
 	opts := &belt.Options{
-		TextOnly: true,
+		Turn: profile.TurnOptions{TextOnly: true},
 		Direct: func(_ context.Context, a profile.Answer) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -258,5 +259,57 @@ func TestNoResponse(t *testing.T) {
 	})
 	if _, err := genkit.Generate(t.Context(), w.genkit, w.turn(nil).Options(ai.WithPrompt("go"), ai.WithModel(model))...); err == nil || !strings.Contains(err.Error(), "no response") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestApart has Ollama get one message for each result, for its plugin writes all those
+// of one message as one text.
+func TestApart(t *testing.T) {
+	for provider, want := range map[profile.Provider]int{profile.Ollama: 2, profile.OpenAI: 1} {
+		w := newWorld(t)
+		w.tool("echo", &mcp.TextContent{Text: "echoed"})
+		w.tool("picture", &mcp.ImageContent{MIMEType: "image/png", Data: pngBytes(t)})
+		w.generate(w.turn(&belt.Options{Provider: provider}), asking("go"), calls("s__picture", "s__echo"))
+		var roles []string
+		for _, m := range w.last().Messages {
+			roles = append(roles, string(m.Role))
+		}
+		if got := fmt.Sprint(roles); got != "[user model"+strings.Repeat(" tool", want)+" user]" {
+			t.Errorf("%s gets messages of %s", provider, got)
+		}
+	}
+}
+
+// TestMaxParallel has more calls than places, and a request that ends before it has one.
+func TestMaxParallel(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	running, most := 0, 0
+	count := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		running += n
+		most = max(most, running)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	w.remote("one", func(context.Context) *mcp.CallToolResult {
+		count(1)
+		runtime.Gosched()
+		count(-1)
+		return &mcp.CallToolResult{}
+	})
+	w.remote("last", func(ctx context.Context) *mcp.CallToolResult {
+		cancel()
+		<-ctx.Done()
+		return &mcp.CallToolResult{}
+	})
+	turn := w.turn(&belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}})
+	w.generate(turn, asking("go"), calls("s__one", "s__one", "s__one", "s__one", "s__one", "s__one"))
+	if most != 1 || w.times("one") != 6 {
+		t.Errorf("%d ran at the same time, %d in all", most, w.times("one"))
+	}
+	w.replies = []*ai.Message{calls("s__last", "s__last", "s__last")}
+	if _, err := genkit.Generate(ctx, w.genkit, turn.Options(asking("go")...)...); !errors.Is(err, context.Canceled) || w.times("last") > 1 {
+		t.Errorf("got %v; %d calls were made", err, w.times("last"))
 	}
 }

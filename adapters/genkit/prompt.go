@@ -16,7 +16,7 @@ type PromptGetter interface {
 }
 
 // Messages fills in a prompt, and returns its messages for [ai.WithMessages] of a
-// Generate. Of the options Provider and TextOnly count. The error is the getter's.
+// Generate. Of the options Provider and Turn.TextOnly count. The error is the getter's.
 //
 // The words are the server's. Do not give them to an [ai.Prompt]: Genkit takes the
 // messages of a prompt as templates, which can speak as the system and read what is in

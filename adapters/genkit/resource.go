@@ -20,7 +20,7 @@ type ResourceReader interface {
 }
 
 // Read reads a resource, as parts of a message of the user: texts, and images with a
-// line before each that says what it is. Of the options Provider and TextOnly count.
+// line before each that says what it is. Of the options Provider and Turn.TextOnly count.
 // The words are the server's. The error is the reader's.
 func Read(ctx context.Context, from ResourceReader, address string, opts *Options) ([]*ai.Part, error) {
 	res, err := from.ReadResource(ctx, address, nil)
@@ -66,7 +66,7 @@ func contentParts(content []mcp.Content, opts *Options, role ai.Role) []*ai.Part
 //
 // Genkit looks for resources with its own idea of a URI, and says no more than the text
 // of an error. [Read] takes every address, and has errors that tell of a login. Of the
-// options Provider and TextOnly count.
+// options Provider and Turn.TextOnly count.
 func Resource(from ResourceReader, scheme string, opts *Options) ai.Resource {
 	var o Options
 	if opts != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -140,7 +141,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %q, %v", uri, spelled(parts), err)
 		}
 	}
-	parts, err := belt.Read(t.Context(), h, "notes://file:///picture", &belt.Options{TextOnly: true})
+	parts, err := belt.Read(t.Context(), h, "notes://file:///picture", &belt.Options{Turn: profile.TurnOptions{TextOnly: true}})
 	if err != nil || strings.Contains(spelled(parts), "data:") {
 		t.Errorf("%q, %v", spelled(parts), err)
 	}

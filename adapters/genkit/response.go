@@ -50,7 +50,7 @@ func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse 
 func (o *Options) parts(res *mcp.CallToolResult) []profile.Part {
 	parts := profile.Parts(o.Provider, res)
 	for i, p := range parts {
-		if o.TextOnly || !strings.HasPrefix(p.Type, "image/") && o.Provider != profile.Gemini {
+		if o.Turn.TextOnly || !strings.HasPrefix(p.Type, "image/") && o.Provider != profile.Gemini {
 			parts[i].Data = nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/firebase/genkit/go/ai"
 	"github.com/firebase/genkit/go/core/api"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -93,11 +94,22 @@ func (t *tool) answer(tc *ai.ToolContext, input json.RawMessage) (profile.Answer
 	if tc.IsResumed() {
 		return t.turn.resumed(tc, call)
 	}
-	answer := t.turn.Call(tc, call)
+	answer := t.turn.placed(tc, call)
 	if answer.Waits() && tc.Err() == nil {
 		return answer, ai.InterruptWith(tc, interruptOf(&answer))
 	}
 	return answer, nil
+}
+
+// placed makes a call when there is a place for it.
+func (t *Turn) placed(ctx context.Context, call profile.Call) profile.Answer {
+	select {
+	case t.places <- struct{}{}:
+		defer func() { <-t.places }()
+		return t.Call(ctx, call)
+	case <-ctx.Done():
+		return t.Answer(call, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
+	}
 }
 
 // An unlistedCall is the input of the tool that answers calls of others.

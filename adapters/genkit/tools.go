@@ -17,12 +17,11 @@ type Options struct {
 	// googlegenai, anthropic and ollama set [profile.Gemini], [profile.Anthropic] and
 	// [profile.Ollama].
 	Provider profile.Provider
-	// Turn says which tools the model is told of.
+	// Turn says which tools the model is told of. Set its TextOnly for a model without
+	// media: Genkit refuses it a whole request that has an image. MaxParallel bounds
+	// the calls of all requests that use the turn. ProviderSearch and Deferred have no
+	// effect: no plugin can say so.
 	Turn profile.TurnOptions
-	// TextOnly says that the model sees no images: a line of text stands for each.
-	// Genkit refuses a whole request with an image in it to a model that does not
-	// support media.
-	TextOnly bool
 	// Tools are tools of the program's own that go with the others; Genkit takes
 	// tools only once.
 	Tools []ai.ToolRef
@@ -40,9 +39,13 @@ type Options struct {
 type Turn struct {
 	*profile.Turn
 
-	opts  Options
-	tools []*tool
+	opts   Options
+	tools  []*tool
+	places chan struct{} // one for each call that runs
 }
+
+// defaultParallel is the default of profile.TurnOptions.MaxParallel.
+const defaultParallel = 16
 
 // Tools returns the tools of a registry for the user of ctx. Call it once for each
 // request, so that the request has the tools that are listed by then. The error is a
@@ -57,12 +60,15 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	}
 	o.Tools = slices.Clone(o.Tools)
 	o.Middleware = slices.Clone(o.Middleware)
-	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil // no plugin can say so
+	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil
+	if o.Turn.MaxParallel <= 0 {
+		o.Turn.MaxParallel = defaultParallel
+	}
 	inner, err := profile.NewTurn(ctx, r, schemasOf(o.Provider), &o.Turn)
 	if err != nil {
 		return nil, err
 	}
-	t := &Turn{Turn: inner, opts: o}
+	t := &Turn{Turn: inner, opts: o, places: make(chan struct{}, o.Turn.MaxParallel)}
 	for _, p := range inner.Set().Tools() {
 		t.tools = append(t.tools, newTool(t, p))
 	}

@@ -129,14 +129,16 @@ func (w *world) generate(turn *belt.Turn, options []ai.GenerateOption, replies .
 
 func asking(text string) []ai.GenerateOption { return []ai.GenerateOption{ai.WithPrompt("%s", text)} }
 
-// outputs are the results in the last message of tools of a request, and the media
-// behind them.
+// outputs are the results behind the last calls in a request, and the media behind
+// them.
 func outputs(req *ai.ModelRequest) (results []*ai.ToolResponse, media []string) {
 	for i, m := range req.Messages {
 		if m.Role != ai.RoleTool {
 			continue
 		}
-		results, media = nil, nil
+		if req.Messages[i-1].Role != ai.RoleTool {
+			results, media = nil, nil
+		}
 		for _, p := range m.Content {
 			results = append(results, p.ToolResponse)
 		}
