@@ -37,13 +37,14 @@ func systems() []string { return []string{"darwin", "linux", "windows"} }
 type listed struct {
 	ImportPath string
 	Export     string
+	Imports    []string
 	Module     *struct{ Path, Version string }
 }
 
 // goList runs go list with the given arguments.
 func goList(t *testing.T, folder, goos string, args ...string) []*listed {
 	t.Helper()
-	args = append([]string{"list", "-json=ImportPath,Export,Module"}, args...)
+	args = append([]string{"list", "-json=ImportPath,Export,Imports,Module"}, args...)
 	dec := json.NewDecoder(strings.NewReader(string(goTool(t, folder, goos, args...))))
 	var pkgs []*listed
 	for {
