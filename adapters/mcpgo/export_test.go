@@ -197,28 +197,46 @@ func TestExportLeavesOtherToolsAlone(t *testing.T) {
 	}
 }
 
-func TestExportChangesOnlyWhatDiffers(t *testing.T) {
+func TestExportTellsOfChangesAlone(t *testing.T) {
 	s := server.NewMCPServer("belt", "1", server.WithToolCapabilities(true))
 	r := with(t, nil, named("a"), named("b"))
 	export := belt.NewExport(s, r, nil)
 	export.Refresh()
-	before := s.GetTool("a").Handler
-	if err := r.Add(named("c")); err != nil {
-		t.Fatal(err)
+	heard := make(chan string, 99)
+	overStdio(t, s, client.WithProtocolVersion("2025-11-25")).OnNotification(func(n gomcp.JSONRPCNotification) { heard <- n.Method })
+	// changes returns how often a client hears of a refresh.
+	changes := func() (n int) {
+		t.Helper()
+		if rejected := export.Refresh(); rejected != nil {
+			t.Error(rejected)
+		}
+		s.SendNotificationToAllClients("over", nil)
+		for method := range heard {
+			if method == "over" {
+				return n
+			}
+			n++
+		}
+		return n
 	}
-	export.Refresh()
-	if reflect.ValueOf(before).Pointer() != reflect.ValueOf(s.GetTool("a").Handler).Pointer() || s.GetTool("c") == nil {
-		t.Error("the tools are not those that they should be")
+	if n := changes(); n != 0 {
+		t.Errorf("of nothing it heard %d times", n)
 	}
 	r.Remove("a")
 	other := named("a")
 	other.definition.Description = "another"
-	if err := r.Add(other); err != nil {
+	if err := r.Add(other, named("c")); err != nil {
 		t.Fatal(err)
 	}
-	export.Refresh()
-	if got := s.GetTool("a").Tool.Description; got != "another" {
-		t.Errorf("the description is %q", got)
+	if n := changes(); n != 1 || s.GetTool("a").Tool.Description != "another" || s.GetTool("c") == nil {
+		t.Errorf("of two tools it heard %d times", n)
+	}
+	if n := changes(); n != 0 {
+		t.Errorf("of nothing it heard %d times", n)
+	}
+	r.Remove("c")
+	if n := changes(); n != 1 {
+		t.Errorf("of a tool that is gone it heard %d times", n)
 	}
 }
 
