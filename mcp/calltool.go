@@ -62,6 +62,7 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 		task = opts.Task
 	}
 	if err := call.offerTask(ctx, task); err != nil {
+		c.traceUnsent(ctx, &call.request, err)
 		return nil, err
 	}
 	defer c.tasks.leave(call.watch)

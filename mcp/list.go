@@ -330,6 +330,7 @@ func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err err
 	defer c.leave()
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
+		c.traceUnsent(ctx, p.request(), err)
 		return nil, false, err
 	}
 	if !p.list.offered(l) {

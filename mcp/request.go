@@ -243,6 +243,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	defer c.leave()
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
+		c.traceUnsent(ctx, &request{method: methodPing}, err)
 		return err
 	}
 	_, _, err = c.send(ctx, c.pingRequest(l))

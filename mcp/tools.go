@@ -57,6 +57,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	}
 	defer c.leave()
 	if _, err := c.acquire(ctx, nil); err != nil {
+		c.traceUnsent(ctx, &request{method: methodListTools}, err)
 		return nil, err
 	}
 	begun, tools, ok := c.goodTools()

@@ -79,6 +79,12 @@ func (c *Client) traced(ctx context.Context, info *RequestInfo, result json.RawM
 	info.outgoing.trace = nil
 }
 
+// traceUnsent traces a request that comes to nothing before it could be sent.
+func (c *Client) traceUnsent(ctx context.Context, r *request, err error) {
+	ctx, info := c.trace(ctx, r)
+	c.traced(ctx, info, nil, err)
+}
+
 // retried says that a request will be sent again.
 func (c *Client) retried(ctx context.Context, info *RequestInfo, err error) {
 	if info == nil || c.tracing.retry == nil {

@@ -330,6 +330,17 @@ func TestTracerCountsAttempts(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errors.New("away") }), &mcp.ClientOptions{Tracer: n})
+	_, err = call(t, away, "x")
+	_, toolsErr := away.Tools(t.Context())
+	pingErr := away.Ping(t.Context())
+	_, promptsErr := collect(away.Prompts(t.Context()))
+	for method, want := range map[string]error{"tools/call": err, "tools/list": toolsErr, "ping": pingErr, "prompts/list": promptsErr} {
+		all := n.of(method)
+		if len(all) == 0 || want == nil || all[len(all)-1].Err != want || all[len(all)-1].Attempts != 0 {
+			t.Errorf("%s: %+v, want %v", method, all, want)
+		}
+	}
 	_ = c.Close()
 	n.closed(t)
 	n.mu.Lock()
