@@ -1,0 +1,72 @@
+package otel
+
+import (
+	"net/http"
+
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+type carrier = propagation.TextMapCarrier
+
+// outgoing writes into a request of ours: its _meta, and the header of its HTTP
+// request. A trace that the caller put into _meta stays as it is.
+type outgoing struct{ r *mcp.RequestInfo }
+
+func (c outgoing) Get(key string) string {
+	value, _ := c.r.Meta(key)
+	return value
+}
+
+func (c outgoing) Set(key, value string) {
+	if _, own := c.r.Meta(traceParent); !own || key != traceParent && key != traceState {
+		c.r.AddMeta(key, value)
+	}
+	c.r.AddHeader(key, value)
+}
+
+func (outgoing) Keys() []string { return nil }
+
+// The two belong together: one of ours beside one of the caller's would be wrong.
+const (
+	traceParent = "traceparent"
+	traceState  = "tracestate"
+)
+
+// incoming reads from _meta of a request of the server.
+type incoming struct{ r *mcp.RequestInfo }
+
+func (c incoming) Get(key string) string {
+	value, _ := c.r.Meta(key)
+	return value
+}
+
+func (incoming) Set(string, string) {}
+
+func (incoming) Keys() []string { return nil }
+
+// A metaCarrier is _meta of a request of the official SDK.
+type metaCarrier map[string]any
+
+func (c metaCarrier) Get(key string) string {
+	value, _ := c[key].(string)
+	return value
+}
+
+func (c metaCarrier) Set(key, value string) {
+	if _, own := c[key]; !own {
+		c[key] = value
+	}
+}
+
+func (c metaCarrier) Keys() []string {
+	keys := make([]string, 0, len(c))
+	for key := range c {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// headerOf returns a header as a carrier, which may be nil.
+func headerOf(header http.Header) carrier { return propagation.HeaderCarrier(header) }

@@ -1,0 +1,523 @@
+package otel_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A trace goes from the caller through the client to the server, over pipes and
+// HTTP, and both spans say what the conventions want.
+func TestTraceJoins(t *testing.T) {
+	for _, version := range versions() {
+		for _, way := range []string{"pipe", "HTTP"} {
+			t.Run(version+"/"+way, func(t *testing.T) {
+				l, server := newLab(t, belt.Options{}), newServer(version)
+				l.Server(server)
+				var to mcp.Transport = &transport.Pipe{Serve: server.Run}
+				if way == "HTTP" {
+					to = web(t, server, version, nil)
+				}
+				c := newClient(t, to, mcp.ClientOptions{Tracer: l})
+				ctx, root := l.tracer.Tracer("test").Start(t.Context(), "root")
+				if _, err := c.CallTool(ctx, "echo", json.RawMessage(`{"a":1}`), nil); err != nil {
+					t.Fatal(err)
+				}
+				root.End()
+				ours, theirs := l.one(t, "tools/call echo", "client"), l.one(t, "tools/call echo", "server")
+				if ours.Parent.SpanID() != root.SpanContext().SpanID() {
+					t.Error("the client's span is no child of the caller's")
+				}
+				if theirs.Parent.SpanID() != ours.SpanContext.SpanID() || theirs.SpanContext.TraceID() != root.SpanContext().TraceID() || !theirs.Parent.IsRemote() {
+					t.Error("the server's span is no child of the client's")
+				}
+				if len(theirs.Links) > 0 || ours.Status.Code != codes.Unset || theirs.Status.Code != codes.Unset {
+					t.Errorf("links %v, status %v and %v", theirs.Links, ours.Status, theirs.Status)
+				}
+				network := "network.transport=pipe"
+				if way == "HTTP" {
+					network = "network.protocol.name=http network.transport=tcp"
+				}
+				if got, want := says(theirs.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=echo mcp.method.name=tools/call mcp.protocol.version="+version+" "+network; got != want {
+					t.Errorf("server: %s\nwant    %s", got, want)
+				}
+				id := value(ours, "jsonrpc.request.id")
+				if id == "" {
+					t.Error("the client's span has no id")
+				}
+				want := "gen_ai.operation.name=execute_tool gen_ai.tool.name=echo jsonrpc.request.id=" + id + " mcp.method.name=tools/call mcp.protocol.version=" + version + " mcpbelt.server.name=notes " + network
+				if way == "HTTP" {
+					port := value(ours, "server.port")
+					if len(port) < 2 {
+						t.Errorf("port %q", port)
+					}
+					want += " server.address=127.0.0.1 server.port=" + port
+				}
+				if got := says(ours.Attributes); got != want {
+					t.Errorf("client: %s\nwant    %s", got, want)
+				}
+				greeting := "server/discover"
+				if version == mcp.Revision20251125 {
+					greeting = "initialize"
+					note, got := l.one(t, "notifications/initialized", "client"), l.one(t, "notifications/initialized", "server")
+					if got.Parent.SpanID() != note.SpanContext.SpanID() {
+						t.Error("the notification's spans are not joined")
+					}
+				}
+				a, b := l.one(t, greeting, "client"), l.one(t, greeting, "server")
+				if b.Parent.SpanID() != a.SpanContext.SpanID() {
+					t.Errorf("the spans of %s are not joined", greeting)
+				}
+				if got := value(a, "mcp.protocol.version"); got != version {
+					t.Errorf("%s says revision %q", greeting, got)
+				}
+			})
+		}
+	}
+}
+
+// The header of each HTTP request carries the context as well, and so does baggage,
+// but _meta wins at the server; without it the header counts.
+func TestHeader(t *testing.T) {
+	for _, version := range versions() {
+		t.Run(version, func(t *testing.T) {
+			l, server := newLab(t, belt.Options{}), newServer(version)
+			l.Server(server)
+			var mu sync.Mutex
+			seen := map[string]http.Header{}
+			to := web(t, server, version, func(r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen[r.Header.Get("Traceparent")] = r.Header.Clone()
+			})
+			c := newClient(t, to, mcp.ClientOptions{Tracer: l})
+			member, _ := baggage.NewMember("tenant", "blue")
+			bag, _ := baggage.New(member)
+			if _, err := c.CallTool(baggage.ContextWithBaggage(t.Context(), bag), "echo", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			ours := l.one(t, "tools/call echo", "client").SpanContext
+			parent := fmt.Sprintf("00-%s-%s-01", ours.TraceID(), ours.SpanID())
+			mu.Lock()
+			header, ok := seen[parent]
+			all := slices.Collect(maps.Keys(seen))
+			mu.Unlock()
+			if !ok || header.Get("Baggage") != "tenant=blue" {
+				t.Errorf("no request has %s: %q; baggage %q", parent, all, header.Get("Baggage"))
+			}
+
+			// A client that does not put anything into _meta.
+			plain := newClient(t, &transport.HTTP{URL: to.URL, Header: http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}}, mcp.ClientOptions{})
+			l.spans.Reset()
+			if _, err := plain.CallTool(t.Context(), "echo", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			if theirs := l.one(t, "tools/call echo", "server"); theirs.Parent.SpanID().String() != "b7ad6b7169203331" {
+				t.Errorf("the parent is %v", theirs.Parent.SpanID())
+			}
+			// And one whose _meta differs from the header.
+			l.spans.Reset()
+			if _, err := plain.CallTool(t.Context(), "echo", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": "00-aaf7651916cd43dd8448eb211c80319c-aaad6b7169203331-01"}}); err != nil {
+				t.Fatal(err)
+			}
+			theirs := l.one(t, "tools/call echo", "server")
+			if theirs.Parent.SpanID().String() != "aaad6b7169203331" || len(theirs.Links) != 1 || theirs.Links[0].SpanContext.SpanID().String() != "b7ad6b7169203331" {
+				t.Errorf("the parent is %v, links %v", theirs.Parent.SpanID(), theirs.Links)
+			}
+		})
+	}
+}
+
+// What the caller put into _meta stays, and a trace of his is not mixed with ours.
+func TestCallersMetaStays(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(`{"content":[]}`)})
+	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
+	const theirs = "00-aaf7651916cd43dd8448eb211c80319c-aaad6b7169203331-01"
+	ctx, span := l.tracer.Tracer("test").Start(t.Context(), "root")
+	defer span.End()
+	if _, err := c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": theirs, "own": true}}); err != nil {
+		t.Fatal(err)
+	}
+	var params struct {
+		Meta map[string]any `json:"_meta"`
+	}
+	if err := json.Unmarshal(server.Received("tools/call")[0].Params, &params); err != nil {
+		t.Fatal(err)
+	}
+	if params.Meta["traceparent"] != theirs || params.Meta["own"] != true || params.Meta["tracestate"] != nil {
+		t.Errorf("_meta is %v", params.Meta)
+	}
+}
+
+// A failed request says how it failed, in one word, and what the server says of it
+// is told only if that is asked for.
+func TestErrors(t *testing.T) {
+	const secret = "hunter2 is not the password"
+	for name, test := range map[string]struct {
+		script mcptest.Script
+		call   func(context.Context, *mcp.Client) error
+		want   string
+	}{
+		"code": {mcptest.Script{"tools/call": mcptest.Error(-32602, secret)}, callX, "-32602"},
+		"lost": {mcptest.Script{"tools/call": mcptest.Disconnect}, callX, "outcome_unknown"},
+		"tool": {mcptest.Script{"tools/call": mcptest.Result(`{"isError":true,"content":[{"type":"text","text":"` + secret + `"}]}`)}, callX, "tool_error"},
+		"bad":  {mcptest.Script{"tools/call": mcptest.Result(`{"content":3}`)}, callX, ""}, // the request was answered; what it means is not asked here
+		"time": {mcptest.Script{"tools/call": mcptest.Hang}, func(ctx context.Context, c *mcp.Client) error {
+			_, err := c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{CallTimeout: time.Millisecond})
+			return err
+		}, "timeout"},
+		"cancelled": {mcptest.Script{"tools/call": mcptest.Hang}, func(ctx context.Context, c *mcp.Client) error {
+			if err := c.Ready(ctx); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithCancel(ctx)
+			defer context.AfterFunc(ctx, func() {})()
+			cancel()
+			return callX(ctx, c)
+		}, "canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, open := range []bool{false, true} {
+				var opts belt.Options
+				if open {
+					opts.Attributes = append(belt.DefaultAttributes(), belt.ToolResult)
+				}
+				l := newLab(t, opts)
+				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), test.script), mcp.ClientOptions{Tracer: l})
+				_ = test.call(t.Context(), c)
+				span := l.one(t, "tools/call x", "client")
+				if got := value(span, "error.type"); got != test.want {
+					t.Errorf("error.type is %q, want %q", got, test.want)
+				}
+				if (span.Status.Code == codes.Error) != (test.want != "") {
+					t.Errorf("status %v", span.Status)
+				}
+				if name == "code" && (value(span, "rpc.response.status_code") != test.want || (span.Status.Description == secret) != open) {
+					t.Errorf("%s, status %v", says(span.Attributes), span.Status)
+				}
+				if !open && strings.Contains(l.everything(t), "hunter2") {
+					t.Error("the server's words are told")
+				}
+				series := strings.Join(l.series(t, "mcp.client.operation.duration"), "\n")
+				if test.want != "" && !strings.Contains(series, "error.type="+test.want+" gen_ai.operation.name=execute_tool gen_ai.tool.name=x") {
+					t.Errorf("measured:\n%s", series)
+				}
+				_ = c.Close()
+			}
+		})
+	}
+	// No server at all: there is a span all the same.
+	l := newLab(t, belt.Options{})
+	c := newClient(t, &transport.HTTP{URL: "http://127.0.0.1:1/?token=sekret"}, mcp.ClientOptions{Tracer: l})
+	if callX(t.Context(), c) == nil {
+		t.Error("no error")
+	}
+	_ = c.Close()
+	if got := value(l.one(t, "tools/call x", "client"), "error.type"); got != "unavailable" {
+		t.Errorf("error.type is %q", got)
+	}
+	if strings.Contains(l.everything(t), "sekret") {
+		t.Error("the token is told")
+	}
+}
+
+func callX(ctx context.Context, c *mcp.Client) error {
+	_, err := c.CallTool(ctx, "x", nil, nil)
+	return err
+}
+
+// A request that was sent twice is one span, with an event between the attempts.
+func TestRetry(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`))})
+	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
+	if _, err := c.GetPrompt(t.Context(), "greet", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	span := l.one(t, "prompts/get greet", "client")
+	if len(span.Events) != 1 || span.Events[0].Name != "mcpbelt.retry" || says(span.Events[0].Attributes) != "error.type=_OTHER" || span.Status.Code != codes.Unset {
+		t.Errorf("events %v, status %v", span.Events, span.Status)
+	}
+	if value(span, "mcpbelt.request.attempts") != "2" || value(span, "gen_ai.prompt.name") != "greet" || value(span, "gen_ai.operation.name") != "" {
+		t.Error(says(span.Attributes))
+	}
+	_ = c.Close()
+	got := l.series(t, "mcp.client.session.duration")
+	if len(got) != 2 || !strings.Contains(strings.Join(got, "\n"), "error.type=_OTHER") {
+		t.Errorf("sessions %q", got)
+	}
+}
+
+// What a server asks is a span of kind SERVER below the one in which it asks, for
+// both revisions, and what the handler does is below that.
+func TestElicitation(t *testing.T) {
+	for _, version := range versions() {
+		t.Run(version, func(t *testing.T) {
+			l := newLab(t, belt.Options{})
+			var to mcp.Transport
+			if version == mcp.Revision20251125 {
+				server := newServer(version)
+				l.Server(server)
+				to = &transport.Pipe{Serve: server.Run}
+			} else {
+				to = mcptest.NewServer(t, mcptest.Handshake(version, ""), mcptest.Script{"tools/call": mcptest.Sequence(
+					mcptest.Result(`{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`),
+					mcptest.Result(`{"resultType":"complete","content":[]}`))})
+			}
+			c := newClient(t, to, mcp.ClientOptions{Tracer: l, Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				_, span := l.tracer.Tracer("test").Start(ctx, "human")
+				span.End()
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+			}})
+			ctx, root := l.tracer.Tracer("test").Start(t.Context(), "root")
+			if _, err := c.CallTool(ctx, "asks", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			root.End()
+			human := l.of("human")[0]
+			asked := l.one(t, "elicitation/create", "server")
+			if human.Parent.SpanID() != asked.SpanContext.SpanID() {
+				t.Error("the handler's span is not below the server's request")
+			}
+			for _, s := range l.of("elicitation/create") {
+				if s.SpanContext.TraceID() != root.SpanContext().TraceID() {
+					t.Error("another trace")
+				}
+			}
+			if version == mcp.Revision20251125 {
+				theirs := l.one(t, "elicitation/create", "client")
+				if asked.Parent.SpanID() != theirs.SpanContext.SpanID() || theirs.Parent.SpanID() != l.one(t, "tools/call asks", "server").SpanContext.SpanID() {
+					t.Error("the chain is broken")
+				}
+			} else if asked.Parent.SpanID() != root.SpanContext().SpanID() {
+				t.Error("the wish is not below the caller's span")
+			}
+			if got := l.series(t, "mcp.server.operation.duration"); !strings.Contains(strings.Join(got, "\n"), "mcp.method.name=elicitation/create") {
+				t.Errorf("measured %q", got)
+			}
+		})
+	}
+}
+
+// The buckets are those of the conventions.
+func TestMetrics(t *testing.T) {
+	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
+	l.Server(server)
+	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Tracer: l})
+	for range 3 {
+		if _, err := c.CallTool(t.Context(), "echo", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.ReadResource(t.Context(), "file:///a", nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	for side, name := range map[string]string{"client": "mcpbelt.server.name=notes ", "server": ""} {
+		metric := "mcp." + side + ".operation.duration"
+		want := "3 gen_ai.operation.name=execute_tool gen_ai.tool.name=echo mcp.method.name=tools/call mcp.protocol.version=2025-11-25 " + name + "network.transport=pipe"
+		if got := l.series(t, metric); !slices.Contains(got, want) || !slices.Contains(got, "1 mcp.method.name=resources/read mcp.protocol.version=2025-11-25 "+name+"network.transport=pipe") {
+			t.Errorf("%s: %q, want %q", metric, got, want)
+		}
+		for _, p := range l.histogram(t, metric) {
+			if got := fmt.Sprint(p.Bounds); got != "[0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 30 60 120 300]" {
+				t.Errorf("%s: buckets %s", metric, got)
+			}
+		}
+	}
+	if got, want := l.series(t, "mcp.client.session.duration"), "1 mcp.protocol.version=2025-11-25 mcpbelt.server.name=notes network.transport=pipe"; len(got) != 1 || got[0] != want {
+		t.Errorf("sessions %q, want %q", got, want)
+	}
+	wait(t, "the server's session", func() bool { return len(l.series(t, "mcp.server.session.duration")) == 1 })
+	if got, want := l.series(t, "mcp.server.session.duration"), "1 mcp.protocol.version=2025-11-25 network.transport=pipe"; got[0] != want {
+		t.Errorf("the server's sessions %q, want %q", got, want)
+	}
+}
+
+// Neither arguments nor results, addresses, ids of sessions or the words of a URI
+// that may be secret are told, unless that is asked for; then secrets are hidden.
+func TestNoSecrets(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	for _, version := range versions() {
+		for _, open := range []bool{false, true} {
+			t.Run(fmt.Sprint(version, open), func(t *testing.T) {
+				opts := belt.Options{}
+				if open {
+					opts.Attributes = append(belt.DefaultAttributes(), belt.SessionID, belt.ToolArguments, belt.ToolResult)
+				}
+				l, server := newLab(t, opts), newServer(version)
+				l.Server(server)
+				to := web(t, server, version, nil)
+				to.Header = http.Header{"Authorization": {"Bearer sekret-in-header"}}
+				c := newClient(t, to, mcp.ClientOptions{Tracer: l})
+				if _, err := c.CallTool(t.Context(), "echo", json.RawMessage(`{"password":"sekret-argument","token":"`+token+`"}`), nil); err != nil {
+					t.Fatal(err)
+				}
+				_, _ = c.CallTool(t.Context(), "no "+token, nil, nil)
+				_, _ = c.ReadResource(t.Context(), "https://user:sekret-in-uri@host/path/"+token+"?key=sekret-query#sekret-fragment", nil)
+				_, _ = c.ReadResource(t.Context(), "mailto:sekret@host", nil)
+				_, _ = c.ReadResource(t.Context(), "%zz?sekret", nil)
+				_ = c.Close()
+				all := l.everything(t)
+				if strings.Contains(all, token) {
+					t.Error("the token is told")
+				}
+				shown := "sekret"
+				if open {
+					shown = "sekret-in"
+					if !strings.Contains(all, "sekret-argument") || strings.Count(all, "gen_ai.tool.call.result=") < 2 {
+						t.Error("what was asked for is not told")
+					}
+					if (version == mcp.Revision20251125) != strings.Contains(all, "mcp.session.id=") {
+						t.Error("session id")
+					}
+				} else if strings.Contains(all, "mcp.session.id") {
+					t.Error("the session's id is told")
+				}
+				if i := strings.Index(all, shown); i >= 0 {
+					t.Errorf("told: %s", all[max(0, i-100):i+30])
+				}
+				if !strings.Contains(all, "mcp.resource.uri=https://host/path/") {
+					t.Error("no URI")
+				}
+			})
+		}
+	}
+}
+
+// However many names somebody makes up, only so many are told apart, and they are
+// short and in one line.
+func TestNames(t *testing.T) {
+	l := newLab(t, belt.Options{MaxNames: 3})
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": func(call *mcptest.Call) {
+		for i := range 20 {
+			call.Notify(fmt.Sprintf("notifications/made-up-%d", i), "{}")
+		}
+		call.Notify("notifications/message", `{"level":"info","data":"x"}`)
+		call.Result(`{"content":[]}`)
+	}})
+	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
+	for i := range 20 {
+		if _, err := c.CallTool(t.Context(), fmt.Sprintf("tool-%d", i), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := strings.Repeat("ä", 1000) + "\n"
+	if _, err := c.CallTool(t.Context(), "a\nb\x1b[31m\xff"+long, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	for _, name := range []string{"mcp.client.operation.duration", "mcp.server.operation.duration"} {
+		if got := l.series(t, name); len(got) > 8 {
+			t.Errorf("%s has %d series: %q", name, len(got), got)
+		}
+	}
+	called := l.of("tools/call")
+	if len(called) == 0 {
+		t.Error("no span without a name")
+	}
+	for _, s := range l.spans.GetSpans() {
+		if len(s.Name) > 200 || !utf8.ValidString(s.Name) || strings.ContainsAny(s.Name, "\n\x1b") {
+			t.Errorf("span %q", s.Name)
+		}
+		if v := value(s, "gen_ai.tool.name"); len(v) > 128 || !utf8.ValidString(v) || strings.ContainsAny(v, "\n\x1b") || v == "_OTHER" {
+			t.Errorf("tool %q", v)
+		}
+		if strings.HasPrefix(s.Name, "notifications/message") {
+			t.Error("a span for a log message")
+		}
+	}
+}
+
+// Only what is allowed is told.
+func TestAllowList(t *testing.T) {
+	l, server := newLab(t, belt.Options{Attributes: belt.DefaultAttributes()[:1]}), newServer(mcp.Revision20251125)
+	l.Server(server)
+	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Tracer: l})
+	_, _ = c.CallTool(t.Context(), "fails", nil, nil)
+	_, _ = c.ReadResource(t.Context(), "file:///a", nil)
+	_ = c.Close()
+	for _, s := range l.spans.GetSpans() {
+		if got := says(s.Attributes); got != "mcp.method.name="+strings.TrimSuffix(s.Name, " fails") {
+			t.Errorf("%s says %s", s.Name, got)
+		}
+	}
+	if got := l.series(t, "mcp.client.session.duration"); len(got) != 1 || got[0] != "1 " {
+		t.Errorf("sessions %q", got)
+	}
+	if s := l.one(t, "tools/call fails", "client"); s.Status.Code != codes.Error {
+		t.Errorf("status %v", s.Status)
+	}
+}
+
+// A trace that is not recorded goes on all the same.
+func TestNotSampled(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	off := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(`{"content":[]}`)})
+	c := newClient(t, server, mcp.ClientOptions{Tracer: belt.New(&belt.Options{TracerProvider: off, Propagator: nil})})
+	if err := callX(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(server.Received("tools/call")[0].Params); !strings.Contains(got, `"traceparent":"00-`) || !strings.Contains(got, `-00"`) {
+		t.Errorf("params %s", got)
+	}
+	if len(l.spans.GetSpans()) > 0 {
+		t.Error("spans of another provider")
+	}
+}
+
+// Many callers at once; the race detector looks on.
+func TestConcurrent(t *testing.T) {
+	l, server := newLab(t, belt.Options{MaxNames: 2}), newServer(mcp.Revision20251125)
+	l.Server(server)
+	c := newClient(t, web(t, server, mcp.Revision20251125, nil), mcp.ClientOptions{Tracer: l, Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}})
+	var wg sync.WaitGroup
+	for i := range 24 {
+		wg.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			name := []string{"echo", "fails", "asks", "hangs"}[i%4]
+			if name == "hangs" {
+				time.AfterFunc(time.Millisecond, cancel)
+			}
+			_, err := c.CallTool(ctx, name, nil, nil)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, _ = c.Tools(ctx)
+		})
+	}
+	wg.Wait()
+	_ = c.Close()
+	var calls uint64
+	for _, p := range l.histogram(t, "mcp.client.operation.duration") {
+		if strings.Contains(setSays(p.Attributes), "mcp.method.name=tools/call") {
+			calls += p.Count
+		}
+	}
+	if calls != 24 {
+		t.Errorf("%d calls measured", calls)
+	}
+}

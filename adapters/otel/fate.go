@@ -1,0 +1,112 @@
+package otel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A fate is how an operation ended.
+type fate struct {
+	kind    string // error.type; empty: well
+	code    string // rpc.response.status_code; empty: none
+	message string // of the other side
+}
+
+// toolError is the kind of a tool's failure.
+const toolError = "tool_error"
+
+// fateOf returns the fate for an error.
+func fateOf(err error) fate {
+	var (
+		answered    *mcp.JSONRPCError
+		timeout     *mcp.TimeoutError
+		busy        *mcp.BusyError
+		unavailable *mcp.UnavailableError
+		unknown     *mcp.OutcomeUnknownError
+		invalid     *mcp.ProtocolError
+		limit       *mcp.LimitError
+		output      *mcp.OutputError
+		login       interface{ LoginURL() string }
+	)
+	switch {
+	case err == nil:
+		return fate{}
+	case errors.Is(err, context.Canceled):
+		return fate{kind: "canceled"}
+	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded):
+		return fate{kind: "timeout"}
+	case errors.As(err, &login):
+		return fate{kind: "login_required"}
+	case errors.As(err, &busy):
+		return fate{kind: "busy"}
+	case errors.Is(err, mcp.ErrClosed):
+		return fate{kind: "closed"}
+	case errors.As(err, &unavailable):
+		return fate{kind: "unavailable"}
+	case errors.As(err, &unknown):
+		return fate{kind: "outcome_unknown"}
+	case errors.As(err, &limit):
+		return fate{kind: "limit_exceeded"}
+	case errors.As(err, &invalid), errors.As(err, &output):
+		return fate{kind: "invalid_response"}
+	case errors.As(err, &answered) && answered != nil:
+		code := strconv.FormatInt(answered.Code, 10)
+		return fate{code, code, answered.Message}
+	}
+	return fate{kind: other}
+}
+
+// fateOfCall returns the fate for what a registry says of a call.
+func fateOfCall(res *mcp.CallToolResult, err error) fate {
+	var (
+		approval    *registry.ApprovalRequiredError
+		denied      *registry.DeniedError
+		policy      *registry.PolicyError
+		quarantined *registry.QuarantinedError
+		unknown     *registry.UnknownToolError
+		arguments   *registry.ArgumentsError
+		stale       *registry.StaleApprovalError
+		gone        *registry.UnknownApprovalError
+		panicked    *registry.PanicError
+		result      *registry.ResultError
+	)
+	switch {
+	case err == nil && res != nil && res.IsError:
+		return fate{kind: toolError}
+	case err == nil, errors.As(err, &approval): // a call that waits has not failed
+		return fate{}
+	case errors.As(err, &panicked):
+		return fate{kind: "panic"}
+	case errors.As(err, &denied):
+		return fate{kind: "denied"}
+	case errors.As(err, &policy):
+		return fate{kind: "policy_failed"}
+	case errors.As(err, &quarantined):
+		return fate{kind: "quarantined"}
+	case errors.As(err, &unknown):
+		return fate{kind: "unknown_tool"}
+	case errors.As(err, &arguments):
+		return fate{kind: "invalid_arguments"}
+	case errors.As(err, &stale), errors.As(err, &gone):
+		return fate{kind: "approval_void"}
+	case errors.As(err, &result):
+		return fate{kind: "invalid_response"}
+	}
+	return fateOf(err)
+}
+
+// failed reports whether the result of tools/call, as it was sent, is a failure.
+func failed(result json.RawMessage) bool {
+	for key, value := range jsonscan.Fields(result) {
+		if string(key) == "isError" {
+			return string(value) == "true"
+		}
+	}
+	return false
+}

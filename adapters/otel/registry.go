@@ -1,0 +1,111 @@
+package otel
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// Registry records the calls of r's tools from now on, until stop: one span
+// execute_tool for each, also for those that are not made because they are denied,
+// wait for approval or are wrong. A call of a server's tool has the span of its
+// request as a child. Call it once for a registry, before other middleware is
+// added that is to be measured.
+func (t *Telemetry) Registry(r *registry.Registry) (stop func()) {
+	var stopped atomic.Bool
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			if stopped.Load() {
+				return next(ctx, call)
+			}
+			return t.execute(ctx, call, next)
+		}
+	})
+	unobserve := r.Observe(t.refused)
+	return func() {
+		stopped.Store(true)
+		unobserve()
+	}
+}
+
+// An executed is the tool that a span execute_tool is about.
+type executed struct{ server, tool string }
+
+type executedKey struct{}
+
+// executing returns the tool that is being executed in a context.
+func executing(ctx context.Context) executed {
+	e, _ := ctx.Value(executedKey{}).(executed)
+	return e
+}
+
+func (t *Telemetry) execute(ctx context.Context, call *registry.Call, next registry.Handler) (res *mcp.CallToolResult, err error) {
+	f, name := t.tool(call.Tool, call.Args)
+	ctx, o := t.begin(ctx, name, trace.SpanKindInternal, f, t.tools)
+	if origin := call.Tool.Origin; origin.Server != "" {
+		ctx = context.WithValue(ctx, executedKey{}, executed{origin.Server, origin.Tool})
+	}
+	fate := fate{kind: "panic"}
+	defer func() { t.end(ctx, o, o.began, fate) }()
+	res, err = next(ctx, call)
+	fate = fateOfCall(res, err)
+	if t.allowed[ToolResult] && err == nil && res != nil && o.span.IsRecording() {
+		if raw, err := res.MarshalJSON(); err == nil {
+			o.span.SetAttributes(ToolResult.String(t.json(raw)))
+		}
+	}
+	return res, err
+}
+
+// tool returns what is recorded of a tool's call, and the name of its span.
+func (t *Telemetry) tool(def *registry.Definition, args []byte) (f facts, name string) {
+	t.both(&f, keyOperation.String(executeTool))
+	kind := "function"
+	if def.Origin.Server != "" {
+		kind = "extension"
+		t.both(&f, keyServer.String(def.Origin.Server))
+	}
+	t.both(&f, keyToolType.String(kind))
+	name = executeTool
+	if shown := t.shown(t.name(&f, def.Origin.Server, keyTool, def.Name)); shown != "" {
+		name += " " + shown
+	}
+	if t.allowed[ToolArguments] {
+		t.detail(&f, ToolArguments.String(t.json(args)))
+	}
+	return f, name
+}
+
+// refused records a call that was not made.
+func (t *Telemetry) refused(ctx context.Context, o *registry.Observation) {
+	if o.Passed || o.Kind == registry.Refused {
+		return
+	}
+	var f facts
+	name := executeTool
+	if o.Tool != nil {
+		f, name = t.tool(o.Tool, o.Arguments)
+	} else {
+		t.both(&f, keyOperation.String(executeTool))
+		if o.Name != "" {
+			t.detail(&f, keyTool.String(t.word(o.Name, maxName)))
+		}
+	}
+	var waits *registry.ApprovalRequiredError
+	if errors.As(o.Err, &waits) {
+		t.detail(&f, keyApproval.String(approvalWaiting))
+	}
+	fate := fateOfCall(nil, o.Err)
+	t.addFate(&f, fate)
+	_, span := t.tracer.Start(ctx, name, trace.WithTimestamp(o.Began), trace.WithAttributes(f.span...))
+	if fate.kind != "" {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End(trace.WithTimestamp(o.Began.Add(o.Duration)))
+}
