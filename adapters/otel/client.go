@@ -18,16 +18,10 @@ type operationKey struct{}
 
 // RequestStart implements [mcp.Tracer].
 func (t *Telemetry) RequestStart(ctx context.Context, r *mcp.RequestInfo) context.Context {
-	var f facts
+	f := newFacts()
 	name := t.method(&f, r.Server, r.Method)
 	t.both(&f, keyServer.String(r.Server))
-	target := t.target(&f, r.Server, subject{
-		method: r.Method,
-		name:   func() string { text, _ := jsonscan.String(r.Param("name")); return text },
-		uri:    func() string { text, _ := jsonscan.String(r.Param("uri")); return text },
-		args:   func() []byte { return r.Param("arguments") },
-		inner:  executing(ctx),
-	})
+	target := t.target(&f, r.Server, r.Method, asked{r}, executing(ctx))
 	if target != "" {
 		name += " " + target
 	}
@@ -129,23 +123,36 @@ func isRevision(version string) bool {
 }
 
 // A subject is what a request is about, which is looked up only if it is needed.
-type subject struct {
-	method    string
-	name, uri func() string
-	args      func() []byte
-	inner     executed // what the span around it is about
+type subject interface {
+	name() string
+	uri() string
+	arguments() []byte
+}
+
+// asked is the subject of a request of a client.
+type asked struct{ r *mcp.RequestInfo }
+
+func (a asked) name() string { return a.text("name") }
+func (a asked) uri() string  { return a.text("uri") }
+
+func (a asked) arguments() []byte { return a.r.Param("arguments") }
+
+func (a asked) text(param string) string {
+	text, _ := jsonscan.String(a.r.Param(param))
+	return text
 }
 
 // target adds what a request is about, and returns what its span is named after.
-func (t *Telemetry) target(f *facts, server string, s subject) string {
-	switch s.method {
+// Around is what the span around it is about.
+func (t *Telemetry) target(f *facts, server, method string, s subject, around executed) string {
+	switch method {
 	case methodCallTool:
 		name := s.name()
-		if s.inner != (executed{server, name}) { // else it is one execution, told already
+		if around != (executed{server, name}) { // else it is one execution, told already
 			t.both(f, keyOperation.String(executeTool))
 		}
 		if t.allowed[ToolArguments] {
-			t.detail(f, ToolArguments.String(t.json(s.args())))
+			t.detail(f, ToolArguments.String(t.json(s.arguments())))
 		}
 		return t.shown(t.name(f, server, keyTool, name))
 	case "prompts/get":

@@ -42,16 +42,28 @@ func (t *Telemetry) detail(f *facts, kv attribute.KeyValue) {
 	}
 }
 
+// newFacts returns facts with room for what an operation usually has.
+func newFacts() facts {
+	return facts{make([]attribute.KeyValue, 0, 6), make([]attribute.KeyValue, 0, 12)}
+}
+
 // name adds a name that others have chosen: to the measurement as far as it is one
 // of not too many. It returns what to call it there.
-func (t *Telemetry) name(f *facts, server string, key attribute.Key, name string) string {
-	name = t.word(name, maxName)
-	known := t.names.known(server, string(key), name)
+func (t *Telemetry) name(f *facts, server string, key attribute.Key, raw string) string {
+	name, known := t.names.find(server, key, raw)
+	if !known {
+		name = t.word(raw, maxName)
+		known = t.names.add(server, key, raw, name)
+	}
+	shown := name
+	if !known {
+		shown = other
+	}
 	if t.allowed[key] {
 		f.span = append(f.span, key.String(name))
-		f.metric = append(f.metric, key.String(known))
+		f.metric = append(f.metric, key.String(shown))
 	}
-	return known
+	return shown
 }
 
 // word returns text of others in one line, cut and without secrets.
@@ -116,50 +128,55 @@ func (t *Telemetry) address(f *facts, origin string) {
 	}
 }
 
-// names are the names that are told apart, for each server.
+// names are the names that are told apart, for each server, and what they are
+// without what does not belong there.
 type names struct {
 	max int
 
 	mu       sync.RWMutex
-	byServer map[string]map[string]struct{}
+	byServer map[string]map[nameKey]string
+}
+
+type nameKey struct {
+	key  attribute.Key
+	name string
 }
 
 // maxServers bounds the servers whose names are told apart.
 const maxServers = 1000
 
-// known returns the name, or _OTHER if there are too many already.
-func (n *names) known(server, key, name string) string {
-	if n.max < 0 {
-		return other
-	}
-	id := key + " " + name
+// find returns what a name is called that is told apart already.
+func (n *names) find(server string, key attribute.Key, raw string) (name string, known bool) {
 	n.mu.RLock()
-	_, ok := n.byServer[server][id]
-	n.mu.RUnlock()
-	if ok {
-		return name
+	defer n.mu.RUnlock()
+	name, known = n.byServer[server][nameKey{key, raw}]
+	return name, known
+}
+
+// add reports whether a name can be told apart as well.
+func (n *names) add(server string, key attribute.Key, raw, name string) bool {
+	if n.max < 0 || len(raw) > 4*maxName || name == other {
+		return false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	of := n.byServer[server]
 	if of == nil {
 		if len(n.byServer) >= maxServers {
-			return other
+			return false
 		}
 		if n.byServer == nil {
-			n.byServer = make(map[string]map[string]struct{})
+			n.byServer = make(map[string]map[nameKey]string)
 		}
-		of = make(map[string]struct{})
+		of = make(map[nameKey]string)
 		n.byServer[server] = of
 	}
-	if len(of) >= n.max {
-		if _, ok := of[id]; ok {
-			return name
-		}
-		return other
+	id := nameKey{key, raw}
+	if _, ok := of[id]; !ok && len(of) >= n.max {
+		return false
 	}
-	of[id] = struct{}{}
-	return name
+	of[id] = strings.Clone(name)
+	return true
 }
 
 // wellKnown reports whether a method is one of the protocol, which need not be counted.

@@ -65,6 +65,7 @@ func (t *Telemetry) execute(ctx context.Context, call *registry.Call, next regis
 
 // tool returns what is recorded of a tool's call, and the name of its span.
 func (t *Telemetry) tool(def *registry.Definition, args []byte) (f facts, name string) {
+	f = newFacts()
 	t.both(&f, keyOperation.String(executeTool))
 	kind := "function"
 	if def.Origin.Server != "" {

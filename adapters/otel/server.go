@@ -105,43 +105,60 @@ func (t *Telemetry) served(o *operation, res sdk.Result, err error) fate {
 // span.
 func (s *served) facts(method string, req sdk.Request) (f facts, name string) {
 	t := s.t
+	f = newFacts()
 	name = t.method(&f, "", method)
-	about := subject{method: method, name: none, uri: none, args: func() []byte { return nil }}
-	switch p := req.GetParams().(type) {
-	case *sdk.CallToolParamsRaw:
-		if p != nil {
-			about.name, about.args = text(p.Name), func() []byte { return p.Arguments }
-		}
-	case *sdk.GetPromptParams:
-		if p != nil {
-			about.name = text(p.Name)
-		}
-	case *sdk.ReadResourceParams:
-		if p != nil {
-			about.uri = text(p.URI)
-		}
-	case *sdk.SubscribeParams:
-		if p != nil {
-			about.uri = text(p.URI)
-		}
-	case *sdk.UnsubscribeParams:
-		if p != nil {
-			about.uri = text(p.URI)
-		}
-	case *sdk.ResourceUpdatedNotificationParams:
-		if p != nil {
-			about.uri = text(p.URI)
-		}
-	}
-	if target := t.target(&f, "", about); target != "" {
+	if target := t.target(&f, "", method, about{req.GetParams()}, executed{}); target != "" {
 		name += " " + target
 	}
 	s.connection(&f, req)
 	return f, name
 }
 
-func none() string                { return "" }
-func text(s string) func() string { return func() string { return s } }
+// about is the subject of a request of the official SDK, by its params.
+type about struct{ params sdk.Params }
+
+func (a about) name() string {
+	switch p := a.params.(type) {
+	case *sdk.CallToolParamsRaw:
+		if p != nil {
+			return p.Name
+		}
+	case *sdk.GetPromptParams:
+		if p != nil {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+func (a about) uri() string {
+	switch p := a.params.(type) {
+	case *sdk.ReadResourceParams:
+		if p != nil {
+			return p.URI
+		}
+	case *sdk.SubscribeParams:
+		if p != nil {
+			return p.URI
+		}
+	case *sdk.UnsubscribeParams:
+		if p != nil {
+			return p.URI
+		}
+	case *sdk.ResourceUpdatedNotificationParams:
+		if p != nil {
+			return p.URI
+		}
+	}
+	return ""
+}
+
+func (a about) arguments() []byte {
+	if p, ok := a.params.(*sdk.CallToolParamsRaw); ok && p != nil {
+		return p.Arguments
+	}
+	return nil
+}
 
 // connection adds what is known of the connection of a request.
 func (s *served) connection(f *facts, req sdk.Request) {

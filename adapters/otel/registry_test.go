@@ -1,0 +1,229 @@
+package otel_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A bench is a registry with the tools of a server and native ones.
+type bench struct {
+	*lab
+	registry *registry.Registry
+	client   *mcp.Client
+	stop     func()
+}
+
+func newBench(t *testing.T, opts belt.Options, options *registry.Options) *bench {
+	t.Helper()
+	l, server := newLab(t, opts), newServer(mcp.Revision20251125)
+	l.Server(server)
+	b := &bench{lab: l, registry: registry.New(options), client: newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Tracer: l})}
+	b.stop = l.Registry(b.registry)
+	list, err := b.client.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []registry.Tool
+	for _, tool := range list {
+		tools = append(tools, registry.Remote("notes", b.client, tool))
+	}
+	if _, err := b.registry.Replace("notes", tools); err != nil {
+		t.Fatal(err)
+	}
+	native := registry.MustFunc("add", "Adds", func(ctx context.Context, in addends) (int, error) {
+		_, span := l.tracer.Tracer("test").Start(ctx, "inside")
+		span.End()
+		if in.A < 0 {
+			return 0, errors.New("negative")
+		}
+		return in.A + in.B, nil
+	})
+	relays := registry.MustFunc("relays", "Calls a tool of the server by itself", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := b.client.CallTool(ctx, "echo", nil, nil)
+		return "", err
+	})
+	panics := registry.MustFunc("panics", "Panics", func(context.Context, struct{}) (string, error) { panic("sekret") })
+	if err := b.registry.Add(native, relays, panics); err != nil {
+		t.Fatal(err)
+	}
+	l.spans.Reset()
+	return b
+}
+
+type addends struct{ A, B int }
+
+// A call of a server's tool is one execution: its span, below it that of the request,
+// and below that the server's.
+func TestToolOfServer(t *testing.T) {
+	b := newBench(t, belt.Options{}, nil)
+	if _, err := b.registry.Call(t.Context(), "notes__echo", nil); err != nil {
+		t.Fatal(err)
+	}
+	executed, sent, got := b.one(t, "execute_tool notes__echo", "internal"), b.one(t, "tools/call echo", "client"), b.one(t, "tools/call echo", "server")
+	if sent.Parent.SpanID() != executed.SpanContext.SpanID() || got.Parent.SpanID() != sent.SpanContext.SpanID() {
+		t.Errorf("not one below the other: %v", b.names())
+	}
+	if got, want := says(executed.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=notes__echo gen_ai.tool.type=extension mcpbelt.server.name=notes"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if value(sent, "gen_ai.operation.name") != "" || value(sent, "gen_ai.tool.name") != "echo" {
+		t.Errorf("the request says it is an execution of its own: %s", says(sent.Attributes))
+	}
+	// A tool that calls another one is not that.
+	b.spans.Reset()
+	if _, err := b.registry.Call(t.Context(), "relays", nil); err != nil {
+		t.Fatal(err)
+	}
+	if value(b.one(t, "tools/call echo", "client"), "gen_ai.operation.name") != "execute_tool" {
+		t.Error("an execution is missing")
+	}
+}
+
+// Native tools are recorded too, and how they fail.
+func TestNativeTool(t *testing.T) {
+	b := newBench(t, belt.Options{}, nil)
+	for args, kind := range map[string]string{`{"A":1,"B":2}`: "", `{"A":-1,"B":2}`: "tool_error"} {
+		b.spans.Reset()
+		if _, err := b.registry.Call(t.Context(), "add", json.RawMessage(args)); err != nil {
+			t.Fatal(err)
+		}
+		span := b.one(t, "execute_tool add", "internal")
+		if value(span, "error.type") != kind || (span.Status.Code == codes.Error) != (kind != "") || value(span, "gen_ai.tool.type") != "function" || value(span, "mcpbelt.server.name") != "" {
+			t.Errorf("%s: %s, %v", args, says(span.Attributes), span.Status)
+		}
+		if b.of("inside")[0].Parent.SpanID() != span.SpanContext.SpanID() {
+			t.Error("what the tool does is not below it")
+		}
+	}
+	_, _ = b.registry.Call(t.Context(), "panics", nil)
+	if span := b.one(t, "execute_tool panics", "internal"); value(span, "error.type") != "panic" {
+		t.Errorf("%s", says(span.Attributes))
+	}
+	got := b.series(t, "gen_ai.execute_tool.duration")
+	want := []string{
+		"1 error.type=panic gen_ai.operation.name=execute_tool gen_ai.tool.name=panics gen_ai.tool.type=function",
+		"1 error.type=tool_error gen_ai.operation.name=execute_tool gen_ai.tool.name=add gen_ai.tool.type=function",
+		"1 gen_ai.operation.name=execute_tool gen_ai.tool.name=add gen_ai.tool.type=function",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("measured %q, want %q", got, want)
+	}
+	if strings.Contains(b.everything(t), "sekret") {
+		t.Error("the words of a panic are told")
+	}
+	b.stop()
+	b.spans.Reset()
+	_, _ = b.registry.Call(t.Context(), "add", json.RawMessage(`{"A":1,"B":2}`))
+	_, _ = b.registry.Call(t.Context(), "nothing", nil)
+	if names := b.names(); len(names) != 1 || names[0] != "internal inside" {
+		t.Errorf("after stop: %v", names)
+	}
+}
+
+// Calls that are not made have a span each, of the time that was spent on them, and
+// one that waits for approval has not failed.
+func TestCallsNotMade(t *testing.T) {
+	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, r *registry.ApprovalRequest) (registry.Decision, error) {
+		switch r.Tool.Origin.Tool {
+		case "fails":
+			return registry.Decision{Verdict: registry.Deny, Reason: "sekret reason"}, nil
+		case "echo":
+			return registry.Decision{Verdict: registry.Ask}, nil
+		case "hangs":
+			return registry.Decision{}, errors.New("sekret")
+		}
+		return registry.Decision{Verdict: registry.Allow}, nil
+	})})
+	ctx, root := b.tracer.Tracer("test").Start(t.Context(), "root")
+	defer root.End()
+	for _, test := range []struct{ name, args, span, kind string }{
+		{"notes__fails", `{}`, "execute_tool notes__fails", "denied"},
+		{"notes__hangs", `{}`, "execute_tool notes__hangs", "policy_failed"},
+		{"no such tool ghp_0123456789abcdefghijABCDEFGHIJ012345", `{}`, "execute_tool", "unknown_tool"},
+		{"add", `{"A":"sekret","B":1}`, "execute_tool add", "invalid_arguments"},
+		{"notes__echo", `{"q":"sekret"}`, "execute_tool notes__echo", ""},
+	} {
+		b.spans.Reset()
+		_, err := b.registry.Call(ctx, test.name, json.RawMessage(test.args))
+		if err == nil {
+			t.Fatalf("%s was called", test.name)
+		}
+		span := b.one(t, test.span, "internal")
+		if value(span, "error.type") != test.kind || (span.Status.Code == codes.Error) != (test.kind != "") {
+			t.Errorf("%s: %s, %v", test.name, says(span.Attributes), span.Status)
+		}
+		if (value(span, "mcpbelt.tool.approval") == "required") != (test.kind == "") {
+			t.Errorf("%s: %s", test.name, says(span.Attributes))
+		}
+		if span.Parent.SpanID() != root.SpanContext().SpanID() || span.EndTime.Before(span.StartTime) {
+			t.Errorf("%s: parent %v, %v to %v", test.name, span.Parent, span.StartTime, span.EndTime)
+		}
+		if len(b.spans.GetSpans()) != 1 {
+			t.Errorf("%s: %v", test.name, b.names())
+		}
+		if all := b.everything(t); strings.Contains(all, "sekret") || strings.Contains(all, "ghp_") {
+			t.Errorf("%s: a secret is told", test.name)
+		}
+		var waits *registry.ApprovalRequiredError
+		if !errors.As(err, &waits) {
+			continue
+		}
+		if strings.Contains(b.everything(t), waits.Request.ID) {
+			t.Error("the id of the approval is told")
+		}
+		b.spans.Reset()
+		if _, err := b.registry.Resume(ctx, waits.Request.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		if made := b.one(t, "execute_tool notes__echo", "internal"); value(made, "error.type") != "" || b.one(t, "tools/call echo", "client").Parent.SpanID() != made.SpanContext.SpanID() {
+			t.Errorf("resumed: %v", b.names())
+		}
+		b.spans.Reset()
+		if _, err := b.registry.Resume(ctx, waits.Request.ID, nil); err == nil {
+			t.Error("resumed twice")
+		}
+		if span := b.one(t, "execute_tool", "internal"); value(span, "error.type") != "approval_void" {
+			t.Errorf("resumed twice: %s", says(span.Attributes))
+		}
+	}
+	if got := b.series(t, "gen_ai.execute_tool.duration"); len(got) != 2 {
+		t.Errorf("measured %q, want the one that was made, and the one whose tool looks at its arguments itself", got)
+	}
+}
+
+// With a span around a server's handler, that is linked.
+func TestServerLinksSpanAround(t *testing.T) {
+	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
+	l.Server(server)
+	_, around := l.tracer.Tracer("test").Start(t.Context(), "around")
+	defer around.End()
+	serve := func(_ context.Context, tr mcp.Transport) error {
+		return server.Run(trace.ContextWithSpan(context.Background(), around), tr)
+	}
+	c := newClient(t, &transport.Pipe{Serve: serve}, mcp.ClientOptions{Tracer: l})
+	if _, err := c.CallTool(t.Context(), "echo", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	got := l.one(t, "tools/call echo", "server")
+	if got.Parent.SpanID() != l.one(t, "tools/call echo", "client").SpanContext.SpanID() {
+		t.Error("the parent is not the client's span")
+	}
+	for _, link := range got.Links {
+		if link.SpanContext.SpanID() == around.SpanContext().SpanID() {
+			return
+		}
+	}
+	t.Errorf("links %v", got.Links)
+}
