@@ -71,7 +71,7 @@ func TestMessages(t *testing.T) {
 			[]*llms.ContentChoice{{Content: " ", ToolCalls: []llms.ToolCall{toolCall("", "one", `{"city":"a"}`), toolCall("", "one", `{"city":"b"}`)}}},
 			"ai(ToolCall ToolCall) tool(ToolCallResponse) tool(ToolCallResponse)"},
 		{profile.Anthropic,
-			[]*llms.ContentChoice{{Content: "let me see"}, nil, {ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
+			[]*llms.ContentChoice{{Content: "let me see"}, nil, {Content: "and look"}, {ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
 			"ai(TextContent) ai(ToolCall) tool(ToolCallResponse) ai(ToolCall) tool(ToolCallResponse)"},
 	} {
 		turn := newTurn(t, c.provider, raw{"one", "", one})

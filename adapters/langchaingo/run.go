@@ -92,15 +92,16 @@ func (t *Turn) blocks() bool {
 // request. Images are in one message of the user, behind all others.
 func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answer) []llms.MessageContent {
 	said := llms.MessageContent{Role: llms.ChatMessageTypeAI}
+	var texts []string
 	for _, choice := range t.choices(response) {
 		if strings.TrimSpace(choice.Content) != "" {
-			said.Parts = append(said.Parts, llms.TextPart(choice.Content))
+			texts = append(texts, choice.Content)
 		}
 	}
-	var messages, results []llms.MessageContent
-	if t.blocks() && said.Parts != nil {
-		messages, said.Parts = append(messages, said), nil
+	if texts != nil {
+		said.Parts = append(said.Parts, llms.TextPart(strings.Join(texts, "\n")))
 	}
+	var messages, results []llms.MessageContent
 	var images []llms.ContentPart
 	for _, a := range answers {
 		call := llms.ToolCall{ID: a.Call.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: a.Call.Name, Arguments: object(a.Call.Arguments)}}

@@ -80,15 +80,12 @@ func (t *Turn) function(tool *profile.Tool) llms.FunctionDefinition {
 	return f
 }
 
-// decoded returns a schema as langchaingo's googleai takes it: decoded, with properties
-// at the root, and with one type where JSON Schema allows many.
+// decoded returns a schema as langchaingo's googleai takes it: decoded, and with one
+// type where JSON Schema allows many.
 func decoded(schema json.RawMessage) map[string]any {
 	var root map[string]any
 	if json.Unmarshal(schema, &root) != nil || root == nil {
-		root = map[string]any{"type": "object"}
-	}
-	if root["properties"] == nil {
-		root["properties"] = map[string]any{}
+		root = map[string]any{"type": "object", "properties": map[string]any{}}
 	}
 	oneType(root)
 	return root
