@@ -37,7 +37,7 @@ func (t *Turn) Results(answers ...profile.Answer) []types.Message {
 
 // result returns the result of a call, and what stands behind all results.
 func (t *Turn) result(a *profile.Answer, room *room) (types.ContentBlock, []types.ContentBlock) {
-	parts := profile.Parts(profile.Bedrock, a.Result)
+	parts := t.Parts(a.Result)
 	block := types.ToolResultBlock{ToolUseId: aws.String(a.Call.ID)}
 	if a.Result.IsError {
 		if t.native {
@@ -50,7 +50,7 @@ func (t *Turn) result(a *profile.Answer, room *room) (types.ContentBlock, []type
 	for i, p := range parts {
 		image := types.ImageBlock{Format: types.ImageFormat(strings.TrimPrefix(p.Type, "image/")), Source: &types.ImageSourceMemberBytes{Value: p.Data}}
 		switch {
-		case t.textOnly || !room.take(p):
+		case !room.take(p):
 			block.Content = append(block.Content, &types.ToolResultContentBlockMemberText{Value: p.Text})
 		case p.Type == pdf:
 			line := attached(p.Text, a.Call.ID, i)

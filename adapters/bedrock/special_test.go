@@ -209,6 +209,17 @@ func TestConfigWithoutTools(t *testing.T) {
 	accepted(t, claude, messages[:1], turn.Config(messages[:1]))
 }
 
+func TestToolWithoutDescription(t *testing.T) {
+	bare := &tool{schema: anything, result: text("done")}
+	definition := bare.Definition()
+	definition.Description = ""
+	r := registry.New(nil)
+	if err := r.Add(&fixed{bare, definition}); err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, claude, []types.Message{ofUser("hi")}, turnOf(t, r, nil).Config(nil))
+}
+
 func TestServersOwnToolsAreNotCalled(t *testing.T) {
 	made := &tool{schema: anything}
 	out := answerOf(&types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{ToolUseId: aws.String("a"), Name: aws.String("tool"), Type: types.ToolUseTypeServerToolUse}})
@@ -240,7 +251,7 @@ func TestMediaByModel(t *testing.T) {
 		{"nova", "eu.amazon.nova-pro-v1:0", &belt.Options{Model: "eu.amazon.nova-pro-v1:0"}, 1, 1},
 		{"other", mistral, &belt.Options{Model: mistral}, 0, 2},
 		{"unknown", claude, nil, 0, 2},
-		{"text", mistral, &belt.Options{TextOnly: true}, 0, 0},
+		{"text", mistral, &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			turn := turnOf(t, registryOf(t, &tool{schema: anything, result: media()}), c.opts)

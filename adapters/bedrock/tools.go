@@ -13,24 +13,23 @@ import (
 
 // Options are the options of [Tools]. Nil and the zero value mean the defaults.
 type Options struct {
-	// Turn says which tools the model is told of, and how they are called.
+	// Turn says which tools the model is told of, and how they are called. Set its
+	// TextOnly for a model that takes neither images nor documents: without it Bedrock
+	// refuses a conversation that has one. ProviderSearch and Deferred have no effect:
+	// the API has no deferred tools.
 	Turn profile.TurnOptions
 	// Model is the id of the model, or of its inference profile. It decides where
 	// images and failures of tools are told, and nothing else: for an ARN that does
 	// not say what the model is, give the id of the model. Empty: an unknown model,
 	// which is told of them as all models understand it.
 	Model string
-	// TextOnly says that the model takes neither images nor documents: a line of text
-	// stands for each. Without it Bedrock refuses a conversation that has one.
-	TextOnly bool
 }
 
 // A Turn is what a model is told of in one request, and the way back of its calls. It
 // does not change, and is safe for concurrent use.
 type Turn struct {
 	*profile.Turn
-	native   bool // the model takes images and failures in the results of tools
-	textOnly bool
+	native bool // the model takes images and failures in the results of tools
 }
 
 // Tools returns the tools of a registry for one request, on behalf of the user of ctx.
@@ -40,11 +39,12 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	if opts != nil {
 		o = *opts
 	}
+	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil
 	turn, err := profile.NewTurn(ctx, r, profile.Bedrock, &o.Turn)
 	if err != nil {
 		return nil, err
 	}
-	return &Turn{Turn: turn, native: native(o.Model), textOnly: o.TextOnly}, nil
+	return &Turn{Turn: turn, native: native(o.Model)}, nil
 }
 
 // native reports whether a model takes images and failures in the results of tools. So
