@@ -35,5 +35,7 @@
 //
 // # Goroutines
 //
-// The package starts none. Watch runs in the caller's, until its context ends.
+// Watch runs in the caller's goroutine, until its context ends; on revision 2026-07-28 it
+// has one more, which listens, and ends before Watch does. A call whose progress is asked
+// for has one more, which ends with it.
 package mcpgo
