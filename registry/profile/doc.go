@@ -31,8 +31,9 @@
 // way to send raw JSON should be given it that way, such as param.Override of
 // openai-go. Those that want a map or a structure take what json.Unmarshal makes of
 // it, and lose the order, and digits of integers beyond 2^53. The document of
-// Bedrock's SDK has to be made of such a map: one of bytes, as [Tool].Schema is,
-// becomes a list of numbers, and a json.Number becomes a string.
+// Bedrock's SDK makes a list of numbers of bytes, as [Tool].Schema is, and a string of a
+// json.Number: embed one, and give yours a MarshalSmithyDocument that returns the bytes,
+// as adapters/bedrock does.
 //
 // # What is lost
 //
