@@ -11,6 +11,8 @@
 //   - no init functions, no mutable package-level variables;
 //   - a leak check in every package that has tests, and no test that sleeps;
 //   - comments on packages and on everything exported;
+//   - the table of docs/adapters.md, and that the code in the pages of the adapters
+//     stands in their examples;
 //   - file sizes, file names, and no paths of somebody's machine in any text.
 //
 // The golden files are rewritten by `make api`. Read their diff: it is what
