@@ -21,7 +21,8 @@ type Options struct {
 	// Turn says which tools the model is told of. With TextOnly the tools return strings,
 	// they are of the kind [tool.InvokableTool]. Otherwise they are of the kind
 	// [tool.EnhancedInvokableTool], and images stay images; most models need
-	// [Belt.Model] for these. MaxParallel, ProviderSearch and Deferred have no effect:
+	// [Belt.Model] for these. What an agent returns by itself, as one of the package react
+	// does with a result that is for the user, does not go to Direct. MaxParallel, ProviderSearch and Deferred have no effect:
 	// eino runs the calls itself, and knows no deferred tools.
 	Turn profile.TurnOptions
 	// Files lets files such as PDF documents stay files, for models that take them.
@@ -32,10 +33,6 @@ type Options struct {
 	// leaves them there then. By default it puts them into a message of the user behind
 	// the results.
 	ToolImages bool
-	// Direct gets the result of a tool with [registry.Definition].ReturnDirect, in place
-	// of the model, unless the agent returns it by itself, as one of the package react does.
-	// It may be called by several goroutines at the same time. Nil: the model gets it.
-	Direct func(ctx context.Context, answer profile.Answer)
 }
 
 // A Belt gives eino the tools of a registry. It is safe for concurrent use. A program
@@ -69,7 +66,9 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]tool.Bas
 }
 
 func (b *Belt) turn(ctx context.Context) (*profile.Turn, error) {
-	return profile.NewTurn(ctx, b.registry, b.opts.Provider, &b.opts.Turn)
+	o := b.opts.Turn
+	o.Direct = nil // the agent may be the way to the user
+	return profile.NewTurn(ctx, b.registry, b.opts.Provider, &o)
 }
 
 // Tools returns the tools that the user of ctx may call at this moment. They do not

@@ -10,6 +10,8 @@ import (
 	"github.com/cloudwego/eino/flow/agent/react"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -94,18 +96,15 @@ func kindOf(media string) schema.ToolPartType {
 	return schema.ToolPartTypeFile
 }
 
-// direct gives the user a result that is for him, if there is a way to him; otherwise
-// the model gets it.
+// direct gives the user a result that is for him, if there is a way to him: the agent
+// ends with it, or the program wants it. Otherwise the model has it.
 func (b *Belt) direct(ctx context.Context, a *profile.Answer) {
-	switch {
-	case a.Direct == nil:
-	case returnsDirectly(ctx, a.Call.ID): // the agent returns what the tool does
-		a.Result = a.Direct
-	case b.opts.Direct != nil:
-		b.opts.Direct(ctx, *a)
-	default:
-		a.Result = a.Direct
+	give := b.opts.Turn.Direct
+	if a.Direct == nil || returnsDirectly(ctx, a.Call.ID) || give == nil {
+		return
 	}
+	a.Result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: registry.Withheld}}}
+	give(ctx, *a)
 }
 
 // returnsDirectly reports whether the agent that makes a call ends with its result. One

@@ -179,11 +179,11 @@ func direct(t *testing.T) *registry.Registry {
 
 func TestReturnDirect(t *testing.T) {
 	var shown atomic.Int64
-	opts := &belt.Options{Direct: func(_ context.Context, a profile.Answer) {
+	opts := &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
 		if registry.Text(a.Direct) == "for your eyes" {
 			shown.Add(1)
 		}
-	}}
+	}}}
 	t.Run("react", func(t *testing.T) {
 		model := newModel(t)
 		model.Then(calls("show", `{}`))

@@ -47,7 +47,7 @@ func (b *Belt) answer(ctx context.Context, t *profile.Turn, c profile.Call) (pro
 		return b.decided(ctx, t, c, w, d)
 	}
 	if asks := b.asked(ctx, w.Approval); asks != nil { // nobody has answered
-		return t.Answer(c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
+		return t.Answer(ctx, c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
 	}
 	return b.awaited(ctx, t, c, w)
 }
@@ -68,7 +68,7 @@ func (b *Belt) awaited(ctx context.Context, t *profile.Turn, c profile.Call, w *
 	if err != nil && ctx.Err() != nil {
 		return profile.Answer{}, ended(ctx, err)
 	}
-	a := t.Answer(c, res, err)
+	a := t.Answer(ctx, c, res, err)
 	if forgotten(err) {
 		a.Result = &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: lost}}}
 	}
@@ -94,7 +94,7 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 			if d.Reason != "" {
 				reason += ": " + d.Reason
 			}
-			return t.Answer(c, nil, &registry.DeniedError{Tool: c.Name, Reason: reason}), nil
+			return t.Answer(ctx, c, nil, &registry.DeniedError{Tool: c.Name, Reason: reason}), nil
 		}
 		return b.awaited(ctx, t, c, w)
 	}
@@ -106,7 +106,7 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 	if errors.As(err, &over) { // somebody was faster
 		return b.awaited(ctx, t, c, w)
 	}
-	return t.Answer(c, res, err), nil
+	return t.Answer(ctx, c, res, err), nil
 }
 
 // A redo is a call that was approved after the program had been restarted.
@@ -128,7 +128,7 @@ func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *wa
 			return profile.Answer{}, ended(ctx, ctx.Err())
 		}
 		if asks := b.asked(ctx, r.id); asks != nil {
-			return t.Answer(c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
+			return t.Answer(ctx, c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
 		}
 		return b.awaited(ctx, t, c, &waiting{Approval: r.id})
 	}
@@ -144,7 +144,7 @@ func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *wa
 		return a, nil
 	}
 	res, err := b.registry.Resume(ctx, r.id, &registry.ResumeOptions{ForSession: d.ForSession})
-	return t.Answer(c, res, err), nil
+	return t.Answer(ctx, c, res, err), nil
 }
 
 // redo returns the redo of a call, and whether the caller is the first.

@@ -91,9 +91,6 @@ func (t *Turn) Responses(ctx context.Context, resp *ai.ModelResponse) ([]*ai.Par
 		if err != nil {
 			return nil, err
 		}
-		if answer.Direct != nil && t.opts.Direct != nil {
-			t.opts.Direct(ctx, answer)
-		}
 		res := t.response(answer, true)
 		part := ai.NewResponseForToolRequest(i.Part, res.Output)
 		part.ToolResponse.Content = res.Content

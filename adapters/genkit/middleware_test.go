@@ -142,12 +142,11 @@ func TestOptions(t *testing.T) {
 	var seen []string
 	var around int
 	opts := &belt.Options{
-		Turn: profile.TurnOptions{TextOnly: true},
-		Direct: func(_ context.Context, a profile.Answer) {
+		Turn: profile.TurnOptions{TextOnly: true, Direct: func(_ context.Context, a profile.Answer) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, registry.Text(a.Direct))
-		},
+		}},
 		Middleware: []ai.ModelMiddleware{func(next ai.ModelFunc) ai.ModelFunc {
 			return func(ctx context.Context, req *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 				around++

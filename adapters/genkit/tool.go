@@ -76,9 +76,6 @@ func (t *tool) run(ctx context.Context, input json.RawMessage) (*ai.MultipartToo
 		if err != nil {
 			return nil, err
 		}
-		if answer.Direct != nil && t.turn.opts.Direct != nil {
-			t.turn.opts.Direct(tc, answer)
-		}
 		res = t.turn.response(answer, t.whole)
 		return nil, nil
 	}).RunRaw(ctx, input)
@@ -108,7 +105,7 @@ func (t *Turn) placed(ctx context.Context, call profile.Call) profile.Answer {
 		defer func() { <-t.places }()
 		return t.Call(ctx, call)
 	case <-ctx.Done():
-		return t.Answer(call, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
+		return t.Answer(ctx, call, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
 	}
 }
 

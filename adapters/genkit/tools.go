@@ -28,10 +28,6 @@ type Options struct {
 	// Middleware is that of the program, which goes around ours; Genkit takes
 	// middleware only once.
 	Middleware []ai.ModelMiddleware
-	// Direct gets each result that is for the user and not for the model, see
-	// [registry.Definition].ReturnDirect. It is called while the call runs, from many
-	// goroutines. Nil: such results are dropped.
-	Direct func(context.Context, profile.Answer)
 }
 
 // A Turn is what one request tells its model of. It is safe for concurrent use, and

@@ -71,7 +71,6 @@ func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.turn.hand(ctx, answers)
 	text, _ := a.turn.parts(answers[0], false)
 	return text, nil
 }

@@ -132,11 +132,11 @@ func (d direct) Definition() *registry.Definition {
 func TestDirect(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, direct{raw{"one", "", one}}), &belt.Options{Direct: func(_ context.Context, a profile.Answer) {
+	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, direct{raw{"one", "", one}}), &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, registry.Text(a.Direct))
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

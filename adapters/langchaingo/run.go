@@ -40,17 +40,7 @@ func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.
 	if errors.As(err, &waiting) {
 		return nil, err
 	}
-	t.hand(ctx, answers)
 	return t.Messages(response, answers...), err
-}
-
-// hand gives the user what is his.
-func (t *Turn) hand(ctx context.Context, answers []profile.Answer) {
-	for _, a := range answers {
-		if a.Direct != nil && t.opts.Direct != nil {
-			t.opts.Direct(ctx, a)
-		}
-	}
 }
 
 // cutOff reports whether the model was stopped before it was done.

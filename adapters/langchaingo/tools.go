@@ -25,11 +25,6 @@ type Options struct {
 	// work of the executor. Nil: the tool fails with the [*profile.WaitingError]. It may
 	// be called from several goroutines. [Turn.Run] does not call it.
 	Waiting func(ctx context.Context, e *profile.WaitingError) error
-	// Direct gets each answer that is for the user and not for the model, see
-	// [registry.Definition].ReturnDirect: from [Turn.Run], and from the tools of agents
-	// while the call runs, from many goroutines at once. Those that [profile.Turn.Wait]
-	// returns are for its caller to look at. Nil: nobody gets them.
-	Direct func(ctx context.Context, a profile.Answer)
 }
 
 // A Turn is what a model is told of in one request, and the way back of the calls

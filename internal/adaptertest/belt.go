@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"strings"
 	"sync"
 	"testing"
 
@@ -16,17 +15,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// PNG is the image that the tool picture returns.
-var png = func() []byte {
+// png returns the image that the tool picture returns: one pixel.
+func png() []byte {
 	data, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	if err != nil {
 		panic(err)
 	}
 	return data
-}()
+}
 
 // longName is the name of a tool that no provider takes.
-var longName = "list_" + strings.Repeat("every_thing_", 10) + "now"
+const longName = "list_" + "every_thing_every_thing_every_thing_every_thing_every_thing_" +
+	"every_thing_every_thing_every_thing_every_thing_every_thing_" + "now"
 
 const planSchema = `{"type":"object",
 	"properties":{
@@ -122,8 +122,8 @@ func (b *belt) addRemote() {
 	}
 	content := func(blocks ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: blocks} }
 	b.remote("echo", "echo", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`, always(content(&sdk.TextContent{Text: "echoed"})))
-	b.remote("picture", "picture", noArguments, always(content(&sdk.TextContent{Text: "a picture:"}, &sdk.ImageContent{MIMEType: "image/png", Data: png})))
-	b.remote("bare_picture", "bare picture", noArguments, always(content(&sdk.ImageContent{MIMEType: "image/jpg", Data: png})))
+	b.remote("picture", "picture", noArguments, always(content(&sdk.TextContent{Text: "a picture:"}, &sdk.ImageContent{MIMEType: "image/png", Data: png()})))
+	b.remote("bare_picture", "bare picture", noArguments, always(content(&sdk.ImageContent{MIMEType: "image/jpg", Data: png()})))
 	b.remote("fake_picture", "fake picture", noArguments, always(content(&sdk.ImageContent{MIMEType: "image/png", Data: []byte("no image")})))
 	b.remote("sound", "sound", noArguments, always(content(&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF0000WAVE")})))
 	b.remote("link", "link", noArguments, always(content(&sdk.ResourceLink{URI: "file:///plan.txt", Name: "plan"})))

@@ -19,27 +19,29 @@ type check struct {
 	run  func(k *kit)
 }
 
-var checks = []check{
-	{"turns", "two turns", (*kit).turns},
-	{"parallel", "parallel calls", (*kit).parallel},
-	{"image", "an image", (*kit).image},
-	{"content", "results without text", (*kit).content},
-	{"failure", "a failed tool", (*kit).failure},
-	{"name", "a name over 64", (*kit).longName},
-	{"schema", "`$ref`, `anyOf`, null", (*kit).schema},
-	{"change", "a changed list", (*kit).change},
-	{"approval", "an approval", (*kit).approval},
-	{"refusal", "a refusal", (*kit).refusal},
-	{"login", "a login", (*kit).login},
-	{"cancel", "a cancelled call", (*kit).cancel},
-	{"deadline", "a deadline", (*kit).deadline},
-	{"mistakes", "mistakes of the model", (*kit).mistakes},
+func checks() []check {
+	return []check{
+		{"turns", "two turns", (*kit).turns},
+		{"parallel", "parallel calls", (*kit).parallel},
+		{"image", "an image", (*kit).image},
+		{"content", "results without text", (*kit).content},
+		{"failure", "a failed tool", (*kit).failure},
+		{"name", "a name over 64", (*kit).longName},
+		{"schema", "`$ref`, `anyOf`, null", (*kit).schema},
+		{"change", "a changed list", (*kit).change},
+		{"approval", "an approval", (*kit).approval},
+		{"refusal", "a refusal", (*kit).refusal},
+		{"login", "a login", (*kit).login},
+		{"cancel", "a cancelled call", (*kit).cancel},
+		{"deadline", "a deadline", (*kit).deadline},
+		{"mistakes", "mistakes of the model", (*kit).mistakes},
+	}
 }
 
 // Checks are the names of the checks and what they are called in the table, in order.
 func Checks() [][2]string {
 	var all [][2]string
-	for _, c := range checks {
+	for _, c := range checks() {
 		all = append(all, [2]string{c.name, c.what})
 	}
 	return all
@@ -208,7 +210,7 @@ func (k *kit) image() {
 			continue
 		}
 		seen := append(slices.Clone(r.Media), req.Media...)
-		if !slices.ContainsFunc(seen, func(m Media) bool { return m.Type == "image/png" && bytes.Equal(m.Data, png) }) {
+		if !slices.ContainsFunc(seen, func(m Media) bool { return m.Type == "image/png" && bytes.Equal(m.Data, png()) }) {
 			k.Errorf("the model does not see the %s: %+v", what, r)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 // Test has an adapter pass all checks, and keeps what came of it.
 func Test(t *testing.T, a Adapter) {
 	results := map[string]string{}
-	for _, c := range checks {
+	for _, c := range checks() {
 		if reason, ok := a.Without[c.name]; ok {
 			results[c.name] = reason
 			continue

@@ -35,12 +35,18 @@ func (f geminiFunction) check() error {
 	return geminiSchema("parameters_json_schema", schema, 1)
 }
 
-// geminiKeywords are those of parametersJsonSchema, with the type beside which each
-// stands; all of them beside none.
-var geminiKeywords = map[string]string{
-	"type": "", "format": "", "title": "", "description": "", "enum": "", "minimum": "", "maximum": "", "default": "", "anyOf": "", "oneOf": "",
-	"items": "array", "prefixItems": "array", "minItems": "array", "maxItems": "array",
-	"properties": "object", "additionalProperties": "object", "required": "object", "propertyOrdering": "object",
+// geminiKeyword returns the type beside which a keyword of parametersJsonSchema
+// stands, which is empty if it stands beside any, and whether there is such a keyword.
+func geminiKeyword(keyword string) (beside string, known bool) {
+	switch keyword {
+	case "type", "format", "title", "description", "enum", "minimum", "maximum", "default", "anyOf", "oneOf":
+		return "", true
+	case "items", "prefixItems", "minItems", "maxItems":
+		return "array", true
+	case "properties", "additionalProperties", "required", "propertyOrdering":
+		return "object", true
+	}
+	return "", false
 }
 
 // geminiSchema refuses what either service is known to refuse.
@@ -56,7 +62,7 @@ func geminiSchema(at string, value any, depth int) error {
 		return fmt.Errorf("%s: didn't specify the schema type field: %v", at, schema["type"])
 	}
 	for keyword := range schema {
-		beside, known := geminiKeywords[keyword]
+		beside, known := geminiKeyword(keyword)
 		switch {
 		case !known:
 			return fmt.Errorf("%s: unknown name %q: cannot find field", at, keyword)

@@ -70,6 +70,7 @@ var house = []room{
 	{path: "cmd/...", floor: roof, wing: joint},
 	{path: "examples/...", floor: roof, wing: joint},
 	{path: "adapters/...", floor: roof, wing: joint},
+	{path: "internal/adaptertest", floor: roof, wing: joint, kit: true},
 	{path: "bench/...", floor: roof, wing: joint},
 	{path: "internal/conformance/...", floor: roof, wing: joint},
 	{path: "internal/integration/...", floor: roof, wing: joint},

@@ -37,8 +37,9 @@ type Answer struct {
 	// Result is what the model is told, never nil: the tool's result, or what
 	// [registry.ErrorResult] makes of Err, or [registry.Withheld].
 	Result *mcp.CallToolResult
-	// Direct is the tool's result if it is for the user and not for the model, see
-	// [registry.Definition].ReturnDirect; otherwise nil.
+	// Direct is the tool's result if it is for the user, see
+	// [registry.Definition].ReturnDirect; otherwise nil. The model gets it, too, unless
+	// [TurnOptions].Direct has given it to the user.
 	Direct *mcp.CallToolResult
 	// Err is why there is no result of the tool, for people and programs: the error
 	// of [registry.Registry.Call].
@@ -103,28 +104,37 @@ func (e *WaitingError) Unwrap() []error {
 	return errs
 }
 
-// Call makes one call, see [Set.Call]. Every failure is told in the answer.
+// Call makes one call, see [Set.Call], unless ctx has ended. Every failure is told in
+// the answer.
 func (t *Turn) Call(ctx context.Context, c Call) Answer {
+	if ctx.Err() != nil {
+		return t.Answer(ctx, c, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
+	}
 	if c.Incomplete {
-		return t.Answer(c, nil, &registry.ArgumentsError{Tool: c.Name, Err: errIncomplete})
+		return t.Answer(ctx, c, nil, &registry.ArgumentsError{Tool: c.Name, Err: errIncomplete})
 	}
 	res, err := t.set.Call(ctx, t.registry, c.Name, c.Arguments)
-	return t.Answer(c, res, err)
+	return t.Answer(ctx, c, res, err)
 }
 
 var errIncomplete = errors.New("the call was cut off before it was complete, and was not made; write it again, shorter if it was long")
 
 // Answer returns the answer to a call whose result or error the caller has got by
-// other ways than [Turn.Call], such as [registry.Registry.Await].
-func (t *Turn) Answer(c Call, res *mcp.CallToolResult, err error) Answer {
+// other ways than [Turn.Call], such as [registry.Registry.Await]. A result for the user
+// goes to [TurnOptions].Direct.
+func (t *Turn) Answer(ctx context.Context, c Call, res *mcp.CallToolResult, err error) Answer {
 	a := Answer{Call: c, Result: res, Err: err}
 	if err != nil {
 		a.Result = registry.ErrorResult(err)
 		return a
 	}
-	if tool, ok := t.set.Lookup(c.Name); ok && tool.Definition.ReturnDirect && !res.IsError {
-		a.Direct = res
+	if tool, ok := t.set.Lookup(c.Name); !ok || !tool.Definition.ReturnDirect || res.IsError {
+		return a
+	}
+	a.Direct = res
+	if t.direct != nil {
 		a.Result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: registry.Withheld}}}
+		t.direct(ctx, a)
 	}
 	return a
 }
@@ -145,11 +155,6 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 	places := make(chan struct{}, t.parallel)
 	for i, c := range calls {
 		places <- struct{}{}
-		if ctx.Err() != nil {
-			<-places
-			answers[i] = t.Answer(c, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
-			continue
-		}
 		wg.Go(func() {
 			defer func() {
 				if v := recover(); v != nil {
@@ -209,7 +214,7 @@ func (t *Turn) settle(ctx context.Context, a *Answer) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		*a = t.Answer(a.Call, res, err)
+		*a = t.Answer(ctx, a.Call, res, err)
 		return nil
 	}
 	if done := loggedIn(a.Err); done != nil {

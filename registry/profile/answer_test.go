@@ -154,19 +154,30 @@ func TestRunPanicsInTheCaller(t *testing.T) {
 }
 
 func TestDirectResults(t *testing.T) {
-	direct := nativeTool("show", func(context.Context) (*mcp.CallToolResult, error) { return says("for the user"), nil })
-	direct.def.ReturnDirect = true
-	fails := nativeTool("fail", func(context.Context) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{IsError: true, Content: says("why").Content}, nil
-	})
-	fails.def.ReturnDirect = true
-	turn := newTurn(t, registry.New(nil), nil, direct, fails)
-	a := turn.Call(t.Context(), profile.Call{Name: "show"})
-	if registry.Text(a.Result) != registry.Withheld || registry.Text(a.Direct) != "for the user" {
-		t.Errorf("the model gets %q, the user %q", registry.Text(a.Result), registry.Text(a.Direct))
+	direct := func(name string, res *mcp.CallToolResult) *toolFunc {
+		f := nativeTool(name, func(context.Context) (*mcp.CallToolResult, error) { return res, nil })
+		f.def.ReturnDirect = true
+		return f
 	}
-	if a = turn.Call(t.Context(), profile.Call{Name: "fail"}); registry.Text(a.Result) != "why" || a.Direct != nil {
-		t.Errorf("of a failure the model gets %q, the user %v", registry.Text(a.Result), a.Direct)
+	show, fail := direct("show", says("for the user")), direct("fail", &mcp.CallToolResult{IsError: true, Content: says("why").Content})
+	for _, wanted := range []bool{true, false} {
+		var got []string
+		opts := &profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) { got = append(got, registry.Text(a.Direct)) }}
+		forModel, forUser := registry.Withheld, []string{"for the user"}
+		if !wanted {
+			opts, forModel, forUser = nil, "for the user", nil
+		}
+		turn := newTurn(t, registry.New(nil), opts, show, fail)
+		a := turn.Call(t.Context(), profile.Call{Name: "show"})
+		if registry.Text(a.Result) != forModel || registry.Text(a.Direct) != "for the user" {
+			t.Errorf("the model gets %q, the program %q", registry.Text(a.Result), registry.Text(a.Direct))
+		}
+		if a = turn.Call(t.Context(), profile.Call{Name: "fail"}); registry.Text(a.Result) != "why" || a.Direct != nil {
+			t.Errorf("of a failure the model gets %q, the program %v", registry.Text(a.Result), a.Direct)
+		}
+		if !slices.Equal(got, forUser) {
+			t.Errorf("the user gets %q", got)
+		}
 	}
 }
 

@@ -29,6 +29,12 @@ type TurnOptions struct {
 	// TextOnly says that the model takes nothing but text: of images and files it gets
 	// one line each.
 	TextOnly bool
+	// Direct gets each result that is for the user and not for the model, see
+	// [registry.Definition].ReturnDirect, and the model gets [registry.Withheld]. It is
+	// called while the call runs, from several goroutines at the same time, and not for
+	// results with IsError. Nil: there is no such way to the user, and the model gets the
+	// result.
+	Direct func(ctx context.Context, a Answer)
 	// MaxParallel is how many calls of one message run at the same time; 1: one after
 	// the other. Default: 16.
 	MaxParallel int
@@ -47,6 +53,7 @@ type Turn struct {
 	parallel int
 	search   bool
 	textOnly bool
+	direct   func(context.Context, Answer)
 	programs bool
 }
 
@@ -72,7 +79,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if err != nil {
 		return nil, err
 	}
-	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly}
+	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly, direct: o.Direct}
 	for _, tool := range set.Tools() {
 		t.search = t.search || tool.Deferred
 		t.programs = t.programs || tool.Programs()
