@@ -16,9 +16,9 @@
 // [Turn.Run] makes the calls of the model's message, all at the same time, and
 // returns the messages that go into the next request behind it.
 //
-//	message := response.Choices[0].Message
-//	results, err := tools.Run(ctx, message)
-//	request.Messages = append(append(request.Messages, message), results...)
+//	choice := response.Choices[0]
+//	results, err := tools.Run(ctx, choice)
+//	request.Messages = append(append(request.Messages, choice.Message), results...)
 //
 // No messages and no error: the model has called nothing.
 //

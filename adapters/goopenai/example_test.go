@@ -28,8 +28,8 @@ func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, 
 		if err != nil {
 			return "", err
 		}
-		message := response.Choices[0].Message
-		results, err := tools.Run(ctx, message)
+		choice := response.Choices[0]
+		results, err := tools.Run(ctx, choice)
 		var waiting *profile.WaitingError
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
@@ -38,9 +38,9 @@ func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, 
 			return "", err
 		}
 		if results == nil {
-			return message.Content, nil
+			return choice.Message.Content, nil
 		}
-		request.Messages = append(append(request.Messages, message), results...)
+		request.Messages = append(append(request.Messages, choice.Message), results...)
 	}
 }
 
@@ -85,14 +85,14 @@ func ExampleTurn_Run() {
 		return in.A + in.B, nil
 	}))
 	tools, _ := belt.Tools(ctx, reg, nil)
-	// The message comes from client.CreateChatCompletion.
-	results, err := tools.Run(ctx, openai.ChatCompletionMessage{
+	// The choice comes from client.CreateChatCompletion.
+	results, err := tools.Run(ctx, openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{
 		Role: openai.ChatMessageRoleAssistant,
 		ToolCalls: []openai.ToolCall{
 			{ID: "call_1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "add", Arguments: `{"A":1,"B":2}`}},
 			{ID: "call_2", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "add", Arguments: `{"A":3,"B":4}`}},
 		},
-	})
+	}})
 	fmt.Println(results[0].Content, results[1].Content, err)
 	// Output: 3 7 <nil>
 }

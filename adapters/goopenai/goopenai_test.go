@@ -52,12 +52,12 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 			return nil, err
 		}
 		c.tools = tools
-		message, err := c.send(ctx, openai.ChatCompletionRequest{Model: "scripted", Messages: c.messages, Tools: tools.Params()})
+		choice, err := c.send(ctx, openai.ChatCompletionRequest{Model: "scripted", Messages: c.messages, Tools: tools.Params()})
 		if err != nil {
 			return nil, err
 		}
-		c.messages = append(c.messages, message)
-		results, err := tools.Run(ctx, message)
+		c.messages = append(c.messages, choice.Message)
+		results, err := tools.Run(ctx, choice)
 		c.messages = append(c.messages, results...)
 		switch {
 		case errors.As(err, &c.waiting):
@@ -65,34 +65,36 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 		case err != nil:
 			return nil, err
 		case results == nil:
-			return &adaptertest.Turn{Text: message.Content}, nil
+			return &adaptertest.Turn{Text: choice.Message.Content}, nil
 		}
 	}
 }
 
 // send returns the answer of the model, put together if it came as a stream.
-func (c *conversation) send(ctx context.Context, request openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error) {
+func (c *conversation) send(ctx context.Context, request openai.ChatCompletionRequest) (openai.ChatCompletionChoice, error) {
 	if !c.stream {
 		response, err := c.client.CreateChatCompletion(ctx, request)
 		if err != nil {
-			return openai.ChatCompletionMessage{}, err
+			return openai.ChatCompletionChoice{}, err
 		}
-		return response.Choices[0].Message, nil
+		return response.Choices[0], nil
 	}
-	message := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}
+	choice := openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}}
+	message := &choice.Message
 	stream, err := c.client.CreateChatCompletionStream(ctx, request)
 	if err != nil {
-		return message, err
+		return choice, err
 	}
 	defer func() { _ = stream.Close() }()
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return message, nil
+			return choice, nil
 		}
 		if err != nil {
-			return message, err
+			return choice, err
 		}
+		choice.FinishReason = chunk.Choices[0].FinishReason
 		delta := chunk.Choices[0].Delta
 		message.Content += delta.Content
 		for _, part := range delta.ToolCalls {
@@ -138,9 +140,9 @@ func TestTurnsAtTheSameTime(t *testing.T) {
 	for i := range 32 {
 		wg.Go(func() {
 			id := fmt.Sprintf("call_%d", i)
-			results, err := tools.Run(t.Context(), openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
+			results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
 				{ID: id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "double", Arguments: fmt.Sprintf(`{"N":%d}`, i)}},
-			}})
+			}}})
 			if err != nil || len(results) != 1 || results[0].ToolCallID != id || results[0].Content != fmt.Sprint(2*i) {
 				t.Errorf("call %d: %+v, %v", i, results, err)
 			}
@@ -160,11 +162,33 @@ func TestArgumentsThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, arguments := range []string{"", "null", "{", "[]", `"{\"N\":1}"`, `{"N":1}{"N":2}`, "\xff", strings.Repeat("[", 100_000)} {
-		results, err := tools.Run(t.Context(), openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
+		results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
 			{ID: "1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "double", Arguments: arguments}},
-		}})
+		}}})
 		if err != nil || len(results) != 1 || !strings.HasPrefix(results[0].Content, "The tool failed:") {
 			t.Errorf("arguments %.20q: %.200v, %v", arguments, results, err)
+		}
+	}
+}
+
+// A call without arguments looks like one that was cut off before them.
+func TestCallThatWasCutOff(t *testing.T) {
+	ran := 0
+	r := registry.New(nil)
+	if err := r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { ran++; return "ok", nil })); err != nil {
+		t.Fatal(err)
+	}
+	tools, err := belt.Tools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := openai.ToolCall{ID: "1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "wipe"}}
+	for reason, want := range map[openai.FinishReason]int{openai.FinishReasonLength: 1, openai.FinishReasonContentFilter: 1, openai.FinishReasonToolCalls: 2} {
+		ran = 0
+		// The first of them was complete: the model went on to another.
+		results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{FinishReason: reason, Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{call, call}}})
+		if err != nil || len(results) != 2 || ran != want {
+			t.Errorf("after %s %d calls ran: %v, %v", reason, ran, results, err)
 		}
 	}
 }

@@ -12,20 +12,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// Run makes the calls of a message of the model, see [profile.Turn.Run], and returns
-// the messages that go into the next request behind it, in the order of the calls. If
-// a call waits for a person, there are none yet: the error is a
+// Run makes the calls of a choice of the model, see [profile.Turn.Run], and returns
+// the messages that go into the next request behind its message, in the order of the
+// calls. If a call waits for a person, there are none yet: the error is a
 // [*profile.WaitingError] then. If ctx ends, Run returns its error, and the messages
 // all the same, so that the conversation can go on.
 //
-// The message may be that of a stream, put together.
-func (t *Turn) Run(ctx context.Context, message openai.ChatCompletionMessage) ([]openai.ChatCompletionMessage, error) {
-	var calls []profile.Call
-	for _, c := range message.ToolCalls {
-		if c.Type == openai.ToolTypeFunction || c.Type == "" {
-			calls = append(calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
-		}
-	}
+// The choice may be that of a stream, put together, with the reason for which it ended:
+// a last call that was cut off is not made.
+func (t *Turn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]openai.ChatCompletionMessage, error) {
+	calls := callsOf(choice)
 	if len(calls) == 0 {
 		return nil, nil
 	}
@@ -35,6 +31,21 @@ func (t *Turn) Run(ctx context.Context, message openai.ChatCompletionMessage) ([
 		return nil, err
 	}
 	return t.Results(answers...), err
+}
+
+// callsOf returns the calls of functions.
+func callsOf(choice openai.ChatCompletionChoice) []profile.Call {
+	cut := choice.FinishReason == openai.FinishReasonLength || choice.FinishReason == openai.FinishReasonContentFilter
+	var calls []profile.Call
+	for i, c := range choice.Message.ToolCalls {
+		if c.Type != openai.ToolTypeFunction && c.Type != "" {
+			continue
+		}
+		call := profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)}
+		call.Incomplete = cut && i == len(choice.Message.ToolCalls)-1 && !json.Valid(call.Arguments)
+		calls = append(calls, call)
+	}
+	return calls
 }
 
 // Results returns the answers to all calls of a message as messages for the next
