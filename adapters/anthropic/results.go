@@ -59,7 +59,7 @@ func (t *Turn) told(res *mcp.CallToolResult) (parts []profile.Part, failed bool)
 		return parts, false
 	}
 	if slices.ContainsFunc(parts, func(p profile.Part) bool { return p.Data != nil }) {
-		return append([]profile.Part{{Text: "The tool failed:"}}, parts...), false
+		return append([]profile.Part{{Text: profile.Failure}}, parts...), false
 	}
 	return parts, true
 }

@@ -43,7 +43,7 @@ func (t *Turn) result(a *profile.Answer, room *room) (types.ContentBlock, []type
 		if t.native {
 			block.Status = types.ToolResultStatusError
 		} else {
-			block.Content = append(block.Content, &types.ToolResultContentBlockMemberText{Value: "The tool failed:"})
+			block.Content = append(block.Content, &types.ToolResultContentBlockMemberText{Value: profile.Failure})
 		}
 	}
 	var behind []types.ContentBlock

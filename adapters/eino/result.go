@@ -15,15 +15,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// failure is what the first part of the result of a tool that failed says. A message of
-// eino has no other place for it, whatever the provider has.
-const failure = "The tool failed:"
-
-// parts returns what the model is told, with images, and files if they are wanted.
+// parts returns what the model is told, with images, and files if they are wanted. A
+// message of eino has no other place for a failure, whatever the provider has.
 func (b *Belt) parts(t *profile.Turn, a *profile.Answer) []profile.Part {
 	parts := t.Parts(a.Result)
-	if a.Result.IsError && parts[0].Text != failure {
-		parts = append([]profile.Part{{Text: failure}}, parts...)
+	if a.Result.IsError && parts[0].Text != profile.Failure {
+		parts = append([]profile.Part{{Text: profile.Failure}}, parts...)
 	}
 	for i, p := range parts {
 		if kind := kindOf(p.Type); kind != schema.ToolPartTypeImage && !b.opts.Files {

@@ -20,8 +20,6 @@ const mediaKey = "mcpbelt:media"
 // textKey is where such an output has its text, but for Gemini.
 const textKey = "mcpbelt:text"
 
-const failed = "The tool failed:"
-
 // response returns an answer as Genkit's result. With whole all of it is in the
 // output.
 func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse {
@@ -80,8 +78,8 @@ func (t *Turn) output(text string, isError bool) any {
 		}
 		return map[string]any{"output": text}
 	}
-	if isError && !strings.HasPrefix(text, failed) {
-		text = failed + "\n" + text
+	if isError && !strings.HasPrefix(text, profile.Failure) {
+		text = profile.Failure + "\n" + text
 	}
 	return text
 }

@@ -58,7 +58,7 @@ func (a *agentTool) Description() string {
 func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 	args, ok := a.arguments(input)
 	if !ok {
-		return failed + "\nThe input of " + a.tool.Name + " has to be a JSON object of this schema: " + string(a.tool.Schema), nil
+		return profile.Failure + "\nThe input of " + a.tool.Name + " has to be a JSON object of this schema: " + string(a.tool.Schema), nil
 	}
 	answers, err := a.turn.Turn.Run(ctx, []profile.Call{{Name: a.tool.Name, Arguments: args}})
 	var waiting *profile.WaitingError

@@ -12,9 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// failed stands in front of the result of a tool that failed.
-const failed = "The tool failed:"
-
 // Run makes the calls of a response, see [profile.Turn.Run], and returns the messages
 // that go into the next request, as [Turn.Messages] does. If a call waits for a person,
 // there are none yet: the error is a [*profile.WaitingError] then. If ctx ends, Run
@@ -140,8 +137,8 @@ func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profil
 		}
 	}
 	text, media = profile.Apart(parts)
-	if a.Result.IsError && !strings.HasPrefix(text, failed) {
-		text = failed + "\n" + text // where the provider has a place for that, langchaingo has none
+	if a.Result.IsError && !strings.HasPrefix(text, profile.Failure) {
+		text = profile.Failure + "\n" + text // where the provider has a place for that, langchaingo has none
 	}
 	return text, media
 }

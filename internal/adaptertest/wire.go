@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // A Wire is the format of a provider, as the provider sees it.
@@ -64,5 +66,5 @@ type Call struct {
 
 // failed reports whether the model can know that a tool failed.
 func (r Result) failed() bool {
-	return r.Failed || strings.Contains(r.Text, "The tool failed:")
+	return r.Failed || strings.Contains(r.Text, profile.Failure)
 }

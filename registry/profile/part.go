@@ -15,6 +15,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
+// Failure is the text in front of the result of a tool that failed, where nothing else
+// tells the model so.
+const Failure = "The tool failed:"
+
 // A Part is a piece of a result as a provider takes it.
 type Part struct {
 	// Text is what the model reads. If there is Data it is one line that says what
@@ -35,7 +39,7 @@ type Part struct {
 // what a result has beside text and data. The order stays.
 //
 // Where the provider has no place of its own to say that a tool failed, the first
-// part says so. An unknown provider takes nothing but text.
+// part is [Failure]. An unknown provider takes nothing but text.
 func Parts(p Provider, res *mcp.CallToolResult) []Part {
 	d, ok := dietOf(p)
 	if !ok {
@@ -43,7 +47,7 @@ func Parts(p Provider, res *mcp.CallToolResult) []Part {
 	}
 	var parts []Part
 	if res != nil && res.IsError && !d.failure {
-		parts = append(parts, Part{Text: "The tool failed:"})
+		parts = append(parts, Part{Text: Failure})
 	}
 	for _, b := range registry.Pieces(res) {
 		part := Part{Text: description(b.Text), URI: b.URI}
@@ -54,7 +58,7 @@ func Parts(p Provider, res *mcp.CallToolResult) []Part {
 			parts = append(parts, part)
 		}
 	}
-	if len(parts) == 0 || parts[0].Text == "The tool failed:" && len(parts) == 1 {
+	if len(parts) == 0 || parts[0].Text == Failure && len(parts) == 1 {
 		parts = append(parts, Part{Text: "The tool returned nothing."})
 	}
 	return parts
