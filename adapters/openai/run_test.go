@@ -250,13 +250,14 @@ func TestFileNames(t *testing.T) {
 func TestDirect(t *testing.T) {
 	show := tool("show", `{"type":"object"}`, picture("for your eyes"))
 	show.def.ReturnDirect = true
-	turn := responseTools(t, nil, show)
-	answers, err := turn.Turn.Run(t.Context(), turn.Calls(response(t, call("1", "show", `{}`))))
-	if err != nil || answers[0].Direct == nil || len(answers[0].Direct.Content) != 3 {
-		t.Errorf("%+v, %v", answers, err)
+	var direct []profile.Answer
+	opts := &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) { direct = append(direct, a) }}}
+	results, err := responseTools(t, opts, show).Run(t.Context(), response(t, call("1", "show", `{}`)))
+	if got := marshaled(t, results); err != nil || strings.Contains(got, "eyes") || !strings.Contains(got, registry.Withheld) {
+		t.Errorf("the model gets %s, %v", got, err)
 	}
-	if got := marshaled(t, turn.Results(answers...)); strings.Contains(got, "eyes") || !strings.Contains(got, registry.Withheld) {
-		t.Errorf("the model gets %s", got)
+	if len(direct) != 1 || direct[0].Call.ID != "1" || len(direct[0].Direct.Content) != 3 {
+		t.Errorf("the user gets %+v", direct)
 	}
 }
 
