@@ -47,6 +47,9 @@ func (t *Turn) run(ctx context.Context, calls []profile.Call) ([]profile.Answer,
 
 // calls returns the calls that the program has to answer.
 func calls(message *sdk.Message) []profile.Call {
+	if message == nil {
+		return nil
+	}
 	var calls []profile.Call
 	for i, b := range message.Content {
 		if b.Type == "tool_use" && b.ToolsetName == "" {
@@ -65,6 +68,9 @@ func calls(message *sdk.Message) []profile.Call {
 // betaCalls returns the calls that the program has to answer: none of a model that
 // another one has taken over from.
 func betaCalls(message *sdk.BetaMessage) []profile.Call {
+	if message == nil {
+		return nil
+	}
 	var calls []profile.Call
 	for i, b := range message.Content {
 		switch {

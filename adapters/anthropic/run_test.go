@@ -87,6 +87,12 @@ func TestRunStopReasons(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+			if results, err := turn.Run(t.Context(), nil); results != nil || err != nil {
+				t.Errorf("no message: %+v, %v", results, err)
+			}
+			if results, err := turn.RunBeta(t.Context(), nil); results != nil || err != nil {
+				t.Errorf("no message of the beta: %+v, %v", results, err)
+			}
 			if a, b := mustJSON(t, results), mustJSON(t, beta); canonical(t, a) != canonical(t, b) {
 				t.Errorf("the beta has\n%s, not\n%s", b, a)
 			}
