@@ -37,8 +37,11 @@ func argumentsOf(text string, field respjson.Field) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// cutOff reports whether a model was stopped before it was done.
-func cutOff(reason string) bool { return reason == "length" || reason == "content_filter" }
+// cutOff reports whether a model was stopped before it was done. A choice without a
+// reason is that of a stream which broke off.
+func cutOff(reason string) bool {
+	return reason == "length" || reason == "content_filter" || reason == ""
+}
 
 // Run makes the calls of functions in a choice of the model, see [profile.Turn.Run],
 // and returns the messages that go into the next request behind its message, in the
@@ -47,7 +50,8 @@ func cutOff(reason string) bool { return reason == "length" || reason == "conten
 // all the same, so that the conversation can go on.
 //
 // The choice may be that of an [openai.ChatCompletionAccumulator] when the stream has
-// ended. Of a message alone make a choice.
+// ended. Of a message alone make a choice, with its FinishReason: without one, a last
+// call without arguments counts as cut off.
 func (t *ChatTurn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]openai.ChatCompletionMessageParamUnion, error) {
 	answers, err := run(ctx, t.Turn, t.Calls(choice))
 	return t.Results(answers...), err

@@ -202,10 +202,10 @@ func ExampleChatTools() {
 // What a response says goes back as input, if OpenAI does not keep the conversation.
 func ExampleInput() {
 	var response responses.Response
-	_ = json.Unmarshal([]byte(`{"output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}]}`), &response)
+	_ = json.Unmarshal([]byte(`{"output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"add","arguments":"{}"}]}`), &response)
 	data, err := json.Marshal(belt.Input(&response))
 	fmt.Println(string(data), err)
-	// Output: [{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}] <nil>
+	// Output: [{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"add","arguments":"{}"}] <nil>
 }
 
 // The whole loop, in the three ways.

@@ -17,9 +17,10 @@ import (
 // Calls returns the calls of functions in a response, in their order: those of the
 // model and those of its programs. Calls of custom tools and of functions in a
 // namespace are not among them, nor is what the API has run itself, such as a search
-// for tools.
+// for tools. There are none in a response that failed, that was cancelled, or that is
+// not over, for it cannot be gone on with.
 func (t *ResponseTurn) Calls(r *responses.Response) []profile.Call {
-	if r == nil {
+	if r == nil || r.Status != "" && r.Status != responses.ResponseStatusCompleted && r.Status != responses.ResponseStatusIncomplete {
 		return nil
 	}
 	var calls []profile.Call
@@ -119,14 +120,20 @@ func responseOutput(parts []profile.Part) responses.ResponseInputItemFunctionCal
 
 // Input returns the output of a response as input of the next request, for
 // conversations that the API does not keep: messages, reasoning, searches, programs
-// and calls, as they came. Without Store, ask for reasoning.encrypted_content with
-// each request, for reasoning cannot be sent back otherwise.
+// and calls, as they came. Reasoning that nothing came of, such as at the limit of
+// tokens, is left out: the API does not take it. Without Store, ask for
+// reasoning.encrypted_content with each request, for reasoning cannot be sent back
+// otherwise.
 func Input(r *responses.Response) []responses.ResponseInputItemUnionParam {
 	if r == nil {
 		return nil
 	}
+	output := r.Output
+	for len(output) > 0 && output[len(output)-1].Type == "reasoning" {
+		output = output[:len(output)-1]
+	}
 	var items []responses.ResponseInputItemUnionParam
-	for _, item := range r.Output {
+	for _, item := range output {
 		items = append(items, param.Override[responses.ResponseInputItemUnionParam](asInput(item.RawJSON())))
 	}
 	return items

@@ -135,6 +135,7 @@ func TestCutOff(t *testing.T) {
 		{"incomplete item", "completed", `"incomplete"`, false},
 		{"item in progress", "completed", `"in_progress"`, false},
 		{"last of an incomplete response", "incomplete", `"completed"`, false},
+		{"no status of the response", "", `"completed"`, true},
 	} {
 		f, ran := wipe(t)
 		r := response(t, call("1", "wipe", "", `"status":`+test.item))
@@ -147,11 +148,26 @@ func TestCutOff(t *testing.T) {
 	for _, test := range []struct {
 		reason, args string
 		runs         int
-	}{{"tool_calls", ``, 2}, {"length", ``, 1}, {"length", `{"a":`, 1}, {"content_filter", ``, 1}, {"length", `{}`, 2}} {
+	}{{"tool_calls", ``, 2}, {"length", ``, 1}, {"length", `{"a":`, 1}, {"content_filter", ``, 1}, {"length", `{}`, 2},
+		{"", ``, 1}, {"", `{}`, 2}, {"stop", ``, 2}} { // a stream that broke off has no reason
 		f, ran := wipe(t)
 		results, err := chatTools(t, nil, f).Run(t.Context(), choice(t, test.reason, chatCall("1", "wipe", ""), chatCall("2", "wipe", test.args)))
 		if err != nil || len(results) != 2 || len(ran) != test.runs {
 			t.Errorf("%s, %q: %s, %v, ran %d times", test.reason, test.args, marshaled(t, results), err, len(ran))
+		}
+	}
+}
+
+// TestNotOver has responses that cannot be gone on with.
+func TestNotOver(t *testing.T) {
+	for _, status := range []string{"failed", "cancelled", "in_progress", "queued"} {
+		ran := make(chan string, 1)
+		f := tool("wipe", `{"type":"object"}`, says("wiped"))
+		f.args = ran
+		r := response(t, call("1", "wipe", `{}`, `"status":"completed"`))
+		r.Status = responses.ResponseStatus(status)
+		if results, err := responseTools(t, nil, f).Run(t.Context(), r); results != nil || err != nil || len(ran) != 0 {
+			t.Errorf("%s: %s, %v, ran %d times", status, marshaled(t, results), err, len(ran))
 		}
 	}
 }
@@ -300,6 +316,13 @@ func TestInput(t *testing.T) {
 	items = belt.Input(response(t, `{"type":"tool_search_output","id":"tso_1","call_id":null,"created_by":"x","tools":[]}`))
 	if got := marshaled(t, items); got != `[{"id":"tso_1","tools":[],"type":"tool_search_output"}]` {
 		t.Errorf("got %s", got)
+	}
+	thought := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}`
+	if got := marshaled(t, belt.Input(response(t, thought, call("1", "find", `{}`), thought, thought))); strings.Count(got, "reasoning") != 1 || !strings.Contains(got, "find") {
+		t.Errorf("nothing stands behind the reasoning: %s", got)
+	}
+	if got := belt.Input(response(t, thought)); got != nil {
+		t.Errorf("reasoning alone is %s", marshaled(t, got))
 	}
 	if belt.Input(nil) != nil {
 		t.Error("nothing says something")
