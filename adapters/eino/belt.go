@@ -2,6 +2,7 @@ package eino
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"sync"
 
@@ -40,6 +41,7 @@ type Options struct {
 type Belt struct {
 	registry *registry.Registry
 	opts     Options
+	id       string // no other belt has it
 
 	mu     sync.Mutex
 	redone map[string]*redo // by the old approval
@@ -48,7 +50,7 @@ type Belt struct {
 // New returns a belt with the tools of a registry. Nothing is asked of the registry
 // yet.
 func New(r *registry.Registry, opts *Options) *Belt {
-	b := &Belt{registry: r, redone: map[string]*redo{}}
+	b := &Belt{registry: r, id: rand.Text(), redone: map[string]*redo{}}
 	if opts != nil {
 		b.opts = *opts
 	}

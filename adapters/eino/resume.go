@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -23,6 +24,18 @@ func resumed(ctx context.Context, c profile.Call) *waiting {
 		return nil
 	}
 	return &w
+}
+
+// concerns reports whether the user of ctx is the one who was asked. Nobody is, too: he
+// who has no name answers for others, see [registry.Registry.Resume].
+func (w *waiting) concerns(ctx context.Context) bool {
+	user := userOf(ctx)
+	return user == "" || user == w.User
+}
+
+func userOf(ctx context.Context) string {
+	user, _ := onbehalf.User(ctx)
+	return user
 }
 
 // decision returns what the program has decided as it resumed the call.
@@ -40,7 +53,7 @@ func decision(ctx context.Context) *Decision {
 // answer makes a call, or goes on with one. The error is that of ctx.
 func (b *Belt) answer(ctx context.Context, t *profile.Turn, c profile.Call) (profile.Answer, error) {
 	w := resumed(ctx, c)
-	if w == nil || w.Approval == "" { // a new one, or one after a login
+	if w == nil || w.Approval == "" || !w.concerns(ctx) { // a new one, one after a login, or another user's
 		return t.Call(ctx, c), nil
 	}
 	if d := decision(ctx); d != nil {
@@ -99,14 +112,16 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 		return b.awaited(ctx, t, c, w)
 	}
 	res, err := b.registry.Resume(ctx, w.Approval, &registry.ResumeOptions{ForSession: d.ForSession})
-	if forgotten(err) {
-		return b.again(ctx, t, c, w, d)
-	}
 	var over *registry.UnknownApprovalError
-	if errors.As(err, &over) { // somebody was faster
+	switch {
+	case !errors.As(err, &over):
+		return t.Answer(ctx, c, res, err), nil
+	case !forgotten(err) || w.Belt == b.id: // somebody was faster
 		return b.awaited(ctx, t, c, w)
+	case userOf(ctx) != w.User: // nobody knows any more for whom he would answer
+		return t.Call(ctx, c), nil
 	}
-	return t.Answer(ctx, c, res, err), nil
+	return b.again(ctx, t, c, w, d)
 }
 
 // A redo is a call that was approved after the program had been restarted.

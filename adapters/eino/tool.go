@@ -86,7 +86,7 @@ func (b *Belt) call(ctx context.Context, t *profile.Turn, name, arguments string
 		return nil, ended(ctx, a.Err)
 	}
 	if a.Waits() {
-		return nil, interrupt(ctx, &a)
+		return nil, b.interrupt(ctx, &a)
 	}
 	b.direct(ctx, &a)
 	return &a, nil

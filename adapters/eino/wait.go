@@ -79,6 +79,8 @@ type waiting struct {
 	Call     string    `json:"mcpbelt_call"` // see callKey
 	Approval string    `json:"approval,omitempty"`
 	Expires  time.Time `json:"expires,omitzero"`
+	User     string    `json:"user,omitempty"` // who was asked
+	Belt     string    `json:"belt,omitempty"` // whose registry asked
 }
 
 // callKey tells calls apart that an enclosing component makes at the same address.
@@ -88,7 +90,7 @@ func callKey(c profile.Call) string {
 }
 
 // interrupt returns eino's interrupt for a call that waits.
-func interrupt(ctx context.Context, a *profile.Answer) error {
+func (b *Belt) interrupt(ctx context.Context, a *profile.Answer) error {
 	info := Wait{Tool: a.Call.Name}
 	if json.Valid(a.Call.Arguments) {
 		info.Arguments = a.Call.Arguments
@@ -99,7 +101,7 @@ func interrupt(ctx context.Context, a *profile.Answer) error {
 		if asks.Tool != nil {
 			info.Tool, info.Arguments = asks.Tool.Name, asks.Args
 		}
-		state.Approval, state.Expires = asks.ID, asks.Expires
+		state.Approval, state.Expires, state.User, state.Belt = asks.ID, asks.Expires, asks.User, b.id
 	} else {
 		info.LoginURL, info.Login = a.Login()
 	}

@@ -1,0 +1,106 @@
+package eino_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/compose"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// newNosy returns a registry whose tool remove needs an approval, and notes who calls it.
+func newNosy(t *testing.T, l *log, opts *registry.ApprovalOptions) *registry.Registry {
+	t.Helper()
+	o := &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})}
+	if opts != nil {
+		o.Approvals = *opts
+	}
+	r := registry.New(o)
+	err := r.Add(registry.MustFunc("remove", "Removes a file", func(ctx context.Context, in target) (string, error) {
+		user, _ := onbehalf.User(ctx)
+		l.add(user + " removes " + in.Name)
+		return "removed " + in.Name, nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What one user was asked about, nobody else decides: he is asked himself. Who has no
+// name answers for others as long as the registry knows whom it has asked.
+func TestDecisionOfAnotherUser(t *testing.T) {
+	for name, c := range map[string]struct {
+		user    string
+		restart bool
+		ran     []string
+	}{
+		"another":                {"bob", false, nil},
+		"another after restart":  {"bob", true, nil},
+		"nobody":                 {"", false, []string{"alice removes a"}},
+		"nobody after restart":   {"", true, nil},
+		"the same after restart": {"alice", true, []string{"alice removes a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l log
+			s := newStore()
+			reg := newNosy(t, &l, nil)
+			w := newRig(t, belt.New(reg, nil), s).mustWait(t, onbehalf.With(t.Context(), "alice"), call("remove", `{"name":"a"}`), 1)[0]
+			if c.restart {
+				reg = newNosy(t, &l, nil)
+			}
+			checkpoint, _, _ := s.Get(t.Context(), "x")
+			r := newRig(t, belt.New(reg, nil), s)
+			ctx := onbehalf.With(t.Context(), c.user)
+			_, waits, err := r.run(compose.ResumeWithData(ctx, w.InterruptID, belt.Decision{Approve: true}), nil)
+			if err != nil || !slices.Equal(l.calls(), c.ran) || (len(waits) == 0) != (c.ran != nil) {
+				t.Fatalf("%q; %+v, %v", l.calls(), waits, err)
+			}
+			if c.ran != nil {
+				return
+			}
+			if waits[0].Approval == w.Approval {
+				t.Error("one user is asked in the name of another")
+			}
+			// It is still for the one who was asked.
+			if err := s.Set(t.Context(), "x", checkpoint); err != nil {
+				t.Fatal(err)
+			}
+			ctx = compose.ResumeWithData(onbehalf.With(t.Context(), "alice"), w.InterruptID, belt.Decision{Approve: true})
+			if got := r.mustEnd(t, ctx, nil); got[0] != "removed a" || !slices.Equal(l.calls(), []string{"alice removes a"}) {
+				t.Errorf("%q; %q", got, l.calls())
+			}
+		})
+	}
+}
+
+// An outcome that the registry has dropped for want of room does not make the call new.
+func TestResumeAfterOutcomeWasDropped(t *testing.T) {
+	var l log
+	b := belt.New(newNosy(t, &l, &registry.ApprovalOptions{MaxPending: 1}), nil)
+	first, second := newStore(), newStore()
+	w := newRig(t, b, first).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+	checkpoint, _, _ := first.Get(t.Context(), "x")
+	approve := func(s compose.CheckPointStore, w belt.Wait) string {
+		ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
+		return newRig(t, b, s).mustEnd(t, ctx, nil)[0]
+	}
+	approve(first, w)
+	approve(second, newRig(t, b, second).mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)[0])
+	if err := first.Set(t.Context(), "x", checkpoint); err != nil {
+		t.Fatal(err)
+	}
+	if got := approve(first, w); !strings.Contains(got, "may have run or not") {
+		t.Errorf("the result is %q", got)
+	}
+	if ran := l.calls(); !slices.Equal(ran, []string{" removes a", " removes b"}) {
+		t.Errorf("the calls are %q", ran)
+	}
+}
