@@ -168,6 +168,15 @@ func ExampleRegistry_Call() {
 	// unknown tool "addd"; did you mean "add"?
 }
 
+// Models misspell names.
+func ExampleRegistry_Meant() {
+	r := registry.New(nil)
+	_ = r.Add(registry.MustFunc("add_numbers", "Add two numbers", add))
+	def, ok := r.Meant("Add-Numbers")
+	fmt.Println(def.Name, ok)
+	// Output: add_numbers true
+}
+
 func ExampleRegistry_Use() {
 	r := registry.New(nil)
 	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))

@@ -299,3 +299,21 @@ func BenchmarkForgive(b *testing.B) {
 		}
 	})
 }
+
+// TestMeant has Meant name the tool that Call calls.
+func TestMeant(t *testing.T) {
+	native := MustFunc("show_it", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	for _, exact := range []bool{true, false} {
+		r := New(&Options{Names: Names{Exact: exact}})
+		if err := r.Add(native); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"show_it": true, "Show_It": !exact, "nobody": false, "": false} {
+			def, ok := r.Meant(name)
+			_, err := r.Call(t.Context(), name, nil)
+			if ok != want || ok != (err == nil) || ok && def.Name != "show_it" {
+				t.Errorf("%q, exact %v: %v, %v, and Call: %v", name, exact, def, ok, err)
+			}
+		}
+	}
+}

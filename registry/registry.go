@@ -314,6 +314,16 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 	return e, args, nil
 }
 
+// Meant returns the definition of the listed tool that [Registry.Call] calls by a name:
+// the one of that name or, unless [Names].Exact says no, the one that it nearly is.
+func (r *Registry) Meant(name string) (*Definition, bool) {
+	e := r.Snapshot().lookup(name, r.names.Exact)
+	if e == nil || e.change != nil {
+		return nil, false
+	}
+	return e.def, true
+}
+
 // find returns the listed tool that name means.
 func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 	s := r.Snapshot()

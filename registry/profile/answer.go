@@ -123,12 +123,15 @@ var errIncomplete = errors.New("the call was cut off before it was complete, and
 // other ways than [Turn.Call], such as [registry.Registry.Await]. A result for the user
 // goes to [TurnOptions].Direct.
 func (t *Turn) Answer(ctx context.Context, c Call, res *mcp.CallToolResult, err error) Answer {
+	if res == nil {
+		res = &mcp.CallToolResult{}
+	}
 	a := Answer{Call: c, Result: res, Err: err}
 	if err != nil {
 		a.Result = registry.ErrorResult(err)
 		return a
 	}
-	if tool, ok := t.set.Lookup(c.Name); !ok || !tool.Definition.ReturnDirect || res.IsError {
+	if def, ok := t.set.meant(t.registry, c.Name); !ok || !def.ReturnDirect || res.IsError {
 		return a
 	}
 	a.Direct = res
@@ -189,7 +192,9 @@ func waiting(ctx context.Context, answers []Answer) error {
 // made when the user has logged in, and may then wait for an approval; if nobody tells
 // when he has, or he has to log in again and again, its answer is that of the last try.
 //
-// If ctx ends, Wait returns its error with the answers that there are by then.
+// If ctx ends, Wait returns its error with the answers that there are by then. Go on
+// with these, in a WaitingError of their own: calls that were made after a login would
+// be made again for the old one.
 func (t *Turn) Wait(ctx context.Context, e *WaitingError) ([]Answer, error) {
 	answers := slices.Clone(e.Answers)
 	for i := range answers {
@@ -211,11 +216,10 @@ const mostTries = 8
 func (t *Turn) settle(ctx context.Context, a *Answer) error {
 	if request := a.Approval(); request != nil {
 		res, err := t.registry.Await(ctx, request.ID)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err == nil || ctx.Err() == nil {
+			*a = t.Answer(ctx, a.Call, res, err)
 		}
-		*a = t.Answer(ctx, a.Call, res, err)
-		return nil
+		return context.Cause(ctx)
 	}
 	if done := loggedIn(a.Err); done != nil {
 		select {

@@ -181,6 +181,31 @@ func TestDirectResults(t *testing.T) {
 	}
 }
 
+// TestDirectResultsByOtherNames has names that the registry forgives, or that are not
+// in the set: what is for the user stays so.
+func TestDirectResultsByOtherNames(t *testing.T) {
+	direct := nativeTool("show_it", func(context.Context) (*mcp.CallToolResult, error) { return says("for the user"), nil })
+	direct.def.ReturnDirect = true
+	for _, name := range []string{"show_it", "Show_It", "show.it"} {
+		for _, kept := range []bool{true, false} {
+			turn := newTurn(t, registry.New(nil), &profile.TurnOptions{
+				Keep: func(*registry.Definition) bool { return kept }, Direct: func(context.Context, profile.Answer) {},
+			}, direct)
+			a := turn.Call(t.Context(), profile.Call{Name: name})
+			if registry.Text(a.Result) != registry.Withheld || registry.Text(a.Direct) != "for the user" {
+				t.Errorf("%s, kept %v: the model gets %q, the user %q", name, kept, registry.Text(a.Result), registry.Text(a.Direct))
+			}
+		}
+	}
+}
+
+func TestAnswerOfNothing(t *testing.T) {
+	turn := newTurn(t, registry.New(nil), nil)
+	if a := turn.Answer(t.Context(), profile.Call{Name: "nobody"}, nil, nil); a.Result == nil || a.Result.IsError {
+		t.Errorf("the answer is %+v", a)
+	}
+}
+
 func TestWaitForAnApproval(t *testing.T) {
 	var ran atomic.Int64
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
@@ -242,6 +267,71 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(answers) != 1 || !answers[0].Waits() {
 		t.Errorf("Wait returned %+v, %v", answers, err)
 	}
+}
+
+// What was made while the context ended is told.
+func TestWaitKeepsWhatIsThere(t *testing.T) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	turn := newTurn(t, r, nil, nativeTool("danger", func(context.Context) (*mcp.CallToolResult, error) { return says("done"), nil }))
+	_, err := turn.Run(t.Context(), []profile.Call{{Name: "danger"}})
+	var waiting *profile.WaitingError
+	if !errors.As(err, &waiting) {
+		t.Fatal(err)
+	}
+	if _, err := r.Resume(t.Context(), waiting.Answers[0].Approval().ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for range 100 { // the outcome and the end of the context are both there
+		answers, err := turn.Wait(ctx, waiting)
+		if !errors.Is(err, context.Canceled) || len(answers) != 1 {
+			t.Fatalf("Wait returned %+v, %v", answers, err)
+		}
+		if registry.Text(answers[0].Result) == "done" {
+			return
+		}
+	}
+	t.Error("the outcome is never there")
+}
+
+// TestWaitGoesOn has the context of a Wait end after one of two calls was made: it is
+// not made again.
+func TestWaitGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first, second atomic.Int64
+		done := make(chan struct{})
+		close(done)
+		later := make(chan struct{})
+		login := func(ran *atomic.Int64, done <-chan struct{}) func(context.Context) (*mcp.CallToolResult, error) {
+			return func(context.Context) (*mcp.CallToolResult, error) {
+				if ran.Add(1) > 1 {
+					return says("ran"), nil
+				}
+				return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", Done: done}, mcp.NotSent)
+			}
+		}
+		turn := newTurn(t, registry.New(nil), nil, nativeTool("first", login(&first, done)), nativeTool("second", login(&second, later)))
+		_, err := turn.Run(t.Context(), []profile.Call{{Name: "first"}, {Name: "second"}})
+		var waiting *profile.WaitingError
+		if !errors.As(err, &waiting) || len(waiting.Waiting()) != 2 {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		answers, err := turn.Wait(ctx, waiting)
+		if !errors.Is(err, context.DeadlineExceeded) || answers[0].Waits() || !answers[1].Waits() {
+			t.Fatalf("Wait returned %+v, %v", answers, err)
+		}
+		close(later)
+		answers, err = turn.Wait(t.Context(), &profile.WaitingError{Answers: answers})
+		if err != nil || !slices.Equal(texts(answers), []string{"ran", "ran"}) || first.Load() != 2 || second.Load() != 2 {
+			t.Errorf("%q, %v, %d and %d tries", texts(answers), err, first.Load(), second.Load())
+		}
+	})
 }
 
 func TestWaitForALogin(t *testing.T) {

@@ -45,6 +45,9 @@ func TestSetCall(t *testing.T) {
 	if _, err := set.Call(ctx, reg, "other", nil); err != nil {
 		t.Errorf("a tool that is not in the set: %v", err)
 	}
+	if _, err := set.Call(ctx, reg, "Mail-Send", json.RawMessage(`{"to":"you","tags":[{"key":"c","value":"d"}],"note":null}`)); err != nil || got.Tags["c"] != "d" {
+		t.Errorf("a name in another way: %v, %+v", err, got)
+	}
 	var unknown *registry.UnknownToolError
 	if _, err := set.Call(ctx, reg, "nothing", nil); !errors.As(err, &unknown) {
 		t.Errorf("got %v", err)

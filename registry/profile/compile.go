@@ -156,15 +156,26 @@ func (s *Set) Unmap(name string, args json.RawMessage) (string, json.RawMessage,
 }
 
 // Call calls a tool of the registry by the name that the provider has for it, with
-// the arguments that the model wrote. A name that is not in the set goes to the
-// registry as it is, such as that of a tool which the model found by a search: what
-// may be called is up to the registry, not to the set.
+// the arguments that the model wrote. A name that is not in the set means what it
+// means to the registry, such as a tool which the model found by a search, or one whose
+// name it misspelled: what may be called is up to the registry, not to the set.
 //
 // The error is that of [Tool.Unmap] or of [registry.Registry.Call].
 func (s *Set) Call(ctx context.Context, r *registry.Registry, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	if def, ok := s.meant(r, name); ok {
+		name = def.Name
+	}
 	name, args, err := s.Unmap(name, args)
 	if err != nil {
 		return nil, err
 	}
 	return r.Call(ctx, name, args)
+}
+
+// meant returns the definition of the tool that a model calls by a name.
+func (s *Set) meant(r *registry.Registry, name string) (*registry.Definition, bool) {
+	if t, ok := s.byName[name]; ok {
+		return t.Definition, true
+	}
+	return r.Meant(name)
 }
