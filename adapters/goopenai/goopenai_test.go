@@ -94,7 +94,9 @@ func (c *conversation) send(ctx context.Context, request openai.ChatCompletionRe
 		if err != nil {
 			return choice, err
 		}
-		choice.FinishReason = chunk.Choices[0].FinishReason
+		if reason := chunk.Choices[0].FinishReason; reason != "" {
+			choice.FinishReason = reason
+		}
 		delta := chunk.Choices[0].Delta
 		message.Content += delta.Content
 		for _, part := range delta.ToolCalls {
@@ -183,7 +185,7 @@ func TestCallThatWasCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := openai.ToolCall{ID: "1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "wipe"}}
-	for reason, want := range map[openai.FinishReason]int{openai.FinishReasonLength: 1, openai.FinishReasonContentFilter: 1, openai.FinishReasonToolCalls: 2} {
+	for reason, want := range map[openai.FinishReason]int{openai.FinishReasonLength: 1, openai.FinishReasonContentFilter: 1, "": 1, openai.FinishReasonToolCalls: 2} {
 		ran = 0
 		// The first of them was complete: the model went on to another.
 		results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{FinishReason: reason, Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{call, call}}})

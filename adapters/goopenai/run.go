@@ -19,7 +19,8 @@ import (
 // all the same, so that the conversation can go on.
 //
 // The choice may be that of a stream, put together, with the reason for which it ended:
-// a last call that was cut off is not made.
+// a last call that was cut off is not made. Without a reason the stream broke off, and
+// a last call without arguments counts as cut off.
 func (t *Turn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]openai.ChatCompletionMessage, error) {
 	calls := callsOf(choice)
 	if len(calls) == 0 {
@@ -35,7 +36,8 @@ func (t *Turn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]o
 
 // callsOf returns the calls of functions.
 func callsOf(choice openai.ChatCompletionChoice) []profile.Call {
-	cut := choice.FinishReason == openai.FinishReasonLength || choice.FinishReason == openai.FinishReasonContentFilter
+	reason := choice.FinishReason
+	cut := reason == openai.FinishReasonLength || reason == openai.FinishReasonContentFilter || reason == ""
 	var calls []profile.Call
 	for i, c := range choice.Message.ToolCalls {
 		if c.Type != openai.ToolTypeFunction && c.Type != "" {
