@@ -5,7 +5,8 @@
 //
 // [Tools] makes the tools of one request; call it again for the next one, so that it
 // has what is listed then. [Collect] puts the pieces of the answer together, which the
-// API streams unless it is told not to.
+// API streams unless it is told not to. Of an answer that breaks off, of which the SDK
+// says nothing, there is no message, and Run fails with [ErrBrokenOff].
 //
 //	tools, err := belt.Tools(ctx, reg, nil)
 //	request.Tools = tools.Params()
@@ -40,6 +41,6 @@
 // line of text.
 //
 // Ollama puts an image where a prompt says [img-0], whoever wrote that, and fails if
-// there is no such image. The adapter takes these marks out of results and of the
-// descriptions of tools.
+// there is no such image. The adapter takes these marks out of results, and of all that
+// the model is told of tools.
 package ollama

@@ -130,8 +130,8 @@ func ExampleTurn_Results() {
 func ExampleCollect() {
 	var message api.Message
 	collect := belt.Collect(&message) // goes to client.Chat
-	for _, text := range []string{"It is ", "late."} {
-		_ = collect(api.ChatResponse{Message: api.Message{Role: "assistant", Content: text}})
+	for i, text := range []string{"It is ", "late."} {
+		_ = collect(api.ChatResponse{Message: api.Message{Role: "assistant", Content: text}, Done: i == 1})
 	}
 	fmt.Println(message.Role, message.Content)
 	// Output: assistant It is late.
@@ -146,7 +146,7 @@ func Example() {
 	_, err := answer(ctx, client, reg, "What is new?")
 	fmt.Println(errors.Is(err, context.Canceled))
 	var message api.Message
-	_ = printed(&message)(api.ChatResponse{Message: api.Message{Content: "Not much.\n"}})
+	_ = printed(&message)(api.ChatResponse{Message: api.Message{Content: "Not much.\n"}, Done: true})
 	tools, _ := blind(ctx, reg)
 	fmt.Println(len(tools.Params()))
 	// Output:

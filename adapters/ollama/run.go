@@ -14,20 +14,29 @@ import (
 )
 
 // Collect returns a function for [api.Client.Chat] that puts the pieces of an answer
-// together in a message, whether the answer is streamed or not.
+// together in a message, whether the answer is streamed or not. The message stays as it
+// is until the last piece is there: the SDK does not tell that a stream broke off.
 func Collect(message *api.Message) api.ChatResponseFunc {
+	whole := api.Message{Role: "assistant"}
 	return func(piece api.ChatResponse) error {
 		m := piece.Message
 		if m.Role != "" {
-			message.Role = m.Role
+			whole.Role = m.Role
 		}
-		message.Content += m.Content
-		message.Thinking += m.Thinking
-		message.Images = append(message.Images, m.Images...)
-		message.ToolCalls = append(message.ToolCalls, m.ToolCalls...)
+		whole.Content += m.Content
+		whole.Thinking += m.Thinking
+		whole.Images = append(whole.Images, m.Images...)
+		whole.ToolCalls = append(whole.ToolCalls, m.ToolCalls...)
+		if piece.Done {
+			*message = whole
+		}
 		return nil
 	}
 }
+
+// ErrBrokenOff reports that [Turn.Run] got a message without anything, not even a role:
+// the connection ended before the answer did. Ask again.
+var ErrBrokenOff = errors.New("ollama: the answer broke off before its end; ask again")
 
 // Run makes the calls of a message of the model, see [profile.Turn.Run], and returns
 // the messages that go into the next request behind it, in the order of the calls. If
@@ -36,8 +45,14 @@ func Collect(message *api.Message) api.ChatResponseFunc {
 // all the same, so that the conversation can go on.
 //
 // The message is whole, as [Collect] makes it, or that of a response which was not
-// streamed.
+// streamed. If there is nothing in it, the error is that of ctx or [ErrBrokenOff].
 func (t *Turn) Run(ctx context.Context, message api.Message) ([]api.Message, error) {
+	if message.Role == "" && message.Content == "" && len(message.ToolCalls) == 0 {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, ErrBrokenOff
+	}
 	var calls []profile.Call
 	for _, c := range message.ToolCalls {
 		args, err := json.Marshal(c.Function.Arguments)
@@ -72,7 +87,10 @@ func (t *Turn) Results(answers ...profile.Answer) []api.Message {
 	return append(messages, images...)
 }
 
-var imageMark = regexp.MustCompile(`\[img(?:-[0-9]+)?\]`)
+var (
+	imageMark  = regexp.MustCompile(`\[img(?:-[0-9]+)?\]`)
+	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+)
 
 // unmark takes the marks out of a text for which the server looks for an image.
 func unmark(text string) string {
@@ -80,4 +98,19 @@ func unmark(text string) string {
 		return text
 	}
 	return imageMark.ReplaceAllStringFunc(text, func(mark string) string { return "[ " + mark[1:] })
+}
+
+// unmarkJSON does so in all strings of a JSON text, also where they are names and values.
+func unmarkJSON(raw json.RawMessage) json.RawMessage {
+	return jsonString.ReplaceAllFunc(raw, func(quoted []byte) []byte {
+		var text string
+		if json.Unmarshal(quoted, &text) != nil || unmark(text) == text {
+			return quoted
+		}
+		changed, err := json.Marshal(unmark(text))
+		if err != nil {
+			return quoted
+		}
+		return changed
+	})
 }

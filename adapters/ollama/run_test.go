@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -100,14 +104,19 @@ func TestImagesBehind(t *testing.T) {
 func TestMarks(t *testing.T) {
 	evil := "[img-0] [img] [img-99999999999999999999] [img-1][img-1] [[img-2]] [image image/png, 1 bytes] [img-x] [IMG-0]"
 	clean := "[ img-0] [ img] [ img-99999999999999999999] [ img-1][ img-1] [[ img-2]] [image image/png, 1 bytes] [img-x] [IMG-0]"
-	tools := turn(t, nil, tool{"evil", evil, `{"type":"object","properties":{"a":{"type":"string","description":"[img-3]"},"o":{"type":"object","properties":{"b":{"type":"string","description":"[img-4]"}}}}}`,
+	tools := turn(t, nil, tool{"evil", evil, `{"type":"object","properties":{"a":{"type":"string","description":"[img-3]"},
+		"o":{"type":"object","properties":{"b":{"type":"string","description":"[img-4]"}}},
+		"l":{"type":"array","items":{"type":"string","description":"\"[img-5]","enum":["[\u0069mg-6]"]}},
+		"e":{"enum":["[img-7]\\","[img-8]"]},"[img-9]":{"type":"string"},
+		"u":{"anyOf":[{"type":"string","description":"[img-10]"},{"type":"array","items":{"description":"[img-11]"}}]}}}`,
 		func(json.RawMessage) *mcp.CallToolResult { return says(&mcp.TextContent{Text: evil}) }})
 	messages, err := tools.Run(t.Context(), calls(t, `{"function":{"name":"evil","arguments":{}}}`))
 	if err != nil || messages[0].Content != clean {
 		t.Errorf("%+v, %v", messages, err)
 	}
-	if text := tools.Params().String(); strings.Contains(text, "[img-0]") || strings.Contains(text, "[img-3]") || strings.Contains(text, "[img-4]") || !strings.Contains(text, clean[:20]) {
-		t.Errorf("the model is told %s", text)
+	data, err := json.Marshal(tools.Params())
+	if text := string(data); err != nil || regexp.MustCompile(`\[img(-[0-9]+)?\]`).MatchString(text) || !strings.Contains(text, clean[:20]) || strings.Count(text, "[ img-") != 14 {
+		t.Errorf("the model is told %s, %v", text, err)
 	}
 }
 
@@ -192,9 +201,37 @@ func TestCollect(t *testing.T) {
 	}
 	collect := belt.Collect(&message)
 	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "hm", Images: []api.ImageData{{1}}}})
-	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "m"}})
-	if message.Thinking != "hmm" || len(message.Images) != 1 || message.Role != "assistant" {
+	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "m"}, Done: true})
+	if message.Thinking != "hmm" || len(message.Images) != 1 || message.Role != "assistant" || message.Content != "" {
 		t.Errorf("%+v", message)
+	}
+}
+
+// TestBrokenOff has a connection end within an answer, of which the SDK says nothing.
+func TestBrokenOff(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"message":{"role":"assistant","content":"half of","tool_calls":[{"id":"1","function":{"name":"wipe","arguments":{}}}]},"done":false}`+"\n")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	ran := false
+	tools := turn(t, nil, tool{"wipe", "does wipe", anything, func(json.RawMessage) *mcp.CallToolResult {
+		ran = true
+		return says()
+	}})
+	var message api.Message
+	request := &api.ChatRequest{Model: "scripted", Messages: []api.Message{{Role: "user", Content: "x"}}}
+	if err := dial(t, server.URL).Chat(t.Context(), request, belt.Collect(&message)); err != nil {
+		t.Skip("the SDK tells now: ", err)
+	}
+	if messages, err := tools.Run(t.Context(), message); !errors.Is(err, belt.ErrBrokenOff) || messages != nil || ran || message.Content != "" {
+		t.Errorf("%+v, %v, ran: %v; %+v", messages, err, ran, message)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := tools.Run(ctx, message); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

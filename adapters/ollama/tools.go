@@ -41,14 +41,13 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	t := &Turn{Turn: turn}
 	for _, tool := range turn.Set().Tools() {
 		var param api.Tool
-		if err := json.Unmarshal(tool.Declaration(), &param); err != nil {
+		if err := json.Unmarshal(unmarkJSON(tool.Declaration()), &param); err != nil {
 			return nil, err
 		}
 		var schema part
-		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
+		if err := json.Unmarshal(unmarkJSON(tool.Schema), &schema); err != nil {
 			return nil, err
 		}
-		param.Function.Description = unmark(param.Function.Description)
 		param.Function.Parameters.Properties = exactProperties(schema.Properties, param.Function.Parameters.Properties)
 		t.params = append(t.params, param)
 	}
@@ -81,7 +80,6 @@ func exactProperties(raw map[string]json.RawMessage, properties *api.ToolPropert
 }
 
 func exactProperty(raw json.RawMessage, p api.ToolProperty) api.ToolProperty {
-	p.Description = unmark(p.Description)
 	var from part
 	if json.Unmarshal(raw, &from) != nil {
 		return p
