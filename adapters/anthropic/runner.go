@@ -17,7 +17,7 @@ import (
 
 // RunnerTools are the tools of one tool runner of the SDK. They work without
 // [RunnerTools.Prepare] too: calls that wait for a person are told to the model then,
-// which goes on without them.
+// which goes on without them, and MaxParallel has no effect.
 //
 // The runner may run them at the same time. Prepare is, like the runner, not safe for
 // concurrent use.
@@ -74,7 +74,8 @@ func (t *RunnerTools) List() []sdk.BetaTool {
 // their results; call it before each NextMessage. If a call waits for a person, the
 // error is a [*profile.WaitingError]: show somebody what waits, and call Prepare again,
 // which waits for them. If ctx ends, the error is that of ctx; Prepare and NextMessage
-// go on where they were, with the calls as they ended.
+// go on where they were, with the calls as they ended. When the runner is at its
+// MaxIterations, the calls are not made, as the runner does not make them either.
 //
 // No call is made twice if NextMessage fails and is tried again.
 //
@@ -93,6 +94,7 @@ func (t *RunnerTools) PrepareStreaming(ctx context.Context, runner *sdk.BetaTool
 // toolRunner is what both runners have.
 type toolRunner interface {
 	LastMessage() *sdk.BetaMessage
+	IterationCount() int
 	AddTools(tools ...sdk.BetaTool)
 	RemoveToolsByNames(names ...string)
 }
@@ -101,6 +103,9 @@ func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sd
 	if !t.declared {
 		declare(params, t.turn.BetaParams(params.Messages...))
 		t.declared = true
+	}
+	if params.MaxIterations > 0 && runner.IterationCount() >= params.MaxIterations {
+		return nil
 	}
 	if err := t.answerCalls(ctx, runner.LastMessage(), params); err != nil {
 		return err
@@ -173,7 +178,7 @@ func (t *RunnerTools) take(name, input string) (*Turn, *profile.Answer) {
 }
 
 // declare puts the whole declarations in place of those that the runner has made of
-// the tools, which say less, and the API's search tool before them.
+// the tools, which say less, and the API's own tools behind them.
 func declare(params *sdk.BetaToolRunnerParams, whole []sdk.BetaToolUnionParam) {
 	byName := map[string]int{}
 	for i, p := range params.Tools {

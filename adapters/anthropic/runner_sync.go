@@ -3,6 +3,7 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -19,7 +20,7 @@ func (t *RunnerTools) sync(ctx context.Context, runner toolRunner, params *sdk.B
 		return err
 	}
 	if runner.LastMessage() == nil {
-		t.recall(params.Messages)
+		t.recall(params)
 	}
 	now := map[string]bool{}
 	for _, tool := range turn.Set().Tools() {
@@ -30,7 +31,7 @@ func (t *RunnerTools) sync(ctx context.Context, runner toolRunner, params *sdk.B
 			t.known[tool.Name] = says
 		}
 	}
-	for name := range t.known {
+	for _, name := range slices.Sorted(maps.Keys(t.known)) {
 		// The runner would not take the result of a tool that it does not have.
 		if !now[name] && !slices.ContainsFunc(t.answered, func(a answered) bool { return a.answer.Call.Name == name }) {
 			runner.RemoveToolsByNames(name)
@@ -43,9 +44,17 @@ func (t *RunnerTools) sync(ctx context.Context, runner toolRunner, params *sdk.B
 	return nil
 }
 
-// recall reads what a conversation that goes on has said of the tools before.
-func (t *RunnerTools) recall(messages []sdk.BetaMessageParam) {
-	for _, m := range messages {
+// recall reads what a conversation that goes on has said of the tools before: of ours,
+// and of those that nobody has any more.
+func (t *RunnerTools) recall(params *sdk.BetaToolRunnerParams) {
+	others := map[string]bool{}
+	for _, p := range params.Tools {
+		if name := p.GetName(); name != nil {
+			_, ours := t.turn.Set().Lookup(*name)
+			others[*name] = !ours
+		}
+	}
+	for _, m := range params.Messages {
 		if m.Role != sdk.BetaMessageParamRoleSystem {
 			continue
 		}
@@ -55,7 +64,7 @@ func (t *RunnerTools) recall(messages []sdk.BetaMessageParam) {
 			}
 			if c := b.OfToolAddition; c != nil && c.Tool.OfToolDefinition != nil && c.Tool.OfToolDefinition.Definition.OfTool != nil {
 				tool := c.Tool.OfToolDefinition.Definition.OfTool
-				if _, ours := t.turn.Set().Lookup(tool.Name); ours {
+				if !others[tool.Name] {
 					t.known[tool.Name] = describe(tool.Description.Value, tool.InputSchema)
 				}
 			}

@@ -172,6 +172,27 @@ func TestRunnerTriesAgain(t *testing.T) {
 	}
 }
 
+// TestRunnerMaxIterations makes no calls whose results the model does not get any more.
+func TestRunnerMaxIterations(t *testing.T) {
+	it := counted("it")
+	model := newEndpoint(t, calls(use("a", "it", `{}`)), calls(use("b", "it", `{}`)))
+	tools, runner := newRunner(t, newRegistry(t, it), model, nil)
+	runner.Params.MaxIterations = 2
+	for range 2 {
+		if step(t, tools, runner) == nil {
+			t.Fatal("the runner ended")
+		}
+	}
+	for range 2 {
+		if message := step(t, tools, runner); message != nil || !runner.IsCompleted() {
+			t.Errorf("%+v", message)
+		}
+	}
+	if got := it.calls(); len(got) != 1 {
+		t.Errorf("%d calls", len(got))
+	}
+}
+
 // TestRunnerWithout has the runner work without Prepare.
 func TestRunnerWithout(t *testing.T) {
 	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
@@ -254,7 +275,7 @@ func TestRunnerLive(t *testing.T) {
 		Messages: append(runner.Messages(), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go on"))),
 	}})
 	step(t, again, next)
-	if names := toolNames(model.requests()[3]); !slices.Contains(names, "goes") {
+	if names := toolNames(model.requests()[3]); !slices.Equal(names, []string{"changes", "goes", "stays"}) {
 		t.Errorf("the model is told of %q", names)
 	}
 }
