@@ -251,10 +251,12 @@ func responseInput(raw json.RawMessage) ([]responseItem, error) {
 }
 
 // readResponseItems reads a conversation. Each call needs one result, behind it and
-// before the next thing the user says, and what the model thought before it.
+// before the next thing the user says, and what the model thought before it. What was
+// found by a search is in a namespace of its own name.
 func readResponseItems(req *Request, items []responseItem) error {
 	open := map[string]responseItem{} // calls without a result, by id
 	thoughts := map[string]bool{}     // ids of responses whose reasoning is there
+	found := map[string]bool{}        // names of deferred tools
 	for i, item := range items {
 		var err error
 		switch item.Type {
@@ -267,6 +269,9 @@ func readResponseItems(req *Request, items []responseItem) error {
 			if item.Encrypted == "" || item.Summary == nil {
 				err = errors.New("reasoning without encrypted_content or summary")
 			}
+			if i == len(items)-1 || items[i+1].Role == "user" {
+				err = fmt.Errorf("%s of type 'reasoning' was provided without its required following item", item.ID)
+			}
 			thoughts[responseOf(item.ID)] = true
 		case "function_call":
 			var args string
@@ -275,6 +280,9 @@ func readResponseItems(req *Request, items []responseItem) error {
 			}
 			if !thoughts[responseOf(item.ID)] {
 				err = fmt.Errorf("call %s was provided without its required reasoning item", item.ID)
+			}
+			if found[item.Name] && item.Namespace == "" {
+				err = fmt.Errorf("no namespace of function_call %q", item.Name)
 			}
 			open[item.CallID] = item
 		case "function_call_output":
@@ -289,7 +297,11 @@ func readResponseItems(req *Request, items []responseItem) error {
 			if err == nil {
 				err = readResponseOutput(req, call, item)
 			}
-		case "tool_search_call", "tool_search_output":
+		case "tool_search_call":
+		case "tool_search_output":
+			for _, t := range item.Tools {
+				found[t.Name] = found[t.Name] || t.DeferLoading
+			}
 		case "program":
 			if item.Print == "" || item.Code == "" {
 				err = errors.New("a program without its fingerprint or its code")
