@@ -132,8 +132,8 @@ type redo struct {
 }
 
 // again makes a call that was approved after the program was restarted: the registry asks
-// for it once more, and gets the same answer. If it is too late for that, somebody has
-// to be asked. Who comes second with the same approval gets what came of the first.
+// for it once more, and gets the same answer. If it is too late for that, or the tool is
+// another one by now, somebody has to be asked. Who comes second with the same approval gets what came of the first.
 func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
 	r, first := b.redo(w)
 	if !first {
@@ -155,7 +155,8 @@ func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *wa
 		}
 		return a
 	}()
-	if r.id == "" || !time.Now().Before(w.Expires) {
+	asks := a.Approval()
+	if asks == nil || toolKey(asks.Tool) != w.Tool || !time.Now().Before(w.Expires) {
 		return a, nil
 	}
 	res, err := b.registry.Resume(ctx, r.id, &registry.ResumeOptions{ForSession: d.ForSession})

@@ -15,6 +15,10 @@ import (
 
 // newNosy returns a registry whose tool remove needs an approval, and notes who calls it.
 func newNosy(t *testing.T, l *log, opts *registry.ApprovalOptions) *registry.Registry {
+	return newDescribed(t, l, "Removes a file", opts)
+}
+
+func newDescribed(t *testing.T, l *log, description string, opts *registry.ApprovalOptions) *registry.Registry {
 	t.Helper()
 	o := &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
 		return registry.Decision{Verdict: registry.Ask}, nil
@@ -23,7 +27,7 @@ func newNosy(t *testing.T, l *log, opts *registry.ApprovalOptions) *registry.Reg
 		o.Approvals = *opts
 	}
 	r := registry.New(o)
-	err := r.Add(registry.MustFunc("remove", "Removes a file", func(ctx context.Context, in target) (string, error) {
+	err := r.Add(registry.MustFunc("remove", description, func(ctx context.Context, in target) (string, error) {
 		user, _ := onbehalf.User(ctx)
 		l.add(user + " removes " + in.Name)
 		return "removed " + in.Name, nil
@@ -102,5 +106,23 @@ func TestResumeAfterOutcomeWasDropped(t *testing.T) {
 	}
 	if ran := l.calls(); !slices.Equal(ran, []string{" removes a", " removes b"}) {
 		t.Errorf("the calls are %q", ran)
+	}
+}
+
+// A tool that is another one after the restart is not what somebody has approved.
+func TestDecisionOfAnotherTool(t *testing.T) {
+	var l log
+	s := newStore()
+	w := newRig(t, belt.New(newNosy(t, &l, nil), nil), s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+	r := newRig(t, belt.New(newDescribed(t, &l, "Removes a file and all like it", nil), nil), s)
+	decide := func(w belt.Wait) context.Context {
+		return compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
+	}
+	again := r.mustWait(t, decide(w), nil, 1)[0]
+	if again.Approval == w.Approval || len(l.calls()) > 0 {
+		t.Errorf("the call was made: %q", l.calls())
+	}
+	if got := r.mustEnd(t, decide(again), nil); got[0] != "removed a" {
+		t.Errorf("the results are %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -79,6 +80,7 @@ type waiting struct {
 	Call     string    `json:"mcpbelt_call"` // see callKey
 	Approval string    `json:"approval,omitempty"`
 	Expires  time.Time `json:"expires,omitzero"`
+	Tool     string    `json:"tool,omitempty"` // see toolKey
 	User     string    `json:"user,omitempty"` // who was asked
 	Belt     string    `json:"belt,omitempty"` // whose registry asked
 }
@@ -86,6 +88,16 @@ type waiting struct {
 // callKey tells calls apart that an enclosing component makes at the same address.
 func callKey(c profile.Call) string {
 	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(c.Arguments)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// toolKey tells tools apart that somebody was asked about.
+func toolKey(d *registry.Definition) string {
+	shown, err := json.Marshal(d)
+	if err != nil { // it has been listed as JSON before
+		return ""
+	}
+	sum := sha256.Sum256(shown)
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -98,10 +110,9 @@ func (b *Belt) interrupt(ctx context.Context, a *profile.Answer) error {
 	state := waiting{Call: callKey(a.Call)}
 	if asks := a.Approval(); asks != nil {
 		info.Approval, info.Reason, info.Expires = asks.ID, asks.Reason, asks.Expires
-		if asks.Tool != nil {
-			info.Tool, info.Arguments = asks.Tool.Name, asks.Args
-		}
-		state.Approval, state.Expires, state.User, state.Belt = asks.ID, asks.Expires, asks.User, b.id
+		info.Tool, info.Arguments = asks.Tool.Name, asks.Args
+		state.Approval, state.Expires, state.User = asks.ID, asks.Expires, asks.User
+		state.Tool, state.Belt = toolKey(asks.Tool), b.id
 	} else {
 		info.LoginURL, info.Login = a.Login()
 	}
