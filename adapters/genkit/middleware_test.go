@@ -93,6 +93,22 @@ func TestUnlisted(t *testing.T) {
 	}
 }
 
+// TestNameTaken has a server list a tool under the name of one of the program's own.
+func TestNameTaken(t *testing.T) {
+	w := newWorld(t)
+	w.tool("echo", &mcp.TextContent{Text: "the server's"})
+	w.tool("other", &mcp.TextContent{Text: "another"})
+	own := ai.NewTool("s__echo", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
+	w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("s__echo", "s__other"))
+	results, _ := outputs(w.last())
+	if len(results) != 2 || results[0].Output != "own" || results[1].Output != "another" {
+		t.Errorf("the model got %+v", results)
+	}
+	if told := w.last().Tools; len(told) != 2 || w.times("echo") != 0 {
+		t.Errorf("the model was told of %+v; the server's ran %d times", told, w.times("echo"))
+	}
+}
+
 // TestConcurrent has requests use the same turn at the same time.
 func TestConcurrent(t *testing.T) {
 	w := newWorld(t)

@@ -22,8 +22,8 @@ type Options struct {
 	// the calls of all requests that use the turn. ProviderSearch and Deferred have no
 	// effect: no plugin can say so.
 	Turn profile.TurnOptions
-	// Tools are tools of the program's own that go with the others; Genkit takes
-	// tools only once.
+	// Tools are tools of the program's own that go with the others, and before those
+	// of the same name; Genkit takes tools only once.
 	Tools []ai.ToolRef
 	// Middleware is that of the program, which goes around ours; Genkit takes
 	// middleware only once.
@@ -95,10 +95,14 @@ func (t *Turn) Tools() []ai.Tool {
 	return tools
 }
 
-// offered returns the tools as the middleware expects them, with the program's own.
+// offered returns the tools as the middleware expects them, with the program's own,
+// which go before ours of the same name.
 func (t *Turn) offered() []ai.ToolRef {
 	refs := make([]ai.ToolRef, 0, len(t.tools)+len(t.opts.Tools)+1)
 	for _, own := range t.tools {
+		if slices.ContainsFunc(t.opts.Tools, func(p ai.ToolRef) bool { return p.Name() == own.name }) {
+			continue // Genkit would give up the request
+		}
 		whole := *own
 		whole.whole = true
 		refs = append(refs, &whole)
