@@ -37,7 +37,8 @@ type Options struct {
 }
 
 // A Belt gives eino the tools of a registry. It is safe for concurrent use. A program
-// needs one for each set of options.
+// needs one for each set of options, for all its life: a Belt remembers the calls that a
+// [Decision] had made after a restart, so that they are not made twice.
 type Belt struct {
 	registry *registry.Registry
 	opts     Options
@@ -62,7 +63,8 @@ func New(r *registry.Registry, opts *Options) *Belt {
 }
 
 // Tools returns the tools of a registry that the user of ctx may call at this moment,
-// see [Belt.Tools].
+// see [Belt.Tools]. It makes a [Belt] each time: where runs are resumed after a restart,
+// keep one instead.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]tool.BaseTool, error) {
 	return New(r, opts).Tools(ctx)
 }

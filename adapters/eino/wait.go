@@ -64,8 +64,10 @@ func Waits(interrupts []*compose.InterruptCtx) []Wait {
 // targeted resume, by [Wait.InterruptID]. The other way is [registry.Registry.Resume] or
 // Refuse, from anywhere, and a resume without data.
 //
-// It also works if the program has been restarted since, until [Wait.Expires]; the
-// registry has forgotten the call by then.
+// It is of the user who was asked: with the context of another one, the call is a new
+// one of his. It also works if the program has been restarted since, until
+// [Wait.Expires] and for the same tool; the registry has forgotten the call by then. The
+// call is made once by one [Belt].
 type Decision struct {
 	// Approve has the call made. False refuses it.
 	Approve bool
