@@ -35,7 +35,9 @@
 //
 // # Goroutines
 //
-// Watch runs in the caller's goroutine, until its context ends; on revision 2026-07-28 it
-// has one more, which listens, and ends before Watch does. A call whose progress is asked
-// for has one more, which ends with it.
+// Watch runs in the caller's goroutine, until its context ends; a Source's has one more,
+// which listens, and ends before Watch does. Each request to a server has one of its own,
+// which ends with it: a client of mcp-go waits for a server that reads nothing, and who
+// called is not held up by that. Such requests end with the client's Close; after 64 of
+// them no more calls are made.
 package mcpgo

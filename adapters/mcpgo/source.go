@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/client"
 	gomcp "github.com/mark3labs/mcp-go/mcp"
@@ -22,6 +22,9 @@ type Source struct {
 	server   registry.Server
 	registry *registry.Registry
 	changed  chan struct{} // holds a value when the server has said that its list changed
+	listing  chan struct{} // holds a value while a list is read
+
+	stuck atomic.Int32 // calls that were abandoned and have not ended
 
 	mu       sync.Mutex
 	progress map[string]chan *mcp.ProgressParams // by token, of the calls that want it
@@ -33,7 +36,7 @@ type Source struct {
 func NewSource(c *client.Client, server registry.Server, r *registry.Registry) *Source {
 	s := &Source{
 		client: c, server: server, registry: r,
-		changed: make(chan struct{}, 1), progress: map[string]chan *mcp.ProgressParams{},
+		changed: make(chan struct{}, 1), listing: make(chan struct{}, 1), progress: map[string]chan *mcp.ProgressParams{},
 	}
 	c.OnNotification(s.notified)
 	return s
@@ -41,82 +44,45 @@ func NewSource(c *client.Client, server registry.Server, r *registry.Registry) *
 
 // Refresh lists the server's tools, all pages, and makes them those of the registry, see
 // [registry.Registry.ReplaceServer]. A tool that cannot be read is among those that are
-// rejected. If the list cannot be had the registry stays as it is.
+// rejected. If the list cannot be had, or has more than 5,000 tools, the registry stays as
+// it is. One list is read at a time: who comes meanwhile waits.
 func (s *Source) Refresh(ctx context.Context) (registry.Diff, error) {
-	tools, rejected, err := s.list(ctx)
-	if err != nil {
-		return registry.Diff{}, err
+	select {
+	case s.listing <- struct{}{}:
+	case <-ctx.Done():
+		return registry.Diff{}, s.unlisted(context.Cause(ctx))
 	}
-	diff, err := s.registry.ReplaceServer(s.server, tools)
-	diff.Rejected = append(diff.Rejected, rejected...)
-	return diff, err
-}
-
-// Watch refreshes the tools at once, and each time the server says that they have
-// changed, until ctx ends, whose error it returns. If a refresh fails it tries again,
-// after a second and then less and less often; the registry has the tools of before.
-//
-// Of changes a client hears on stdio and SSE, and on Streamable HTTP with
-// transport.WithContinuousListening. On revision 2026-07-28 Watch has it listen. A
-// client has one such stream, so what [client.Client.PendingSubscriptionFilter] returns
-// goes on with it; a later Listen of yours takes its place: have it listen to changes of
-// tools, too.
-func (s *Source) Watch(ctx context.Context) error {
-	listening := make(chan error, 1)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	listen := func() {
-		if !gomcp.IsModernProtocol(s.client.ProtocolVersion()) {
-			return
+	over := begin(func() (registry.Diff, error) {
+		defer func() { <-s.listing }()
+		tools, rejected, err := s.list(ctx)
+		if err == nil {
+			err = ctx.Err() // nobody waits any more
 		}
-		filter := s.client.PendingSubscriptionFilter()
-		filter.ToolsListChanged = true
-		wg.Go(func() { listening <- s.client.Listen(ctx, filter) })
-	}
-	listen()
-	wait := firstWait
-	for {
-		var again <-chan time.Time
-		if _, err := s.Refresh(ctx); err == nil {
-			wait = firstWait
-		} else if again = time.After(wait); wait < longestWait {
-			wait *= 2
+		if err != nil {
+			return registry.Diff{}, s.unlisted(err)
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-s.changed:
-		case <-again:
-		case err := <-listening:
-			if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-				continue // another stream has taken its place
-			}
-			select { // what changed meanwhile nobody tells
-			case <-ctx.Done():
-			case <-time.After(wait):
-				listen()
-			}
-		}
+		diff, err := s.registry.ReplaceServer(s.server, tools)
+		diff.Rejected = append(diff.Rejected, rejected...)
+		return diff, err
+	})
+	select {
+	case o := <-over:
+		return o.get()
+	case <-ctx.Done():
+		return registry.Diff{}, s.unlisted(context.Cause(ctx))
 	}
 }
 
-// How long Watch waits after a failure.
-const (
-	firstWait   = time.Second
-	longestWait = time.Minute
-)
+func (s *Source) unlisted(err error) error {
+	return fmt.Errorf("mcpgo: the tools of server %q could not be listed: %w", s.server.Name, err)
+}
 
 // notified takes a notification of the server. It must not wait: the client reads
 // nothing meanwhile.
 func (s *Source) notified(n gomcp.JSONRPCNotification) {
 	switch n.Method {
-	case gomcp.MethodNotificationToolsListChanged:
-		select {
-		case s.changed <- struct{}{}:
-		default:
-		}
+	case gomcp.MethodNotificationToolsListChanged, gomcp.MethodNotificationSubscriptionsAcknowledged:
+		s.change() // what changed before it listened nobody tells
 	case "notifications/progress":
 		s.progressed(n.Params.AdditionalFields)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -14,10 +15,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
+// maxStuck is how many calls can be abandoned before no more are made.
+const maxStuck = 64
+
+var errStuck = errors.New("it does not read what the client sends; close the client, and connect another one")
+
 // call calls a tool, as [registry.RemoteCall] says.
 func (s *Source) call(ctx context.Context, tool string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 	if !s.client.IsInitialized() {
 		return nil, &mcp.UnavailableError{Server: s.server.Name, Err: errNotInitialized}
+	}
+	if s.stuck.Load() >= maxStuck {
+		return nil, &mcp.UnavailableError{Server: s.server.Name, Err: errStuck}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent)
@@ -26,41 +35,52 @@ func (s *Source) call(ctx context.Context, tool string, args json.RawMessage, op
 		args = json.RawMessage("{}")
 	}
 	request := gomcp.CallToolRequest{Params: gomcp.CallToolParams{Name: tool, RawArguments: args}}
-	send := s.client.CallTool
-	if opts != nil && opts.Progress != nil {
-		send = func(ctx context.Context, request gomcp.CallToolRequest) (*gomcp.CallToolResult, error) {
-			return s.callWithProgress(ctx, request, opts.Progress)
-		}
+	var progress func(*mcp.ProgressParams)
+	if opts != nil {
+		progress = opts.Progress
 	}
-	res, err := send(ctx, request)
+	res, err := s.send(ctx, request, progress)
 	if err != nil {
 		return nil, s.failure(ctx, tool, err)
 	}
 	return resultFrom(res), nil
 }
 
-// callWithProgress makes a call, and reports its progress in this goroutine. The other
-// one ends with the call.
-func (s *Source) callWithProgress(ctx context.Context, request gomcp.CallToolRequest, report func(*mcp.ProgressParams)) (res *gomcp.CallToolResult, err error) {
-	token, reports, end := s.expect()
-	defer end()
-	request.Params.Meta = &gomcp.Meta{ProgressToken: token}
+// send makes a call, and reports its progress in this goroutine; nil: to nobody. It does
+// not wait longer than its context.
+func (s *Source) send(ctx context.Context, request gomcp.CallToolRequest, progress func(*mcp.ProgressParams)) (*gomcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		res, err = s.client.CallTool(ctx, request)
-	}()
+	var reports <-chan *mcp.ProgressParams
+	if progress != nil {
+		token, c, end := s.expect()
+		defer end()
+		request.Params.Meta = &gomcp.Meta{ProgressToken: token}
+		reports = c
+	}
+	var alone atomic.Bool // one of the two is through
+	over := begin(func() (*gomcp.CallToolResult, error) {
+		defer func() {
+			if alone.Swap(true) {
+				s.stuck.Add(-1)
+			}
+		}()
+		return s.client.CallTool(ctx, request)
+	})
 	for {
 		select {
 		case p := <-reports:
-			report(p)
-		case <-over:
+			progress(p)
+		case o := <-over:
 			for len(reports) > 0 {
-				report(<-reports)
+				progress(<-reports)
 			}
-			return res, err
+			return o.get()
+		case <-ctx.Done():
+			if !alone.Swap(true) {
+				s.stuck.Add(1)
+			}
+			return nil, transport.NewError(context.Cause(ctx))
 		}
 	}
 }

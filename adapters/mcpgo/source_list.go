@@ -14,8 +14,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// maxPages bounds how many pages a list can have.
-const maxPages = 1000
+// How long a list can be.
+const (
+	maxPages = 1000
+	maxTools = 5000
+)
 
 var (
 	errNotInitialized = errors.New("the client is not initialized; call its Initialize first")
@@ -35,28 +38,21 @@ type listedTool struct {
 
 // list returns the server's tools, and those that cannot be read.
 func (s *Source) list(ctx context.Context) (tools []registry.Tool, rejected []registry.Rejection, err error) {
-	fail := func(err error) error {
-		return fmt.Errorf("mcpgo: the tools of server %q could not be listed: %w", s.server.Name, err)
-	}
 	if !s.client.IsInitialized() {
-		return nil, nil, fail(errNotInitialized)
+		return nil, nil, errNotInitialized
 	}
 	allowed, err := s.allowed(ctx)
 	if err != nil {
-		return nil, nil, fail(err)
+		return nil, nil, err
 	}
 	tools = []registry.Tool{}
-	seen := map[string]bool{}
-	for cursor, pages := "", 0; ; pages++ {
-		if pages == maxPages {
-			return nil, nil, fail(&mcp.LimitError{Limit: "pages of a list", Max: maxPages})
-		}
+	err = pages(func(cursor string) (next string, listed int, err error) {
 		var page struct {
 			Tools      []json.RawMessage `json:"tools"`
 			NextCursor string            `json:"nextCursor"`
 		}
 		if err := s.page(ctx, cursor, &page); err != nil {
-			return nil, nil, fail(err)
+			return "", 0, err
 		}
 		for _, raw := range page.Tools {
 			t, err := s.tool(raw)
@@ -67,14 +63,32 @@ func (s *Source) list(ctx context.Context) (tools []registry.Tool, rejected []re
 				tools = append(tools, t)
 			}
 		}
-		if cursor = page.NextCursor; cursor == "" {
-			return tools, rejected, nil
+		return page.NextCursor, len(page.Tools), nil
+	})
+	return tools, rejected, err
+}
+
+// pages reads the pages of a list to its end, or to its limit.
+func pages(read func(cursor string) (next string, listed int, err error)) error {
+	seen := map[string]bool{}
+	cursor, tools := "", 0
+	for range maxPages {
+		next, listed, err := read(cursor)
+		if err != nil {
+			return err
 		}
-		if seen[cursor] {
-			return nil, nil, fail(errSamePage)
+		if tools += listed; tools > maxTools {
+			return &mcp.LimitError{Limit: "tools of a server", Max: maxTools}
 		}
-		seen[cursor] = true
+		if next == "" {
+			return nil
+		}
+		if seen[next] {
+			return errSamePage
+		}
+		seen[next], cursor = true, next
 	}
+	return &mcp.LimitError{Limit: "pages of a list", Max: maxPages}
 }
 
 // allowed has the client list the tools where it needs that itself: on revision
@@ -84,15 +98,20 @@ func (s *Source) allowed(ctx context.Context) (map[string]bool, error) {
 	if _, ok := s.client.GetTransport().(transport.HTTPConnection); !ok || !gomcp.IsModernProtocol(s.client.ProtocolVersion()) {
 		return nil, nil
 	}
-	listed, err := s.client.ListTools(ctx, gomcp.ListToolsRequest{})
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]bool, len(listed.Tools))
-	for _, t := range listed.Tools {
-		names[t.Name] = true
-	}
-	return names, nil
+	names := map[string]bool{}
+	err := pages(func(cursor string) (string, int, error) {
+		var request gomcp.ListToolsRequest
+		request.Params.Cursor = gomcp.Cursor(cursor)
+		page, err := s.client.ListToolsByPage(ctx, request)
+		if err != nil {
+			return "", 0, err
+		}
+		for _, t := range page.Tools {
+			names[t.Name] = true
+		}
+		return string(page.NextCursor), len(page.Tools), nil
+	})
+	return names, err
 }
 
 // page reads one page of the list as the server has written it. The client's own method

@@ -42,10 +42,12 @@ func (w *wire) SetNotificationHandler(handler func(gomcp.JSONRPCNotification)) {
 	w.notify = handler
 }
 
-func (w *wire) changed() {
+func (w *wire) changed() { w.tell(gomcp.MethodNotificationToolsListChanged) }
+
+func (w *wire) tell(method string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.notify(gomcp.JSONRPCNotification{Notification: gomcp.Notification{Method: gomcp.MethodNotificationToolsListChanged}})
+	w.notify(gomcp.JSONRPCNotification{Notification: gomcp.Notification{Method: method}})
 }
 
 func (w *wire) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
