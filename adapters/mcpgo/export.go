@@ -17,7 +17,8 @@ import (
 // ExportOptions are the options of an [Export] and of [Filter]. Nil and the zero value
 // mean the defaults.
 type ExportOptions struct {
-	// Keep leaves out the tools for which it returns false. Nil: all.
+	// Keep leaves out the tools for which it returns false; they cannot be called,
+	// either. It is asked at each call, too, by many goroutines at once. Nil: all.
 	Keep func(*registry.Definition) bool
 	// Context returns a context for the user of a request, such as by
 	// session.WithUser; mcp-go has put what it knows into the one that it gets. Nil:
@@ -31,6 +32,10 @@ type ExportOptions struct {
 	// log in, and not where. Set it if who is asked is the user of the call: whoever
 	// logs in there gives the registry his rights.
 	Login bool
+}
+
+func (o *ExportOptions) keeps(t registry.Tool) bool {
+	return o.Keep == nil || o.Keep(t.Definition())
 }
 
 // An Export is the tools of a registry on a server of mcp-go. It is safe for concurrent
@@ -65,10 +70,10 @@ func (e *Export) Refresh() []registry.Rejection {
 	var rejected []registry.Rejection
 	listed := map[string]gomcp.Tool{}
 	for _, t := range e.registry.Snapshot().Tools() {
-		def := t.Definition()
-		if e.opts.Keep != nil && !e.opts.Keep(def) {
+		if !e.opts.keeps(t) {
 			continue
 		}
+		def := t.Definition()
 		now := toolTo(def)
 		before, known := e.ours[def.Name]
 		switch {
@@ -152,7 +157,8 @@ func toolTo(def *registry.Definition) gomcp.Tool {
 
 // Filter returns a filter for server.WithToolFilter: of the tools of a registry, a user
 // sees and calls those that its policy does not deny to him, see
-// [registry.Registry.Callable]. All other tools of the server pass.
+// [registry.Registry.Callable]. All other tools of the server pass. Give it the options
+// of the Export.
 func Filter(r *registry.Registry, opts *ExportOptions) server.ToolFilterFunc {
 	var o ExportOptions
 	if opts != nil {
@@ -164,7 +170,9 @@ func Filter(r *registry.Registry, opts *ExportOptions) server.ToolFilterFunc {
 		}
 		denied := map[string]bool{}
 		for _, t := range r.Snapshot().Tools() {
-			denied[t.Definition().Name] = true
+			if o.keeps(t) {
+				denied[t.Definition().Name] = true
+			}
 		}
 		for _, t := range r.Callable(ctx) {
 			delete(denied, t.Definition().Name)

@@ -51,6 +51,10 @@ const loginKey = "login"
 
 // call makes a call, and waits for its approval if that is wanted.
 func (e *Export) call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	// The name may be that of another tool since the last Refresh.
+	if t, ok := e.registry.Snapshot().Lookup(name); ok && !e.opts.keeps(t) {
+		return nil, &registry.UnknownToolError{Name: name}
+	}
 	res, err := e.registry.Call(ctx, name, args)
 	var asks *registry.ApprovalRequiredError
 	if e.opts.Wait && errors.As(err, &asks) {

@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	gomcp "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/mcpgo"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -42,13 +43,14 @@ func TestWatchIsNotDrivenByTheServer(t *testing.T) {
 			if n > 1000 {
 				return "", errors.New("too often")
 			}
-			w.changed()
+			time.AfterFunc(50*time.Millisecond, w.changed)
 			return fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{"type":"object"}}]}`, n), nil
 		})
 		watchFor(t, s, time.Minute)
 		if n := lists.Load(); n < 10 || n > 20 {
 			t.Errorf("it listed %d times in a minute", n)
 		}
+		synctest.Wait()
 		if got, want := r.Snapshot().Tools()[0].Definition().Origin.Tool, fmt.Sprintf("t%d", lists.Load()); got != want {
 			t.Errorf("the tool is %q, not %q", got, want)
 		}
@@ -328,4 +330,70 @@ func TestPanicOfAClient(t *testing.T) {
 		}
 	}()
 	_, _ = r.Call(t.Context(), "crew__echo", nil)
+}
+
+// What is kept back cannot be called by a name that it has got since.
+func TestKeepHoldsForCalls(t *testing.T) {
+	r := with(t, nil, named("find"))
+	opts := &belt.ExportOptions{Keep: func(d *registry.Definition) bool { return d.Description != "secret" }}
+	s := server.NewMCPServer("belt", "1", server.WithToolFilter(belt.Filter(r, opts)))
+	belt.NewExport(s, r, opts).Refresh()
+	c := overHTTP(t, s)
+	r.Remove("find")
+	other := named("find")
+	other.definition.Description = "secret"
+	other.run = func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		t.Error("it was called")
+		return text("done"), nil
+	}
+	if err := r.Add(other); err != nil {
+		t.Fatal(err)
+	}
+	if res, said := call(t, c, "find"); !res.IsError || !strings.Contains(said, "unknown tool") {
+		t.Errorf("the model is told %q", said)
+	}
+}
+
+// A filter of the registry's tools is none of the server's own.
+func TestFilterLeavesOtherToolsAlone(t *testing.T) {
+	policy, err := registry.NewPolicy(registry.Deny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := with(t, &registry.Options{Approver: policy}, named("own"))
+	opts := &belt.ExportOptions{Keep: func(*registry.Definition) bool { return false }}
+	s := server.NewMCPServer("belt", "1", server.WithToolFilter(belt.Filter(r, opts)))
+	s.AddTool(gomcp.NewTool("own"), func(context.Context, gomcp.CallToolRequest) (*gomcp.CallToolResult, error) {
+		return gomcp.NewToolResultText("own"), nil
+	})
+	belt.NewExport(s, r, opts).Refresh()
+	if _, said := call(t, overHTTP(t, s), "own"); said != "own" {
+		t.Errorf("the tool of the server says %q", said)
+	}
+}
+
+// What a server wants a user to open is a web page, or nothing.
+func TestPagesForLogin(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://login.example/a?b=c":   "https://login.example/a?b=c",
+		"http://localhost:1/":           "http://localhost:1/",
+		"javascript:alert(1)":           "",
+		"file:///etc/passwd":            "",
+		"https://bank.example@evil.com": "",
+		"https:///nowhere":              "",
+		"https://a.example/\u202e b":    "",
+		"https://a.example\\\\@b/":      "",
+		"":                              "",
+	} {
+		_, s, r := scripted(t, listing(func(context.Context, json.RawMessage) (string, error) {
+			return "", refusalError{gomcp.JSONRPCErrorDetails{Code: gomcp.URL_ELICITATION_REQUIRED, Message: "log in",
+				Data: map[string]any{"elicitations": []any{map[string]any{"mode": "url", "elicitationId": "1", "message": "m", "url": url}}}}}
+		}))
+		refresh(t, s)
+		_, err := r.Call(t.Context(), "crew__echo", nil)
+		var login interface{ LoginURL() string }
+		if !errors.As(err, &login) || login.LoginURL() != want {
+			t.Errorf("of %q comes %v", url, err)
+		}
+	}
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -173,12 +175,24 @@ func (e *loginError) LoginURL() string { return e.url }
 // Outcome returns [mcp.NotSent]: so the protocol says of this answer.
 func (e *loginError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// urlOf returns the first page that the user has to visit.
+// urlOf returns the first page that the user has to visit. What a browser would take for
+// something else than that page is none.
 func urlOf(e gomcp.URLElicitationRequiredError) string {
 	for _, wanted := range e.Elicitations {
-		if wanted.URL != "" {
+		if isPage(wanted.URL) {
 			return wanted.URL
 		}
 	}
 	return ""
+}
+
+// maxURL bounds the address of a page, in bytes.
+const maxURL = 8 << 10
+
+// isPage reports whether an address is that of a web page, and shows whose it is.
+func isPage(address string) bool {
+	odd := func(r rune) bool { return r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	u, err := url.Parse(address)
+	return err == nil && len(address) <= maxURL && !strings.ContainsFunc(address, odd) &&
+		(u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil
 }
