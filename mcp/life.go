@@ -237,6 +237,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		}
 	})
 	if err := c.follow(ctx, l); err != nil {
+		c.sessionEnds(l, err)
 		l.close(err, c.opts.CloseTimeout)
 		return nil, t, err
 	}

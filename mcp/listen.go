@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -168,6 +169,8 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	}
 }
 
+var errAnsweredEarly = errors.New("the server answered before it was asked")
+
 // start makes the request.
 func (n *listener) start(filter json.RawMessage) {
 	t := n.life.tap
@@ -182,9 +185,12 @@ func (n *listener) start(filter json.RawMessage) {
 		params = append(append(append(params, `},"notifications":`...), filter...), '}')
 		ctx, m, o := t.openWrite(t.reading, &jsonrpc.Request{ID: id, Method: methodListen, Params: params})
 		t.mu.Lock()
-		n.trace = o
+		if n.id == id {
+			n.trace, o = o, nil
+		}
 		t.mu.Unlock()
 		err = t.conn.Write(ctx, m)
+		o.end(nil, cmp.Or(err, errAnsweredEarly))
 	}
 	if err != nil {
 		n.end(id, err)

@@ -39,11 +39,14 @@ func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *life, 
 }
 
 // sendWith is send with memory for the first flight.
-func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {
-	ctx, info := c.trace(ctx, r)
-	result, l, err := c.deliver(ctx, r, first)
-	c.traced(ctx, info, result, err)
-	return result, l, err
+func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (result json.RawMessage, l *life, err error) {
+	if c.tracing == nil {
+		return c.deliver(ctx, r, first)
+	}
+	work, info := c.trace(ctx, r)
+	err = errBrokenOff // unless the caller's Progress returns
+	defer func() { c.traced(work, info, result, err) }()
+	return c.deliver(work, r, first)
 }
 
 func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {

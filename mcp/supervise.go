@@ -199,10 +199,10 @@ func (s *State) count(kinds listKinds) {
 
 // endLife takes a life out of use and closes it.
 func (c *Client) endLife(l *life, err error) {
-	c.sessionEnds(l, err)
 	if c.closing.Err() == nil {
 		c.set(State{Phase: Connecting, Err: err})
 	}
+	c.sessionEnds(l, err)
 	l.close(err, c.opts.CloseTimeout)
 }
 

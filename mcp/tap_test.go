@@ -50,3 +50,29 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 	tap.finish()
 	tap.wait()
 }
+
+// A counter is a tracer that counts what is open.
+type counter struct{ open int }
+
+func (c *counter) RequestStart(ctx context.Context, _ *RequestInfo) context.Context {
+	c.open++
+	return ctx
+}
+func (c *counter) RequestEnd(context.Context, *RequestInfo) { c.open-- }
+
+// A handshake ends for the tracer even if the connection ended before its request
+// was written, and nobody noticed.
+func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
+	log := &writeLog{closed: make(chan struct{})}
+	counter := &counter{}
+	tap := newTap(NewClient("s", nil, &ClientOptions{Tracer: counter}), log, 0)
+	tap.finish()
+	tap.wait()
+	id, _ := jsonrpc.MakeID("1")
+	if err := tap.Write(t.Context(), &jsonrpc.Request{ID: id, Method: methodInitialize}); err != nil {
+		t.Error(err)
+	}
+	if counter.open != 0 {
+		t.Errorf("%d are open", counter.open)
+	}
+}

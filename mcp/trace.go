@@ -13,6 +13,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
+var errBrokenOff = errors.New("the request was broken off by a panic")
+
 // A tracing is the tracer of a client.
 type tracing struct {
 	tracer  Tracer
@@ -220,6 +222,11 @@ func (t *tap) writeTraced(ctx context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		t.greetingEnds(&req.ID, nil, err)
 	}
+	select {
+	case <-t.ended: // perhaps before the reader could see that it is open
+		t.greetingEnds(&req.ID, nil, t.err)
+	default:
+	}
 	return err
 }
 
@@ -269,7 +276,7 @@ func (c *Client) sessionEnds(l *life, cause error) {
 		return
 	}
 	s := &SessionInfo{Server: c.name, Connection: l.tap.connection(), Duration: time.Since(l.born), Err: cause}
-	if errors.Is(cause, ErrClosed) || errors.Is(cause, errRenewed) {
+	if errors.Is(cause, ErrClosed) || errors.Is(cause, errRenewed) || c.closing.Err() != nil && errors.Is(cause, context.Canceled) {
 		s.Err = nil
 	}
 	defer c.tracing.guard("SessionEnd")

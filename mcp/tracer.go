@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"time"
 
@@ -163,10 +164,18 @@ func (r *RequestInfo) AddHeader(name, value string) {
 }
 
 // WithHTTPHeader returns a context whose HTTP requests have further header fields,
-// as by [RequestInfo.AddHeader]. The header must not be changed afterwards.
+// as by [RequestInfo.AddHeader]. Those that ctx has already stay. The header must not
+// be changed afterwards.
 func WithHTTPHeader(ctx context.Context, header http.Header) context.Context {
 	if len(header) == 0 {
 		return ctx
+	}
+	if already := HTTPHeader(ctx); already != nil {
+		header = maps.Clone(header)
+		for name, values := range already {
+			delete(header, http.CanonicalHeaderKey(name))
+			header[name] = values
+		}
 	}
 	return context.WithValue(ctx, headerKey{}, header)
 }

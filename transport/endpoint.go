@@ -198,11 +198,13 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 	}
 }
 
-// addFields adds the fields of a tracer, but for those that are there already.
+// addFields adds the fields of a tracer or a caller, but for those that are there
+// already, and those that are not right.
 func addFields(full, fields http.Header) {
+	wrong := func(value string) bool { return !httpfield.ValidValue(value) }
 	for name, values := range fields {
 		name = http.CanonicalHeaderKey(name)
-		if _, there := full[name]; !there && len(values) == 1 && httpfield.ValidName(name) && httpfield.ValidValue(values[0]) {
+		if _, there := full[name]; !there && httpfield.ValidName(name) && !slices.ContainsFunc(values, wrong) {
 			full[name] = values
 		}
 	}
