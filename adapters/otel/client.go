@@ -115,11 +115,14 @@ func (t *Telemetry) connection(f *facts, c mcp.ConnectionInfo) {
 	}
 }
 
-// isRevision reports whether a version is a date, as those of the protocol are. A
-// server may say anything.
+// isRevision reports whether a version is one of the protocol. The other side may say
+// anything.
 func isRevision(version string) bool {
-	_, err := time.Parse(time.DateOnly, version)
-	return err == nil
+	switch version {
+	case "2024-11-05", "2025-03-26", "2025-06-18", mcp.Revision20251125, mcp.Revision20260728:
+		return true
+	}
+	return false
 }
 
 // A subject is what a request is about, which is looked up only if it is needed.

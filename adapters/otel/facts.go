@@ -97,15 +97,19 @@ func cut(text string, most int) string {
 }
 
 // uri returns the URI of a resource without what is likely to be secret: user,
-// query and fragment. It is empty if it cannot be read.
+// query and fragment, and all behind the scheme where there is no path, as in data:.
+// It is empty if it cannot be read.
 func (t *Telemetry) uri(text string) string {
+	if len(text) > 16*maxURI {
+		return ""
+	}
 	u, err := url.Parse(text)
-	if err != nil || len(text) > 16*maxURI {
+	if err != nil {
 		return ""
 	}
 	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
-	if u.Opaque != "" && strings.ContainsAny(u.Opaque, "@?") {
-		return u.Scheme + ":"
+	if u.Opaque != "" && u.Scheme != "urn" {
+		return t.word(u.Scheme, maxURI) + ":"
 	}
 	return t.word(u.String(), maxURI)
 }

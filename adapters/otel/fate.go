@@ -62,6 +62,18 @@ func fateOf(err error) fate {
 	return fate{kind: other}
 }
 
+// isCode reports whether a code of an error is one of JSON-RPC, of the protocol, or of
+// its SDKs.
+func isCode(code string) bool {
+	switch code {
+	case "-32700", "-32600", "-32601", "-32602", "-32603", // JSON-RPC
+		"-32000", "-32001", // SDKs: connection closed, timeout
+		"-32002", "-32020", "-32021", "-32022", "-32042": // not found, headers, capability, revision, page to visit
+		return true
+	}
+	return false
+}
+
 // fateOfCall returns the fate for what a registry says of a call.
 func fateOfCall(res *mcp.CallToolResult, err error) fate {
 	var (

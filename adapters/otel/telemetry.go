@@ -112,13 +112,24 @@ func (t *Telemetry) end(ctx context.Context, o *operation, from time.Time, fate 
 	o.span.End(trace.WithTimestamp(now))
 }
 
+// addFate adds how an operation ended. A code that somebody made up is none of few.
 func (t *Telemetry) addFate(f *facts, fate fate) {
 	if fate.kind == "" {
 		return
 	}
-	t.both(f, keyError.String(fate.kind))
-	if fate.code != "" {
-		t.both(f, keyStatus.String(fate.code))
+	if fate.code == "" {
+		t.both(f, keyError.String(fate.kind))
+		return
+	}
+	counted := fate.code
+	if !isCode(counted) {
+		counted = other
+	}
+	for _, key := range []attribute.Key{keyError, keyStatus} {
+		t.detail(f, key.String(fate.code))
+		if t.allowed[key] {
+			f.metric = append(f.metric, key.String(counted))
+		}
 	}
 }
 

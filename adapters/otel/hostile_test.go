@@ -1,0 +1,77 @@
+package otel_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// However many codes of errors a server makes up, the measurements tell those apart
+// that mean something; the span has the code.
+func TestCodesOfServer(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	var n atomic.Int64
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": func(call *mcptest.Call) {
+		if i := n.Add(1); i < 30 {
+			call.Error(1000+i, "no")
+		} else {
+			call.Error(-32602, "no")
+		}
+	}})
+	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
+	for range 30 {
+		if _, err := c.CallTool(t.Context(), "x", nil, nil); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	_ = c.Close()
+	calls := 0
+	for _, s := range l.series(t, "mcp.client.operation.duration") {
+		if strings.Contains(s, "tools/call") {
+			calls++
+		}
+	}
+	if calls != 2 {
+		t.Errorf("%d series for calls, want 2: %q", calls, l.series(t, "mcp.client.operation.duration"))
+	}
+	all := l.everything(t)
+	for _, want := range []string{"error.type=1001", "rpc.response.status_code=1001", "error.type=-32602", "error.type=_OTHER"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not told", want)
+		}
+	}
+}
+
+// Only revisions that exist are told apart, whatever a server says.
+func TestRevisionsOfStrangers(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	server := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Result(`{"protocolVersion":"1999-12-31","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`)})
+	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
+	_ = c.Ready(t.Context())
+	_ = c.Close()
+	if all := l.everything(t); strings.Contains(all, "1999-12-") {
+		t.Errorf("told: %s", all)
+	}
+}
+
+// What is in a URI without a path may be anything.
+func TestOpaqueURI(t *testing.T) {
+	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
+	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Tracer: l})
+	for _, uri := range []string{"data:text/plain,sekret", "jdbc:sqlserver://host;password=sekret", "jdbc:oracle:thin:ann/sekret@host", "token:sekret"} {
+		_, _ = c.ReadResource(t.Context(), uri, nil)
+	}
+	_ = c.Close()
+	all := l.everything(t)
+	if i := strings.Index(all, "sekret"); i >= 0 {
+		t.Errorf("told: %s", all[max(0, i-100):i+30])
+	}
+	if !strings.Contains(all, "mcp.resource.uri=data:") {
+		t.Error("the scheme is not told")
+	}
+}
