@@ -21,7 +21,7 @@ const scope = "github.com/mcpbelt/mcpbelt/adapters/otel"
 
 // A Telemetry records requests and calls of tools. It is an [mcp.Tracer], and one
 // can serve any number of clients, registries and servers. It is safe for
-// concurrent use and owns no goroutine.
+// concurrent use. Only [Telemetry.Server] starts goroutines.
 type Telemetry struct {
 	tracer    trace.Tracer
 	propagate propagation.TextMapPropagator
