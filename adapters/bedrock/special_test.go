@@ -203,6 +203,9 @@ func TestConfigWithoutTools(t *testing.T) {
 	}
 	messages := append([]types.Message{ofUser("hi"), belt.Message(out)}, results...)
 	accepted(t, claude, messages, turn.Config(messages))
+	if params := turn.Params(); params != nil {
+		t.Errorf("without tools there are the params %v", params)
+	}
 	if config := turn.Config(messages[:1]); config != nil {
 		t.Errorf("without tools and calls the configuration is %+v", config)
 	}

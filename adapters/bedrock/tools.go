@@ -53,9 +53,10 @@ func native(model string) bool {
 	return strings.Contains(model, "anthropic.") || strings.Contains(model, "claude") || strings.Contains(model, "nova")
 }
 
-// Params returns the tools of the turn, sorted by name.
+// Params returns the tools of the turn, sorted by name; nil if there are none. A request
+// takes those of [Turn.Config].
 func (t *Turn) Params() []types.Tool {
-	tools := make([]types.Tool, 0, len(t.Set().Tools()))
+	var tools []types.Tool
 	for _, tool := range t.Set().Tools() {
 		spec := types.ToolSpecification{
 			Name:        aws.String(tool.Name),
