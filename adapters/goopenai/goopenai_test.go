@@ -128,6 +128,34 @@ func TestChat(t *testing.T) {
 	}
 }
 
+// Strict mode has the model write schemas' own forms, which are turned back.
+func TestStrict(t *testing.T) {
+	model := adaptertest.NewModel(t, adaptertest.OpenAIChat{})
+	var told []adaptertest.Tool
+	model.Then(func(req *adaptertest.Request) adaptertest.Reply {
+		told = req.Tools
+		return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "1", Name: "note", Arguments: []byte(`{"text":"x","tags":null}`)}}}
+	}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
+	var got []string
+	r := registry.New(nil)
+	if err := r.Add(registry.MustFunc("note", "notes", func(_ context.Context, in struct {
+		Text string   `json:"text"`
+		Tags []string `json:"tags,omitempty"`
+	}) (string, error) {
+		got = append(got, in.Text)
+		return "noted", nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := start(&belt.Options{Strict: true}, false)(t, r, model.URL).Ask(t.Context(), "note it")
+	if err != nil || turn.Text != "done" || len(got) != 1 || got[0] != "x" || len(model.Refused()) > 0 {
+		t.Errorf("%+v, %v, the tool got %q; refused: %q", turn, err, got, model.Refused())
+	}
+	if len(told) != 1 || !strings.Contains(string(told[0].Schema), `"required":["text","tags"]`) {
+		t.Errorf("the model is told %+v", told)
+	}
+}
+
 // What a program keeps of one turn it may use for another message, at any time.
 func TestTurnsAtTheSameTime(t *testing.T) {
 	r := registry.New(nil)
@@ -192,5 +220,19 @@ func TestCallThatWasCutOff(t *testing.T) {
 		if err != nil || len(results) != 2 || ran != want {
 			t.Errorf("after %s %d calls ran: %v, %v", reason, ran, results, err)
 		}
+	}
+}
+
+// A call of another kind is the program's own.
+func TestOtherCalls(t *testing.T) {
+	tools, err := belt.Tools(t.Context(), registry.New(nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{{ID: "1", Type: "custom"}}}}); results != nil || err != nil {
+		t.Errorf("%+v, %v", results, err)
+	}
+	if tools.Params() != nil || tools.Results() != nil {
+		t.Error("of nothing comes something")
 	}
 }

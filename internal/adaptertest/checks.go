@@ -124,6 +124,9 @@ func (k *kit) over(turn *Turn, err error) *Request {
 	if len(turn.Waits) > 0 {
 		k.Fatalf("the turn waits: %+v", turn.Waits)
 	}
+	if refused := k.model.Refused(); len(refused) > 0 {
+		k.Fatalf("the runtime got over it, but the model refused: %q", refused)
+	}
 	if turn.Text != "done" {
 		k.Fatalf("the answer is %q, not what the model said; the model refused: %q", turn.Text, k.model.Refused())
 	}
@@ -202,19 +205,23 @@ func (k *kit) parallel() {
 }
 
 func (k *kit) image() {
+	before := 0 // media in messages that are no results
 	for _, what := range []string{"picture", "bare picture"} {
 		req := k.ask(what, k.calls(want{what, `{}`}), text("done"))
 		r := k.results(req, 1)[0]
+		if what == "picture" {
+			k.contains(r, "a picture:")
+		}
 		if k.a.TextOnly {
 			k.contains(r, "[image image/")
 			continue
 		}
-		seen := append(slices.Clone(r.Media), req.Media...)
-		if !slices.ContainsFunc(seen, func(m Media) bool { return m.Type == "image/png" && bytes.Equal(m.Data, png()) }) {
-			k.Errorf("the model does not see the %s: %+v", what, r)
+		seen := append(slices.Clone(r.Media), req.Media[min(before, len(req.Media)):]...)
+		if len(seen) != 1 || seen[0].Type != "image/png" || !bytes.Equal(seen[0].Data, png()) {
+			k.Errorf("the model does not see the %s once: %+v", what, r)
 		}
+		before = len(req.Media)
 	}
-	before := len(k.last().Media)
 	req := k.ask("fake", k.calls(want{"fake picture", `{}`}), text("done"))
 	r := k.results(req, 1)[0]
 	k.contains(r, "[image image/png, 8 bytes")

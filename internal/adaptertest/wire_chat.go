@@ -25,6 +25,7 @@ type chatRequest struct {
 			Name        string          `json:"name"`
 			Description string          `json:"description"`
 			Parameters  json.RawMessage `json:"parameters"`
+			Strict      bool            `json:"strict"`
 		} `json:"function"`
 	} `json:"tools"`
 }
@@ -84,6 +85,9 @@ func (OpenAIChat) Read(r *http.Request, body []byte) (*Request, error) {
 			}
 			if err := openAITool(req, t.Function.Name, t.Function.Parameters); err != nil {
 				return nil, err
+			}
+			if err := strictSchema(t.Function.Parameters); t.Function.Strict && err != nil {
+				return nil, fmt.Errorf("the schema of %q: %w", t.Function.Name, err)
 			}
 			req.Tools = append(req.Tools, Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
 		}
@@ -175,6 +179,9 @@ func readChatContent(role string, content json.RawMessage) (texts []string, medi
 	}
 	var text string
 	if json.Unmarshal(content, &text) == nil {
+		if role != "assistant" && strings.TrimSpace(text) == "" {
+			return nil, nil, errors.New("is blank")
+		}
 		return []string{text}, nil, nil
 	}
 	var parts []chatPart
@@ -183,6 +190,8 @@ func readChatContent(role string, content json.RawMessage) (texts []string, medi
 	}
 	for _, p := range parts {
 		switch {
+		case p.Type == "text" && strings.TrimSpace(p.Text) == "":
+			return nil, nil, errors.New("has a blank text")
 		case p.Type == "text":
 			texts = append(texts, p.Text)
 		case role != "user":

@@ -76,6 +76,11 @@ func (o Ollama) Read(r *http.Request, body []byte) (*Request, error) {
 		if t.Type != "function" || !ollamaName.MatchString(f.Name) || ollamaMark.MatchString(f.Description) {
 			return nil, fmt.Errorf("tools[%d]: %+v", i, t)
 		}
+		// The prompts of models print it decoded.
+		var shown any
+		if json.Unmarshal(f.Parameters, &shown) != nil || ollamaMark.MatchString(fmt.Sprint(shown)) {
+			return nil, fmt.Errorf("tools[%d]: invalid image index: %s", i, f.Parameters)
+		}
 		if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == f.Name }) {
 			return nil, fmt.Errorf("tools[%d]: %q is there twice", i, f.Name)
 		}
@@ -93,6 +98,10 @@ func ollamaParameters(raw json.RawMessage) error {
 	var root map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &root); err != nil {
 		return err
+	}
+	var required []string
+	if root["required"] != nil && json.Unmarshal(root["required"], &required) != nil {
+		return fmt.Errorf("required is no list of names: %s", root["required"])
 	}
 	if string(root["type"]) != `"object"` || len(root["properties"]) == 0 || root["properties"][0] != '{' {
 		return fmt.Errorf("is no object with properties: %s", raw)
@@ -116,6 +125,14 @@ func ollamaProperties(raw json.RawMessage) error {
 		for keyword := range p {
 			if !slices.Contains([]string{"anyOf", "type", "items", "description", "enum", "properties"}, keyword) {
 				return fmt.Errorf("%s: %s would be dropped", name, keyword)
+			}
+		}
+		if p == nil {
+			return fmt.Errorf("%s is no schema", name)
+		}
+		for keyword, kinds := range map[string]string{"type": `"[`, "description": `"`, "enum": "[", "properties": "{"} {
+			if v := p[keyword]; v != nil && !strings.ContainsRune(kinds, rune(v[0])) {
+				return fmt.Errorf("%s: cannot unmarshal %s into %s", name, v, keyword)
 			}
 		}
 		var branches []json.RawMessage

@@ -228,6 +228,9 @@ func (t *Turn) settle(ctx context.Context, a *Answer) error {
 			return context.Cause(ctx)
 		}
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // the call still waits, for a Wait that goes on
+	}
 	*a = t.Call(ctx, a.Call)
 	return context.Cause(ctx)
 }

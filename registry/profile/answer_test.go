@@ -334,6 +334,29 @@ func TestWaitGoesOn(t *testing.T) {
 	})
 }
 
+// A call whose login is done when the context has ended still waits.
+func TestWaitEndedAfterTheLogin(t *testing.T) {
+	closed := make(chan struct{})
+	close(closed)
+	for _, done := range []<-chan struct{}{nil, closed} {
+		turn := newTurn(t, registry.New(nil), nil, nativeTool("mail", func(context.Context) (*mcp.CallToolResult, error) {
+			return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", Done: done}, mcp.NotSent)
+		}))
+		_, err := turn.Run(t.Context(), []profile.Call{{Name: "mail"}})
+		var waiting *profile.WaitingError
+		if !errors.As(err, &waiting) {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 50 {
+			if answers, err := turn.Wait(ctx, waiting); !errors.Is(err, context.Canceled) || !answers[0].Waits() {
+				t.Fatalf("Wait returned %+v, %v", answers, err)
+			}
+		}
+	}
+}
+
 func TestWaitForALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries int
