@@ -158,6 +158,19 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// TestCutOffWithoutArguments has an endpoint that sends null, or no type.
+func TestCutOffWithoutArguments(t *testing.T) {
+	for reason, runs := range map[string]int{"length": 0, "tool_calls": 1} {
+		ran := make(chan string, 1)
+		f := tool("wipe", `{"type":"object"}`, says("wiped"))
+		f.args = ran
+		results, err := chatTools(t, nil, f).Run(t.Context(), choice(t, reason, `{"id":"1","function":{"name":"wipe","arguments":null}}`))
+		if err != nil || len(results) != 1 || len(ran) != runs {
+			t.Errorf("%s: %s, %v, ran %d times", reason, marshaled(t, results), err, len(ran))
+		}
+	}
+}
+
 // TestNotOver has responses that cannot be gone on with.
 func TestNotOver(t *testing.T) {
 	for _, status := range []string{"failed", "cancelled", "in_progress", "queued"} {
@@ -196,7 +209,9 @@ func TestCallers(t *testing.T) {
 		Content:           []mcp.Content{&mcp.TextContent{Text: "forty-two"}, &mcp.ImageContent{MIMEType: "image/png", Data: pngData()}},
 	})
 	count.def.OutputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
-	broken := tool("broken", `{"type":"object"}`, &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "the disk is full"}}})
+	broken := tool("broken", `{"type":"object"}`, &mcp.CallToolResult{
+		IsError: true, StructuredContent: json.RawMessage(`{"n":0}`), Content: []mcp.Content{&mcp.TextContent{Text: "the disk is full"}},
+	})
 	broken.def.OutputSchema = count.def.OutputSchema
 	words := tool("words", `{"type":"object"}`, says("no structure"))
 	opts := programmatic()
