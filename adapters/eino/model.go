@@ -2,7 +2,6 @@ package eino
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/cloudwego/eino/components"
@@ -152,7 +151,6 @@ func (b *Belt) toolMessage(m *schema.Message) (*schema.Message, []schema.Message
 		return m, nil
 	}
 	plain := *m
-	plain.Extra = maps.Clone(m.Extra)
 	plain.UserInputMultiContent = nil
 	text, media := apart(m.UserInputMultiContent)
 	if plain.Content = text; m.Content != "" {

@@ -1,0 +1,221 @@
+package eino_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
+	t.Helper()
+	var infos []*schema.ToolInfo
+	for _, each := range tools {
+		info, err := each.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+// Without options names are those of OpenAI, and no tool is left to a search that eino
+// does not have.
+func TestDefaults(t *testing.T) {
+	reg := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	for i := range 200 {
+		if err := reg.Add(returning(fmt.Sprintf("tool_%03d_%s", i, strings.Repeat("x", 90)), nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain, err := belt.Tools(t.Context(), reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range infosOf(t, plain) {
+		if len(info.Name) > 64 {
+			t.Errorf("the name %q is too long for OpenAI", info.Name)
+		}
+	}
+	searched, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{ProviderSearch: true}})
+	if err != nil || len(searched) != len(plain) {
+		t.Errorf("%d tools, and %d if the provider is to search, %v", len(plain), len(searched), err)
+	}
+}
+
+// A call that its context ended is an error, which says whether it was made.
+func TestEndedCall(t *testing.T) {
+	var l log
+	tools, err := belt.Tools(t.Context(), newCautious(t, &l), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("the user has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	at := slices.IndexFunc(infosOf(t, tools), func(i *schema.ToolInfo) bool { return i.Name == "picture" })
+	res, err := tools[at].(tool.EnhancedInvokableTool).InvokableRun(ctx, &schema.ToolArgument{Text: "{}"})
+	if !errors.Is(err, gone) || mcp.OutcomeOf(err) != mcp.NotSent || res != nil || len(l.calls()) > 0 {
+		t.Errorf("%v, %v, %q", res, err, l.calls())
+	}
+}
+
+// An approval for the session counts for the next call, after a restart as well.
+func TestForSession(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		var l log
+		s := newStore()
+		r := newRig(t, belt.New(newCautious(t, &l), nil), s)
+		w := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+		if restart {
+			r = restarted(t, &l, s)
+		}
+		r.mustEnd(t, compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true, ForSession: true}), nil)
+		if got := r.mustEnd(t, t.Context(), call("remove", `{"name":"b"}`)); got[0] != "removed b" {
+			t.Errorf("restart=%v: the results are %q", restart, got)
+		}
+	}
+}
+
+// Other calls that are made after a restart do not make the belt forget the first.
+func TestResumeTwoAfterRestart(t *testing.T) {
+	var l log
+	s := newStore()
+	waits := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "remove", `{"name":"b"}`), 2)
+	checkpoint, _, _ := s.Get(t.Context(), "x")
+	b := belt.New(newCautious(t, &l), nil)
+	decisions := map[string]any{}
+	for _, w := range waits {
+		decisions[w.InterruptID] = belt.Decision{Approve: true}
+	}
+	for range 3 {
+		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
+			t.Fatal(err)
+		}
+		if got := newRig(t, b, s).mustEnd(t, compose.BatchResumeWithData(t.Context(), decisions), nil); !slices.Equal(got, []string{"removed a", "removed b"}) {
+			t.Errorf("the results are %q", got)
+		}
+	}
+	if ran := l.calls(); len(ran) != 2 {
+		t.Errorf("the calls are %q", ran)
+	}
+}
+
+// Another user who resumes with the same belt is asked himself, whatever he brings.
+func TestSameBeltAnotherUser(t *testing.T) {
+	for _, decision := range []any{nil, belt.Decision{Approve: true}, belt.Decision{}} {
+		var l log
+		r := newRig(t, belt.New(newNosy(t, &l, nil), nil), newStore())
+		w := r.mustWait(t, onbehalf.With(t.Context(), "alice"), call("remove", `{"name":"a"}`), 1)[0]
+		ctx := onbehalf.With(t.Context(), "bob")
+		if decision != nil {
+			ctx = compose.ResumeWithData(ctx, w.InterruptID, decision)
+		}
+		if again := r.mustWait(t, ctx, nil, 1)[0]; again.Approval == w.Approval || len(l.calls()) > 0 {
+			t.Errorf("with %v the calls are %q", decision, l.calls())
+		}
+	}
+}
+
+// A run that ends while somebody else's approval is being carried out ends at once.
+func TestEndedWhileApprovedCallRuns(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})})
+	if err := reg.Add(returning("slow", func() (*mcp.CallToolResult, error) {
+		close(started)
+		<-release
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, belt.New(reg, nil), newStore())
+	w := r.mustWait(t, t.Context(), call("slow", `{}`), 1)[0]
+	over := make(chan error)
+	go func() {
+		_, err := reg.Resume(t.Context(), w.Approval, nil)
+		over <- err
+	}()
+	<-started
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, _, err := r.run(ctx, nil)
+		ended <- err
+	}()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ends with %v", err)
+	}
+	close(release)
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}
+
+// The content that a message of a tool has beside its parts stays.
+func TestContentBesideParts(t *testing.T) {
+	m := schema.ToolMessage("first", "1")
+	m.UserInputMultiContent = []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "second"}}
+	if out := belt.New(registry.New(nil), nil).Messages([]*schema.Message{m}); out[0].Content != "first\nsecond" {
+		t.Errorf("the content is %q", out[0].Content)
+	}
+}
+
+// A name that a tool of the agent has is its own, whatever a server lists.
+func TestNameTaken(t *testing.T) {
+	reg := registry.New(nil)
+	if err := reg.Add(returning("own", func() (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "the server's"}}}, nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	b := belt.New(reg, nil)
+	own := ownTool(t)
+	info, err := own.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := newModel(t)
+	model.Then(says("done"))
+	with, err := b.Model(newChatModel(t, model.URL)).WithTools([]*schema.ToolInfo{info})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := with.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}); err != nil {
+		t.Fatal(err, model.Refused())
+	}
+	if got := told(model.Requests()[0]); !slices.Equal(got, []string{"own"}) {
+		t.Errorf("the model is told of %q", got)
+	}
+	config, err := b.ToolsNode(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := compose.NewToolNode(t.Context(), &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := run.Invoke(t.Context(), call("own", `{"name":"x"}`), b.Live(t.Context(), own))
+	if err != nil || out[0].Content != "mine" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
