@@ -39,9 +39,6 @@ type Interrupt struct {
 // interruptOf returns what an answer waits for.
 func interruptOf(a *profile.Answer) Interrupt {
 	i := Interrupt{Tool: a.Call.Name, Arguments: a.Call.Arguments}
-	if !json.Valid(i.Arguments) {
-		i.Arguments = nil
-	}
 	if request := a.Approval(); request != nil {
 		i.Approval, i.Reason, i.Expires = request.ID, request.Reason, request.Expires
 		i.Tool, i.Arguments = request.Tool.Name, request.Args

@@ -1,0 +1,188 @@
+package genkit_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firebase/genkit/go/ai"
+	"github.com/firebase/genkit/go/genkit"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// An image is in each request that follows, as it is the first time.
+func TestImageStays(t *testing.T) {
+	w := newWorld(t)
+	w.tool("picture", &mcp.TextContent{Text: "look"}, &mcp.ImageContent{MIMEType: "image/png", Data: pngBytes(t)})
+	w.tool("echo", &mcp.TextContent{Text: "echoed"})
+	w.generate(w.turn(nil), asking("go"), calls("s__picture"), calls("s__echo"), calls("s__echo"))
+	media := 0
+	for _, m := range w.last().Messages {
+		for _, p := range m.Content {
+			if p.IsMedia() {
+				media++
+			}
+			if p.IsToolResponse() {
+				if _, ok := p.ToolResponse.Output.(string); !ok {
+					t.Errorf("the output is %v", p.ToolResponse.Output)
+				}
+			}
+		}
+	}
+	if len(w.requests) != 4 || media != 1 {
+		t.Errorf("request %d has %d images", len(w.requests), media)
+	}
+}
+
+// The results of the program's own tools with media have no line before them, not even
+// an empty one, which providers refuse.
+func TestOwnMedia(t *testing.T) {
+	w := newWorld(t)
+	own := ai.NewMultipartTool("own", "of the program", func(*ai.ToolContext, struct{}) (*ai.MultipartToolResponse, error) {
+		return &ai.MultipartToolResponse{Output: "look", Content: []*ai.Part{ai.NewMediaPart("image/png", "data:image/png;base64,"+pngText)}}, nil
+	})
+	w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("own"))
+	last := w.last().Messages[len(w.last().Messages)-1]
+	if len(last.Content) != 1 || !last.Content[0].IsMedia() {
+		t.Errorf("the model gets %s", spelled(last.Content))
+	}
+}
+
+// What waits has the name that people know, and a restart leaves it as it was.
+func TestInterruptNames(t *testing.T) {
+	w := newWorld(t)
+	const name = "ask_me.now" // OpenAI takes no dot
+	if err := w.registry.Add(registry.MustFunc(name, "asks", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+		t.Fatal(err)
+	}
+	turn := w.turn(nil)
+	resp := w.generate(turn, asking("go"), calls(turn.Tools()[0].Name()))
+	waits := belt.Interrupts(resp)
+	if len(waits) != 1 || waits[0].Tool != name {
+		t.Fatalf("it waits for %+v", waits)
+	}
+	restart := belt.Restart(waits[0].Part)
+	if restart.Metadata["interrupt"] != nil || restart.Metadata["resumed"] == nil || waits[0].Part.Metadata["interrupt"] == nil || waits[0].Part.Metadata["resumed"] != nil {
+		t.Errorf("the restart is %+v of %+v", restart.Metadata, waits[0].Part.Metadata)
+	}
+	// The program's own interrupts are its own.
+	own := ai.NewTool("own", "of the program", func(tc *ai.ToolContext, _ struct{}) (string, error) {
+		return "", ai.InterruptWith(tc, map[string]any{"tool": "own"})
+	})
+	resp = w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("own"))
+	if len(resp.Interrupts()) != 1 || len(belt.Interrupts(resp)) != 0 {
+		t.Errorf("of %d interrupts %d are ours", len(resp.Interrupts()), len(belt.Interrupts(resp)))
+	}
+}
+
+// The result of an approved call may be for the user, too.
+func TestDirectAfterApproval(t *testing.T) {
+	w := newWorld(t)
+	direct, err := registry.With(registry.MustFunc("ask_secret", "for the user", func(context.Context, struct{}) (string, error) { return "4711", nil }),
+		func(d *registry.Definition) { d.ReturnDirect = true })
+	if err == nil {
+		err = w.registry.Add(direct)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	turn := w.turn(&belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
+		seen = append(seen, registry.Text(a.Direct))
+	}}})
+	resp := w.generate(turn, asking("go"), calls("ask_secret"))
+	if _, err := w.registry.Resume(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := turn.Responses(t.Context(), resp)
+	if err != nil || !slices.Equal(seen, []string{"4711"}) || strings.Contains(fmt.Sprint(parts[0].ToolResponse.Output), "4711") {
+		t.Errorf("the user got %q, %v", seen, err)
+	}
+}
+
+// What is mended is not written into the history of the program.
+func TestSignatureOfHistory(t *testing.T) {
+	w := newWorld(t)
+	said := ai.NewModelTextMessage("hm")
+	said.Content[0].Metadata = map[string]any{"signature": "c2lnbmVk"}
+	w.generate(w.turn(nil), []ai.GenerateOption{ai.WithMessages(ai.NewUserTextMessage("go"), said, ai.NewUserTextMessage("on"))})
+	if got := w.last().Messages[1].Content[0].Metadata["signature"]; fmt.Sprintf("%s", got) != "signed" {
+		t.Errorf("the model gets %v", got)
+	}
+	if got := said.Content[0].Metadata["signature"]; got != "c2lnbmVk" {
+		t.Errorf("the history has %v", got)
+	}
+}
+
+// Genkit has no search of a provider.
+func TestProviderSearch(t *testing.T) {
+	reg := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	for i := range 200 {
+		if err := reg.Add(registry.MustFunc(fmt.Sprintf("tool_%03d", i), "a tool", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var counts []int
+	for _, search := range []bool{false, true} {
+		turn, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{ProviderSearch: search}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts = append(counts, len(turn.Tools()))
+	}
+	if counts[0] != counts[1] {
+		t.Errorf("%d tools, and %d if the provider is to search", counts[0], counts[1])
+	}
+}
+
+// A call without input has no arguments, and the name of a server may be in capitals.
+func TestEmptyInput(t *testing.T) {
+	w := newWorld(t)
+	w.tool("echo", &mcp.TextContent{Text: "echoed"})
+	if _, err := w.turn(nil).Tools()[0].RunRaw(t.Context(), nil); err != nil || !slices.Equal(w.ran["echo"], []string{"{}"}) {
+		t.Errorf("the tool got %q, %v", w.ran["echo"], err)
+	}
+	h := openHost(t, "Notes")
+	resp, err := genkit.Generate(t.Context(), w.genkit, ai.WithResources(belt.Resource(h, "Notes", nil)),
+		ai.WithMessages(ai.NewUserMessage(ai.NewResourcePart("Notes://file:///a"))))
+	if err != nil || spelled(resp.Request.Messages[0].Content) != "Notes has file:///a" {
+		t.Errorf("%v, %v", resp, err)
+	}
+}
+
+// Whatever a server says in a schema, the plugin for Gemini takes the request.
+func TestGeminiSchemas(t *testing.T) {
+	for _, schema := range []string{
+		`{"type":"null"}`, `{"type":["null"]}`, `{"type":[]}`, `{"type":5}`, `true`, `false`, `{}`, `null`, `{"enum":["a",5,null]}`, `{"const":5}`,
+		`{"type":"string","description":5,"title":5,"format":5,"pattern":5}`, `{"type":"string","format":"uri"}`,
+		`{"type":"array"}`, `{"type":"array","items":[]}`, `{"type":"array","items":true}`, `{"type":"array","prefixItems":[{"type":"string"}]}`,
+		`{"anyOf":[{"type":"null"},{"type":"integer"}]}`, `{"oneOf":[{"type":"array"}]}`, `{"anyOf":[]}`, `{"allOf":[{"type":"string"}]}`, `{"type":["string","null"]}`,
+		`{"type":"object"}`, `{"type":"object","properties":{}}`, `{"type":"object","properties":{"x":true,"type":{"type":"null"}},"required":["x",5]}`, `{"type":"object","additionalProperties":{"type":"string"}}`,
+		`{"type":"string","minLength":"x","maxLength":1.5}`, `{"type":"number","minimum":"a","maximum":1e400}`, `{"type":"string","default":{"a":1}}`, `{"type":"string","enum":[]}`, `{"type":"string","enum":"a"}`,
+		`{"$ref":"#"}`, `{"$ref":"#/$defs/none"}`, `{"$ref":"https://example.com/x"}`, `{"type":"float64"}`, `{"not":{}}`,
+	} {
+		t.Run(schema, func(t *testing.T) {
+			model := adaptertest.NewModel(t, gemini{adaptertest.Gemini{Before3: true}})
+			w := newWorld(t)
+			tool := registry.RemoteFunc("s", &mcp.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":` + schema + `}}`)}, nil, nil)
+			if err := w.registry.Add(tool); err != nil {
+				t.Skip(err)
+			}
+			model.Then(func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
+			agent := startGemini(t, w.registry, model.URL).(*conversation)
+			turn := w.turn(agent.opts)
+			resp, err := genkit.Generate(t.Context(), agent.genkit, turn.Options(ai.WithPrompt("go"))...)
+			if err != nil || resp.Text() != "done" {
+				t.Errorf("%v, %q", err, model.Refused())
+			}
+		})
+	}
+}
