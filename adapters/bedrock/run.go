@@ -73,19 +73,34 @@ func blocksOf(out *bedrockruntime.ConverseOutput) []types.ContentBlock {
 }
 
 // Calls returns the calls that a model wrote, in their order. Those of the tools of
-// Bedrock itself are not among them.
+// Bedrock itself are not among them. Those that may be cut off are incomplete: they are
+// not made, and the model is told so.
 func Calls(out *bedrockruntime.ConverseOutput) []profile.Call {
 	var calls []profile.Call
-	for _, block := range blocksOf(out) {
+	blocks := blocksOf(out)
+	for i, block := range blocks {
 		if b, ok := block.(*types.ContentBlockMemberToolUse); ok && b.Value.Type != types.ToolUseTypeServerToolUse {
 			calls = append(calls, profile.Call{
-				ID:        aws.ToString(b.Value.ToolUseId),
-				Name:      aws.ToString(b.Value.Name),
-				Arguments: argumentsOf(b.Value.Input),
+				ID:         aws.ToString(b.Value.ToolUseId),
+				Name:       aws.ToString(b.Value.Name),
+				Arguments:  argumentsOf(b.Value.Input),
+				Incomplete: cutOff(out.StopReason, i == len(blocks)-1),
 			})
 		}
 	}
 	return calls
+}
+
+// cutOff reports whether a call may lack arguments: its model was stopped in the last
+// block, or did not write what Bedrock could read.
+func cutOff(stop types.StopReason, last bool) bool {
+	switch stop {
+	case types.StopReasonMalformedToolUse, types.StopReasonMalformedModelOutput:
+		return true
+	case types.StopReasonMaxTokens, types.StopReasonModelContextWindowExceeded, types.StopReasonContentFiltered, types.StopReasonGuardrailIntervened:
+		return last
+	}
+	return false
 }
 
 // Run makes the calls of a model's answer, see [profile.Turn.Run], and returns the

@@ -372,6 +372,40 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
+// A call that was cut off may lack arguments that it can be made without.
+func TestCallThatWasCutOff(t *testing.T) {
+	use := func(id string) types.ContentBlock {
+		return &types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{ToolUseId: &id, Name: aws.String("wipe"), Input: document.NewLazyDocument(map[string]any{})}}
+	}
+	said := &types.ContentBlockMemberText{Value: "so"}
+	for _, c := range []struct {
+		stop types.StopReason
+		last types.ContentBlock
+		want []bool
+	}{
+		{types.StopReasonToolUse, nil, []bool{false, false}},
+		{types.StopReasonEndTurn, nil, []bool{false, false}},
+		{types.StopReasonStopSequence, nil, []bool{false, false}},
+		{types.StopReasonMaxTokens, nil, []bool{false, true}},
+		{types.StopReasonMaxTokens, said, []bool{false, false}},
+		{types.StopReasonModelContextWindowExceeded, nil, []bool{false, true}},
+		{types.StopReasonContentFiltered, nil, []bool{false, true}},
+		{types.StopReasonGuardrailIntervened, nil, []bool{false, true}},
+		{types.StopReasonMalformedToolUse, nil, []bool{true, true}},
+		{types.StopReasonMalformedModelOutput, said, []bool{true, true}},
+	} {
+		content := []types.ContentBlock{use("1"), use("2")}
+		if c.last != nil {
+			content = append(content, c.last)
+		}
+		out := &bedrockruntime.ConverseOutput{StopReason: c.stop, Output: &types.ConverseOutputMemberMessage{Value: types.Message{Content: content}}}
+		calls := belt.Calls(out)
+		if len(calls) != 2 || calls[0].Incomplete != c.want[0] || calls[1].Incomplete != c.want[1] {
+			t.Errorf("%s: the calls are %+v", c.stop, calls)
+		}
+	}
+}
+
 func stop() types.ConverseStreamOutput {
 	return &types.ConverseStreamOutputMemberMessageStop{Value: types.MessageStopEvent{StopReason: types.StopReasonToolUse}}
 }
