@@ -77,7 +77,8 @@ func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 
 // Model returns a model that tells an agent's model the true names, descriptions and
 // schemas of those functions that are tools of the turn. All else passes as it is, but
-// for calls that were cut off. It is for agents.NewOpenAIFunctionsAgent, in whose own schema every tool has one string.
+// for calls that were cut off. It is for agents.NewOpenAIFunctionsAgent, in whose own
+// schema every tool has one string.
 func (t *Turn) Model(llm llms.Model) llms.Model {
 	offered := map[string]llms.FunctionDefinition{}
 	for _, tool := range t.Set().Tools() {

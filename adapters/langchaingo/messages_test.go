@@ -120,6 +120,35 @@ func TestRunOfWhatWasCutOff(t *testing.T) {
 	}
 }
 
+// Of a call that Anthropic's API cuts off there may be left what looks whole.
+func TestRunOfWhatAnthropicCutOff(t *testing.T) {
+	turn := newTurn(t, profile.Anthropic, raw{"none", "", none})
+	block := func(id string) *llms.ContentChoice {
+		return &llms.ContentChoice{StopReason: "max_tokens", ToolCalls: []llms.ToolCall{toolCall(id, "none", "{}")}}
+	}
+	for _, c := range []struct {
+		behind []*llms.ContentChoice
+		failed bool
+	}{{nil, true}, {[]*llms.ContentChoice{{StopReason: "max_tokens", Content: "so"}}, false}} {
+		messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: append([]*llms.ContentChoice{block("1"), block("2")}, c.behind...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var results []string
+		for _, m := range messages {
+			if r, ok := m.Parts[0].(llms.ToolCallResponse); ok {
+				results = append(results, r.Content)
+			}
+		}
+		if len(results) != 2 || strings.HasPrefix(results[0], failed) || strings.HasPrefix(results[1], failed) != c.failed {
+			t.Errorf("the results are %q", results)
+		}
+	}
+}
+
+// failed begins the result of a tool that failed.
+const failed = "The tool failed:"
+
 // A direct tool returns what is for the user alone.
 type direct struct{ raw }
 

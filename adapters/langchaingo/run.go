@@ -18,20 +18,20 @@ import (
 // returns its error, and the messages all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.MessageContent, error) {
 	var calls []profile.Call
-	cut := false
+	var end *llms.ContentChoice
 	for _, choice := range t.choices(response) {
 		for _, c := range choice.ToolCalls {
 			if c.FunctionCall != nil {
 				calls = append(calls, profile.Call{ID: c.ID, Name: c.FunctionCall.Name, Arguments: json.RawMessage(c.FunctionCall.Arguments)})
 			}
 		}
-		cut = cutOff(choice)
+		end = choice
 	}
 	if len(calls) == 0 {
 		return nil, nil
 	}
 	last := &calls[len(calls)-1]
-	last.Incomplete = cut && !json.Valid(last.Arguments)
+	last.Incomplete = cutOff(end) && (!json.Valid(last.Arguments) || t.blocks() && len(end.ToolCalls) > 0)
 	answers, err := t.Turn.Run(ctx, calls)
 	var waiting *profile.WaitingError
 	if errors.As(err, &waiting) {
@@ -43,7 +43,7 @@ func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.
 // cutOff reports whether the model was stopped before it was done.
 func cutOff(choice *llms.ContentChoice) bool {
 	switch strings.ToLower(choice.StopReason) {
-	case "length", "content_filter", "max_tokens", "finishreasonmaxtokens":
+	case "length", "content_filter", "max_tokens", "model_context_window_exceeded", "finishreasonmaxtokens":
 		return true
 	}
 	return false
