@@ -27,8 +27,13 @@ type Toolset struct {
 	opts     *profile.TurnOptions
 
 	mu      sync.Mutex
-	waiting map[string]waitingCall // by the id of the call
+	waiting map[callKey]waitingCall
 }
+
+// A callKey is a call of a conversation: ids are the models', and may come again in others.
+type callKey struct{ session, call string }
+
+func keyOf(ctx agent.Context) callKey { return callKey{ctx.SessionID(), ctx.FunctionCallID()} }
 
 type waitingCall struct {
 	turn *profile.Turn
@@ -41,7 +46,7 @@ const longest = 24 * time.Hour
 
 // NewToolset returns the tools of a registry. The options may be nil.
 func NewToolset(r *registry.Registry, opts *profile.TurnOptions) *Toolset {
-	return &Toolset{registry: r, opts: opts, waiting: map[string]waitingCall{}}
+	return &Toolset{registry: r, opts: opts, waiting: map[callKey]waitingCall{}}
 }
 
 // Name returns the name of the toolset.
@@ -102,9 +107,8 @@ func (t *beltTool) ProcessRequest(_ agent.Context, req *model.LLMRequest) error 
 // Run makes a call. One that waits for a person asks for ADK's confirmation, and ADK runs
 // it again when there is one. An error becomes the result that the model gets.
 func (t *beltTool) Run(ctx agent.Context, args any) (map[string]any, error) {
-	id := ctx.FunctionCallID()
 	if confirmation := ctx.ToolConfirmation(); confirmation != nil {
-		if call, ok := t.set.take(id); ok {
+		if call, ok := t.set.take(keyOf(ctx)); ok {
 			answers, err := t.set.settle(ctx, call, confirmation.Confirmed)
 			return t.result(ctx, call.turn, answers, err)
 		}
@@ -114,7 +118,7 @@ func (t *beltTool) Run(ctx agent.Context, args any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := t.turn.Run(ctx, []profile.Call{{ID: id, Name: t.Name(), Arguments: raw}})
+	answers, err := t.turn.Run(ctx, []profile.Call{{ID: ctx.FunctionCallID(), Name: t.Name(), Arguments: raw}})
 	return t.result(ctx, t.turn, answers, err)
 }
 
@@ -150,7 +154,7 @@ func answered(err error) bool {
 func (t *beltTool) result(ctx agent.Context, turn *profile.Turn, answers []profile.Answer, err error) (map[string]any, error) {
 	var waiting *profile.WaitingError
 	if errors.As(err, &waiting) {
-		t.set.keep(ctx.FunctionCallID(), waitingCall{turn, waiting, time.Now()})
+		t.set.keep(keyOf(ctx), waitingCall{turn, waiting, time.Now()})
 		if err := ctx.RequestConfirmation(hint(waiting), nil); err != nil {
 			return nil, err
 		}
@@ -160,7 +164,7 @@ func (t *beltTool) result(ctx agent.Context, turn *profile.Turn, answers []profi
 	if err != nil {
 		return nil, err
 	}
-	parts := profile.Parts(turn.Provider(), answers[0].Result)
+	parts := turn.Parts(answers[0].Result)
 	for i := range parts {
 		parts[i].Data = nil // ADK has no place for images in a result
 	}
@@ -184,7 +188,7 @@ func hint(waiting *profile.WaitingError) string {
 	return ""
 }
 
-func (s *Toolset) keep(id string, call waitingCall) {
+func (s *Toolset) keep(id callKey, call waitingCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for old, c := range s.waiting {
@@ -195,7 +199,7 @@ func (s *Toolset) keep(id string, call waitingCall) {
 	s.waiting[id] = call
 }
 
-func (s *Toolset) take(id string) (waitingCall, bool) {
+func (s *Toolset) take(id callKey) (waitingCall, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call, ok := s.waiting[id]

@@ -33,12 +33,13 @@ type runnable interface {
 
 type toolContext struct {
 	context.Context
-	id           string
+	id, session  string
 	actions      session.EventActions
 	confirmation *toolconfirmation.ToolConfirmation
 	hint         string
 }
 
+func (c *toolContext) SessionID() string                                    { return c.session }
 func (c *toolContext) FunctionCallID() string                               { return c.id }
 func (c *toolContext) Actions() *session.EventActions                       { return &c.actions }
 func (c *toolContext) ToolConfirmation() *toolconfirmation.ToolConfirmation { return c.confirmation }
@@ -47,17 +48,18 @@ func (c *toolContext) RequestConfirmation(hint string, _ any) error         { c.
 // A flow is what ADK does in one step, as far as tools go: it lists them, has them put
 // themselves into the request, and makes the calls of the model at the same time.
 type flow struct {
-	t    *testing.T
-	set  *Toolset
-	req  *model.LLMRequest
-	hint string // what a person was asked last
+	t       *testing.T
+	set     *Toolset
+	req     *model.LLMRequest
+	hint    string // what a person was asked last
+	session string
 }
 
 type want struct{ id, name, args string }
 
 func (f *flow) request(ctx context.Context) *model.LLMRequest {
 	f.t.Helper()
-	all, err := f.set.Tools(ctx)
+	all, err := f.set.Tools(&toolContext{Context: ctx, session: f.session})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func (f *flow) request(ctx context.Context) *model.LLMRequest {
 		if t.IsLongRunning() {
 			f.t.Errorf("%s is long running", t.Name())
 		}
-		if err := t.(runnable).ProcessRequest(&toolContext{Context: ctx}, req); err != nil {
+		if err := t.(runnable).ProcessRequest(&toolContext{Context: ctx, session: f.session}, req); err != nil {
 			f.t.Fatal(err)
 		}
 	}
@@ -81,7 +83,7 @@ func (f *flow) step(ctx context.Context, confirmed *bool, calls ...want) []map[s
 	contexts := make([]*toolContext, len(calls))
 	var wg sync.WaitGroup
 	for i, c := range calls {
-		contexts[i] = &toolContext{Context: ctx, id: c.id}
+		contexts[i] = &toolContext{Context: ctx, id: c.id, session: f.session}
 		if confirmed != nil {
 			contexts[i].confirmation = &toolconfirmation.ToolConfirmation{Confirmed: *confirmed}
 		}
@@ -211,6 +213,20 @@ func TestApprovedElsewhere(t *testing.T) {
 	if c.Ran("danger") != 1 {
 		t.Errorf("ran %d times", c.Ran("danger"))
 	}
+}
+
+// Models count their calls from one in each conversation.
+func TestSameIDInTwoSessions(t *testing.T) {
+	ada, c := newFlow(t)
+	bob := &flow{t: t, set: ada.set, session: "bob"}
+	ada.step(t.Context(), nil, want{"1", "danger", `{}`})
+	bob.step(t.Context(), nil, want{"1", "danger", `{}`})
+	yes := true
+	says(t, ada.step(t.Context(), &yes, want{"1", "danger", `{}`})[0], "output", "it is done")
+	if c.Ran("danger") != 1 {
+		t.Errorf("it ran %d times", c.Ran("danger"))
+	}
+	says(t, bob.step(t.Context(), &yes, want{"1", "danger", `{}`})[0], "output", "it is done")
 }
 
 func TestLogin(t *testing.T) {

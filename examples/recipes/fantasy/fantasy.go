@@ -75,7 +75,7 @@ func (t *beltTool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.Tool
 	if err != nil {
 		return fantasy.ToolResponse{}, err
 	}
-	return response(answers[0]), nil
+	return response(t.turn, answers[0]), nil
 }
 
 // A WaitingError is the result of a call that waits for a person.
@@ -94,14 +94,14 @@ func (e *WaitingError) Wait(ctx context.Context) (fantasy.ToolResponse, error) {
 	if err != nil {
 		return fantasy.ToolResponse{}, err
 	}
-	return response(answers[0]), nil
+	return response(e.turn, answers[0]), nil
 }
 
 // response returns an answer as fantasy takes it: with one image, if it has any and did
 // not fail. Of others there is a line of text.
-func response(a profile.Answer) fantasy.ToolResponse {
+func response(turn *profile.Turn, a profile.Answer) fantasy.ToolResponse {
 	res := fantasy.ToolResponse{Type: "text", IsError: a.Result.IsError}
-	parts := profile.Parts(profile.Bedrock, a.Result)
+	parts := turn.Parts(a.Result)
 	for i, p := range parts {
 		if res.Data == nil && !res.IsError && strings.HasPrefix(p.Type, "image/") {
 			res.Type, res.Data, res.MediaType = "image", p.Data, p.Type

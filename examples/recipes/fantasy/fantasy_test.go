@@ -157,6 +157,10 @@ func TestOneImage(t *testing.T) {
 		t.Fatal("no image")
 	}
 	c := newCrew(t)
+	turn, err := profile.NewTurn(t.Context(), c.Registry, profile.Bedrock, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	answers := make([]profile.Answer, 2)
 	for i := range answers {
 		res, err := c.Registry.Call(t.Context(), "picture", nil)
@@ -168,11 +172,18 @@ func TestOneImage(t *testing.T) {
 		twice.IsError = i == 1
 		answers[i].Result = &twice
 	}
-	if got := response(answers[0]); strings.Count(got.Content, ", attached]") != 1 || strings.Count(got.Content, "[image") != 2 {
+	if got := response(turn, answers[0]); strings.Count(got.Content, ", attached]") != 1 || strings.Count(got.Content, "[image") != 2 {
 		t.Errorf("%+v", got)
 	}
-	if got := response(answers[1]); got.Data != nil || got.Type != "text" || !got.IsError {
+	if got := response(turn, answers[1]); got.Data != nil || got.Type != "text" || !got.IsError {
 		t.Errorf("%+v", got)
+	}
+	blind, err := profile.NewTurn(t.Context(), c.Registry, profile.Bedrock, &profile.TurnOptions{TextOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := response(blind, answers[0]); got.Data != nil || got.Type != "text" || strings.Count(got.Content, "[image") != 2 {
+		t.Errorf("a model that takes text only gets %+v", got)
 	}
 }
 

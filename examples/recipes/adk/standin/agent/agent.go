@@ -12,6 +12,8 @@ import (
 // A ReadonlyContext is that of an invocation.
 type ReadonlyContext interface {
 	context.Context
+	// SessionID returns the id of the conversation.
+	SessionID() string
 }
 
 // A Context is that of a call of a tool.
