@@ -44,6 +44,7 @@ type Host struct {
 	watchdog transport.Watchdog
 	consents consents
 	detach   func()        // ends the recording of calls
+	untrace  func()        // the same, for the tracer
 	managing keylock.Set   // by the names of servers whose records are changed
 	keeper   *statusKeeper // nil if nothing is kept
 
@@ -108,6 +109,7 @@ func New(opts *Options) *Host {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())
 	h.detach = h.recordCalls()
+	h.untrace = h.traceCalls()
 	if o.Statuses != nil {
 		h.keeper = &statusKeeper{host: h, store: o.Statuses}
 		h.ending.Go(h.keeper.run)
@@ -221,6 +223,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.ending.Wait()
 	h.cancel()
 	h.detach()
+	h.untrace()
 	h.broadcast()
 	return errors.Join(append(errs, h.watchdog.Close())...) // last, when no server is left
 }

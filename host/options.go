@@ -44,7 +44,9 @@ type Options struct {
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the
 	// host's logger; the standard error of servers goes there at debug level.
-	// Client.Cache is not used: each client has a cache of its own.
+	// Client.Cache is not used: each client has a cache of its own. If Client.Tracer
+	// has a method Registry(*registry.Registry) (stop func()), as that of adapters/otel
+	// has, it records the calls of the host's registry too, from New until Close.
 	Client mcp.ClientOptions
 	// Config holds the options with which Open reads the config file.
 	Config *config.Options

@@ -42,6 +42,17 @@ func (h *Host) recordCalls() (detach func()) {
 	})
 }
 
+// traceCalls has the tracer of the clients record the calls of tools, if it can.
+func (h *Host) traceCalls() (stop func()) {
+	t, ok := h.opts.Client.Tracer.(interface {
+		Registry(*registry.Registry) (stop func())
+	})
+	if !ok {
+		return func() {}
+	}
+	return t.Registry(h.registry)
+}
+
 // masked returns the text of an error without the secrets of a server's entry, which
 // have no form by which the log could tell them.
 func (h *Host) masked(server, text string) string {

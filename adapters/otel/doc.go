@@ -3,12 +3,11 @@
 // and generative AI. It is imported as belt, because the API of OpenTelemetry is
 // called otel as well:
 //
-//	telemetry := belt.New(nil)
-//	opts.Client.Tracer = telemetry       // all requests of all servers of a host
-//	telemetry.Registry(h.Registry())     // the calls of tools, native ones too
-//	telemetry.Server(server)             // a server of the official SDK
+//	opts.Client.Tracer = belt.New(nil)   // all of a host: requests, and calls of tools
 //
-// Each line works alone. The trace goes on at the other end: its context is carried
+// The same of a client alone records its requests. [Telemetry.Registry] is for a
+// registry without a host, [Telemetry.Server] for a server of the official SDK. The
+// trace goes on at the other end: its context is carried
 // in _meta of each request, and in the header of the HTTP request.
 //
 // What is said in requests and results is never recorded, unless [Options] ask for

@@ -23,10 +23,8 @@ func Example() {
 	var opts host.Options
 	opts.StateDir = host.NoState
 
-	telemetry := belt.New(nil)
-	opts.Client.Tracer = telemetry
+	opts.Client.Tracer = belt.New(nil)
 	h := host.New(&opts)
-	telemetry.Registry(h.Registry())
 	defer func() { _ = h.Close() }()
 	fmt.Println("recording")
 	// Output: recording

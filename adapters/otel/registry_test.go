@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -226,4 +227,33 @@ func TestServerLinksSpanAround(t *testing.T) {
 		}
 	}
 	t.Errorf("links %v", got.Links)
+}
+
+// A host needs one line, and takes no harm from two.
+func TestHost(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	h := host.New(&host.Options{StateDir: host.NoState, Client: mcp.ClientOptions{Tracer: l.Telemetry}})
+	stop := l.Registry(h.Registry())
+	if err := h.Registry().Add(registry.MustFunc("add", "Adds", func(_ context.Context, in addends) (int, error) { return in.A + in.B, nil })); err != nil {
+		t.Fatal(err)
+	}
+	call := func(want int) {
+		t.Helper()
+		for _, name := range []string{"add", "nothing"} {
+			_, _ = h.Registry().Call(t.Context(), name, json.RawMessage(`{"A":1,"B":2}`))
+		}
+		if got := len(l.spans.GetSpans()); got != want {
+			t.Errorf("%d spans, want %d: %q", got, want, l.names())
+		}
+	}
+	call(2)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	call(4)
+	stop()
+	stop()
+	call(4)
+	defer l.Registry(h.Registry())()
+	call(6)
 }

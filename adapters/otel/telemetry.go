@@ -2,7 +2,10 @@ package otel
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
+	"weak"
 
 	api "go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // scope names this instrumentation to OpenTelemetry.
@@ -32,6 +36,9 @@ type Telemetry struct {
 	clientRequests, clientSessions metric.Float64Histogram
 	serverRequests, serverSessions metric.Float64Histogram
 	tools                          metric.Float64Histogram
+
+	mu         sync.Mutex
+	registries map[weak.Pointer[registry.Registry]]*atomic.Int64 // how many want them recorded
 }
 
 var (
@@ -49,6 +56,8 @@ func New(opts *Options) *Telemetry {
 		allowed:   make(map[attribute.Key]bool, len(o.Attributes)),
 		redactor:  redact.New(nil),
 		names:     names{max: o.MaxNames},
+
+		registries: make(map[weak.Pointer[registry.Registry]]*atomic.Int64),
 	}
 	for _, key := range o.Attributes {
 		t.allowed[key] = true
