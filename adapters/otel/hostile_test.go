@@ -1,6 +1,7 @@
 package otel_test
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,6 +57,30 @@ func TestRevisionsOfStrangers(t *testing.T) {
 	_ = c.Close()
 	if all := l.everything(t); strings.Contains(all, "1999-12-") {
 		t.Errorf("told: %s", all)
+	}
+}
+
+// A question of a server is in the trace that the server names, and linked to the span
+// in which it came.
+func TestTraceOfStranger(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, ""), mcptest.Script{"tools/call": mcptest.Sequence(
+		mcptest.Result(`{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`),
+		mcptest.Result(`{"resultType":"complete","content":[]}`))})
+	c := newClient(t, server, mcp.ClientOptions{Tracer: l, Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+	}})
+	ctx, root := l.tracer.Tracer("test").Start(t.Context(), "root")
+	if _, err := c.CallTool(ctx, "asks", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	root.End()
+	asked := l.one(t, "elicitation/create", "server")
+	if got := asked.SpanContext.TraceID().String(); got != "0af7651916cd43dd8448eb211c80319c" || !asked.Parent.IsRemote() {
+		t.Errorf("trace %s, parent %v", got, asked.Parent)
+	}
+	if len(asked.Links) != 1 || !asked.Links[0].SpanContext.Equal(root.SpanContext()) {
+		t.Errorf("links %v", asked.Links)
 	}
 }
 
