@@ -14,55 +14,81 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// The loop of an agent: ask the model, make its calls, and again, until it calls nothing.
-func ExampleTools() {
-	answer := func(ctx context.Context, client *bedrockruntime.Client, reg *registry.Registry, messages []types.Message) (types.Message, error) {
-		model := "us.anthropic.claude-sonnet-4-6"
-		for {
-			turn, err := belt.Tools(ctx, reg, &belt.Options{Model: model})
-			if err != nil {
-				return types.Message{}, err
-			}
-			out, err := client.Converse(ctx, &bedrockruntime.ConverseInput{
-				ModelId: &model, Messages: messages, ToolConfig: turn.Config(messages),
-			})
-			if err != nil {
-				return types.Message{}, err
-			}
-			message := belt.Message(out)
-			results, err := turn.Run(ctx, out)
-			if err != nil {
-				return message, err
-			}
-			if results == nil {
-				return message, nil
-			}
-			messages = append(append(messages, message), results...)
+// answer lets a model work until it has an answer to the last of the messages.
+func answer(ctx context.Context, client *bedrockruntime.Client, reg *registry.Registry, messages []types.Message) (types.Message, error) {
+	model := "us.anthropic.claude-sonnet-4-6"
+	for {
+		tools, err := belt.Tools(ctx, reg, &belt.Options{Model: model})
+		if err != nil {
+			return types.Message{}, err
 		}
+		out, err := client.Converse(ctx, &bedrockruntime.ConverseInput{
+			ModelId: &model, Messages: messages, ToolConfig: tools.Config(messages),
+		})
+		if err != nil {
+			return types.Message{}, err
+		}
+		message := belt.Message(out)
+		results, err := tools.Run(ctx, out)
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			results, err = ask(ctx, tools, waiting)
+		}
+		if err != nil {
+			return types.Message{}, err
+		}
+		if results == nil {
+			return message, nil
+		}
+		messages = append(append(messages, message), results...)
 	}
-	_ = answer
 }
 
-// A call that needs an approval: show it to somebody, and wait until it is answered.
-func ExampleTurn_Results() {
-	run := func(ctx context.Context, turn *belt.Turn, out *bedrockruntime.ConverseOutput) ([]types.Message, error) {
-		results, err := turn.Run(ctx, out)
-		var waiting *profile.WaitingError
-		if !errors.As(err, &waiting) {
-			return results, err
+// ask shows what waits, and waits for the people.
+func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) ([]types.Message, error) {
+	for _, a := range waiting.Waiting() {
+		if request := a.Approval(); request != nil {
+			fmt.Printf("%s wants %s: answer with reg.Resume or reg.Refuse, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
 		}
-		for _, a := range waiting.Waiting() {
-			if asks := a.Approval(); asks != nil {
-				fmt.Println("waits for approval:", asks.ID, asks.Tool.Name)
-			}
-			if url, needed := a.Login(); needed {
-				fmt.Println("waits for a login:", url)
-			}
+		if url, needed := a.Login(); needed {
+			fmt.Println("log in at", url)
 		}
-		answers, err := turn.Wait(ctx, waiting)
-		return turn.Results(answers...), err
 	}
-	_ = run
+	answers, err := tools.Wait(ctx, waiting)
+	if err != nil {
+		return nil, err
+	}
+	return tools.Results(answers...), nil
+}
+
+// The whole loop, with approvals and logins.
+func Example() {
+	client, reg := bedrockruntime.New(bedrockruntime.Options{Region: "us-east-1"}), registry.New(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is sent here
+	_, err := answer(ctx, client, reg, []types.Message{{
+		Role:    types.ConversationRoleUser,
+		Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: "What is new?"}},
+	}})
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output: true
+}
+
+func ExampleTools() {
+	reg := registry.New(nil)
+	_ = reg.Add(registry.MustFunc("add", "Adds two numbers.", func(_ context.Context, in struct{ A, B int }) (int, error) {
+		return in.A + in.B, nil
+	}))
+	tools, err := belt.Tools(context.Background(), reg, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, tool := range tools.Config(nil).Tools {
+		spec := tool.(*types.ToolMemberToolSpec).Value
+		fmt.Println(*spec.Name, "-", *spec.Description)
+	}
+	// Output: add - Adds two numbers.
 }
 
 // A stream: text is shown as it comes, calls are made when they are whole.
