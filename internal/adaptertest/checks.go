@@ -34,7 +34,8 @@ func checks() []check {
 		{"login", "a login", (*kit).login},
 		{"cancel", "a cancelled call", (*kit).cancel},
 		{"deadline", "a deadline", (*kit).deadline},
-		{"mistakes", "mistakes of the model", (*kit).mistakes},
+		{"arguments", "wrong arguments", (*kit).arguments},
+		{"unknown", "a tool that is not there", (*kit).unknown},
 	}
 }
 
@@ -426,7 +427,7 @@ func (k *kit) within(c <-chan struct{}, what string) {
 	}
 }
 
-func (k *kit) mistakes() {
+func (k *kit) arguments() {
 	req := k.ask("wrong arguments", k.calls(want{"echo", `{"txet":"x"}`}), text("done"))
 	r := k.results(req, 1)[0]
 	k.contains(r, "text")
@@ -434,11 +435,14 @@ func (k *kit) mistakes() {
 		k.Errorf("wrong arguments are told as a success: %+v", r)
 	}
 	k.ran("echo", 0)
-	req = k.ask("unknown tool", func(*Request) Reply {
+}
+
+func (k *kit) unknown() {
+	req := k.ask("unknown tool", func(*Request) Reply {
 		k.ids++
 		return Reply{Calls: []Call{{ID: fmt.Sprintf("call_%d", k.ids), Name: "crew__eccho", Arguments: json.RawMessage(`{"text":"x"}`)}}}
 	}, text("done"))
-	r = k.results(req, 1)[0]
+	r := k.results(req, 1)[0]
 	k.contains(r, "crew__echo")
 	if !r.failed() {
 		k.Errorf("a tool that is not there is told as a success: %+v", r)
