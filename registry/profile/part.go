@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"image"
 	_ "image/gif" // for their sizes
 	_ "image/jpeg"
@@ -73,13 +74,55 @@ func (d *diet) mediaType(data []byte) string {
 	if !slices.Contains(d.media, kind) {
 		return ""
 	}
-	if strings.HasPrefix(kind, "image/") && kind != "image/webp" {
-		size, _, err := image.DecodeConfig(bytes.NewReader(data))
-		if err != nil || min(size.Width, size.Height) < 1 || max(size.Width, size.Height) > d.sideMost {
+	if strings.HasPrefix(kind, "image/") {
+		width, height := sizeOf(kind, data)
+		if min(width, height) < 1 || max(width, height) > d.sideMost || !ends(kind, data) {
 			return ""
 		}
 	}
 	return kind
+}
+
+// sizeOf returns the pixels of an image; 0 if it does not say.
+func sizeOf(kind string, data []byte) (width, height int) {
+	if kind == "image/webp" {
+		return webpSize(data)
+	}
+	size, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return 0, 0
+	}
+	return size.Width, size.Height
+}
+
+// webpSize returns what the first chunk of a WebP says, see RFC 9649, sections 2.5 to 2.7.
+func webpSize(data []byte) (width, height int) {
+	if len(data) < 30 {
+		return 0, 0
+	}
+	b := data[20:] // behind RIFF, size, WEBP, and name and size of the chunk
+	switch string(data[12:16]) {
+	case "VP8 ":
+		return int(b[6]) | int(b[7]&0x3f)<<8, int(b[8]) | int(b[9]&0x3f)<<8
+	case "VP8L":
+		bits := int(b[1]) | int(b[2])<<8 | int(b[3])<<16 | int(b[4])<<24
+		return bits&0x3fff + 1, bits>>14&0x3fff + 1
+	case "VP8X":
+		return (int(b[4]) | int(b[5])<<8 | int(b[6])<<16) + 1, (int(b[7]) | int(b[8])<<8 | int(b[9])<<16) + 1
+	}
+	return 0, 0
+}
+
+// ends reports whether an image of PNG or WebP is there to its end. Who reads the others
+// takes them without.
+func ends(kind string, data []byte) bool {
+	switch kind {
+	case "image/png":
+		return bytes.Contains(data, []byte("\x00\x00\x00\x00IEND"))
+	case "image/webp":
+		return uint64(binary.LittleEndian.Uint32(data[4:])) <= uint64(len(data)-8)
+	}
+	return true
 }
 
 // Apart parts the text of a result from its data, for providers that take text

@@ -22,6 +22,13 @@ func picture(t *testing.T, width, height int) []byte {
 	return b.Bytes()
 }
 
+// webp returns a WebP whose only chunk holds data.
+func webp(chunk string, data ...byte) []byte {
+	b := append([]byte("RIFF\x00\x00\x00\x00WEBP"+chunk+"\x00\x00\x00\x00"), data...)
+	b[4], b[16] = byte(len(b)-8), byte(len(data))
+	return b
+}
+
 var providers = []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.Bedrock, profile.Ollama}
 
 // What a provider does not take must not reach it as data: it would refuse the
@@ -43,6 +50,17 @@ func TestPartsData(t *testing.T) {
 		{"a wide png", &mcp.ImageContent{MIMEType: "image/png", Data: picture(t, 8001, 1)}, "image/png", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Gemini, profile.Ollama}},
 		{"a page", &mcp.ImageContent{MIMEType: "image/png", Data: []byte("<html><body>")}, "", nil},
 		{"gif", &mcp.ImageContent{MIMEType: "image/gif", Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")}, "image/gif", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Bedrock}},
+		{"a png without its end", &mcp.ImageContent{MIMEType: "image/png", Data: small[:len(small)-8]}, "", nil},
+		{"webp", &mcp.ImageContent{Data: webp("VP8X", 0, 0, 0, 0, 0x3f, 0x1f, 0, 0, 0, 0)}, "image/webp", providers}, // 8000 wide
+		{"a wide webp", &mcp.ImageContent{Data: webp("VP8X", 0, 0, 0, 0, 0x40, 0x1f, 0, 0, 0, 0)}, "image/webp", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Gemini, profile.Ollama}},
+		{"a high webp", &mcp.ImageContent{Data: webp("VP8X", 0, 0, 0, 0, 0, 0, 0, 0x40, 0x1f, 0)}, "image/webp", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Gemini, profile.Ollama}},
+		{"a webp too wide for all", &mcp.ImageContent{Data: webp("VP8X", 0, 0, 0, 0, 0, 0, 1, 0, 0, 0)}, "", nil},
+		{"lossy webp", &mcp.ImageContent{Data: webp("VP8 ", 0, 0, 0, 0x9d, 1, 0x2a, 1, 0, 1, 0x40)}, "image/webp", providers},
+		{"lossy webp of no height", &mcp.ImageContent{Data: webp("VP8 ", 0, 0, 0, 0x9d, 1, 0x2a, 1, 0, 0, 0)}, "", nil},
+		{"a wide lossless webp", &mcp.ImageContent{Data: webp("VP8L", 0x2f, 0x40, 0x1f, 0, 0, 0, 0, 0, 0, 0)}, "image/webp", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Gemini, profile.Ollama}},
+		{"a high lossless webp", &mcp.ImageContent{Data: webp("VP8L", 0x2f, 0, 0, 0xd0, 0x07, 0, 0, 0, 0, 0)}, "image/webp", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Gemini, profile.Ollama}},
+		{"the head of a webp", &mcp.ImageContent{Data: []byte("RIFF\x00\x00\x00\x00WEBPVP8X")}, "", nil},
+		{"half a webp", &mcp.ImageContent{Data: webp("VP8X", 0, 0, 0, 0, 9, 0, 0, 9, 0, 0, 1)[:30]}, "", nil},
 		{"pdf", &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.pdf", Blob: pdf}}, "application/pdf", []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.Bedrock}},
 		{"sound", &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF\x00\x00\x00\x00WAVE")}, "", nil},
 	} {
