@@ -25,6 +25,9 @@
 //
 //	response, err = chat.Send(ctx, results[0].Parts...)
 //
+// So they are if the context has ended, and come with its error: without them Gemini
+// refuses all that follows.
+//
 // # Thought signatures
 //
 // The calls of Gemini 3 and later carry signatures, and a request without them is
