@@ -146,6 +146,22 @@ func TestParamsAllDeferred(t *testing.T) {
 	}
 }
 
+// TestParamsPlain says nothing that there is no need to say.
+func TestParamsPlain(t *testing.T) {
+	plain := &rawTool{def: registry.Definition{Name: "plain", InputSchema: json.RawMessage(`{"type":"object"}`)}}
+	tools, err := belt.Tools(t.Context(), newRegistry(t, plain), &belt.Options{Regex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := mustJSON(t, tools.Params())
+	if got := canonical(t, data); got != `[{"input_schema":{"properties":{},"type":"object"},"name":"plain"}]` {
+		t.Errorf("got %s", got)
+	}
+	if got := mustJSON(t, tools.BetaParams()); canonical(t, got) != canonical(t, data) {
+		t.Errorf("the beta has %s", got)
+	}
+}
+
 func TestParamsEmpty(t *testing.T) {
 	tools, err := belt.Tools(t.Context(), registry.New(nil), &belt.Options{Cache: anthropic.CacheControlEphemeralTTLTTL5m})
 	if err != nil {
