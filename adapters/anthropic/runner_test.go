@@ -193,6 +193,17 @@ func TestRunnerMaxIterations(t *testing.T) {
 	}
 }
 
+// TestRunnerCutOff makes no calls of a message with which the runner stops.
+func TestRunnerCutOff(t *testing.T) {
+	it := counted("it")
+	model := newEndpoint(t, reply{stop: "max_tokens", content: use("a", "it", `{}`) + "," + use("b", "it", `{}`)})
+	tools, runner := newRunner(t, newRegistry(t, it), model, nil)
+	step(t, tools, runner)
+	if message := step(t, tools, runner); message != nil || len(it.calls()) != 0 {
+		t.Errorf("%d calls, %+v", len(it.calls()), message)
+	}
+}
+
 // TestRunnerWithout has the runner work without Prepare.
 func TestRunnerWithout(t *testing.T) {
 	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
