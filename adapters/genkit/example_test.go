@@ -187,3 +187,26 @@ func ExampleMessages() {
 	fmt.Println(errors.As(err, &unknown)) // no server is configured here
 	// Output: true
 }
+
+// A prompt of the program's own, with the tools of the registry.
+func ExampleTurn_PromptOptions() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	g := genkit.Init(ctx, genkit.WithDefaultModel("example/model"))
+	exampleModel(g)
+	reg := exampleRegistry(nil)
+	prompt := genkit.DefinePrompt(g, "weather", ai.WithPrompt("How is the weather in {{city}}?"))
+
+	turn, err := belt.Tools(ctx, reg, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp, err := prompt.Execute(ctx, turn.PromptOptions(ai.WithInput(map[string]any{"city": "Berlin"}))...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resp.Text())
+	// Output: The tool says: rain in Berlin
+}

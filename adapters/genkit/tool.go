@@ -124,9 +124,6 @@ func (t *tool) call(input json.RawMessage) profile.Call {
 			c.Name, c.Arguments = other.Name, other.Input
 		}
 	}
-	if string(c.Arguments) == "null" {
-		c.Arguments = nil
-	}
 	return c
 }
 
