@@ -18,7 +18,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	schema.RegisterName[*conversation]("test_conversation") // eino takes it once
+	goleak.VerifyTestMain(m)
+}
 
 // A store keeps checkpoints as bytes, as a database does.
 type store struct {
@@ -80,7 +83,6 @@ type conversation struct{ Messages []*schema.Message }
 
 // TestToolsNode has a graph of a model and a tools node.
 func TestToolsNode(t *testing.T) {
-	schema.RegisterName[*conversation]("test_conversation")
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "eino", Runtime: "ToolsNode", Framework: "github.com/cloudwego/eino",
 		Wire: adaptertest.OpenAIChat{}, Interrupt: "`tool.StatefulInterrupt`",

@@ -26,9 +26,12 @@ func TestImageStays(t *testing.T) {
 	w.generate(w.turn(nil), asking("go"), calls("s__picture"), calls("s__echo"), calls("s__echo"))
 	media := 0
 	for _, m := range w.last().Messages {
-		for _, p := range m.Content {
+		for i, p := range m.Content {
 			if p.IsMedia() {
 				media++
+				if i == 0 || !strings.HasPrefix(m.Content[i-1].Text, "[image image/png") {
+					t.Errorf("nothing says whose the image is: %s", spelled(m.Content))
+				}
 			}
 			if p.IsToolResponse() {
 				if _, ok := p.ToolResponse.Output.(string); !ok {
