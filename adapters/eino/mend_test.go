@@ -37,7 +37,7 @@ func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
 func TestDefaults(t *testing.T) {
 	reg := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
 	for i := range 200 {
-		if err := reg.Add(returning(fmt.Sprintf("tool_%03d_%s", i, strings.Repeat("x", 90)), nil)); err != nil {
+		if err := reg.Add(returning(fmt.Sprintf("tool.%03d", i), nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,8 +46,8 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, info := range infosOf(t, plain) {
-		if len(info.Name) > 64 {
-			t.Errorf("the name %q is too long for OpenAI", info.Name)
+		if strings.Contains(info.Name, ".") {
+			t.Errorf("OpenAI takes no name such as %q", info.Name)
 		}
 	}
 	searched, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{ProviderSearch: true}})
