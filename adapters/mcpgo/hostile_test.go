@@ -70,7 +70,7 @@ func TestCallsOfAServerThatDoesNotRead(t *testing.T) {
 	refresh(t, belt.NewSource(c, registry.Server{Name: "crew"}, r))
 	close(g.shut)
 	var unavailable *mcp.UnavailableError
-	for range 70 {
+	for range 1000 { // some end before they are sent
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		_, err := r.Call(ctx, "crew__echo", nil)
 		cancel()
@@ -182,5 +182,31 @@ func TestPagesForLogin(t *testing.T) {
 		if !errors.As(err, &login) || login.LoginURL() != want {
 			t.Errorf("of %q comes %v", url, err)
 		}
+	}
+}
+
+// A tool that the server no longer takes is not what it was before.
+func TestToolThatBecomesBad(t *testing.T) {
+	r := with(t, nil, named("a"))
+	s := server.NewMCPServer("belt", "1")
+	export := belt.NewExport(s, r, nil)
+	export.Refresh()
+	r.Remove("a")
+	bad := named("a")
+	bad.definition.InputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"no header"}}}`)
+	if err := r.Add(bad); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if rejected := export.Refresh(); len(rejected) != 1 || s.GetTool("a") != nil {
+			t.Errorf("rejected are %+v, and there is %+v", rejected, s.GetTool("a"))
+		}
+	}
+	r.Remove("a")
+	if err := r.Add(named("a")); err != nil {
+		t.Fatal(err)
+	}
+	if rejected := export.Refresh(); rejected != nil || s.GetTool("a") == nil {
+		t.Errorf("rejected are %+v", rejected)
 	}
 }
