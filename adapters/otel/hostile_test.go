@@ -2,6 +2,7 @@ package otel_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -98,5 +99,34 @@ func TestOpaqueURI(t *testing.T) {
 	}
 	if !strings.Contains(all, "mcp.resource.uri=data:") {
 		t.Error("the scheme is not told")
+	}
+}
+
+// The names of so many servers are told apart, and no more.
+func TestNamesOfManyServers(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	for i := range 1001 {
+		r := &mcp.RequestInfo{Server: fmt.Sprint("s", i), Method: "made/up", Incoming: true}
+		l.RequestEnd(l.RequestStart(t.Context(), r), r)
+	}
+	if got := l.spans.GetSpans(); len(got) != 1001 || got[999].Name != "made/up" || got[1000].Name != "_OTHER" {
+		t.Errorf("%d spans, the last are %q", len(got), []string{got[999].Name, got[1000].Name})
+	}
+}
+
+// Where a server is, by its origin.
+func TestAddress(t *testing.T) {
+	for origin, want := range map[string]string{
+		"https://example.com":  "example.com 443",
+		"http://example.com":   "example.com 80",
+		"https://[::1]:8443":   "::1 8443",
+		"http://[2001:db8::1]": "2001:db8::1 80",
+	} {
+		l := newLab(t, belt.Options{})
+		r := &mcp.RequestInfo{Server: "s", Method: "ping", Incoming: true, Connection: mcp.ConnectionInfo{Origin: origin}}
+		l.RequestEnd(l.RequestStart(t.Context(), r), r)
+		if s := l.one(t, "ping", "server"); value(s, "server.address")+" "+value(s, "server.port") != want {
+			t.Errorf("%s: %s, want %s", origin, says(s.Attributes), want)
+		}
 	}
 }
