@@ -257,3 +257,36 @@ func TestHost(t *testing.T) {
 	defer l.Registry(h.Registry())()
 	call(6)
 }
+
+// Who refuses a call has not made one, and a panic of middleware is told of.
+func TestRefusedAndBroken(t *testing.T) {
+	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})})
+	_, err := b.registry.Call(t.Context(), "notes__echo", nil)
+	var waits *registry.ApprovalRequiredError
+	if !errors.As(err, &waits) {
+		t.Fatal(err)
+	}
+	if err := b.registry.Refuse(t.Context(), waits.Request.ID, "no"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.names(); len(got) != 1 {
+		t.Errorf("spans %q", got)
+	}
+	r := registry.New(nil)
+	defer b.Registry(r)()
+	r.Use(func(registry.Handler) registry.Handler {
+		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { panic("ouch") }
+	})
+	if err := r.Add(registry.MustFunc("broken", "Breaks", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = r.Call(t.Context(), "broken", nil)
+	}()
+	if s := b.one(t, "execute_tool broken", "internal"); value(s, "error.type") != "panic" {
+		t.Error(says(s.Attributes))
+	}
+}
