@@ -2,10 +2,13 @@ package otel_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -128,5 +131,35 @@ func TestAddress(t *testing.T) {
 		if s := l.one(t, "ping", "server"); value(s, "server.address")+" "+value(s, "server.port") != want {
 			t.Errorf("%s: %s, want %s", origin, says(s.Attributes), want)
 		}
+	}
+}
+
+// A server's tool that fails is told so on the server's side too, and what the server
+// asks stays as it was.
+func TestServerSide(t *testing.T) {
+	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
+	l.Server(server)
+	asks := &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
+	server.AddTool(&sdk.Tool{Name: "asks and fails", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		_, err := r.Session.Elicit(ctx, asks)
+		return &sdk.CallToolResult{IsError: true}, err
+	})
+	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}})
+	if _, err := c.CallTool(t.Context(), "asks and fails", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if len(asks.Meta) > 0 {
+		t.Errorf("_meta of the caller is %v now", asks.Meta)
+	}
+	for _, s := range l.of("tools/call asks and fails") {
+		if value(s, "error.type") != "tool_error" {
+			t.Error(says(s.Attributes))
+		}
+	}
+	if !strings.Contains(strings.Join(l.series(t, "mcp.server.operation.duration"), "\n"), "error.type=tool_error") {
+		t.Error("the failure is not measured")
 	}
 }
