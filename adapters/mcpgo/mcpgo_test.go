@@ -188,7 +188,7 @@ func start(connect func(*testing.T, *server.MCPServer, ...client.ClientOption) *
 func TestStreamableHTTP(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "mcpgo", Runtime: "StreamableHTTP", Framework: "github.com/mark3labs/mcp-go",
-		Wire: adaptertest.OpenAIChat{}, Start: start(overHTTP), Interrupt: "URL elicitation",
+		Wire: adaptertest.OpenAIChat{}, Start: start(overHTTP), Interrupt: "`ExportOptions.Wait`; for a login, URL elicitation",
 	})
 }
 
@@ -196,6 +196,6 @@ func TestStreamableHTTP(t *testing.T) {
 func TestStdio(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "mcpgo", Runtime: "Stdio", Framework: "github.com/mark3labs/mcp-go",
-		Wire: adaptertest.OpenAIChat{}, Start: start(overStdio, client.WithProtocolVersion("2025-11-25")), Interrupt: "error -32042",
+		Wire: adaptertest.OpenAIChat{}, Start: start(overStdio, client.WithProtocolVersion("2025-11-25")), Interrupt: "`ExportOptions.Wait`; for a login, error -32042",
 	})
 }
