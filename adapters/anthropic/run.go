@@ -22,13 +22,13 @@ import (
 // Tools that the API runs itself are left alone. So are toolsets such as the
 // computer's: the program adds their results to the message.
 func (t *Turn) Run(ctx context.Context, message *sdk.Message) ([]sdk.MessageParam, error) {
-	answers, err := t.run(ctx, calls(message))
+	answers, err := t.run(ctx, t.Calls(message))
 	return t.Results(answers...), err
 }
 
 // RunBeta is [Turn.Run] for the beta of the API.
 func (t *Turn) RunBeta(ctx context.Context, message *sdk.BetaMessage) ([]sdk.BetaMessageParam, error) {
-	answers, err := t.run(ctx, betaCalls(message))
+	answers, err := t.run(ctx, t.BetaCalls(message))
 	return t.BetaResults(answers...), err
 }
 
@@ -45,8 +45,10 @@ func (t *Turn) run(ctx context.Context, calls []profile.Call) ([]profile.Answer,
 	return answers, err
 }
 
-// calls returns the calls that the program has to answer.
-func calls(message *sdk.Message) []profile.Call {
+// Calls returns the calls of a message that the program has to answer, in their order.
+// A program with functions of its own beside those of the registry takes its calls out,
+// gives the others to [profile.Turn.Run], and all answers to [Turn.Results].
+func (t *Turn) Calls(message *sdk.Message) []profile.Call {
 	if message == nil {
 		return nil
 	}
@@ -65,9 +67,9 @@ func calls(message *sdk.Message) []profile.Call {
 	return calls
 }
 
-// betaCalls returns the calls that the program has to answer: none of a model that
-// another one has taken over from.
-func betaCalls(message *sdk.BetaMessage) []profile.Call {
+// BetaCalls is [Turn.Calls] for the beta of the API. Calls of a model that another one
+// has taken over from are not among them.
+func (t *Turn) BetaCalls(message *sdk.BetaMessage) []profile.Call {
 	if message == nil {
 		return nil
 	}

@@ -121,7 +121,7 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 	var answers []profile.Answer
 	var err error
 	if message != t.message {
-		calls := slices.DeleteFunc(betaCalls(message), func(c profile.Call) bool {
+		calls := slices.DeleteFunc(t.turn.BetaCalls(message), func(c profile.Call) bool {
 			_, ours := t.known[c.Name]
 			return !ours
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/document"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/bedrock"
@@ -122,10 +123,33 @@ func ExampleMessage() {
 	// Output: _READ_FILE
 }
 
-// What a model called, for programs that make the calls themselves.
-func ExampleCalls() {
-	for _, call := range belt.Calls(&bedrockruntime.ConverseOutput{}) {
-		fmt.Println(call.ID, call.Name, string(call.Arguments))
+// A program with functions of its own answers their calls itself.
+func ExampleTurn_Calls() {
+	ctx := context.Background()
+	reg := registry.New(nil)
+	_ = reg.Add(registry.MustFunc("add", "Adds two numbers.", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil }))
+	tools, err := belt.Tools(ctx, reg, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	use := func(id, name string, input map[string]any) types.ContentBlock {
+		return &types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{ToolUseId: aws.String(id), Name: aws.String(name), Input: document.NewLazyDocument(input)}}
+	}
+	out := &bedrockruntime.ConverseOutput{Output: &types.ConverseOutputMemberMessage{Value: types.Message{
+		Role: types.ConversationRoleAssistant, Content: []types.ContentBlock{use("1", "own", nil), use("2", "add", map[string]any{"A": 1, "B": 2})},
+	}}}
+	var ours []profile.Call
+	for _, call := range tools.Calls(out) {
+		if call.Name == "own" {
+			fmt.Println("the program's:", call.ID)
+			continue
+		}
+		ours = append(ours, call)
+	}
+	answers, err := tools.Turn.Run(ctx, ours)
+	fmt.Println(registry.Text(answers[0].Result), err)
 	// Output:
+	// the program's: 1
+	// 3 <nil>
 }

@@ -74,8 +74,10 @@ func blocksOf(out *bedrockruntime.ConverseOutput) []types.ContentBlock {
 
 // Calls returns the calls that a model wrote, in their order. Those of the tools of
 // Bedrock itself are not among them. Those that may be cut off are incomplete: they are
-// not made, and the model is told so.
-func Calls(out *bedrockruntime.ConverseOutput) []profile.Call {
+// not made, and the model is told so. A program with functions of its own beside those
+// of the registry takes its calls out, gives the others to [profile.Turn.Run], and all
+// answers to [Turn.Results].
+func (t *Turn) Calls(out *bedrockruntime.ConverseOutput) []profile.Call {
 	var calls []profile.Call
 	blocks := blocksOf(out)
 	for i, block := range blocks {
@@ -110,7 +112,7 @@ func cutOff(stop types.StopReason, last bool) bool {
 // of all calls in one: the error is a [*profile.WaitingError] then. If ctx ends, Run
 // returns its error, and the message all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, out *bedrockruntime.ConverseOutput) ([]types.Message, error) {
-	calls := Calls(out)
+	calls := t.Calls(out)
 	if len(calls) == 0 {
 		return nil, nil
 	}

@@ -399,7 +399,7 @@ func TestCallThatWasCutOff(t *testing.T) {
 			content = append(content, c.last)
 		}
 		out := &bedrockruntime.ConverseOutput{StopReason: c.stop, Output: &types.ConverseOutputMemberMessage{Value: types.Message{Content: content}}}
-		calls := belt.Calls(out)
+		calls := (&belt.Turn{}).Calls(out)
 		if len(calls) != 2 || calls[0].Incomplete != c.want[0] || calls[1].Incomplete != c.want[1] {
 			t.Errorf("%s: the calls are %+v", c.stop, calls)
 		}

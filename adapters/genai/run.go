@@ -32,6 +32,23 @@ func (e *PartialCallError) Error() string {
 // The chunks are one response, or all of a stream. Of several candidates the first
 // counts. No call is made if the error is a [*PartialCallError].
 func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse) ([]*genai.Content, error) {
+	calls, err := t.Calls(chunks...)
+	if err != nil || len(calls) == 0 {
+		return nil, err
+	}
+	answers, err := t.Turn.Run(ctx, calls)
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		return nil, err
+	}
+	return t.Results(answers...), err
+}
+
+// Calls returns the calls in an answer of the model, in their order. A program with
+// functions of its own beside those of the registry takes its calls out, gives the
+// others to [profile.Turn.Run], and all answers to [Turn.Results]. The error may be a
+// [*PartialCallError].
+func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, error) {
 	var calls []profile.Call
 	all := parts(chunks)
 	for i, p := range all {
@@ -52,18 +69,10 @@ func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse
 		}
 		calls = append(calls, call)
 	}
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	if t.model == "" {
+	if len(calls) > 0 && t.model == "" {
 		t.apart.Store(before3(version(chunks)))
 	}
-	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
-	return t.Results(answers...), err
+	return calls, nil
 }
 
 // Content returns an answer of the model for the next request: the chunks of a stream

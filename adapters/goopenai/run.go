@@ -22,7 +22,7 @@ import (
 // a last call that was cut off is not made. Without a reason the stream broke off, and
 // a last call without arguments counts as cut off.
 func (t *Turn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]openai.ChatCompletionMessage, error) {
-	calls := callsOf(choice)
+	calls := t.Calls(choice)
 	if len(calls) == 0 {
 		return nil, nil
 	}
@@ -34,8 +34,10 @@ func (t *Turn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]o
 	return t.Results(answers...), err
 }
 
-// callsOf returns the calls of functions.
-func callsOf(choice openai.ChatCompletionChoice) []profile.Call {
+// Calls returns the calls of functions in a choice of the model, in their order. A
+// program with functions of its own beside those of the registry takes its calls out,
+// gives the others to [profile.Turn.Run], and all answers to [Turn.Results].
+func (t *Turn) Calls(choice openai.ChatCompletionChoice) []profile.Call {
 	reason := choice.FinishReason
 	cut := reason == openai.FinishReasonLength || reason == openai.FinishReasonContentFilter || reason == ""
 	var calls []profile.Call

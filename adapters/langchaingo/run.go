@@ -17,6 +17,22 @@ import (
 // there are none yet: the error is a [*profile.WaitingError] then. If ctx ends, Run
 // returns its error, and the messages all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.MessageContent, error) {
+	calls := t.Calls(response)
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	answers, err := t.Turn.Run(ctx, calls)
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		return nil, err
+	}
+	return t.Messages(response, answers...), err
+}
+
+// Calls returns the calls in a response, in their order. A program with functions of its
+// own beside those of the registry takes its calls out, gives the others to
+// [profile.Turn.Run], and all answers to [Turn.Messages].
+func (t *Turn) Calls(response *llms.ContentResponse) []profile.Call {
 	var calls []profile.Call
 	var end *llms.ContentChoice
 	for _, choice := range t.choices(response) {
@@ -27,17 +43,11 @@ func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.
 		}
 		end = choice
 	}
-	if len(calls) == 0 {
-		return nil, nil
+	if len(calls) > 0 {
+		last := &calls[len(calls)-1]
+		last.Incomplete = cutOff(end) && (!json.Valid(last.Arguments) || t.blocks() && len(end.ToolCalls) > 0)
 	}
-	last := &calls[len(calls)-1]
-	last.Incomplete = cutOff(end) && (!json.Valid(last.Arguments) || t.blocks() && len(end.ToolCalls) > 0)
-	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
-	return t.Messages(response, answers...), err
+	return calls
 }
 
 // cutOff reports whether the model was stopped before it was done.

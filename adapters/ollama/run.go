@@ -53,6 +53,22 @@ func (t *Turn) Run(ctx context.Context, message api.Message) ([]api.Message, err
 		}
 		return nil, ErrBrokenOff
 	}
+	calls, err := t.Calls(message)
+	if err != nil || len(calls) == 0 {
+		return nil, err
+	}
+	answers, err := t.Turn.Run(ctx, calls)
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		return nil, err
+	}
+	return t.Results(answers...), err
+}
+
+// Calls returns the calls in a message of the model, in their order. A program with
+// functions of its own beside those of the registry takes its calls out, gives the
+// others to [profile.Turn.Run], and all answers to [Turn.Results].
+func (t *Turn) Calls(message api.Message) ([]profile.Call, error) {
 	var calls []profile.Call
 	for _, c := range message.ToolCalls {
 		args, err := json.Marshal(c.Function.Arguments)
@@ -61,15 +77,7 @@ func (t *Turn) Run(ctx context.Context, message api.Message) ([]api.Message, err
 		}
 		calls = append(calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: args})
 	}
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
-	return t.Results(answers...), err
+	return calls, nil
 }
 
 // Results returns the answers to all calls of a message as messages for the next
