@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -190,6 +191,24 @@ func TestRunnerMaxIterations(t *testing.T) {
 	}
 	if got := it.calls(); len(got) != 1 {
 		t.Errorf("%d calls", len(got))
+	}
+}
+
+// TestRunnerOwnResult gives each call its own result, whichever the runner runs first.
+func TestRunnerOwnResult(t *testing.T) {
+	echo := registry.MustFunc("echo", "says n", func(_ context.Context, in struct{ N int }) (int, error) { return in.N, nil })
+	var uses []string
+	for i := range 16 {
+		uses = append(uses, use(fmt.Sprint("id", i), "echo", fmt.Sprintf(`{"N":%d}`, i)))
+	}
+	model := newEndpoint(t, calls(uses...), says("done"))
+	tools, runner := newRunner(t, newRegistry(t, echo), model, nil)
+	step(t, tools, runner)
+	step(t, tools, runner)
+	for i, r := range model.requests()[1].Results {
+		if r.Text != fmt.Sprint(i) {
+			t.Errorf("call %d has the result %q", i, r.Text)
+		}
 	}
 }
 
