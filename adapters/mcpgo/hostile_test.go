@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/mcpgo"
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -208,5 +210,24 @@ func TestToolThatBecomesBad(t *testing.T) {
 	}
 	if rejected := export.Refresh(); rejected != nil || s.GetTool("a") == nil {
 		t.Errorf("rejected are %+v", rejected)
+	}
+}
+
+// Who says no has the call made no more, and one that may have run is not made again.
+func TestLoginDoesNotRepeatCalls(t *testing.T) {
+	for outcome, want := range map[mcp.Outcome]int64{mcp.NotSent: 2, mcp.Unknown: 1} {
+		var ran atomic.Int64
+		locked := named("locked")
+		locked.run = func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			ran.Add(1)
+			return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "vault", URL: "https://login.example/"}, outcome)
+		}
+		s := server.NewMCPServer("belt", "1")
+		belt.NewExport(s, with(t, nil, locked), &belt.ExportOptions{Login: true}).Refresh()
+		user := refusing{make(chan gomcp.ElicitationParams, 9)}
+		c := overHTTP(t, s, client.WithClientCapabilities(gomcp.ClientCapabilities{Elicitation: &gomcp.ElicitationCapability{URL: &struct{}{}}}), client.WithElicitationHandler(user))
+		if res, _ := call(t, c, "locked"); !res.IsError || ran.Load() != want || len(user.asked) != int(want-1) {
+			t.Errorf("%v: it ran %d times, and the user was asked %d times", outcome, ran.Load(), len(user.asked))
+		}
 	}
 }
