@@ -15,7 +15,7 @@ import (
 // answer lets a model work until it has an answer to a question.
 func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, question string) (string, error) {
 	request := openai.ChatCompletionRequest{
-		Model:    openai.GPT5Mini,
+		Model:    "gpt-5.4-mini",
 		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: question}},
 	}
 	for {

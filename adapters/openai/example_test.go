@@ -18,7 +18,7 @@ import (
 // answer lets a model work until it has an answer to a question. OpenAI keeps the
 // conversation.
 func answer(ctx context.Context, client openai.Client, reg *registry.Registry, question string) (string, error) {
-	params := responses.ResponseNewParams{Model: openai.ChatModelGPT5Mini}
+	params := responses.ResponseNewParams{Model: openai.ChatModelGPT5_4Mini}
 	params.Input.OfString = openai.String(question)
 	for {
 		tools, err := belt.ResponseTools(ctx, reg, nil)
@@ -71,7 +71,7 @@ func stateless(ctx context.Context, client openai.Client, reg *registry.Registry
 			return "", err
 		}
 		response, err := client.Responses.New(ctx, responses.ResponseNewParams{
-			Model:   openai.ChatModelGPT5Mini,
+			Model:   openai.ChatModelGPT5_4Mini,
 			Store:   openai.Bool(false),
 			Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
 			Input:   responses.ResponseNewParamsInputUnion{OfInputItemList: input},
@@ -94,7 +94,7 @@ func stateless(ctx context.Context, client openai.Client, reg *registry.Registry
 // complete lets a model work by Chat Completions, as a stream.
 func complete(ctx context.Context, client openai.Client, reg *registry.Registry, question string) (string, error) {
 	params := openai.ChatCompletionNewParams{
-		Model:    openai.ChatModelGPT5Mini,
+		Model:    openai.ChatModelGPT5_4Mini,
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(question)},
 	}
 	for {
