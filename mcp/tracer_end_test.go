@@ -98,9 +98,10 @@ func TestTracerSeesEarlyAnswer(t *testing.T) {
 	n.start = func(ctx context.Context, r *mcp.RequestInfo) context.Context {
 		if r.Method == "subscriptions/listen" && r.ID != "" {
 			id, _ := jsonrpc.MakeID(r.ID)
+			wait := s.hears(2)
 			s.answers <- &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: -32000, Message: "no"}}
 			s.answers <- &jsonrpc.Request{Method: "notifications/message"}
-			s.heard(2)
+			wait()
 		}
 		return ctx
 	}
@@ -139,15 +140,18 @@ type eager struct {
 	wait  chan struct{}
 }
 
-// heard waits until so many more messages were read, and the reader came back.
-func (e *eager) heard(more int) {
+// hears returns a function that waits until so many more messages were read, and the
+// reader came back.
+func (e *eager) hears(more int) (wait func()) {
 	e.mu.Lock()
-	e.given, e.wait = -more, make(chan struct{})
-	wait := e.wait
-	e.mu.Unlock()
-	select {
-	case <-wait:
-	case <-e.closed:
+	defer e.mu.Unlock()
+	heard := make(chan struct{})
+	e.given, e.wait = -more, heard
+	return func() {
+		select {
+		case <-heard:
+		case <-e.closed:
+		}
 	}
 }
 
