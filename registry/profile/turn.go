@@ -19,9 +19,9 @@ type TurnOptions struct {
 	Toolset *registry.ToolsetOptions
 	// ProviderSearch lets the provider search where the model would have to use
 	// search_tools, and where the registry has no search: all tools go with the
-	// request, and those that it would have to search for are deferred. It has an effect on [OpenAI], [OpenAIStrict] and
-	// [Anthropic], in the API of the latter and the Responses API of the former; the
-	// adapter adds the provider's search tool.
+	// request, and those that it would have to search for are deferred. It has an
+	// effect on [OpenAI], [OpenAIStrict] and [Anthropic], in the API of the latter and
+	// the Responses API of the former; the adapter adds the provider's search tool.
 	ProviderSearch bool
 	// Keep leaves out the tools for which it returns false. Whoever names one of them
 	// may call it all the same: what may be called is up to the registry. Nil: all.
