@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"context"
-	"errors"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
@@ -22,27 +21,14 @@ import (
 // Tools that the API runs itself are left alone. So are toolsets such as the
 // computer's: the program adds their results to the message.
 func (t *Turn) Run(ctx context.Context, message *sdk.Message) ([]sdk.MessageParam, error) {
-	answers, err := t.run(ctx, t.Calls(message))
+	answers, err := t.Turn.Run(ctx, t.Calls(message))
 	return t.Results(answers...), err
 }
 
 // RunBeta is [Turn.Run] for the beta of the API.
 func (t *Turn) RunBeta(ctx context.Context, message *sdk.BetaMessage) ([]sdk.BetaMessageParam, error) {
-	answers, err := t.run(ctx, t.BetaCalls(message))
+	answers, err := t.Turn.Run(ctx, t.BetaCalls(message))
 	return t.BetaResults(answers...), err
-}
-
-// run returns the answers that go into the next request.
-func (t *Turn) run(ctx context.Context, calls []profile.Call) ([]profile.Answer, error) {
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
-	return answers, err
 }
 
 // Calls returns the calls of a message that the program has to answer, in their order.

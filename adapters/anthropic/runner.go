@@ -133,6 +133,10 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 		}
 		answers, err = t.turn.Wait(ctx, &profile.WaitingError{Answers: answers})
 	}
+	var waiting *profile.WaitingError
+	if errors.As(err, &waiting) {
+		answers = waiting.Answers
+	}
 	t.keep(message, answers)
 	return err
 }

@@ -2,7 +2,6 @@ package bedrock
 
 import (
 	"context"
-	"errors"
 	"regexp"
 	"strings"
 
@@ -113,13 +112,6 @@ func cutOff(stop types.StopReason, last bool) bool {
 // returns its error, and the message all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, out *bedrockruntime.ConverseOutput) ([]types.Message, error) {
 	calls := t.Calls(out)
-	if len(calls) == 0 {
-		return nil, nil
-	}
 	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
 	return t.Results(answers...), err
 }

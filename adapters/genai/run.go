@@ -3,7 +3,6 @@ package genai
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"google.golang.org/genai"
@@ -33,14 +32,10 @@ func (e *PartialCallError) Error() string {
 // counts. No call is made if the error is a [*PartialCallError].
 func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse) ([]*genai.Content, error) {
 	calls, err := t.Calls(chunks...)
-	if err != nil || len(calls) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
 	return t.Results(answers...), err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -23,14 +22,7 @@ import (
 // a last call without arguments counts as cut off.
 func (t *Turn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]openai.ChatCompletionMessage, error) {
 	calls := t.Calls(choice)
-	if len(calls) == 0 {
-		return nil, nil
-	}
 	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
 	return t.Results(answers...), err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -18,14 +17,7 @@ import (
 // returns its error, and the messages all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.MessageContent, error) {
 	calls := t.Calls(response)
-	if len(calls) == 0 {
-		return nil, nil
-	}
 	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
 	return t.Messages(response, answers...), err
 }
 
@@ -86,8 +78,12 @@ func (t *Turn) blocks() bool {
 
 // Messages returns the message of the model that a response is, and the answers to all
 // of its calls, such as those that [profile.Turn.Wait] has returned, for the next
-// request. Images are in one message of the user, behind all others.
+// request; nil if there are none. Images are in one message of the user, behind all
+// others.
 func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answer) []llms.MessageContent {
+	if len(answers) == 0 {
+		return nil
+	}
 	said := llms.MessageContent{Role: llms.ChatMessageTypeAI}
 	var texts []string
 	for _, choice := range t.choices(response) {

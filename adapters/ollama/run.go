@@ -54,14 +54,10 @@ func (t *Turn) Run(ctx context.Context, message api.Message) ([]api.Message, err
 		return nil, ErrBrokenOff
 	}
 	calls, err := t.Calls(message)
-	if err != nil || len(calls) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	answers, err := t.Turn.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
 	return t.Results(answers...), err
 }
 

@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -53,21 +52,8 @@ func cutOff(reason string) bool {
 // ended. Of a message alone make a choice, with its FinishReason: without one, a last
 // call without arguments counts as cut off.
 func (t *ChatTurn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]openai.ChatCompletionMessageParamUnion, error) {
-	answers, err := run(ctx, t.Turn, t.Calls(choice))
+	answers, err := t.Turn.Run(ctx, t.Calls(choice))
 	return t.Results(answers...), err
-}
-
-// run makes calls, and returns no answers if one of them waits.
-func run(ctx context.Context, t *profile.Turn, calls []profile.Call) ([]profile.Answer, error) {
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	answers, err := t.Run(ctx, calls)
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
-		return nil, err
-	}
-	return answers, err
 }
 
 // Results returns the answers to all calls of a message as messages for the next

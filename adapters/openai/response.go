@@ -55,7 +55,7 @@ func callerOf(item responses.ResponseOutputItemUnion) json.RawMessage {
 // Of a stream, give it the response of its last event, which is response.completed or
 // response.incomplete.
 func (t *ResponseTurn) Run(ctx context.Context, r *responses.Response) ([]responses.ResponseInputItemUnionParam, error) {
-	answers, err := run(ctx, t.Turn, t.Calls(r))
+	answers, err := t.Turn.Run(ctx, t.Calls(r))
 	return t.Results(answers...), err
 }
 

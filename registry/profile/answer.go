@@ -144,11 +144,14 @@ func (t *Turn) Answer(ctx context.Context, c Call, res *mcp.CallToolResult, err 
 
 // Run makes the calls of one message of a model at the same time, see
 // [TurnOptions].MaxParallel, and returns an answer to each, in their order, when all
-// are over. It ends soon after ctx does; what the tools did by then the answers tell.
-//
-// The error is that of ctx, or a [*WaitingError] if calls wait for a person. The
-// answers are complete in either case.
+// are over. It ends soon after ctx does, with its error; what the tools did by then the
+// answers tell. If calls wait for a person, the error is a [*WaitingError], and the
+// answers are there: a message is not answered in part. No calls have no answers, and
+// no error.
 func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
 	answers := make([]Answer, len(calls))
 	var (
 		wg       sync.WaitGroup
@@ -172,18 +175,13 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 	if panicked != nil {
 		panic(panicked) // of middleware or an approver: the caller's, as if it had called
 	}
-	return answers, waiting(ctx, answers)
-}
-
-// waiting returns the error of answers.
-func waiting(ctx context.Context, answers []Answer) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return answers, context.Cause(ctx)
+	case slices.ContainsFunc(answers, func(a Answer) bool { return a.Waits() }):
+		return nil, &WaitingError{answers}
 	}
-	if slices.ContainsFunc(answers, func(a Answer) bool { return a.Waits() }) {
-		return &WaitingError{answers}
-	}
-	return nil
+	return answers, nil
 }
 
 // Wait waits until none of the calls waits for a person any more, and returns the

@@ -219,14 +219,14 @@ func TestWaitForAnApproval(t *testing.T) {
 		nativeTool("safe", func(context.Context) (*mcp.CallToolResult, error) { return says("safe"), nil }))
 	answers, err := turn.Run(t.Context(), []profile.Call{{Name: "danger", Arguments: json.RawMessage(`{"n":1}`)}, {Name: "safe"}, {Name: "danger", Arguments: json.RawMessage(`{"n":2}`)}})
 	var waiting *profile.WaitingError
-	if !errors.As(err, &waiting) || len(waiting.Waiting()) != 2 || len(answers) != 3 {
+	if !errors.As(err, &waiting) || len(waiting.Waiting()) != 2 || len(waiting.Answers) != 3 || answers != nil {
 		t.Fatalf("Run returned %v, %v", answers, err)
 	}
 	var asks *registry.ApprovalRequiredError
 	if !errors.As(err, &asks) {
 		t.Error("the error does not lead to the approval")
 	}
-	if answers[0].Result == nil || !answers[0].Result.IsError {
+	if told := waiting.Answers[0].Result; told == nil || !told.IsError {
 		t.Error("the model of an agent that does not wait is told nothing")
 	}
 	// They are answered in another order than asked for, one of them before Wait.

@@ -78,7 +78,7 @@ func (t *beltTool) Call(ctx context.Context, args []byte) (any, error) {
 	answers, err := t.turn.Run(ctx, []profile.Call{{Name: t.declaration.Name, Arguments: args}})
 	var waiting *profile.WaitingError
 	if errors.As(err, &waiting) {
-		err = nil
+		answers, err = waiting.Answers, nil
 		if t.set.opts.Waiting != nil {
 			if err := t.set.opts.Waiting(ctx, waiting); err != nil {
 				return nil, err
