@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	callTime    = 250 * time.Millisecond // deadline of each call
-	patientTime = 5 * time.Second        // the same where each call must succeed
-	allowance   = 50 * time.Millisecond  // by which it may be exceeded
-	healTime    = 15 * time.Second       // until a call must succeed again
-	closeTime   = 4 * time.Second        // that Close may take
+	callTime    = 25 * time.Millisecond // deadline of each call
+	patientTime = 5 * time.Second       // the same where each call must succeed
+	allowance   = 50 * time.Millisecond // by which it may be exceeded
+	healTime    = 15 * time.Second      // until a call must succeed again
+	closeTime   = 4 * time.Second       // that Close may take
 )
 
 // A trouble is one way to fail.
@@ -172,13 +172,16 @@ func (c *cell) together(n int) {
 // untilHit calls until the fault has happened: some calls may not have reached
 // the server.
 func (c *cell) untilHit() {
-	for range 10 {
-		if c.plan.Hit == 0 || c.hit() || c.client.State().Phase == mcp.Closed {
+	limit := time.Now().Add(healTime)
+	for c.plan.Hit > 0 && !c.hit() && c.client.State().Phase != mcp.Closed {
+		if time.Now().After(limit) {
+			c.fail(unwell, "the fault did not happen; state %+v", c.client.State())
 			return
 		}
-		c.call()
+		if a := c.call(); a.err != nil {
+			<-time.After(20 * time.Millisecond)
+		}
 	}
-	c.fail(unwell, "the fault did not happen")
 }
 
 // hit reports whether the fault has happened.

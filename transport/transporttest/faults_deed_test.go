@@ -23,7 +23,7 @@ type call struct {
 	again  bool   // it brings the answers to the server's questions
 }
 
-func (c *call) run() { c.victim.ledger.note("ran", c.nonce) }
+func (c *call) run() { c.victim.ledger.note(c.nonce, "ran") }
 
 // misbehave does what the plan wants to be done with the call.
 func (c *call) misbehave(deed string) {
@@ -242,7 +242,7 @@ func (c *call) endless(sound string) {
 func (c *call) elicit() {
 	const question = `{"message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`
 	if c.victim.plan.Era == mcp.Revision20260728 && !c.again {
-		c.victim.ledger.note("refused", c.nonce)
+		c.victim.ledger.note(c.nonce, "refused")
 		c.victim.send(c.outlet, answer(c.id, `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}`))
 		return
 	}

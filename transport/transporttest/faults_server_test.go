@@ -40,7 +40,14 @@ func openLedger(path string) (*ledger, error) {
 	return &ledger{file}, err
 }
 
-func (l *ledger) note(what, about string) { _, _ = fmt.Fprintf(l.file, "%s %s\n", what, about) }
+// note writes lines about a call at once: the victim may be killed after each write.
+func (l *ledger) note(about string, what ...string) {
+	var lines strings.Builder
+	for _, w := range what {
+		fmt.Fprintf(&lines, "%s %s\n", w, about)
+	}
+	_, _ = l.file.WriteString(lines.String())
+}
 
 // readLedger returns how often each thing happened, by its line.
 func readLedger(path string) map[string]int {
@@ -212,16 +219,16 @@ func (v *victim) hits(c *call) bool {
 	defer v.mu.Unlock()
 	v.calls++
 	v.served++
-	v.ledger.note("got", c.nonce)
 	hit := v.calls == v.plan.Hit || v.plan.Again && v.calls > v.plan.Hit
 	if v.plan.Deed == "flap" {
 		hit = v.served == 2
 	}
 	c.first = v.calls == v.plan.Hit
 	if hit && v.plan.Hit > 0 {
-		v.ledger.note("hit", c.nonce)
+		v.ledger.note(c.nonce, "got", "hit")
 		return true
 	}
+	v.ledger.note(c.nonce, "got")
 	return false
 }
 

@@ -183,12 +183,12 @@ func (v *victim) refusal(c *call) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { bomb(w, c) }
 	default:
 		if s, ok := strings.CutPrefix(deed, "session lost"); ok && s != "" {
-			v.ledger.note("refused", c.nonce)
+			v.ledger.note(c.nonce, "refused")
 			return v.forget
 		}
 		return nil
 	}
-	v.ledger.note("refused", c.nonce)
+	v.ledger.note(c.nonce, "refused")
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for name, values := range header {
 			w.Header()[name] = values
