@@ -104,6 +104,14 @@ func (e *WaitingError) Unwrap() []error {
 	return errs
 }
 
+// Lost returns the answer to a call of which nobody knows what became, such as one in a
+// conversation that was kept when the program broke down: a provider refuses a
+// conversation in which a call has no answer.
+func Lost(c Call) Answer {
+	err := mcp.WithOutcome(fmt.Errorf("profile: nobody knows what became of the call of %q", c.Name), mcp.Unknown)
+	return Answer{Call: c, Result: registry.ErrorResult(err), Err: err}
+}
+
 // Call makes one call, see [Set.Call], unless ctx has ended. Every failure is told in
 // the answer.
 func (t *Turn) Call(ctx context.Context, c Call) Answer {
@@ -189,25 +197,44 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 // approvals, by [registry.Registry.Resume] or Refuse. A call that waited for a login is
 // made when the user has logged in, and may then wait for an approval; if nobody tells
 // when he has, or he has to log in again and again, its answer is that of the last try.
+// Logins come after approvals, whose outcomes the registry does not keep for ever.
 //
 // If ctx ends, Wait returns its error with the answers that there are by then. Go on
 // with these, in a WaitingError of their own: calls that were made after a login would
 // be made again for the old one.
 func (t *Turn) Wait(ctx context.Context, e *WaitingError) ([]Answer, error) {
 	answers := slices.Clone(e.Answers)
-	for i := range answers {
-		a := &answers[i]
-		for tries := 0; a.Waits() && tries < mostTries; tries++ {
-			if err := t.settle(ctx, a); err != nil {
-				return answers, err
-			}
+	tries := make([]int, len(answers))
+	for {
+		i := nextToSettle(answers, tries)
+		if i < 0 {
+			return answers, nil
+		}
+		tries[i]++
+		if err := t.settle(ctx, &answers[i]); err != nil {
+			return answers, err
 		}
 	}
-	return answers, nil
 }
 
 // mostTries is how often one call is made after a login or an approval.
 const mostTries = 8
+
+// nextToSettle returns the first answer that waits for an approval or, if none does,
+// for a login; -1 if none waits that has not had its tries.
+func nextToSettle(answers []Answer, tries []int) int {
+	login := -1
+	for i := range answers {
+		switch a := &answers[i]; {
+		case tries[i] == mostTries || !a.Waits():
+		case a.Approval() != nil:
+			return i
+		case login < 0:
+			login = i
+		}
+	}
+	return login
+}
 
 // settle waits for the person that a call waits for, and has the call made. The
 // error is that of ctx.

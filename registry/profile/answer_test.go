@@ -384,6 +384,54 @@ func TestWaitForALogin(t *testing.T) {
 	})
 }
 
+// The outcome of an approval is not kept as long as a user may take to log in.
+func TestWaitForAnApprovalBehindALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loggedIn := make(chan struct{})
+		policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := registry.New(&registry.Options{Approver: policy})
+		var tries []string
+		try := func(name string, most int) registry.Tool {
+			return nativeTool(name, func(context.Context) (*mcp.CallToolResult, error) {
+				if tries = append(tries, name); len(tries) > most {
+					return says(name), nil
+				}
+				return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: name, Done: loggedIn}, mcp.NotSent)
+			})
+		}
+		turn := newTurn(t, r, &profile.TurnOptions{MaxParallel: 1}, try("first", 2), try("second", 2),
+			nativeTool("danger", func(context.Context) (*mcp.CallToolResult, error) { return says("danger"), nil }))
+		_, err = turn.Run(t.Context(), []profile.Call{{Name: "first"}, {Name: "second"}, {Name: "danger"}})
+		var waiting *profile.WaitingError
+		if !errors.As(err, &waiting) || len(waiting.Waiting()) != 3 {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() {
+			if _, err := r.Resume(context.Background(), waiting.Answers[2].Approval().ID, nil); err != nil {
+				t.Error(err)
+			}
+		})
+		time.AfterFunc(24*time.Hour, func() { close(loggedIn) })
+		answers, err := turn.Wait(t.Context(), waiting)
+		if want := []string{"first", "second", "danger"}; err != nil || !slices.Equal(texts(answers), want) {
+			t.Errorf("%q, %v", texts(answers), err)
+		}
+		if !slices.Equal(tries, []string{"first", "second", "first", "second"}) {
+			t.Errorf("the calls were made in the order %q", tries)
+		}
+	})
+}
+
+func TestLost(t *testing.T) {
+	a := profile.Lost(profile.Call{ID: "1", Name: "wipe"})
+	if a.Call.ID != "1" || a.Waits() || !a.Result.IsError || mcp.OutcomeOf(a.Err) != mcp.Unknown || !strings.Contains(registry.Text(a.Result), "may have") {
+		t.Errorf("%+v: %q", a, registry.Text(a.Result))
+	}
+}
+
 // A server that always wants a login must not keep Wait going round.
 func TestWaitForEndlessLogins(t *testing.T) {
 	closed := make(chan struct{})
