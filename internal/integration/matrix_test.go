@@ -38,40 +38,51 @@ func TestFeatures(t *testing.T) {
 	all := slices.Concat(toolFeatures(), resourceFeatures(), promptFeatures(), noticeFeatures(), askingFeatures(), taskFeatures())
 	table := make(map[string]map[string]string)
 	notes := make(map[string][]string) // targets, by feature and reason
-	for _, g := range targets() {
-		cells := make(map[string]string)
-		table[g.String()] = cells
-		t.Run(strings.ReplaceAll(g.String(), " ", "/"), func(t *testing.T) {
-			p := newPeer(t, g)
+	t.Run("with", func(t *testing.T) { // returns when all targets are done
+		for _, g := range targets() {
+			cells := make(map[string]string)
+			table[g.String()] = cells
+			var tries []feature
 			for _, f := range all {
-				try, ok := f.on[g.server]
-				if !ok {
+				why := f.excuse(g)
+				switch {
+				case f.on[g.server] == nil:
 					cells[f.name] = "."
-					continue
-				}
-				if why := f.excuse(g); why != "" {
+				case why != "":
 					cells[f.name] = "-"
 					note := f.name + ": " + why
 					notes[note] = append(notes[note], g.String())
-					continue
+				default:
+					cells[f.name] = "?" // the -run flag left it out
+					tries = append(tries, f)
 				}
-				cells[f.name] = "?" // the -run flag left it out
-				t.Run(strings.ReplaceAll(f.name, " ", "_"), func(t *testing.T) {
-					cells[f.name] = "NO"
-					p.user.forget()
-					try(t, p)
-					if !t.Failed() {
-						cells[f.name] = "yes"
-					}
-				})
 			}
-		})
-	}
+			t.Run(strings.ReplaceAll(g.String(), " ", "/"), func(t *testing.T) {
+				t.Parallel() // most of them wait for their servers
+				g.try(t, tries, cells)
+			})
+		}
+	})
 	report := "\n" + render(all, table)
 	for _, note := range slices.Sorted(maps.Keys(notes)) {
 		report += fmt.Sprintf("%s (%s)\n", note, strings.Join(notes[note], ", "))
 	}
 	t.Log(report)
+}
+
+// try tries features with a target, and notes in cells what came of them.
+func (g target) try(t *testing.T, tries []feature, cells map[string]string) {
+	p := newPeer(t, g)
+	for _, f := range tries {
+		t.Run(strings.ReplaceAll(f.name, " ", "_"), func(t *testing.T) {
+			cells[f.name] = "NO"
+			p.user.forget()
+			f.on[g.server](t, p)
+			if !t.Failed() {
+				cells[f.name] = "yes"
+			}
+		})
+	}
 }
 
 func (f feature) excuse(g target) string {
