@@ -105,7 +105,7 @@ norace:
 
 conformance:
 	@echo '== conformance'
-	@$(GO) test -tags conformance -race -v -count=1 -timeout 15m ./internal/conformance/...
+	@$(GO) test -tags conformance -race -v -count=1 -parallel 4 -timeout 15m ./internal/conformance/...
 
 integration:
 	@echo '== integration'

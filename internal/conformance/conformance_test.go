@@ -86,37 +86,44 @@ func TestScenarios(t *testing.T) {
 		t.Errorf("scenarios.json lists %s, which the suite does not have", name)
 	}
 
-	var rows []row
-	for _, s := range tab.Scenarios {
-		if s.Unsupported != "" {
-			rows = append(rows, row{name: s.Name, verdict: "not run: " + s.Unsupported})
-			continue
+	rows := make([]row, len(tab.Scenarios))
+	t.Run("scenario", func(t *testing.T) { // returns when all are over
+		for i, s := range tab.Scenarios {
+			rows[i] = row{name: s.Name, want: s.Checks, verdict: "FAIL"}
+			if s.Unsupported != "" {
+				rows[i] = row{name: s.Name, verdict: "not run: " + s.Unsupported}
+				continue
+			}
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				s.try(t, st, &rows[i])
+			})
 		}
-		t.Run(s.Name, func(t *testing.T) {
-			r := row{name: s.Name, want: s.Checks, verdict: "FAIL"}
-			defer func() { rows = append(rows, r) }()
-			start := time.Now()
-			res := st.run(t, "--scenario", s.Name)
-			r.took = time.Since(start)
-			checks := res.checks(t, s.Name)
-			r.passed, r.total = checks.count()
-			if res.err != nil {
-				t.Errorf("the suite ended with: %v", res.err)
-			}
-			for _, c := range checks.bad() {
-				t.Errorf("%s %s: %s: %s", c.Status, c.ID, c.Description, c.ErrorMessage)
-			}
-			if r.passed < s.Checks {
-				t.Errorf("%d checks succeeded, want at least %d", r.passed, s.Checks)
-			}
-			if t.Failed() {
-				t.Logf("standard error of the client:\n%s", res.stderr(t, s.Name))
-				return
-			}
-			r.verdict = "ok"
-		})
-	}
+	})
 	report(rows)
+}
+
+// try runs one scenario.
+func (s scenario) try(t *testing.T, st *suite, r *row) {
+	start := time.Now()
+	res := st.run(t, "--scenario", s.Name)
+	r.took = time.Since(start)
+	checks := res.checks(t, s.Name)
+	r.passed, r.total = checks.count()
+	if res.err != nil {
+		t.Errorf("the suite ended with: %v", res.err)
+	}
+	for _, c := range checks.bad() {
+		t.Errorf("%s %s: %s: %s", c.Status, c.ID, c.Description, c.ErrorMessage)
+	}
+	if r.passed < s.Checks {
+		t.Errorf("%d checks succeeded, want at least %d", r.passed, s.Checks)
+	}
+	if t.Failed() {
+		t.Logf("standard error of the client:\n%s", res.stderr(t, s.Name))
+		return
+	}
+	r.verdict = "ok"
 }
 
 // TestCore runs the suite's own selection at once, in parallel, and makes sure
