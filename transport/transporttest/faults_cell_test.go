@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	callTime    = 25 * time.Millisecond // deadline of each call
+	callTime    = 250 * time.Millisecond // deadline of each call
 	patientTime = 5 * time.Second       // the same where each call must succeed
 	allowance   = 50 * time.Millisecond // by which it may be exceeded
 	healTime    = 15 * time.Second      // until a call must succeed again
@@ -207,11 +207,12 @@ func (c *cell) notice() {
 	c.fail(unwell, "the dead connection is kept: state %+v", c.client.State())
 }
 
-// recover calls until a call succeeds.
+// recover calls until a call succeeds. It is patient: a large message that is given up
+// in the middle, as on a machine that stalls, ends the connection once more.
 func (c *cell) recover() {
 	limit := time.Now().Add(healTime)
 	for {
-		a := c.call()
+		a := c.callWithin(patientTime)
 		if a.err == nil {
 			return
 		}
@@ -223,17 +224,21 @@ func (c *cell) recover() {
 	}
 }
 
-// call makes one call with a nonce of its own.
+// call makes one call.
 func (c *cell) call() *attempt {
+	if c.row.harmless {
+		return c.callWithin(patientTime)
+	}
+	return c.callWithin(callTime)
+}
+
+// callWithin makes one call with a nonce of its own and a deadline.
+func (c *cell) callWithin(allowed time.Duration) *attempt {
 	c.mu.Lock()
 	a := &attempt{nonce: fmt.Sprint("n", len(c.attempts)+1)}
 	c.attempts = append(c.attempts, a)
 	c.mu.Unlock()
 	args := json.RawMessage(`{"nonce":"` + a.nonce + `","padding":"` + strings.Repeat("p", c.row.padding) + `"}`)
-	allowed := callTime
-	if c.row.harmless {
-		allowed = patientTime
-	}
 	ctx, stop := context.WithTimeout(context.Background(), allowed)
 	defer stop()
 	a.deadline, _ = ctx.Deadline()
