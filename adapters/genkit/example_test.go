@@ -69,7 +69,7 @@ func ExampleTools() {
 // Chat is one message of a conversation: until the model says something, or calls
 // wait for a person. It goes on after those when responses are given.
 func chat(ctx context.Context, g *genkit.Genkit, reg *registry.Registry, history []*ai.Message, responses ...*ai.Part) (*ai.ModelResponse, error) {
-	turn, err := belt.Tools(ctx, reg, &belt.Options{Provider: profile.OpenAI})
+	turn, err := belt.Tools(ctx, reg, &belt.Options{Provider: profile.OpenAI, History: history})
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firebase/genkit/go/ai"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -74,38 +76,83 @@ func interruptFrom(part *ai.Part) (Interrupt, bool) {
 // one than that of the response, also in another process as long as the registry knows
 // the approvals.
 //
-// Interrupts of the program's own tools are left to the program. The error is that of
-// ctx; there are no parts then.
-func (t *Turn) Responses(ctx context.Context, resp *ai.ModelResponse) ([]*ai.Part, error) {
-	var parts []*ai.Part
-	for _, i := range Interrupts(resp) {
-		request := i.Part.ToolRequest
-		input, err := json.Marshal(request.Input)
-		if err != nil {
-			return nil, fmt.Errorf("genkit: the input of the tool %q is no JSON: %w", request.Name, err)
+// Interrupts of the program's own tools are left to the program. If ctx ends, Responses
+// returns its error, and the parts that there are by then: give them to the next
+// Responses for this response, which would make calls again otherwise that were made
+// after a login.
+func (t *Turn) Responses(ctx context.Context, resp *ai.ModelResponse, answered ...*ai.Part) ([]*ai.Part, error) {
+	waits := Interrupts(resp)
+	parts := make([]*ai.Part, len(waits))
+	var open []int // the places of those that are not answered
+	var answers []profile.Answer
+	for n, i := range waits {
+		if parts[n] = answerTo(i.Part.ToolRequest, answered); parts[n] != nil {
+			continue
 		}
-		answer, err := t.goOn(ctx, (&tool{name: request.Name}).call(input), i)
+		input, err := json.Marshal(i.Part.ToolRequest.Input)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("genkit: the input of the tool %q is no JSON: %w", i.Part.ToolRequest.Name, err)
 		}
-		res := t.response(answer, true)
-		part := ai.NewResponseForToolRequest(i.Part, res.Output)
-		part.ToolResponse.Content = res.Content
-		part.Metadata = map[string]any{"interruptResponse": true}
-		parts = append(parts, part)
+		open = append(open, n)
+		answers = append(answers, waiting((&tool{name: i.Part.ToolRequest.Name}).call(input), i))
 	}
-	return parts, nil
+	answers, err := t.Wait(ctx, &profile.WaitingError{Answers: answers})
+	for k, n := range open {
+		if err == nil || mcp.OutcomeOf(answers[k].Err) != mcp.NotSent {
+			parts[n] = t.responsePart(waits[n].Part, answers[k])
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p *ai.Part) bool { return p == nil })
+	if len(parts) == 0 {
+		parts = nil
+	}
+	return parts, err
 }
+
+// answerTo returns the part among others that answers a request; nil: none.
+func answerTo(request *ai.ToolRequest, answered []*ai.Part) *ai.Part {
+	for _, p := range answered {
+		if p.IsToolResponse() && p.ToolResponse.Name == request.Name && p.ToolResponse.Ref == request.Ref {
+			return p
+		}
+	}
+	return nil
+}
+
+// responsePart returns the answer to an interrupted call as Genkit's part.
+func (t *Turn) responsePart(interrupted *ai.Part, answer profile.Answer) *ai.Part {
+	res := t.response(answer, true)
+	part := ai.NewResponseForToolRequest(interrupted, res.Output)
+	part.ToolResponse.Content = res.Content
+	part.Metadata = map[string]any{"interruptResponse": true}
+	return part
+}
+
+// waiting returns the answer to a call that an interrupt says of what it waits for.
+func waiting(call profile.Call, i Interrupt) profile.Answer {
+	answer := profile.Answer{Call: call, Err: &loginWantedError{i.Tool, i.LoginURL}}
+	if i.Approval != "" {
+		answer.Err = &registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{ID: i.Approval, Tool: &registry.Definition{Name: i.Tool}}}
+	}
+	return answer
+}
+
+// A loginWantedError reports a call that waited for a login when it was interrupted.
+type loginWantedError struct{ tool, url string }
+
+func (e *loginWantedError) Error() string {
+	return fmt.Sprintf("genkit: the tool %q needs the user to log in first", e.tool)
+}
+
+// LoginURL returns where to log in.
+func (e *loginWantedError) LoginURL() string { return e.url }
+
+// Outcome returns [mcp.NotSent].
+func (e *loginWantedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // goOn waits for what an interrupted call waits for, and returns what became of it.
 func (t *Turn) goOn(ctx context.Context, call profile.Call, i Interrupt) (profile.Answer, error) {
-	answer := profile.Answer{Call: call}
-	if i.Approval != "" {
-		answer.Err = &registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{ID: i.Approval, Tool: &registry.Definition{Name: i.Tool}}}
-	} else {
-		answer = t.Call(ctx, call)
-	}
-	answers, err := t.Wait(ctx, &profile.WaitingError{Answers: []profile.Answer{answer}})
+	answers, err := t.Wait(ctx, &profile.WaitingError{Answers: []profile.Answer{waiting(call, i)}})
 	return answers[0], err
 }
 

@@ -33,7 +33,7 @@ func (t *Turn) mend(next ai.ModelFunc) ai.ModelFunc {
 		}
 		out := *resp
 		out.Request = req
-		out.Message = listed(req, resp.Message)
+		out.Message = t.listed(req, resp.Message)
 		return &out, nil
 	}
 }
@@ -91,7 +91,7 @@ func (t *Turn) sorted(tools []*ai.ToolDefinition) []*ai.ToolDefinition {
 	for i, own := range t.tools {
 		at[own.name] = i - len(t.tools)
 	}
-	tools = slices.DeleteFunc(slices.Clone(tools), func(d *ai.ToolDefinition) bool { return d.Name == unlisted })
+	tools = slices.DeleteFunc(slices.Clone(tools), func(d *ai.ToolDefinition) bool { return !t.offers(d.Name) })
 	slices.SortFunc(tools, func(a, b *ai.ToolDefinition) int {
 		return cmp.Or(cmp.Compare(at[a.Name], at[b.Name]), strings.Compare(a.Name, b.Name))
 	})
@@ -179,10 +179,10 @@ func namedAs(p *ai.Part, calls []*ai.Part) *ai.Part {
 
 // listed returns a message of the model in which calls of tools that it was not told
 // of are calls of the tool that answers them.
-func listed(req *ai.ModelRequest, m *ai.Message) *ai.Message {
+func (t *Turn) listed(req *ai.ModelRequest, m *ai.Message) *ai.Message {
 	offered := make(map[string]bool, len(req.Tools))
 	for _, d := range req.Tools {
-		offered[d.Name] = d.Name != unlisted
+		offered[d.Name] = t.offers(d.Name)
 	}
 	out := *m
 	out.Content = slices.Clone(m.Content)

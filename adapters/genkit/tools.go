@@ -22,6 +22,11 @@ type Options struct {
 	// the calls of all requests that use the turn. ProviderSearch and Deferred have no
 	// effect: no plugin can say so.
 	Turn profile.TurnOptions
+	// History are the messages of a conversation in which calls have waited for a person,
+	// and that goes on. Genkit looks for the tools of such calls: one that is not
+	// there any more, such as while its server is away, would end the request. Set it
+	// with ai.WithToolResponses and ai.WithToolRestarts.
+	History []*ai.Message
 	// Tools are tools of the program's own that go with the others, and before those
 	// of the same name; Genkit takes tools only once.
 	Tools []ai.ToolRef
@@ -37,6 +42,7 @@ type Turn struct {
 
 	opts   Options
 	tools  []*tool
+	gone   []string      // tools of calls that waited, which are not there any more
 	places chan struct{} // one for each call that runs
 }
 
@@ -68,6 +74,7 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	for _, p := range inner.Set().Tools() {
 		t.tools = append(t.tools, newTool(t, p))
 	}
+	t.gone, t.opts.History = t.missing(o.History), nil
 	return t, nil
 }
 
@@ -107,9 +114,35 @@ func (t *Turn) offered() []ai.ToolRef {
 		whole.whole = true
 		refs = append(refs, &whole)
 	}
-	refs = append(refs, &tool{turn: t, name: unlisted, description: "Answers calls of tools that the model was not told of.", whole: true})
+	for _, name := range slices.Concat(t.gone, []string{unlisted}) {
+		refs = append(refs, &tool{turn: t, name: name, description: "Answers calls of tools that the model is not told of.", whole: true})
+	}
 	return append(refs, t.opts.Tools...)
 }
+
+// missing returns the tools of the calls at the end of a conversation that are neither
+// ours nor the program's, and which the model is not told of.
+func (t *Turn) missing(history []*ai.Message) []string {
+	var names []string
+	if len(history) == 0 || history[len(history)-1] == nil {
+		return nil
+	}
+	for _, p := range history[len(history)-1].Content {
+		if !p.IsToolRequest() {
+			continue
+		}
+		name := p.ToolRequest.Name
+		is := func(other ai.ToolRef) bool { return other.Name() == name }
+		ours := slices.ContainsFunc(t.tools, func(own *tool) bool { return own.name == name })
+		if name != "" && name != unlisted && !ours && !slices.ContainsFunc(t.opts.Tools, is) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// offers reports whether the model is told of a tool that the request has.
+func (t *Turn) offers(name string) bool { return name != unlisted && !slices.Contains(t.gone, name) }
 
 // middleware returns that of the program, and ours within it.
 func (t *Turn) middleware() []ai.ModelMiddleware {

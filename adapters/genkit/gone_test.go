@@ -1,0 +1,152 @@
+package genkit_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/firebase/genkit/go/ai"
+	"github.com/firebase/genkit/go/genkit"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// TestGoneWhileWaiting has the tool of a call that waits go away with its server: the
+// conversation goes on.
+func TestGoneWhileWaiting(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart=%v", restart), func(t *testing.T) {
+			w := newWorld(t)
+			w.tool("ask_me", &mcp.TextContent{Text: "it is done"})
+			resp := stored(t, w.generate(w.turn(nil), asking("go"), calls("s__ask_me")))
+			wait := belt.Interrupts(resp)[0]
+			if _, err := w.registry.Resume(t.Context(), wait.Approval, nil); err != nil {
+				t.Fatal(err)
+			}
+			w.registry.Remove("s__ask_me")
+
+			turn := w.turn(&belt.Options{History: resp.History()})
+			option := ai.WithToolRestarts(belt.Restart(wait.Part))
+			if !restart {
+				parts, err := turn.Responses(t.Context(), resp)
+				if err != nil {
+					t.Fatal(err)
+				}
+				option = ai.WithToolResponses(parts...)
+			}
+			w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), option}, calls("s__ask_me"))
+			if again, _ := outputs(w.last()); len(again) != 1 || again[0].Name != "s__ask_me" || !strings.Contains(fmt.Sprint(again[0].Output), "unknown tool") {
+				t.Errorf("of the tool that is gone the model gets %+v", again[0])
+			}
+			w.requests = w.requests[:len(w.requests)-1]
+			results, _ := outputs(w.last())
+			if len(results) != 1 || results[0].Output != "it is done" || results[0].Name != "s__ask_me" {
+				t.Errorf("the model got %+v", results)
+			}
+			if len(w.last().Tools) != 0 {
+				t.Errorf("the model was told of %d tools", len(w.last().Tools))
+			}
+			if n := w.times("ask_me"); n != 1 {
+				t.Errorf("the call was made %d times", n)
+			}
+		})
+	}
+}
+
+// TestMisspelledTool has the program name a tool of its own that is not registered:
+// that is Genkit's error.
+func TestMisspelledTool(t *testing.T) {
+	w := newWorld(t)
+	w.tool("x")
+	turn := w.turn(&belt.Options{Tools: []ai.ToolRef{ai.ToolName("mistake")}})
+	_, err := genkit.Generate(t.Context(), w.genkit, turn.Options(asking("go")...)...)
+	if err == nil || !strings.Contains(err.Error(), `"mistake" not found`) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// login is a tool that wants a login until it is let in.
+type login struct {
+	done   chan struct{}
+	in     bool   // guarded by the world's mu
+	called func() // by the call; nil: nothing
+}
+
+func (w *world) login(name string) *login {
+	w.Helper()
+	l := &login{done: make(chan struct{})}
+	tool := registry.RemoteFunc("s", &mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, nil,
+		func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !l.in {
+				return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "s", URL: "https://login.example", Done: l.done}, mcp.NotSent)
+			}
+			w.ran[name] = append(w.ran[name], "")
+			if l.called != nil {
+				l.called()
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "opened " + name}}}, nil
+		})
+	if err := w.registry.Add(tool); err != nil {
+		w.Fatal(err)
+	}
+	return l
+}
+
+// loggedIn lets the user of a login in.
+func (w *world) loggedIn(l *login) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l.in = true
+	close(l.done)
+}
+
+// TestResponsesGoOn has the context of Responses end when one of two calls has been
+// made: the other Responses makes but the other one.
+func TestResponsesGoOn(t *testing.T) {
+	w := newWorld(t)
+	first, second := w.login("first"), w.login("second")
+	w.tool("ask_me", &mcp.TextContent{Text: "it is done"})
+	resp := stored(t, w.generate(w.turn(nil), asking("go"), calls("s__first", "s__second", "s__ask_me")))
+	waits := belt.Interrupts(resp)
+	if len(waits) != 3 {
+		t.Fatalf("the calls wait as %+v", waits)
+	}
+	w.loggedIn(first)
+	if _, err := w.registry.Resume(t.Context(), waits[2].Approval, nil); err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("the user has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first.called = func() { cancel(gone) }
+	answered, err := w.turn(nil).Responses(ctx, resp)
+	if !errors.Is(err, gone) {
+		t.Fatalf("the error is %v", err)
+	}
+	if len(answered) != 2 || answered[0].ToolResponse.Name != "s__first" || answered[1].ToolResponse.Name != "s__ask_me" {
+		t.Fatalf("answered is %+v", answered)
+	}
+	w.loggedIn(second)
+	turn := w.turn(nil)
+	parts, err := turn.Responses(t.Context(), resp, answered...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), ai.WithToolResponses(parts...)})
+	results, _ := outputs(w.last())
+	for i, want := range []string{"opened first", "opened second", "it is done"} {
+		if len(results) != 3 || results[i].Output != want {
+			t.Fatalf("the model got %+v", results)
+		}
+	}
+	if w.times("first") != 1 || w.times("second") != 1 || w.times("ask_me") != 1 {
+		t.Errorf("what ran: %q", w.ran)
+	}
+}
