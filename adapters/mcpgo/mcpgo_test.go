@@ -185,10 +185,14 @@ func start(connect func(*testing.T, *server.MCPServer, ...client.ClientOption) *
 	}
 }
 
+// alone is why there are no two users: the kit's both have one registry.
+var alone = map[string]string{"users": "a connection of mcp-go is of one user; each needs a client and a registry"}
+
 func TestStreamableHTTP(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "mcpgo", Runtime: "StreamableHTTP", Framework: "github.com/mark3labs/mcp-go",
 		Wire: adaptertest.OpenAIChat{}, Start: start(overHTTP), Interrupt: "`ExportOptions.Wait`; for a login, URL elicitation",
+		Without: alone,
 	})
 }
 
@@ -197,5 +201,6 @@ func TestStdio(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "mcpgo", Runtime: "Stdio", Framework: "github.com/mark3labs/mcp-go",
 		Wire: adaptertest.OpenAIChat{}, Start: start(overStdio, client.WithProtocolVersion("2025-11-25")), Interrupt: "`ExportOptions.Wait`; for a login, error -32042",
+		Without: alone,
 	})
 }

@@ -59,7 +59,9 @@ func newBelt(t *testing.T) *belt {
 		ran: map[string][]string{}, login: make(chan struct{}),
 		began: make(chan struct{}, 8), ended: make(chan struct{}, 8), meeting: make(chan struct{}),
 	}
-	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Server: "crew", Tool: "danger"})
+	policy, err := registry.NewPolicy(registry.Allow,
+		registry.Rule{Verdict: registry.Ask, Server: "crew", Tool: "danger"},
+		registry.Rule{Verdict: registry.Deny, Server: "crew", Tool: "private", User: "ben"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,8 @@ func (b *belt) addRemote() {
 	b.remote("broken", "failure", noArguments, always(&sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "the disk is full"}}}))
 	b.remote(longName, "a long list", noArguments, always(content(&sdk.TextContent{Text: "all of it"})))
 	b.remote("plan", "plan", planSchema, always(content(&sdk.TextContent{Text: "planned"})))
-	b.remote("danger", "danger", noArguments, always(content(&sdk.TextContent{Text: "it is done"})))
+	b.remote("private", "private", noArguments, always(content(&sdk.TextContent{Text: "of ada alone"})))
+	b.remote("danger", "danger", `{"type":"object","properties":{"what":{"type":"string"}}}`, always(content(&sdk.TextContent{Text: "it is done"})))
 	b.remote("meet", "meeting", `{"type":"object","properties":{"who":{"type":"string"}}}`, func(ctx context.Context) *sdk.CallToolResult {
 		b.mu.Lock()
 		if b.met++; b.met == 2 {
@@ -153,6 +156,16 @@ func (b *belt) addRemote() {
 		b.ended <- struct{}{}
 		return content(&sdk.TextContent{Text: "waited"})
 	})
+}
+
+// asked returns what waits under an id, for the user of ctx; nil if nothing does.
+func (b *belt) asked(ctx context.Context, id string) *registry.ApprovalRequest {
+	for _, r := range b.registry.Approvals(ctx) {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
 }
 
 // addLate adds a tool to the server that was not there before.

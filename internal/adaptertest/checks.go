@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,8 +31,11 @@ func checks() []check {
 		{"approval", "an approval", (*kit).approval},
 		{"refusal", "a refusal", (*kit).refusal},
 		{"login", "a login", (*kit).login},
+		{"several", "several that wait", (*kit).several},
+		{"users", "two users", (*kit).users},
 		{"cancel", "a cancelled call", (*kit).cancel},
 		{"deadline", "a deadline", (*kit).deadline},
+		{"afterwards", "a message after a cancel", (*kit).afterwards},
 		{"arguments", "wrong arguments", (*kit).arguments},
 		{"unknown", "a tool that is not there", (*kit).unknown},
 	}
@@ -109,8 +111,14 @@ func toolFor(req *Request, what string) *Tool {
 // ask has a turn that does not wait for anybody, and returns the last request.
 func (k *kit) ask(message string, replies ...func(*Request) Reply) *Request {
 	k.Helper()
+	return k.askAs(k.Context(), message, replies...)
+}
+
+// askAs is ask on behalf of the user of ctx.
+func (k *kit) askAs(ctx context.Context, message string, replies ...func(*Request) Reply) *Request {
+	k.Helper()
 	k.model.Then(replies...)
-	ctx, cancel := context.WithTimeout(k.Context(), patience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	turn, err := k.agent.Ask(ctx, message)
 	return k.over(turn, err)
@@ -311,120 +319,6 @@ func (k *kit) change() {
 	req = k.ask("after", k.calls(want{"lateness", `{}`}), text("done"))
 	k.contains(k.results(req, 1)[0], "better late")
 	k.ran("lateness", 1)
-}
-
-// wait has a turn that waits for a person.
-func (k *kit) wait(message string, replies ...func(*Request) Reply) []Wait {
-	k.Helper()
-	k.model.Then(replies...)
-	ctx, cancel := context.WithTimeout(k.Context(), patience)
-	defer cancel()
-	turn, err := k.agent.Ask(ctx, message)
-	if err != nil || len(turn.Waits) != 1 {
-		k.Fatalf("the turn does not wait for one call: %+v, %v; the model refused: %q", turn, err, k.model.Refused())
-	}
-	return turn.Waits
-}
-
-func (k *kit) resume() *Request {
-	k.Helper()
-	ctx, cancel := context.WithTimeout(k.Context(), patience)
-	defer cancel()
-	return k.over(k.agent.Resume(ctx))
-}
-
-func (k *kit) approval() {
-	waits := k.wait("danger", k.calls(want{"echo", `{"text":"x"}`}, want{"danger", `{}`}), text("done"))
-	k.ran("danger", 0)
-	if _, err := k.belt.registry.Resume(k.Context(), waits[0].Approval, nil); err != nil {
-		k.Fatalf("resume %+v: %v", waits, err)
-	}
-	req := k.resume()
-	got := k.results(req, 2)
-	k.contains(got[0], "echoed")
-	k.contains(got[1], "it is done")
-	k.ran("danger", 1)
-	k.ran("echo", 1)
-}
-
-func (k *kit) refusal() {
-	waits := k.wait("danger", k.calls(want{"danger", `{}`}), text("done"))
-	if err := k.belt.registry.Refuse(k.Context(), waits[0].Approval, "not on a Friday"); err != nil {
-		k.Fatalf("refuse %+v: %v", waits, err)
-	}
-	r := k.results(k.resume(), 1)[0]
-	k.contains(r, "not on a Friday")
-	if !r.failed() {
-		k.Errorf("the refusal is told as a success: %+v", r)
-	}
-	k.ran("danger", 0)
-}
-
-func (k *kit) login() {
-	waits := k.wait("unlock", k.calls(want{"lock", `{}`}), text("done"))
-	if waits[0].LoginURL != loginURL {
-		k.Errorf("the user is to log in at %q", waits[0].LoginURL)
-	}
-	k.belt.logIn()
-	k.contains(k.results(k.resume(), 1)[0], "unlocked")
-}
-
-func (k *kit) cancel() {
-	ctx, cancel := context.WithTimeout(k.Context(), patience)
-	defer cancel()
-	k.interrupt(ctx, cancel, context.Canceled)
-}
-
-func (k *kit) deadline() {
-	ctx := &lapse{Context: k.Context(), done: make(chan struct{})}
-	k.interrupt(ctx, func() { close(ctx.done) }, context.DeadlineExceeded)
-}
-
-// A lapse is a context whose deadline comes when the test says.
-type lapse struct {
-	context.Context
-	done chan struct{}
-}
-
-func (l *lapse) Done() <-chan struct{} { return l.done }
-
-func (l *lapse) Err() error {
-	select {
-	case <-l.done:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
-}
-
-// interrupt ends the context of a turn while the tool runs.
-func (k *kit) interrupt(ctx context.Context, end func(), want1 error) {
-	k.model.Then(k.calls(want{"wait", `{}`}), text("done"))
-	over := make(chan error, 1)
-	go func() {
-		_, err := k.agent.Ask(ctx, "wait")
-		over <- err
-	}()
-	k.within(k.belt.began, "the tool to run")
-	end()
-	k.within(k.belt.ended, "the tool to be told")
-	select {
-	case err := <-over:
-		if !errors.Is(err, want1) {
-			k.Errorf("the turn ended with %v, not with %v", err, want1)
-		}
-	case <-time.After(patience):
-		k.Fatal("the turn goes on")
-	}
-}
-
-func (k *kit) within(c <-chan struct{}, what string) {
-	k.Helper()
-	select {
-	case <-c:
-	case <-time.After(patience):
-		k.Fatalf("waited in vain for %s; the model refused: %q", what, k.model.Refused())
-	}
 }
 
 func (k *kit) arguments() {

@@ -1,0 +1,74 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+func (k *kit) cancel() {
+	ctx, cancel := context.WithTimeout(k.Context(), patience)
+	defer cancel()
+	k.interrupt(ctx, cancel, context.Canceled)
+}
+
+func (k *kit) deadline() {
+	ctx := &lapse{Context: k.Context(), done: make(chan struct{})}
+	k.interrupt(ctx, func() { close(ctx.done) }, context.DeadlineExceeded)
+}
+
+// A lapse is a context whose deadline comes when the test says.
+type lapse struct {
+	context.Context
+	done chan struct{}
+}
+
+func (l *lapse) Done() <-chan struct{} { return l.done }
+
+func (l *lapse) Err() error {
+	select {
+	case <-l.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// interrupt ends the context of a turn while the tool runs.
+func (k *kit) interrupt(ctx context.Context, end func(), want1 error) {
+	k.Helper()
+	k.model.Then(k.calls(want{"wait", `{}`}))
+	over := make(chan error, 1)
+	go func() {
+		_, err := k.agent.Ask(ctx, "wait")
+		over <- err
+	}()
+	k.within(k.belt.began, "the tool to run")
+	end()
+	k.within(k.belt.ended, "the tool to be told")
+	select {
+	case err := <-over:
+		if !errors.Is(err, want1) {
+			k.Errorf("the turn ended with %v, not with %v", err, want1)
+		}
+	case <-time.After(patience):
+		k.Fatal("the turn goes on")
+	}
+}
+
+func (k *kit) within(c <-chan struct{}, what string) {
+	k.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		k.Fatalf("waited in vain for %s; the model refused: %q", what, k.model.Refused())
+	}
+}
+
+// afterwards has the user go on with a conversation in which a call was cancelled.
+func (k *kit) afterwards() {
+	k.cancel()
+	req := k.ask("again", k.calls(want{"echo", `{"text":"x"}`}), text("done"))
+	k.contains(k.results(req, 1)[0], "echoed")
+	k.ran("wait", 1)
+}
