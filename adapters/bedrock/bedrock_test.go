@@ -58,9 +58,7 @@ func start(model string, stream bool, opts *belt.Options) func(t *testing.T, r *
 }
 
 func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = append(c.messages, types.Message{
-		Role: types.ConversationRoleUser, Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: message}},
-	})
+	c.messages = belt.Append(c.messages, ofUser(message))
 	return c.run(ctx)
 }
 
@@ -76,9 +74,9 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 			return nil, err
 		}
 		message := belt.Message(out)
-		c.messages = append(c.messages, message)
+		c.messages = belt.Append(c.messages, message)
 		results, err := turn.Run(ctx, out)
-		c.messages = append(c.messages, results...)
+		c.messages = belt.Append(c.messages, results...)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
@@ -106,7 +104,7 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.messages = append(c.messages, c.turn.Results(answers...)...)
+	c.messages = belt.Append(c.messages, c.turn.Results(answers...)...)
 	return c.run(ctx)
 }
 

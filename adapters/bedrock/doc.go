@@ -5,12 +5,14 @@
 //	out, err := client.Converse(ctx, &bedrockruntime.ConverseInput{
 //		ModelId: &model, Messages: messages, ToolConfig: turn.Config(messages),
 //	})
-//	messages = append(messages, belt.Message(out))
+//	messages = belt.Append(messages, belt.Message(out))
 //	results, err := turn.Run(ctx, out)
-//	messages = append(messages, results...)
+//	messages = belt.Append(messages, results...)
 //
 // Call [Tools] once for each request: the turn has the tools that are listed then.
-// [Collect] makes of a stream what Converse returns.
+// [Collect] makes of a stream what Converse returns. [Append] keeps to the order that
+// Bedrock wants of messages, also where the user goes on after a call was cancelled: Run
+// returns the results with the error of ctx.
 //
 // # Schemas and arguments
 //
@@ -22,8 +24,8 @@
 //
 // All models take images and documents in a message of the user, as far as they take
 // them at all, but only the Claude and the Nova models in the result of a tool, and only
-// images. So images stand in the result if [Options].Model is such a model, and otherwise
-// behind the results, in the same message. Documents always stand behind them.
+// images. So images stand in the result if [Options].Model is such a model, and documents
+// behind the results. Other models get both in a message of their own.
 //
 // # Waiting for people
 //
@@ -31,5 +33,5 @@
 // has the answers to the other calls. Show somebody what waits, and wait:
 //
 //	answers, err := turn.Wait(ctx, waiting)
-//	messages = append(messages, turn.Results(answers...)...)
+//	messages = belt.Append(messages, turn.Results(answers...)...)
 package bedrock

@@ -15,33 +15,31 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// answer lets a model work until it has an answer to the last of the messages.
-func answer(ctx context.Context, client *bedrockruntime.Client, reg *registry.Registry, messages []types.Message) (types.Message, error) {
+// answer lets a model work until it has an answer to the last of the messages, and returns
+// the conversation, also with an error.
+func answer(ctx context.Context, client *bedrockruntime.Client, reg *registry.Registry, messages []types.Message) ([]types.Message, error) {
 	model := "us.anthropic.claude-sonnet-4-6"
 	for {
 		tools, err := belt.Tools(ctx, reg, &belt.Options{Model: model})
 		if err != nil {
-			return types.Message{}, err
+			return messages, err
 		}
 		out, err := client.Converse(ctx, &bedrockruntime.ConverseInput{
 			ModelId: &model, Messages: messages, ToolConfig: tools.Config(messages),
 		})
 		if err != nil {
-			return types.Message{}, err
+			return messages, err
 		}
-		message := belt.Message(out)
+		messages = belt.Append(messages, belt.Message(out))
 		results, err := tools.Run(ctx, out)
 		var waiting *profile.WaitingError
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if err != nil {
-			return types.Message{}, err
+		messages = belt.Append(messages, results...)
+		if err != nil || results == nil {
+			return messages, err
 		}
-		if results == nil {
-			return message, nil
-		}
-		messages = append(append(messages, message), results...)
 	}
 }
 
@@ -56,10 +54,7 @@ func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) (
 		}
 	}
 	answers, err := tools.Wait(ctx, waiting)
-	if err != nil {
-		return nil, err
-	}
-	return tools.Results(answers...), nil
+	return tools.Results(answers...), err
 }
 
 // The whole loop, with approvals and logins.
@@ -67,12 +62,48 @@ func Example() {
 	client, reg := bedrockruntime.New(bedrockruntime.Options{Region: "us-east-1"}), registry.New(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is sent here
-	_, err := answer(ctx, client, reg, []types.Message{{
-		Role:    types.ConversationRoleUser,
-		Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: "What is new?"}},
-	}})
-	fmt.Println(errors.Is(err, context.Canceled))
-	// Output: true
+	messages, err := answer(ctx, client, reg, []types.Message{user("What is new?")})
+	fmt.Println(len(messages), errors.Is(err, context.Canceled))
+	// Output: 1 true
+}
+
+func user(text string) types.Message {
+	return types.Message{Role: types.ConversationRoleUser, Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: text}}}
+}
+
+// A call was cancelled, and the user goes on.
+func ExampleAppend() {
+	ctx, cancel := context.WithCancel(context.Background())
+	reg := registry.New(nil)
+	_ = reg.Add(registry.MustFunc("wait", "Waits.", func(ctx context.Context, _ struct{}) (int, error) {
+		cancel() // the user has pressed a key
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}))
+	tools, err := belt.Tools(ctx, reg, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	messages := []types.Message{user("Wait for it.")}
+	out := &bedrockruntime.ConverseOutput{Output: &types.ConverseOutputMemberMessage{Value: types.Message{
+		Content: []types.ContentBlock{&types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{ToolUseId: aws.String("tooluse_1"), Name: aws.String("wait")}}},
+	}}}
+	messages = belt.Append(messages, belt.Message(out))
+	results, err := tools.Run(ctx, out)
+	messages = belt.Append(messages, results...)
+	fmt.Println(err)
+	messages = belt.Append(messages, user("Never mind. What time is it?"))
+	for _, m := range messages {
+		fmt.Printf("%s %T\n", m.Role, m.Content[0])
+	}
+	// Output:
+	// context canceled
+	// user *types.ContentBlockMemberText
+	// assistant *types.ContentBlockMemberToolUse
+	// user *types.ContentBlockMemberToolResult
+	// assistant *types.ContentBlockMemberText
+	// user *types.ContentBlockMemberText
 }
 
 func ExampleTools() {

@@ -17,8 +17,11 @@ const (
 	maxDocuments = 5
 )
 
-// Results returns the answers to all calls of a message, in their order, as the one
-// message that goes into the conversation behind it; none if there are none.
+// Results returns the answers to all calls of a message, in their order, as what goes
+// into the conversation behind it, by [Append]; none if there are none. It is one message
+// with the results, and images and documents that cannot stand in them behind. Models that
+// take nothing beside results get these in a message of their own, and between the two one
+// in which the model does not answer.
 func (t *Turn) Results(answers ...profile.Answer) []types.Message {
 	if len(answers) == 0 {
 		return nil
@@ -30,6 +33,9 @@ func (t *Turn) Results(answers ...profile.Answer) []types.Message {
 		result, media := t.result(&a, &room)
 		m.Content = append(m.Content, result)
 		behind = append(behind, media...)
+	}
+	if !t.native && behind != nil {
+		return []types.Message{m, unanswered(), {Role: types.ConversationRoleUser, Content: behind}}
 	}
 	m.Content = append(m.Content, behind...)
 	return []types.Message{m}

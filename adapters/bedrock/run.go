@@ -33,7 +33,7 @@ func Message(out *bedrockruntime.ConverseOutput) types.Message {
 		m.Content = append(m.Content, block)
 	}
 	if len(m.Content) == 0 {
-		m.Content = []types.ContentBlock{&types.ContentBlockMemberText{Value: "(no answer)"}}
+		return unanswered()
 	}
 	return m
 }
@@ -105,11 +105,12 @@ func cutOff(stop types.StopReason, last bool) bool {
 }
 
 // Run makes the calls of a model's answer, see [profile.Turn.Run], and returns the
-// message with their results; none if there are no calls. Append it behind [Message].
+// messages of [Turn.Results]; none if there are no calls. They go behind [Message], by
+// [Append].
 //
-// If a call waits for a person, there is no message yet, for Bedrock wants the results
-// of all calls in one: the error is a [*profile.WaitingError] then. If ctx ends, Run
-// returns its error, and the message all the same, so that the conversation can go on.
+// If a call waits for a person, there are none yet, for Bedrock wants the results of all
+// calls in one message: the error is a [*profile.WaitingError] then. If ctx ends, Run
+// returns its error, and the messages all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, out *bedrockruntime.ConverseOutput) ([]types.Message, error) {
 	calls := t.Calls(out)
 	answers, err := t.Turn.Run(ctx, calls)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -265,11 +266,9 @@ func TestMediaByModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				messages = append(append(messages, belt.Message(out)), results...)
-				if len(results) != 1 {
-					t.Fatalf("there are %d messages", len(results))
-				}
+				messages = belt.Append(belt.Append(messages, belt.Message(out)), results...)
 			}
+			messages = belt.Append(messages, ofUser("and?"))
 			req := accepted(t, c.model, messages, turn.Config(messages))
 			in := 0
 			for _, r := range req.Results {
@@ -330,7 +329,10 @@ func TestEndedRunLeavesAConversation(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	accepted(t, mistral, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil))
+	req := accepted(t, mistral, belt.Append([]types.Message{ofUser("hi"), belt.Message(out)}, append(results, ofUser("and?"))...), turn.Config(nil))
+	if len(req.Results) != 2 || !slices.Equal(req.Users, []string{"hi", "and?"}) {
+		t.Errorf("the model is told %+v", req)
+	}
 }
 
 // FuzzArguments: whatever a model writes into a stream, the tool gets it as it is or not

@@ -19,9 +19,9 @@ type Options struct {
 	// the API has no deferred tools.
 	Turn profile.TurnOptions
 	// Model is the id of the model, or of its inference profile. It decides where
-	// images and failures of tools are told, and nothing else: for an ARN that does
-	// not say what the model is, give the id of the model. Empty: an unknown model,
-	// which is told of them as all models understand it.
+	// images, documents and failures of tools are told, and nothing else: for an ARN
+	// that does not say what the model is, give the id of the model. Empty: an unknown
+	// model, which is told of them as all models understand it.
 	Model string
 }
 
@@ -29,7 +29,7 @@ type Options struct {
 // does not change, and is safe for concurrent use.
 type Turn struct {
 	*profile.Turn
-	native bool // the model takes images and failures in the results of tools
+	native bool // the model takes images and failures in the results of tools, and more beside them
 }
 
 // Tools returns the tools of a registry for one request, on behalf of the user of ctx.
@@ -48,7 +48,8 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 }
 
 // native reports whether a model takes images and failures in the results of tools. So
-// the API's reference has it of Claude and Nova; others refuse the conversation.
+// the API's reference has it of Claude and Nova; others refuse the conversation, and
+// Llama does so for a text beside a result, too.
 func native(model string) bool {
 	return strings.Contains(model, "anthropic.") || strings.Contains(model, "claude") || strings.Contains(model, "nova")
 }
