@@ -123,7 +123,7 @@ func (Bedrock) Read(r *http.Request, body []byte) (*Request, error) {
 
 // A bedrockReader reads one conversation.
 type bedrockReader struct {
-	native bool // the model takes images and status in results
+	native bool // the model takes images and status in results, and more beside them
 	out    *Request
 	ids    map[string]bool
 	labels map[string]bool
@@ -179,7 +179,7 @@ func (b *bedrockReader) message(m *bedrockMessage, ofUser bool) error {
 	}
 	called := b.open
 	b.open = nil
-	var images, documents, texts int
+	var images, documents, texts, results int
 	for i := range m.Content {
 		block := &m.Content[i]
 		switch {
@@ -193,6 +193,7 @@ func (b *bedrockReader) message(m *bedrockMessage, ofUser bool) error {
 				return err
 			}
 			images += n
+			results++
 		case block.Text != nil:
 			if strings.TrimSpace(*block.Text) == "" {
 				return errors.New("text content blocks must be non-empty")
@@ -217,6 +218,8 @@ func (b *bedrockReader) message(m *bedrockMessage, ofUser bool) error {
 	switch {
 	case len(called) > 0:
 		return fmt.Errorf("expected toolResult blocks for the ids %q", called)
+	case !b.native && results > 0 && results != len(m.Content):
+		return errors.New("conversation blocks and tool result blocks cannot be provided in the same turn")
 	case images > 20 || documents > 5:
 		return errors.New("too many images or documents")
 	case documents > 0 && texts == 0:
