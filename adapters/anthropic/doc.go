@@ -20,7 +20,8 @@
 //	params.Messages = append(append(params.Messages, message.ToParam()), results...)
 //
 // No messages and no error: the model has called nothing, or the API has paused (its
-// stop reason is pause_turn then, and the message goes back as it is).
+// stop reason is pause_turn then, and the message goes back as it is). If ctx ends, the
+// results come with its error; keep them, and the user can go on.
 //
 // # Waiting for people
 //
@@ -40,4 +41,6 @@
 //
 // [NewRunnerTools] makes tools for the SDK's tool runner. [RunnerTools.Prepare] before
 // each of the runner's steps lets it wait for people, and go on after an error.
+// [RunnerTools.Messages] is the conversation for the next runner, also when a call was
+// cancelled.
 package anthropic

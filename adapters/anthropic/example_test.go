@@ -14,19 +14,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// answer lets a model work until it has an answer to a question.
-func answer(ctx context.Context, client *anthropic.Client, reg *registry.Registry, question string) (*anthropic.Message, error) {
-	params := anthropic.MessageNewParams{
-		Model: anthropic.ModelClaudeSonnet5_5, MaxTokens: 4096,
-		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(question))},
-	}
+// answer lets a model work until it has an answer to the last of the messages in params,
+// which keep the conversation, also if there is an error.
+func answer(ctx context.Context, client *anthropic.Client, reg *registry.Registry, params *anthropic.MessageNewParams) (*anthropic.Message, error) {
 	for {
 		tools, err := belt.Tools(ctx, reg, nil)
 		if err != nil {
 			return nil, err
 		}
 		params.Tools = tools.Params(params.Messages...)
-		message, err := client.Messages.New(ctx, params)
+		message, err := client.Messages.New(ctx, *params)
 		if err != nil {
 			return nil, err
 		}
@@ -35,13 +32,12 @@ func answer(ctx context.Context, client *anthropic.Client, reg *registry.Registr
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if err != nil {
-			return nil, err
+		if len(message.Content) > 0 { // the API refuses to be told of nothing
+			params.Messages = append(append(params.Messages, message.ToParam()), results...)
 		}
-		if results == nil && message.StopReason != anthropic.StopReasonPauseTurn {
-			return message, nil
+		if err != nil || results == nil && message.StopReason != anthropic.StopReasonPauseTurn {
+			return message, err
 		}
-		params.Messages = append(append(params.Messages, message.ToParam()), results...)
 	}
 }
 
@@ -49,10 +45,7 @@ func answer(ctx context.Context, client *anthropic.Client, reg *registry.Registr
 func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) ([]anthropic.MessageParam, error) {
 	show(waiting)
 	answers, err := tools.Wait(ctx, waiting)
-	if err != nil {
-		return nil, err
-	}
-	return tools.Results(answers...), nil
+	return tools.Results(answers...), err
 }
 
 // show tells somebody what waits for him.
@@ -67,17 +60,17 @@ func show(waiting *profile.WaitingError) {
 	}
 }
 
-// run lets the SDK's tool runner work until the model has an answer.
-func run(ctx context.Context, client *anthropic.Client, reg *registry.Registry, question string) (*anthropic.BetaMessage, error) {
+// run lets the SDK's tool runner work until the model has an answer to the last of the
+// messages, and returns the conversation, also if there is an error.
+func run(ctx context.Context, client *anthropic.Client, reg *registry.Registry, messages []anthropic.BetaMessageParam) ([]anthropic.BetaMessageParam, error) {
 	tools, err := belt.NewRunnerTools(ctx, reg, nil)
 	if err != nil {
-		return nil, err
+		return messages, err
 	}
 	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{
-			Model: anthropic.ModelClaudeSonnet5_5, MaxTokens: 4096,
-			Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(question))},
-			Betas:    []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15},
+			Model: anthropic.ModelClaudeSonnet5_5, MaxTokens: 4096, Messages: messages,
+			Betas: []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15},
 		},
 	})
 	for {
@@ -86,14 +79,11 @@ func run(ctx context.Context, client *anthropic.Client, reg *registry.Registry, 
 			show(waiting)
 			continue // Prepare waits for the people now
 		} else if err != nil {
-			return nil, err
+			return tools.Messages(runner), err
 		}
 		message, err := runner.NextMessage(ctx)
-		if err != nil {
-			return nil, err
-		}
 		if message == nil {
-			return runner.LastMessage(), nil
+			return tools.Messages(runner), err // the model has an answer, if err is nil
 		}
 	}
 }
@@ -165,9 +155,36 @@ func ExampleRunnerTools_Prepare() {
 	client := anthropic.NewClient(option.WithAPIKey("key"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is sent here
-	_, err := run(ctx, &client, adder(), "What is 1 + 2?")
-	fmt.Println(errors.Is(err, context.Canceled))
-	// Output: true
+	messages := []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("What is 1 + 2?"))}
+	messages, err := run(ctx, &client, adder(), messages)
+	fmt.Println(len(messages), errors.Is(err, context.Canceled))
+	// Output: 1 true
+}
+
+// The program broke down amid a call, and the user goes on with what was kept.
+func ExampleRunnerTools_Messages() {
+	client := anthropic.NewClient(option.WithAPIKey("key"))
+	tools, err := belt.NewRunnerTools(context.Background(), adder(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
+		BetaMessageNewParams: anthropic.BetaMessageNewParams{Messages: []anthropic.BetaMessageParam{
+			anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("What is 1 + 2?")),
+			{Role: "assistant", Content: []anthropic.BetaContentBlockParamUnion{anthropic.NewBetaToolUseBlock("toolu_1", map[string]any{"A": 1, "B": 2}, "add")}},
+		}},
+	})
+	messages := tools.Messages(runner)
+	messages = append(messages, anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("Never mind.")))
+	for _, m := range messages {
+		fmt.Println(m.Role, *m.Content[0].GetType())
+	}
+	// Output:
+	// user text
+	// assistant tool_use
+	// user tool_result
+	// user text
 }
 
 // The whole loop, with approvals and logins.
@@ -175,7 +192,14 @@ func Example() {
 	client := anthropic.NewClient(option.WithAPIKey("key"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is sent here
-	_, err := answer(ctx, &client, adder(), "What is 1 + 2?")
+	params := anthropic.MessageNewParams{
+		Model: anthropic.ModelClaudeSonnet5_5, MaxTokens: 4096,
+		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("What is 1 + 2?"))},
+	}
+	_, err := answer(ctx, &client, adder(), &params)
 	fmt.Println(errors.Is(err, context.Canceled))
+
+	// The user goes on.
+	params.Messages = append(params.Messages, anthropic.NewUserMessage(anthropic.NewTextBlock("And 2 + 3?")))
 	// Output: true
 }

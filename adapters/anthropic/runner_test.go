@@ -34,7 +34,7 @@ type running struct {
 func (c *running) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
 	var messages []anthropic.BetaMessageParam
 	if c.runner != nil {
-		messages = c.runner.Messages()
+		messages = c.tools.Messages(c.runner)
 	}
 	tools, err := belt.NewRunnerTools(ctx, c.registry, c.opts)
 	if err != nil {
@@ -302,7 +302,7 @@ func TestRunnerLive(t *testing.T) {
 	client := newClient(model.URL)
 	next := client.Beta.Messages.NewToolRunner(again.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
 		Model: "scripted", MaxTokens: 100, Betas: inline,
-		Messages: append(runner.Messages(), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go on"))),
+		Messages: append(tools.Messages(runner), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go on"))),
 	}})
 	step(t, again, next)
 	if names := toolNames(model.requests()[3]); !slices.Equal(names, []string{"changes", "goes", "stays"}) {

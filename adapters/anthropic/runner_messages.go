@@ -1,0 +1,116 @@
+package anthropic
+
+import (
+	"errors"
+	"slices"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// errNotRun is why there is no result of a call in a message that the runner stops with.
+var errNotRun = errors.New("anthropic: the runner had come to its end, and did not make the call")
+
+// Messages returns the conversation of a runner so far, for another runner that goes on
+// with it, behind which the next message of the user can stand. The runner may have come
+// to its end, or Prepare or NextMessage has failed, such as by the end of ctx. The results
+// of the last calls are there once, whether the runner has sent them or not. Calls that
+// wait, that the runner did not come to, or of which nobody knows what became, see
+// [profile.Lost], have a result that says so.
+//
+// The runner stays as it is. What the caller does with the slice does not change it.
+func (t *RunnerTools) Messages(runner *sdk.BetaToolRunner) []sdk.BetaMessageParam {
+	return t.messages(runner, &runner.Params)
+}
+
+// MessagesStreaming is [RunnerTools.Messages] of a runner that streams.
+func (t *RunnerTools) MessagesStreaming(runner *sdk.BetaToolRunnerStreaming) []sdk.BetaMessageParam {
+	return t.messages(runner, &runner.Params)
+}
+
+func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerParams) []sdk.BetaMessageParam {
+	messages := slices.Clone(params.Messages)
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role != sdk.BetaMessageParamRoleAssistant {
+		last--
+	}
+	if last < 0 {
+		return messages
+	}
+	if len(messages[last].Content) == 0 {
+		return slices.Delete(messages, last, last+1) // the API takes it at the end only
+	}
+	sent := map[string]bool{}
+	for _, m := range messages[last+1:] {
+		for _, b := range m.Content {
+			if b.OfToolResult != nil {
+				sent[b.OfToolResult.ToolUseID] = true
+			}
+		}
+	}
+	var missing []profile.Answer
+	for _, call := range paramCalls(messages[last]) {
+		if !sent[call.ID] {
+			missing = append(missing, t.answer(call, runner, params))
+		}
+	}
+	if missing == nil {
+		return messages
+	}
+	return behind(messages, last+1, t.turn.BetaResults(missing...)[0])
+}
+
+// paramCalls returns the calls of a message that need a result. Those of a model that
+// another one has taken over from do not.
+func paramCalls(message sdk.BetaMessageParam) []profile.Call {
+	var calls []profile.Call
+	for _, b := range message.Content {
+		switch {
+		case b.OfFallback != nil:
+			calls = nil
+		case b.OfToolUse != nil:
+			calls = append(calls, profile.Call{ID: b.OfToolUse.ID, Name: b.OfToolUse.Name})
+		}
+	}
+	return calls
+}
+
+// answer returns what there is to say of a call whose result the runner has not sent.
+func (t *RunnerTools) answer(call profile.Call, runner toolRunner, params *sdk.BetaToolRunnerParams) profile.Answer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.answered {
+		if a.answer.Call.ID == call.ID {
+			return a.answer
+		}
+	}
+	message := runner.LastMessage()
+	if message != nil && (message.StopReason != sdk.BetaStopReasonToolUse || atLimit(runner, params)) {
+		err := mcp.WithOutcome(errNotRun, mcp.NotSent)
+		return profile.Answer{Call: call, Err: err, Result: registry.ErrorResult(err)}
+	}
+	return profile.Lost(call)
+}
+
+// atLimit reports whether the runner makes no more requests, nor the calls for them.
+func atLimit(runner toolRunner, params *sdk.BetaToolRunnerParams) bool {
+	return params.MaxIterations > 0 && runner.IterationCount() >= params.MaxIterations
+}
+
+// behind puts results at a place of a conversation, where others of the same message may
+// stand already.
+func behind(messages []sdk.BetaMessageParam, at int, results sdk.BetaMessageParam) []sdk.BetaMessageParam {
+	if at == len(messages) || messages[at].Role != sdk.BetaMessageParamRoleUser {
+		return slices.Insert(messages, at, results)
+	}
+	there := messages[at].Content
+	n := slices.IndexFunc(there, func(b sdk.BetaContentBlockParamUnion) bool { return b.OfToolResult == nil })
+	if n < 0 {
+		n = len(there)
+	}
+	messages[at].Content = slices.Concat(there[:n], results.Content, there[n:])
+	return messages
+}

@@ -1,0 +1,291 @@
+package anthropic_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// goOn has another runner go on with a conversation, which its model has to take, and
+// returns what that got.
+func goOn(t *testing.T, r *registry.Registry, model *endpoint, messages []anthropic.BetaMessageParam) received {
+	t.Helper()
+	tools, err := belt.NewRunnerTools(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newClient(model.URL)
+	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
+		Model: "scripted", MaxTokens: 100, Betas: inline,
+		Messages: append(messages, anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go on"))),
+	}})
+	model.mu.Lock()
+	model.replies = []reply{says("done")}
+	model.mu.Unlock()
+	step(t, tools, runner)
+	got := model.requests()
+	return got[len(got)-1]
+}
+
+// TestMessagesOfCancelled goes on when the context has ended amid calls, one of which the
+// program would have made itself.
+func TestMessagesOfCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := registry.MustFunc("slow", "waits", func(ctx context.Context, _ struct{}) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	r := newRegistry(t, tool("quick"), slow)
+	model := newEndpoint(t, calls(use("a", "slow", `{}`), use("b", "own", `{}`), use("c", "quick", `{}`)))
+	tools, err := belt.NewRunnerTools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := &ownTool{name: "own"}
+	client := newClient(model.URL)
+	runner := client.Beta.Messages.NewToolRunner(append(tools.List(), own), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
+		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
+	}})
+	step(t, tools, runner)
+	if err := tools.Prepare(ctx, runner); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	messages := tools.Messages(runner)
+	if len(messages) != 3 || len(runner.Params.Messages) != 2 {
+		t.Fatalf("%d messages, and the runner has %d", len(messages), len(runner.Params.Messages))
+	}
+	got := goOn(t, r, model, messages)
+	if len(got.Results) != 3 || own.ran != 0 || !slices.Equal(got.Users, []string{"go", "go on"}) {
+		t.Fatalf("%+v; the program's ran %d times", got, own.ran)
+	}
+	for i, text := range []string{"may have run or not", "may have run or not", "did not run"} {
+		if r := got.Results[i]; !r.Failed || r.CallID != string(rune('a'+i)) || !strings.Contains(r.Text, text) {
+			t.Errorf("result %d is %+v", i, r)
+		}
+	}
+}
+
+// TestMessagesOfFailed goes on when a request has failed that had the results and said what
+// tools there are.
+func TestMessagesOfFailed(t *testing.T) {
+	it := counted("it")
+	r := newRegistry(t, it)
+	model := newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{"n":1}`)), reply{status: 500})
+	tools, runner := newRunner(t, r, model, nil, inline...)
+	step(t, tools, runner)
+	if err := r.Add(tool("new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := tools.Prepare(t.Context(), runner); err != nil {
+		t.Fatal(err)
+	}
+	before := tools.Messages(runner)
+	if _, err := runner.NextMessage(t.Context()); err == nil {
+		t.Fatal("the request did not fail")
+	}
+	after := tools.Messages(runner)
+	if len(before) != 3 || len(after) != 4 || after[3].Role != anthropic.BetaMessageParamRoleSystem {
+		t.Fatalf("%d messages before the request, %d behind it", len(before), len(after))
+	}
+	for _, messages := range [][]anthropic.BetaMessageParam{before, after} {
+		if got := goOn(t, r, model, messages); len(got.Results) != 2 || len(got.Tools) != 2 {
+			t.Errorf("%+v", got)
+		}
+	}
+	if len(it.calls()) != 2 {
+		t.Errorf("the tool ran with %q", it.calls())
+	}
+}
+
+// TestMessagesOfStopped goes on where the runner does not make the calls.
+func TestMessagesOfStopped(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		reply reply
+		limit int
+	}{
+		{"limit of tokens", reply{stop: "max_tokens", content: use("a", "it", `{}`)}, 0},
+		{"refusal", reply{stop: "refusal", content: use("a", "it", `{}`)}, 0},
+		{"limit of iterations", calls(use("a", "it", `{}`)), 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			it := counted("it")
+			r := newRegistry(t, it)
+			model := newEndpoint(t, c.reply)
+			tools, runner := newRunner(t, r, model, nil)
+			runner.Params.MaxIterations = c.limit
+			step(t, tools, runner)
+			if step(t, tools, runner) != nil {
+				t.Fatal("the runner goes on")
+			}
+			got := goOn(t, r, model, tools.Messages(runner)).Results
+			if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "did not run") || len(it.calls()) != 0 {
+				t.Errorf("%+v, %d calls", got, len(it.calls()))
+			}
+		})
+	}
+}
+
+// TestMessagesOfWaiting goes on without the person that a call waits for.
+func TestMessagesOfWaiting(t *testing.T) {
+	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(&registry.Options{Approver: policy})
+	if err := r.Add(tool("danger"), tool("safe")); err != nil {
+		t.Fatal(err)
+	}
+	model := newEndpoint(t, calls(use("a", "danger", `{}`), use("b", "safe", `{}`)))
+	tools, runner := newRunner(t, r, model, nil)
+	step(t, tools, runner)
+	var waiting *profile.WaitingError
+	if err := tools.Prepare(t.Context(), runner); !errors.As(err, &waiting) {
+		t.Fatal(err)
+	}
+	got := goOn(t, r, model, tools.Messages(runner)).Results
+	if len(got) != 2 || !strings.Contains(got[0].Text, "approv") || got[1].Text != "safe done" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMessagesOfUnprepared knows nothing of calls for which there was no Prepare.
+func TestMessagesOfUnprepared(t *testing.T) {
+	r := newRegistry(t, tool("it"))
+	model := newEndpoint(t, calls(use("a", "it", `{}`)))
+	tools, runner := newRunner(t, r, model, nil)
+	if got := tools.Messages(runner); len(got) != 1 {
+		t.Errorf("before all there are %d messages", len(got))
+	}
+	step(t, tools, runner)
+	got := goOn(t, r, model, tools.Messages(runner)).Results
+	if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "may have run or not") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMessagesOfNothing leaves out an answer that holds nothing, which the API refuses
+// anywhere but at the end.
+func TestMessagesOfNothing(t *testing.T) {
+	r := newRegistry(t, tool("it"))
+	model := newEndpoint(t, calls(use("a", "it", `{}`)), reply{stop: "end_turn"})
+	tools, runner := newRunner(t, r, model, nil)
+	for step(t, tools, runner) != nil {
+	}
+	got := goOn(t, r, model, tools.Messages(runner))
+	if len(got.Results) != 1 || got.Results[0].Text != "it done" || len(got.Messages) != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMessagesBesideOthers puts results in front of what the program has added, and does
+// not answer what it has answered.
+func TestMessagesBesideOthers(t *testing.T) {
+	r := newRegistry(t, tool("it"))
+	model := newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)))
+	tools, runner := newRunner(t, r, model, nil)
+	step(t, tools, runner)
+	result := anthropic.NewBetaToolResultBlock("b", "ours", false)
+	note := anthropic.NewBetaTextBlock("a note")
+	for _, c := range []struct {
+		name  string
+		more  []anthropic.BetaContentBlockParamUnion
+		texts []string
+	}{
+		{"text", []anthropic.BetaContentBlockParamUnion{note}, []string{"may have run", "may have run"}},
+		{"result", []anthropic.BetaContentBlockParamUnion{result}, []string{"ours", "may have run"}},
+		{"both", []anthropic.BetaContentBlockParamUnion{result, note}, []string{"ours", "may have run"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			messages := runner.Messages()
+			defer func() { runner.Params.Messages = messages }()
+			runner.AppendMessages(anthropic.NewBetaUserMessage(slices.Grow(c.more, 4)...))
+			got := goOn(t, r, model, tools.Messages(runner)).Results
+			if len(got) != 2 || !strings.Contains(got[0].Text, c.texts[0]) || !strings.Contains(got[1].Text, c.texts[1]) {
+				t.Errorf("%+v", got)
+			}
+			if now := runner.Params.Messages; len(now) != 3 || len(now[2].Content) != len(c.more) {
+				t.Errorf("the runner has %+v", now)
+			}
+		})
+	}
+}
+
+// TestMessagesFallback does not answer the calls of a model that another one has taken
+// over from.
+func TestMessagesFallback(t *testing.T) {
+	r := newRegistry(t, tool("it"))
+	fallback := `{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}}`
+	model := newEndpoint(t, calls(use("a", "it", `{}`), fallback, use("b", "it", `{}`)))
+	tools, runner := newRunner(t, r, model, nil)
+	step(t, tools, runner)
+	if err := tools.Prepare(t.Context(), runner); err != nil {
+		t.Fatal(err)
+	}
+	content := tools.Messages(runner)[2].Content
+	if len(content) != 1 || content[0].OfToolResult.ToolUseID != "b" {
+		t.Errorf("%+v", content)
+	}
+}
+
+// TestMessagesOfKept answers the last calls of a conversation that was kept when the
+// program broke down.
+func TestMessagesOfKept(t *testing.T) {
+	r := newRegistry(t, tool("it"))
+	model := newEndpoint(t)
+	tools, runner := newRunner(t, r, model, nil)
+	runner.AppendMessages(anthropic.BetaMessageParam{
+		Role:    anthropic.BetaMessageParamRoleAssistant,
+		Content: []anthropic.BetaContentBlockParamUnion{anthropic.NewBetaToolUseBlock("a", map[string]any{}, "it")},
+	})
+	got := goOn(t, r, model, tools.Messages(runner)).Results
+	if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "may have run or not") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMessagesStreaming goes on when a stream was cancelled amid calls.
+func TestMessagesStreaming(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := registry.MustFunc("slow", "waits", func(ctx context.Context, _ struct{}) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	r := newRegistry(t, slow)
+	model := adaptertest.NewModel(t, adaptertest.Anthropic{})
+	model.Then(func(*adaptertest.Request) adaptertest.Reply {
+		return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "a", Name: "slow", Arguments: json.RawMessage(`{}`)}}}
+	})
+	tools, err := belt.NewRunnerTools(ctx, r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newClient(model.URL)
+	runner := client.Beta.Messages.NewToolRunnerStreaming(tools.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
+		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
+	}})
+	for _, err := range runner.NextStreaming(ctx) {
+		if err != nil {
+			t.Fatal(err, model.Refused())
+		}
+	}
+	if err := tools.PrepareStreaming(ctx, runner); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	got := goOn(t, r, newEndpoint(t), tools.MessagesStreaming(runner)).Results
+	if len(got) != 1 || got[0].CallID != "a" || !got[0].Failed {
+		t.Errorf("%+v", got)
+	}
+}
