@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -19,7 +20,9 @@ var errNotRun = errors.New("anthropic: the runner had come to its end, and did n
 // to its end, or Prepare or NextMessage has failed, such as by the end of ctx. The results
 // of the last calls are there once, whether the runner has sent them or not. Calls that
 // wait, that the runner did not come to, or of which nobody knows what became, see
-// [profile.Lost], have a result that says so.
+// [profile.Lost], have a result that says so. What the API refuses with a message behind is
+// left out: an answer without content, and searches and other calls of its own amid which
+// it has paused.
 //
 // The runner stays as it is. What the caller does with the slice does not change it.
 func (t *RunnerTools) Messages(runner *sdk.BetaToolRunner) []sdk.BetaMessageParam {
@@ -40,6 +43,7 @@ func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerPara
 	if last < 0 {
 		return messages
 	}
+	messages[last].Content = finished(messages[last].Content)
 	if len(messages[last].Content) == 0 {
 		return slices.Delete(messages, last, last+1) // the API takes it at the end only
 	}
@@ -61,6 +65,36 @@ func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerPara
 		return messages
 	}
 	return behind(messages, last+1, t.turn.BetaResults(missing...)[0])
+}
+
+// finished returns content without the calls that the API makes itself and has not come to
+// the end of: it has paused there, and takes nothing but the same again, or the limit of
+// tokens has come. A program that waits for results of ours stays.
+func finished(content []sdk.BetaContentBlockParamUnion) []sdk.BetaContentBlockParamUnion {
+	known := map[string]bool{}
+	for _, b := range content {
+		if id := b.GetToolUseID(); id != nil {
+			known[*id] = true
+		}
+		if b.OfToolUse != nil {
+			known[callerOf(b.OfToolUse)] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(content), func(b sdk.BetaContentBlockParamUnion) bool {
+		return b.OfServerToolUse != nil && !known[b.OfServerToolUse.ID] || b.OfMCPToolUse != nil && !known[b.OfMCPToolUse.ID]
+	})
+}
+
+// callerOf returns the id of the program that makes a call; empty if it is the model. It
+// reads the JSON, as the SDK keeps no more of it.
+func callerOf(call *sdk.BetaToolUseBlockParam) string {
+	var caller struct {
+		ID string `json:"tool_id"`
+	}
+	if data, err := json.Marshal(call.Caller); err == nil {
+		_ = json.Unmarshal(data, &caller)
+	}
+	return caller.ID
 }
 
 // paramCalls returns the calls of a message that need a result. Those of a model that

@@ -189,6 +189,50 @@ func TestMessagesOfNothing(t *testing.T) {
 	}
 }
 
+// TestMessagesOfPaused leaves out what the API was about, but not a program that waits for
+// results.
+func TestMessagesOfPaused(t *testing.T) {
+	const (
+		search  = `{"type":"server_tool_use","id":"srvtoolu_1","name":"tool_search_tool_bm25","input":{"query":"x"}}`
+		found   = `{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"tool_search_tool_search_result","tool_references":[]}}`
+		program = `{"type":"server_tool_use","id":"srvtoolu_2","name":"code_execution","input":{"code":"x"}}`
+		call    = `{"type":"tool_use","id":"a","name":"it","input":{},"caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_2"}}`
+		remote  = `{"type":"mcp_tool_use","id":"mcptoolu_1","name":"x","server_name":"y","input":{}}`
+		text    = `{"type":"text","text":"so"}`
+	)
+	for _, c := range []struct {
+		name, stop string
+		content    []string
+		want       []string
+	}{
+		{"search", "pause_turn", []string{text, search}, []string{"text"}},
+		{"search that is over", "end_turn", []string{search, found, text}, []string{"server_tool_use", "tool_search_tool_result", "text"}},
+		{"two", "pause_turn", []string{search, found, program, remote}, []string{"server_tool_use", "tool_search_tool_result"}},
+		{"program", "tool_use", []string{program, call}, []string{"server_tool_use", "tool_use"}},
+		{"nothing else", "pause_turn", []string{search}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRegistry(t, tool("it"))
+			model := newEndpoint(t, reply{stop: c.stop, content: strings.Join(c.content, ",")})
+			tools, runner := newRunner(t, r, model, nil)
+			step(t, tools, runner)
+			messages := tools.Messages(runner)
+			if c.want == nil && len(messages) != 1 || len(runner.Params.Messages[1].Content) != len(c.content) {
+				t.Fatalf("%d messages, and the runner has %+v", len(messages), runner.Params.Messages)
+			}
+			var got []string
+			for _, m := range messages[1:min(len(messages), 2)] {
+				for _, b := range m.Content {
+					got = append(got, *b.GetType())
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
 // TestMessagesBesideOthers puts results in front of what the program has added, and does
 // not answer what it has answered.
 func TestMessagesBesideOthers(t *testing.T) {
