@@ -10,8 +10,6 @@
 //	config := &genai.GenerateContentConfig{Tools: tools.Params()}
 //	response, err := client.Models.GenerateContent(ctx, model, contents, config)
 //
-// A chat keeps the config that it was created with: set its Tools before each message.
-//
 // # The calls
 //
 // [Turn.Run] makes the calls of the model's answer, all at the same time, and returns
@@ -20,13 +18,19 @@
 //	results, err := tools.Run(ctx, response)
 //	contents = append(append(contents, belt.Content(response)), results...)
 //
-// No contents and no error: the model has called nothing. In a chat, which keeps the
-// model's answers itself, the results are the next message:
+// No contents and no error: the model has called nothing. If ctx ends, the results come
+// with its error: without them Gemini refuses all that follows. Behind them stands what the
+// user writes next, in a content of its own, for Gemini takes nothing beside responses.
 //
-//	response, err = chat.Send(ctx, results[0].Parts...)
+// # Chats
 //
-// So they are if the context has ended, and come with its error: without them Gemini
-// refuses all that follows.
+// A [genai.Chat] keeps the conversation and its config itself, and sends one content with
+// each message. So make another one for each request, with the tools of that request and
+// all that goes in front of its last content in the history:
+//
+//	history := slices.Concat(chat.History(true), contents[:last])
+//	chat, err = client.Chats.Create(ctx, model, config, history)
+//	response, err := chat.Send(ctx, contents[last].Parts...)
 //
 // # Thought signatures
 //

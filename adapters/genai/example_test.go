@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -14,31 +15,32 @@ import (
 
 const model = "gemini-3-flash-preview"
 
-// answer lets a model work until it has an answer to a question.
-func answer(ctx context.Context, client *genai.Client, reg *registry.Registry, question string) (string, error) {
-	contents := genai.Text(question)
+// answer lets a model work until it has an answer to the last of the contents, and returns
+// the conversation, also if there is an error.
+func answer(ctx context.Context, client *genai.Client, reg *registry.Registry, contents []*genai.Content) ([]*genai.Content, error) {
 	for {
 		tools, err := belt.Tools(ctx, reg, nil)
 		if err != nil {
-			return "", err
+			return contents, err
 		}
 		config := &genai.GenerateContentConfig{Tools: tools.Params()}
 		response, err := client.Models.GenerateContent(ctx, model, contents, config)
 		if err != nil {
-			return "", err
+			return contents, err
 		}
 		results, err := tools.Run(ctx, response)
 		var waiting *profile.WaitingError
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if err != nil {
-			return "", err
+		content := belt.Content(response)
+		if results == nil && (content == nil || err != nil) {
+			return contents, err // there is nothing to keep
 		}
-		if results == nil {
-			return response.Text(), nil
+		contents = append(append(contents, content), results...)
+		if results == nil || err != nil {
+			return contents, err
 		}
-		contents = append(append(contents, belt.Content(response)), results...)
 	}
 }
 
@@ -53,16 +55,12 @@ func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) (
 		}
 	}
 	answers, err := tools.Wait(ctx, waiting)
-	if err != nil {
-		return nil, err
-	}
-	return tools.Results(answers...), nil
+	return tools.Results(answers...), err
 }
 
-// stream sends a request, prints the answer as it comes, and returns what goes into the
-// next request; nothing if the model has called nothing.
-func stream(ctx context.Context, client *genai.Client, tools *belt.Turn, contents []*genai.Content) ([]*genai.Content, error) {
-	config := &genai.GenerateContentConfig{Tools: tools.Params()}
+// stream sends a request, prints the answer as it comes, and returns the chunks, which are
+// one answer.
+func stream(ctx context.Context, client *genai.Client, config *genai.GenerateContentConfig, contents []*genai.Content) ([]*genai.GenerateContentResponse, error) {
 	var chunks []*genai.GenerateContentResponse
 	for chunk, err := range client.Models.GenerateContentStream(ctx, model, contents, config) {
 		if err != nil {
@@ -71,34 +69,55 @@ func stream(ctx context.Context, client *genai.Client, tools *belt.Turn, content
 		fmt.Print(chunk.Text())
 		chunks = append(chunks, chunk)
 	}
-	results, err := tools.Run(ctx, chunks...)
-	if err != nil || results == nil {
-		return nil, err
-	}
-	return append([]*genai.Content{belt.Content(chunks...)}, results...), nil
+	return chunks, nil
 }
 
-// converse is the loop for a chat, which was created with config.
-func converse(ctx context.Context, chat *genai.Chat, config *genai.GenerateContentConfig, reg *registry.Registry, question string) (string, error) {
-	message := []*genai.Part{{Text: question}}
+// A chatting program lets genai keep the conversation.
+type chatting struct {
+	client *genai.Client
+	chat   *genai.Chat
+	config genai.GenerateContentConfig
+	unsent []*genai.Content // what the model is told next
+}
+
+// send sends what is unsent. A chat takes one content with each message, so what stands in
+// front of the last goes into the history of another chat.
+func (c *chatting) send(ctx context.Context) (*genai.GenerateContentResponse, error) {
+	last := len(c.unsent) - 1
+	chat, err := c.client.Chats.Create(ctx, model, &c.config, slices.Concat(c.chat.History(true), c.unsent[:last]))
+	if err != nil {
+		return nil, err
+	}
+	response, err := chat.Send(ctx, c.unsent[last].Parts...)
+	if err != nil {
+		return nil, err
+	}
+	c.chat, c.unsent = chat, nil
+	return response, nil
+}
+
+// ask lets the model work until it has an answer.
+func (c *chatting) ask(ctx context.Context, reg *registry.Registry, question string) (string, error) {
+	c.unsent = append(c.unsent, genai.NewContentFromText(question, genai.RoleUser))
 	for {
 		tools, err := belt.Tools(ctx, reg, nil)
 		if err != nil {
 			return "", err
 		}
-		config.Tools = tools.Params()
-		response, err := chat.Send(ctx, message...)
+		c.config.Tools = tools.Params()
+		response, err := c.send(ctx)
 		if err != nil {
 			return "", err
 		}
 		results, err := tools.Run(ctx, response)
-		if err != nil {
-			return "", err
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			results, err = ask(ctx, tools, waiting)
 		}
-		if results == nil {
-			return response.Text(), nil
+		c.unsent = results // also if there is an error
+		if err != nil || results == nil {
+			return response.Text(), err
 		}
-		message = results[0].Parts
 	}
 }
 
@@ -183,17 +202,20 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	_, err = answer(ctx, client, reg, "What is new?")
+	contents, err := answer(ctx, client, reg, genai.Text("What is new?"))
 	fmt.Println(errors.Is(err, context.Canceled))
-	tools, _ := belt.Tools(ctx, reg, nil)
-	_, err = stream(ctx, client, tools, genai.Text("What is new?"))
+
+	// The user goes on.
+	contents = append(contents, genai.NewContentFromText("Never mind. What time is it?", genai.RoleUser))
+
+	_, err = stream(ctx, client, &genai.GenerateContentConfig{}, contents)
 	fmt.Println(errors.Is(err, context.Canceled))
-	config := &genai.GenerateContentConfig{}
-	chat, _ := client.Chats.Create(ctx, model, config, nil)
-	_, err = converse(ctx, chat, config, reg, "What is new?")
-	fmt.Println(errors.Is(err, context.Canceled))
+	chat, _ := client.Chats.Create(ctx, model, nil, nil)
+	c := &chatting{client: client, chat: chat}
+	_, err = c.ask(ctx, reg, "What is new?")
+	fmt.Println(errors.Is(err, context.Canceled), len(c.unsent))
 	// Output:
 	// true
 	// true
-	// true
+	// true 1
 }

@@ -3,6 +3,7 @@ package genai_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -130,40 +131,57 @@ func TestStream(t *testing.T) {
 
 // A chat is a loop of someone who lets genai keep the conversation.
 type chat struct {
-	*genai.Chat
+	client   *genai.Client
+	chat     *genai.Chat
 	registry *registry.Registry
-	config   *genai.GenerateContentConfig // that of the chat
+	unsent   []*genai.Content
 
 	tools   *belt.Turn
 	waiting *profile.WaitingError
 }
 
 func (c *chat) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	return c.run(ctx, &genai.Part{Text: message})
+	c.unsent = append(c.unsent, genai.NewContentFromText(message, genai.RoleUser))
+	return c.run(ctx)
 }
 
-func (c *chat) run(ctx context.Context, parts ...*genai.Part) (*adaptertest.Turn, error) {
+func (c *chat) run(ctx context.Context) (*adaptertest.Turn, error) {
 	for {
 		tools, err := belt.Tools(ctx, c.registry, nil)
 		if err != nil {
 			return nil, err
 		}
-		c.tools, c.config.Tools = tools, tools.Params()
-		response, err := c.Send(ctx, parts...)
+		c.tools = tools
+		response, err := c.send(ctx, &genai.GenerateContentConfig{Tools: tools.Params()})
 		if err != nil {
 			return nil, err
 		}
-		results, err := tools.Run(ctx, response)
+		c.unsent, err = tools.Run(ctx, response)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
 		case err != nil:
 			return nil, err
-		case results == nil:
+		case c.unsent == nil:
 			return &adaptertest.Turn{Text: response.Text()}, nil
 		}
-		parts = results[0].Parts
 	}
+}
+
+// send sends what is unsent. A chat takes one content with each message, so what stands in
+// front of the last goes into the history of another chat.
+func (c *chat) send(ctx context.Context, config *genai.GenerateContentConfig) (*genai.GenerateContentResponse, error) {
+	last := len(c.unsent) - 1
+	next, err := c.client.Chats.Create(ctx, "scripted", config, slices.Concat(c.chat.History(true), c.unsent[:last]))
+	if err != nil {
+		return nil, err
+	}
+	response, err := next.Send(ctx, c.unsent[last].Parts...)
+	if err != nil {
+		return nil, err
+	}
+	c.chat, c.unsent = next, nil
+	return response, nil
 }
 
 func (c *chat) Resume(ctx context.Context) (*adaptertest.Turn, error) {
@@ -171,19 +189,29 @@ func (c *chat) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.run(ctx, c.tools.Results(answers...)[0].Parts...)
+	c.unsent = c.tools.Results(answers...)
+	return c.run(ctx)
 }
 
 func TestChat(t *testing.T) {
+	testChat(t, "Chat", genai.BackendGeminiAPI, adaptertest.Gemini{})
+}
+
+// A chat with a model before Gemini 3, which gets images in a content of their own.
+func TestChatVertex(t *testing.T) {
+	testChat(t, "ChatVertex-2", genai.BackendVertexAI, adaptertest.Gemini{Before3: true})
+}
+
+func testChat(t *testing.T, runtime string, backend genai.Backend, wire adaptertest.Wire) {
 	adaptertest.Test(t, adaptertest.Adapter{
-		Name: "genai", Runtime: "Chat", Framework: "google.golang.org/genai", Wire: adaptertest.Gemini{}, Interrupt: "`WaitingError`",
+		Name: "genai", Runtime: runtime, Framework: "google.golang.org/genai", Wire: wire, Interrupt: "`WaitingError`",
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-			config := &genai.GenerateContentConfig{}
-			created, err := dial(t, url, genai.BackendGeminiAPI).Chats.Create(t.Context(), "scripted", config, nil)
+			client := dial(t, url, backend)
+			created, err := client.Chats.Create(t.Context(), "scripted", nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return &chat{Chat: created, registry: r, config: config}
+			return &chat{client: client, chat: created, registry: r}
 		},
 	})
 }
