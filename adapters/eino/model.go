@@ -13,8 +13,7 @@ import (
 // its context may call at that moment. They take the place of those tools of the registry
 // that the agent was made with; its other tools stay.
 //
-// The messages of tools with more than text come to m as it takes them: see
-// [Options].ToolImages. Those of the caller are not changed. Callbacks are those of m.
+// Messages come to m as it takes them, see [Belt.Messages]. Callbacks are those of m.
 func (b *Belt) Model(m model.ToolCallingChatModel) model.ToolCallingChatModel {
 	return &liveModel{belt: b, inner: m}
 }
@@ -115,8 +114,13 @@ func (b *Belt) infos(ctx context.Context, before []*schema.ToolInfo) ([]*schema.
 	return tools, nil
 }
 
-// Messages returns messages as the model takes them, see [Belt.Model], for programs that
-// call their model by themselves. Those that are changed are copies.
+// Messages returns messages as models take them, as [Belt.Model] does, for programs that
+// call theirs by themselves. Those of the caller are not changed.
+//
+// Images in the messages of tools go behind the results, see [Options].ToolImages. Each
+// call has its result directly behind the message that it is in, in the order of the
+// calls. One that has none anywhere, because its turn was cancelled or the program broke
+// down, is told as lost: providers refuse the conversation for good otherwise.
 func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
 	out := make([]*schema.Message, 0, len(in)+1)
 	var behind []schema.MessageInputPart // what goes behind the results of one message
@@ -126,7 +130,7 @@ func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
 		}
 		behind = nil
 	}
-	for _, m := range in {
+	for _, m := range b.completed(in) {
 		if m == nil || m.Role != schema.Tool {
 			flush()
 			out = append(out, m)

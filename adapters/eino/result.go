@@ -19,8 +19,8 @@ import (
 // message of eino has no other place for a failure, whatever the provider has.
 func (b *Belt) parts(t *profile.Turn, a *profile.Answer) []profile.Part {
 	parts := t.Parts(a.Result)
-	if a.Result.IsError && parts[0].Text != profile.Failure {
-		parts = append([]profile.Part{{Text: profile.Failure}}, parts...)
+	if a.Result.IsError {
+		parts = failed(parts)
 	}
 	for i, p := range parts {
 		if kind := kindOf(p.Type); kind != schema.ToolPartTypeImage && !b.opts.Files {
@@ -28,6 +28,14 @@ func (b *Belt) parts(t *profile.Turn, a *profile.Answer) []profile.Part {
 		}
 	}
 	return parts
+}
+
+// failed has it said in front that a tool failed.
+func failed(parts []profile.Part) []profile.Part {
+	if parts[0].Text == profile.Failure {
+		return parts
+	}
+	return append([]profile.Part{{Text: profile.Failure}}, parts...)
 }
 
 // textOf returns an answer as text.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -122,8 +123,12 @@ func TestMessages(t *testing.T) {
 		m.UserInputMultiContent = parts
 		return m
 	}
+	asked := call("a", "{}", "b", "{}", "c", "{}", "d", "{}")
+	for i := range asked.ToolCalls {
+		asked.ToolCalls[i].ID = fmt.Sprint(i + 1)
+	}
 	in := []*schema.Message{
-		schema.UserMessage("a"), call("x", "{}"), of("1", part("one"), picture, part("two")), schema.ToolMessage("plain", "2"), of("3", linked), of("4", part("text")),
+		schema.UserMessage("a"), asked, of("1", part("one"), picture, part("two")), schema.ToolMessage("plain", "2"), of("3", linked), of("4", part("text")),
 		schema.AssistantMessage("b", nil), of("5", picture), nil,
 	}
 	before, err := json.Marshal(in)

@@ -1,0 +1,59 @@
+package eino
+
+import (
+	"encoding/json"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// completed returns a conversation in which each call has its result directly behind its
+// message, in the order of the calls. A result belongs to the last call with its id that
+// has none yet; those of no call stay where they are.
+func (b *Belt) completed(in []*schema.Message) []*schema.Message {
+	type place struct{ message, call int }
+	var (
+		open    = map[string][]place{}                // calls without a result by id, the last one last
+		results = make([][]*schema.Message, len(in))  // of the calls of each message
+		placed  = make([]bool, len(in))               // messages that are in results
+		out     = make([]*schema.Message, 0, len(in)) // the conversation
+	)
+	for i, m := range in {
+		if m == nil {
+			continue
+		}
+		if m.Role == schema.Tool {
+			if left := open[m.ToolCallID]; len(left) > 0 {
+				at := left[len(left)-1]
+				open[m.ToolCallID] = left[:len(left)-1]
+				results[at.message][at.call], placed[i] = m, true
+			}
+			continue
+		}
+		results[i] = make([]*schema.Message, len(m.ToolCalls))
+		for j := len(m.ToolCalls) - 1; j >= 0; j-- { // the first of those with one id is answered first
+			id := m.ToolCalls[j].ID
+			open[id] = append(open[id], place{i, j})
+		}
+	}
+	for i, m := range in {
+		if !placed[i] {
+			out = append(out, m)
+		}
+		for j, result := range results[i] {
+			if result == nil {
+				result = b.unanswered(m.ToolCalls[j])
+			}
+			out = append(out, result)
+		}
+	}
+	return out
+}
+
+// unanswered returns the message for a call that has no result.
+func (b *Belt) unanswered(c schema.ToolCall) *schema.Message {
+	a := profile.Lost(profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+	text, _ := profile.Apart(failed(profile.Parts(b.opts.Provider, a.Result)))
+	return schema.ToolMessage(text, c.ID, schema.WithToolName(c.Function.Name))
+}

@@ -1,0 +1,176 @@
+package eino_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// said is a short form of messages: u and s are the user's and the system's, a are calls
+// by their ids, t is the result of a call, m are media of results, and lost what nobody
+// knows.
+func said(messages []*schema.Message) string {
+	var all []string
+	for _, m := range messages {
+		switch {
+		case m == nil:
+			all = append(all, "nil")
+		case m.Role == schema.Assistant:
+			var ids []string
+			for _, c := range m.ToolCalls {
+				ids = append(ids, c.ID)
+			}
+			all = append(all, "a:"+strings.Join(ids, ","))
+		case m.Role == schema.Tool && strings.Contains(m.Content, "may have run or not"):
+			all = append(all, "lost:"+m.ToolCallID)
+		case m.Role == schema.Tool:
+			all = append(all, "t:"+m.ToolCallID+m.Content)
+		case len(m.UserInputMultiContent) > 0:
+			all = append(all, "m")
+		default:
+			all = append(all, string(m.Role[:1]))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// spoken is the reverse of said. A result that begins with ! has an image.
+func spoken(form string) []*schema.Message {
+	var all []*schema.Message
+	for _, word := range strings.Fields(form) {
+		kind, rest, _ := strings.Cut(word, ":")
+		switch kind {
+		case "nil":
+			all = append(all, nil)
+		case "s":
+			all = append(all, schema.SystemMessage("be kind"))
+		case "u":
+			all = append(all, schema.UserMessage("go on"))
+		case "a":
+			m := schema.AssistantMessage("", nil)
+			if rest == "" {
+				m.Content = "well"
+			}
+			for id := range strings.SplitSeq(rest, ",") {
+				if rest != "" {
+					m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: "tool_" + id, Arguments: "{}"}})
+				}
+			}
+			all = append(all, m)
+		case "t":
+			id, image := strings.CutSuffix(rest, "!")
+			m := schema.ToolMessage("", id)
+			if image {
+				data := "iVBORw0KGgo="
+				m.UserInputMultiContent = []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}}}
+			}
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// A provider takes no conversation in which a call has no result directly behind it.
+func TestCompleteConversation(t *testing.T) {
+	image := "[image image/png, 8 bytes, attached]"
+	for in, want := range map[string]string{
+		"":                       "",
+		"s u a:":                 "s u a:",
+		"u a:1 t:1 a:":           "u a:1 t:1 a:",
+		"u a:1 u":                "u a:1 lost:1 u",
+		"u a:1":                  "u a:1 lost:1",
+		"u a:1,2,3 t:2 u":        "u a:1,2,3 lost:1 t:2 lost:3 u",
+		"u a:1,2 u a:3 t:3 a:":   "u a:1,2 lost:1 lost:2 u a:3 t:3 a:",
+		"u a:1 a:2 t:2":          "u a:1 lost:1 a:2 t:2",
+		"u a:1,2,3 t:3 t:1 t:2":  "u a:1,2,3 t:1 t:2 t:3",     // as they were over
+		"u a:1,2 t:2 u t:1 a:":   "u a:1,2 t:1 t:2 u a:",      // it came later
+		"u a:1 u a:2 t:2 t:1":    "u a:1 t:1 u a:2 t:2",       // it came much later
+		"u a:1 u a:1 t:1 a:":     "u a:1 lost:1 u a:1 t:1 a:", // ids that a provider uses again
+		"u a:1 t:1 u a:1 u":      "u a:1 t:1 u a:1 lost:1 u",
+		"u a:1,1 t:1 u":          "u a:1,1 t:1 lost:1 u",
+		"u t:9 a:1 t:8 t:1 u":    "u t:9 a:1 t:1 t:8 u", // of calls that are not there
+		"u a:1 t:1 t:1 u":        "u a:1 t:1 t:1 u",
+		"t:1 a:1 u":              "t:1 a:1 lost:1 u", // nothing answers what was not asked yet
+		"u a:1 nil t:1 nil u":    "u a:1 t:1 nil nil u",
+		"u a:1,2,3 t:3! t:1! u":  "u a:1,2,3 t:1" + image + " lost:2 t:3" + image + " m u",
+		"u a:1,2 t:2! u t:1! a:": "u a:1,2 t:1" + image + " t:2" + image + " m u a:",
+		"u a:1 u a:2 t:2!":       "u a:1 lost:1 u a:2 t:2" + image + " m",
+	} {
+		messages := spoken(in)
+		before, err := json.Marshal(messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := belt.New(registry.New(nil), nil)
+		got := b.Messages(messages)
+		if said(got) != want {
+			t.Errorf("%q became\n%q, want\n%q", in, said(got), want)
+		}
+		if again := b.Messages(got); said(again) != said(got) {
+			t.Errorf("%q became\n%q, and then\n%q", in, said(got), said(again))
+		}
+		if after, err := json.Marshal(messages); err != nil || string(after) != string(before) {
+			t.Errorf("the messages of the caller became %s", after)
+		}
+	}
+}
+
+// What the model is told of a call that is lost is a failure, and has its name.
+func TestLostCall(t *testing.T) {
+	got := belt.New(registry.New(nil), nil).Messages(spoken("u a:7 u"))[2]
+	if got.ToolName != "tool_7" || got.ToolCallID != "7" || got.Role != schema.Tool {
+		t.Errorf("the message is %+v", got)
+	}
+	if !strings.HasPrefix(got.Content, "The tool failed:\n") || !strings.Contains(got.Content, "may have run or not") {
+		t.Errorf("the model is told %q", got.Content)
+	}
+}
+
+// The user goes on while a call waits, and what it waits for comes after that: the run of
+// then is resumed with the results that there are, not with what was told in the meantime.
+func TestResumeAfterConversationWentOn(t *testing.T) {
+	var l log
+	reg := newCautious(t, &l)
+	model := newModel(t)
+	agent := &graphAgent{belt: belt.New(reg, nil)}
+	agent.graph = newGraph(t, agent, newChatModel(t, model.URL))
+	model.Then(calls("picture", `{}`, "remove", `{"name":"a"}`))
+	first, err := agent.Ask(t.Context(), "remove it")
+	if err != nil || len(first.Waits) != 1 {
+		t.Fatalf("%+v, %v, %q", first, err, model.Refused())
+	}
+	kept := slices.Clone(agent.messages)
+	model.Then(says("it may be"))
+	other := &graphAgent{belt: agent.belt, messages: kept}
+	other.graph = newGraph(t, other, newChatModel(t, model.URL))
+	if turn, err := other.Ask(t.Context(), "is it gone?"); err != nil || turn.Text != "it may be" {
+		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
+	}
+	requests := model.Requests()
+	for i, r := range requests[len(requests)-1].Results {
+		if !strings.Contains(r.Text, "may have run or not") {
+			t.Errorf("in the meantime result %d is %+v", i, r)
+		}
+	}
+	if _, err := reg.Resume(t.Context(), first.Waits[0].Approval, nil); err != nil {
+		t.Fatal(err)
+	}
+	model.Then(says("it is"))
+	if turn, err := agent.Resume(t.Context()); err != nil || turn.Text != "it is" {
+		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
+	}
+	requests = model.Requests()
+	got := requests[len(requests)-1].Results
+	if len(got) != 2 || !strings.Contains(got[0].Text, "attached") || got[1].Text != "removed a" {
+		t.Errorf("the results are %+v", got)
+	}
+	if ran := l.calls(); !slices.Equal(ran, []string{"picture", "remove a"}) {
+		t.Errorf("the calls are %q", ran)
+	}
+}
