@@ -133,7 +133,8 @@ type redo struct {
 
 // again makes a call that was approved after the program was restarted: the registry asks
 // for it once more, and gets the same answer. If it is too late for that, or the tool is
-// another one by now, somebody has to be asked. Who comes second with the same approval gets what came of the first.
+// another one by now, somebody has to be asked. Who comes second with the same approval
+// gets what came of the first.
 func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
 	r, first := b.redo(w)
 	if !first {
