@@ -102,7 +102,7 @@ func forgotten(err error) bool {
 func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
 	if !d.Approve {
 		err := b.registry.Refuse(ctx, w.Approval, d.Reason)
-		if forgotten(err) {
+		if forgotten(err) && w.Belt != b.id {
 			reason := "the user refused it"
 			if d.Reason != "" {
 				reason += ": " + d.Reason
@@ -111,23 +111,40 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 		}
 		return b.awaited(ctx, t, c, w)
 	}
-	res, err := b.registry.Resume(ctx, w.Approval, &registry.ResumeOptions{ForSession: d.ForSession})
-	var over *registry.UnknownApprovalError
-	switch {
-	case !errors.As(err, &over):
-		return t.Answer(ctx, c, res, err), nil
-	case !forgotten(err) || w.Belt == b.id: // somebody was faster
-		return b.awaited(ctx, t, c, w)
-	case userOf(ctx) != w.User: // nobody knows any more for whom he would answer
+	a, err := b.approve(ctx, t, c, w.Approval, d)
+	if !forgotten(a.Err) || w.Belt == b.id {
+		return a, err
+	}
+	if userOf(ctx) != w.User { // nobody knows any more for whom he would answer
 		return t.Call(ctx, c), nil
 	}
 	return b.again(ctx, t, c, w, d)
 }
 
+// approve has a call made that waits under an id. If somebody was faster, the answer is
+// what came of that.
+func (b *Belt) approve(ctx context.Context, t *profile.Turn, c profile.Call, id string, d *Decision) (profile.Answer, error) {
+	res, err := b.registry.Resume(ctx, id, &registry.ResumeOptions{ForSession: d.ForSession})
+	var over *registry.UnknownApprovalError
+	if errors.As(err, &over) {
+		return b.awaited(ctx, t, c, &waiting{Approval: id})
+	}
+	// A call that was not sent goes on waiting, and the model is told that it failed: nobody
+	// may approve it after that.
+	if err != nil && ctx.Err() == nil && b.asked(ctx, id) != nil && b.registry.Refuse(ctx, id, notSent) != nil {
+		return b.awaited(ctx, t, c, &waiting{Approval: id}) // somebody has, by now
+	}
+	return t.Answer(ctx, c, res, err), nil
+}
+
+// notSent is what others who await a call are told, see approve.
+const notSent = "it was approved, but could not be made, and is given up"
+
 // A redo is a call that was approved after the program had been restarted.
 type redo struct {
-	asked   chan struct{} // closed when id is set
+	over    chan struct{} // closed when the rest is set
 	id      string        // of its new approval; empty if it did not need one
+	unmade  bool          // nothing was done, not even asked
 	expires time.Time     // of the old approval
 }
 
@@ -136,32 +153,42 @@ type redo struct {
 // another one by now, somebody has to be asked. Who comes second with the same approval
 // gets what came of the first.
 func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
-	r, first := b.redo(w)
-	if !first {
+	for {
+		r, first := b.redo(w)
+		if first {
+			return b.first(ctx, t, c, w, d, r)
+		}
 		select {
-		case <-r.asked:
+		case <-r.over:
 		case <-ctx.Done():
 			return profile.Answer{}, ended(ctx, ctx.Err())
+		}
+		if r.unmade {
+			continue
 		}
 		if asks := b.asked(ctx, r.id); asks != nil {
 			return t.Answer(ctx, c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
 		}
 		return b.awaited(ctx, t, c, &waiting{Approval: r.id})
 	}
-	a := func() profile.Answer {
-		defer close(r.asked)
-		a := t.Call(ctx, c)
-		if asks := a.Approval(); asks != nil {
-			r.id = asks.ID
-		}
-		return a
-	}()
+}
+
+// first is again for who comes first.
+func (b *Belt) first(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision, r *redo) (profile.Answer, error) {
+	defer close(r.over)
+	a := t.Call(ctx, c)
 	asks := a.Approval()
-	if asks == nil || toolKey(asks.Tool) != w.Tool || !time.Now().Before(w.Expires) {
+	if asks == nil {
+		if mcp.OutcomeOf(a.Err) == mcp.NotSent {
+			b.drop(w, r)
+		}
 		return a, nil
 	}
-	res, err := b.registry.Resume(ctx, r.id, &registry.ResumeOptions{ForSession: d.ForSession})
-	return t.Answer(ctx, c, res, err), nil
+	r.id = asks.ID
+	if toolKey(asks.Tool) != w.Tool || !time.Now().Before(w.Expires) {
+		return a, nil
+	}
+	return b.approve(ctx, t, c, r.id, d)
 }
 
 // redo returns the redo of a call, and whether the caller is the first.
@@ -173,7 +200,15 @@ func (b *Belt) redo(w *waiting) (r *redo, first bool) {
 	}
 	now := time.Now()
 	maps.DeleteFunc(b.redone, func(_ string, r *redo) bool { return r.expires.Before(now) })
-	r = &redo{asked: make(chan struct{}), expires: w.Expires}
+	r = &redo{over: make(chan struct{}), expires: w.Expires}
 	b.redone[w.Approval] = r
 	return r, true
+}
+
+// drop forgets a redo for which nothing was done.
+func (b *Belt) drop(w *waiting, r *redo) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r.unmade = true
+	delete(b.redone, w.Approval)
 }

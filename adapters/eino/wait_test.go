@@ -43,6 +43,13 @@ type target struct {
 	Name string `json:"name"`
 }
 
+func removing(l *log) registry.Tool {
+	return registry.MustFunc("remove", "Removes a file", func(_ context.Context, in target) (string, error) {
+		l.add("remove " + in.Name)
+		return "removed " + in.Name, nil
+	})
+}
+
 // newCautious returns a registry whose tool remove needs an approval, and whose tool
 // picture does not.
 func newCautious(t *testing.T, l *log) *registry.Registry {
@@ -53,14 +60,7 @@ func newCautious(t *testing.T, l *log) *registry.Registry {
 		}
 		return registry.Decision{Verdict: registry.Allow}, nil
 	})})
-	err := r.Add(
-		registry.MustFunc("remove", "Removes a file", func(_ context.Context, in target) (string, error) {
-			l.add("remove " + in.Name)
-			return "removed " + in.Name, nil
-		}),
-		pictureTool("picture", func() { l.add("picture") }),
-	)
-	if err != nil {
+	if err := r.Add(removing(l), pictureTool("picture", func() { l.add("picture") })); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -1,0 +1,315 @@
+package eino_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudwego/eino/compose"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// newAsking returns a registry in which everything has to be approved.
+func newAsking(t *testing.T, opts *registry.ApprovalOptions, tools ...registry.Tool) *registry.Registry {
+	t.Helper()
+	o := &registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})}
+	if opts != nil {
+		o.Approvals = *opts
+	}
+	r := registry.New(o)
+	if err := r.Add(tools...); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// deciding returns a context in which the waits have these decisions, in their order.
+func deciding(ctx context.Context, waits []belt.Wait, decisions ...any) context.Context {
+	targets := map[string]any{}
+	for i, d := range decisions {
+		targets[waits[i].InterruptID] = d
+	}
+	return compose.BatchResumeWithData(ctx, targets)
+}
+
+func textResult(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// A call that was approved, but could not be made, does not go on waiting when the model
+// has been told that it failed.
+func TestApprovedButNotSent(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		failing := true
+		start := func() *registry.Registry {
+			return newAsking(t, nil, returning("mail", func() (*mcp.CallToolResult, error) {
+				if failing {
+					return nil, mcp.WithOutcome(errors.New("the server is away"), mcp.NotSent)
+				}
+				return textResult("no mail"), nil
+			}))
+		}
+		s := newStore()
+		reg := start()
+		r := newRig(t, belt.New(reg, nil), s)
+		waits := r.mustWait(t, t.Context(), call("mail", `{}`), 1)
+		if restart {
+			reg = start()
+			r = newRig(t, belt.New(reg, nil), s)
+		}
+		checkpoint, _, _ := s.Get(t.Context(), "x")
+		approved := func() context.Context { return deciding(t.Context(), waits, belt.Decision{Approve: true}) }
+		if got := r.mustEnd(t, approved(), nil); !strings.HasPrefix(got[0], "The tool failed:") {
+			t.Errorf("restart=%v: the results are %q", restart, got)
+		}
+		if left := reg.Approvals(t.Context()); len(left) > 0 {
+			t.Errorf("restart=%v: somebody can still have the call made: %+v", restart, left[0])
+		}
+		failing = false
+		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.mustEnd(t, approved(), nil); !strings.Contains(got[0], "given up") {
+			t.Errorf("restart=%v: after it was given up the results are %q", restart, got)
+		}
+	}
+}
+
+// Nor does one whose server wants a login: it is a new call after that.
+func TestApprovedButLoginNeeded(t *testing.T) {
+	loggedIn := false
+	reg := newAsking(t, nil, returning("mail", func() (*mcp.CallToolResult, error) {
+		if !loggedIn {
+			return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", URL: "https://login.example"}, mcp.NotSent)
+		}
+		return textResult("no mail"), nil
+	}))
+	r := newRig(t, belt.New(reg, nil), newStore())
+	waits := r.mustWait(t, t.Context(), call("mail", `{}`), 1)
+	waits = r.mustWait(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil, 1)
+	if !waits[0].Login || len(reg.Approvals(t.Context())) > 0 {
+		t.Errorf("it waits for %+v; approvals: %+v", waits[0], reg.Approvals(t.Context()))
+	}
+	loggedIn = true
+	waits = r.mustWait(t, t.Context(), nil, 1)
+	if got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil); got[0] != "no mail" {
+		t.Errorf("the results are %q", got)
+	}
+}
+
+// An approval that nobody gave in time is a refusal, whatever is decided after that.
+func TestApprovalExpires(t *testing.T) {
+	for name, decision := range map[string]any{"none": nil, "approved": belt.Decision{Approve: true}, "refused": belt.Decision{}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l log
+				r := newRig(t, belt.New(newCautious(t, &l), nil), newStore())
+				waits := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
+				time.Sleep(time.Until(waits[0].Expires) + time.Second)
+				ctx := t.Context()
+				if decision != nil {
+					ctx = deciding(ctx, waits, decision)
+				}
+				got := r.mustEnd(t, ctx, nil)
+				if !strings.HasPrefix(got[0], "The tool failed:") || strings.Contains(got[0], "may have run") || len(l.calls()) > 0 {
+					t.Errorf("the results are %q, the calls %q", got, l.calls())
+				}
+			})
+		})
+	}
+}
+
+// A refusal that comes when nobody remembers what became of the call does not say that it
+// was not made.
+func TestRefusalAfterOutcomeWasDropped(t *testing.T) {
+	var l log
+	reg := newNosy(t, &l, &registry.ApprovalOptions{MaxPending: 1})
+	b := belt.New(reg, nil)
+	first, second := newRig(t, b, newStore()), newRig(t, b, newStore())
+	waits := first.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
+	if _, err := reg.Resume(t.Context(), waits[0].Approval, nil); err != nil {
+		t.Fatal(err)
+	}
+	others := second.mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)
+	second.mustEnd(t, deciding(t.Context(), others, belt.Decision{Approve: true}), nil)
+	got := first.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Reason: "keep it"}), nil)
+	if !strings.Contains(got[0], "may have run or not") {
+		t.Errorf("the call was made, and the model is told %q", got[0])
+	}
+}
+
+// A tool that is gone, or another one, when the run goes on is not called, and the model
+// learns why. The calls beside it have their results.
+func TestToolsChangeWhileInterrupted(t *testing.T) {
+	for name, decision := range map[string]any{"from anywhere": nil, "decision": belt.Decision{Approve: true}} {
+		for _, gone := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				var l log
+				reg := newCautious(t, &l)
+				r := newRig(t, belt.New(reg, nil), newStore())
+				waits := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "picture", `{}`), 1)
+				reg.Remove("remove")
+				if !gone {
+					err := reg.Add(registry.MustFunc("remove", "Removes everything", func(context.Context, target) (string, error) {
+						l.add("remove everything")
+						return "", nil
+					}))
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				ctx := t.Context()
+				if decision != nil {
+					ctx = deciding(ctx, waits, decision)
+				} else if _, err := reg.Resume(ctx, waits[0].Approval, nil); err == nil {
+					t.Error("the approval has the call made")
+				}
+				out, again, err := r.run(ctx, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(again) > 0 { // the tool may come back, until somebody calls it off
+					if err := reg.Refuse(t.Context(), again[0].Approval, "it is another one"); err != nil {
+						t.Fatal(err)
+					}
+					out, again, err = r.run(t.Context(), nil)
+				}
+				got := texts(r.belt, out)
+				if err != nil || len(again) > 0 || len(got) != 2 || !strings.HasPrefix(got[0], "The tool failed:") || !strings.Contains(got[1], "attached") {
+					t.Errorf("gone=%v: the results are %q; %+v, %v", gone, got, again, err)
+				}
+				if ran := l.calls(); !slices.Equal(ran, []string{"picture"}) {
+					t.Errorf("gone=%v: the calls are %q", gone, ran)
+				}
+			})
+		}
+	}
+}
+
+// A run that ends while its own decision is being carried out ends at once. A resume after
+// that makes no second call.
+func TestEndedWhileDecisionRuns(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		started := make(chan struct{}, 2)
+		start := func() *belt.Belt {
+			return belt.New(newAsking(t, nil, registry.MustFunc("slow", "is slow", func(ctx context.Context, _ target) (string, error) {
+				started <- struct{}{}
+				<-ctx.Done()
+				return "", ctx.Err()
+			})), nil)
+		}
+		s := newStore()
+		b := start()
+		waits := newRig(t, b, s).mustWait(t, t.Context(), call("slow", `{"name":"x"}`), 1)
+		if restart {
+			b = start()
+		}
+		r := newRig(t, b, s)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, _, err := r.run(deciding(ctx, waits, belt.Decision{Approve: true}), nil)
+			ended <- err
+		}()
+		<-started
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("restart=%v: the run ends with %v", restart, err)
+		}
+		for range 2 {
+			got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)
+			if !strings.HasPrefix(got[0], "The tool failed:") {
+				t.Errorf("restart=%v: the results are %q", restart, got)
+			}
+		}
+		if n := len(started); n > 0 {
+			t.Errorf("restart=%v: the call was made %d times more", restart, n)
+		}
+	}
+}
+
+// The same call twice in one message: two decisions on it after a restart have the run end,
+// and the call made once.
+func TestTwinsAfterRestart(t *testing.T) {
+	for range 100 {
+		var l log
+		s := newStore()
+		same := []string{"remove", `{"name":"a"}`}
+		waits := restarted(t, &l, s).mustWait(t, t.Context(), call(append(same, same...)...), 2)
+		yes := belt.Decision{Approve: true}
+		got := restarted(t, &l, s).mustEnd(t, deciding(t.Context(), waits, yes, yes), nil)
+		if !slices.Equal(got, []string{"removed a", "removed a"}) {
+			t.Errorf("the results are %q", got)
+		}
+		if asked := slices.Compact([]string{waits[0].Approval, waits[1].Approval}); len(l.calls()) != len(asked) {
+			t.Errorf("the calls are %q, and somebody was asked %d times", l.calls(), len(asked))
+		}
+	}
+}
+
+// What is decided for one of several calls has no effect on the others, however often the
+// run is resumed, and what they wait for stays the same.
+func TestOneAfterTheOther(t *testing.T) {
+	var l log
+	reg := newCautious(t, &l)
+	r := newRig(t, belt.New(reg, nil), newStore())
+	waits := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "remove", `{"name":"b"}`, "remove", `{"name":"c"}`, "picture", `{}`), 3)
+	kept := map[string]string{}
+	for _, w := range waits {
+		kept[string(w.Arguments)] = w.Approval
+	}
+	decisions := map[string]belt.Decision{`{"name":"c"}`: {Reason: "not c"}, `{"name":"a"}`: {Approve: true}, `{"name":"b"}`: {Approve: true}}
+	for _, args := range []string{`{"name":"c"}`, `{"name":"a"}`} {
+		at := slices.IndexFunc(waits, func(w belt.Wait) bool { return string(w.Arguments) == args })
+		waits = r.mustWait(t, deciding(t.Context(), waits[at:], decisions[args]), nil, len(waits)-1)
+		for _, w := range waits {
+			if kept[string(w.Arguments)] != w.Approval {
+				t.Errorf("somebody is asked about %s again", w.Arguments)
+			}
+		}
+		waits = r.mustWait(t, t.Context(), nil, len(waits))
+	}
+	got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)
+	if len(got) != 4 || got[0] != "removed a" || got[1] != "removed b" || !strings.Contains(got[2], "not c") || !strings.Contains(got[3], "attached") {
+		t.Errorf("the results are %q", got)
+	}
+	if ran := l.calls(); !slices.Equal(ran, []string{"picture", "remove a", "remove b"}) {
+		t.Errorf("the calls are %q", ran)
+	}
+}
+
+// A resume that ended before anything was done after a restart leaves the call to the next
+// one.
+func TestEndedBeforeDecision(t *testing.T) {
+	var l log
+	s := newStore()
+	waits := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		if ctx.Err() == nil {
+			cancel()
+			return registry.Decision{}, ctx.Err()
+		}
+		return registry.Decision{Verdict: registry.Ask}, nil
+	})})
+	if err := reg.Add(removing(&l)); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, belt.New(reg, nil), s)
+	if _, _, err := r.run(deciding(ctx, waits, belt.Decision{Approve: true}), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ends with %v", err)
+	}
+	if got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil); got[0] != "removed a" {
+		t.Errorf("the results are %q", got)
+	}
+}
