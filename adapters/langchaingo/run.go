@@ -97,7 +97,7 @@ func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answe
 	var messages, results []llms.MessageContent
 	var images []llms.ContentPart
 	for _, a := range answers {
-		call := llms.ToolCall{ID: a.Call.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: a.Call.Name, Arguments: object(a.Call.Arguments)}}
+		call := llms.ToolCall{ID: a.Call.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: a.Call.Name, Arguments: profile.Object(a.Call.Arguments)}}
 		text, media := t.parts(a, true)
 		result := llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
 			llms.ToolCallResponse{ToolCallID: a.Call.ID, Name: a.Call.Name, Content: text},
@@ -121,16 +121,6 @@ func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answe
 		messages = append(messages, llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: images})
 	}
 	return messages
-}
-
-// object returns arguments as they can stand in a message: providers, and langchaingo,
-// refuse the conversation for what is no JSON object. What that was the answer says.
-func object(args json.RawMessage) string {
-	var o map[string]json.RawMessage
-	if json.Unmarshal(args, &o) != nil || o == nil {
-		return "{}"
-	}
-	return string(args)
 }
 
 // parts returns an answer as the text, and the media if they are wanted, for which

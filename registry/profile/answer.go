@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,16 @@ type Call struct {
 	// its limit of tokens. It is not made then, whatever there is of its arguments, and
 	// the model is told so.
 	Incomplete bool
+}
+
+// Object returns the arguments of a call as they can stand in a conversation: what is no
+// JSON object is {}. Servers that read them again refuse each later request for such a
+// call; what was wrong with it the answer says.
+func Object(arguments json.RawMessage) string {
+	if !json.Valid(arguments) || bytes.TrimLeft(arguments, " \t\r\n")[0] != '{' {
+		return "{}"
+	}
+	return string(arguments)
 }
 
 // An Answer is what became of a [Call].

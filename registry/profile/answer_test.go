@@ -482,3 +482,16 @@ func TestIncompleteCall(t *testing.T) {
 		t.Errorf("%v, %q", answers[0].Err, texts(answers))
 	}
 }
+
+// What stands in a conversation is read again by those that copy OpenAI's API.
+func TestObject(t *testing.T) {
+	for arguments, want := range map[string]string{
+		"": "{}", " ": "{}", "null": "{}", "[]": "{}", `"{}"`: "{}", `{"n":`: "{}", `{"n":1}{}`: "{}",
+		"{}": "{}", "\n\t {\"n\": 1.0}\r\n": "\n\t {\"n\": 1.0}\r\n", `{"n":12345678901234567890}`: `{"n":12345678901234567890}`,
+		strings.Repeat(`{"n":`, 100_000): "{}",
+	} {
+		if got := profile.Object([]byte(arguments)); got != want {
+			t.Errorf("%.40q is %.40q", arguments, got)
+		}
+	}
+}
