@@ -62,7 +62,7 @@ func (a *chatAgent) run(ctx context.Context) (*Turn, error) {
 		a.messages = append(a.messages, message)
 		var calls []profile.Call
 		for _, c := range message.ToolCalls {
-			calls = append(calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+			calls = append(calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(*c.Function.Arguments)})
 		}
 		if len(calls) == 0 {
 			var text string

@@ -42,8 +42,8 @@ type chatCall struct {
 	ID       string `json:"id,omitempty"`
 	Type     string `json:"type,omitempty"`
 	Function struct {
-		Name      string `json:"name,omitempty"`
-		Arguments string `json:"arguments"`
+		Name      string  `json:"name,omitempty"`
+		Arguments *string `json:"arguments"`
 	} `json:"function"`
 }
 
@@ -151,6 +151,9 @@ func readChat(req *Request, messages []chatMessage) error {
 				if c.ID == "" || c.Type != "function" || open[c.ID] != "" || !openAIName.MatchString(c.Function.Name) {
 					return fmt.Errorf("messages[%d]: a call %+v", i, c)
 				}
+				if c.Function.Arguments == nil {
+					return fmt.Errorf("missing required parameter: messages[%d].tool_calls.function.arguments", i)
+				}
 				open[c.ID] = c.Function.Name
 			}
 		case "tool":
@@ -255,7 +258,8 @@ func (OpenAIChat) Write(w http.ResponseWriter, req *Request, reply Reply) {
 		if req.Stream {
 			call.Index = &i
 		}
-		call.Function.Name, call.Function.Arguments = c.Name, string(c.Arguments)
+		args := string(c.Arguments)
+		call.Function.Name, call.Function.Arguments = c.Name, &args
 		calls = append(calls, call)
 	}
 	if calls != nil {
@@ -271,11 +275,12 @@ func (OpenAIChat) Write(w http.ResponseWriter, req *Request, reply Reply) {
 	}
 	deltas := []any{map[string]any{"role": "assistant", "content": reply.Text}}
 	for _, c := range calls {
-		args := c.Function.Arguments
-		c.Function.Arguments = args[:len(args)/2]
+		args := *c.Function.Arguments
+		begun, left := args[:len(args)/2], args[len(args)/2:]
+		c.Function.Arguments = &begun
 		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{c}})
 		rest := chatCall{Index: c.Index}
-		rest.Function.Arguments = args[len(args)/2:]
+		rest.Function.Arguments = &left
 		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{rest}})
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
