@@ -18,7 +18,7 @@
 //
 //	choice := response.Choices[0]
 //	results, err := tools.Run(ctx, choice)
-//	request.Messages = append(append(request.Messages, choice.Message), results...)
+//	request.Messages = append(append(request.Messages, belt.Message(choice)), results...)
 //
 // No messages and no error: the model has called nothing.
 //

@@ -40,7 +40,7 @@ func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, 
 		if results == nil {
 			return choice.Message.Content, nil
 		}
-		request.Messages = append(append(request.Messages, choice.Message), results...)
+		request.Messages = append(append(request.Messages, belt.Message(choice)), results...)
 	}
 }
 
@@ -76,6 +76,16 @@ func ExampleTools() {
 		fmt.Println(tool.Function.Name, "-", tool.Function.Description)
 	}
 	// Output: add - Adds two numbers.
+}
+
+// The message goes back in a form that the API takes, whatever the model wrote.
+func ExampleMessage() {
+	message := belt.Message(openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{
+		Role:      openai.ChatMessageRoleAssistant,
+		ToolCalls: []openai.ToolCall{{ID: "call_1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "now"}}},
+	}})
+	fmt.Println(message.ToolCalls[0].Function.Arguments)
+	// Output: {}
 }
 
 func ExampleTurn_Run() {

@@ -2,6 +2,7 @@ package goopenai_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.messages = append(c.messages, choice.Message)
+		c.messages = append(c.messages, belt.Message(choice))
 		results, err := tools.Run(ctx, choice)
 		c.messages = append(c.messages, results...)
 		switch {
@@ -198,6 +199,38 @@ func TestArgumentsThatAreNone(t *testing.T) {
 		if err != nil || len(results) != 1 || !strings.HasPrefix(results[0].Content, "The tool failed:") {
 			t.Errorf("arguments %.20q: %.200v, %v", arguments, results, err)
 		}
+	}
+}
+
+// What a model wrote stands in the conversation from then on, and must not make the API
+// refuse it.
+func TestMessage(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		model := adaptertest.NewModel(t, adaptertest.OpenAIChat{})
+		model.Then(func(*adaptertest.Request) adaptertest.Reply {
+			return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "1", Name: "wipe"}, {ID: "2", Name: "wipe", Arguments: []byte(`{"a`)}}}
+		}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
+		r := registry.New(nil)
+		if err := r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { return "ok", nil })); err != nil {
+			t.Fatal(err)
+		}
+		turn, err := start(nil, stream)(t, r, model.URL).Ask(t.Context(), "wipe it")
+		if err != nil || turn.Text != "done" || len(model.Refused()) > 0 {
+			t.Errorf("%+v, %v; refused: %q", turn, err, model.Refused())
+		}
+	}
+	index := 0
+	choice := openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
+		{Index: &index, ID: "1", Function: openai.FunctionCall{Name: "a", Arguments: `{"n":1.0}`}},
+		{ID: "2", Type: "custom"},
+	}}}
+	data, err := json.Marshal(belt.Message(choice))
+	const want = `{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"a","arguments":"{\"n\":1.0}"}},{"id":"2","type":"custom","function":{}}]}`
+	if err != nil || string(data) != want {
+		t.Errorf("%s, %v", data, err)
+	}
+	if choice.Message.ToolCalls[0].Index == nil || choice.Message.Role != "" {
+		t.Errorf("the choice became %+v", choice)
 	}
 }
 

@@ -1,9 +1,11 @@
 package goopenai
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -12,7 +14,7 @@ import (
 )
 
 // Run makes the calls of a choice of the model, see [profile.Turn.Run], and returns
-// the messages that go into the next request behind its message, in the order of the
+// the messages that go into the next request behind its [Message], in the order of the
 // calls. If a call waits for a person, there are none yet: the error is a
 // [*profile.WaitingError] then. If ctx ends, Run returns its error, and the messages
 // all the same, so that the conversation can go on.
@@ -42,6 +44,24 @@ func (t *Turn) Calls(choice openai.ChatCompletionChoice) []profile.Call {
 		calls = append(calls, call)
 	}
 	return calls
+}
+
+// Message returns the message of a choice for the next request, see [profile.Object].
+// Go-openai itself leaves out arguments that are empty, without which the API refuses the
+// conversation. The choice does not change.
+func Message(choice openai.ChatCompletionChoice) openai.ChatCompletionMessage {
+	m := choice.Message
+	m.Role = cmp.Or(m.Role, openai.ChatMessageRoleAssistant)
+	m.ToolCalls = slices.Clone(m.ToolCalls)
+	for i := range m.ToolCalls {
+		c := &m.ToolCalls[i]
+		c.Index = nil // of a stream
+		c.Type = cmp.Or(c.Type, openai.ToolTypeFunction)
+		if c.Type == openai.ToolTypeFunction {
+			c.Function.Arguments = profile.Object(json.RawMessage(c.Function.Arguments))
+		}
+	}
+	return m
 }
 
 // Results returns the answers to all calls of a message as messages for the next
