@@ -16,7 +16,7 @@ import (
 func (t *ChatTurn) Calls(choice openai.ChatCompletionChoice) []profile.Call {
 	var calls []profile.Call
 	for i, c := range choice.Message.ToolCalls {
-		if c.Type != "function" && c.Type != "" {
+		if !isFunction(c) {
 			continue
 		}
 		call := profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: argumentsOf(c.Function.Arguments, c.Function.JSON.Arguments)}
@@ -25,6 +25,30 @@ func (t *ChatTurn) Calls(choice openai.ChatCompletionChoice) []profile.Call {
 		calls = append(calls, call)
 	}
 	return calls
+}
+
+// isFunction reports whether a call is that of a function. Some that copy the API leave
+// out the type.
+func isFunction(c openai.ChatCompletionMessageToolCallUnion) bool {
+	return c.Type == "function" || c.Type == ""
+}
+
+// Message returns the message of a choice for the next request, see [profile.Object].
+// The SDK's own ToParam loses calls that do not say their type.
+func Message(choice openai.ChatCompletionChoice) openai.ChatCompletionMessageParamUnion {
+	m := choice.Message.ToAssistantMessageParam()
+	for i, c := range choice.Message.ToolCalls {
+		if isFunction(c) {
+			m.ToolCalls[i].OfFunction = &openai.ChatCompletionMessageFunctionToolCallParam{
+				ID: c.ID,
+				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
+					Name:      c.Function.Name,
+					Arguments: profile.Object(argumentsOf(c.Function.Arguments, c.Function.JSON.Arguments)),
+				},
+			}
+		}
+	}
+	return openai.ChatCompletionMessageParamUnion{OfAssistant: &m}
 }
 
 // argumentsOf returns the arguments of a call. They are JSON in a string; some that copy
@@ -43,7 +67,7 @@ func cutOff(reason string) bool {
 }
 
 // Run makes the calls of functions in a choice of the model, see [profile.Turn.Run],
-// and returns the messages that go into the next request behind its message, in the
+// and returns the messages that go into the next request behind its [Message], in the
 // order of the calls. If a call waits for a person, there are none yet: the error is
 // a [*profile.WaitingError] then. If ctx ends, Run returns its error, and the messages
 // all the same, so that the conversation can go on.

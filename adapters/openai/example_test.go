@@ -105,11 +105,15 @@ func complete(ctx context.Context, client openai.Client, reg *registry.Registry,
 		params.Tools = tools.Params()
 		stream := client.Chat.Completions.NewStreaming(ctx, params)
 		var whole openai.ChatCompletionAccumulator
-		for stream.Next() {
-			whole.AddChunk(stream.Current())
+		fits := true
+		for fits && stream.Next() {
+			fits = whole.AddChunk(stream.Current())
 		}
 		if err := errors.Join(stream.Err(), stream.Close()); err != nil {
 			return "", err
+		}
+		if !fits || len(whole.Choices) == 0 {
+			return "", errors.New("the stream is no answer")
 		}
 		choice := whole.Choices[0]
 		results, err := tools.Run(ctx, choice)
@@ -119,7 +123,7 @@ func complete(ctx context.Context, client openai.Client, reg *registry.Registry,
 		if results == nil {
 			return choice.Message.Content, nil
 		}
-		params.Messages = append(append(params.Messages, choice.Message.ToParam()), results...)
+		params.Messages = append(append(params.Messages, belt.Message(choice)), results...)
 	}
 }
 
@@ -197,6 +201,16 @@ func ExampleChatTools() {
 	tools, err := belt.ChatTools(context.Background(), adding(), &belt.Options{Strict: true})
 	fmt.Println(len(tools.Params()), err)
 	// Output: 1 <nil>
+}
+
+// The message goes back in a form that the API takes, whatever the model wrote.
+func ExampleMessage() {
+	var completion openai.ChatCompletion
+	_ = json.Unmarshal([]byte(`{"choices":[{"finish_reason":"length","message":{"role":"assistant","tool_calls":[
+		{"id":"call_1","type":"function","function":{"name":"add","arguments":"{\"A\":1,"}}]}}]}`), &completion)
+	data, err := json.Marshal(belt.Message(completion.Choices[0]))
+	fmt.Println(string(data), err)
+	// Output: {"tool_calls":[{"id":"call_1","function":{"arguments":"{}","name":"add"},"type":"function"}],"role":"assistant"} <nil>
 }
 
 // What a response says goes back as input, if OpenAI does not keep the conversation.

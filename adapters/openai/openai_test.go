@@ -52,7 +52,7 @@ func (c *chat) run(ctx context.Context) (*adaptertest.Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.messages = append(c.messages, choice.Message.ToParam())
+		c.messages = append(c.messages, belt.Message(choice))
 		results, err := tools.Run(ctx, choice)
 		c.messages = append(c.messages, results...)
 		switch {

@@ -121,7 +121,8 @@ func responseOutput(parts []profile.Part) responses.ResponseInputItemFunctionCal
 // Input returns the output of a response as input of the next request, for
 // conversations that the API does not keep: messages, reasoning, searches, programs
 // and calls, as they came. Reasoning that nothing came of, such as at the limit of
-// tokens, is left out: the API does not take it. Without Store, ask for
+// tokens, is left out: the API does not take it. Arguments that are no JSON object are
+// {}, see [profile.Object]. Without Store, ask for
 // reasoning.encrypted_content with each request, for reasoning cannot be sent back
 // otherwise.
 func Input(r *responses.Response) []responses.ResponseInputItemUnionParam {
@@ -134,16 +135,18 @@ func Input(r *responses.Response) []responses.ResponseInputItemUnionParam {
 	}
 	var items []responses.ResponseInputItemUnionParam
 	for _, item := range output {
-		items = append(items, param.Override[responses.ResponseInputItemUnionParam](asInput(item.RawJSON())))
+		items = append(items, param.Override[responses.ResponseInputItemUnionParam](asInput(item)))
 	}
 	return items
 }
 
-// asInput takes from an item of an output what the API does not take as input.
-func asInput(raw string) json.RawMessage {
+// asInput takes from an item of an output what is not taken as input: what is null or
+// says who has made it, and arguments that are none, see [profile.Object].
+func asInput(item responses.ResponseOutputItemUnion) json.RawMessage {
+	raw := json.RawMessage(item.RawJSON())
 	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(raw), &members) != nil {
-		return json.RawMessage(raw)
+	if json.Unmarshal(raw, &members) != nil {
+		return raw
 	}
 	before := len(members)
 	for name, value := range members {
@@ -151,12 +154,19 @@ func asInput(raw string) json.RawMessage {
 			delete(members, name)
 		}
 	}
-	if len(members) == before {
-		return json.RawMessage(raw)
+	arguments := item.Arguments.OfString
+	if item.Type == "function_call" {
+		arguments = profile.Object(argumentsOf(arguments, item.JSON.Arguments))
+	}
+	if len(members) == before && arguments == item.Arguments.OfString {
+		return raw
+	}
+	if item.Type == "function_call" {
+		members["arguments"], _ = json.Marshal(arguments)
 	}
 	data, err := json.Marshal(members)
 	if err != nil {
-		return json.RawMessage(raw)
+		return raw
 	}
 	return data
 }

@@ -339,8 +339,33 @@ func TestInput(t *testing.T) {
 	if got := belt.Input(response(t, thought)); got != nil {
 		t.Errorf("reasoning alone is %s", marshaled(t, got))
 	}
+	for args, want := range map[string]string{`""`: `"{}"`, `"{\"q\":"`: `"{}"`, `"[1]"`: `"{}"`, `{"q": 1}`: `"{\"q\": 1}"`} {
+		got := marshaled(t, belt.Input(response(t, `{"type":"function_call","id":"fc_1","call_id":"1","name":"find","arguments":`+args+`}`)))
+		if escaped(got) != `[{"arguments":`+want+`,"call_id":"1","id":"fc_1","name":"find","type":"function_call"}]` {
+			t.Errorf("of the arguments %s: %s", args, got)
+		}
+	}
 	if belt.Input(nil) != nil {
 		t.Error("nothing says something")
+	}
+}
+
+// TestMessage has what a model wrote back in the conversation.
+func TestMessage(t *testing.T) {
+	for call, want := range map[string]string{
+		chatCall("1", "find", `{"n":1.0}`):                                            `{"id":"1","function":{"arguments":"{\"n\":1.0}","name":"find"},"type":"function"}`,
+		chatCall("1", "find", ``):                                                     `{"id":"1","function":{"arguments":"{}","name":"find"},"type":"function"}`,
+		chatCall("1", "find", `{"n":`):                                                `{"id":"1","function":{"arguments":"{}","name":"find"},"type":"function"}`,
+		`{"id":"1","function":{"name":"find","arguments":"{}"}}`:                      `{"id":"1","function":{"arguments":"{}","name":"find"},"type":"function"}`,
+		`{"id":"1","type":"function","function":{"name":"find","arguments":{"n":1}}}`: `{"id":"1","function":{"arguments":"{\"n\":1}","name":"find"},"type":"function"}`,
+		`{"id":"1","type":"custom","custom":{"name":"sh","input":"ls"}}`:              `{"id":"1","custom":{"input":"ls","name":"sh"},"type":"custom"}`,
+	} {
+		if got := marshaled(t, belt.Message(choice(t, "tool_calls", call))); got != `{"tool_calls":[`+want+`],"role":"assistant"}` {
+			t.Errorf("of %s: %s", call, got)
+		}
+	}
+	if got := marshaled(t, belt.Message(openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{Content: "a", Refusal: "b"}})); got != `{"refusal":"b","content":"a","role":"assistant"}` {
+		t.Errorf("words are %s", got)
 	}
 }
 
