@@ -24,8 +24,9 @@ type ExportOptions struct {
 	// session.WithUser; mcp-go has put what it knows into the one that it gets. Nil:
 	// all requests are of the same user.
 	Context func(context.Context) context.Context
-	// Wait has a call that needs an approval wait until somebody has answered, for as
-	// long as the client waits. Default: the model is told that the user was asked.
+	// Wait has a call that needs an approval wait until somebody has answered. When the
+	// client does not wait any longer, the call is refused. Default: the model is told
+	// that the user was asked.
 	Wait bool
 	// Login tells a client that can show it to its user where to log in, by the
 	// protocol's elicitation of a URL. Default: the model is told that the user has to

@@ -57,8 +57,13 @@ func (e *Export) call(ctx context.Context, name string, args json.RawMessage) (*
 	}
 	res, err := e.registry.Call(ctx, name, args)
 	var asks *registry.ApprovalRequiredError
-	if e.opts.Wait && errors.As(err, &asks) {
-		return e.registry.Await(ctx, asks.Request.ID)
+	if !e.opts.Wait || !errors.As(err, &asks) {
+		return res, err
+	}
+	res, err = e.registry.Await(ctx, asks.Request.ID)
+	if ctx.Err() != nil {
+		// Nobody would get the result, and the client may make the call anew.
+		_ = e.registry.Refuse(context.WithoutCancel(ctx), asks.Request.ID, "the client has gone") // unless it is over
 	}
 	return res, err
 }

@@ -74,7 +74,7 @@ func (s *Source) Refresh(ctx context.Context) (registry.Diff, error) {
 }
 
 func (s *Source) unlisted(err error) error {
-	return fmt.Errorf("mcpgo: the tools of server %q could not be listed: %w", s.server.Name, err)
+	return fmt.Errorf("mcpgo: the tools of server %q could not be listed: %w", s.server.Name, withoutAddress(err))
 }
 
 // notified takes a notification of the server. It must not wait: the client reads

@@ -90,6 +90,7 @@ func (s *Source) send(ctx context.Context, request gomcp.CallToolRequest, progre
 // failure says what an error of the client means for the call. What is not known for
 // sure is unknown: a call that ran must not be made again.
 func (s *Source) failure(ctx context.Context, tool string, err error) error {
+	err = withoutAddress(err)
 	var (
 		broken *transport.Error
 		login  gomcp.URLElicitationRequiredError
