@@ -17,19 +17,17 @@ ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
 endif
 
-# $(call each,what,command) runs the command in every module, says so and how
-# long it took, and stops at the first that fails.
-define each
-@for dir in $(MODULES); do \
-	echo "== $(1): $$dir"; start=$$SECONDS; \
-	( cd "$$dir" && $(2) ) || { echo "FAILED: $(1) in $$dir$(if $(3),: $(3))" >&2; exit 1; }; \
-	echo "   $$((SECONDS - start)) s"; \
-done
-endef
+# $(call each,what,command) runs the command in every module, two at a time. The command
+# is read by another shell: $$ is $, and it has no single quotes.
+each = @.ci/each '$(1)' '$(2)' $(MODULES)
+
+# $(call compile,what,command) has the root go first. What it needs the others need, too,
+# and go commands at the same time would compile it more than once.
+compile = @.ci/each '$(1)' '$(2)' . && .ci/each '$(1)' '$(2)' $(filter-out .,$(MODULES))
 
 # Folders that the go command or npm filled hold no source of ours.
 SOURCES := find . \( -name node_modules -o -path ./bin -o -name '.?*' \) -prune -o -name '*.go' -print0
-QUIET   := { grep --line-buffered -v 'no test files' || true; }
+QUIET   := { grep -v "no test files" || true; }
 
 help:
 	@echo 'make test         everything below up to the line; what a change must pass'
@@ -65,7 +63,7 @@ fmt-check:
 	if [ -n "$$bad" ]; then echo "FAILED: gofmt: run make fmt for" $$bad >&2; exit 1; fi
 
 tidy-check:
-	$(call each,go mod tidy,$(GO) mod tidy -diff,run 'go mod tidy' there)
+	$(call each,go mod tidy -diff,$(GO) mod tidy -diff)
 
 verify:
 	$(call each,go mod verify,$(GO) mod verify)
@@ -73,12 +71,12 @@ verify:
 # These read what the compiler made of imported packages. With -race that is what the
 # tests need, too: to compile some SDKs a second time takes longer than all the rest.
 vet:
-	$(call each,go vet,$(GO) vet -race -tags $(TAGS) ./...)
+	$(call compile,go vet,$(GO) vet -race -tags $(TAGS) ./...)
 
 staticcheck: export GOBIN = $(CURDIR)/bin
 staticcheck:
 	@$(GO) install $(STATICCHECK)
-	$(call each,staticcheck,GOFLAGS="$${GOFLAGS:-} -race" $(GOBIN)/staticcheck -tags $(TAGS) ./...)
+	$(call compile,staticcheck,GOFLAGS="$${GOFLAGS:-} -race" $(GOBIN)/staticcheck -tags $(TAGS) ./...)
 
 # The output goes nowhere, so that a module with one program leaves no binary. The
 # benchmarks are for those who work on this module.
@@ -86,8 +84,8 @@ staticcheck:
 # Adapters ask nothing of the system, and each has an SDK that takes long to compile.
 cross: MODULES := $(filter-out bench sqlstore adapters/%,$(MODULES))
 cross:
-	$(call each,build and vet for windows,GOOS=windows $(GO) build -o /dev/null ./... && GOOS=windows $(GO) vet -tags $(TAGS) ./...)
-	$(call each,build and vet for darwin,GOOS=darwin $(GO) build -o /dev/null ./... && GOOS=darwin $(GO) vet -tags $(TAGS) ./...)
+	$(call compile,build and vet for windows,GOOS=windows $(GO) build -o /dev/null ./... && GOOS=windows $(GO) vet -tags $(TAGS) ./...)
+	$(call compile,build and vet for darwin,GOOS=darwin $(GO) build -o /dev/null ./... && GOOS=darwin $(GO) vet -tags $(TAGS) ./...)
 	@cd sqlstore && GOOS=windows $(GO) build ./... && GOOS=darwin $(GO) build ./...
 
 unit:
@@ -161,5 +159,6 @@ cover:
 bench:
 	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md
 
+gobench: export JOBS = 1
 gobench:
-	$(call each,benchmarks,$(GO) test -run '^$$' -bench . -benchmem ./...)
+	$(call each,benchmarks,$(GO) test -run "^$$" -bench . -benchmem ./...)
