@@ -11,7 +11,7 @@ const noAnswer = "(no answer)"
 
 // Append returns a conversation with more messages behind it, as Bedrock takes it: roles
 // alternate there, and the results of a message's calls stand in one message, which for
-// most models must have nothing else. So a message that has the role of the one before is
+// some models must have nothing else. So a message that has the role of the one before is
 // joined to it. But where one of them has results and the other has none, such as when a
 // call was cancelled and the user goes on, the results come first, and a message in which
 // the model does not answer parts them.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -178,6 +179,7 @@ func TestPieces(t *testing.T) {
 	yes, text := true, "all"
 	for name, parts := range map[string][]*genai.Part{
 		"more to come": {calls("wipe", "0", nil), {FunctionCall: &genai.FunctionCall{Name: "wipe", WillContinue: &yes}}},
+		"a first one":  {{FunctionCall: &genai.FunctionCall{Name: "wipe", PartialArgs: []*genai.PartialArg{{JsonPath: "$.what", StringValue: text}}}}},
 		"a piece":      {{FunctionCall: &genai.FunctionCall{PartialArgs: []*genai.PartialArg{{JsonPath: "$.what", StringValue: text}}}}},
 		"the end":      {{FunctionCall: &genai.FunctionCall{}}},
 	} {
@@ -186,6 +188,54 @@ func TestPieces(t *testing.T) {
 		if !errors.As(err, &partial) || contents != nil || ran || !strings.Contains(err.Error(), "StreamFunctionCallArguments") {
 			t.Errorf("%s: %v, %v, ran: %v", name, contents, err, ran)
 		}
+	}
+	whole := calls("wipe", "1", nil)
+	whole.FunctionCall.WillContinue = new(bool)
+	if _, err := tools.Run(t.Context(), answers(whole)); err != nil || !ran {
+		t.Errorf("a call to which nothing is to come: %v, ran: %v", err, ran)
+	}
+}
+
+// TestContent keeps every part that holds something, and nothing else.
+func TestContent(t *testing.T) {
+	holding := []*genai.Part{
+		{Text: " "}, calls("look", "1", nil), {InlineData: &genai.Blob{}}, {FileData: &genai.FileData{}}, {FunctionResponse: &genai.FunctionResponse{}},
+		{ExecutableCode: &genai.ExecutableCode{}}, {CodeExecutionResult: &genai.CodeExecutionResult{}}, {ToolCall: &genai.ToolCall{}}, {ToolResponse: &genai.ToolResponse{}},
+	}
+	chunks := []*genai.GenerateContentResponse{nil, {}, {Candidates: []*genai.Candidate{nil}}, answers()}
+	for _, p := range holding {
+		chunks = append(chunks, answers(&genai.Part{Thought: true, ThoughtSignature: []byte("of nothing")}, p, nil))
+	}
+	content := belt.Content(chunks...)
+	if content.Role != genai.RoleModel || !slices.Equal(content.Parts, holding) {
+		t.Errorf("%+v", content)
+	}
+	contents, err := turn(t, nil, picture(t)).Run(t.Context(), chunks...)
+	if err != nil || len(contents) != 1 || len(contents[0].Parts) != 1 {
+		t.Errorf("%v, %v", contents, err)
+	}
+}
+
+// TestModelStays has the answer with the calls say what the model is, whatever the
+// program asks for before it has the results.
+func TestModelStays(t *testing.T) {
+	tools := turn(t, nil, picture(t))
+	response := answers(calls("look", "1", nil))
+	response.ModelVersion = "gemini-2.5-flash"
+	made, err := tools.Calls(nil, &genai.GenerateContentResponse{}, response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered, err := tools.Turn.Run(t.Context(), made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none, err := tools.Calls(answers(&genai.Part{Text: "hello"})); none != nil || err != nil {
+		t.Errorf("%v, %v", none, err)
+	}
+	contents := tools.Results(answered...)
+	if len(contents) != 2 || contents[0].Role != genai.RoleUser || contents[1].Role != genai.RoleUser || len(contents[1].Parts[1].InlineData.Data) == 0 || contents[1].Parts[0].Text == "" {
+		t.Errorf("%+v", contents)
 	}
 }
 
