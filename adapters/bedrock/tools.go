@@ -39,7 +39,6 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	if opts != nil {
 		o = *opts
 	}
-	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil
 	turn, err := profile.NewTurn(ctx, r, profile.Bedrock, &o.Turn)
 	if err != nil {
 		return nil, err

@@ -185,6 +185,9 @@ func TestPieces(t *testing.T) {
 	} {
 		contents, err := tools.Run(t.Context(), answers(parts...))
 		var partial *belt.PartialCallError
+		if none, _ := tools.Calls(answers(parts...)); none != nil {
+			t.Errorf("%s: the calls are %+v", name, none)
+		}
 		if !errors.As(err, &partial) || contents != nil || ran || !strings.Contains(err.Error(), "StreamFunctionCallArguments") {
 			t.Errorf("%s: %v, %v, ran: %v", name, contents, err, ran)
 		}
@@ -308,6 +311,18 @@ func TestParams(t *testing.T) {
 		if err != nil || f.Name == name || bytes.Contains(data, []byte("comment")) {
 			t.Errorf("%s, %v", data, err)
 		}
+	}
+}
+
+// TestNoSearch has all tools in the request: the API does not search.
+func TestNoSearch(t *testing.T) {
+	all := func(*registry.Definition) bool { return true }
+	opts := &belt.Options{Turn: profile.TurnOptions{
+		ProviderSearch: true, Toolset: &registry.ToolsetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
+	}}
+	tools := turn(t, opts, picture(t), tool{"bare", anything, nil})
+	if got := tools.Params()[0].FunctionDeclarations; len(got) != 2 || tools.Searching() {
+		t.Errorf("the model is told of %d tools; searching: %v", len(got), tools.Searching())
 	}
 }
 

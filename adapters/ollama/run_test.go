@@ -235,6 +235,17 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
+// TestNoSearch has all tools in the request: the API does not search.
+func TestNoSearch(t *testing.T) {
+	all := func(*registry.Definition) bool { return true }
+	opts := &belt.Options{Turn: profile.TurnOptions{
+		ProviderSearch: true, Toolset: &registry.ToolsetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
+	}}
+	if tools := turn(t, opts, picture(t), tool{"bare", "does nothing", anything, nil}); tools.Searching() {
+		t.Error("the API is to search")
+	}
+}
+
 // TestTogether has many use a turn at the same time.
 func TestTogether(t *testing.T) {
 	tools := turn(t, nil, picture(t))
