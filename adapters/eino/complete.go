@@ -14,30 +14,38 @@ import (
 func (b *Belt) completed(in []*schema.Message) []*schema.Message {
 	type place struct{ message, call int }
 	var (
-		open    = map[string][]place{}                // calls without a result by id, the last one last
-		results = make([][]*schema.Message, len(in))  // of the calls of each message
+		open    = map[string][]place{}                // calls by id, the last one last
+		asked   = make([]*schema.Message, len(in))    // messages with calls, see identified
+		results = make([][]*schema.Message, len(in))  // of the calls of each
 		placed  = make([]bool, len(in))               // messages that are in results
 		out     = make([]*schema.Message, 0, len(in)) // the conversation
 	)
 	for i, m := range in {
+		asked[i] = m
 		if m == nil {
 			continue
 		}
 		if m.Role == schema.Tool {
-			if left := open[m.ToolCallID]; len(left) > 0 {
+			for left := open[m.ToolCallID]; len(left) > 0 && !placed[i]; left = open[m.ToolCallID] {
 				at := left[len(left)-1]
 				open[m.ToolCallID] = left[:len(left)-1]
-				results[at.message][at.call], placed[i] = m, true
+				if result := &results[at.message][at.call]; *result == nil {
+					*result, placed[i] = answering(m, asked[at.message].ToolCalls[at.call].ID), true
+				}
 			}
 			continue
 		}
+		asked[i] = identified(m)
 		results[i] = make([]*schema.Message, len(m.ToolCalls))
-		for j := len(m.ToolCalls) - 1; j >= 0; j-- { // the first of those with one id is answered first
-			id := m.ToolCalls[j].ID
+		for j := len(m.ToolCalls) - 1; j >= 0; j-- { // the first of those with one id is the last here
+			id, said := asked[i].ToolCalls[j].ID, m.ToolCalls[j].ID
 			open[id] = append(open[id], place{i, j})
+			if said != id { // nobody else has given it an id
+				open[said] = append(open[said], place{i, j})
+			}
 		}
 	}
-	for i, m := range in {
+	for i, m := range asked {
 		if !placed[i] {
 			out = append(out, m)
 		}
@@ -49,6 +57,16 @@ func (b *Belt) completed(in []*schema.Message) []*schema.Message {
 		}
 	}
 	return out
+}
+
+// answering returns a result as that of the call with an id.
+func answering(m *schema.Message, id string) *schema.Message {
+	if m.ToolCallID == id {
+		return m
+	}
+	with := *m
+	with.ToolCallID = id
+	return &with
 }
 
 // unanswered returns the message for a call that has no result.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/flow/agent/react"
 	"github.com/cloudwego/eino/schema"
@@ -149,7 +150,7 @@ func TestReact(t *testing.T) {
 	})
 }
 
-func newReact(t *testing.T, agent *graphAgent, m *chatModel) compose.Runnable[[]*schema.Message, *schema.Message] {
+func newReact(t *testing.T, agent *graphAgent, m model.ToolCallingChatModel) compose.Runnable[[]*schema.Message, *schema.Message] {
 	ctx := t.Context()
 	config, err := agent.belt.ToolsNode(ctx)
 	if err != nil {
@@ -188,7 +189,7 @@ func newReact(t *testing.T, agent *graphAgent, m *chatModel) compose.Runnable[[]
 // Its messages are those of the events.
 type adkAgent struct {
 	belt      *belt.Belt
-	model     *chatModel
+	model     model.ToolCallingChatModel
 	store     *store
 	streaming bool
 	messages  []*schema.Message

@@ -13,7 +13,9 @@ import (
 // its context may call at that moment. They take the place of those tools of the registry
 // that the agent was made with; its other tools stay.
 //
-// Messages come to m as it takes them, see [Belt.Messages]. Callbacks are those of m.
+// Messages come to m as it takes them, see [Belt.Messages]. Calls that m gives no id, or one
+// that another call of the message has, get one: eino tells calls apart by it. Callbacks are
+// those of m.
 func (b *Belt) Model(m model.ToolCallingChatModel) model.ToolCallingChatModel {
 	return &liveModel{belt: b, inner: m}
 }
@@ -43,7 +45,8 @@ func (m *liveModel) Generate(ctx context.Context, in []*schema.Message, opts ...
 	if err != nil {
 		return nil, err
 	}
-	return inner.Generate(ctx, m.belt.Messages(in), opts...)
+	out, err := inner.Generate(ctx, m.belt.Messages(in), opts...)
+	return identified(out), err
 }
 
 // Stream asks the model for a stream.
@@ -52,7 +55,11 @@ func (m *liveModel) Stream(ctx context.Context, in []*schema.Message, opts ...mo
 	if err != nil {
 		return nil, err
 	}
-	return inner.Stream(ctx, m.belt.Messages(in), opts...)
+	out, err := inner.Stream(ctx, m.belt.Messages(in), opts...)
+	if err != nil {
+		return nil, err
+	}
+	return schema.StreamReaderWithConvert(out, newIdentity().piece), nil
 }
 
 // GetType returns that of the model.
