@@ -61,8 +61,10 @@ func sendEvents(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvo
 		if err != nil {
 			return nil, err
 		}
-		message := schema.ToolMessage("", in.CallID, schema.WithToolName(in.Name))
-		if message.UserInputMultiContent, err = out.Result.ToMessageInputParts(); err == nil { // else the tools node fails
+		content, err := out.Result.ToMessageInputParts()
+		if err == nil { // else the tools node fails
+			message := schema.ToolMessage(plain(content), in.CallID, schema.WithToolName(in.Name))
+			message.UserInputMultiContent = content
 			sendEvent(ctx, in.Name, message)
 		}
 		return out, nil

@@ -35,6 +35,20 @@ func apart(content []schema.MessageInputPart) (string, []schema.MessageInputPart
 	return text, behind
 }
 
+// plain is the content of the message of a tool as text, which is all that adk gives to
+// another agent.
+func plain(content []schema.MessageInputPart) string {
+	lines := make([]string, 0, len(content))
+	for _, p := range content {
+		if kind, common := commonOf(p); common != nil {
+			lines = append(lines, line(kind, common))
+		} else if p.Text != "" {
+			lines = append(lines, p.Text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // commonOf returns what media of all kinds have; nil for text.
 func commonOf(p schema.MessageInputPart) (kind string, common *schema.MessagePartCommon) {
 	switch {

@@ -143,8 +143,8 @@ func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
 			out = append(out, m)
 			continue
 		}
-		plain, media := b.toolMessage(m)
-		out = append(out, plain)
+		simple, media := b.toolMessage(m)
+		out = append(out, simple)
 		behind = append(behind, media...)
 	}
 	flush()
@@ -158,14 +158,18 @@ func (b *Belt) toolMessage(m *schema.Message) (*schema.Message, []schema.Message
 		return m, nil
 	}
 	hasMedia := slices.ContainsFunc(m.UserInputMultiContent, func(p schema.MessageInputPart) bool { return p.Type != schema.ChatMessagePartTypeText })
+	simple := *m
+	if m.Content == plain(m.UserInputMultiContent) { // of an event, see sendEvents
+		simple.Content = ""
+	}
 	if hasMedia && b.opts.ToolImages {
-		return m, nil
+		return &simple, nil
 	}
-	plain := *m
-	plain.UserInputMultiContent = nil
+	simple.UserInputMultiContent = nil
 	text, media := apart(m.UserInputMultiContent)
-	if plain.Content = text; m.Content != "" {
-		plain.Content = m.Content + "\n" + text
+	if simple.Content != "" {
+		text = simple.Content + "\n" + text
 	}
-	return &plain, media
+	simple.Content = text
+	return &simple, media
 }

@@ -104,6 +104,10 @@ func kindOf(media string) schema.ToolPartType {
 // direct gives the user a result that is for him, if there is a way to him: the agent
 // ends with it, or the program wants it. Otherwise the model has it.
 func (b *Belt) direct(ctx context.Context, a *profile.Answer) {
+	if a.Result.IsError {
+		goOn(ctx, a.Call.ID)
+		return
+	}
 	give := b.opts.Turn.Direct
 	if a.Direct == nil || returnsDirectly(ctx, a.Call.ID) || give == nil {
 		return
@@ -121,4 +125,16 @@ func returnsDirectly(ctx context.Context, id string) bool {
 		return nil
 	})
 	return err == nil && agents || err != nil && react.SetReturnDirectly(ctx) == nil
+}
+
+// goOn lets the model of an agent of adk mend a call that failed: the agent would end with
+// whatever the tool returns.
+func goOn(ctx context.Context, id string) {
+	// Outside of such an agent there is no such state, which is the only error.
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *adk.State) error {
+		if s.HasReturnDirectly && s.ReturnDirectlyToolCallID == id {
+			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
+		}
+		return nil
+	})
 }

@@ -50,7 +50,7 @@ func decision(ctx context.Context) *Decision {
 	return nil
 }
 
-// answer makes a call, or goes on with one. The error is that of ctx.
+// answer makes a call, or goes on with one. The error is that of ctx, or an interrupt.
 func (b *Belt) answer(ctx context.Context, t *profile.Turn, c profile.Call) (profile.Answer, error) {
 	w := resumed(ctx, c)
 	if w == nil || w.Approval == "" || !w.concerns(ctx) { // a new one, one after a login, or another user's
@@ -62,7 +62,11 @@ func (b *Belt) answer(ctx context.Context, t *profile.Turn, c profile.Call) (pro
 	if asks := b.asked(ctx, w.Approval); asks != nil { // nobody has answered
 		return t.Answer(ctx, c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
 	}
-	return b.awaited(ctx, t, c, w)
+	a, err := b.awaited(ctx, t, c, w)
+	if forgotten(a.Err) && w.Belt != b.id && w.Shown != "" && time.Now().Before(w.Expires) {
+		return profile.Answer{}, w.interrupt(ctx) // there can be a decision still
+	}
+	return a, err
 }
 
 // asked returns what waits under an id; nil if nothing does.

@@ -66,8 +66,8 @@ func Waits(interrupts []*compose.InterruptCtx) []Wait {
 //
 // It is of the user who was asked: with the context of another one, the call is a new
 // one of his. It also works if the program has been restarted since, until
-// [Wait.Expires] and for the same tool; the registry has forgotten the call by then. The
-// call is made once by one [Belt].
+// [Wait.Expires] and for the same tool; the registry has forgotten the call by then, so that
+// there is no other way. The call is made once by one [Belt].
 type Decision struct {
 	// Approve has the call made. False refuses it.
 	Approve bool
@@ -82,9 +82,10 @@ type waiting struct {
 	Call     string    `json:"mcpbelt_call"` // see callKey
 	Approval string    `json:"approval,omitempty"`
 	Expires  time.Time `json:"expires,omitzero"`
-	Tool     string    `json:"tool,omitempty"` // see toolKey
-	User     string    `json:"user,omitempty"` // who was asked
-	Belt     string    `json:"belt,omitempty"` // whose registry asked
+	Tool     string    `json:"tool,omitempty"`  // see toolKey
+	User     string    `json:"user,omitempty"`  // who was asked
+	Belt     string    `json:"belt,omitempty"`  // whose registry asked
+	Shown    string    `json:"shown,omitempty"` // the Wait
 }
 
 // callKey tells calls apart that an enclosing component makes at the same address.
@@ -122,9 +123,15 @@ func (b *Belt) interrupt(ctx context.Context, a *profile.Answer) error {
 	if err != nil {
 		return err
 	}
-	kept, err := json.Marshal(state)
+	state.Shown = string(shown)
+	return state.interrupt(ctx)
+}
+
+// interrupt returns the interrupt of a call that waits, also if it does so once more.
+func (w *waiting) interrupt(ctx context.Context) error {
+	kept, err := json.Marshal(w)
 	if err != nil {
 		return err
 	}
-	return tool.StatefulInterrupt(ctx, string(shown), string(kept))
+	return tool.StatefulInterrupt(ctx, w.Shown, string(kept))
 }

@@ -1,6 +1,7 @@
 package eino_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -248,18 +249,14 @@ func TestRestart(t *testing.T) {
 		want     string
 		ran      []string
 	}{
-		"no decision": {nil, "may have run or not", nil},
-		"approved":    {belt.Decision{Approve: true}, "removed a", []string{"remove a"}},
-		"refused":     {belt.Decision{Reason: "too late"}, "too late", nil},
+		"approved": {belt.Decision{Approve: true}, "removed a", []string{"remove a"}},
+		"refused":  {belt.Decision{Reason: "too late"}, "too late", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var l log
 			s := newStore()
 			w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-			ctx := t.Context()
-			if c.decision != nil {
-				ctx = compose.ResumeWithData(ctx, w.InterruptID, c.decision)
-			}
+			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, c.decision)
 			got := restarted(t, &l, s).mustEnd(t, ctx, nil)
 			if len(got) != 1 || !strings.Contains(got[0], c.want) {
 				t.Errorf("the results are %q", got)
@@ -269,6 +266,49 @@ func TestRestart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// After a restart a resume without decisions tells what waits, and one with some of them
+// leaves the others waiting, over another restart as well.
+func TestWaitsAfterRestart(t *testing.T) {
+	var l log
+	s := newStore()
+	first := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "remove", `{"name":"b"}`), 2)
+	waits := restarted(t, &l, s).mustWait(t, t.Context(), nil, 2)
+	for i, w := range waits {
+		was := slices.IndexFunc(first, func(f belt.Wait) bool { return f.Approval == w.Approval })
+		if was < 0 || w.InterruptID == "" || w.Tool != "remove" || !bytes.Equal(w.Arguments, first[was].Arguments) || w.Reason != "it is for good" || !w.Expires.Equal(first[was].Expires) {
+			t.Errorf("wait %d is %+v", i, w)
+		}
+	}
+	ctx := compose.ResumeWithData(t.Context(), waits[0].InterruptID, belt.Decision{Approve: true})
+	left := restarted(t, &l, s).mustWait(t, ctx, nil, 1)
+	if left[0].Approval != waits[1].Approval || len(l.calls()) != 1 {
+		t.Errorf("%+v waits, and the calls are %q", left, l.calls())
+	}
+	ctx = compose.ResumeWithData(t.Context(), left[0].InterruptID, belt.Decision{Approve: true})
+	if got := restarted(t, &l, s).mustEnd(t, ctx, nil); !slices.Equal(got, []string{"removed a", "removed b"}) {
+		t.Errorf("the results are %q", got)
+	}
+	if ran := l.calls(); len(ran) != 2 {
+		t.Errorf("the calls are %q", ran)
+	}
+}
+
+// Nobody waits for a decision for ever.
+func TestNoDecisionAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l log
+		s := newStore()
+		w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+		time.Sleep(time.Until(w.Expires) - time.Second)
+		r := restarted(t, &l, s)
+		r.mustWait(t, t.Context(), nil, 1)
+		time.Sleep(2 * time.Second)
+		if got := r.mustEnd(t, t.Context(), nil); !strings.Contains(got[0], "may have run or not") || len(l.calls()) > 0 {
+			t.Errorf("the results are %q, the calls %q", got, l.calls())
+		}
+	})
 }
 
 // An approval that comes too late after a restart is none: somebody is asked again.

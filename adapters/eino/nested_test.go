@@ -1,0 +1,200 @@
+package eino_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// newNested returns an agent that has another one with the tools of a belt as its tool.
+func newNested(t *testing.T, b *belt.Belt, outer, inner *chatModel, kept *store) *adk.Runner {
+	t.Helper()
+	ctx := t.Context()
+	tools, err := b.AgentTools(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "helper", Description: "helps", Model: b.Model(inner), ToolsConfig: tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "boss", Description: "has help", Model: outer,
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{
+			Tools:               []tool.BaseTool{adk.NewAgentTool(ctx, helper)},
+			ExecuteSequentially: true, // an agent of eino v0.7.36 is not safe for several runs at a time
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: kept})
+}
+
+// runEvents returns the text of the last event, and what waits.
+func runEvents(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (text string, waits []belt.Wait) {
+	t.Helper()
+	for {
+		event, ok := events.Next()
+		if !ok {
+			return text, waits
+		}
+		if event.Err != nil {
+			t.Fatal(event.Err)
+		}
+		if event.Action != nil && event.Action.Interrupted != nil {
+			waits = belt.Waits(event.Action.Interrupted.InterruptContexts)
+		}
+		if event.Output != nil && event.Output.MessageOutput != nil {
+			message, err := event.Output.MessageOutput.GetMessage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = message.Content
+		}
+	}
+}
+
+// Calls of an agent that is a tool of another one wait as others do, are decided one by
+// one, and go on after a restart.
+func TestNestedAgents(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint(restart), func(t *testing.T) {
+			var l log
+			outer, inner := newModel(t), newModel(t)
+			outer.Then(calls("helper", `{"request":"first"}`), says("all is done"))
+			for range 1 {
+				inner.Then(calls("picture", `{}`, "remove", `{"name":"a"}`, "remove", `{"name":"b"}`))
+			}
+			inner.Then(says("helped"))
+			kept := newStore()
+			b := belt.New(newCautious(t, &l), nil)
+			m, n := newChatModel(t, outer.URL), newChatModel(t, inner.URL)
+			_, waits := runEvents(t, newNested(t, b, m, n, kept).Query(t.Context(), "go", adk.WithCheckPointID("x")))
+			if len(waits) != 2 {
+				t.Fatalf("it waits for %+v", waits)
+			}
+			if restart {
+				b = belt.New(newCautious(t, &l), nil)
+			}
+			text := ""
+			for i := 0; len(waits) > 0; i++ {
+				w := waits[0]
+				d := belt.Decision{Approve: string(w.Arguments) == `{"name":"a"}`, Reason: "keep it"}
+				events, err := newNested(t, b, m, n, kept).ResumeWithParams(t.Context(), "x", &adk.ResumeParams{Targets: map[string]any{w.InterruptID: d}})
+				if err != nil || i > 3 {
+					t.Fatal(i, err)
+				}
+				before := len(waits)
+				if text, waits = runEvents(t, events); len(waits) != before-1 {
+					t.Fatalf("it waits for %+v", waits)
+				}
+			}
+			if text != "all is done" {
+				t.Errorf("it says %q; %q, %q", text, outer.Refused(), inner.Refused())
+			}
+			for _, req := range inner.Requests()[1:] {
+				got := req.Results
+				if len(got) != 3 || !strings.Contains(got[0].Text, "attached") || got[1].Text != "removed a" || !strings.Contains(got[2].Text, "keep it") {
+					t.Errorf("the results are %+v", got)
+				}
+			}
+			if ran := l.calls(); len(ran) != 2 {
+				t.Errorf("the calls are %q", ran)
+			}
+		})
+	}
+}
+
+// An agent to which another one hands over learns what the tools of that have returned.
+func TestTransferToAnotherAgent(t *testing.T) {
+	var l log
+	b := belt.New(newCautious(t, &l), nil)
+	tools, err := b.AgentTools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := newModel(t), newModel(t)
+	looker, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
+		Name: "looker", Description: "looks", Model: b.Model(newChatModel(t, first.URL)), ToolsConfig: tools,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "writer", Description: "writes", Model: newChatModel(t, second.URL)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := adk.SetSubAgents(t.Context(), looker, []adk.Agent{writer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Then(calls("picture", `{}`), calls("transfer_to_agent", `{"agent_name":"writer"}`))
+	second.Then(says("a dot"))
+	text, _ := runEvents(t, adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: both}).Query(t.Context(), "what is there?"))
+	if text != "a dot" {
+		t.Fatalf("it says %q; %q, %q", text, first.Refused(), second.Refused())
+	}
+	if users := strings.Join(second.Requests()[0].Users, "\n"); !strings.Contains(users, "look:\n[image image/png, 71 bytes]") {
+		t.Errorf("the second agent is told %q", users)
+	}
+}
+
+// A result that is for the user is what an agent that is a tool returns.
+func TestNestedDirect(t *testing.T) {
+	outer, inner := newModel(t), newModel(t)
+	outer.Then(calls("helper", `{"request":"show"}`), says("over"))
+	inner.Then(calls("show", `{}`))
+	runner := newNested(t, belt.New(direct(t), nil), newChatModel(t, outer.URL), newChatModel(t, inner.URL), newStore())
+	if text, _ := runEvents(t, runner.Query(t.Context(), "go")); text != "over" {
+		t.Fatalf("it says %q; %q, %q", text, outer.Refused(), inner.Refused())
+	}
+	if got := outer.Requests()[1].Results; len(got) != 1 || got[0].Text != "for your eyes" {
+		t.Errorf("the outer agent has %+v", got)
+	}
+}
+
+// A tool that is for the user, and fails, does not end the run of an agent: the model can
+// mend it.
+func TestDirectThatFails(t *testing.T) {
+	reg := registry.New(nil)
+	good := false
+	show := returning("show", func() (*mcp.CallToolResult, error) {
+		defer func() { good = true }()
+		res := textResult("for your eyes")
+		res.IsError = !good
+		return res, nil
+	})
+	show.Definition().ReturnDirect = true
+	if err := reg.Add(show); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []bool{false, true} {
+		good = false
+		model := newModel(t)
+		model.Then(calls("show", `{}`), calls("show", `{}`))
+		a := startAgent(textOnly(text), false)(t, reg, model.URL).(*adkAgent)
+		if _, err := a.Ask(t.Context(), "show"); err != nil {
+			t.Fatal(err, model.Refused())
+		}
+		if got := said(a.messages); len(a.messages) != 5 || len(model.Requests()) != 2 {
+			t.Errorf("text=%v: the events are %q", text, got)
+		}
+		last := a.messages[len(a.messages)-1]
+		if texts(a.belt, []*schema.Message{last})[0] != "for your eyes" {
+			t.Errorf("text=%v: the last event is %v", text, last)
+		}
+	}
+}
+
+func textOnly(is bool) *belt.Options { return &belt.Options{Turn: profile.TurnOptions{TextOnly: is}} }
