@@ -15,7 +15,7 @@ func (b *Belt) completed(in []*schema.Message) []*schema.Message {
 	type place struct{ message, call int }
 	var (
 		open    = map[string][]place{}                // calls by id, the last one last
-		asked   = make([]*schema.Message, len(in))    // messages with calls, see identified
+		asked   = make([]*schema.Message, len(in))    // messages as they can stand there
 		results = make([][]*schema.Message, len(in))  // of the calls of each
 		placed  = make([]bool, len(in))               // messages that are in results
 		out     = make([]*schema.Message, 0, len(in)) // the conversation
@@ -35,7 +35,9 @@ func (b *Belt) completed(in []*schema.Message) []*schema.Message {
 			}
 			continue
 		}
-		asked[i] = identified(m)
+		asked[i] = withCalls(identified(m), func(c *schema.ToolCall) {
+			c.Function.Arguments = profile.Object(json.RawMessage(c.Function.Arguments))
+		})
 		results[i] = make([]*schema.Message, len(m.ToolCalls))
 		for j := len(m.ToolCalls) - 1; j >= 0; j-- { // the first of those with one id is the last here
 			id, said := asked[i].ToolCalls[j].ID, m.ToolCalls[j].ID

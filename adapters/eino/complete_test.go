@@ -176,3 +176,15 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 		t.Errorf("the calls are %q", ran)
 	}
 }
+
+// What a model wrote as arguments is read again with each request, and is not changed in the
+// messages of the caller.
+func TestArgumentsInConversation(t *testing.T) {
+	for arguments, want := range map[string]string{"": "{}", `{"n":`: "{}", "null": "{}", `{"n": 1}`: `{"n": 1}`} {
+		m := call("picture", arguments)
+		got := belt.New(registry.New(nil), nil).Messages([]*schema.Message{m})
+		if a := got[0].ToolCalls[0].Function.Arguments; a != want || m.ToolCalls[0].Function.Arguments != arguments {
+			t.Errorf("%q became %q, and in the messages of the caller %q", arguments, a, m.ToolCalls[0].Function.Arguments)
+		}
+	}
+}

@@ -40,21 +40,19 @@ func (d *identity) next(c *schema.ToolCall) string {
 // piece returns a piece of a message in a stream. A call with an index has the id that its
 // first piece has.
 func (d *identity) piece(m *schema.Message) (*schema.Message, error) {
-	if m == nil {
-		return nil, nil
-	}
-	return withIDs(m, func(c *schema.ToolCall) string {
+	return withCalls(m, func(c *schema.ToolCall) {
 		if c.Index == nil {
-			return d.next(c)
+			c.ID = d.next(c)
+			return
 		}
 		id, known := d.indexed[*c.Index]
 		if !known {
 			id = d.next(c)
 			d.indexed[*c.Index] = id
-		} else if c.ID == "" {
-			return ""
 		}
-		return id
+		if !known || c.ID != "" {
+			c.ID = id
+		}
 	}), nil
 }
 
@@ -63,24 +61,32 @@ func identified(m *schema.Message) *schema.Message {
 	if m == nil || len(m.ToolCalls) == 0 {
 		return m
 	}
-	return withIDs(m, newIdentity().next)
+	ids := newIdentity()
+	return withCalls(m, func(c *schema.ToolCall) { c.ID = ids.next(c) })
 }
 
-// withIDs returns a message with these ids of calls: a copy, if they are others.
-func withIDs(m *schema.Message, id func(*schema.ToolCall) string) *schema.Message {
-	with := m
+// withCalls returns a message with its calls as edit leaves them: a copy, if that changes
+// any.
+func withCalls(m *schema.Message, edit func(*schema.ToolCall)) *schema.Message {
+	if m == nil {
+		return nil
+	}
+	var calls []schema.ToolCall
 	for i := range m.ToolCalls {
-		c := &m.ToolCalls[i]
-		own := id(c)
-		if own == c.ID {
+		c := m.ToolCalls[i]
+		edit(&c)
+		if c.ID == m.ToolCalls[i].ID && c.Function == m.ToolCalls[i].Function {
 			continue
 		}
-		if with == m {
-			changed := *m
-			changed.ToolCalls = slices.Clone(m.ToolCalls)
-			with = &changed
+		if calls == nil {
+			calls = slices.Clone(m.ToolCalls)
 		}
-		with.ToolCalls[i].ID = own
+		calls[i] = c
 	}
-	return with
+	if calls == nil {
+		return m
+	}
+	with := *m
+	with.ToolCalls = calls
+	return &with
 }

@@ -127,7 +127,8 @@ func (b *Belt) infos(ctx context.Context, before []*schema.ToolInfo) ([]*schema.
 // Images in the messages of tools go behind the results, see [Options].ToolImages. Each
 // call has its result directly behind the message that it is in, in the order of the
 // calls. One that has none anywhere, because its turn was cancelled or the program broke
-// down, is told as lost: providers refuse the conversation for good otherwise.
+// down, is told as lost. Arguments that are no JSON object are {}. Providers, or their
+// models in eino-ext, refuse the conversation for good otherwise.
 func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
 	out := make([]*schema.Message, 0, len(in)+1)
 	var behind []schema.MessageInputPart // what goes behind the results of one message
