@@ -70,6 +70,9 @@ func TestMessages(t *testing.T) {
 		{profile.Gemini,
 			[]*llms.ContentChoice{{Content: " ", ToolCalls: []llms.ToolCall{toolCall("", "one", `{"city":"a"}`), toolCall("", "one", `{"city":"b"}`)}}},
 			"ai(ToolCall ToolCall) tool(ToolCallResponse) tool(ToolCallResponse)"},
+		{profile.Bedrock,
+			[]*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
+			"ai(ToolCall) tool(ToolCallResponse) ai(ToolCall) tool(ToolCallResponse)"},
 		{profile.Anthropic,
 			[]*llms.ContentChoice{{Content: "let me see"}, nil, {Content: "and look"}, {ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
 			"ai(TextContent) ai(ToolCall) tool(ToolCallResponse) ai(ToolCall) tool(ToolCallResponse)"},
@@ -105,7 +108,7 @@ func TestMessagesOfNothing(t *testing.T) {
 func TestRunOfWhatWasCutOff(t *testing.T) {
 	turn := newTurn(t, profile.OpenAI, raw{"none", "", none})
 	for args, ran := range map[string]bool{"": false, `{"a":`: false, `{}`: true} {
-		for _, reason := range []string{"length", "max_tokens", "FinishReasonMaxTokens", "stop"} {
+		for _, reason := range []string{"length", "content_filter", "max_tokens", "model_context_window_exceeded", "FinishReasonMaxTokens", "", "stop"} {
 			response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{StopReason: reason, ToolCalls: []llms.ToolCall{toolCall("1", "none", ""), toolCall("2", "none", args)}}}}
 			messages, err := turn.Run(t.Context(), response)
 			if err != nil || len(messages) != 3 {
@@ -202,6 +205,8 @@ func TestMedia(t *testing.T) {
 		last     string
 	}{
 		{profile.OpenAI, gif(), "[image image/gif, 35 bytes, attached]", "human(TextContent ImageURLContent)"},
+		{profile.OpenAIStrict, gif(), "[image image/gif, 35 bytes, attached]", "human(TextContent ImageURLContent)"},
+		{profile.OpenAI, failure, "The tool failed:\n[image image/gif, 35 bytes, attached]", "human(TextContent ImageURLContent)"},
 		{profile.Anthropic, gif(), "[image image/gif, 35 bytes, attached]", "human(TextContent BinaryContent)"},
 		{profile.Anthropic, failure, "The tool failed:\n[image image/gif, 35 bytes, attached]", "human(TextContent BinaryContent)"},
 		{profile.OpenAI, pdf(), "[binary application/pdf, 17 bytes]", "tool(ToolCallResponse)"},
@@ -225,7 +230,10 @@ func TestMedia(t *testing.T) {
 // langchaingo's googleai takes a schema of a narrow form alone.
 func TestSchemaForGoogle(t *testing.T) {
 	schema := `{"type":"object","properties":{"a":{"type":["null","string"]},"b":{"type":"array","items":{"type":["integer","null"]}},
-		"c":{"type":"object","properties":{"d":{"type":["null"]},"e":true}},"f":true,"g":{"type":"array"}}}`
+		"c":{"type":"object","properties":{"d":{"type":["null"]},"e":true}},"f":true,"g":{"type":"array"},
+		"h":{"anyOf":[{"type":"null"},{"type":"integer","description":"inner"},{"type":"string"}],"description":"outer"},
+		"i":{"type":"array","prefixItems":[{"type":"string"}],"items":false},"j":{},"k":{"anyOf":[{"anyOf":[{"type":"number"},{"type":"string"}]},{"type":"boolean"}]},
+		"l":{"type":["integer","boolean","null"]},"m":{"anyOf":[{"type":"object","properties":{"n":{}},"required":["n"]},{"type":"null"}]}}}`
 	for _, schema := range []string{schema, none} {
 		for _, tool := range newTurn(t, profile.Gemini, raw{"one", "", schema}).Params() {
 			root, ok := tool.Function.Parameters.(map[string]any)
@@ -240,12 +248,21 @@ func TestSchemaForGoogle(t *testing.T) {
 	}
 }
 
+// What may be one or the other is the first.
+func TestAlternativesForGoogle(t *testing.T) {
+	schema := `{"type":"object","properties":{"h":{"anyOf":[{"type":"null"},{"type":"integer","description":"inner","minimum":1},{"type":"string"}],"description":"outer"},
+		"m":{"anyOf":[{"type":"object","properties":{"n":{"type":"boolean"}},"required":["n"]},{"type":"null"}]},"o":{"type":"array","items":{}}}}`
+	got, err := json.Marshal(newTurn(t, profile.Gemini, raw{"one", "", schema}).Params()[0].Function.Parameters)
+	const want = `{"properties":{"h":{"description":"outer","minimum":1,"type":"integer"},"m":{"properties":{"n":{"type":"boolean"}},"required":["n"],"type":"object"},"o":{"items":{"type":"string"},"type":"array"}},"type":"object"}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func narrow(t *testing.T, path string, schema map[string]any) {
 	t.Helper()
-	if kind, ok := schema["type"]; ok {
-		if _, ok := kind.(string); !ok {
-			t.Errorf("%s has type %v", path, kind)
-		}
+	if kind, ok := schema["type"].(string); !ok || kind == "null" || schema["anyOf"] != nil {
+		t.Errorf("%s has type %v, in %v", path, schema["type"], schema)
 	}
 	properties, _ := schema["properties"].(map[string]any)
 	for name, p := range properties {
@@ -258,7 +275,7 @@ func narrow(t *testing.T, path string, schema map[string]any) {
 	}
 	if items, ok := schema["items"].(map[string]any); ok {
 		narrow(t, path+"/items", items)
-	} else if schema["items"] != nil {
+	} else if schema["items"] != nil || schema["type"] == "array" {
 		t.Errorf("%s has items %v", path, schema["items"])
 	}
 }

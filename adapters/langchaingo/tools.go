@@ -12,8 +12,9 @@ import (
 
 // Options are the options of [Tools]. Nil and the zero value mean the defaults.
 type Options struct {
-	// Turn says which tools the model is told of, and how calls run. ProviderSearch
-	// and Deferred have no effect: langchaingo has no deferred tools.
+	// Turn says which tools the model is told of, and how calls run. ProviderSearch,
+	// Deferred and AllowedCallers have no effect: langchaingo has neither deferred tools
+	// nor programs.
 	Turn profile.TurnOptions
 	// Provider is whose model it is, whatever langchaingo's package for it. Names and
 	// schemas depend on it, and how messages have to be cut. Default: [profile.OpenAI],
@@ -44,7 +45,7 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	if o.Provider == "" {
 		o.Provider = profile.OpenAI
 	}
-	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil
+	o.Turn.ProviderSearch, o.Turn.Deferred, o.Turn.AllowedCallers = false, nil, nil
 	turn, err := profile.NewTurn(ctx, r, o.Provider, &o.Turn)
 	if err != nil {
 		return nil, err
@@ -75,41 +76,55 @@ func (t *Turn) function(tool *profile.Tool) llms.FunctionDefinition {
 	return f
 }
 
-// decoded returns a schema as langchaingo's googleai takes it: decoded, and with one
-// type where JSON Schema allows many.
+// decoded returns a schema as langchaingo's googleai takes it: decoded, and in a form that
+// has one type where JSON Schema allows many.
 func decoded(schema json.RawMessage) map[string]any {
 	var root map[string]any
-	if json.Unmarshal(schema, &root) != nil || root == nil {
-		root = map[string]any{"type": "object", "properties": map[string]any{}}
+	if json.Unmarshal(schema, &root) != nil || root["properties"] == nil {
+		return map[string]any{"type": "object", "properties": map[string]any{}}
 	}
 	oneType(root)
 	return root
 }
 
-// oneType leaves the first type that is not null to a schema and those in it. Of a
-// schema that is no object nothing is left.
+// oneType leaves the first type, or alternative, to a schema and those in it. googleai
+// leaves out alternatives, and Gemini refuses the request for a schema without a type, or
+// an array without items. What may be anything is a string.
 func oneType(schema map[string]any) {
-	if types, ok := schema["type"].([]any); ok {
-		delete(schema, "type")
-		for _, name := range types {
-			if name != "null" {
-				schema["type"] = name
-				break
+	for {
+		alternatives, ok := schema["anyOf"].([]any)
+		if !ok || len(alternatives) == 0 {
+			break
+		}
+		delete(schema, "anyOf")
+		first, _ := alternatives[0].(map[string]any)
+		for keyword, value := range first {
+			if keyword != "description" || schema[keyword] == nil {
+				schema[keyword] = value
 			}
 		}
 	}
+	if types, ok := schema["type"].([]any); ok && len(types) > 0 {
+		schema["type"] = types[0] // null is the last one
+	}
+	if name, _ := schema["type"].(string); name == "" || name == "null" {
+		schema["type"] = "string"
+	}
 	properties, _ := schema["properties"].(map[string]any)
-	for name, p := range properties {
-		inner, ok := p.(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			properties[name] = inner
-		}
-		oneType(inner)
+	for name := range properties {
+		properties[name] = inner(properties[name])
 	}
-	if items, ok := schema["items"].(map[string]any); ok {
-		oneType(items)
-	} else {
-		delete(schema, "items")
+	if schema["type"] == "array" {
+		schema["items"] = inner(schema["items"])
 	}
+}
+
+// inner returns a schema inside another.
+func inner(schema any) map[string]any {
+	object, ok := schema.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	oneType(object)
+	return object
 }
