@@ -77,8 +77,8 @@ func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 
 // Model returns a model that tells an agent's model the true names, descriptions and
 // schemas of those functions that are tools of the turn. All else passes as it is, but
-// for calls that were cut off. It is for agents.NewOpenAIFunctionsAgent, in whose own
-// schema every tool has one string.
+// for calls that were cut off, or that a stream left in pieces. It is for
+// agents.NewOpenAIFunctionsAgent, in whose own schema every tool has one string.
 func (t *Turn) Model(llm llms.Model) llms.Model {
 	offered := map[string]llms.FunctionDefinition{}
 	for _, tool := range t.Set().Tools() {
@@ -103,7 +103,10 @@ func (m *model) GenerateContent(ctx context.Context, messages []llms.MessageCont
 	response, err := m.Model.GenerateContent(ctx, messages, append(slices.Clone(opts), m.schemas)...)
 	if err == nil && response != nil {
 		for _, choice := range response.Choices {
-			markCutOff(choice)
+			if choice != nil {
+				choice.ToolCalls = whole(choice.ToolCalls)
+				markCutOff(choice)
+			}
 		}
 	}
 	return response, err
@@ -112,7 +115,7 @@ func (m *model) GenerateContent(ctx context.Context, messages []llms.MessageCont
 // markCutOff sees to it that a call which was cut off before its arguments began is not
 // taken for one without arguments: an agent does not look why the model has stopped.
 func markCutOff(choice *llms.ContentChoice) {
-	if choice == nil || len(choice.ToolCalls) == 0 || !cutOff(choice) {
+	if len(choice.ToolCalls) == 0 || !cutOff(choice) && choice.StopReason != "" {
 		return
 	}
 	last := choice.ToolCalls[len(choice.ToolCalls)-1].FunctionCall

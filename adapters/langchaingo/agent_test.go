@@ -80,6 +80,8 @@ func TestInput(t *testing.T) {
 		{"one", `{"__arg1":"Bonn"}`, `{"city":"Bonn"}`},
 		{"one", `{"__arg1":{"city":"Bonn"}}`, `{"city":"Bonn"}`},
 		{"one", `{"__arg1":"{\"city\":\"Bonn\"}"}`, `{"city":"Bonn"}`},
+		{"one", `{"__arg1":"Berlin","city":"Bonn"}`, `{"__arg1":"Berlin","city":"Bonn"}`},
+		{"secret", `{"__arg1":"{\"__arg1\":1}"}`, `{"__arg1":"{\"__arg1\":1}"}`},
 		{"one", `{"city":"Bo`, "The input of one has to be a JSON object of this schema: "},
 		{"one", `{"__arg1":"Bo`, "The input of one has to be a JSON object of this schema: "},
 		{"none", "{", "The input of none has to be a JSON object of this schema: "},
@@ -283,23 +285,41 @@ func TestModelKeepsOtherFunctions(t *testing.T) {
 	}
 }
 
+// An agent gets the line that stands for an image, and no image.
+func TestImageForAgent(t *testing.T) {
+	look := registry.Tool(pictures{raw{"look", "", none}})
+	got, err := agentTools(t, newRegistry(t, nil, look), nil)["look"].Call(t.Context(), "{}")
+	if err != nil || got != "[image image/gif, 35 bytes]" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+type pictures struct{ raw }
+
+func (pictures) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return gif(), nil
+}
+
 // A call whose arguments never came is no call without arguments.
 func TestAgentCallThatWasCutOff(t *testing.T) {
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"none", "", none}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	llm := &cutOffModel{}
-	executor := agents.NewExecutor(agents.NewOpenAIFunctionsAgent(turn.Model(llm), turn.AgentTools()))
-	if got, err := chains.Run(t.Context(), executor, "go"); err != nil || got != "done" || !strings.HasPrefix(llm.told, "The tool failed:") {
-		t.Errorf("%q, %v, %q", got, err, llm.told)
+	for reason, cut := range map[string]bool{"length": true, "": true, "tool_calls": false} {
+		llm := &cutOffModel{reason: reason}
+		executor := agents.NewExecutor(agents.NewOpenAIFunctionsAgent(turn.Model(llm), turn.AgentTools()))
+		if got, err := chains.Run(t.Context(), executor, "go"); err != nil || got != "done" || strings.HasPrefix(llm.told, "The tool failed:") != cut {
+			t.Errorf("%s: %q, %v, %q", reason, got, err, llm.told)
+		}
 	}
 }
 
 // A cutOffModel comes to its limit before the arguments of a call.
 type cutOffModel struct {
 	llms.Model
-	told string
+	reason string
+	told   string
 }
 
 func (m *cutOffModel) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -307,7 +327,7 @@ func (m *cutOffModel) GenerateContent(_ context.Context, messages []llms.Message
 	if r, ok := messages[len(messages)-1].Parts[0].(llms.ToolCallResponse); ok {
 		m.told = r.Content
 	} else {
-		choice = &llms.ContentChoice{StopReason: "length", ToolCalls: []llms.ToolCall{toolCall("1", "none", "")}}
+		choice = &llms.ContentChoice{StopReason: m.reason, ToolCalls: []llms.ToolCall{toolCall("1", "none", "")}}
 	}
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{nil, choice}[1:]}, nil
 }

@@ -37,7 +37,7 @@ func (a *agentTool) arguments(input string) (json.RawMessage, bool) {
 
 func isObject(text string) bool {
 	var o map[string]json.RawMessage
-	return json.Unmarshal([]byte(text), &o) == nil && o != nil
+	return json.Unmarshal([]byte(text), &o) == nil
 }
 
 // unfenced returns the text in a block of Markdown, if it is one.

@@ -3,8 +3,11 @@ package langchaingo_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
+	"github.com/tmc/langchaingo/agents"
+	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/openai"
 	"go.uber.org/goleak"
@@ -91,6 +94,50 @@ func TestGenerateContent(t *testing.T) {
 			return &conversation{llm: newModel(t, url), registry: r}
 		},
 	})
+}
+
+// In a stream, langchaingo makes a call of a piece that has no arguments. The API refuses a
+// conversation with a call that has no name.
+func TestStreamWithEmptyPieces(t *testing.T) {
+	r := newRegistry(t, nil, raw{"none", "", none})
+	replies := []adaptertest.Reply{{Calls: []adaptertest.Call{call("a", "none", ``), call("b", "none", ``)}}, {Text: "done"}}
+	llm, model := scripted(t, replies...)
+	c := &conversation{llm: llm, registry: r, stream: true}
+	if turn, err := c.Ask(t.Context(), "go"); err != nil || turn.Text != "done" || len(model.Refused()) > 0 || roles(c.messages[1:]) != "ai(ToolCall ToolCall) tool(ToolCallResponse) tool(ToolCallResponse) ai(TextContent)" {
+		t.Errorf("%+v, %v, refused %q: %s", turn, err, model.Refused(), roles(c.messages))
+	}
+	llm, model = scripted(t, replies...)
+	turn, err := belt.Tools(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := agents.NewOpenAIFunctionsAgent(turn.Model(streaming{llm}), turn.AgentTools())
+	if got, err := chains.Run(t.Context(), agents.NewExecutor(agent), "go"); err != nil || got != "done" || len(model.Refused()) > 0 {
+		t.Errorf("%q, %v, refused %q", got, err, model.Refused())
+	}
+}
+
+// What comes behind such a piece is of the call before.
+func TestPiecesOfCalls(t *testing.T) {
+	turn := newTurn(t, profile.OpenAI, raw{"one", "", one})
+	pieces := []llms.ToolCall{toolCall("", "", "lost"), toolCall("1", "one", `{"ci`), toolCall("", "", ""), toolCall("", "", `ty":"a"}`), {ID: "x"}, toolCall("", "", "lost"), toolCall("2", "one", "{}")}
+	var got []string
+	for range 2 { // the response does not change
+		got = nil
+		for _, c := range turn.Calls(&llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: pieces, StopReason: "stop"}}}) {
+			got = append(got, c.ID+c.Name+string(c.Arguments))
+		}
+	}
+	if want := []string{"lost", `1one{"city":"a"}`, "lost", "2one{}"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A streaming model answers an agent in pieces.
+type streaming struct{ llms.Model }
+
+func (s streaming) GenerateContent(ctx context.Context, messages []llms.MessageContent, opts ...llms.CallOption) (*llms.ContentResponse, error) {
+	return s.Model.GenerateContent(ctx, messages, append(opts, llms.WithStreamingFunc(func(context.Context, []byte) error { return nil }))...)
 }
 
 func TestStream(t *testing.T) {

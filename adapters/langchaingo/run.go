@@ -28,7 +28,7 @@ func (t *Turn) Calls(response *llms.ContentResponse) []profile.Call {
 	var calls []profile.Call
 	var end *llms.ContentChoice
 	for _, choice := range t.choices(response) {
-		for _, c := range choice.ToolCalls {
+		for _, c := range whole(choice.ToolCalls) {
 			if c.FunctionCall != nil {
 				calls = append(calls, profile.Call{ID: c.ID, Name: c.FunctionCall.Name, Arguments: json.RawMessage(c.FunctionCall.Arguments)})
 			}
@@ -37,12 +37,31 @@ func (t *Turn) Calls(response *llms.ContentResponse) []profile.Call {
 	}
 	if len(calls) > 0 {
 		last := &calls[len(calls)-1]
-		last.Incomplete = cutOff(end) && (!json.Valid(last.Arguments) || t.blocks() && len(end.ToolCalls) > 0)
+		broken := (cutOff(end) || end.StopReason == "") && !json.Valid(last.Arguments)
+		last.Incomplete = broken || cutOff(end) && t.blocks() && len(end.ToolCalls) > 0
 	}
 	return calls
 }
 
-// cutOff reports whether the model was stopped before it was done.
+// whole returns the calls that a model made. In a stream, langchaingo makes a call without
+// a name of a piece whose arguments are empty, and gives that the pieces behind it.
+func whole(pieces []llms.ToolCall) []llms.ToolCall {
+	var calls []llms.ToolCall
+	for _, c := range pieces {
+		last := len(calls) - 1
+		if c.FunctionCall == nil || c.ID != "" || c.FunctionCall.Name != "" || last < 0 || calls[last].FunctionCall == nil {
+			calls = append(calls, c)
+			continue
+		}
+		f := *calls[last].FunctionCall // the response stays as it is
+		f.Arguments += c.FunctionCall.Arguments
+		calls[last].FunctionCall = &f
+	}
+	return calls
+}
+
+// cutOff reports whether the model was stopped before it was done. Without a reason a
+// stream may have broken off.
 func cutOff(choice *llms.ContentChoice) bool {
 	switch strings.ToLower(choice.StopReason) {
 	case "length", "content_filter", "max_tokens", "model_context_window_exceeded", "finishreasonmaxtokens":
