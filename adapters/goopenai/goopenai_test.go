@@ -9,12 +9,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sashabaranov/go-openai"
 	"go.uber.org/goleak"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/goopenai"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -155,6 +157,12 @@ func TestStrict(t *testing.T) {
 	if len(told) != 1 || !strings.Contains(string(told[0].Schema), `"required":["text","tags"]`) {
 		t.Errorf("the model is told %+v", told)
 	}
+	for _, strict := range []bool{true, false} {
+		tools, err := belt.Tools(t.Context(), r, &belt.Options{Strict: strict})
+		if err != nil || tools.Params()[0].Function.Strict != strict {
+			t.Errorf("strict: %v, %v", strict, err)
+		}
+	}
 }
 
 // What a program keeps of one turn it may use for another message, at any time.
@@ -199,6 +207,45 @@ func TestArgumentsThatAreNone(t *testing.T) {
 		if err != nil || len(results) != 1 || !strings.HasPrefix(results[0].Content, "The tool failed:") {
 			t.Errorf("arguments %.20q: %.200v, %v", arguments, results, err)
 		}
+	}
+}
+
+// The API has neither a search nor programs, and takes descriptions of 1,024 characters.
+func TestOptionsOfOtherAPIs(t *testing.T) {
+	r := registry.New(nil)
+	if err := r.Add(registry.MustFunc("a", strings.Repeat("a", 2000), func(context.Context, struct{}) (string, error) { return "", nil }),
+		registry.MustFunc("b", "b", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+		t.Fatal(err)
+	}
+	for _, turn := range []profile.TurnOptions{
+		{ProviderSearch: true, Toolset: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}},
+		{Options: profile.Options{Deferred: func(*registry.Definition) bool { return true }}},
+		{Options: profile.Options{AllowedCallers: func(*registry.Definition) []string { return []string{"programmatic"} }}},
+	} {
+		tools, err := belt.Tools(t.Context(), r, &belt.Options{Turn: turn})
+		if err != nil || tools.Searching() || tools.Programs() || len(tools.Params()) != 2 || utf8.RuneCountInString(tools.Params()[0].Function.Description) > 1024 {
+			t.Errorf("%+v, %v", tools.Params(), err)
+		}
+	}
+}
+
+// Images go behind the results, each with the line that its result has; files are lines.
+func TestMedia(t *testing.T) {
+	tools, err := belt.Tools(t.Context(), registry.New(nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gif := []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
+	messages := tools.Results(profile.Answer{Call: profile.Call{ID: "1"}, Result: &mcp.CallToolResult{Content: []mcp.Content{
+		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.pdf", MIMEType: "application/pdf", Blob: []byte("%PDF-1.7 and more")}},
+		&mcp.ImageContent{MIMEType: "image/png", Data: gif},
+	}}})
+	if len(messages) != 2 || len(messages[1].MultiContent) != 2 {
+		t.Fatalf("%+v", messages)
+	}
+	line, image := messages[1].MultiContent[0].Text, messages[1].MultiContent[1].ImageURL.URL
+	if line == "" || !strings.HasSuffix(messages[0].Content, "[binary application/pdf, 17 bytes]\n"+line) || !strings.HasPrefix(image, "data:image/gif;base64,R0lGODlh") {
+		t.Errorf("%q, %q, %.40s", messages[0].Content, line, image)
 	}
 }
 
@@ -261,6 +308,10 @@ func TestOtherCalls(t *testing.T) {
 	tools, err := belt.Tools(t.Context(), registry.New(nil), nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	choice := openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{{ID: "1", Function: openai.FunctionCall{Name: "a"}}}}}
+	if calls := tools.Calls(choice); len(calls) != 1 || calls[0].Name != "a" { // a stream may not say the type
+		t.Errorf("%+v", calls)
 	}
 	if results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{{ID: "1", Type: "custom"}}}}); results != nil || err != nil {
 		t.Errorf("%+v, %v", results, err)

@@ -11,8 +11,9 @@ import (
 
 // Options are the options of [Tools]. Nil and the zero value mean the defaults.
 type Options struct {
-	// Turn says which tools the model is told of, and how calls run. ProviderSearch
-	// and Deferred have no effect: the API has no deferred tools.
+	// Turn says which tools the model is told of, and how calls run. ProviderSearch,
+	// Deferred and AllowedCallers have no effect: the API has neither a search nor
+	// programs.
 	Turn profile.TurnOptions
 	// Strict has the provider hold the model to the schemas, where they allow it.
 	Strict bool
@@ -35,7 +36,7 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	if o.Strict {
 		provider = profile.OpenAIStrict
 	}
-	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil
+	o.Turn.ProviderSearch, o.Turn.Deferred, o.Turn.AllowedCallers = false, nil, nil
 	turn, err := profile.NewTurn(ctx, r, provider, &o.Turn)
 	if err != nil {
 		return nil, err

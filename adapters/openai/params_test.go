@@ -153,6 +153,16 @@ func TestParamsOfOpenAI(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	for _, turn := range []profile.TurnOptions{
+		{ProviderSearch: true, Toolset: opts.Turn.Toolset},
+		{Options: profile.Options{Deferred: func(*registry.Definition) bool { return true }}},
+		{Options: profile.Options{AllowedCallers: opts.Turn.AllowedCallers}},
+	} {
+		chat := chatTools(t, &belt.Options{Turn: turn}, tool("a", schema, says("")), b)
+		if chat.Searching() || chat.Programs() || len(chat.Params()) != 2 {
+			t.Errorf("Chat Completions searches: %v, has programs: %v, and %d tools", chat.Searching(), chat.Programs(), len(chat.Params()))
+		}
+	}
 	got = marshaled(t, chatTools(t, opts, tool("a", schema, says("")), b).Params())
 	if strings.Contains(got, "defer") || strings.Contains(got, "search") || strings.Contains(got, "program") || strings.Count(got, `"function":`) != 2 {
 		t.Errorf("Chat Completions gets %s", got)

@@ -145,6 +145,12 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("%s: %s, %v, ran %d times", test.name, got, err, len(ran))
 		}
 	}
+	f, ran := wipe(t)
+	r := response(t, call("1", "wipe", `{}`, `"status":"completed"`))
+	r.Status = responses.ResponseStatusIncomplete // behind the call
+	if results, err := responseTools(t, nil, f).Run(t.Context(), r); err != nil || len(results) != 1 || len(ran) != 1 {
+		t.Errorf("a call that was complete: %s, %v, ran %d times", marshaled(t, results), err, len(ran))
+	}
 	for _, test := range []struct {
 		reason, args string
 		runs         int
@@ -268,7 +274,7 @@ func TestFileNames(t *testing.T) {
 	for uri, want := range map[string]string{
 		"": "file.pdf", "file:///a/b.PDF": "b.PDF", "https://x.test/get?f=c.pdf": "file.pdf", "file:///": "file.pdf", "%zz": "file.pdf",
 		"file:///a%2f..%2fb.pdf": "b.pdf", "file:///.pdf": "file.pdf", "file:///a%00.pdf": "file.pdf", "file:///..%5Cx.pdf": "file.pdf",
-		"file:///" + strings.Repeat("a", 300) + ".pdf": "file.pdf", "file:///a%0d%0a.pdf": "file.pdf", "mailto:x.pdf": "file.pdf", "file:///%ff.pdf": "file.pdf",
+		"file:///" + strings.Repeat("a", 300) + ".pdf": "file.pdf", "file:///a%0d%0a.pdf": "file.pdf", "file:///a%7f.pdf": "file.pdf", "mailto:x.pdf": "file.pdf", "file:///%ff.pdf": "file.pdf",
 	} {
 		results, err := responseTools(t, nil, tool("read", `{"type":"object"}`, paper(uri))).Run(t.Context(), response(t, call("1", "read", `{}`)))
 		if got := marshaled(t, results); err != nil || !strings.Contains(got, `"filename":"`+want+`"`) {

@@ -149,7 +149,7 @@ func readChat(req *Request, messages []chatMessage) error {
 			}
 			for _, c := range m.ToolCalls {
 				if c.ID == "" || c.Type != "function" || open[c.ID] != "" || !openAIName.MatchString(c.Function.Name) {
-					return fmt.Errorf("messages[%d]: a call %+v", i, c)
+					return fmt.Errorf("messages[%d]: the call %q of %q, of type %q", i, c.ID, c.Function.Name, c.Type)
 				}
 				if c.Function.Arguments == nil {
 					return fmt.Errorf("missing required parameter: messages[%d].tool_calls.function.arguments", i)
