@@ -82,6 +82,9 @@ type face interface {
 	mcp.Conn
 	mcp.Caller
 	Err() error
+	Announced() int64
+	LateProgress() int64
+	Origin() string
 }
 
 func (c *autoConn) present() face {
@@ -144,6 +147,21 @@ func (c *autoConn) SessionID() string { return c.present().SessionID() }
 
 // Err returns why the connection ended, or nil while it lives.
 func (c *autoConn) Err() error { return c.present().Err() }
+
+// Stateless reports whether the server keeps nothing for this connection.
+func (c *autoConn) Stateless() bool {
+	h, ok := c.present().(*httpConn)
+	return ok && h.Stateless()
+}
+
+// Announced returns how often other tools were announced before the last answer.
+func (c *autoConn) Announced() int64 { return c.present().Announced() }
+
+// LateProgress returns how much progress came before the last answer, and went to Read.
+func (c *autoConn) LateProgress() int64 { return c.present().LateProgress() }
+
+// Origin returns the scheme, host and port of the server.
+func (c *autoConn) Origin() string { return c.http.Origin() }
 
 // Close implements mcp.Conn.
 func (c *autoConn) Close() error {
