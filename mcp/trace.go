@@ -255,7 +255,17 @@ func (t *tap) greetingEnds(id *jsonrpc.ID, result json.RawMessage, err error) {
 	} else if o.info.Method == methodDiscover && err == nil {
 		o.info.Connection.ProtocolVersion = Revision20260728
 	}
-	o.end(result, err)
+	o.end(result, t.greetingError(err))
+}
+
+// greetingError returns the error of a handshake as the callers of the client get it:
+// what is no answer of the server makes it unavailable.
+func (t *tap) greetingError(err error) error {
+	var answered *JSONRPCError
+	if err == nil || errors.As(err, &answered) {
+		return err
+	}
+	return &UnavailableError{Server: t.client.name, Err: err}
 }
 
 // connection returns what is known of the connection.

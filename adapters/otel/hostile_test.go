@@ -3,7 +3,10 @@ package otel_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -161,5 +164,41 @@ func TestServerSide(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(l.series(t, "mcp.server.operation.duration"), "\n"), "error.type=tool_error") {
 		t.Error("the failure is not measured")
+	}
+}
+
+// A handshake that fails says so, and where.
+func TestServerThatIsAway(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, away := range map[string]mcp.Transport{
+		"process": &transport.Command{Path: "sh", Args: []string{"-c", "read request"}},
+		"web":     &transport.Auto{URL: gone.URL + "/mcp?key=hunter2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, belt.Options{})
+			client := mcp.NewClient("s", away, &mcp.ClientOptions{Tracer: l})
+			var unavailable *mcp.UnavailableError
+			if err := client.Ping(t.Context()); !errors.As(err, &unavailable) {
+				t.Errorf("the error is %v", err)
+			}
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+			found := l.of("server/discover")
+			if len(found) == 0 || value(found[0], "error.type") != "unavailable" {
+				t.Fatalf("the spans are %v: %v", l.names(), found)
+			}
+			transport, address := "pipe", ""
+			if name == "web" {
+				transport, address = "tcp", "127.0.0.1"
+			}
+			if s := found[0]; value(s, "network.transport") != transport || value(s, "server.address") != address {
+				t.Errorf("it says %s", says(s.Attributes))
+			}
+			if all := l.everything(t); strings.Contains(all, "hunter2") {
+				t.Error("a secret is told")
+			}
+		})
 	}
 }
