@@ -89,6 +89,7 @@ func TestMediaByModel(t *testing.T) {
 		{"gemini-3.5-flash", "gemini-2.5-pro", false},
 		{"gemini-flash-latest", "gemini-2.5-flash", false},
 		{"projects/gemini-2/endpoints/123", "", false},
+		{"tunedModels/like-gemini-2-or-1", "", false},
 	} {
 		tools := turn(t, &belt.Options{Model: test.option}, picture(t))
 		response := answers(calls("look", "1", nil), calls("look", "2", nil))
