@@ -128,9 +128,10 @@ func TestExact(t *testing.T) {
 		"a":{"type":"number","enum":[2.0,1e2]},
 		"m":{"anyOf":[{"type":"array","items":` + items + `},{"type":"string"}]},
 		"o":{"type":"object","properties":{"y":{"type":"number","enum":[3.00]},"b":{"type":"array","items":` + items + `}}}}}`, nil})
+	tools.Params()[0].Function.Name = "changed"
 	data, err := json.Marshal(tools.Params())
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || strings.Contains(string(data), "changed") {
+		t.Fatalf("%s, %v", data, err)
 	}
 	for what, want := range map[string]int{items: 3, `"enum":[2.0,1e2]`: 1, `"enum":[3.00]`: 1, `"properties":{"z":{"type":"array"`: 1, `"anyOf"`: 1} {
 		if got := strings.Count(string(data), what); got != want {
@@ -160,7 +161,11 @@ func TestArguments(t *testing.T) {
 	args := api.NewToolCallFunctionArguments()
 	args.Set("n", math.NaN())
 	got = ""
-	if messages, err := tools.Run(t.Context(), api.Message{ToolCalls: []api.ToolCall{{Function: api.ToolCallFunction{Name: "take", Arguments: args}}}}); err == nil || messages != nil || got != "" {
+	message := api.Message{ToolCalls: []api.ToolCall{{Function: api.ToolCallFunction{Name: "take"}}, {Function: api.ToolCallFunction{Name: "take", Arguments: args}}}}
+	if made, err := tools.Calls(message); err == nil || made != nil {
+		t.Errorf("the calls are %v, %v", made, err)
+	}
+	if messages, err := tools.Run(t.Context(), message); err == nil || messages != nil || got != "" {
 		t.Errorf("%v, %v; the tool got %q", messages, err, got)
 	}
 }
@@ -201,8 +206,9 @@ func TestCollect(t *testing.T) {
 	}
 	collect := belt.Collect(&message)
 	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "hm", Images: []api.ImageData{{1}}}})
+	_ = collect(api.ChatResponse{Message: api.Message{Role: "critic"}})
 	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "m"}, Done: true})
-	if message.Thinking != "hmm" || len(message.Images) != 1 || message.Role != "assistant" || message.Content != "" {
+	if message.Thinking != "hmm" || len(message.Images) != 1 || message.Role != "critic" || message.Content != "" {
 		t.Errorf("%+v", message)
 	}
 }
@@ -228,9 +234,9 @@ func TestBrokenOff(t *testing.T) {
 	if messages, err := tools.Run(t.Context(), message); !errors.Is(err, belt.ErrBrokenOff) || messages != nil || ran || message.Content != "" {
 		t.Errorf("%+v, %v, ran: %v; %+v", messages, err, ran, message)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := tools.Run(ctx, message); !errors.Is(err, context.Canceled) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.ErrNoProgress)
+	if _, err := tools.Run(ctx, message); !errors.Is(err, io.ErrNoProgress) {
 		t.Error(err)
 	}
 }
