@@ -226,7 +226,7 @@ func TestModelStays(t *testing.T) {
 	tools := turn(t, nil, picture(t))
 	response := answers(calls("look", "1", nil))
 	response.ModelVersion = "gemini-2.5-flash"
-	made, err := tools.Calls(nil, &genai.GenerateContentResponse{}, response)
+	made, err := tools.Calls(nil, &genai.GenerateContentResponse{}, &genai.GenerateContentResponse{Candidates: []*genai.Candidate{nil}}, response)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,6 +175,11 @@ func TestNothingCalled(t *testing.T) {
 	if messages, err := tools.Run(t.Context(), api.Message{Role: "assistant", Content: "hello"}); messages != nil || err != nil || tools.Params() != nil || tools.Results() != nil {
 		t.Errorf("%v, %v", messages, err)
 	}
+	for _, message := range []api.Message{{Role: "assistant"}, {Content: "hello"}} {
+		if messages, err := tools.Run(t.Context(), message); messages != nil || err != nil {
+			t.Errorf("%+v: %v, %v", message, messages, err)
+		}
+	}
 }
 
 // TestEnded has a result of each call after the context has ended.
