@@ -266,6 +266,9 @@ func TestMediaByModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if alone := strings.HasPrefix(scriptOf(results), "u:"+id+id+"x m:- u:"); alone != (c.in == 0 && c.behind > 0) || !alone && len(results) != 1 {
+					t.Errorf("the results are %s", scriptOf(results))
+				}
 				messages = belt.Append(belt.Append(messages, belt.Message(out)), results...)
 			}
 			messages = belt.Append(messages, ofUser("and?"))
