@@ -64,8 +64,7 @@ func New(r *registry.Registry, opts *Options) *Belt {
 }
 
 // Tools returns the tools of a registry that the user of ctx may call at this moment,
-// see [Belt.Tools]. It makes a [Belt] each time: where runs are resumed after a restart,
-// keep one instead.
+// see [Belt.Tools]. It makes a [Belt] each time: where runs are resumed, keep one instead.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]tool.BaseTool, error) {
 	return New(r, opts).Tools(ctx)
 }

@@ -14,7 +14,9 @@
 //
 // [Belt.Model] stands before the model of an agent. With each request it tells the model
 // of the tools that are listed at that moment, and it puts images, which tools return in
-// a form that few models take, where all of them do.
+// a form that few models take, where all of them do. A conversation can go on after a turn
+// that was cancelled, or a program that broke down, in the middle of calls, see
+// [Belt.Messages].
 //
 // # Waiting for people
 //

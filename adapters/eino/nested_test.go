@@ -199,3 +199,44 @@ func TestDirectThatFails(t *testing.T) {
 }
 
 func textOnly(is bool) *belt.Options { return &belt.Options{Turn: profile.TurnOptions{TextOnly: is}} }
+
+// An agent ends with a result for the user, too, if a call beside it waits, or it has to be
+// approved itself.
+func TestDirectAndApproval(t *testing.T) {
+	for _, said := range [][]string{{"show", `{}`, "remove", `{"name":"a"}`}, {"remove", `{"name":"a"}`, "show", `{}`}, {"secret", `{}`}} {
+		for _, text := range []bool{false, true} {
+			var l log
+			reg := newCautious(t, &l)
+			for _, name := range []string{"show", "secret"} {
+				tool := returning(name, func() (*mcp.CallToolResult, error) { return textResult("for your eyes"), nil })
+				tool.Definition().ReturnDirect = true
+				if err := reg.Add(tool); err != nil {
+					t.Fatal(err)
+				}
+			}
+			model := newModel(t)
+			react := &graphAgent{belt: belt.New(reg, textOnly(text))}
+			react.graph = newReact(t, react, newChatModel(t, model.URL))
+			for name, agent := range map[string]adaptertest.Agent{"react": react, "adk": startAgent(textOnly(text), false)(t, reg, model.URL)} {
+				model.Then(calls(said...))
+				before := len(model.Requests())
+				turn, err := agent.Ask(t.Context(), "show")
+				if err != nil || len(turn.Waits) != 1 {
+					t.Fatalf("%s: %q: %+v, %v, %q", name, said, turn, err, model.Refused())
+				}
+				if _, err := reg.Resume(t.Context(), turn.Waits[0].Approval, nil); err != nil {
+					t.Fatal(err)
+				}
+				if turn, err = agent.Resume(t.Context()); err != nil || len(turn.Waits) > 0 {
+					t.Fatalf("%s: %q: %+v, %v, %q", name, said, turn, err, model.Refused())
+				}
+				if len(model.Requests()) != before+1 {
+					t.Errorf("%s: %q: the model was asked again", name, said)
+				}
+				if name == "react" && text && turn.Text != "for your eyes" {
+					t.Errorf("%s: %q: the user gets %q", name, said, turn.Text)
+				}
+			}
+		}
+	}
+}

@@ -51,12 +51,12 @@ func removing(l *log) registry.Tool {
 	})
 }
 
-// newCautious returns a registry whose tool remove needs an approval, and whose tool
-// picture does not.
+// newCautious returns a registry whose tool picture needs no approval. Remove does, and
+// one with the name secret would.
 func newCautious(t *testing.T, l *log) *registry.Registry {
 	t.Helper()
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
-		if req.Tool.Name == "remove" && !req.Approved {
+		if (req.Tool.Name == "remove" || req.Tool.Name == "secret") && !req.Approved {
 			return registry.Decision{Verdict: registry.Ask, Reason: "it is for good"}, nil
 		}
 		return registry.Decision{Verdict: registry.Allow}, nil
