@@ -10,6 +10,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // said is a short form of messages: u and s are the user's and the system's, a are calls
@@ -134,12 +135,14 @@ func TestCompleteConversation(t *testing.T) {
 
 // What the model is told of a call that is lost is a failure, and has its name.
 func TestLostCall(t *testing.T) {
-	got := belt.New(registry.New(nil), nil).Messages(spoken("u a:7 u"))[2]
-	if got.ToolName != "tool_7" || got.ToolCallID != "7" || got.Role != schema.Tool {
-		t.Errorf("the message is %+v", got)
-	}
-	if !strings.HasPrefix(got.Content, "The tool failed:\n") || !strings.Contains(got.Content, "may have run or not") {
-		t.Errorf("the model is told %q", got.Content)
+	for _, provider := range []profile.Provider{"", profile.Anthropic, profile.Gemini} {
+		got := belt.New(registry.New(nil), &belt.Options{Provider: provider}).Messages(spoken("u a:7 u"))[2]
+		if got.ToolName != "tool_7" || got.ToolCallID != "7" || got.Role != schema.Tool {
+			t.Errorf("%s: the message is %+v", provider, got)
+		}
+		if !strings.HasPrefix(got.Content, "The tool failed:\n") || !strings.Contains(got.Content, "may have run or not") {
+			t.Errorf("%s: the model is told %q", provider, got.Content)
+		}
 	}
 }
 

@@ -1,17 +1,14 @@
 package eino_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -237,155 +234,6 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// restarted returns the rig of a program that was started again: only the store is the
-// same.
-func restarted(t *testing.T, l *log, s compose.CheckPointStore) *rig {
-	return newRig(t, belt.New(newCautious(t, l), nil), s)
-}
-
-func TestRestart(t *testing.T) {
-	for name, c := range map[string]struct {
-		decision any
-		want     string
-		ran      []string
-	}{
-		"approved": {belt.Decision{Approve: true}, "removed a", []string{"remove a"}},
-		"refused":  {belt.Decision{Reason: "too late"}, "too late", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var l log
-			s := newStore()
-			w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, c.decision)
-			got := restarted(t, &l, s).mustEnd(t, ctx, nil)
-			if len(got) != 1 || !strings.Contains(got[0], c.want) {
-				t.Errorf("the results are %q", got)
-			}
-			if ran := l.calls(); !slices.Equal(ran, c.ran) {
-				t.Errorf("the calls are %q", ran)
-			}
-		})
-	}
-}
-
-// After a restart a resume without decisions tells what waits, and one with some of them
-// leaves the others waiting, over another restart as well.
-func TestWaitsAfterRestart(t *testing.T) {
-	var l log
-	s := newStore()
-	first := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "remove", `{"name":"b"}`), 2)
-	waits := restarted(t, &l, s).mustWait(t, t.Context(), nil, 2)
-	for i, w := range waits {
-		was := slices.IndexFunc(first, func(f belt.Wait) bool { return f.Approval == w.Approval })
-		if was < 0 || w.InterruptID == "" || w.Tool != "remove" || !bytes.Equal(w.Arguments, first[was].Arguments) || w.Reason != "it is for good" || !w.Expires.Equal(first[was].Expires) {
-			t.Errorf("wait %d is %+v", i, w)
-		}
-	}
-	ctx := compose.ResumeWithData(t.Context(), waits[0].InterruptID, belt.Decision{Approve: true})
-	left := restarted(t, &l, s).mustWait(t, ctx, nil, 1)
-	if left[0].Approval != waits[1].Approval || len(l.calls()) != 1 {
-		t.Errorf("%+v waits, and the calls are %q", left, l.calls())
-	}
-	ctx = compose.ResumeWithData(t.Context(), left[0].InterruptID, belt.Decision{Approve: true})
-	if got := restarted(t, &l, s).mustEnd(t, ctx, nil); !slices.Equal(got, []string{"removed a", "removed b"}) {
-		t.Errorf("the results are %q", got)
-	}
-	if ran := l.calls(); len(ran) != 2 {
-		t.Errorf("the calls are %q", ran)
-	}
-}
-
-// Nobody waits for a decision for ever.
-func TestNoDecisionAfterRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l log
-		s := newStore()
-		w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-		time.Sleep(time.Until(w.Expires) - time.Second)
-		r := restarted(t, &l, s)
-		r.mustWait(t, t.Context(), nil, 1)
-		time.Sleep(2 * time.Second)
-		if got := r.mustEnd(t, t.Context(), nil); !strings.Contains(got[0], "may have run or not") || len(l.calls()) > 0 {
-			t.Errorf("the results are %q, the calls %q", got, l.calls())
-		}
-	})
-}
-
-// An approval that comes too late after a restart is none: somebody is asked again.
-func TestLateDecision(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l log
-		s := newStore()
-		w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-		time.Sleep(24 * time.Hour)
-		ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
-		r := restarted(t, &l, s)
-		again := r.mustWait(t, ctx, nil, 1)[0]
-		if again.Approval == w.Approval || len(l.calls()) > 0 {
-			t.Errorf("the call was made: %q", l.calls())
-		}
-		ctx = compose.ResumeWithData(t.Context(), again.InterruptID, belt.Decision{Approve: true})
-		if got := r.mustEnd(t, ctx, nil); got[0] != "removed a" {
-			t.Errorf("the results are %q", got)
-		}
-	})
-}
-
-// A second resume of the same checkpoint does not make the call a second time.
-func TestResumeTwice(t *testing.T) {
-	var l log
-	reg := newCautious(t, &l)
-	s := newStore()
-	r := newRig(t, belt.New(reg, nil), s)
-	w := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-	checkpoint, _, _ := s.Get(t.Context(), "x")
-	var wg sync.WaitGroup
-	for i := range 8 {
-		own := newStore()
-		_ = own.Set(t.Context(), "x", checkpoint)
-		r := newRig(t, belt.New(reg, nil), own)
-		wg.Go(func() {
-			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
-			if out, _, err := r.run(ctx, nil); err != nil || texts(r.belt, out)[0] != "removed a" {
-				t.Errorf("resume %d: %v, %v", i, out, err)
-			}
-		})
-	}
-	wg.Wait()
-	if ran := l.calls(); len(ran) != 1 {
-		t.Errorf("the calls are %q", ran)
-	}
-}
-
-// Nor does it if the program was restarted in between.
-func TestResumeTwiceAfterRestart(t *testing.T) {
-	var l log
-	s := newStore()
-	w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-	checkpoint, _, _ := s.Get(t.Context(), "x")
-	b := belt.New(newCautious(t, &l), nil)
-	var wg sync.WaitGroup
-	for i := range 8 {
-		own := newStore()
-		_ = own.Set(t.Context(), "x", checkpoint)
-		r := newRig(t, b, own)
-		wg.Go(func() {
-			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
-			out, waits, err := r.run(ctx, nil)
-			for err == nil && len(waits) > 0 { // it came before the first one's approval
-				out, waits, err = r.run(t.Context(), nil)
-			}
-			if err != nil || texts(b, out)[0] != "removed a" {
-				t.Errorf("resume %d: %v, %v", i, out, err)
-			}
-		})
-	}
-	wg.Wait()
-	if ran := l.calls(); len(ran) != 1 {
-		t.Errorf("the calls are %q", ran)
-	}
-}
-
 // A call that is not the one that was interrupted does not get its approval.
 func TestStateOfAnotherCall(t *testing.T) {
 	var l log
@@ -475,50 +323,5 @@ func TestUnknownToolWaits(t *testing.T) {
 	out, err := run.Invoke(t.Context(), nil, compose.WithCheckPointID("x"))
 	if err != nil || out[0].Content != "removed a" {
 		t.Errorf("%v, %v", out, err)
-	}
-}
-
-// The agent of adk after a restart: another runner, another agent, another registry.
-func TestAgentAfterRestart(t *testing.T) {
-	var l log
-	model := newModel(t)
-	model.Then(calls("picture", `{}`, "remove", `{"name":"a"}`), says("done"))
-	kept := newStore()
-	start := func() *adkAgent {
-		return &adkAgent{belt: belt.New(newCautious(t, &l), nil), model: newChatModel(t, model.URL), store: kept}
-	}
-	first := start()
-	runner, err := first.runner(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var waits []belt.Wait
-	events := runner.Query(t.Context(), "remove a", adk.WithCheckPointID("conversation"))
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			t.Fatal(event.Err)
-		}
-		if event.Action != nil && event.Action.Interrupted != nil {
-			waits = belt.Waits(event.Action.Interrupted.InterruptContexts)
-		}
-	}
-	if len(waits) != 1 {
-		t.Fatalf("it waits for %+v", waits)
-	}
-	second := start()
-	if runner, err = second.runner(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	resumed, err := runner.ResumeWithParams(t.Context(), "conversation", &adk.ResumeParams{Targets: map[string]any{waits[0].InterruptID: belt.Decision{Approve: true}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	turn, err := second.events(resumed)
-	if err != nil || turn.Text != "done" {
-		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
-	}
-	last := model.Requests()[1]
-	if len(last.Media) != 1 || last.Results[1].Text != "removed a" || !slices.Equal(l.calls(), []string{"picture", "remove a"}) {
-		t.Errorf("the model got %+v after %q", last, l.calls())
 	}
 }
