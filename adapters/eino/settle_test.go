@@ -129,22 +129,27 @@ func TestApprovalExpires(t *testing.T) {
 	}
 }
 
-// A refusal that comes when nobody remembers what became of the call does not say that it
-// was not made.
+// A refusal, or a resume without a decision, that comes when nobody remembers what became of
+// the call does not say that it was not made, and does not wait for anybody.
 func TestRefusalAfterOutcomeWasDropped(t *testing.T) {
-	var l log
-	reg := newNosy(t, &l, &registry.ApprovalOptions{MaxPending: 1})
-	b := belt.New(reg, nil)
-	first, second := newRig(t, b, newStore()), newRig(t, b, newStore())
-	waits := first.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
-	if _, err := reg.Resume(t.Context(), waits[0].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
-	others := second.mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)
-	second.mustEnd(t, deciding(t.Context(), others, belt.Decision{Approve: true}), nil)
-	got := first.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Reason: "keep it"}), nil)
-	if !strings.Contains(got[0], "may have run or not") {
-		t.Errorf("the call was made, and the model is told %q", got[0])
+	for _, decision := range []any{nil, belt.Decision{Reason: "keep it"}} {
+		var l log
+		reg := newNosy(t, &l, &registry.ApprovalOptions{MaxPending: 1})
+		b := belt.New(reg, nil)
+		first, second := newRig(t, b, newStore()), newRig(t, b, newStore())
+		waits := first.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
+		if _, err := reg.Resume(t.Context(), waits[0].Approval, nil); err != nil {
+			t.Fatal(err)
+		}
+		others := second.mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)
+		second.mustEnd(t, deciding(t.Context(), others, belt.Decision{Approve: true}), nil)
+		ctx := t.Context()
+		if decision != nil {
+			ctx = deciding(ctx, waits, decision)
+		}
+		if got := first.mustEnd(t, ctx, nil); !strings.Contains(got[0], "may have run or not") {
+			t.Errorf("%v: the call was made, and the model is told %q", decision, got[0])
+		}
 	}
 }
 
