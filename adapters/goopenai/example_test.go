@@ -1,9 +1,12 @@
 package goopenai_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -41,6 +44,40 @@ func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, 
 			return choice.Message.Content, nil
 		}
 		request.Messages = append(append(request.Messages, belt.Message(choice)), results...)
+	}
+}
+
+// streamed puts the answer of a stream together.
+func streamed(ctx context.Context, client *openai.Client, request openai.ChatCompletionRequest) (openai.ChatCompletionChoice, error) {
+	var choice openai.ChatCompletionChoice
+	stream, err := client.CreateChatCompletionStream(ctx, request)
+	if err != nil {
+		return choice, err
+	}
+	defer stream.Close()
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return choice, nil
+		}
+		if err != nil {
+			return choice, err
+		}
+		if len(chunk.Choices) == 0 {
+			continue // it has the usage
+		}
+		piece := chunk.Choices[0]
+		choice.FinishReason = cmp.Or(piece.FinishReason, choice.FinishReason)
+		choice.Message.Content += piece.Delta.Content
+		calls := &choice.Message.ToolCalls
+		for _, c := range piece.Delta.ToolCalls {
+			begun := func(o openai.ToolCall) bool { return c.Index != nil && o.Index != nil && *o.Index == *c.Index }
+			if at := slices.IndexFunc(*calls, begun); at >= 0 {
+				(*calls)[at].Function.Arguments += c.Function.Arguments
+			} else {
+				*calls = append(*calls, c)
+			}
+		}
 	}
 }
 
@@ -113,6 +150,7 @@ func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is sent here
 	_, err := answer(ctx, client, reg, "What is new?")
-	fmt.Println(errors.Is(err, context.Canceled))
-	// Output: true
+	_, stream := streamed(ctx, client, openai.ChatCompletionRequest{Model: "gpt-5.4-mini"})
+	fmt.Println(errors.Is(err, context.Canceled), errors.Is(stream, context.Canceled))
+	// Output: true true
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -82,33 +81,7 @@ func (c *conversation) send(ctx context.Context, request openai.ChatCompletionRe
 		}
 		return response.Choices[0], nil
 	}
-	choice := openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}}
-	message := &choice.Message
-	stream, err := c.client.CreateChatCompletionStream(ctx, request)
-	if err != nil {
-		return choice, err
-	}
-	defer func() { _ = stream.Close() }()
-	for {
-		chunk, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return choice, nil
-		}
-		if err != nil {
-			return choice, err
-		}
-		if reason := chunk.Choices[0].FinishReason; reason != "" {
-			choice.FinishReason = reason
-		}
-		delta := chunk.Choices[0].Delta
-		message.Content += delta.Content
-		for _, part := range delta.ToolCalls {
-			if *part.Index == len(message.ToolCalls) {
-				message.ToolCalls = append(message.ToolCalls, openai.ToolCall{ID: part.ID, Type: part.Type, Function: openai.FunctionCall{Name: part.Function.Name}})
-			}
-			message.ToolCalls[*part.Index].Function.Arguments += part.Function.Arguments
-		}
-	}
+	return streamed(ctx, c.client, request)
 }
 
 func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {

@@ -1,10 +1,12 @@
 package openai_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -89,6 +91,22 @@ func stateless(ctx context.Context, client openai.Client, reg *registry.Registry
 		}
 		input = append(append(input, belt.Input(response)...), results...)
 	}
+}
+
+// streamed returns the response that a stream ends with.
+func streamed(ctx context.Context, client openai.Client, params responses.ResponseNewParams) (*responses.Response, error) {
+	stream := client.Responses.NewStreaming(ctx, params)
+	defer stream.Close()
+	for stream.Next() {
+		event := stream.Current()
+		switch event.Type {
+		case "response.output_text.delta":
+			fmt.Print(event.Delta)
+		case "response.completed", "response.incomplete", "response.failed":
+			return &event.Response, nil
+		}
+	}
+	return nil, cmp.Or(stream.Err(), io.ErrUnexpectedEOF)
 }
 
 // complete lets a model work by Chat Completions, as a stream.
@@ -222,7 +240,7 @@ func ExampleInput() {
 	// Output: [{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"add","arguments":"{}"}] <nil>
 }
 
-// The whole loop, in the three ways.
+// The whole loop, in all ways.
 func Example() {
 	client, reg := openai.NewClient(option.WithAPIKey("key")), registry.New(nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -231,10 +249,12 @@ func Example() {
 	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage("What is new?", responses.EasyInputMessageRoleUser)}
 	_, sent := stateless(ctx, client, reg, input)
 	_, chat := complete(ctx, client, reg, "What is new?")
-	for _, err := range []error{kept, sent, chat} {
+	_, stream := streamed(ctx, client, responses.ResponseNewParams{Model: openai.ChatModelGPT5_4Mini})
+	for _, err := range []error{kept, sent, stream, chat} {
 		fmt.Println(errors.Is(err, context.Canceled))
 	}
 	// Output:
+	// true
 	// true
 	// true
 	// true

@@ -146,10 +146,10 @@ func TestCutOff(t *testing.T) {
 		}
 	}
 	f, ran := wipe(t)
-	r := response(t, call("1", "wipe", `{}`, `"status":"completed"`))
-	r.Status = responses.ResponseStatusIncomplete // behind the call
-	if results, err := responseTools(t, nil, f).Run(t.Context(), r); err != nil || len(results) != 1 || len(ran) != 1 {
-		t.Errorf("a call that was complete: %s, %v, ran %d times", marshaled(t, results), err, len(ran))
+	r := response(t, call("1", "wipe", ``, `"status":"completed"`), call("2", "wipe", `{}`, `"status":"completed"`))
+	r.Status = responses.ResponseStatusIncomplete // behind the calls
+	if results, err := responseTools(t, nil, f).Run(t.Context(), r); err != nil || len(results) != 2 || len(ran) != 2 {
+		t.Errorf("calls that were complete: %s, %v, ran %d times", marshaled(t, results), err, len(ran))
 	}
 	for _, test := range []struct {
 		reason, args string
