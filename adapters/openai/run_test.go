@@ -219,7 +219,9 @@ func TestCallers(t *testing.T) {
 		IsError: true, StructuredContent: json.RawMessage(`{"n":0}`), Content: []mcp.Content{&mcp.TextContent{Text: "the disk is full"}},
 	})
 	broken.def.OutputSchema = count.def.OutputSchema
-	words := tool("words", `{"type":"object"}`, says("no structure"))
+	loose := says("no schema")
+	loose.StructuredContent = json.RawMessage(`{"n":7}`)
+	words := tool("words", `{"type":"object"}`, loose)
 	opts := programmatic()
 	program := `"caller":{"type":"program","caller_id":"prog_1","of":"the future"}`
 	results, err := responseTools(t, opts, count, broken, words).Run(t.Context(), response(t,
@@ -234,7 +236,7 @@ func TestCallers(t *testing.T) {
 		`{"output":[{"text":"forty-two","type":"input_text"},` + image + `],"call_id":"2","caller":{"type":"direct"},"type":"function_call_output"}`,
 		`{"output":[{"text":"forty-two","type":"input_text"},` + image + `],"call_id":"3","type":"function_call_output"}`,
 		`{"output":"The tool failed:\nthe disk is full","call_id":"4",` + program + `,"type":"function_call_output"}`,
-		`{"output":"no structure","call_id":"5",` + program + `,"type":"function_call_output"}`,
+		`{"output":"no schema","call_id":"5",` + program + `,"type":"function_call_output"}`,
 	} {
 		if got := marshaled(t, results[i]); got != want {
 			t.Errorf("result %d is\n%s\nnot\n%s", i, got, want)
