@@ -16,18 +16,20 @@ import (
 type OpenAIChat struct{}
 
 type chatRequest struct {
-	Model    string        `json:"model"`
-	Messages []chatMessage `json:"messages"`
-	Stream   bool          `json:"stream"`
-	Tools    *[]struct {
-		Type     string `json:"type"`
-		Function *struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"parameters"`
-			Strict      bool            `json:"strict"`
-		} `json:"function"`
-	} `json:"tools"`
+	Model    string             `json:"model"`
+	Messages []chatMessage      `json:"messages"`
+	Stream   bool               `json:"stream"`
+	Tools    *[]json.RawMessage `json:"tools"`
+}
+
+type chatTool struct {
+	Type     string `json:"type"`
+	Function *struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      bool            `json:"strict"`
+	} `json:"function"`
 }
 
 type chatMessage struct {
@@ -76,7 +78,11 @@ func (OpenAIChat) Read(r *http.Request, body []byte) (*Request, error) {
 		if len(*in.Tools) == 0 || len(*in.Tools) > 128 {
 			return nil, fmt.Errorf("there are %d tools, not 1 to 128", len(*in.Tools))
 		}
-		for _, t := range *in.Tools {
+		for _, raw := range *in.Tools {
+			var t chatTool
+			if err := strictly(raw, &t); err != nil {
+				return nil, fmt.Errorf("a tool: %w", err)
+			}
 			if t.Type != "function" || t.Function == nil {
 				return nil, fmt.Errorf("a tool of type %q", t.Type)
 			}
