@@ -110,13 +110,21 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		_, ended, failed := call.Poll(opts.Progress)
 		return ended && failed == nil
 	}
+	var asked questions
 	// The session may read slowly, or not at all; the call does not wait for it longer than ctx.
-	deliver := func(m jsonrpc.Message) bool { return c.inbox.put(ctx, m) }
+	deliver := func(m jsonrpc.Message) bool {
+		asked.note(m)
+		return c.inbox.put(ctx, m)
+	}
 	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, deliver, done)
 	answer, ended, failed := call.Poll(opts.Progress)
-	switch {
-	case ended && failed == nil:
+	if ended && failed == nil {
 		return result(answer)
+	}
+	if len(asked) > 0 {
+		c.notes.goes(func() { c.withdraw(asked) })
+	}
+	switch {
 	case ctx.Err() == nil || mcp.OutcomeOf(err) == mcp.NotSent:
 		return nil, err
 	case header == nil:
@@ -124,6 +132,30 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		c.notes.goes(func() { c.sendCancelled(id) })
 	}
 	return nil, ctx.Err()
+}
+
+// Questions are the ids of the requests that a server has made on the stream of an answer.
+type questions []jsonrpc.ID
+
+// mostQuestions bounds those of one stream; a client takes fewer at a time.
+const mostQuestions = 64
+
+// note notes a message that is a question.
+func (q *questions) note(m jsonrpc.Message) {
+	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && len(*q) < mostQuestions {
+		*q = append(*q, req.ID)
+	}
+}
+
+// withdraw tells the session that questions need no answer any more: the stream on which
+// the server would have said so is gone, with the call that they were for.
+func (c *httpConn) withdraw(asked questions) {
+	for _, id := range asked {
+		params, err := json.Marshal(map[string]any{"requestId": id.Raw(), "reason": "the call has ended"})
+		if err == nil {
+			c.toSession(&jsonrpc.Request{Method: noteCancelled, Params: params})
+		}
+	}
 }
 
 func (c *httpConn) sendCancelled(id int64) {
