@@ -199,6 +199,8 @@ func TestMessagesOfPaused(t *testing.T) {
 		call    = `{"type":"tool_use","id":"a","name":"it","input":{},"caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_2"}}`
 		remote  = `{"type":"mcp_tool_use","id":"mcptoolu_1","name":"x","server_name":"y","input":{}}`
 		text    = `{"type":"text","text":"so"}`
+
+		answered = `{"type":"mcp_tool_result","tool_use_id":"mcptoolu_1","is_error":false,"content":[]}`
 	)
 	for _, c := range []struct {
 		name, stop string
@@ -208,6 +210,7 @@ func TestMessagesOfPaused(t *testing.T) {
 		{"search", "pause_turn", []string{text, search}, []string{"text"}},
 		{"search that is over", "end_turn", []string{search, found, text}, []string{"server_tool_use", "tool_search_tool_result", "text"}},
 		{"two", "pause_turn", []string{search, found, program, remote}, []string{"server_tool_use", "tool_search_tool_result"}},
+		{"server", "end_turn", []string{remote, answered, text}, []string{"mcp_tool_use", "mcp_tool_result", "text"}},
 		{"program", "tool_use", []string{program, call}, []string{"server_tool_use", "tool_use"}},
 		{"nothing else", "pause_turn", []string{search}, nil},
 	} {
@@ -216,9 +219,10 @@ func TestMessagesOfPaused(t *testing.T) {
 			model := newEndpoint(t, reply{stop: c.stop, content: strings.Join(c.content, ",")})
 			tools, runner := newRunner(t, r, model, nil)
 			step(t, tools, runner)
+			before := mustJSON(t, runner.Params.Messages)
 			messages := tools.Messages(runner)
-			if c.want == nil && len(messages) != 1 || len(runner.Params.Messages[1].Content) != len(c.content) {
-				t.Fatalf("%d messages, and the runner has %+v", len(messages), runner.Params.Messages)
+			if after := mustJSON(t, runner.Params.Messages); c.want == nil && len(messages) != 1 || string(before) != string(after) {
+				t.Fatalf("%d messages, and the runner has %s, not %s", len(messages), after, before)
 			}
 			var got []string
 			for _, m := range messages[1:min(len(messages), 2)] {
