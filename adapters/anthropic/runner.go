@@ -74,9 +74,10 @@ func (t *RunnerTools) List() []sdk.BetaTool {
 // their results; call it before each NextMessage. If a call waits for a person, the
 // error is a [*profile.WaitingError]: show somebody what waits, and call Prepare again,
 // which waits for them. If ctx ends, the error is that of ctx; Prepare and NextMessage
-// go on where they were, with the calls as they ended; a program that goes on with another
-// message of the user has the conversation from [RunnerTools.Messages]. When the runner is at its
-// MaxIterations, the calls are not made, as the runner does not make them either.
+// go on where they were, with the calls as they ended. A program that goes on with
+// another message of the user has the conversation from [RunnerTools.Messages]. When the
+// runner is at its MaxIterations, the calls are not made, as the runner does not make
+// them either.
 //
 // No call is made twice if NextMessage fails and is tried again.
 //
