@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // restarted returns the rig of a program that was started again: only the store is the
@@ -95,12 +96,22 @@ func TestLateDecision(t *testing.T) {
 		var l log
 		s := newStore()
 		w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+		checkpoint, _, _ := s.Get(t.Context(), "x")
 		time.Sleep(24 * time.Hour)
 		ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
 		r := restarted(t, &l, s)
 		again := r.mustWait(t, ctx, nil, 1)[0]
 		if again.Approval == w.Approval || len(l.calls()) > 0 {
 			t.Errorf("the call was made: %q", l.calls())
+		}
+		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
+			t.Fatal(err)
+		}
+		ctx = compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
+		if still := r.mustWait(t, ctx, nil, 1)[0]; still.Approval != again.Approval {
+			t.Errorf("the same resume asks for %q, and then for %q", again.Approval, still.Approval)
+		} else {
+			again = still
 		}
 		ctx = compose.ResumeWithData(t.Context(), again.InterruptID, belt.Decision{Approve: true})
 		if got := r.mustEnd(t, ctx, nil); got[0] != "removed a" {
@@ -206,5 +217,30 @@ func TestAgentAfterRestart(t *testing.T) {
 	last := model.Requests()[1]
 	if len(last.Media) != 1 || last.Results[1].Text != "removed a" || !slices.Equal(l.calls(), []string{"picture", "remove a"}) {
 		t.Errorf("the model got %+v after %q", last, l.calls())
+	}
+}
+
+// A call that needs no approval any more after a restart is made once, too.
+func TestApprovalNotNeededAfterRestart(t *testing.T) {
+	var l log
+	s := newStore()
+	w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+	checkpoint, _, _ := s.Get(t.Context(), "x")
+	reg := registry.New(nil)
+	if err := reg.Add(removing(&l)); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, belt.New(reg, nil), s)
+	for _, want := range []string{"removed a", "may have run or not"} {
+		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
+			t.Fatal(err)
+		}
+		ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
+		if got := r.mustEnd(t, ctx, nil); !strings.Contains(got[0], want) {
+			t.Errorf("the results are %q, not %q", got, want)
+		}
+	}
+	if ran := l.calls(); len(ran) != 1 {
+		t.Errorf("the calls are %q", ran)
 	}
 }

@@ -318,3 +318,46 @@ func TestEndedBeforeDecision(t *testing.T) {
 		t.Errorf("the results are %q", got)
 	}
 }
+
+// Nor does one that ended leave those without a call who waited for what comes of it.
+func TestEndedBeforeOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l log
+		s, other := newStore(), newStore()
+		waits := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
+		checkpoint, _, _ := s.Get(t.Context(), "x")
+		_ = other.Set(t.Context(), "x", checkpoint)
+		ctx, cancel := context.WithCancel(t.Context())
+		reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+			if ctx.Err() == nil {
+				<-ctx.Done()
+				return registry.Decision{}, ctx.Err()
+			}
+			return registry.Decision{Verdict: registry.Ask}, nil
+		})})
+		if err := reg.Add(removing(&l)); err != nil {
+			t.Fatal(err)
+		}
+		b := belt.New(reg, nil)
+		first, second := newRig(t, b, s), newRig(t, b, other)
+		yes := belt.Decision{Approve: true}
+		ended, got := make(chan error, 1), make(chan []string, 1)
+		go func() {
+			_, _, err := first.run(deciding(ctx, waits, yes), nil)
+			ended <- err
+		}()
+		synctest.Wait()
+		go func() {
+			out, _, _ := second.run(deciding(t.Context(), waits, yes), nil)
+			got <- texts(b, out)
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first run ends with %v", err)
+		}
+		if results := <-got; !slices.Equal(results, []string{"removed a"}) {
+			t.Errorf("the results are %q", results)
+		}
+	})
+}
