@@ -361,3 +361,23 @@ func TestEndedBeforeOther(t *testing.T) {
 		}
 	})
 }
+
+// A call that was not sent because the run ended can be made by the next resume.
+func TestEndedBeforeCallWasSent(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	reg := newAsking(t, nil, returning("mail", func() (*mcp.CallToolResult, error) {
+		if ctx.Err() == nil {
+			cancel()
+			return nil, mcp.WithOutcome(ctx.Err(), mcp.NotSent)
+		}
+		return textResult("no mail"), nil
+	}))
+	r := newRig(t, belt.New(reg, nil), newStore())
+	waits := r.mustWait(t, t.Context(), call("mail", `{}`), 1)
+	if _, _, err := r.run(deciding(ctx, waits, belt.Decision{Approve: true}), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ends with %v", err)
+	}
+	if got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil); got[0] != "no mail" {
+		t.Errorf("the results are %q", got)
+	}
+}
