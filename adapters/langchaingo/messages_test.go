@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -251,11 +252,20 @@ func TestSchemaForGoogle(t *testing.T) {
 // What may be one or the other is the first.
 func TestAlternativesForGoogle(t *testing.T) {
 	schema := `{"type":"object","properties":{"h":{"anyOf":[{"type":"null"},{"type":"integer","description":"inner","minimum":1},{"type":"string"}],"description":"outer"},
-		"m":{"anyOf":[{"type":"object","properties":{"n":{"type":"boolean"}},"required":["n"]},{"type":"null"}]},"o":{"type":"array","items":{}}}}`
+		"m":{"anyOf":[{"type":"object","properties":{"n":{"type":"boolean"}},"required":["n"]},{"type":"null"}]},"o":{"type":"array","items":{}},
+		"p":{"anyOf":[{"type":"integer","description":"inner"},{"type":"string"}]}}}`
 	got, err := json.Marshal(newTurn(t, profile.Gemini, raw{"one", "", schema}).Params()[0].Function.Parameters)
-	const want = `{"properties":{"h":{"description":"outer","minimum":1,"type":"integer"},"m":{"properties":{"n":{"type":"boolean"}},"required":["n"],"type":"object"},"o":{"items":{"type":"string"},"type":"array"}},"type":"object"}`
+	const want = `{"properties":{"h":{"description":"outer","minimum":1,"type":"integer"},"m":{"properties":{"n":{"type":"boolean"}},"required":["n"],"type":"object"},"o":{"items":{"type":"string"},"type":"array"},"p":{"description":"inner","type":"integer"}},"type":"object"}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// OpenAI takes descriptions of 1,024 characters.
+func TestDescriptionThatIsTooLong(t *testing.T) {
+	told := newTurn(t, profile.OpenAI, raw{"one", strings.Repeat("ä", 2000), one}).Params()[0].Function.Description
+	if n := utf8.RuneCountInString(told); n > 1024 || n < 1000 {
+		t.Errorf("%d characters", n)
 	}
 }
 
@@ -283,6 +293,7 @@ func narrow(t *testing.T, path string, schema map[string]any) {
 func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 	opts := &belt.Options{Provider: profile.Anthropic}
 	opts.Turn.ProviderSearch = true
+	opts.Turn.Toolset = &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
 	opts.Turn.Deferred = func(*registry.Definition) bool { return true }
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}), opts)
 	if err != nil || turn.Searching() || len(turn.Params()) != 1 {

@@ -80,8 +80,8 @@ func (t *Turn) function(tool *profile.Tool) llms.FunctionDefinition {
 // has one type where JSON Schema allows many.
 func decoded(schema json.RawMessage) map[string]any {
 	var root map[string]any
-	if json.Unmarshal(schema, &root) != nil || root["properties"] == nil {
-		return map[string]any{"type": "object", "properties": map[string]any{}}
+	if json.Unmarshal(schema, &root) != nil {
+		root = map[string]any{"type": "object", "properties": map[string]any{}}
 	}
 	oneType(root)
 	return root
@@ -99,7 +99,7 @@ func oneType(schema map[string]any) {
 		delete(schema, "anyOf")
 		first, _ := alternatives[0].(map[string]any)
 		for keyword, value := range first {
-			if keyword != "description" || schema[keyword] == nil {
+			if schema[keyword] == nil {
 				schema[keyword] = value
 			}
 		}
