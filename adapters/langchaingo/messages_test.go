@@ -295,8 +295,8 @@ func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 	opts.Turn.ProviderSearch = true
 	opts.Turn.Toolset = &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
 	opts.Turn.Deferred = func(*registry.Definition) bool { return true }
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}), opts)
-	if err != nil || turn.Searching() || len(turn.Params()) != 1 {
+	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}, raw{"two", "", two}), opts)
+	if err != nil || turn.Searching() || len(turn.Params()) != 2 {
 		t.Errorf("%v, %v", turn, err)
 	}
 	if opts.Turn.Deferred == nil {
