@@ -88,10 +88,12 @@ type WaitingError struct {
 func (e *WaitingError) Unwrap() error { return e.WaitingError }
 
 // Wait waits for the person, and returns the result that goes into the conversation in
-// place of this error. Then the agent can go on with the messages.
+// place of this error. Then the agent can go on with the messages. If ctx ends, Wait may
+// be called again, but not at the same time.
 func (e *WaitingError) Wait(ctx context.Context) (fantasy.ToolResponse, error) {
 	answers, err := e.turn.Wait(ctx, e.WaitingError)
 	if err != nil {
+		e.WaitingError = &profile.WaitingError{Answers: answers} // what has been made is not made again
 		return fantasy.ToolResponse{}, err
 	}
 	return response(e.turn, answers[0]), nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/examples/recipes/fantasy/standin/fantasy"
 	"github.com/mcpbelt/mcpbelt/examples/recipes/internal/crew"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -260,4 +261,34 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	<-c.Ended
+}
+
+// TestWaitGoesOn has the context of Wait end when the call has been made: the next Wait
+// knows of it, and makes no other.
+func TestWaitGoesOn(t *testing.T) {
+	c := newCrew(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	made := 0
+	c.Registry.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			res, err := next(ctx, call)
+			if err == nil {
+				made++
+				cancel()
+			}
+			return res, err
+		}
+	})
+	res, _ := step(t.Context(), t, c.Registry, want{"unlock", `{}`})
+	var waiting *WaitingError
+	if !errors.As(res[0].err, &waiting) {
+		t.Fatalf("%+v", res)
+	}
+	c.LogIn()
+	if _, err := waiting.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if got, err := waiting.Wait(t.Context()); err != nil || got.Content != "unlocked" || made != 1 {
+		t.Errorf("%+v, %v, made %d times", got, err, made)
+	}
 }
