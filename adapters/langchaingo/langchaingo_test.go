@@ -120,7 +120,7 @@ func TestStreamWithEmptyPieces(t *testing.T) {
 // What comes behind such a piece is of the call before.
 func TestPiecesOfCalls(t *testing.T) {
 	turn := newTurn(t, profile.OpenAI, raw{"one", "", one})
-	pieces := []llms.ToolCall{toolCall("", "", "lost"), toolCall("1", "one", `{"ci`), toolCall("", "", ""), toolCall("", "", `ty":"a"}`), {ID: "x"}, toolCall("", "", "lost"), toolCall("2", "one", "{}")}
+	pieces := []llms.ToolCall{toolCall("", "", "lost"), toolCall("1", "one", `{"ci`), toolCall("", "", ""), toolCall("", "", `ty":"a"}`), {}, toolCall("", "", "lost"), toolCall("2", "one", "{}"), toolCall("3", "", "{}")}
 	var got []string
 	for range 2 { // the response does not change
 		got = nil
@@ -128,7 +128,7 @@ func TestPiecesOfCalls(t *testing.T) {
 			got = append(got, c.ID+c.Name+string(c.Arguments))
 		}
 	}
-	if want := []string{"lost", `1one{"city":"a"}`, "lost", "2one{}"}; !slices.Equal(got, want) {
+	if want := []string{"lost", `1one{"city":"a"}`, "lost", "2one{}", "3{}"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
