@@ -24,17 +24,23 @@ func TestGoneWhileWaiting(t *testing.T) {
 		t.Run(fmt.Sprintf("restart=%v", restart), func(t *testing.T) {
 			w := newWorld(t)
 			w.tool("ask_me", &mcp.TextContent{Text: "it is done"})
-			resp := stored(t, w.generate(w.turn(nil), asking("go"), calls("s__ask_me")))
-			wait := belt.Interrupts(resp)[0]
-			if _, err := w.registry.Resume(t.Context(), wait.Approval, nil); err != nil {
+			resp := stored(t, w.generate(w.turn(nil), asking("go"), calls("s__ask_me", "s__ask_me")))
+			waits := belt.Interrupts(resp)
+			if len(waits) != 2 || waits[0].Approval != waits[1].Approval { // the same call, and one approval
+				t.Fatalf("the calls wait as %+v", waits)
+			}
+			if _, err := w.registry.Resume(t.Context(), waits[0].Approval, nil); err != nil {
 				t.Fatal(err)
 			}
 			w.registry.Remove("s__ask_me")
 
 			turn := w.turn(&belt.Options{History: resp.History()})
-			option := ai.WithToolRestarts(belt.Restart(wait.Part))
+			option := ai.WithToolRestarts(belt.Restart(waits[0].Part), belt.Restart(waits[1].Part))
 			if !restart {
 				parts, err := turn.Responses(t.Context(), resp)
+				if err == nil && len(parts) == 2 {
+					parts, err = turn.Responses(t.Context(), resp, parts[1])
+				}
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +52,7 @@ func TestGoneWhileWaiting(t *testing.T) {
 			}
 			w.requests = w.requests[:len(w.requests)-1]
 			results, _ := outputs(w.last())
-			if len(results) != 1 || results[0].Output != "it is done" || results[0].Name != "s__ask_me" {
+			if len(results) != 2 || results[0].Output != "it is done" || results[0].Name != "s__ask_me" || results[0].Ref == results[1].Ref {
 				t.Errorf("the model got %+v", results)
 			}
 			if len(w.last().Tools) != 0 {

@@ -48,13 +48,16 @@ type Export struct {
 
 	mu   sync.Mutex            // held while the tools of the server change
 	ours map[string]gomcp.Tool // the tools that are there from us
+
+	waitMu  sync.Mutex
+	waiting map[string]int // how many calls wait for an approval
 }
 
 // NewExport returns an Export of a registry to a server, on which there is nothing yet.
 // Make the server with server.WithToolCapabilities(true), so that it tells its clients of
 // changes.
 func NewExport(s *server.MCPServer, r *registry.Registry, opts *ExportOptions) *Export {
-	e := &Export{server: s, registry: r, ours: map[string]gomcp.Tool{}}
+	e := &Export{server: s, registry: r, ours: map[string]gomcp.Tool{}, waiting: map[string]int{}}
 	if opts != nil {
 		e.opts = *opts
 	}

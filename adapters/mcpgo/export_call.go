@@ -60,10 +60,24 @@ func (e *Export) call(ctx context.Context, name string, args json.RawMessage) (*
 	if !e.opts.Wait || !errors.As(err, &asks) {
 		return res, err
 	}
-	res, err = e.registry.Await(ctx, asks.Request.ID)
+	return e.await(ctx, asks.Request.ID)
+}
+
+// await waits for an approval. When nobody waits any more it is refused: nobody would get
+// the result, and the client may make the call anew. Equal calls have one approval.
+func (e *Export) await(ctx context.Context, id string) (*mcp.CallToolResult, error) {
+	e.waitMu.Lock()
+	e.waiting[id]++
+	e.waitMu.Unlock()
+	res, err := e.registry.Await(ctx, id)
+	e.waitMu.Lock()
+	defer e.waitMu.Unlock()
+	if e.waiting[id]--; e.waiting[id] > 0 {
+		return res, err
+	}
+	delete(e.waiting, id)
 	if ctx.Err() != nil {
-		// Nobody would get the result, and the client may make the call anew.
-		_ = e.registry.Refuse(context.WithoutCancel(ctx), asks.Request.ID, "the client has gone") // unless it is over
+		_ = e.registry.Refuse(context.WithoutCancel(ctx), id, "the client has gone") // unless it is over
 	}
 	return res, err
 }
