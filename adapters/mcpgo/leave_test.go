@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -79,5 +80,47 @@ func TestErrorsHideTheAddress(t *testing.T) {
 	_, err = source.Refresh(t.Context())
 	if err == nil || strings.Contains(err.Error(), "hunter") || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), web.URL) {
 		t.Errorf("the error of a list is %v", err)
+	}
+}
+
+// Equal calls have one approval: that of one who has gone goes on for another one.
+func TestWaitOfEqualCalls(t *testing.T) {
+	policy, err := registry.NewPolicy(registry.Ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := with(t, &registry.Options{Approver: policy}, named("danger"))
+	s := server.NewMCPServer("belt", "1")
+	export := belt.NewExport(s, r, &belt.ExportOptions{Wait: true})
+	export.Refresh()
+	handler := s.GetTool("danger").Handler
+	leaving, leave := context.WithCancel(t.Context())
+	type answer struct {
+		res *gomcp.CallToolResult
+		err error
+	}
+	left, stayed := make(chan answer, 1), make(chan answer, 1)
+	begun := func(ctx context.Context, over chan answer) {
+		background(t, func(context.Context) {
+			res, err := handler(ctx, gomcp.CallToolRequest{})
+			over <- answer{res, err}
+		})
+	}
+	begun(leaving, left)
+	begun(t.Context(), stayed)
+	for belt.Waiting(export) < 2 {
+		runtime.Gosched()
+	}
+	leave()
+	<-left
+	waiting := r.Approvals(t.Context())
+	if len(waiting) != 1 {
+		t.Fatalf("%d approvals", len(waiting))
+	}
+	if _, err := r.Resume(t.Context(), waiting[0].ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-stayed; got.err != nil || got.res.IsError {
+		t.Errorf("who stayed gets %+v", got)
 	}
 }

@@ -1,0 +1,11 @@
+package mcpgo
+
+// Waiting returns how many calls wait for an approval.
+func Waiting(e *Export) (n int) {
+	e.waitMu.Lock()
+	defer e.waitMu.Unlock()
+	for _, calls := range e.waiting {
+		n += calls
+	}
+	return n
+}
