@@ -34,10 +34,18 @@ type Part struct {
 	URI string
 }
 
+// What one result can have of data: providers bound a request, which has the results of
+// a whole conversation.
+const (
+	mostMedia      = 20
+	mostMediaBytes = 16 << 20
+)
+
 // Parts returns a result in the parts that a provider takes; there is one at least.
 // Data that it refuses, and would refuse the whole conversation for, is one line of
 // text instead: of another type, too large, or not what its first bytes say. So is
-// what a result has beside text and data. The order stays.
+// what a result has beside text and data, and data behind the first 20 pieces or 16 MiB.
+// The order stays.
 //
 // Where the provider has no place of its own to say that a tool failed, the first
 // part is [Failure]. An unknown provider takes nothing but text.
@@ -50,10 +58,14 @@ func Parts(p Provider, res *mcp.CallToolResult) []Part {
 	if res != nil && res.IsError && !d.failure {
 		parts = append(parts, Part{Text: Failure})
 	}
+	pieces, size := 0, 0
 	for _, b := range registry.Pieces(res) {
 		part := Part{Text: description(b.Text), URI: b.URI}
-		if kind := d.mediaType(b.Data); kind != "" {
+		if kind := d.mediaType(b.Data); kind != "" && pieces < mostMedia && size+len(b.Data) <= mostMediaBytes {
 			part.Data, part.Type = b.Data, kind
+			pieces, size = pieces+1, size+len(b.Data)
+		} else if kind != "" {
+			part.Text = strings.TrimSuffix(part.Text, "]") + ", left out: the result has too many]"
 		}
 		if part.Text != "" {
 			parts = append(parts, part)

@@ -80,6 +80,33 @@ func TestPartsData(t *testing.T) {
 	}
 }
 
+// A result with more data than a request can have must not end the conversation.
+func TestPartsOfTooMuch(t *testing.T) {
+	small := picture(t, 2, 2)
+	large := append(picture(t, 2, 2), make([]byte, 7<<20)...)
+	for _, c := range []struct {
+		data  []byte
+		n     int
+		taken int
+	}{{small, 20, 20}, {small, 1000, 20}, {large, 5, 2}} {
+		res := &mcp.CallToolResult{}
+		for range c.n {
+			res.Content = append(res.Content, &mcp.ImageContent{MIMEType: "image/png", Data: c.data})
+		}
+		res.Content = append(res.Content, &mcp.TextContent{Text: "the end"})
+		parts := profile.Parts(profile.OpenAI, res)
+		taken := slices.IndexFunc(parts, func(p profile.Part) bool { return p.Data == nil })
+		if len(parts) != c.n+1 || taken != c.taken || parts[c.n].Text != "the end" {
+			t.Fatalf("of %d there are %d in %d parts", c.n, taken, len(parts))
+		}
+		for _, p := range parts[taken:c.n] {
+			if p.Data != nil || !strings.HasSuffix(p.Text, ", left out: the result has too many]") {
+				t.Fatalf("behind the last there is %q with %d bytes", p.Text, len(p.Data))
+			}
+		}
+	}
+}
+
 func TestPartsText(t *testing.T) {
 	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
 	for _, c := range []struct {
