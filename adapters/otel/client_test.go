@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -491,6 +492,19 @@ func TestNotSampled(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	l, server := newLab(t, belt.Options{MaxNames: 2}), newServer(mcp.Revision20251125)
 	l.Server(server)
+	began := make([]chan struct{}, 24) // a server may not heed what cancels a call that it has not begun
+	for i := range began {
+		began[i] = make(chan struct{})
+	}
+	server.AddTool(&sdk.Tool{Name: "hangs", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var args struct{ Call int }
+		if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
+			return nil, err
+		}
+		close(began[args.Call])
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	c := newClient(t, web(t, server, mcp.Revision20251125, nil), mcp.ClientOptions{Tracer: l, Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}})
@@ -501,9 +515,9 @@ func TestConcurrent(t *testing.T) {
 			defer cancel()
 			name := []string{"echo", "fails", "asks", "hangs"}[i%4]
 			if name == "hangs" {
-				time.AfterFunc(time.Millisecond, cancel)
+				wg.Go(func() { <-began[i]; cancel() })
 			}
-			_, err := c.CallTool(ctx, name, nil, nil)
+			_, err := c.CallTool(ctx, name, json.RawMessage(fmt.Sprintf(`{"call":%d}`, i)), nil)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", name, err)
 			}
