@@ -15,19 +15,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// answer lets a model work until it has an answer to a question.
-func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, question string) (string, error) {
-	request := openai.ChatCompletionRequest{
-		Model:    "gpt-5.4-mini",
-		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: question}},
-	}
+// answer lets a model work until it has an answer. The request keeps the conversation,
+// also if there is an error.
+func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, request *openai.ChatCompletionRequest) (string, error) {
 	for {
 		tools, err := belt.Tools(ctx, reg, nil)
 		if err != nil {
 			return "", err
 		}
 		request.Tools = tools.Params()
-		response, err := client.CreateChatCompletion(ctx, request)
+		response, err := client.CreateChatCompletion(ctx, *request)
 		if err != nil {
 			return "", err
 		}
@@ -37,13 +34,12 @@ func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, 
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if err != nil {
-			return "", err
+		if results != nil || choice.Message.Content != "" { // the API refuses to be told of nothing
+			request.Messages = append(append(request.Messages, belt.Message(choice)), results...)
 		}
-		if results == nil {
-			return choice.Message.Content, nil
+		if results == nil || err != nil {
+			return choice.Message.Content, err
 		}
-		request.Messages = append(append(request.Messages, belt.Message(choice)), results...)
 	}
 }
 
@@ -92,10 +88,7 @@ func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) (
 		}
 	}
 	answers, err := tools.Wait(ctx, waiting)
-	if err != nil {
-		return nil, err
-	}
-	return tools.Results(answers...), nil
+	return tools.Results(answers...), err
 }
 
 func ExampleTools() {
@@ -149,8 +142,13 @@ func Example() {
 	client, reg := openai.NewClient("key"), registry.New(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is sent here
-	_, err := answer(ctx, client, reg, "What is new?")
-	_, stream := streamed(ctx, client, openai.ChatCompletionRequest{Model: "gpt-5.4-mini"})
+	request := openai.ChatCompletionRequest{
+		Model:    "gpt-5.4-mini",
+		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: "What is new?"}},
+	}
+	_, err := answer(ctx, client, reg, &request)
+	request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: "Never mind. What time is it?"})
+	_, stream := streamed(ctx, client, request)
 	fmt.Println(errors.Is(err, context.Canceled), errors.Is(stream, context.Canceled))
 	// Output: true true
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// answer has a model answer a question, with the tools of a registry.
-func answer(ctx context.Context, llm llms.Model, reg *registry.Registry, question string) (string, error) {
-	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)}
+// answer has a model answer the last of the messages, with the tools of a registry, and
+// returns the conversation, also if there is an error.
+func answer(ctx context.Context, llm llms.Model, reg *registry.Registry, messages []llms.MessageContent) ([]llms.MessageContent, error) {
 	for {
 		turn, err := belt.Tools(ctx, reg, nil) // what is listed now
 		if err != nil {
-			return "", err
+			return messages, err
 		}
 		response, err := llm.GenerateContent(ctx, messages, llms.WithTools(turn.Params()))
 		if err != nil {
-			return "", err
+			return messages, err
 		}
 		results, err := turn.Run(ctx, response)
 		var waiting *profile.WaitingError
@@ -34,13 +34,14 @@ func answer(ctx context.Context, llm llms.Model, reg *registry.Registry, questio
 			answers, err = turn.Wait(ctx, waiting)
 			results = turn.Messages(response, answers...)
 		}
+		messages = append(messages, results...)
 		if err != nil {
-			return "", err
+			return messages, err
 		}
 		if results == nil {
-			return response.Choices[0].Content, nil
+			said := llms.TextParts(llms.ChatMessageTypeAI, response.Choices[0].Content)
+			return append(messages, said), nil
 		}
-		messages = append(messages, results...)
 	}
 }
 
@@ -63,9 +64,14 @@ func ExampleTurn_Run() {
 		fmt.Println(err)
 		return
 	}
-	text, err := answer(ctx, newParrot(), reg, "What is the weather in Bonn?")
-	fmt.Println(text, err)
-	// Output: The tool said: rain in Bonn <nil>
+	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "What is the weather in Bonn?")}
+	messages, err := answer(ctx, newParrot(), reg, messages)
+	fmt.Println(messages[len(messages)-1].Parts[0], err)
+	messages = append(messages, llms.TextParts(llms.ChatMessageTypeHuman, "Never mind. What time is it?"))
+	fmt.Println(len(messages), "messages")
+	// Output:
+	// The tool said: rain in Bonn <nil>
+	// 5 messages
 }
 
 func ExampleTurn_AgentTools() {

@@ -15,9 +15,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// answer lets a model work until it has an answer to a question.
-func answer(ctx context.Context, client *api.Client, reg *registry.Registry, question string) (string, error) {
-	request := &api.ChatRequest{Model: "qwen3", Messages: []api.Message{{Role: "user", Content: question}}}
+// answer lets a model work until it has an answer. The request keeps the conversation,
+// also if there is an error.
+func answer(ctx context.Context, client *api.Client, reg *registry.Registry, request *api.ChatRequest) (string, error) {
 	for {
 		tools, err := belt.Tools(ctx, reg, nil)
 		if err != nil {
@@ -33,13 +33,13 @@ func answer(ctx context.Context, client *api.Client, reg *registry.Registry, que
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if err != nil {
-			return "", err
-		}
-		if results == nil {
-			return message.Content, nil
+		if results == nil && err != nil {
+			return "", err // there is nothing to keep
 		}
 		request.Messages = append(append(request.Messages, message), results...)
+		if results == nil || err != nil {
+			return message.Content, err
+		}
 	}
 }
 
@@ -54,10 +54,7 @@ func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) (
 		}
 	}
 	answers, err := tools.Wait(ctx, waiting)
-	if err != nil {
-		return nil, err
-	}
-	return tools.Results(answers...), nil
+	return tools.Results(answers...), err
 }
 
 // printed is Collect for programs that show the answer as it comes.
@@ -143,8 +140,10 @@ func Example() {
 	reg := newRegistry()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is sent here
-	_, err := answer(ctx, client, reg, "What is new?")
+	request := &api.ChatRequest{Model: "qwen3", Messages: []api.Message{{Role: "user", Content: "What is new?"}}}
+	_, err := answer(ctx, client, reg, request)
 	fmt.Println(errors.Is(err, context.Canceled))
+	request.Messages = append(request.Messages, api.Message{Role: "user", Content: "Never mind. What time is it?"})
 	var message api.Message
 	_ = printed(&message)(api.ChatResponse{Message: api.Message{Content: "Not much.\n"}, Done: true})
 	tools, _ := blind(ctx, reg)

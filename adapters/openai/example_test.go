@@ -17,18 +17,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// answer lets a model work until it has an answer to a question. OpenAI keeps the
-// conversation.
-func answer(ctx context.Context, client openai.Client, reg *registry.Registry, question string) (string, error) {
-	params := responses.ResponseNewParams{Model: openai.ChatModelGPT5_4Mini}
-	params.Input.OfString = openai.String(question)
+// answer lets a model work until it has an answer. OpenAI keeps the conversation; the
+// params have what it has not been told yet, also if there is an error.
+func answer(ctx context.Context, client openai.Client, reg *registry.Registry, params *responses.ResponseNewParams) (string, error) {
 	for {
 		tools, err := belt.ResponseTools(ctx, reg, nil)
 		if err != nil {
 			return "", err
 		}
 		params.Tools = tools.Params()
-		response, err := client.Responses.New(ctx, params)
+		response, err := client.Responses.New(ctx, *params)
 		if err != nil {
 			return "", err
 		}
@@ -37,19 +35,25 @@ func answer(ctx context.Context, client openai.Client, reg *registry.Registry, q
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if err != nil {
-			return "", err
+		if results != nil || response.OutputText() != "" { // else there is nothing to go on from
+			params.PreviousResponseID = openai.String(response.ID)
+			params.Input = responses.ResponseNewParamsInputUnion{OfInputItemList: results}
 		}
-		if results == nil {
-			return response.OutputText(), nil
+		if results == nil || err != nil {
+			return response.OutputText(), err
 		}
-		params.PreviousResponseID = openai.String(response.ID)
-		params.Input = responses.ResponseNewParamsInputUnion{OfInputItemList: results}
 	}
 }
 
 // ask shows what waits, and waits for the people.
 func ask(ctx context.Context, tools *belt.ResponseTurn, waiting *profile.WaitingError) ([]responses.ResponseInputItemUnionParam, error) {
+	show(waiting)
+	answers, err := tools.Wait(ctx, waiting)
+	return tools.Results(answers...), err
+}
+
+// show tells the people what waits for them.
+func show(waiting *profile.WaitingError) {
 	for _, a := range waiting.Waiting() {
 		if request := a.Approval(); request != nil {
 			fmt.Printf("%s wants %s: answer with reg.Resume or reg.Refuse, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
@@ -58,19 +62,15 @@ func ask(ctx context.Context, tools *belt.ResponseTurn, waiting *profile.Waiting
 			fmt.Println("log in at", url)
 		}
 	}
-	answers, err := tools.Wait(ctx, waiting)
-	if err != nil {
-		return nil, err
-	}
-	return tools.Results(answers...), nil
 }
 
-// stateless lets a model work in a conversation that OpenAI does not keep.
-func stateless(ctx context.Context, client openai.Client, reg *registry.Registry, input responses.ResponseInputParam) (string, error) {
+// stateless lets a model work in a conversation that OpenAI does not keep, and returns it,
+// also if there is an error.
+func stateless(ctx context.Context, client openai.Client, reg *registry.Registry, input responses.ResponseInputParam) (responses.ResponseInputParam, error) {
 	for {
 		tools, err := belt.ResponseTools(ctx, reg, nil)
 		if err != nil {
-			return "", err
+			return input, err
 		}
 		response, err := client.Responses.New(ctx, responses.ResponseNewParams{
 			Model:   openai.ChatModelGPT5_4Mini,
@@ -80,16 +80,17 @@ func stateless(ctx context.Context, client openai.Client, reg *registry.Registry
 			Tools:   tools.Params(),
 		})
 		if err != nil {
-			return "", err
+			return input, err
 		}
 		results, err := tools.Run(ctx, response)
-		if err != nil {
-			return "", err
-		}
-		if results == nil {
-			return response.OutputText(), nil
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			results, err = ask(ctx, tools, waiting)
 		}
 		input = append(append(input, belt.Input(response)...), results...)
+		if results == nil || err != nil {
+			return input, err
+		}
 	}
 }
 
@@ -109,19 +110,16 @@ func streamed(ctx context.Context, client openai.Client, params responses.Respon
 	return nil, cmp.Or(stream.Err(), io.ErrUnexpectedEOF)
 }
 
-// complete lets a model work by Chat Completions, as a stream.
-func complete(ctx context.Context, client openai.Client, reg *registry.Registry, question string) (string, error) {
-	params := openai.ChatCompletionNewParams{
-		Model:    openai.ChatModelGPT5_4Mini,
-		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(question)},
-	}
+// complete lets a model work by Chat Completions, as a stream. The params keep the
+// conversation, also if there is an error.
+func complete(ctx context.Context, client openai.Client, reg *registry.Registry, params *openai.ChatCompletionNewParams) (string, error) {
 	for {
 		tools, err := belt.ChatTools(ctx, reg, nil)
 		if err != nil {
 			return "", err
 		}
 		params.Tools = tools.Params()
-		stream := client.Chat.Completions.NewStreaming(ctx, params)
+		stream := client.Chat.Completions.NewStreaming(ctx, *params)
 		var whole openai.ChatCompletionAccumulator
 		fits := true
 		for fits && stream.Next() {
@@ -135,13 +133,19 @@ func complete(ctx context.Context, client openai.Client, reg *registry.Registry,
 		}
 		choice := whole.Choices[0]
 		results, err := tools.Run(ctx, choice)
-		if err != nil {
-			return "", err
+		var waiting *profile.WaitingError
+		if errors.As(err, &waiting) {
+			show(waiting)
+			var answers []profile.Answer
+			answers, err = tools.Wait(ctx, waiting)
+			results = tools.Results(answers...)
 		}
-		if results == nil {
-			return choice.Message.Content, nil
+		if results != nil || choice.Message.Content != "" { // the API refuses to be told of nothing
+			params.Messages = append(append(params.Messages, belt.Message(choice)), results...)
 		}
-		params.Messages = append(append(params.Messages, belt.Message(choice)), results...)
+		if results == nil || err != nil {
+			return choice.Message.Content, err
+		}
 	}
 }
 
@@ -245,11 +249,17 @@ func Example() {
 	client, reg := openai.NewClient(option.WithAPIKey("key")), registry.New(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is sent here
-	_, kept := answer(ctx, client, reg, "What is new?")
 	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage("What is new?", responses.EasyInputMessageRoleUser)}
+	params := responses.ResponseNewParams{Model: openai.ChatModelGPT5_4Mini, Input: responses.ResponseNewParamsInputUnion{OfInputItemList: input}}
+	_, kept := answer(ctx, client, reg, &params)
+	params.Input.OfInputItemList = append(params.Input.OfInputItemList,
+		responses.ResponseInputItemParamOfMessage("Never mind. What time is it?", responses.EasyInputMessageRoleUser))
 	_, sent := stateless(ctx, client, reg, input)
-	_, chat := complete(ctx, client, reg, "What is new?")
-	_, stream := streamed(ctx, client, responses.ResponseNewParams{Model: openai.ChatModelGPT5_4Mini})
+	_, chat := complete(ctx, client, reg, &openai.ChatCompletionNewParams{
+		Model:    openai.ChatModelGPT5_4Mini,
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("What is new?")},
+	})
+	_, stream := streamed(ctx, client, params)
 	for _, err := range []error{kept, sent, stream, chat} {
 		fmt.Println(errors.Is(err, context.Canceled))
 	}
