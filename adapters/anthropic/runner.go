@@ -129,7 +129,7 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 		})
 		answers, err = t.turn.Turn.Run(ctx, calls)
 	} else {
-		unsend(params, t.answered)
+		unsend(params, message)
 		for _, a := range t.answered {
 			answers = append(answers, a.answer)
 		}
@@ -205,13 +205,15 @@ func declare(params *sdk.BetaToolRunnerParams, whole []sdk.BetaToolUnionParam) {
 	params.Tools = tools
 }
 
-// unsend takes results out of the conversation that a request which failed has left
-// there, as the runner puts them there again. What the request said of tools stays, in
-// front of the calls.
-func unsend(params *sdk.BetaToolRunnerParams, sent []answered) {
+// unsend takes the results of a message's calls out of the conversation, which a request
+// that failed has left there, as the runner puts them there again, also those of tools of
+// the program's own. What the request said of tools stays, in front of the calls.
+func unsend(params *sdk.BetaToolRunnerParams, message *sdk.BetaMessage) {
 	ids := map[string]bool{}
-	for _, a := range sent {
-		ids[a.answer.Call.ID] = true
+	for _, b := range message.Content {
+		if b.Type == "tool_use" {
+			ids[b.ID] = true
+		}
 	}
 	var messages, systems []sdk.BetaMessageParam
 	end := len(params.Messages)

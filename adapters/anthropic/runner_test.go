@@ -441,3 +441,40 @@ func TestRunnerStreaming(t *testing.T) {
 		t.Errorf("waited %d times; %+v", waited, got)
 	}
 }
+
+// TestRunnerTriesAgainBesideOthers has no result sent twice when a request fails in which
+// results of the program's own tools stand, too.
+func TestRunnerTriesAgainBesideOthers(t *testing.T) {
+	for name, uses := range map[string][]string{
+		"both": {use("a", "it", `{}`), use("b", "own", `{}`)},
+		"own":  {use("b", "own", `{}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			it := counted("it")
+			model := newEndpoint(t, calls(uses...), reply{status: 500}, reply{status: 500}, says("done"))
+			tools, err := belt.NewRunnerTools(t.Context(), newRegistry(t, it), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := newClient(model.URL)
+			runner := client.Beta.Messages.NewToolRunner(append(tools.List(), &ownTool{name: "own"}), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
+				Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
+			}})
+			step(t, tools, runner)
+			for range 2 {
+				if err := tools.Prepare(t.Context(), runner); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := runner.NextMessage(t.Context()); err == nil {
+					t.Fatal("the request did not fail")
+				}
+			}
+			if got := step(t, tools, runner).Content[0].Text; got != "done" {
+				t.Errorf("got %q", got)
+			}
+			if got := model.requests()[3].Results; len(got) != len(uses) || len(it.calls()) != len(uses)-1 {
+				t.Errorf("%d results, %d calls", len(got), len(it.calls()))
+			}
+		})
+	}
+}
