@@ -24,6 +24,8 @@ func Append(messages []types.Message, more ...types.Message) []types.Message {
 		switch {
 		case last < 0 || all[last].Role != m.Role:
 			all = append(all, m)
+		case m.Role == types.ConversationRoleAssistant:
+			all[last] = types.Message{Role: m.Role, Content: slices.Concat(all[last].Content, m.Content)}
 		case hasResults(all[last]) == hasResults(m):
 			all[last] = join(all[last], m)
 		case hasResults(m):
@@ -43,7 +45,7 @@ func unanswered() types.Message {
 	}
 }
 
-// join returns one message of two, results first.
+// join returns one message of two of the user, results first.
 func join(a, b types.Message) types.Message {
 	var results, rest []types.ContentBlock
 	for _, block := range slices.Concat(a.Content, b.Content) {

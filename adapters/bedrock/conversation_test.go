@@ -61,6 +61,8 @@ func TestAppend(t *testing.T) {
 		{"u:a m:b u:Cd", "u:E u:f", "u:a m:b u:CEd m:- u:f"},
 		{"u:a m:b u:C", "m:- u:d u:e", "u:a m:b u:C m:- u:de"},
 		{"u:a m:b u:c", "u:D", "u:a m:b u:D m:- u:c"},
+		{"u:a m:bC", "m:d", "u:a m:bCd"}, // results of Bedrock's own tools
+		{"u:a m:b", "m:cDe", "u:a m:bcDe"},
 	} {
 		t.Run(fmt.Sprint(c.messages, " + ", c.more), func(t *testing.T) {
 			messages, more := messagesOf(c.messages), messagesOf(c.more)

@@ -25,8 +25,8 @@ type Stream interface {
 }
 
 // Collect reads a stream to its end, closes it, and returns the answer as Converse
-// would have: text, calls, reasoning with its signature, why it stopped, and what it
-// took. Each, if it is not nil, gets every event as it comes, in the same goroutine, for
+// would have: text, calls, results of Bedrock's own tools, reasoning with its signature,
+// why it stopped, and what it took. Each, if it is not nil, gets every event as it comes, in the same goroutine, for
 // text that a user sees at once.
 //
 // The error is that of the stream, such as the end of the request's context. A stream
@@ -42,8 +42,11 @@ func Collect(stream Stream, each func(types.ConverseStreamOutput)) (*bedrockrunt
 		}
 		switch e := event.(type) {
 		case *types.ConverseStreamOutputMemberContentBlockStart:
-			if start, ok := e.Value.Start.(*types.ContentBlockStartMemberToolUse); ok {
+			switch start := e.Value.Start.(type) {
+			case *types.ContentBlockStartMemberToolUse:
 				pieceAt(blocks, e.Value.ContentBlockIndex).use = &start.Value
+			case *types.ContentBlockStartMemberToolResult:
+				pieceAt(blocks, e.Value.ContentBlockIndex).result = &start.Value
 			}
 		case *types.ConverseStreamOutputMemberContentBlockDelta:
 			pieceAt(blocks, e.Value.ContentBlockIndex).add(e.Value.Delta)
@@ -76,6 +79,8 @@ func Collect(stream Stream, each func(types.ConverseStreamOutput)) (*bedrockrunt
 // A piece is a block of an answer on its way.
 type piece struct {
 	use       *types.ToolUseBlockStart
+	result    *types.ToolResultBlockStart // of a tool of Bedrock itself
+	returned  []types.ToolResultContentBlock
 	text      strings.Builder // or the arguments of a call
 	thought   strings.Builder
 	signature string
@@ -99,6 +104,10 @@ func (p *piece) add(delta types.ContentBlockDelta) {
 		p.text.WriteString(d.Value)
 	case *types.ContentBlockDeltaMemberToolUse:
 		p.text.WriteString(aws.ToString(d.Value.Input))
+	case *types.ContentBlockDeltaMemberToolResult:
+		for _, r := range d.Value {
+			p.addReturned(r)
+		}
 	case *types.ContentBlockDeltaMemberReasoningContent:
 		p.reasons = true
 		switch r := d.Value.(type) {
@@ -112,12 +121,33 @@ func (p *piece) add(delta types.ContentBlockDelta) {
 	}
 }
 
+// addReturned adds what a tool of Bedrock itself has returned.
+func (p *piece) addReturned(delta types.ToolResultBlockDelta) {
+	switch d := delta.(type) {
+	case *types.ToolResultBlockDeltaMemberText:
+		if last := len(p.returned) - 1; last >= 0 {
+			if text, ok := p.returned[last].(*types.ToolResultContentBlockMemberText); ok {
+				text.Value += d.Value
+				return
+			}
+		}
+		p.returned = append(p.returned, &types.ToolResultContentBlockMemberText{Value: d.Value})
+	case *types.ToolResultBlockDeltaMemberJson:
+		p.returned = append(p.returned, &types.ToolResultContentBlockMemberJson{Value: newInput(argumentsOf(d.Value))})
+	}
+}
+
 // block returns the block as it is in an answer that is no stream; nil: nothing has come.
 func (p *piece) block() types.ContentBlock {
 	switch {
 	case p.use != nil:
 		return &types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{
 			ToolUseId: p.use.ToolUseId, Name: p.use.Name, Type: p.use.Type, Input: newInput([]byte(p.text.String())),
+		}}
+	case p.result != nil:
+		return &types.ContentBlockMemberToolResult{Value: types.ToolResultBlock{
+			ToolUseId: p.result.ToolUseId, Type: p.result.Type, Status: p.result.Status,
+			Content: append([]types.ToolResultContentBlock{}, p.returned...),
 		}}
 	case p.redacted != nil:
 		return &types.ContentBlockMemberReasoningContent{Value: &types.ReasoningContentBlockMemberRedactedContent{Value: p.redacted}}
