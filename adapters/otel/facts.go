@@ -25,6 +25,16 @@ const (
 type facts struct {
 	span   []attribute.KeyValue
 	metric []attribute.KeyValue // those with few values
+
+	wary bool    // a name that is new is told apart only by learn
+	new  newName // what learn would
+}
+
+// A newName is one that is not told apart yet.
+type newName struct {
+	id     nameKey
+	name   string
+	metric int // where in the measurement it would stand, or -1
 }
 
 // both adds an attribute to span and measurement, if it is allowed.
@@ -44,7 +54,7 @@ func (t *Telemetry) detail(f *facts, kv attribute.KeyValue) {
 
 // newFacts returns facts with room for what an operation usually has.
 func newFacts() facts {
-	return facts{make([]attribute.KeyValue, 0, 6), make([]attribute.KeyValue, 0, 12)}
+	return facts{span: make([]attribute.KeyValue, 0, 6), metric: make([]attribute.KeyValue, 0, 12)}
 }
 
 // name adds a name that others have chosen: to the measurement as far as it is one
@@ -53,17 +63,37 @@ func (t *Telemetry) name(f *facts, server string, key attribute.Key, raw string)
 	name, known := t.names.find(server, key, raw)
 	if !known {
 		name = t.word(raw, maxName)
-		known = t.names.add(server, key, raw, name)
+		if f.wary {
+			f.new = newName{nameKey{key, raw}, name, -1}
+		} else {
+			known = t.names.add(server, key, raw, name, t.names.max)
+		}
 	}
 	shown := name
 	if !known {
 		shown = other
 	}
 	if t.allowed[key] {
+		if f.wary {
+			f.new.metric = len(f.metric)
+		}
 		f.span = append(f.span, key.String(name))
 		f.metric = append(f.metric, key.String(shown))
 	}
 	return shown
+}
+
+// learn tells a new name apart after all, if there are fewer than so many, and returns
+// it; else nothing.
+func (t *Telemetry) learn(f *facts, server string, most int) string {
+	n := f.new
+	if n.name == "" || !t.names.add(server, n.id.key, n.id.name, n.name, most) {
+		return ""
+	}
+	if n.metric >= 0 {
+		f.metric[n.metric] = n.id.key.String(n.name)
+	}
+	return n.name
 }
 
 // word returns text of others in one line, cut and without secrets.
@@ -157,8 +187,8 @@ func (n *names) find(server string, key attribute.Key, raw string) (name string,
 	return name, known
 }
 
-// add reports whether a name can be told apart as well.
-func (n *names) add(server string, key attribute.Key, raw, name string) bool {
+// add reports whether a name can be told apart as well, as one of at most so many.
+func (n *names) add(server string, key attribute.Key, raw, name string, most int) bool {
 	if n.max < 0 || len(raw) > 4*maxName || name == other {
 		return false
 	}
@@ -175,11 +205,10 @@ func (n *names) add(server string, key attribute.Key, raw, name string) bool {
 		of = make(map[nameKey]string)
 		n.byServer[server] = of
 	}
-	id := nameKey{key, raw}
-	if _, ok := of[id]; !ok && len(of) >= n.max {
+	if _, ok := of[nameKey{key, raw}]; !ok && len(of) >= most {
 		return false
 	}
-	of[id] = strings.Clone(name)
+	of[nameKey{key, strings.Clone(raw)}] = strings.Clone(name) // not the message that they are of
 	return true
 }
 

@@ -202,3 +202,52 @@ func TestServerThatIsAway(t *testing.T) {
 		})
 	}
 }
+
+// Names that a client makes up are not told apart, so that those of the server still
+// are, also of a tool that never ends well.
+func TestNamesMadeUpByClients(t *testing.T) {
+	l, server := newLab(t, belt.Options{MaxNames: 6}), newServer(mcp.Revision20251125)
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			if p, ok := req.GetParams().(*sdk.CallToolParamsRaw); ok && strings.HasPrefix(p.Name, "limited") {
+				return nil, errors.New("too many calls")
+			}
+			return next(ctx, method, req)
+		}
+	})
+	l.Server(server)
+	server.AddTool(&sdk.Tool{Name: "breaks", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return nil, errors.New("no")
+	})
+	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{})
+	call := func(names ...string) {
+		for _, name := range names {
+			_, _ = c.CallTool(t.Context(), name, nil, nil)
+		}
+	}
+	for i := range 20 {
+		call(fmt.Sprint("made-up", i))
+		_, _ = c.GetPrompt(t.Context(), fmt.Sprint("made-up", i), nil, nil)
+	}
+	call("breaks")
+	for i := range 20 {
+		call(fmt.Sprint("limited", i))
+	}
+	call("echo", "fails", "echo")
+	_, _ = c.GetPrompt(t.Context(), "greet", nil, nil)
+	_ = c.Close()
+	all := strings.Join(l.series(t, "mcp.server.operation.duration"), "\n")
+	for _, want := range []string{"gen_ai.tool.name=breaks", "gen_ai.tool.name=echo", "gen_ai.tool.name=fails", "gen_ai.prompt.name=greet", "gen_ai.tool.name=_OTHER", "gen_ai.prompt.name=_OTHER"} {
+		if !strings.Contains(all, want+" ") {
+			t.Errorf("%s is not measured:\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "made-up") || strings.Count(all, "limited") != 2 {
+		t.Errorf("measured:\n%s", all)
+	}
+	for name, want := range map[string]int{"tools/call echo": 2, "tools/call fails": 1, "tools/call breaks": 1, "prompts/get greet": 1, "tools/call": 38, "prompts/get": 20} {
+		if n := len(l.of(name)); n != want {
+			t.Errorf("%d spans %s, want %d", n, name, want)
+		}
+	}
+}

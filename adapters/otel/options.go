@@ -27,7 +27,8 @@ type Options struct {
 	Attributes []attribute.Key
 	// MaxNames bounds how many names of tools, prompts and methods of each server
 	// are told apart, in metrics and in the names of spans. All others are _OTHER
-	// there. Default: 500. Negative: none is.
+	// there. Default: 500. Negative: none is. What clients ask a server for counts
+	// only if the server knows it.
 	MaxNames int
 }
 

@@ -39,7 +39,7 @@ type served struct {
 func (s *served) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		t := s.t
-		f, name := s.facts(method, req)
+		f, name := s.facts(method, req, true)
 		ctx, opts := s.parent(ctx, req)
 		metered := t.serverRequests
 		var o *operation
@@ -52,6 +52,11 @@ func (s *served) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		defer func() { t.end(ctx, o, o.began, done) }()
 		res, err := next(ctx, method, req)
 		done = t.served(o, res, err)
+		if most := t.room(done, err); most > 0 {
+			if target := t.learn(&o.facts, "", most); target != "" {
+				o.span.SetName(name + " " + target)
+			}
+		}
 		if greeting, ok := res.(*sdk.InitializeResult); ok && err == nil {
 			if greeting != nil && isRevision(greeting.ProtocolVersion) {
 				var f facts
@@ -69,7 +74,7 @@ func (s *served) receive(next sdk.MethodHandler) sdk.MethodHandler {
 func (s *served) send(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		t := s.t
-		f, name := s.facts(method, req)
+		f, name := s.facts(method, req, false)
 		var o *operation
 		if quiet(method) {
 			o = t.unseen(f, t.clientRequests)
@@ -82,6 +87,20 @@ func (s *served) send(next sdk.MethodHandler) sdk.MethodHandler {
 		done = fateOf(err)
 		return res, err
 	}
+}
+
+// room returns how many names may be told apart with the one in a request, which the
+// client may have made up. A call that was refused as of something unknown adds none.
+// One that has failed may have been refused before anybody looked for the name, so
+// that half the room is not for it.
+func (t *Telemetry) room(done fate, err error) int {
+	switch {
+	case err == nil:
+		return t.names.max
+	case done.code == "-32602" || done.code == "-32601" || done.code == "-32002":
+		return 0
+	}
+	return t.names.max / 2
 }
 
 // served returns the fate of what was asked of a server, and records its result.
@@ -102,11 +121,12 @@ func (t *Telemetry) served(o *operation, res sdk.Result, err error) fate {
 }
 
 // facts returns what is known of a request at its beginning, and the name of its
-// span.
-func (s *served) facts(method string, req sdk.Request) (f facts, name string) {
+// span. The method is one that the server knows: the SDK lets no other through.
+func (s *served) facts(method string, req sdk.Request, wary bool) (f facts, name string) {
 	t := s.t
 	f = newFacts()
 	name = t.method(&f, "", method)
+	f.wary = wary
 	if target := t.target(&f, "", method, about{req.GetParams()}, executed{}); target != "" {
 		name += " " + target
 	}
