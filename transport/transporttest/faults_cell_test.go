@@ -19,10 +19,10 @@ import (
 
 const (
 	callTime    = 250 * time.Millisecond // deadline of each call
-	patientTime = 5 * time.Second       // the same where each call must succeed
-	allowance   = 50 * time.Millisecond // by which it may be exceeded
-	healTime    = 15 * time.Second      // until a call must succeed again
-	closeTime   = 4 * time.Second       // that Close may take
+	patientTime = 5 * time.Second        // the same where each call must succeed
+	allowance   = 50 * time.Millisecond  // by which it may be exceeded
+	healTime    = 15 * time.Second       // until a call must succeed again
+	closeTime   = 4 * time.Second        // that Close may take
 )
 
 // A trouble is one way to fail.
@@ -143,11 +143,21 @@ func (c *cell) options() *mcp.ClientOptions {
 	return opts
 }
 
+// ready waits for the first connection, before there is a fault. A machine that stalls
+// may need more than one attempt.
 func (c *cell) ready() {
 	ctx, stop := context.WithTimeout(context.Background(), healTime)
 	defer stop()
-	if err := c.client.Ready(ctx); err != nil {
-		c.fail(unwell, "not ready at first: %v", err)
+	for {
+		err := c.client.Ready(ctx)
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			c.fail(unwell, "not ready at first: %v", err)
+			return
+		}
+		<-time.After(20 * time.Millisecond)
 	}
 }
 

@@ -171,7 +171,7 @@ func total(counts map[string]int) (n int) {
 // carry the cookie. What is only about to end gets some time.
 func leaks(before resources, cookie string) []string {
 	var left []string
-	for deadline := time.Now().Add(3 * time.Second); ; {
+	for deadline := time.Now().Add(healTime); ; {
 		left = nil
 		now := takeStock()
 		for id, stack := range now.goroutines {
