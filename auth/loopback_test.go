@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -328,16 +331,26 @@ func TestLoopbackDevice(t *testing.T) {
 	}
 }
 
-// freePort returns a port of 127.0.0.1 that nobody has, and ::1 neither.
+// freePort returns a port of 127.0.0.1 that nobody has, and ::1 neither. It is not one
+// of those that a system gives to who asks for any: it stays free.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := strconv.Itoa(10000 + rand.IntN(20000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		if l, err = net.Listen("tcp", "[::1]:"+port); err == nil {
+			_ = l.Close()
+		} else if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		return port
 	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
 
 func TestLoopbackRegistered(t *testing.T) {

@@ -286,13 +286,18 @@ func TestHTTPModernHeaders(t *testing.T) {
 	}
 }
 
-// closedPort returns the URL of a port on which nobody listens.
+// closedPort returns the URL of a port on which nobody listens, or can: a connection
+// goes out from it.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return "http://" + l.Addr().String()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = c.Close(), l.Close() })
+	return "http://" + c.LocalAddr().String()
 }

@@ -156,10 +156,13 @@ func TestNoAnswerIsAResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := "http://" + l.Addr().String()
-	if err := l.Close(); err != nil {
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer c.Close()
+	nobody := "http://" + c.LocalAddr().String() // from which a connection goes out
 	for _, test := range []struct {
 		url     string
 		outcome mcp.Outcome
