@@ -28,8 +28,8 @@ func (v *verdict) Fatalf(string, ...any) { v.failed.Store(true); panic(v) }
 func (v *verdict) Fatal(...any)          { v.failed.Store(true); panic(v) }
 func (v *verdict) Skip(...any)           { panic(v) }
 
-// judge returns the checks that a driver fails.
-func judge(t *testing.T, open func() driver.Store) (failed []string) {
+// judge returns the checks that a driver fails, with so much patience for its locks.
+func judge(t *testing.T, patience time.Duration, open func() driver.Store) (failed []string) {
 	for _, c := range checks() {
 		v := &verdict{TB: t}
 		func() {
@@ -39,7 +39,7 @@ func judge(t *testing.T, open func() driver.Store) (failed []string) {
 				}
 			}()
 			p := newPair(v, func(testing.TB) driver.Store { return open() }, nil)
-			p.patience = time.Second
+			p.patience = patience
 			c.run(p)
 		}()
 		if v.failed.Load() {
@@ -96,7 +96,7 @@ func (b *broken) Lock(ctx context.Context, name string) (func(), error) {
 
 // TestSeesBrokenDrivers breaks one promise at a time.
 func TestSeesBrokenDrivers(t *testing.T) {
-	if failed := judge(t, func() driver.Store { return driver.NewMemory() }); failed != nil {
+	if failed := judge(t, patience, func() driver.Store { return driver.NewMemory() }); failed != nil {
 		t.Errorf("a sound driver fails %q", failed)
 	}
 	for name, b := range map[string]struct {
@@ -184,7 +184,7 @@ func TestSeesBrokenDrivers(t *testing.T) {
 		}}, "lock waits"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			failed := judge(t, func() driver.Store {
+			failed := judge(t, time.Second, func() driver.Store {
 				fresh := b.broken
 				fresh.Memory = driver.NewMemory()
 				return &fresh
