@@ -184,10 +184,20 @@ func TestNoChange(t *testing.T) {
 // What is written piece by piece is told once, when it is whole.
 func TestPieces(t *testing.T) {
 	t.Parallel()
+	for !toldInOnePiece(t) {
+		t.Log("the machine has stalled, and left the files alone")
+	}
+}
+
+// toldInOnePiece reports whether the writing took less than the quiet time, without which
+// it says nothing.
+func toldInOnePiece(t *testing.T) bool {
+	const quiet = time.Second
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	other := filepath.Join(t.TempDir(), "other.json")
 	put(t, path, "one")
-	f := follow(t, &filewatch.Options{Quiet: time.Second, Poll: -1}, path, other)
+	f := follow(t, &filewatch.Options{Quiet: quiet, Poll: -1}, path, other)
+	began := time.Now()
 	file, err := os.Create(path)
 	must(t, err)
 	for range 200 {
@@ -196,9 +206,13 @@ func TestPieces(t *testing.T) {
 	}
 	must(t, file.Close())
 	put(t, other, "two") // within the quiet time: told together
+	if time.Since(began) >= quiet {
+		return false
+	}
 	f.tells(path, other)
 	put(t, path, "last")
 	f.tells(path) // and nothing between
+	return true
 }
 
 // A file that is never left alone is told of all the same.
@@ -265,12 +279,12 @@ func TestNoFiles(t *testing.T) {
 	good := dir + "/good"
 	f := follow(t, soon, loop, folder, good)
 	put(t, good, "one")
-	f.tells(good)
+	f.hears(good)
 	must(t, os.Remove(loop))
 	must(t, os.Remove(folder))
 	put(t, loop, "one")
 	put(t, folder, "one")
-	f.tells(loop, folder)
+	f.hears(loop, folder)
 }
 
 // Ranges are of their own, and a sequence can be ranged over twice.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,20 @@ func (f *follower) tells(paths ...string) {
 	}
 	if got, want := strings.Join(changed.paths, " "), strings.Join(paths, " "); got != want {
 		f.t.Fatalf("told of %q, want %q", got, want)
+	}
+}
+
+// hears waits until each of these files was told of. They may be told of one by one, and
+// others again: who stalls between two steps lets the files alone meanwhile.
+func (f *follower) hears(paths ...string) {
+	f.t.Helper()
+	missing := slices.Clone(paths)
+	for len(missing) > 0 {
+		changed, ok := <-f.next
+		if !ok {
+			f.t.Fatalf("not told of %q", missing)
+		}
+		missing = slices.DeleteFunc(missing, func(path string) bool { return slices.Contains(changed.paths, path) })
 	}
 }
 
