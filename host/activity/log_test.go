@@ -69,7 +69,7 @@ func TestSlowSink(t *testing.T) {
 		if i == 0 {
 			<-slow.enter
 		}
-		for len(fast.Recent(nil, 0)) <= i {
+		for l.Status()[1].Written <= uint64(i) {
 			runtime.Gosched() // for ever if it had to wait for the other
 		}
 	}
@@ -101,6 +101,7 @@ func TestQueuedBytes(t *testing.T) {
 		t.Errorf("status %+v", s)
 	}
 	close(g.open)
+	<-g.enter // has what is missing now, which nobody recorded
 	mustFlush(t, l)
 	if s := l.Status()[0]; s.Queued != 0 || s.QueuedBytes != 0 {
 		t.Errorf("at last, status %+v", s)
