@@ -31,10 +31,11 @@ func TestWaitEndsWithTheClient(t *testing.T) {
 			belt.NewExport(s, r, &belt.ExportOptions{Wait: true}).Refresh()
 			c := over(t, s)
 			calling, leave := context.WithCancel(t.Context())
+			defer leave()
 			background(t, func(context.Context) {
 				_, _ = c.CallTool(calling, gomcp.CallToolRequest{Params: gomcp.CallToolParams{Name: "danger"}})
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // only ends what would hang
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only ends what would hang
 			defer cancel()
 			var id string
 			for waiting := range r.WatchApprovals(ctx) {
