@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/faces"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -166,10 +167,10 @@ func (t *probeTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if pid, ok := conn.(interface{ PID() int }); ok && pid.PID() != 0 {
+	c := &probeConn{faces.Conn{Connection: conn}, t.probe}
+	if c.PID() != 0 {
 		t.probe.reach(TestSpawned)
 	}
-	c := &probeConn{conn, t.probe}
 	if caller, ok := conn.(mcp.Caller); ok {
 		return &probeCaller{c, caller}, nil
 	}
@@ -178,7 +179,7 @@ func (t *probeTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 
 // A probeConn lets the probe hear what comes over the control plane.
 type probeConn struct {
-	mcp.Conn
+	faces.Conn
 	probe *probe
 }
 
@@ -189,22 +190,6 @@ func (c *probeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		c.probe.heard(m)
 	}
 	return m, err
-}
-
-// Err returns why the connection ended, if it tells.
-func (c *probeConn) Err() error {
-	if known, ok := c.Conn.(interface{ Err() error }); ok {
-		return known.Err()
-	}
-	return nil
-}
-
-// PID returns the id of the server's process, or zero.
-func (c *probeConn) PID() int {
-	if p, ok := c.Conn.(interface{ PID() int }); ok {
-		return p.PID()
-	}
-	return 0
 }
 
 // A probeCaller is a probeConn with a data plane.

@@ -354,7 +354,9 @@ func (t *tap) pid() int {
 // it has answered.
 func (t *tap) announced() int64 {
 	if a, ok := t.conn.(interface{ Announced() int64 }); ok {
-		return a.Announced() // with a data plane of its own answers do not pass here
+		if n := a.Announced(); n >= 0 {
+			return n // with a data plane of its own answers do not pass here
+		}
 	}
 	return t.changes.Load()
 }

@@ -33,6 +33,9 @@ type Transport = sdk.Transport
 //	LateProgress() int64 // progress that came before the last answer and went to Read
 //	Origin() string   // scheme, host and port of a server reached by HTTP, for Tracer
 //
+// One that stands before another Conn should have them all, or the client believes
+// that there is nothing to tell. Announced of less than zero is as if it had none.
+//
 // and of these, of an error in the chain of one that a Conn, a Caller or Connect
 // returns, if it has the first of them:
 //

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/faces"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -119,7 +120,7 @@ func (r *recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 		return nil, err
 	}
 	c := &recordedConn{
-		Conn:     conn,
+		Conn:     faces.Conn{Connection: conn},
 		recorder: r,
 		track:    t,
 		open:     map[jsonrpc.ID]*turn{},
@@ -178,7 +179,7 @@ func (r *recorder) reason(text string) string {
 // A recordedConn keeps what passes over one connection. Its fields are guarded
 // by the recorder.
 type recordedConn struct {
-	mcp.Conn
+	faces.Conn
 	recorder *recorder
 	track    *track
 
@@ -345,43 +346,6 @@ func (c *recordedConn) Close() error {
 	c.closed = true
 	c.recorder.mu.Unlock()
 	return c.Conn.Close()
-}
-
-// Err returns why the connection ended, if it knows that, or nil.
-func (c *recordedConn) Err() error {
-	if known, ok := c.Conn.(interface{ Err() error }); ok {
-		return known.Err()
-	}
-	return nil
-}
-
-// PID returns the id of the server's process, or zero.
-func (c *recordedConn) PID() int {
-	if known, ok := c.Conn.(interface{ PID() int }); ok {
-		return known.PID()
-	}
-	return 0
-}
-
-// Degraded returns what does not work as it should, if it knows that, or nil.
-func (c *recordedConn) Degraded() error {
-	if known, ok := c.Conn.(interface{ Degraded() error }); ok {
-		return known.Degraded()
-	}
-	return nil
-}
-
-// Working reports whether the server is known to be busy.
-func (c *recordedConn) Working() bool {
-	known, ok := c.Conn.(interface{ Working() bool })
-	return ok && known.Working()
-}
-
-// Stateless reports whether the server is known to keep nothing between
-// requests.
-func (c *recordedConn) Stateless() bool {
-	known, ok := c.Conn.(interface{ Stateless() bool })
-	return ok && known.Stateless()
 }
 
 // A recordedCaller is a recordedConn with a data plane.
