@@ -89,7 +89,7 @@ func TestCommandCloseKills(t *testing.T) {
 // The server ignores the end of its stdin but not SIGTERM.
 func TestCommandCloseTerminates(t *testing.T) {
 	recipe := transporttest.Child("term")
-	recipe.CloseTimeout = 4 * time.Second // half of it for the server to terminate
+	recipe.CloseTimeout = 8 * time.Second // half of it for the server to terminate
 	out := watch(recipe)
 	l := dial(t, recipe)
 	out.await(t, "ready")
@@ -102,6 +102,7 @@ func TestCommandCloseTerminates(t *testing.T) {
 
 func TestCommandCloseLetsTheServerFinish(t *testing.T) {
 	recipe := transporttest.Child("serve", "stderr:finished")
+	recipe.CloseTimeout = 2 * watchdog // half of it for the server to finish
 	out := watch(recipe)
 	l := dial(t, recipe)
 	if _, err := ask(t, l); err != nil {
