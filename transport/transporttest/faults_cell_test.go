@@ -19,7 +19,7 @@ import (
 
 const (
 	callTime    = 250 * time.Millisecond // deadline of each call
-	patientTime = 5 * time.Second        // the same where each call must succeed
+	patientTime = healTime               // the same where each call must succeed
 	allowance   = 50 * time.Millisecond  // by which it may be exceeded
 	healTime    = 15 * time.Second       // until a call must succeed again
 	closeTime   = 4 * time.Second        // that Close may take
