@@ -17,7 +17,10 @@
 // returns the message that goes into the next request behind it.
 //
 //	results, err := tools.Run(ctx, message)
-//	params.Messages = append(append(params.Messages, message.ToParam()), results...)
+//	params.Messages = belt.Append(belt.Append(params.Messages, message.ToParam()), results...)
+//
+// [Append] has the conversation as the API takes it, whatever the model wrote, and also
+// where the user goes on instead of the model.
 //
 // No messages and no error: the model has called nothing, or the API has paused (its
 // stop reason is pause_turn then, and the message goes back as it is). If ctx ends, the
@@ -29,7 +32,7 @@
 // has the answers to the other calls. Show somebody what waits, and wait:
 //
 //	answers, err := tools.Wait(ctx, waiting)
-//	params.Messages = append(params.Messages, tools.Results(answers...)...)
+//	params.Messages = belt.Append(params.Messages, tools.Results(answers...)...)
 //
 // # Results
 //

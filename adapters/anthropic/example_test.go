@@ -32,9 +32,7 @@ func answer(ctx context.Context, client *anthropic.Client, reg *registry.Registr
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if len(message.Content) > 0 { // the API refuses to be told of nothing
-			params.Messages = append(append(params.Messages, message.ToParam()), results...)
-		}
+		params.Messages = belt.Append(belt.Append(params.Messages, message.ToParam()), results...)
 		if err != nil || results == nil && message.StopReason != anthropic.StopReasonPauseTurn {
 			return message, err
 		}
@@ -200,6 +198,36 @@ func Example() {
 	fmt.Println(errors.Is(err, context.Canceled))
 
 	// The user goes on.
-	params.Messages = append(params.Messages, anthropic.NewUserMessage(anthropic.NewTextBlock("And 2 + 3?")))
+	params.Messages = belt.Append(params.Messages, anthropic.NewUserMessage(anthropic.NewTextBlock("And 2 + 3?")))
 	// Output: true
+}
+
+// What the model wrote goes into the conversation as the API takes it back, and the user
+// can go on without the result of a call.
+func ExampleAppend() {
+	var message anthropic.Message
+	_ = json.Unmarshal([]byte(`{"role":"assistant","stop_reason":"refusal","content":[
+		{"type":"text","text":" "},{"type":"tool_use","id":"a","name":"add","input":{}}]}`), &message)
+	conversation := []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("1 + 2?"))}
+	conversation = belt.Append(conversation, message.ToParam())
+	conversation = belt.Append(conversation, anthropic.NewUserMessage(anthropic.NewTextBlock("And 2 + 3?")))
+	for _, m := range conversation {
+		for _, block := range m.Content {
+			fmt.Println(m.Role, *block.GetType())
+		}
+	}
+	// Output:
+	// user text
+	// assistant tool_use
+	// user tool_result
+	// user text
+}
+
+func ExampleBetaAppend() {
+	var message anthropic.BetaMessage // in which the model has said nothing
+	conversation := []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("1 + 2?"))}
+	message.Role = "assistant"
+	conversation = belt.BetaAppend(conversation, message.ToParam())
+	fmt.Println(len(conversation))
+	// Output: 1
 }

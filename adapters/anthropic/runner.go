@@ -109,10 +109,23 @@ func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sd
 	if atLimit(runner, params) {
 		return nil
 	}
+	putRight(params)
 	if err := t.answerCalls(ctx, runner.LastMessage(), params); err != nil {
 		return err
 	}
 	return t.sync(ctx, runner, params)
+}
+
+// putRight has the last answer of the model as the API takes it back, see [BetaAppend].
+func putRight(params *sdk.BetaToolRunnerParams) {
+	for i, m := range slices.Backward(params.Messages) {
+		if m.Role == sdk.BetaMessageParamRoleAssistant {
+			if content := betaSendable(m.Content); len(content) > 0 {
+				params.Messages[i].Content = content
+			}
+			return
+		}
+	}
 }
 
 // answerCalls has an answer to each call of a message, none of which waits.

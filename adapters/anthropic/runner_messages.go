@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -43,73 +42,22 @@ func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerPara
 	if last < 0 {
 		return messages
 	}
-	messages[last].Content = finished(messages[last].Content)
+	messages[last].Content = finished(betaSendable(messages[last].Content), betaViewOf)
 	if len(messages[last].Content) == 0 {
 		return slices.Delete(messages, last, last+1) // the API takes it at the end only
 	}
-	sent := map[string]bool{}
+	var results []sdk.BetaContentBlockParamUnion
 	for _, m := range messages[last+1:] {
-		for _, b := range m.Content {
-			if b.OfToolResult != nil {
-				sent[b.OfToolResult.ToolUseID] = true
-			}
-		}
+		results = append(results, m.Content...)
 	}
 	var missing []profile.Answer
-	for _, call := range paramCalls(messages[last]) {
-		if !sent[call.ID] {
-			missing = append(missing, t.answer(call, runner, params))
-		}
+	for _, call := range unanswered(messages[last].Content, results, betaViewOf) {
+		missing = append(missing, t.answer(call, runner, params))
 	}
 	if missing == nil {
 		return messages
 	}
 	return behind(messages, last+1, t.turn.BetaResults(missing...)[0])
-}
-
-// finished returns content without the calls that the API makes itself and has not come to
-// the end of: it has paused there, and takes nothing but the same again, or the limit of
-// tokens has come. A program that waits for results of ours stays.
-func finished(content []sdk.BetaContentBlockParamUnion) []sdk.BetaContentBlockParamUnion {
-	known := map[string]bool{}
-	for _, b := range content {
-		if id := b.GetToolUseID(); id != nil {
-			known[*id] = true
-		}
-		if b.OfToolUse != nil {
-			known[callerOf(b.OfToolUse)] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(content), func(b sdk.BetaContentBlockParamUnion) bool {
-		return b.OfServerToolUse != nil && !known[b.OfServerToolUse.ID] || b.OfMCPToolUse != nil && !known[b.OfMCPToolUse.ID]
-	})
-}
-
-// callerOf returns the id of the program that makes a call; empty if it is the model. It
-// reads the JSON, as the SDK keeps no more of it.
-func callerOf(call *sdk.BetaToolUseBlockParam) string {
-	var caller struct {
-		ID string `json:"tool_id"`
-	}
-	if data, err := json.Marshal(call.Caller); err == nil {
-		_ = json.Unmarshal(data, &caller)
-	}
-	return caller.ID
-}
-
-// paramCalls returns the calls of a message that need a result. Those of a model that
-// another one has taken over from do not.
-func paramCalls(message sdk.BetaMessageParam) []profile.Call {
-	var calls []profile.Call
-	for _, b := range message.Content {
-		switch {
-		case b.OfFallback != nil:
-			calls = nil
-		case b.OfToolUse != nil:
-			calls = append(calls, profile.Call{ID: b.OfToolUse.ID, Name: b.OfToolUse.Name})
-		}
-	}
-	return calls
 }
 
 // answer returns what there is to say of a call whose result the runner has not sent.

@@ -185,8 +185,7 @@ func TestSearch(t *testing.T) {
 	}
 	model := newEndpoint(t,
 		reply{stop: "pause_turn", content: `{"type":"server_tool_use","id":"srvtoolu_1","name":"tool_search_tool_bm25","input":{"query":"rare"}}`},
-		calls(`{"type":"server_tool_use","id":"srvtoolu_2","name":"tool_search_tool_bm25","input":{"query":"rare"}}`,
-			`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_2","content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"rare"}]}}`,
+		calls(`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"rare"}]}}`,
 			use("toolu_1", "rare", `{}`)),
 		says("found"), says("alone"))
 	c := &conversation{client: newClient(model.URL), registry: r, opts: &belt.Options{Turn: profile.TurnOptions{

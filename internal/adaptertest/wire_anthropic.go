@@ -56,6 +56,7 @@ type anthropicReader struct {
 	breakpoints int
 	ids         map[string]bool   // of all calls so far
 	open        map[string]string // names of the calls of the last message, by id
+	begun       map[string]bool   // calls of the API's own that have no result
 	gone        map[string]bool   // tools that were removed
 }
 
@@ -84,7 +85,7 @@ func (Anthropic) Read(r *http.Request, body []byte) (*Request, error) {
 	if in.Betas != nil {
 		return nil, errors.New("betas: Extra inputs are not permitted")
 	}
-	a := &anthropicReader{Request: &Request{Stream: in.Stream}, ids: map[string]bool{}, gone: map[string]bool{}}
+	a := &anthropicReader{Request: &Request{Stream: in.Stream}, ids: map[string]bool{}, begun: map[string]bool{}, gone: map[string]bool{}}
 	for _, header := range r.Header.Values("Anthropic-Beta") {
 		a.inline = a.inline || strings.Contains(header, "inline-tools-2026-09-15")
 	}

@@ -30,6 +30,9 @@ type anthropicBlock struct {
 		Name       string          `json:"name"`
 		Definition json.RawMessage `json:"definition"`
 	} `json:"tool"`
+	Caller struct {
+		ToolID string `json:"tool_id"`
+	} `json:"caller"`
 }
 
 // blocks reads content, which is text or blocks.
@@ -99,6 +102,8 @@ func (a *anthropicReader) messages(messages []anthropicMessage) error {
 func (a *anthropicReader) assistant(blocks []anthropicBlock) error {
 	a.open = map[string]string{}
 	for _, b := range blocks {
+		delete(a.begun, b.ToolUseID)
+		delete(a.begun, b.Caller.ToolID)
 		switch b.Type {
 		case "tool_use":
 			if !anthropicID.MatchString(b.ID) || a.ids[b.ID] {
@@ -115,7 +120,9 @@ func (a *anthropicReader) assistant(blocks []anthropicBlock) error {
 			if err := a.found(b.Content); err != nil {
 				return err
 			}
-		case "text", "thinking", "server_tool_use":
+		case "server_tool_use":
+			a.begun[b.ID] = true
+		case "text", "thinking":
 		default:
 			return fmt.Errorf("a block %q of the assistant", b.Type)
 		}
@@ -172,6 +179,9 @@ func (a *anthropicReader) user(blocks []anthropicBlock) error {
 	}
 	if len(a.open) > 0 {
 		return fmt.Errorf("`tool_use` ids were found without `tool_result` blocks immediately after: %v", a.open)
+	}
+	if len(a.begun) > 0 && slices.ContainsFunc(blocks, func(b anthropicBlock) bool { return b.Type != "tool_result" }) {
+		return fmt.Errorf("`server_tool_use` ids were found without a corresponding result: %v", a.begun)
 	}
 	if texts != nil {
 		a.Users = append(a.Users, strings.Join(texts, "\n"))

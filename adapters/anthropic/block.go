@@ -1,0 +1,160 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A view is what matters of a block for those behind it.
+type view struct {
+	call   *profile.Call // of the program
+	caller string        // the id of the program of the model that makes the call
+	begins string        // the id of a call that the API makes itself
+	ends   string        // the id of the call of which the block is the result
+	result bool          // that of a call of the program
+	over   bool          // another model takes over from the one before
+}
+
+func viewOf(b sdk.ContentBlockParamUnion) view {
+	var v view
+	if id := b.GetToolUseID(); id != nil {
+		v.ends, v.result = *id, b.OfToolResult != nil
+	}
+	if use := b.OfToolUse; use != nil {
+		v.call, v.caller = &profile.Call{ID: use.ID, Name: use.Name}, callerOf(use.Caller)
+	}
+	if b.OfServerToolUse != nil {
+		v.begins = b.OfServerToolUse.ID
+	}
+	return v
+}
+
+func betaViewOf(b sdk.BetaContentBlockParamUnion) view {
+	v := view{over: b.OfFallback != nil}
+	if id := b.GetToolUseID(); id != nil {
+		v.ends, v.result = *id, b.OfToolResult != nil
+	}
+	if use := b.OfToolUse; use != nil {
+		v.call, v.caller = &profile.Call{ID: use.ID, Name: use.Name}, callerOf(use.Caller)
+	}
+	switch {
+	case b.OfServerToolUse != nil:
+		v.begins = b.OfServerToolUse.ID
+	case b.OfMCPToolUse != nil:
+		v.begins = b.OfMCPToolUse.ID
+	}
+	return v
+}
+
+// callerOf returns the id of the program that makes a call; empty if it is the model. It
+// reads the JSON, as the SDK keeps no more of it.
+func callerOf(caller any) string {
+	var is struct {
+		ID string `json:"tool_id"`
+	}
+	if data, err := json.Marshal(caller); err == nil {
+		_ = json.Unmarshal(data, &is)
+	}
+	return is.ID
+}
+
+// onlyResults reports whether content is results of the program's calls and nothing else.
+func onlyResults[B any](content []B, look func(B) view) bool {
+	return !slices.ContainsFunc(content, func(b B) bool { return !look(b).result })
+}
+
+// finished returns content without the calls that the API makes itself and has not come to
+// the end of: it has paused there, and takes nothing but the same again, or the limit of
+// tokens has come. A program that waits for results of ours stays.
+func finished[B any](content []B, look func(B) view) []B {
+	known := map[string]bool{}
+	for _, b := range content {
+		v := look(b)
+		known[v.ends], known[v.caller] = true, true
+	}
+	return slices.DeleteFunc(slices.Clone(content), func(b B) bool {
+		id := look(b).begins
+		return id != "" && !known[id]
+	})
+}
+
+// unanswered returns the calls in content that need a result and have none. Those of a
+// model that another one has taken over from do not.
+func unanswered[B any](content, results []B, look func(B) view) []profile.Call {
+	known := map[string]bool{}
+	for _, b := range results {
+		known[look(b).ends] = true
+	}
+	var calls []profile.Call
+	for _, b := range content {
+		switch v := look(b); {
+		case v.over:
+			calls = nil
+		case v.call != nil && !known[v.call.ID]:
+			calls = append(calls, *v.call)
+		}
+	}
+	return calls
+}
+
+// sendable returns what a model wrote as the API takes it back.
+func sendable(content []sdk.ContentBlockParamUnion) []sdk.ContentBlockParamUnion {
+	var kept []sdk.ContentBlockParamUnion
+	for _, b := range content {
+		if b.OfText != nil && strings.TrimSpace(b.OfText.Text) == "" {
+			continue
+		}
+		if b.OfToolUse != nil {
+			use := *b.OfToolUse
+			use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
+			b.OfToolUse = &use
+		}
+		kept = append(kept, b)
+	}
+	return kept
+}
+
+func betaSendable(content []sdk.BetaContentBlockParamUnion) []sdk.BetaContentBlockParamUnion {
+	var kept []sdk.BetaContentBlockParamUnion
+	for _, b := range content {
+		if b.OfText != nil && strings.TrimSpace(b.OfText.Text) == "" {
+			continue
+		}
+		if b.OfToolUse != nil {
+			use := *b.OfToolUse
+			use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
+			b.OfToolUse = &use
+		}
+		kept = append(kept, b)
+	}
+	return kept
+}
+
+// otherThanName matches what the name of a tool cannot have.
+var otherThanName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// maxName is how long a name can be that stands in a call, in bytes.
+const maxName = 128
+
+func nameToSend(name string) string {
+	name = otherThanName.ReplaceAllString(name, "_")
+	if name == "" {
+		name = "_"
+	}
+	return name[:min(len(name), maxName)]
+}
+
+// inputToSend returns arguments as they can stand in a conversation.
+func inputToSend(input any) any {
+	data, err := json.Marshal(input)
+	if err == nil && profile.Object(data) == string(data) {
+		return input
+	}
+	return json.RawMessage("{}")
+}

@@ -1,0 +1,202 @@
+package anthropic_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+const (
+	blank     = `{"type":"text","text":" \n"}`
+	searching = `{"type":"server_tool_use","id":"srvtoolu_1","name":"tool_search_tool_bm25","input":{"query":"x"}}`
+	foundNone = `{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"tool_search_tool_search_result","tool_references":[]}}`
+	thought   = `{"type":"thinking","thinking":"hm","signature":"c2lnbmVk"}`
+)
+
+func userText(text string) anthropic.MessageParam {
+	return anthropic.NewUserMessage(anthropic.NewTextBlock(text))
+}
+
+func betaText(text string) anthropic.BetaMessageParam {
+	return anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(text))
+}
+
+// shape has the roles and the types of the blocks of a conversation.
+func shape(t *testing.T, messages any) string {
+	t.Helper()
+	var all []struct {
+		Role    string
+		Content []struct{ Type, Name, Text string }
+	}
+	if err := json.Unmarshal(mustJSON(t, messages), &all); err != nil {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, m := range all {
+		field := m.Role[:1] + ":"
+		for _, b := range m.Content {
+			field += strings.Join([]string{b.Type, b.Name, b.Text}, "/") + " "
+		}
+		fields = append(fields, strings.TrimSpace(field))
+	}
+	return strings.Join(fields, "; ")
+}
+
+// TestAppend has answers after which the API would refuse all that follows.
+func TestAppend(t *testing.T) {
+	const theUser = "u:text//go on"
+	for _, c := range []struct {
+		name, stop, content string
+		results             bool
+		want                string
+	}{
+		{"text", "end_turn", `{"type":"text","text":"so"}`, false, "a:text//so; " + theUser},
+		{"nothing", "end_turn", ``, false, theUser},
+		{"blank", "end_turn", blank, false, theUser},
+		{"blank beside a call", "tool_use", thought + "," + blank + "," + use("a", "it", `{}`), true,
+			"a:thinking// tool_use/it/; u:tool_result//; " + theUser},
+		{"no name", "tool_use", use("a", "", `{}`) + "," + use("b", "a.b c", `{}`) + "," + use("c", strings.Repeat("n", 200), `{}`), true,
+			"a:tool_use/_/ tool_use/a_b_c/ tool_use/" + strings.Repeat("n", 128) + "/; u:tool_result// tool_result// tool_result//; " + theUser},
+		{"no object", "tool_use", use("a", "it", `[1]`), true, "a:tool_use/it/; u:tool_result//; " + theUser},
+		{"refusal", "refusal", `{"type":"text","text":"no"},` + use("a", "it", `{}`), false, "a:text//no tool_use/it/; u:tool_result// text//go on"},
+		{"paused", "pause_turn", searching, false, theUser},
+		{"paused behind a text", "pause_turn", `{"type":"text","text":"so"},` + searching, false, "a:text//so; " + theUser},
+		{"searched", "end_turn", searching + "," + foundNone + `,{"type":"text","text":"so"}`, false,
+			"a:server_tool_use/tool_search_tool_bm25/ tool_search_tool_result// text//so; " + theUser},
+		{"search beside a call", "tool_use", searching + "," + use("a", "it", `{}`), true, "a:tool_use/it/; u:tool_result//; " + theUser},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRegistry(t, tool("it"))
+			model := newEndpoint(t, reply{stop: c.stop, content: c.content}, says("done"), reply{stop: c.stop, content: c.content}, says("done"))
+			client, turn := newClient(model.URL), turnOf(t, r)
+			messages := []anthropic.MessageParam{userText("go")}
+			params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Tools: turn.Params(), Messages: messages}
+			message, err := client.Messages.New(t.Context(), params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			results, err := turn.Run(t.Context(), message)
+			if err != nil || (results != nil) != c.results {
+				t.Fatalf("%+v, %v", results, err)
+			}
+			answer := message.ToParam()
+			before := string(mustJSON(t, answer))
+			params.Messages = belt.Append(belt.Append(belt.Append(messages, answer), results...), userText("go on"))
+			if got := shape(t, params.Messages); got != "u:text//go; "+c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if _, err := client.Messages.New(t.Context(), params); err != nil {
+				t.Error(err)
+			}
+			if after := string(mustJSON(t, answer)); after != before {
+				t.Errorf("%s became %s", before, after)
+			}
+
+			betas := []anthropic.BetaMessageParam{betaText("go")}
+			beta := anthropic.BetaMessageNewParams{Model: "scripted", MaxTokens: 100, Tools: turn.BetaParams(), Messages: betas}
+			said, err := client.Beta.Messages.New(t.Context(), beta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told, err := turn.RunBeta(t.Context(), said)
+			if err != nil {
+				t.Fatal(err)
+			}
+			beta.Messages = belt.BetaAppend(belt.BetaAppend(belt.BetaAppend(betas, said.ToParam()), told...), betaText("go on"))
+			if a, b := canonical(t, mustJSON(t, params.Messages)), canonical(t, mustJSON(t, beta.Messages)); a != b {
+				t.Errorf("the beta has\n%s, not\n%s", b, a)
+			}
+			if _, err := client.Beta.Messages.New(t.Context(), beta); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestAppendKeeps leaves alone what the API takes, and what is the caller's.
+func TestAppendKeeps(t *testing.T) {
+	model := message(t, "pause_turn", `{"type":"text","text":"so"},`+searching).ToParam()
+	result := anthropic.NewUserMessage(anthropic.NewToolResultBlock("a", "ours", false))
+	called := message(t, "tool_use", searching+","+use("a", "it", `{}`)).ToParam()
+	two := message(t, "tool_use", use("a", "it", `{}`)+","+use("b", "it", `{}`)).ToParam()
+	for _, c := range []struct {
+		name string
+		in   []anthropic.MessageParam
+		want string
+	}{
+		{"nothing", nil, ""},
+		{"an answer first", []anthropic.MessageParam{model}, "a:text//so server_tool_use/tool_search_tool_bm25/"},
+		{"paused twice", []anthropic.MessageParam{userText("go"), model, model}, "u:text//go; a:text//so server_tool_use/tool_search_tool_bm25/; a:text//so server_tool_use/tool_search_tool_bm25/"},
+		{"results alone", []anthropic.MessageParam{called, result}, "a:server_tool_use/tool_search_tool_bm25/ tool_use/it/; u:tool_result//"},
+		{"a result of two", []anthropic.MessageParam{two, result, userText("x")}, "a:tool_use/it/ tool_use/it/; u:tool_result// tool_result//; u:text//x"},
+		{"a result of two beside a text", []anthropic.MessageParam{two, anthropic.NewUserMessage(slices.Concat(result.Content, userText("x").Content)...)},
+			"a:tool_use/it/ tool_use/it/; u:tool_result// tool_result// text//x"},
+		{"users", []anthropic.MessageParam{userText("a"), userText("b")}, "u:text//a; u:text//b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			room := slices.Grow(slices.Clone(c.in), 8)
+			for i := range room {
+				room[i].Content = slices.Grow(slices.Clone(room[i].Content), 8)
+			}
+			before := string(mustJSON(t, room))
+			for n := range len(room) + 1 {
+				if got := shape(t, belt.Append(room[:n:cap(room)], room[n:]...)); n == 0 && got != c.want {
+					t.Errorf("got  %s\nwant %s", got, c.want)
+				}
+				if after := string(mustJSON(t, room)); after != before {
+					t.Fatalf("%s became %s", before, after)
+				}
+				for _, m := range room {
+					for _, b := range m.Content[len(m.Content):cap(m.Content)] {
+						if b.GetType() != nil {
+							t.Fatal("what lies behind the content was changed")
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestAppendAfterCancel goes on after a cancel amid a call beside which the API searches.
+func TestAppendAfterCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := registry.MustFunc("slow", "waits", func(ctx context.Context, _ struct{}) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	r := newRegistry(t, slow)
+	model := newEndpoint(t, calls(searching, use("a", "slow", `{}`)), says("done"))
+	client := newClient(model.URL)
+	params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Messages: []anthropic.MessageParam{userText("go")}}
+	if _, err := answer(ctx, &client, r, &params); err == nil {
+		t.Fatal("no error")
+	}
+	params.Messages = belt.Append(params.Messages, userText("go on"))
+	message, err := answer(t.Context(), &client, r, &params)
+	if err != nil || message.Content[0].Text != "done" {
+		t.Errorf("%+v, %v", message, err)
+	}
+}
+
+// TestRunnerSendsBack has a runner send back what the API takes.
+func TestRunnerSendsBack(t *testing.T) {
+	model := newEndpoint(t, calls(blank, use("a", "not here", `{}`), use("b", "it", `{}`)), reply{stop: "end_turn", content: blank})
+	r := newRegistry(t, tool("it"))
+	tools, runner := newRunner(t, r, model, nil)
+	for step(t, tools, runner) != nil {
+	}
+	got := goOn(t, r, model, tools.Messages(runner)).Results
+	if len(got) != 2 || got[1].Text != "it done" || !strings.Contains(fmt.Sprint(got[0].Text), "not here") {
+		t.Errorf("%+v", got)
+	}
+}
