@@ -36,7 +36,7 @@ type conversation struct {
 }
 
 func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = append(c.messages, anthropic.NewUserMessage(anthropic.NewTextBlock(message)))
+	c.messages = belt.Append(c.messages, anthropic.NewUserMessage(anthropic.NewTextBlock(message)))
 	return c.run(ctx)
 }
 
@@ -53,9 +53,9 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.messages = append(c.messages, message.ToParam())
+		c.messages = belt.Append(c.messages, message.ToParam())
 		results, err := tools.Run(ctx, message)
-		c.messages = append(c.messages, results...)
+		c.messages = belt.Append(c.messages, results...)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
@@ -87,7 +87,7 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.messages = append(c.messages, c.tools.Results(answers...)...)
+	c.messages = belt.Append(c.messages, c.tools.Results(answers...)...)
 	return c.run(ctx)
 }
 

@@ -75,7 +75,7 @@ func stream(ctx context.Context, client *genai.Client, config *genai.GenerateCon
 // A chatting program lets genai keep the conversation.
 type chatting struct {
 	client *genai.Client
-	chat   *genai.Chat
+	chat   *genai.Chat // at first a new one, of client.Chats.Create
 	config genai.GenerateContentConfig
 	unsent []*genai.Content // what the model is told next
 }
