@@ -9,3 +9,10 @@ func Waiting(e *Export) (n int) {
 	}
 	return n
 }
+
+// Approvals returns how many approvals it knows that calls wait for.
+func Approvals(e *Export) int {
+	e.waitMu.Lock()
+	defer e.waitMu.Unlock()
+	return len(e.waiting)
+}

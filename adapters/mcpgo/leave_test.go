@@ -124,4 +124,7 @@ func TestWaitOfEqualCalls(t *testing.T) {
 	if got := <-stayed; got.err != nil || got.res.IsError {
 		t.Errorf("who stayed gets %+v", got)
 	}
+	if n := belt.Approvals(export); n != 0 {
+		t.Errorf("%d approvals are kept", n)
+	}
 }

@@ -50,6 +50,21 @@ func (w *wire) tell(method string) {
 	w.notify(gomcp.JSONRPCNotification{Notification: gomcp.Notification{Method: method}})
 }
 
+// progress tells of the progress of a call that wants to know.
+func (w *wire) progress(params json.RawMessage) {
+	var call struct {
+		Meta struct {
+			Token any `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(params, &call)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notify(gomcp.JSONRPCNotification{Notification: gomcp.Notification{Method: "notifications/progress", Params: gomcp.NotificationParams{
+		AdditionalFields: map[string]any{"progressToken": call.Meta.Token, "progress": 1.0},
+	}}})
+}
+
 func (w *wire) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	params, err := json.Marshal(request.Params)
 	if err != nil {

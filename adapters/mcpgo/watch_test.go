@@ -123,6 +123,26 @@ func TestWatchIsSwift(t *testing.T) {
 	})
 }
 
+// A change while a list is on its way is not in that.
+func TestWatchHearsWhileItLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lists atomic.Int64
+		var w *wire
+		w, s, r := scripted(t, func(context.Context, string, json.RawMessage) (string, error) {
+			if lists.Add(1) == 1 {
+				w.changed()
+				time.Sleep(time.Second)
+				return `{"tools":[]}`, nil
+			}
+			return oneTool, nil
+		})
+		watchFor(t, s, time.Minute)
+		if n := lists.Load(); n != 2 || len(r.Snapshot().Tools()) != 1 {
+			t.Errorf("it listed %d times; there are %d tools", n, len(r.Snapshot().Tools()))
+		}
+	})
+}
+
 func TestWatchGivesUpAListThatDoesNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lists atomic.Int64

@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
@@ -153,7 +154,8 @@ func TestCallersMetaStays(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(`{"content":[]}`)})
 	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
 	const theirs = "00-aaf7651916cd43dd8448eb211c80319c-aaad6b7169203331-01"
-	ctx, span := l.tracer.Tracer("test").Start(t.Context(), "root")
+	ours := propagation.MapCarrier{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "ours=1"}
+	ctx, span := l.tracer.Tracer("test").Start(propagation.TraceContext{}.Extract(t.Context(), ours), "root")
 	defer span.End()
 	if _, err := c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": theirs, "own": true}}); err != nil {
 		t.Fatal(err)

@@ -108,6 +108,16 @@ func TestOpaqueURI(t *testing.T) {
 	}
 }
 
+// The id of a request is the server's choice.
+func TestIDOfStranger(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	r := &mcp.RequestInfo{Server: "s", Method: "ping", Incoming: true, ID: "1\n" + strings.Repeat("2", 1<<20)}
+	l.RequestEnd(l.RequestStart(t.Context(), r), r)
+	if id := value(l.one(t, "ping", "server"), "jsonrpc.request.id"); len(id) != 64 || strings.Contains(id, "\n") {
+		t.Errorf("%d bytes: %.70q", len(id), id)
+	}
+}
+
 // The names of so many servers are told apart, and no more.
 func TestNamesOfManyServers(t *testing.T) {
 	l := newLab(t, belt.Options{})

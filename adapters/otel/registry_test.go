@@ -277,10 +277,21 @@ func TestRefusedAndBroken(t *testing.T) {
 	r := registry.New(nil)
 	defer b.Registry(r)()
 	r.Use(func(registry.Handler) registry.Handler {
-		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { panic("ouch") }
+		return func(_ context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			if call.Tool.Name == "late" {
+				return nil, context.DeadlineExceeded
+			}
+			panic("ouch")
+		}
 	})
-	if err := r.Add(registry.MustFunc("broken", "Breaks", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"broken", "late"} {
+		if err := r.Add(registry.MustFunc(name, "Breaks", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _ = r.Call(t.Context(), "late", nil)
+	if s := b.one(t, "execute_tool late", "internal"); value(s, "error.type") != "timeout" {
+		t.Error(says(s.Attributes))
 	}
 	func() {
 		defer func() { _ = recover() }()
