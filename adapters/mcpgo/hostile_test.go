@@ -231,3 +231,18 @@ func TestLoginDoesNotRepeatCalls(t *testing.T) {
 		}
 	}
 }
+
+// A server that asks before it answers, and gets no answer, may have begun: such a call
+// must not be made again.
+func TestQuestionsWithoutAnAnswer(t *testing.T) {
+	_, s, r := modern(t, func(_ context.Context, method string) (string, error) {
+		if method == "tools/call" {
+			return `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`, nil
+		}
+		return oneTool, nil
+	})
+	refresh(t, s)
+	if _, err := r.Call(t.Context(), "crew__echo", nil); mcp.OutcomeOf(err) != mcp.Unknown {
+		t.Errorf("the outcome of %v is %v", err, mcp.OutcomeOf(err))
+	}
+}

@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"weak"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/baggage"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -95,7 +99,7 @@ func TestTraceOfStranger(t *testing.T) {
 func TestOpaqueURI(t *testing.T) {
 	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
 	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Tracer: l})
-	for _, uri := range []string{"data:text/plain,sekret", "jdbc:sqlserver://host;password=sekret", "jdbc:oracle:thin:ann/sekret@host", "token:sekret"} {
+	for _, uri := range []string{"data:text/plain,sekret", "jdbc:sqlserver://host;password=sekret", "jdbc:oracle:thin:ann/sekret@host", "token:sekret", "urn:isbn:1"} {
 		_, _ = c.ReadResource(t.Context(), uri, nil)
 	}
 	_ = c.Close()
@@ -105,6 +109,9 @@ func TestOpaqueURI(t *testing.T) {
 	}
 	if !strings.Contains(all, "mcp.resource.uri=data:") {
 		t.Error("the scheme is not told")
+	}
+	if !strings.Contains(all, "mcp.resource.uri=urn:isbn:1") {
+		t.Error("the name is not told")
 	}
 }
 
@@ -221,6 +228,10 @@ func TestNamesMadeUpByClients(t *testing.T) {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			if p, ok := req.GetParams().(*sdk.CallToolParamsRaw); ok && strings.HasPrefix(p.Name, "limited") {
 				return nil, errors.New("too many calls")
+			} else if ok && strings.HasPrefix(p.Name, "made-up0") {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no such tool"}
+			} else if ok && strings.HasPrefix(p.Name, "made-up1") {
+				return nil, &jsonrpc.Error{Code: -32002, Message: "no such tool"}
 			}
 			return next(ctx, method, req)
 		}
@@ -260,4 +271,59 @@ func TestNamesMadeUpByClients(t *testing.T) {
 			t.Errorf("%d spans %s, want %d", n, name, want)
 		}
 	}
+}
+
+// What a server put into _meta of its question stays.
+func TestMetaOfServerStays(t *testing.T) {
+	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
+	var sent sdk.Meta
+	server.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			if p, ok := req.GetParams().(*sdk.ElicitParams); ok {
+				sent = p.Meta
+			}
+			return next(ctx, method, req)
+		}
+	})
+	l.Server(server)
+	server.AddTool(&sdk.Tool{Name: "carries", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		ours, err := baggage.Parse("ours=1")
+		if err != nil {
+			return nil, err
+		}
+		_, err = r.Session.Elicit(baggage.ContextWithBaggage(ctx, ours), &sdk.ElicitParams{
+			Meta: sdk.Meta{"baggage": "theirs=1"}, Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
+		})
+		return &sdk.CallToolResult{}, err
+	})
+	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}})
+	if _, err := c.CallTool(t.Context(), "carries", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if sent["baggage"] != "theirs=1" || sent["traceparent"] == nil {
+		t.Errorf("_meta is %v", sent)
+	}
+}
+
+// Nothing is kept of a session that has ended.
+func TestSessionsThatHaveEnded(t *testing.T) {
+	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
+	l.Server(server)
+	var session weak.Pointer[sdk.ServerSession]
+	server.AddTool(&sdk.Tool{Name: "notes", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		session = weak.Make(r.Session)
+		return &sdk.CallToolResult{}, nil
+	})
+	func() {
+		c := mcp.NewClient("notes", &transport.Pipe{Serve: server.Run}, nil)
+		if _, err := c.CallTool(t.Context(), "notes", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}()
+	wait(t, "the session to be freed", func() bool { runtime.GC(); return session.Value() == nil })
+	runtime.KeepAlive(server)
 }
