@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds what a test waits for.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 const callbackURL = "http://127.0.0.1:1/callback"
 
