@@ -161,6 +161,19 @@ func TestFilterLeavesOtherToolsAlone(t *testing.T) {
 	}
 }
 
+// The tools that a filter is given are the server's.
+func TestFilterLeavesTheListAlone(t *testing.T) {
+	policy, err := registry.NewPolicy(registry.Deny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := []gomcp.Tool{{Name: "own"}, {Name: "other"}}
+	filter := belt.Filter(with(t, &registry.Options{Approver: policy}, named("own")), nil)
+	if left := filter(t.Context(), given); len(left) != 1 || left[0].Name != "other" || given[0].Name != "own" || given[1].Name != "other" {
+		t.Errorf("%d tools are left, of %q", len(left), []string{given[0].Name, given[1].Name})
+	}
+}
+
 // What a server wants a user to open is a web page, or nothing.
 func TestPagesForLogin(t *testing.T) {
 	for url, want := range map[string]string{

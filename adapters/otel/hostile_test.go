@@ -125,6 +125,20 @@ func TestIDOfStranger(t *testing.T) {
 	}
 }
 
+// What is much too long is not kept, and not looked at.
+func TestNamesWithoutEnd(t *testing.T) {
+	l := newLab(t, belt.Options{})
+	r := &mcp.RequestInfo{Server: "s", Method: strings.Repeat("x", 4*128+1), Incoming: true}
+	l.RequestEnd(l.RequestStart(t.Context(), r), r)
+	l.one(t, "_OTHER", "server")
+	c := newClient(t, &transport.Pipe{Serve: newServer(mcp.Revision20251125).Run}, mcp.ClientOptions{Tracer: l})
+	_, _ = c.ReadResource(t.Context(), "file:///"+strings.Repeat("x", 16*512), nil)
+	_ = c.Close()
+	if uri := value(l.one(t, "resources/read", "client"), "mcp.resource.uri"); uri != "" {
+		t.Errorf("the URI is %.20q of %d bytes", uri, len(uri))
+	}
+}
+
 // The names of so many servers are told apart, and no more.
 func TestNamesOfManyServers(t *testing.T) {
 	l := newLab(t, belt.Options{})
