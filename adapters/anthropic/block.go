@@ -64,36 +64,88 @@ func callerOf(caller any) string {
 	return is.ID
 }
 
+// A form is one of the two in which the SDK has messages, and the blocks in them.
+type form[M, B any] struct {
+	role    func(*M) string
+	content func(*M) *[]B
+	look    func(B) view
+	// right returns a block of a model as the API takes it back, and false for none.
+	right func(B) (B, bool)
+	// failure returns the result of a call that failed.
+	failure func(id, text string) B
+}
+
+const (
+	user      = "user"
+	assistant = "assistant"
+)
+
+func plain() *form[sdk.MessageParam, sdk.ContentBlockParamUnion] {
+	return &form[sdk.MessageParam, sdk.ContentBlockParamUnion]{
+		role:    func(m *sdk.MessageParam) string { return string(m.Role) },
+		content: func(m *sdk.MessageParam) *[]sdk.ContentBlockParamUnion { return &m.Content },
+		look:    viewOf,
+		right: func(b sdk.ContentBlockParamUnion) (sdk.ContentBlockParamUnion, bool) {
+			if b.OfToolUse != nil {
+				use := *b.OfToolUse
+				use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
+				b.OfToolUse = &use
+			}
+			return b, b.OfText == nil || strings.TrimSpace(b.OfText.Text) != ""
+		},
+		failure: func(id, text string) sdk.ContentBlockParamUnion { return sdk.NewToolResultBlock(id, text, true) },
+	}
+}
+
+func beta() *form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion] {
+	return &form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion]{
+		role:    func(m *sdk.BetaMessageParam) string { return string(m.Role) },
+		content: func(m *sdk.BetaMessageParam) *[]sdk.BetaContentBlockParamUnion { return &m.Content },
+		look:    betaViewOf,
+		right: func(b sdk.BetaContentBlockParamUnion) (sdk.BetaContentBlockParamUnion, bool) {
+			if b.OfToolUse != nil {
+				use := *b.OfToolUse
+				use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
+				b.OfToolUse = &use
+			}
+			return b, b.OfText == nil || strings.TrimSpace(b.OfText.Text) != ""
+		},
+		failure: func(id, text string) sdk.BetaContentBlockParamUnion {
+			return sdk.NewBetaToolResultBlock(id, text, true)
+		},
+	}
+}
+
 // onlyResults reports whether content is results of the program's calls and nothing else.
-func onlyResults[B any](content []B, look func(B) view) bool {
-	return !slices.ContainsFunc(content, func(b B) bool { return !look(b).result })
+func (f *form[M, B]) onlyResults(content []B) bool {
+	return !slices.ContainsFunc(content, func(b B) bool { return !f.look(b).result })
 }
 
 // finished returns content without the calls that the API makes itself and has not come to
 // the end of: it has paused there, and takes nothing but the same again, or the limit of
 // tokens has come. A program that waits for results of ours stays.
-func finished[B any](content []B, look func(B) view) []B {
+func (f *form[M, B]) finished(content []B) []B {
 	known := map[string]bool{}
 	for _, b := range content {
-		v := look(b)
+		v := f.look(b)
 		known[v.ends], known[v.caller] = true, true
 	}
 	return slices.DeleteFunc(slices.Clone(content), func(b B) bool {
-		id := look(b).begins
+		id := f.look(b).begins
 		return id != "" && !known[id]
 	})
 }
 
 // unanswered returns the calls in content that need a result and have none. Those of a
 // model that another one has taken over from do not.
-func unanswered[B any](content, results []B, look func(B) view) []profile.Call {
+func (f *form[M, B]) unanswered(content, results []B) []profile.Call {
 	known := map[string]bool{}
 	for _, b := range results {
-		known[look(b).ends] = true
+		known[f.look(b).ends] = true
 	}
 	var calls []profile.Call
 	for _, b := range content {
-		switch v := look(b); {
+		switch v := f.look(b); {
 		case v.over:
 			calls = nil
 		case v.call != nil && !known[v.call.ID]:
@@ -104,34 +156,12 @@ func unanswered[B any](content, results []B, look func(B) view) []profile.Call {
 }
 
 // sendable returns what a model wrote as the API takes it back.
-func sendable(content []sdk.ContentBlockParamUnion) []sdk.ContentBlockParamUnion {
-	var kept []sdk.ContentBlockParamUnion
+func (f *form[M, B]) sendable(content []B) []B {
+	var kept []B
 	for _, b := range content {
-		if b.OfText != nil && strings.TrimSpace(b.OfText.Text) == "" {
-			continue
+		if b, ok := f.right(b); ok {
+			kept = append(kept, b)
 		}
-		if b.OfToolUse != nil {
-			use := *b.OfToolUse
-			use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
-			b.OfToolUse = &use
-		}
-		kept = append(kept, b)
-	}
-	return kept
-}
-
-func betaSendable(content []sdk.BetaContentBlockParamUnion) []sdk.BetaContentBlockParamUnion {
-	var kept []sdk.BetaContentBlockParamUnion
-	for _, b := range content {
-		if b.OfText != nil && strings.TrimSpace(b.OfText.Text) == "" {
-			continue
-		}
-		if b.OfToolUse != nil {
-			use := *b.OfToolUse
-			use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
-			b.OfToolUse = &use
-		}
-		kept = append(kept, b)
 	}
 	return kept
 }

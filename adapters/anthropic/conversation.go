@@ -21,83 +21,65 @@ import (
 //
 // The messages that are given, and what they share memory with, stay as they are.
 func Append(conversation []sdk.MessageParam, more ...sdk.MessageParam) []sdk.MessageParam {
-	all := slices.Grow(slices.Clone(conversation), len(more))
-	for _, m := range more {
-		if m.Role == sdk.MessageParamRoleAssistant {
-			if m.Content = sendable(m.Content); len(m.Content) > 0 {
-				all = append(all, m)
-			}
-			continue
-		}
-		last := len(all) - 1
-		for last >= 0 && all[last].Role == sdk.MessageParamRoleUser && onlyResults(all[last].Content, viewOf) {
-			last--
-		}
-		if last < 0 || all[last].Role != sdk.MessageParamRoleAssistant || m.Role != sdk.MessageParamRoleUser || onlyResults(m.Content, viewOf) {
-			all = append(all, m)
-			continue
-		}
-		known := m.Content
-		for _, behind := range all[last+1:] {
-			known = slices.Concat(known, behind.Content)
-		}
-		var lost []sdk.ContentBlockParamUnion
-		for _, call := range unanswered(all[last].Content, known, viewOf) {
-			lost = append(lost, sdk.NewToolResultBlock(call.ID, lostText(call), true))
-		}
-		if last+1 < len(all) {
-			all[last+1].Content = slices.Concat(all[last+1].Content, lost)
-		} else {
-			m.Content = slices.Concat(lost, m.Content)
-		}
-		all[last].Content = finished(all[last].Content, viewOf)
-		if len(all[last].Content) == 0 {
-			all = slices.Delete(all, last, last+1)
-		}
-		all = append(all, m)
-	}
-	return all
+	return plain().extend(conversation, more)
 }
 
 // BetaAppend is [Append] for the beta of the API.
 func BetaAppend(conversation []sdk.BetaMessageParam, more ...sdk.BetaMessageParam) []sdk.BetaMessageParam {
+	return beta().extend(conversation, more)
+}
+
+// extend is Append.
+func (f *form[M, B]) extend(conversation, more []M) []M {
 	all := slices.Grow(slices.Clone(conversation), len(more))
 	for _, m := range more {
-		if m.Role == sdk.BetaMessageParamRoleAssistant {
-			if m.Content = betaSendable(m.Content); len(m.Content) > 0 {
+		switch f.role(&m) {
+		case assistant:
+			content := f.content(&m)
+			if *content = f.sendable(*content); len(*content) > 0 {
 				all = append(all, m)
 			}
-			continue
-		}
-		last := len(all) - 1
-		for last >= 0 && all[last].Role == sdk.BetaMessageParamRoleUser && onlyResults(all[last].Content, betaViewOf) {
-			last--
-		}
-		if last < 0 || all[last].Role != sdk.BetaMessageParamRoleAssistant || m.Role != sdk.BetaMessageParamRoleUser || onlyResults(m.Content, betaViewOf) {
+		case user:
+			all = f.settled(all, &m)
 			all = append(all, m)
-			continue
+		default:
+			all = append(all, m)
 		}
-		known := m.Content
-		for _, behind := range all[last+1:] {
-			known = slices.Concat(known, behind.Content)
-		}
-		var lost []sdk.BetaContentBlockParamUnion
-		for _, call := range unanswered(all[last].Content, known, betaViewOf) {
-			lost = append(lost, sdk.NewBetaToolResultBlock(call.ID, lostText(call), true))
-		}
-		if last+1 < len(all) {
-			all[last+1].Content = slices.Concat(all[last+1].Content, lost)
-		} else {
-			m.Content = slices.Concat(lost, m.Content)
-		}
-		all[last].Content = finished(all[last].Content, betaViewOf)
-		if len(all[last].Content) == 0 {
-			all = slices.Delete(all, last, last+1)
-		}
-		all = append(all, m)
 	}
 	return all
 }
 
-// lostText returns what the model is told of a call that has no result.
-func lostText(call profile.Call) string { return registry.Text(profile.Lost(call).Result) }
+// settled returns a conversation behind which a message of the user can stand, and puts
+// results that have to stand in that message in front of it.
+func (f *form[M, B]) settled(all []M, m *M) []M {
+	content := f.content(m)
+	if f.onlyResults(*content) {
+		return all // more of them may follow
+	}
+	last := len(all) - 1
+	for last >= 0 && f.role(&all[last]) == user && f.onlyResults(*f.content(&all[last])) {
+		last--
+	}
+	if last < 0 || f.role(&all[last]) != assistant {
+		return all
+	}
+	results := *content
+	for i := last + 1; i < len(all); i++ {
+		results = slices.Concat(results, *f.content(&all[i]))
+	}
+	said := f.content(&all[last])
+	var lost []B
+	for _, call := range f.unanswered(*said, results) {
+		lost = append(lost, f.failure(call.ID, registry.Text(profile.Lost(call).Result)))
+	}
+	if last+1 < len(all) {
+		behind := f.content(&all[last+1])
+		*behind = slices.Concat(*behind, lost)
+	} else {
+		*content = slices.Concat(lost, *content)
+	}
+	if *said = f.finished(*said); len(*said) == 0 {
+		return slices.Delete(all, last, last+1)
+	}
+	return all
+}

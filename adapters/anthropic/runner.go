@@ -120,7 +120,7 @@ func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sd
 func putRight(params *sdk.BetaToolRunnerParams) {
 	for i, m := range slices.Backward(params.Messages) {
 		if m.Role == sdk.BetaMessageParamRoleAssistant {
-			if content := betaSendable(m.Content); len(content) > 0 {
+			if content := beta().sendable(m.Content); len(content) > 0 {
 				params.Messages[i].Content = content
 			}
 			return

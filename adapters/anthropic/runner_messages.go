@@ -34,6 +34,7 @@ func (t *RunnerTools) MessagesStreaming(runner *sdk.BetaToolRunnerStreaming) []s
 }
 
 func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerParams) []sdk.BetaMessageParam {
+	f := beta()
 	messages := slices.Clone(params.Messages)
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != sdk.BetaMessageParamRoleAssistant {
@@ -42,7 +43,7 @@ func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerPara
 	if last < 0 {
 		return messages
 	}
-	messages[last].Content = finished(betaSendable(messages[last].Content), betaViewOf)
+	messages[last].Content = f.finished(f.sendable(messages[last].Content))
 	if len(messages[last].Content) == 0 {
 		return slices.Delete(messages, last, last+1) // the API takes it at the end only
 	}
@@ -51,7 +52,7 @@ func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerPara
 		results = append(results, m.Content...)
 	}
 	var missing []profile.Answer
-	for _, call := range unanswered(messages[last].Content, results, betaViewOf) {
+	for _, call := range f.unanswered(messages[last].Content, results) {
 		missing = append(missing, t.answer(call, runner, params))
 	}
 	if missing == nil {
