@@ -290,7 +290,7 @@ func TestNamesMadeUpByClients(t *testing.T) {
 // What a server put into _meta of its question stays.
 func TestMetaOfServerStays(t *testing.T) {
 	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
-	var sent sdk.Meta
+	theirs, sent := sdk.Meta{"baggage": "theirs=1"}, sdk.Meta(nil)
 	server.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			if p, ok := req.GetParams().(*sdk.ElicitParams); ok {
@@ -306,7 +306,7 @@ func TestMetaOfServerStays(t *testing.T) {
 			return nil, err
 		}
 		_, err = r.Session.Elicit(baggage.ContextWithBaggage(ctx, ours), &sdk.ElicitParams{
-			Meta: sdk.Meta{"baggage": "theirs=1"}, Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
+			Meta: theirs, Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
 		})
 		return &sdk.CallToolResult{}, err
 	})
@@ -317,8 +317,8 @@ func TestMetaOfServerStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Close()
-	if sent["baggage"] != "theirs=1" || sent["traceparent"] == nil {
-		t.Errorf("_meta is %v", sent)
+	if sent["baggage"] != "theirs=1" || sent["traceparent"] == nil || len(theirs) != 1 {
+		t.Errorf("_meta is %v, of %v", sent, theirs)
 	}
 }
 
@@ -340,4 +340,31 @@ func TestSessionsThatHaveEnded(t *testing.T) {
 	}()
 	wait(t, "the session to be freed", func() bool { runtime.GC(); return session.Value() == nil })
 	runtime.KeepAlive(server)
+}
+
+// A request whose handler panics has ended, too.
+func TestPanicOfServer(t *testing.T) {
+	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
+	server.AddTool(&sdk.Tool{Name: "panics", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		panic("sekret")
+	})
+	l.Server(server)
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+			defer func() {
+				if recover() != nil {
+					err = errors.New("broken")
+				}
+			}()
+			return next(ctx, method, req)
+		}
+	})
+	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{})
+	if _, err := c.CallTool(t.Context(), "panics", nil, nil); err == nil {
+		t.Error("no error")
+	}
+	_ = c.Close()
+	if s := l.one(t, "tools/call", "server"); value(s, "error.type") != "panic" || strings.Contains(l.everything(t), "sekret") {
+		t.Error(says(s.Attributes))
+	}
 }
