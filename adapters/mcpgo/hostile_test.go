@@ -183,9 +183,12 @@ func TestPagesForLogin(t *testing.T) {
 		"file:///etc/passwd":            "",
 		"https://bank.example@evil.com": "",
 		"https:///nowhere":              "",
-		"https://a.example/\u202e b":    "",
-		"https://a.example\\\\@b/":      "",
-		"":                              "",
+
+		"https://a.example/" + strings.Repeat("a", 8<<10): "",
+
+		"https://a.example/\u202e b": "",
+		"https://a.example\\\\@b/":   "",
+		"":                           "",
 	} {
 		_, s, r := scripted(t, listing(func(context.Context, json.RawMessage) (string, error) {
 			return "", refusalError{gomcp.JSONRPCErrorDetails{Code: gomcp.URL_ELICITATION_REQUIRED, Message: "log in",
