@@ -26,8 +26,8 @@ type Stream interface {
 
 // Collect reads a stream to its end, closes it, and returns the answer as Converse
 // would have: text, calls, results of Bedrock's own tools, reasoning with its signature,
-// why it stopped, and what it took. Each, if it is not nil, gets every event as it comes, in the same goroutine, for
-// text that a user sees at once.
+// why it stopped, and what it took. Each, if it is not nil, gets every event as it comes,
+// in the same goroutine, for text that a user sees at once.
 //
 // The error is that of the stream, such as the end of the request's context. A stream
 // that stops in the middle is an error, too: half a call is none.
