@@ -2,10 +2,11 @@ package auth
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 )
 
 // Several authorization servers: a works, b is gone, c has no metadata, d is of
@@ -45,9 +46,7 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 			for _, r := range "abcdex" {
 				sites[r] = newSite(t)
 			}
-			gone := httptest.NewServer(nil)
-			sites['b'].url = gone.URL
-			gone.Close()
+			sites['b'].url = deadport.URL(t)
 			sites['a'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
 			sites['d'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
 			sites['e'].put(rootAS, status(500))

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -79,8 +80,7 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 	secure.Config.ErrorLog = discardLog()
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
-	gone := served(t, statusOf(200, ""))
-	gone.Close()
+	gone := deadport.URL(t)
 	cut := served(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -112,8 +112,8 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		text  string
 	}{
 		"no such name":        {remote(t, "http://no-such-host.invalid/mcp", "http"), "dns", "no-such-host.invalid"},
-		"nobody listens":      {remote(t, gone.URL, "http"), "connection_refused", "Start the server"},
-		"nobody listens, sse": {remote(t, gone.URL, "sse"), "connection_refused", ""},
+		"nobody listens":      {remote(t, gone, "http"), "connection_refused", "Start the server"},
+		"nobody listens, sse": {remote(t, gone, "sse"), "connection_refused", ""},
 		"cut":                 {remote(t, cut.URL, "http"), "connection_lost", ""},
 		"unknown authority":   {remote(t, secure.URL, "http"), "tls_unknown_authority", "SSL_CERT_FILE"},
 		"https to plain":      {remote(t, "https"+strings.TrimPrefix(plain.URL, "http"), "http"), "http_on_https", "http://"},

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -116,7 +117,7 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
-	for name, url := range map[string]string{"certificate": secure.URL, "refused": closedPort(t)} {
+	for name, url := range map[string]string{"certificate": secure.URL, "refused": deadport.URL(t)} {
 		l := dial(t, &transport.Auto{URL: url})
 		if err := handshake(t, l); err == nil {
 			t.Errorf("%s: no error", name)

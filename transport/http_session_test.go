@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -184,7 +185,7 @@ func TestHTTPUnreachableDuringACall(t *testing.T) {
 }
 
 func TestHTTPDialRefused(t *testing.T) {
-	l := dial(t, &transport.HTTP{URL: closedPort(t) + "/mcp?key=s3cret"})
+	l := dial(t, &transport.HTTP{URL: deadport.URL(t) + "/mcp?key=s3cret"})
 	_, err := ask(t, l)
 	wantOutcome(t, err, mcp.NotSent)
 	if strings.Contains(err.Error(), "s3cret") {
@@ -284,20 +285,4 @@ func TestHTTPModernHeaders(t *testing.T) {
 	if l.Err() != nil {
 		t.Errorf("the connection ended: %v", l.Err())
 	}
-}
-
-// closedPort returns the URL of a port on which nobody listens, or can: a connection
-// goes out from it.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = c.Close(), l.Close() })
-	return "http://" + c.LocalAddr().String()
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -18,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/baggage"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -200,11 +199,9 @@ func TestServerSide(t *testing.T) {
 
 // A handshake that fails says so, and where.
 func TestServerThatIsAway(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
 	for name, away := range map[string]mcp.Transport{
 		"process": &transport.Command{Path: "sh", Args: []string{"-c", "read request"}},
-		"web":     &transport.Auto{URL: gone.URL + "/mcp?key=hunter2"},
+		"web":     &transport.Auto{URL: deadport.URL(t) + "/mcp?key=hunter2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, belt.Options{})

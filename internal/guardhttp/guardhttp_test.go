@@ -18,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 )
 
 // local returns a Client for a configuration that names this machine.
@@ -237,9 +239,7 @@ func TestBrokenAnswersAreNotShown(t *testing.T) {
 }
 
 func TestNotSent(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	closed := s.URL
-	s.Close()
+	closed := deadport.URL(t)
 	c := local(t, Options{})
 	_, err := c.PostForm(t.Context(), closed, nil, nil)
 	if f := wantFailure(t, err, "refused"); !f.NotSent {

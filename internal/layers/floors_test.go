@@ -32,6 +32,7 @@ type room struct {
 var house = []room{
 	{path: "internal/...", floor: 0, wing: hall},
 	{path: "internal/toolcorpus", floor: 0, wing: hall, kit: true},
+	{path: "internal/deadport", floor: 0, wing: hall, kit: true},
 	{path: "mcp", floor: 1, wing: hall},
 	{path: "mcp/mcptest", floor: 1, wing: hall, kit: true},
 	{path: "mcp/ask", floor: 2, wing: hall},

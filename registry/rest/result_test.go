@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -152,17 +152,7 @@ func TestHeadersBecomeResults(t *testing.T) {
 func TestNoAnswerIsAResult(t *testing.T) {
 	rec := newRecorder(t)
 	rec.answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	nobody := "http://" + c.LocalAddr().String() // from which a connection goes out
+	nobody := deadport.URL(t)
 	for _, test := range []struct {
 		url     string
 		outcome mcp.Outcome

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -489,9 +490,8 @@ func TestTokensThatCannotBeHad(t *testing.T) {
 
 func TestTokenEndpointThatIsNotThere(t *testing.T) {
 	w := newTokenWorld(t)
-	gone := newWebAPI(t, nil)
-	gone.Close()
-	_, err := trySend(t, w.service(t, func(a *Auth) { a.Token.URL = gone.URL }), get())
+	gone := deadport.URL(t)
+	_, err := trySend(t, w.service(t, func(a *Auth) { a.Token.URL = gone }), get())
 	var failed *TokenError
 	if !errors.As(err, &failed) || failed.Status != 0 || !strings.Contains(err.Error(), "refused") || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Errorf("%v", err)
