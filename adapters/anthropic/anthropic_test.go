@@ -5,8 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/v2"
 	"go.uber.org/goleak"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
@@ -17,10 +16,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const framework = "github.com/anthropics/anthropic-sdk-go"
+const framework = "github.com/anthropics/anthropic-sdk-go/v2"
 
 func newClient(url string) anthropic.Client {
-	return anthropic.NewClient(option.WithBaseURL(url), option.WithAPIKey("key"), option.WithMaxRetries(0))
+	return newThreadClient(url, &threads{})
 }
 
 // A conversation is a loop as users of the SDK write it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -66,9 +66,13 @@ func callerOf(caller any) string {
 
 // A form is one of the two in which the SDK has messages, and the blocks in them.
 type form[M, B any] struct {
-	role    func(*M) string
-	content func(*M) *[]B
-	look    func(B) view
+	role func(M) string
+	// content returns the blocks of a message of the user or the model, not of the system.
+	content func(M) []B
+	// with returns a message with other content. The one that is given, to which others
+	// may point, stays as it is.
+	with func(M, []B) M
+	look func(B) view
 	// right returns a block of a model as the API takes it back, and false for none.
 	right func(B) (B, bool)
 	// failure returns the result of a call that failed.
@@ -82,9 +86,30 @@ const (
 
 func plain() *form[sdk.MessageParam, sdk.ContentBlockParamUnion] {
 	return &form[sdk.MessageParam, sdk.ContentBlockParamUnion]{
-		role:    func(m *sdk.MessageParam) string { return string(m.Role) },
-		content: func(m *sdk.MessageParam) *[]sdk.ContentBlockParamUnion { return &m.Content },
-		look:    viewOf,
+		role: func(m sdk.MessageParam) string {
+			if role := m.GetRole(); role != nil {
+				return *role
+			}
+			return ""
+		},
+		content: func(m sdk.MessageParam) []sdk.ContentBlockParamUnion {
+			if content, ok := m.GetContent().AsAny().(*[]sdk.ContentBlockParamUnion); ok {
+				return *content
+			}
+			return nil
+		},
+		with: func(m sdk.MessageParam, content []sdk.ContentBlockParamUnion) sdk.MessageParam {
+			if m.OfUser != nil {
+				is := *m.OfUser
+				is.Content, m.OfUser = content, &is
+			}
+			if m.OfAssistant != nil {
+				is := *m.OfAssistant
+				is.Content, m.OfAssistant = content, &is
+			}
+			return m
+		},
+		look: viewOf,
 		right: func(b sdk.ContentBlockParamUnion) (sdk.ContentBlockParamUnion, bool) {
 			if b.OfToolUse != nil {
 				use := *b.OfToolUse
@@ -99,9 +124,30 @@ func plain() *form[sdk.MessageParam, sdk.ContentBlockParamUnion] {
 
 func beta() *form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion] {
 	return &form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion]{
-		role:    func(m *sdk.BetaMessageParam) string { return string(m.Role) },
-		content: func(m *sdk.BetaMessageParam) *[]sdk.BetaContentBlockParamUnion { return &m.Content },
-		look:    betaViewOf,
+		role: func(m sdk.BetaMessageParam) string {
+			if role := m.GetRole(); role != nil {
+				return *role
+			}
+			return ""
+		},
+		content: func(m sdk.BetaMessageParam) []sdk.BetaContentBlockParamUnion {
+			if content, ok := m.GetContent().AsAny().(*[]sdk.BetaContentBlockParamUnion); ok {
+				return *content
+			}
+			return nil
+		},
+		with: func(m sdk.BetaMessageParam, content []sdk.BetaContentBlockParamUnion) sdk.BetaMessageParam {
+			if m.OfUser != nil {
+				is := *m.OfUser
+				is.Content, m.OfUser = content, &is
+			}
+			if m.OfAssistant != nil {
+				is := *m.OfAssistant
+				is.Content, m.OfAssistant = content, &is
+			}
+			return m
+		},
+		look: betaViewOf,
 		right: func(b sdk.BetaContentBlockParamUnion) (sdk.BetaContentBlockParamUnion, bool) {
 			if b.OfToolUse != nil {
 				use := *b.OfToolUse

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"slices"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -33,14 +33,13 @@ func BetaAppend(conversation []sdk.BetaMessageParam, more ...sdk.BetaMessagePara
 func (f *form[M, B]) extend(conversation, more []M) []M {
 	all := slices.Grow(slices.Clone(conversation), len(more))
 	for _, m := range more {
-		switch f.role(&m) {
+		switch f.role(m) {
 		case assistant:
-			content := f.content(&m)
-			if *content = f.sendable(*content); len(*content) > 0 {
-				all = append(all, m)
+			if content := f.sendable(f.content(m)); len(content) > 0 {
+				all = append(all, f.with(m, content))
 			}
 		case user:
-			all = f.settled(all, &m)
+			all, m = f.settled(all, m)
 			all = append(all, m)
 		default:
 			all = append(all, m)
@@ -49,37 +48,39 @@ func (f *form[M, B]) extend(conversation, more []M) []M {
 	return all
 }
 
-// settled returns a conversation behind which a message of the user can stand, and puts
-// results that have to stand in that message in front of it.
-func (f *form[M, B]) settled(all []M, m *M) []M {
+// settled returns a conversation behind which a message of the user can stand, and that
+// message, behind the results that have to stand in it.
+func (f *form[M, B]) settled(all []M, m M) ([]M, M) {
 	content := f.content(m)
-	if f.onlyResults(*content) {
-		return all // more of them may follow
+	if f.onlyResults(content) {
+		return all, m // more of them may follow
 	}
 	last := len(all) - 1
-	for last >= 0 && f.role(&all[last]) == user && f.onlyResults(*f.content(&all[last])) {
+	for last >= 0 && f.role(all[last]) == user && f.onlyResults(f.content(all[last])) {
 		last--
 	}
-	if last < 0 || f.role(&all[last]) != assistant {
-		return all
+	if last < 0 || f.role(all[last]) != assistant {
+		return all, m
 	}
-	results := *content
+	results := content
 	for i := last + 1; i < len(all); i++ {
-		results = slices.Concat(results, *f.content(&all[i]))
+		results = slices.Concat(results, f.content(all[i]))
 	}
-	said := f.content(&all[last])
+	said := f.content(all[last])
 	var lost []B
-	for _, call := range f.unanswered(*said, results) {
+	for _, call := range f.unanswered(said, results) {
 		lost = append(lost, f.failure(call.ID, registry.Text(profile.Lost(call).Result)))
 	}
-	if last+1 < len(all) {
-		behind := f.content(&all[last+1])
-		*behind = slices.Concat(*behind, lost)
-	} else {
-		*content = slices.Concat(lost, *content)
+	switch {
+	case len(lost) == 0:
+	case last+1 < len(all):
+		all[last+1] = f.with(all[last+1], slices.Concat(f.content(all[last+1]), lost))
+	default:
+		m = f.with(m, slices.Concat(lost, content))
 	}
-	if *said = f.finished(*said); len(*said) == 0 {
-		return slices.Delete(all, last, last+1)
+	if said = f.finished(said); len(said) == 0 {
+		return slices.Delete(all, last, last+1), m
 	}
-	return all
+	all[last] = f.with(all[last], said)
+	return all, m
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -121,6 +121,21 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+// blocks returns the content of a message.
+func blocks(m anthropic.MessageParam) []anthropic.ContentBlockParamUnion {
+	return *m.GetContent().AsAny().(*[]anthropic.ContentBlockParamUnion)
+}
+
+// grow gives a message content of its own, with room behind it.
+func grow(m *anthropic.MessageParam) {
+	content := slices.Grow(slices.Clone(blocks(*m)), 8)
+	if m.OfUser != nil {
+		m.OfUser = &anthropic.UserMessageParam{Content: content}
+	} else {
+		m.OfAssistant = &anthropic.AssistantMessageParam{Content: content}
+	}
+}
+
 // TestAppendKeeps leaves alone what the API takes, and what is the caller's.
 func TestAppendKeeps(t *testing.T) {
 	model := message(t, "pause_turn", `{"type":"text","text":"so"},`+searching).ToParam()
@@ -137,14 +152,14 @@ func TestAppendKeeps(t *testing.T) {
 		{"paused twice", []anthropic.MessageParam{userText("go"), model, model}, "u:text//go; a:text//so server_tool_use/tool_search_tool_bm25/; a:text//so server_tool_use/tool_search_tool_bm25/"},
 		{"results alone", []anthropic.MessageParam{called, result}, "a:server_tool_use/tool_search_tool_bm25/ tool_use/it/; u:tool_result//"},
 		{"a result of two", []anthropic.MessageParam{two, result, userText("x")}, "a:tool_use/it/ tool_use/it/; u:tool_result// tool_result//; u:text//x"},
-		{"a result of two beside a text", []anthropic.MessageParam{two, anthropic.NewUserMessage(slices.Concat(result.Content, userText("x").Content)...)},
+		{"a result of two beside a text", []anthropic.MessageParam{two, anthropic.NewUserMessage(slices.Concat(result.OfUser.Content, userText("x").OfUser.Content)...)},
 			"a:tool_use/it/ tool_use/it/; u:tool_result// tool_result// text//x"},
 		{"users", []anthropic.MessageParam{userText("a"), userText("b")}, "u:text//a; u:text//b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			room := slices.Grow(slices.Clone(c.in), 8)
 			for i := range room {
-				room[i].Content = slices.Grow(slices.Clone(room[i].Content), 8)
+				grow(&room[i])
 			}
 			before := string(mustJSON(t, room))
 			for n := range len(room) + 1 {
@@ -155,7 +170,8 @@ func TestAppendKeeps(t *testing.T) {
 					t.Fatalf("%s became %s", before, after)
 				}
 				for _, m := range room {
-					for _, b := range m.Content[len(m.Content):cap(m.Content)] {
+					content := blocks(m)
+					for _, b := range content[len(content):cap(content)] {
 						if b.GetType() != nil {
 							t.Fatal("what lies behind the content was changed")
 						}

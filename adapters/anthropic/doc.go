@@ -1,5 +1,5 @@
 // Package anthropic gives the tools of a registry to programs that use
-// github.com/anthropics/anthropic-sdk-go: with the Messages API, its beta, and the
+// github.com/anthropics/anthropic-sdk-go/v2: with the Messages API, its beta, and the
 // SDK's own tool runner.
 //
 // # A request

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -115,7 +115,7 @@ func ExampleTurn_Run() {
 		{"type":"tool_use","id":"toolu_1","name":"add","input":{"A":1,"B":2}},
 		{"type":"tool_use","id":"toolu_2","name":"add","input":{"A":3,"B":4}}]}`), &message)
 	results, err := tools.Run(ctx, &message)
-	for _, block := range results[0].Content {
+	for _, block := range results[0].OfUser.Content {
 		fmt.Println(block.OfToolResult.ToolUseID, block.OfToolResult.Content[0].OfText.Text)
 	}
 	fmt.Println(err)
@@ -170,13 +170,16 @@ func ExampleRunnerTools_Messages() {
 	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{Messages: []anthropic.BetaMessageParam{
 			anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("What is 1 + 2?")),
-			{Role: "assistant", Content: []anthropic.BetaContentBlockParamUnion{anthropic.NewBetaToolUseBlock("toolu_1", map[string]any{"A": 1, "B": 2}, "add")}},
+			{OfAssistant: &anthropic.BetaAssistantMessageParam{Content: []anthropic.BetaContentBlockParamUnion{
+				anthropic.NewBetaToolUseBlock("toolu_1", map[string]any{"A": 1, "B": 2}, "add"),
+			}}},
 		}},
 	})
 	messages := tools.Messages(runner)
 	messages = append(messages, anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("Never mind.")))
 	for _, m := range messages {
-		fmt.Println(m.Role, *m.Content[0].GetType())
+		content := *m.GetContent().AsAny().(*[]anthropic.BetaContentBlockParamUnion)
+		fmt.Println(*m.GetRole(), *content[0].GetType())
 	}
 	// Output:
 	// user text
@@ -212,8 +215,8 @@ func ExampleAppend() {
 	conversation = belt.Append(conversation, message.ToParam())
 	conversation = belt.Append(conversation, anthropic.NewUserMessage(anthropic.NewTextBlock("And 2 + 3?")))
 	for _, m := range conversation {
-		for _, block := range m.Content {
-			fmt.Println(m.Role, *block.GetType())
+		for _, block := range *m.GetContent().AsAny().(*[]anthropic.ContentBlockParamUnion) {
+			fmt.Println(*m.GetRole(), *block.GetType())
 		}
 	}
 	// Output:

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"slices"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 )
 
 // gone returns the names that are not among the tools any more, each once.
@@ -21,7 +21,7 @@ func (t *Turn) gone(names []string) []string {
 func found(conversation []sdk.MessageParam) []string {
 	var names []string
 	for _, m := range conversation {
-		for _, b := range m.Content {
+		for _, b := range plain().content(m) {
 			if b.OfToolSearchToolResult == nil {
 				continue
 			}
@@ -38,7 +38,7 @@ func found(conversation []sdk.MessageParam) []string {
 func betaFound(conversation []sdk.BetaMessageParam) []string {
 	var names []string
 	for _, m := range conversation {
-		for _, b := range m.Content {
+		for _, b := range beta().content(m) {
 			if b.OfToolSearchToolResult == nil {
 				continue
 			}

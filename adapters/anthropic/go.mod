@@ -1,10 +1,10 @@
 module github.com/mcpbelt/mcpbelt/adapters/anthropic
 
-go 1.25.0
+go 1.26.0
 
 require (
-	github.com/anthropics/anthropic-sdk-go v1.84.0
-	github.com/mcpbelt/mcpbelt v0.0.0
+	github.com/anthropics/anthropic-sdk-go/v2 v2.13.0
+	github.com/mcpbelt/mcpbelt v0.1.0
 	go.uber.org/goleak v1.3.0
 )
 
@@ -32,11 +32,11 @@ require (
 	go.opentelemetry.io/otel/metric v1.33.0 // indirect
 	go.opentelemetry.io/otel/trace v1.33.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
-	golang.org/x/oauth2 v0.35.0 // indirect
-	golang.org/x/sync v0.20.0 // indirect
-	golang.org/x/sys v0.47.0 // indirect
-	golang.org/x/text v0.34.0 // indirect
-	golang.org/x/time v0.15.0 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
 )
 
 replace github.com/mcpbelt/mcpbelt => ../..

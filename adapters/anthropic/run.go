@@ -3,7 +3,7 @@ package anthropic
 import (
 	"context"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )

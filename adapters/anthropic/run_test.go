@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -78,7 +78,7 @@ func TestRunStopReasons(t *testing.T) {
 			}
 			got := 0
 			for _, m := range results {
-				got += len(m.Content)
+				got += len(m.OfUser.Content)
 			}
 			if got != test.results || test.results == 0 && results != nil {
 				t.Errorf("%d results: %+v", got, results)
@@ -115,7 +115,7 @@ func TestRunFallback(t *testing.T) {
 	turn := turnOf(t, newRegistry(t, it))
 	results, err := turn.RunBeta(t.Context(), betaMessage(t, "tool_use",
 		use("a", "it", `{"n":1}`)+`,{"type":"fallback","from":{"model":"x"},"to":{"model":"y"}},`+use("b", "it", `{"n":2}`)))
-	if err != nil || len(results) != 1 || len(results[0].Content) != 1 || results[0].Content[0].OfToolResult.ToolUseID != "b" {
+	if err != nil || len(results) != 1 || len(results[0].OfUser.Content) != 1 || results[0].OfUser.Content[0].OfToolResult.ToolUseID != "b" {
 		t.Errorf("%+v, %v", results, err)
 	}
 	if got := it.calls(); len(got) != 1 || got[0] != `{"n":2}` {
@@ -244,7 +244,7 @@ func TestRunEnded(t *testing.T) {
 	cancel(reason)
 	turn := turnOf(t, newRegistry(t, tool("it")))
 	results, err := turn.Run(ctx, message(t, "tool_use", use("a", "it", `{}`)+","+use("b", "it", `{}`)))
-	if !errors.Is(err, reason) || len(results) != 1 || len(results[0].Content) != 2 {
+	if !errors.Is(err, reason) || len(results) != 1 || len(results[0].OfUser.Content) != 2 {
 		t.Errorf("%+v, %v", results, err)
 	}
 }
@@ -296,7 +296,7 @@ func FuzzRun(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, m := range results {
-			if len(m.Content) != 1 || len(m.Content[0].OfToolResult.Content) == 0 {
+			if len(m.OfUser.Content) != 1 || len(m.OfUser.Content[0].OfToolResult.Content) == 0 {
 				t.Errorf("%+v", m)
 			}
 			mustJSON(t, m)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -83,7 +83,8 @@ func (t *RunnerTools) List() []sdk.BetaTool {
 //
 // If Params.Betas of the runner has [sdk.AnthropicBetaInlineTools2026_09_15], the
 // model is told which tools have come, changed and gone. Without it the tools are
-// those of the beginning.
+// those of the beginning. The whole declarations of the tools, such as that one is
+// deferred, go with the runner's first request, and Prepare has to come before it.
 func (t *RunnerTools) Prepare(ctx context.Context, runner *sdk.BetaToolRunner) error {
 	return t.prepare(ctx, runner, &runner.Params)
 }
@@ -96,13 +97,14 @@ func (t *RunnerTools) PrepareStreaming(ctx context.Context, runner *sdk.BetaTool
 // toolRunner is what both runners have.
 type toolRunner interface {
 	LastMessage() *sdk.BetaMessage
+	Messages() []sdk.BetaMessageParam
 	IterationCount() int
 	AddTools(tools ...sdk.BetaTool)
 	RemoveToolsByNames(names ...string)
 }
 
 func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sdk.BetaToolRunnerParams) error {
-	if !t.declared {
+	if !t.declared && runner.LastMessage() == nil { // a thread keeps the tools of its first request
 		declare(params, t.turn.BetaParams(params.Messages...))
 		t.declared = true
 	}
@@ -118,10 +120,11 @@ func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sd
 
 // putRight has the last answer of the model as the API takes it back, see [BetaAppend].
 func putRight(params *sdk.BetaToolRunnerParams) {
+	f := beta()
 	for i, m := range slices.Backward(params.Messages) {
-		if m.Role == sdk.BetaMessageParamRoleAssistant {
-			if content := beta().sendable(m.Content); len(content) > 0 {
-				params.Messages[i].Content = content
+		if f.role(m) == assistant {
+			if content := f.sendable(f.content(m)); len(content) > 0 {
+				params.Messages[i] = f.with(m, content)
 			}
 			return
 		}
@@ -197,30 +200,42 @@ func (t *RunnerTools) take(name, input string) (*Turn, *profile.Answer) {
 }
 
 // declare puts the whole declarations in place of those that the runner has made of
-// the tools, which say less, and the API's own tools behind them.
+// the tools, which say less, and the API's own tools behind them, but for those that the
+// program has given to the runner.
 func declare(params *sdk.BetaToolRunnerParams, whole []sdk.BetaToolUnionParam) {
 	byName := map[string]int{}
 	for i, p := range params.Tools {
-		if p.OfTool != nil {
-			byName[p.OfTool.Name] = i
-		}
+		byName[declaredName(p)] = i
 	}
-	tools := append([]sdk.BetaToolUnionParam(nil), params.Tools...)
+	tools := slices.Clone(params.Tools)
 	for _, p := range whole {
-		if p.OfTool == nil {
+		i, ok := byName[declaredName(p)]
+		switch {
+		case !ok:
 			tools = append(tools, p)
-		} else if i, ok := byName[p.OfTool.Name]; ok {
+		case p.OfTool != nil:
 			tools[i] = p
-		} else {
-			tools = append(tools, p)
 		}
 	}
 	params.Tools = tools
 }
 
+// declaredName returns the name of a tool, which those of the API have in the JSON only.
+func declaredName(p sdk.BetaToolUnionParam) string {
+	if p.OfTool != nil {
+		return p.OfTool.Name
+	}
+	var is struct{ Name string }
+	if data, err := json.Marshal(p); err == nil {
+		_ = json.Unmarshal(data, &is)
+	}
+	return is.Name
+}
+
 // unsend takes the results of a message's calls out of the conversation, which a request
 // that failed has left there, as the runner puts them there again, also those of tools of
-// the program's own. What the request said of tools stays, in front of the calls.
+// the program's own. What the request said of tools stays, in front of the calls, and what
+// the program has added behind them.
 func unsend(params *sdk.BetaToolRunnerParams, message *sdk.BetaMessage) {
 	ids := map[string]bool{}
 	for _, b := range message.Content {
@@ -228,34 +243,40 @@ func unsend(params *sdk.BetaToolRunnerParams, message *sdk.BetaMessage) {
 			ids[b.ID] = true
 		}
 	}
-	var messages, systems []sdk.BetaMessageParam
-	end := len(params.Messages)
-	for end > 0 && params.Messages[end-1].Role == sdk.BetaMessageParamRoleSystem {
-		end--
+	said := len(params.Messages) - 1
+	for said >= 0 && beta().role(params.Messages[said]) != assistant {
+		said--
 	}
-	systems = params.Messages[end:]
-	if end < 2 || !answers(params.Messages[end-1], ids) {
+	if said < 0 || said+1 == len(params.Messages) || !answers(params.Messages[said+1], ids) {
 		return
 	}
-	messages = append(messages, params.Messages[:end-2]...)
-	for _, m := range systems {
-		if last := len(messages) - 1; last >= 0 && messages[last].Role == sdk.BetaMessageParamRoleSystem {
-			messages[last].Content = slices.Concat(messages[last].Content, m.Content)
-		} else {
+	messages := slices.Clone(params.Messages[:said])
+	added := []sdk.BetaMessageParam{params.Messages[said]}
+	for _, m := range params.Messages[said+2:] {
+		last := len(messages) - 1
+		switch {
+		case m.OfSystem == nil:
+			added = append(added, m)
+		case last >= 0 && messages[last].OfSystem != nil:
+			both := *messages[last].OfSystem
+			both.Content = slices.Concat(both.Content, m.OfSystem.Content)
+			messages[last] = sdk.BetaMessageParam{OfSystem: &both}
+		default:
 			messages = append(messages, m)
 		}
 	}
-	params.Messages = append(messages, params.Messages[end-2])
+	params.Messages = append(messages, added...)
 }
 
 // answers reports whether a message has nothing but results of calls.
 func answers(message sdk.BetaMessageParam, ids map[string]bool) bool {
-	for _, b := range message.Content {
+	content := beta().content(message)
+	for _, b := range content {
 		if b.OfToolResult == nil || !ids[b.OfToolResult.ToolUseID] {
 			return false
 		}
 	}
-	return message.Role == sdk.BetaMessageParamRoleUser && len(message.Content) > 0
+	return len(content) > 0 && beta().role(message) == user
 }
 
 // A runnerTool is a tool as the runner has it.

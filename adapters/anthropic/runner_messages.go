@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -21,7 +21,7 @@ var errNotRun = errors.New("anthropic: the runner had come to its end, and did n
 // wait, that the runner did not come to, or of which nobody knows what became, see
 // [profile.Lost], have a result that says so. What the API refuses with a message behind is
 // left out: an answer without content, and searches and other calls of its own amid which
-// it has paused.
+// it has paused. A runner on a message thread leaves out an answer that is a refusal.
 //
 // The runner stays as it is. What the caller does with the slice does not change it.
 func (t *RunnerTools) Messages(runner *sdk.BetaToolRunner) []sdk.BetaMessageParam {
@@ -35,30 +35,31 @@ func (t *RunnerTools) MessagesStreaming(runner *sdk.BetaToolRunnerStreaming) []s
 
 func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerParams) []sdk.BetaMessageParam {
 	f := beta()
-	messages := slices.Clone(params.Messages)
+	messages := runner.Messages()
 	last := len(messages) - 1
-	for last >= 0 && messages[last].Role != sdk.BetaMessageParamRoleAssistant {
+	for last >= 0 && f.role(messages[last]) != assistant {
 		last--
 	}
 	if last < 0 {
 		return messages
 	}
-	messages[last].Content = f.finished(f.sendable(messages[last].Content))
-	if len(messages[last].Content) == 0 {
+	content := f.finished(f.sendable(f.content(messages[last])))
+	if len(content) == 0 {
 		return slices.Delete(messages, last, last+1) // the API takes it at the end only
 	}
+	messages[last] = f.with(messages[last], content)
 	var results []sdk.BetaContentBlockParamUnion
 	for _, m := range messages[last+1:] {
-		results = append(results, m.Content...)
+		results = append(results, f.content(m)...)
 	}
 	var missing []profile.Answer
-	for _, call := range f.unanswered(messages[last].Content, results) {
+	for _, call := range f.unanswered(content, results) {
 		missing = append(missing, t.answer(call, runner, params))
 	}
 	if missing == nil {
 		return messages
 	}
-	return behind(messages, last+1, t.turn.BetaResults(missing...)[0])
+	return f.behind(messages, last+1, t.turn.BetaResults(missing...)[0])
 }
 
 // answer returns what there is to say of a call whose result the runner has not sent.
@@ -85,15 +86,15 @@ func atLimit(runner toolRunner, params *sdk.BetaToolRunnerParams) bool {
 
 // behind puts results at a place of a conversation, where others of the same message may
 // stand already.
-func behind(messages []sdk.BetaMessageParam, at int, results sdk.BetaMessageParam) []sdk.BetaMessageParam {
-	if at == len(messages) || messages[at].Role != sdk.BetaMessageParamRoleUser {
+func (f *form[M, B]) behind(messages []M, at int, results M) []M {
+	if at == len(messages) || f.role(messages[at]) != user {
 		return slices.Insert(messages, at, results)
 	}
-	there := messages[at].Content
-	n := slices.IndexFunc(there, func(b sdk.BetaContentBlockParamUnion) bool { return b.OfToolResult == nil })
+	there := f.content(messages[at])
+	n := slices.IndexFunc(there, func(b B) bool { return !f.look(b).result })
 	if n < 0 {
 		n = len(there)
 	}
-	messages[at].Content = slices.Concat(there[:n], results.Content, there[n:])
+	messages[at] = f.with(messages[at], slices.Concat(there[:n], f.content(results), there[n:]))
 	return messages
 }

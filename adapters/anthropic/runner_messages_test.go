@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
@@ -95,7 +95,7 @@ func TestMessagesOfFailed(t *testing.T) {
 		t.Fatal("the request did not fail")
 	}
 	after := tools.Messages(runner)
-	if len(before) != 3 || len(after) != 4 || after[3].Role != anthropic.BetaMessageParamRoleSystem {
+	if len(before) != 3 || len(after) != 4 || after[3].OfSystem == nil {
 		t.Fatalf("%d messages before the request, %d behind it", len(before), len(after))
 	}
 	for _, messages := range [][]anthropic.BetaMessageParam{before, after} {
@@ -114,24 +114,31 @@ func TestMessagesOfStopped(t *testing.T) {
 		name  string
 		reply reply
 		limit int
+		whole bool
+		want  int // results
 	}{
-		{"limit of tokens", reply{stop: "max_tokens", content: use("a", "it", `{}`)}, 0},
-		{"refusal", reply{stop: "refusal", content: use("a", "it", `{}`)}, 0},
-		{"limit of iterations", calls(use("a", "it", `{}`)), 1},
+		{"limit of tokens", reply{stop: "max_tokens", content: use("a", "it", `{}`)}, 0, false, 1},
+		{"refusal", reply{stop: "refusal", content: use("a", "it", `{}`)}, 0, true, 1},
+		{"refusal on a thread", reply{stop: "refusal", content: use("a", "it", `{}`)}, 0, false, 0},
+		{"limit of iterations", calls(use("a", "it", `{}`)), 1, false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			it := counted("it")
 			r := newRegistry(t, it)
 			model := newEndpoint(t, c.reply)
-			tools, runner := newRunner(t, r, model, nil)
-			runner.Params.MaxIterations = c.limit
+			tools, runner := newClientRunner(t, r, newClient(model.URL), nil, anthropic.BetaToolRunnerParams{MaxIterations: c.limit, DisableThread: c.whole})
 			step(t, tools, runner)
 			if step(t, tools, runner) != nil {
 				t.Fatal("the runner goes on")
 			}
 			got := goOn(t, r, model, tools.Messages(runner)).Results
-			if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "did not run") || len(it.calls()) != 0 {
-				t.Errorf("%+v, %d calls", got, len(it.calls()))
+			if len(got) != c.want || len(it.calls()) != 0 {
+				t.Errorf("got %d results and %d calls, want %d and none", len(got), len(it.calls()), c.want)
+			}
+			for _, r := range got {
+				if !r.Failed || !strings.Contains(r.Text, "did not run") {
+					t.Errorf("got %+v, want that the call did not run", r)
+				}
 			}
 		})
 	}
@@ -226,7 +233,7 @@ func TestMessagesOfPaused(t *testing.T) {
 			}
 			var got []string
 			for _, m := range messages[1:min(len(messages), 2)] {
-				for _, b := range m.Content {
+				for _, b := range m.OfAssistant.Content {
 					got = append(got, *b.GetType())
 				}
 			}
@@ -263,7 +270,7 @@ func TestMessagesBesideOthers(t *testing.T) {
 			if len(got) != 2 || !strings.Contains(got[0].Text, c.texts[0]) || !strings.Contains(got[1].Text, c.texts[1]) {
 				t.Errorf("%+v", got)
 			}
-			if now := runner.Params.Messages; len(now) != 3 || len(now[2].Content) != len(c.more) {
+			if now := runner.Params.Messages; len(now) != 3 || len(now[2].OfUser.Content) != len(c.more) {
 				t.Errorf("the runner has %+v", now)
 			}
 		})
@@ -281,7 +288,7 @@ func TestMessagesFallback(t *testing.T) {
 	if err := tools.Prepare(t.Context(), runner); err != nil {
 		t.Fatal(err)
 	}
-	content := tools.Messages(runner)[2].Content
+	content := tools.Messages(runner)[2].OfUser.Content
 	if len(content) != 1 || content[0].OfToolResult.ToolUseID != "b" {
 		t.Errorf("%+v", content)
 	}
@@ -293,10 +300,9 @@ func TestMessagesOfKept(t *testing.T) {
 	r := newRegistry(t, tool("it"))
 	model := newEndpoint(t)
 	tools, runner := newRunner(t, r, model, nil)
-	runner.AppendMessages(anthropic.BetaMessageParam{
-		Role:    anthropic.BetaMessageParamRoleAssistant,
+	runner.AppendMessages(anthropic.BetaMessageParam{OfAssistant: &anthropic.BetaAssistantMessageParam{
 		Content: []anthropic.BetaContentBlockParamUnion{anthropic.NewBetaToolUseBlock("a", map[string]any{}, "it")},
-	})
+	}})
 	got := goOn(t, r, model, tools.Messages(runner)).Results
 	if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "may have run or not") {
 		t.Errorf("%+v", got)

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 )
 
 // sync tells the runner, and with it the model, which tools have come, changed and
@@ -55,10 +55,10 @@ func (t *RunnerTools) recall(params *sdk.BetaToolRunnerParams) {
 		}
 	}
 	for _, m := range params.Messages {
-		if m.Role != sdk.BetaMessageParamRoleSystem {
+		if m.OfSystem == nil {
 			continue
 		}
-		for _, b := range m.Content {
+		for _, b := range m.OfSystem.Content {
 			if c := b.OfToolRemoval; c != nil && c.Tool.OfToolReference != nil {
 				delete(t.known, c.Tool.OfToolReference.Name)
 			}

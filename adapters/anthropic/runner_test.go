@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
@@ -88,17 +88,19 @@ const pixelPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M
 // newRunner returns a runner of the SDK with the tools of a registry.
 func newRunner(t *testing.T, r *registry.Registry, model *endpoint, opts *belt.Options, betas ...anthropic.AnthropicBeta) (*belt.RunnerTools, *anthropic.BetaToolRunner) {
 	t.Helper()
+	return newClientRunner(t, r, newClient(model.URL), opts, anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{Betas: betas}})
+}
+
+// newClientRunner returns a runner of a client, which has what params say.
+func newClientRunner(t *testing.T, r *registry.Registry, client anthropic.Client, opts *belt.Options, params anthropic.BetaToolRunnerParams) (*belt.RunnerTools, *anthropic.BetaToolRunner) {
+	t.Helper()
 	tools, err := belt.NewRunnerTools(t.Context(), r, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := newClient(model.URL)
-	return tools, client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
-		BetaMessageNewParams: anthropic.BetaMessageNewParams{
-			Model: "scripted", MaxTokens: 100, Betas: betas,
-			Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
-		},
-	})
+	params.Model, params.MaxTokens = "scripted", 100
+	params.Messages = []anthropic.BetaMessageParam{betaText("go")}
+	return tools, client.Beta.Messages.NewToolRunner(tools.List(), params)
 }
 
 // step prepares a step, and has it.

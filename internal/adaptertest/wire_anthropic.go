@@ -72,8 +72,12 @@ func (Anthropic) Read(r *http.Request, body []byte) (*Request, error) {
 	if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" {
 		return nil, fmt.Errorf("no such endpoint: %s %s", r.Method, r.URL.Path)
 	}
-	if r.Header.Get("Anthropic-Version") == "" || r.Header.Get("X-Api-Key") == "" {
-		return nil, errors.New("the headers anthropic-version and x-api-key are required")
+	if r.Header.Get("Anthropic-Version") == "" {
+		return nil, errors.New("the header anthropic-version is required")
+	}
+	// Versions of the API before 2026-10-21 take the key in a header of its own.
+	if r.Header.Get("X-Api-Key") == "" && !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
+		return nil, errors.New("the header authorization or x-api-key is required")
 	}
 	var in anthropicRequest
 	if err := decodeAll(body, &in); err != nil {
