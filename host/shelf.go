@@ -12,8 +12,8 @@ import (
 type shelf struct {
 	server *server
 
-	// publishing is held while the registry takes over the tools, which may
-	// wait for a disk. Whoever holds it may lock mu, not the other way round.
+	// publishing is held while the registry takes over the tools or the catalogue
+	// cache saves them, which may wait for a disk. It is locked before mu.
 	publishing sync.Mutex
 	told       heldBack // what the log knows; guarded by publishing
 
@@ -159,10 +159,12 @@ func (sh *shelf) stocked() bool {
 	return sh.listed
 }
 
-// publish puts the tools of a server that was started in private into the registry.
+// publish puts the tools of a server that was started in private into the registry, and
+// keeps them for the next time.
 func (sh *shelf) publish() {
 	sh.open(true)
 	sh.update()
+	sh.save()
 }
 
 // update makes the registry list the tools as they are now. It reports whether
@@ -235,6 +237,7 @@ func (sh *shelf) vanish() {
 
 // clear takes the tools out of the registry for good, and what it knows of the server.
 func (sh *shelf) clear() {
+	sh.save()
 	sh.publishing.Lock()
 	defer sh.publishing.Unlock()
 	sh.mu.Lock()
@@ -247,9 +250,10 @@ func (sh *shelf) clear() {
 	}
 }
 
-// close keeps the server from writing to the registry, and leaves its tools there for
-// its successor to replace.
+// close keeps the server from writing to the registry and the catalogue cache, and leaves
+// its tools there for its successor to replace.
 func (sh *shelf) close() {
+	sh.save()
 	sh.publishing.Lock()
 	defer sh.publishing.Unlock()
 	sh.mu.Lock()
@@ -258,13 +262,18 @@ func (sh *shelf) close() {
 	sh.public = false
 }
 
-// save keeps the tools for the next time that the server is configured.
+// save keeps the tools for the next time that the server is configured, unless the
+// server is private, or was replaced: its successor may have saved a newer list.
 func (sh *shelf) save() {
+	sh.publishing.Lock() // close waits for what is being written
+	defer sh.publishing.Unlock()
 	sh.mu.Lock()
-	offers, dirty := sh.offers, sh.dirty
-	sh.dirty = false
+	offers, write := sh.offers, sh.dirty && sh.public
+	if write {
+		sh.dirty = false
+	}
 	sh.mu.Unlock()
-	if dirty {
+	if write {
 		sh.server.host.catalogs.save(sh.server.entry, offers)
 	}
 }
