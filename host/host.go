@@ -191,8 +191,6 @@ func (h *Host) slot(name string) (*slot, error) {
 // cuts off what earlier calls wait for. It returns ctx's error if calls were cut off.
 func (h *Host) Shutdown(ctx context.Context) error {
 	h.keeper.close() // before anything ends
-	stop := context.AfterFunc(ctx, h.cancel)
-	defer stop()
 	h.mu.Lock()
 	first := !h.closed
 	h.closed = true
@@ -200,6 +198,8 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		h.refuse()
 	}
 	h.mu.Unlock()
+	stop := context.AfterFunc(ctx, h.cancel) // what is cut off finds the host closing
+	defer stop()
 	if !first {
 		<-h.gone // soon after ctx has ended
 		return nil

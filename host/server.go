@@ -347,6 +347,9 @@ func (s *server) settle() { s.once.Do(func() { close(s.settled) }) }
 func (s *server) firstAttempt(ctx context.Context) error {
 	select {
 	case <-s.settled:
+		if s.host.isClosing() { // which may be what has ended the attempt
+			return ErrClosed
+		}
 		s.mu.Lock()
 		stopped := s.stopped
 		s.mu.Unlock()
