@@ -153,14 +153,10 @@ func (ts *tasks) call(ctx context.Context, req *mcp.CallToolRequest, run func(co
 	if !wanted {
 		return run(ctx)
 	}
-	t, err := ts.start(req.Session, ttl, run)
-	if err != nil {
-		return nil, err
-	}
 	if modern(req) {
-		return t.forExtension("task"), nil
+		return ts.start(req.Session, ttl, run, func(t *task) mcp.Result { return t.forExtension("task") })
 	}
-	return &createTaskResult{Task: t.forCore()}, nil
+	return ts.start(req.Session, ttl, run, func(t *task) mcp.Result { return &createTaskResult{Task: t.forCore()} })
 }
 
 // The parameters and results of the core, and those of the extension.

@@ -56,8 +56,9 @@ func (ts *tasks) close() {
 	ts.wg.Wait()
 }
 
-// start runs a tool call as a task that goes on when the request ends.
-func (ts *tasks) start(owner *mcp.ServerSession, ttl time.Duration, call func(context.Context) (mcp.Result, error)) (*task, error) {
+// start runs a tool call as a task that goes on when the request ends, and returns the
+// task as it was when it began: the protocol wants a new task to be working.
+func (ts *tasks) start(owner *mcp.ServerSession, ttl time.Duration, call func(context.Context) (mcp.Result, error), describe func(*task) mcp.Result) (mcp.Result, error) {
 	now := time.Now()
 	t := &task{
 		id: rand.Text(), owner: owner, created: now, ttl: ttl,
@@ -75,11 +76,12 @@ func (ts *tasks) start(owner *mcp.ServerSession, ttl time.Duration, call func(co
 		return nil, errors.New("there are too many tasks; try again later")
 	}
 	ts.kept = append(ts.kept, t)
+	begun := describe(t)
 	ts.wg.Go(func() {
 		defer cancel()
 		t.finish(call(ctx))
 	})
-	return t, nil
+	return begun, nil
 }
 
 // get returns a task that is kept. Whoever knows the id may have it: it cannot

@@ -45,13 +45,7 @@ func (p *peer) until(id, want string) string {
 	}
 }
 
-// lives reports whether a task has begun and was not given up. It may already wait for
-// the user, or be over.
-func (s *status) lives() bool {
-	return s.Status == working || s.Status == inputRequired || s.Status == completed
-}
-
-// start calls a tool as a task and returns its id.
+// start calls a tool as a task, which must be working, and returns its id.
 func (p *peer) start(tool, args string) string {
 	p.t.Helper()
 	var created struct {
@@ -61,13 +55,13 @@ func (p *peer) start(tool, args string) string {
 	}
 	if p.revision == legacy {
 		p.decode(p.call("tools/call", `{"name":"`+tool+`","arguments":`+args+`,"task":{"ttl":60000}}`), &created)
-		if created.Task == nil || !created.Task.lives() {
+		if created.Task == nil || created.Task.Status != working {
 			p.t.Fatalf("%s answered %+v, want a task", tool, created)
 		}
 		return created.Task.TaskID
 	}
 	p.decode(p.call("tools/call", `{"name":"`+tool+`","arguments":`+args+`}`), &created)
-	if created.ResultType != "task" || !created.status.lives() {
+	if created.ResultType != "task" || created.Status != working {
 		p.t.Fatalf("%s answered %+v, want a task", tool, created)
 	}
 	return created.TaskID
