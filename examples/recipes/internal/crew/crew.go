@@ -31,7 +31,8 @@ type Crew struct {
 	ran      map[string]int
 	loggedIn bool
 	login    chan struct{}
-	meeting  chan struct{}
+	met      int           // how often the tool meet has run
+	meeting  chan struct{} // closed when two are there
 }
 
 // New returns a crew.
@@ -136,7 +137,7 @@ func text(s string) *mcp.CallToolResult {
 // meet returns when two run at the same time.
 func (c *Crew) meet(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 	c.mu.Lock()
-	if c.ran["meet"] == 2 {
+	if c.met++; c.met == 2 {
 		close(c.meeting)
 	}
 	c.mu.Unlock()
