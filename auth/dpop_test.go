@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -47,14 +46,19 @@ func openProof(t testing.TB, proof string) (claims map[string]any, print string)
 	if len(header.Key) != 4 || header.Key["kty"] != "EC" || header.Key["crv"] != "P-256" {
 		t.Fatalf("key %v", header.Key)
 	}
-	coordinate := func(name string) *big.Int {
+	point := []byte{4} // uncompressed: x and y follow
+	for _, name := range []string{"x", "y"} {
 		raw, err := base64.RawURLEncoding.DecodeString(header.Key[name])
 		if err != nil || len(raw) != 32 {
 			t.Fatalf("%s has %d bytes (%v)", name, len(raw), err)
 		}
-		return new(big.Int).SetBytes(raw)
+		point = append(point, raw...)
 	}
-	_, claims = openJWT(t, proof, &ecdsa.PublicKey{Curve: elliptic.P256(), X: coordinate("x"), Y: coordinate("y")})
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, claims = openJWT(t, proof, public)
 	print, err = jwk{Curve: "P-256", Type: "EC", X: header.Key["x"], Y: header.Key["y"]}.thumbprint()
 	if err != nil {
 		t.Fatal(err)

@@ -144,6 +144,7 @@ func TestStrictDPoP(t *testing.T) {
 }
 
 func TestStrictDevice(t *testing.T) {
+	t.Parallel()
 	server := authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}, DPoP: authtest.DPoPSupported})
 	v := newVisit(t, server.NewMCP(nil), auth.Config{Grant: auth.DeviceCode, DPoP: true})
 	p, err := v.flow.BeginDevice(t.Context(), v.authority, v.client, []string{"read"})

@@ -47,7 +47,7 @@ func (shop *acceptShop) runs() string {
 }
 
 func (shop *acceptShop) serve(ctx context.Context, t mcp.Transport) error {
-	s := sdk.NewServer(&sdk.Implementation{Name: "shop"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: "shop"}, sameSchemas)
 	shop.mu.Lock()
 	for name, description := range shop.tools {
 		s.AddTool(&sdk.Tool{Name: name, Description: description, InputSchema: map[string]any{"type": "object"}},

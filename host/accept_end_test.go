@@ -6,9 +6,14 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // An acceptMoment is something that goes on when the host is ended.
@@ -22,6 +27,19 @@ func acceptGo(f func()) (end func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
 	return func() { <-done }
+}
+
+// acceptImpatient is a transport that kills the server named stubborn soon. All other
+// servers are the host's own business.
+func acceptImpatient(_ session.Key, e *config.Server) (mcp.Transport, error) {
+	if e.Name != "stubborn" {
+		return nil, nil
+	}
+	c := &transport.Command{Path: e.Command, CloseTimeout: 200 * time.Millisecond}
+	for name, value := range e.Env {
+		c.Env = append(c.Env, name+"="+value.Reveal())
+	}
+	return c, nil
 }
 
 func acceptMoments() []acceptMoment {
@@ -41,9 +59,9 @@ func acceptMoments() []acceptMoment {
 	return []acceptMoment{
 		{"nothing", func(*testing.T, *host.Host, string) func() { return func() {} }},
 		{"Apply", func(t *testing.T, h *host.Host, _ string) func() {
-			c := acceptParse(t, "silent", acceptChild(t, "silent", "1"), "s", acceptChild(t, "s", "2"))
+			c := acceptParse(t, "stubborn", acceptChild(t, "silent", "1"), "s", acceptChild(t, "s", "2"))
 			end := acceptGo(func() { _, _ = h.Apply(watchdog(t), c) })
-			awaitStage(t, h, "silent", host.StageStarting)
+			awaitStage(t, h, "stubborn", host.StageStarting)
 			return end
 		}},
 		{"replacement", func(t *testing.T, h *host.Host, _ string) func() {
@@ -102,7 +120,7 @@ func TestAcceptEndAtAnyMoment(t *testing.T) {
 				t.Setenv("TMPDIR", temp)
 				before := acceptChildren(t)
 				path := write(t, "s", acceptChild(t, "s", "0"))
-				h, err := host.Open(watchdog(t), path, &host.Options{StateDir: t.TempDir()})
+				h, err := host.Open(watchdog(t), path, &host.Options{StateDir: t.TempDir(), Transport: acceptImpatient})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,18 +16,19 @@ import (
 
 const acceptNeighbours = 8
 
+// acceptHuge is a list of many tools that all say much.
+var acceptHuge = sync.OnceValue(func() string {
+	all := make([]string, 1000)
+	for i := range all {
+		all[i] = fmt.Sprintf(`{"name":"echo%d","description":"%s","inputSchema":{"type":"object"}}`, i, strings.Repeat("long ", 200))
+	}
+	return `{"tools":[` + strings.Join(all, ",") + `]}`
+})
+
 // acceptHostile are the entries of servers that do all they can, by what they do.
 // Those in this process are houses of the town.
 func acceptHostile(t *testing.T, town *acceptTown) (entries map[string]string) {
-	const tool = `{"name":"echo","description":%q,"inputSchema":{"type":"object"}}`
-	huge := func(n int, description string) string {
-		all := make([]string, n)
-		for i := range all {
-			all[i] = strings.Replace(fmt.Sprintf(tool, description), "echo", fmt.Sprint("echo", i), 1)
-		}
-		return `{"tools":[` + strings.Join(all, ",") + `]}`
-	}
-	one := `{"tools":[` + fmt.Sprintf(tool, "echoes") + `]}`
+	const one = `{"tools":[{"name":"echo","description":"echoes","inputSchema":{"type":"object"}}]}`
 	hostile := func(scripts ...mcptest.Script) func(context.Context, mcp.Transport) error {
 		all := append([]mcptest.Script{mcptest.Handshake(mcp.Revision20251125, ""), {"tools/list": mcptest.Result(one)}}, scripts...)
 		return mcptest.NewServer(t, all...).Serve
@@ -47,7 +48,7 @@ func acceptHostile(t *testing.T, town *acceptTown) (entries map[string]string) {
 				c.Result(strings.Replace(one, "echoes", fmt.Sprint("echoes ", c.Number), 1))
 			},
 		}),
-		"huge":   hostile(mcptest.Script{"tools/list": mcptest.Result(huge(2000, strings.Repeat("long ", 200)))}),
+		"huge":   hostile(mcptest.Script{"tools/list": mcptest.Result(acceptHuge())}),
 		"pages":  hostile(mcptest.Script{"tools/list": mcptest.Result(strings.TrimSuffix(one, "}") + `,"nextCursor":"again"}`)}),
 		"hangs":  hostile(mcptest.Script{"tools/list": mcptest.Hang}),
 		"dies":   func(context.Context, mcp.Transport) error { return errors.New("dead") },
@@ -58,6 +59,7 @@ func acceptHostile(t *testing.T, town *acceptTown) (entries map[string]string) {
 	for name := range town.houses {
 		entries[name] = fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 1, "readTimeoutSeconds": 1}`, name)
 	}
+	entries["hangs"] = `{"command": "hangs", "readTimeoutSeconds": 0.3}`
 	if runtime.GOOS != "windows" {
 		entries["garbage"] = `{"command": "sh", "args": ["-c", "yes this is not JSON & cat > /dev/null; kill $!"], "connectTimeoutSeconds": 1}`
 		entries["exits"] = `{"command": "sh", "args": ["-c", "echo bye >&2; exit 1"]}`
@@ -71,6 +73,7 @@ func TestAcceptHostileNeighbour(t *testing.T) {
 	hostile := acceptHostile(t, &acceptTown{})
 	for name := range hostile {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			town := &acceptTown{}
 			entry := acceptHostile(t, town)[name]
 			opts := town.options()

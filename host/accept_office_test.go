@@ -96,7 +96,7 @@ func (w *acceptSessionNoter) Write(p []byte) (int, error) {
 func (w *acceptSessionNoter) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
 
 func (o *acceptOffice) serverFor(user string) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "office"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: "office"}, sameSchemas)
 	type input struct {
 		Text string `json:"text,omitempty"`
 	}

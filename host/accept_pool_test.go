@@ -36,7 +36,7 @@ func (seats *acceptSeats) transport(key session.Key, _ *config.Server) (mcp.Tran
 			seats.most.Store(n)
 		}
 		defer seats.living.Add(-1)
-		s := sdk.NewServer(&sdk.Implementation{Name: "s"}, nil)
+		s := sdk.NewServer(&sdk.Implementation{Name: "s"}, sameSchemas)
 		sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 			seats.entered <- key.User
 			select {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,9 +24,9 @@ import (
 )
 
 const (
-	acceptCallers      = 64
-	acceptCalls        = 1000
-	acceptReplacements = 20
+	acceptCallers      = 32
+	acceptCalls        = 400
+	acceptReplacements = 10
 )
 
 // acceptReplacing applies the entries one after the other while the tool s__echo is
@@ -121,7 +122,7 @@ func TestAcceptServersOverHTTPAreReplacedUnderLoad(t *testing.T) {
 func TestAcceptCallsUnderWayStayWhereTheyAre(t *testing.T) {
 	entered, leave := make(chan string, 100), make(chan struct{})
 	slow := func(name string) func(context.Context, mcp.Transport) error {
-		s := sdk.NewServer(&sdk.Implementation{Name: "s"}, nil)
+		s := sdk.NewServer(&sdk.Implementation{Name: "s"}, sameSchemas)
 		sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 			entered <- name
 			select {
@@ -200,8 +201,8 @@ func TestAcceptFailedReplacementsUnderLoad(t *testing.T) {
 	answers := load.during(t, h, func() {
 		for _, entry := range []string{
 			`{"command": "exits"}`, `{"command": "bad"}`, `{"command": "garbage"}`,
-			`{"command": "mute", "readTimeoutSeconds": 1}`,
-			`{"command": "deaf", "connectTimeoutSeconds": 1}`,
+			`{"command": "mute", "readTimeoutSeconds": 0.3}`,
+			`{"command": "deaf", "connectTimeoutSeconds": 0.3}`,
 			`{"command": 5}`,
 		} {
 			report, err := h.Apply(watchdog(t), acceptParse(t, "s", entry))
@@ -232,11 +233,14 @@ func TestAcceptFailedReplacementsUnderLoad(t *testing.T) {
 
 // A process that fails as a replacement is gone when Apply has said so, or soon.
 func TestAcceptFailedReplacementLeavesNoProcess(t *testing.T) {
-	h := acceptNew(t, &host.Options{StateDir: host.NoState}, acceptParse(t, "s", acceptChild(t, "s", "0")))
+	t.Parallel()
+	mark := rand.Text()
+	marked := func(mode string, more ...string) string {
+		return strings.Replace(acceptChild(t, mode, "1", more...), `"env": {`, fmt.Sprintf(`"env": {%q: %q, `, probeMark, mark), 1)
+	}
+	h := acceptNew(t, &host.Options{StateDir: host.NoState}, acceptParse(t, "s", marked("s")))
 	old := status(t, h, "s").State.PID
-	silent := acceptChild(t, "silent", "1", `"connectTimeoutSeconds": 1`)
-	before := acceptChildren(t)
-	for _, entry := range []string{acceptChild(t, "exit", "2"), silent} {
+	for _, entry := range []string{marked("exit"), marked("silent", `"connectTimeoutSeconds": 0.5`)} {
 		report, err := h.Apply(watchdog(t), acceptParse(t, "s", entry))
 		if err != nil || report.Failed["s"] == nil {
 			t.Fatalf("%+v, %v", report, err)
@@ -245,14 +249,14 @@ func TestAcceptFailedReplacementLeavesNoProcess(t *testing.T) {
 			t.Errorf("the old process was %d, now it is %d", old, now)
 		}
 	}
-	acceptEventually(t, "the end of what failed", func() bool { return len(acceptChildren(t)) <= len(before) })
+	acceptEventually(t, "the end of what failed", func() bool { return len(leftovers(t, mark)) == 1 })
 }
 
 // Where the lists differ the old tools go and the new ones come in one step.
 func TestAcceptAnotherListComesInOneStep(t *testing.T) {
 	house := func(tools ...string) func(context.Context, mcp.Transport) error {
 		return func(ctx context.Context, t mcp.Transport) error {
-			s := sdk.NewServer(&sdk.Implementation{Name: "s"}, nil)
+			s := sdk.NewServer(&sdk.Implementation{Name: "s"}, sameSchemas)
 			for _, name := range tools {
 				sdk.AddTool(s, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 					return acceptText(name), nil, nil

@@ -111,7 +111,7 @@ func TestAcceptStorm(t *testing.T) {
 		configs = append(configs, acceptStormConfig(t, r))
 	}
 	h := acceptNew(t, town.options(), configs[0])
-	for _, err := range acceptStorm(watchdog(t), h, configs, 16, 60) {
+	for _, err := range acceptStorm(watchdog(t), h, configs, 16, 30) {
 		t.Error(err)
 	}
 	last := acceptParse(t, "s0", `{"command": "x", "args": ["last"]}`, "s1", `{"command": "x", "args": ["last"]}`)
@@ -139,7 +139,7 @@ func TestAcceptShutdownInAStorm(t *testing.T) {
 		configs := []*config.Config{acceptStormConfig(t, r), acceptStormConfig(t, r)}
 		h := acceptNew(t, town.options(), configs[0])
 		stormy := make(chan []error, 1)
-		go func() { stormy <- acceptStorm(watchdog(t), h, configs, 8, 40) }()
+		go func() { stormy <- acceptStorm(watchdog(t), h, configs, 8, 20) }()
 		for range round {
 			_, _ = h.Apply(watchdog(t), configs[1])
 		}

@@ -27,7 +27,7 @@ import (
 // Many more users than there are places call at one time: every request has the header
 // of its user, and every answer is for who asked.
 func TestAcceptManyUsersWithHeaders(t *testing.T) {
-	const users = 90 // more than a host has clients for at one time
+	const users = 70 // more than a host has clients for at one time
 	o := acceptNewOffice(t, "Authorization", nil)
 	h := acceptOfficeHost(t, o, "first", nil)
 	acceptManyUsers(t, o, h, users)
@@ -35,7 +35,7 @@ func TestAcceptManyUsersWithHeaders(t *testing.T) {
 
 // The same with the logins of users, which a session.Manager keeps.
 func TestAcceptManyUsersWithTokens(t *testing.T) {
-	const users = 80
+	const places, users = 24, 32
 	o := acceptNewOffice(t, "Authorization", nil)
 	server := &auth.Config{Server: "office", URL: o.URL}
 	m, err := session.NewManager(session.Memory(), &session.Options{
@@ -51,7 +51,10 @@ func TestAcceptManyUsersWithTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	opts := &host.Options{StateDir: host.NoState, OAuth: func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) }}
+	opts := &host.Options{
+		StateDir: host.NoState, MaxUserClients: places,
+		OAuth: func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) },
+	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "office", fmt.Sprintf(`{"url": %q}`, o.URL))))
 	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "office"}); err != nil {
 		t.Fatal(err)

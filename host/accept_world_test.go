@@ -70,7 +70,7 @@ func (town *acceptTown) options() *host.Options {
 
 // acceptEcho returns a server whose tool echo answers with a fixed text.
 func acceptEcho(name, text string) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, sameSchemas)
 	type input struct {
 		Text string `json:"text,omitempty"`
 	}
@@ -154,7 +154,7 @@ type acceptLoad struct {
 	callers, calls int
 	tool           string
 	args           string
-	// look is asked about snapshots all the time. Nil: the tool is there.
+	// look is asked about each snapshot that can be seen. Nil: the tool is there.
 	look func(*registry.Snapshot) error
 }
 
@@ -162,7 +162,7 @@ type acceptLoad struct {
 // to what they wait for.
 const (
 	acceptStay = 8
-	acceptPace = 2 * time.Millisecond
+	acceptPace = 8 * time.Millisecond
 )
 
 // during makes the calls until f has returned and there were enough of them. It
@@ -220,28 +220,21 @@ func (l acceptLoad) during(t *testing.T, h *host.Host, f func()) map[string]int 
 		})
 	}
 	looked := make(chan error, 1)
-	stop := make(chan struct{})
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
 	go func() {
-		tick := time.NewTicker(50 * time.Microsecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				looked <- nil
-				return
-			case <-tick.C:
-			}
-			if err := l.look(h.Registry().Snapshot()); err != nil {
+		for s := range h.Registry().Watch(looking) {
+			if err := l.look(s); err != nil {
 				looked <- err
-				<-stop
 				return
 			}
 		}
+		looked <- l.look(h.Registry().Snapshot())
 	}()
 	f()
 	ended.Store(true)
 	wg.Wait()
-	close(stop)
+	stop()
 	if err := <-looked; err != nil {
 		t.Errorf("a snapshot: %v", err)
 	}

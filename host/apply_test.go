@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -34,7 +35,7 @@ func (v *village) transport(_ session.Key, e *config.Server) (mcp.Transport, err
 	if e.Command == "bad" {
 		return &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return fmt.Errorf("bad indeed") }}, nil
 	}
-	s := sdk.NewServer(&sdk.Implementation{Name: e.Name}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: e.Name}, sameSchemas)
 	sdk.AddTool(s, &sdk.Tool{Name: e.Command}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		if v.hold != nil {
 			v.entered <- struct{}{}
@@ -42,7 +43,8 @@ func (v *village) transport(_ session.Key, e *config.Server) (mcp.Transport, err
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: e.Command}}}, nil, nil
 	})
-	return &transport.Pipe{Serve: s.Run}, nil
+	// A tool that is held takes no notice of the end.
+	return &transport.Pipe{Serve: s.Run, CloseTimeout: 500 * time.Millisecond}, nil
 }
 
 func (v *village) open(t *testing.T, entries ...string) *host.Host {

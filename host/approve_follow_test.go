@@ -27,6 +27,7 @@ func awaitStage(t testing.TB, h *host.Host, want host.Stage) host.Status {
 
 // What another process rejects stops here, and starts when it is approved after all.
 func TestRejectionByAnotherProcess(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	file := filepath.Join(t.TempDir(), "consents.json")
 	here, there := openBook(t, file), openBook(t, file)

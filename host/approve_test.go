@@ -289,6 +289,7 @@ func TestApproveStale(t *testing.T) {
 
 // Another process that approves starts the server here, too.
 func TestApprovalByAnotherProcess(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	file := filepath.Join(t.TempDir(), "consents.json")
 	open := func() *consent.Book {

@@ -72,6 +72,7 @@ func TestHealthOfEachStage(t *testing.T) {
 
 // Health knows the calls, the processes and what went wrong before.
 func TestHealthOverTime(t *testing.T) {
+	t.Parallel()
 	path := write(t, "family", child(t, "family"), "web", fmt.Sprintf(`{"url": %q}`, served(t, site(newServer("web"))).URL))
 	h := open(t, path, nil)
 	for range 3 {

@@ -115,7 +115,7 @@ func TestStatusIsKept(t *testing.T) {
 			t.Errorf("removed: %+v", s)
 		}
 		saves := m.saves
-		time.Sleep(time.Hour)
+		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if m.saves != saves {
 			t.Errorf("while nothing changed it was saved %d times", m.saves-saves)

@@ -15,6 +15,7 @@ import (
 // A server that is seen for the first time while the ledger is damaged is held
 // back, the status says why, and it comes by itself once the ledger is sound.
 func TestDamagedLedgerIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	lock := filepath.Join(t.TempDir(), "mcp.lock.json")
 	ledger, err := registry.OpenLedger(lock, nil)
 	if err != nil {

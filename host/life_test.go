@@ -26,6 +26,7 @@ import (
 )
 
 func TestKilledServerServesTheNextCall(t *testing.T) {
+	t.Parallel()
 	h := open(t, write(t, "s", child(t, "s")), nil)
 	first, err := call(t, h, "s__echo", `{"text":"a"}`)
 	if err != nil {
@@ -43,6 +44,7 @@ func TestKilledServerServesTheNextCall(t *testing.T) {
 }
 
 func TestDeathIsAnEvent(t *testing.T) {
+	t.Parallel()
 	h := open(t, write(t, "s", child(t, "s")), nil)
 	kill(t, status(t, h, "s").State.PID)
 	until(t, h, "s", "connected again, without a call", func(s host.Status) bool {
@@ -180,6 +182,10 @@ func TestEnableReportsTheFailure(t *testing.T) {
 func TestCloseLeavesNothing(t *testing.T) {
 	// The garbage collector closes forgotten files, and would hide them here.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	first := open(t, write(t, "s", child(t, "s")), nil) // opens what the runtime keeps
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
 	fds := countFDs(t)
 	path := write(t, "family", child(t, "family"))
 	h := open(t, path, nil)
@@ -209,6 +215,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 }
 
 func TestGrandchildrenDieWithTheirServer(t *testing.T) {
+	t.Parallel()
 	path := write(t, "family", child(t, "family"))
 	h := open(t, path, nil)
 	grandchild := readPID(t, path)
@@ -226,6 +233,7 @@ func TestGrandchildrenDieWithTheirServer(t *testing.T) {
 }
 
 func TestCloseWhileOpening(t *testing.T) {
+	t.Parallel()
 	h := host.New(nil)
 	c, err := config.Load(write(t, "silent", child(t, "silent")), nil)
 	if err != nil {

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -28,6 +29,11 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(serverMode); mode != "" {
 		serve(mode)
 		return
+	}
+	// Parallel tests wait for processes, and need no processor of their own for that.
+	// The command line has the last word.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
 	}
 	// What hosts keep between runs must not come from the user's own, or stay there.
 	state, err := os.MkdirTemp("", "host-test-*")
@@ -75,6 +81,10 @@ func serve(mode string) {
 	}
 }
 
+// sameSchemas is for servers that are made many times with the same tools: to derive and
+// resolve a schema costs more than all that is asked of such a server.
+var sameSchemas = &sdk.ServerOptions{SchemaCache: sdk.NewSchemaCache()}
+
 type echoInput struct {
 	Text string `json:"text"`
 }
@@ -82,7 +92,7 @@ type echoInput struct {
 // newServer returns a server with a tool named echo, which answers with its
 // text, and its process id.
 func newServer(name string) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, sameSchemas)
 	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in echoInput) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %d", in.Text, os.Getpid())}}}, nil, nil
 	})

@@ -22,11 +22,12 @@ import (
 )
 
 func TestOneFailureHarmsNobody(t *testing.T) {
+	t.Parallel()
 	h := open(t, write(t,
 		"good", child(t, "good"),
 		"exit", child(t, "exit"),
 		"gone", `{"command": "no-such-program-anywhere"}`,
-		"silent", child(t, "silent", `"connectTimeoutSeconds": 1`),
+		"silent", child(t, "silent", `"connectTimeoutSeconds": 0.5`),
 		"broken", `{"comand": "x"}`,
 		"off", child(t, "off", `"enabled": false`),
 	), nil)

@@ -55,6 +55,7 @@ func TestTestOfALocalServer(t *testing.T) {
 // Whenever the caller gives up, the test returns, says how far it came, and leaves
 // neither the process nor what that has started.
 func TestTestEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	for _, stage := range []string{"spawned", "connected", "initialized"} {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
@@ -101,6 +102,7 @@ func TestTestTakesTooLong(t *testing.T) {
 
 // Close ends a test that is under way.
 func TestTestEndsWithItsHost(t *testing.T) {
+	t.Parallel()
 	mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
 	e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: "until spawned", %q: %q, %q: %q}}`,
 		os.Args[0], serverMode, probeMark, mark, probeReached, reached))
@@ -125,6 +127,7 @@ func TestTestEndsWithItsHost(t *testing.T) {
 
 // A local server that does not work says why.
 func TestTestOfBadLocalServers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)

@@ -16,11 +16,12 @@ import (
 // A process outlives the conversations that use it: their contexts end, one in
 // the middle of a call, and the next one finds the same process.
 func TestOneProcessForAllConversations(t *testing.T) {
+	t.Parallel()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newClient(t, &transport.Command{Path: program, Env: []string{childEnv + "=1"}}, nil)
+	c := newClient(t, &transport.Command{Path: program, Env: childOf("1")}, nil)
 	var conversations sync.WaitGroup
 	pids := make(chan int, 24)
 	converse := func(name string) {

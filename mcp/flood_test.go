@@ -23,7 +23,7 @@ func TestAnnouncementsCoalesce(t *testing.T) {
 			c := newClient(t, p.to(server), nil)
 			ready(t, c)
 			before := c.State().ToolsVersion
-			for range 5_000 {
+			for range 1_000 {
 				server.Notify("notifications/tools/list_changed", "")
 			}
 			synctest.Wait()

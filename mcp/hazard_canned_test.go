@@ -103,5 +103,5 @@ func cannedChild(t *testing.T, revision string) *transport.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &transport.Command{Path: program, Env: []string{childEnv + "=" + revision}}
+	return &transport.Command{Path: program, Env: childOf(revision)}
 }

@@ -116,7 +116,7 @@ func TestToolsCost(t *testing.T) {
 
 // What a big answer needed is given back after it.
 func TestBigAnswerIsNotKept(t *testing.T) {
-	const size = 8 << 20
+	const size = 4 << 20
 	server := newCanned(mcp.Revision20251125)
 	server[`"big"`] = `{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}`
 	listener := httptest.NewServer(server)

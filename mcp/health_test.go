@@ -96,7 +96,7 @@ func (w workerConn) Working() bool { return w.works() }
 func TestWorkingServerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mute(t)
-		end := time.Now().Add(time.Hour)
+		end := time.Now().Add(10 * time.Minute)
 		c := newClient(t, worker{server, func() bool { return time.Now().Before(end) }}, nil)
 		ready(t, c)
 		time.Sleep(time.Until(end))
@@ -118,24 +118,24 @@ func TestPings(t *testing.T) {
 		talk     func(*mcptest.Server)
 		pings    int
 	}{
-		{"silent", 0, nil, 60},
+		{"silent", 0, nil, 10},
 		{"talking", 0, func(s *mcptest.Server) { s.Notify("notifications/tools/list_changed", "") }, 0},
 		{"off", -1, nil, 0},
-		{"often", time.Second, nil, 3600},
+		{"often", time.Second, nil, 600},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := legacy(t)
 				c := newClient(t, server, &mcp.ClientOptions{HealthInterval: test.interval})
 				ready(t, c)
-				for end := time.Now().Add(time.Hour); time.Now().Before(end); time.Sleep(30 * time.Second) {
+				for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(30 * time.Second) {
 					if test.talk != nil {
 						test.talk(server)
 						synctest.Wait()
 					}
 				}
 				if n := len(server.Received("ping")); n < test.pings*9/10 || n > test.pings {
-					t.Errorf("%d pings in an hour, want about %d", n, test.pings)
+					t.Errorf("%d pings in ten minutes, want about %d", n, test.pings)
 				}
 				if n := server.Connections(); n != 1 {
 					t.Errorf("%d connections, want 1", n)

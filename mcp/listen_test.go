@@ -48,7 +48,7 @@ func TestSubscriptionIsRefused(t *testing.T) {
 				server := modern(t, mcptest.Script{"subscriptions/listen": test.answer})
 				c := newClient(t, server, nil)
 				ready(t, c)
-				time.Sleep(24 * time.Hour)
+				time.Sleep(3 * time.Hour)
 				if n := len(server.Received("subscriptions/listen")); n != test.most {
 					t.Errorf("asked %d times, want %d", n, test.most)
 				}

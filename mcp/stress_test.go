@@ -56,7 +56,7 @@ func TestStress(t *testing.T) {
 			}
 			for user := range 16 {
 				users.Go(func() {
-					for i := range 60 {
+					for i := range 30 {
 						ctx, cancel := context.WithTimeout(t.Context(), rand.N(10*time.Second))
 						switch rand.N(20) {
 						case 0:

@@ -11,7 +11,7 @@ import (
 
 // What is wrong with a task is named, and the connection lives on.
 func TestTaskInvalid(t *testing.T) {
-	long := `"` + strings.Repeat("i", 1<<20) + `"`
+	long := `"` + strings.Repeat("i", 1<<14) + `"`
 	for _, test := range []struct {
 		name     string
 		old, new string // what is replaced in the task

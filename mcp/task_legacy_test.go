@@ -234,7 +234,7 @@ func TestTaskAnnouncedTooOften(t *testing.T) {
 			for c.Context().Err() == nil {
 				c.Notify("notifications/tasks/status", `{`+s.state("working")+`}`)
 				select {
-				case <-time.After(time.Millisecond):
+				case <-time.After(10 * time.Millisecond): // five of them between two polls
 				case <-c.Context().Done():
 				}
 			}

@@ -307,6 +307,7 @@ func TestTracerAdds(t *testing.T) {
 // A request that is sent twice is one, with two attempts; one that is never sent
 // has none.
 func TestTracerCountsAttempts(t *testing.T) {
+	t.Parallel()
 	n := &notebook{}
 	server := legacy(t, mcptest.Script{
 		"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`)),

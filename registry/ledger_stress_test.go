@@ -37,7 +37,7 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	version := func(n int) registry.Tool {
 		return &versionTool{serverTool("mail", "send", fmt.Sprint("version ", n)), n, &ran}
 	}
-	rounds := 60
+	rounds := 40
 	if testing.Short() {
 		rounds = 20
 	}

@@ -82,7 +82,7 @@ func TestNamesInOtherProcesses(t *testing.T) {
 	want := nameList()
 	for _, procs := range []string{"1", "2"} {
 		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestNamesNeverChange$")
-		cmd.Env = append(os.Environ(), printNames+"=1", "GOMAXPROCS="+procs)
+		cmd.Env = append(os.Environ(), printNames+"=1", "GOMAXPROCS="+procs, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)

@@ -70,7 +70,7 @@ func namePattern(scheme Scheme, limit int) *regexp.Regexp {
 func TestNamesOfAMillionTools(t *testing.T) {
 	pairs := 1_000_000
 	if raceEnabled || testing.Short() {
-		pairs = 50_000
+		pairs = 15_000
 	}
 	for _, n := range []Names{
 		{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {MaxLength: 32},

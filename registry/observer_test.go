@@ -34,7 +34,7 @@ func (w *watcher) observe(_ context.Context, o *registry.Observation) {
 	if o.Err != nil {
 		outcome = fmt.Sprintf("%T", o.Err)
 	}
-	line := fmt.Sprintf("%s %s = %s %s: %s", o.Kind, o.Name, origin, o.Arguments, outcome)
+	line := fmt.Sprintf("%s %s = %s %s: %s", o.Kind, o.Name, origin, string(o.Arguments), outcome)
 	if o.Relayed {
 		line += ", relayed"
 	}

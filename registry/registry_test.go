@@ -128,7 +128,7 @@ func (t *spyTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 // A snapshot shows a server's tools before a Replace or after it, never a
 // mixture, and versions only grow.
 func TestConcurrency(t *testing.T) {
-	const generations = 200
+	const generations = 100
 	r := registry.New(nil)
 	mustAdd(t, r, native("a"))
 	tools := func(generation int) []registry.Tool {

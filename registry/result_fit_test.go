@@ -127,7 +127,11 @@ func checkFit(t testing.TB, r *results, res *mcp.CallToolResult) {
 // read, byte for byte.
 func TestFitAnything(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
-	for round := range 150 {
+	rounds := 150
+	if raceEnabled || testing.Short() {
+		rounds = 40
+	}
+	for round := range rounds {
 		r := newResults(&ResultOptions{
 			MaxBytes: 1 << 10 << source.IntN(4),
 			MaxMedia: 64,

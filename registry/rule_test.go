@@ -82,16 +82,17 @@ func annotations() []string {
 func TestRuleHints(t *testing.T) {
 	nothing := (&registry.Definition{}).Hints()
 	for _, c := range hintRules() {
-		for _, raw := range annotations() {
-			for _, trusted := range []bool{true, false} {
-				for _, verdict := range []registry.Verdict{registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession} {
-					loosens := verdict >= registry.Allow
-					otherwise := registry.Deny
-					if !loosens {
-						otherwise = registry.AllowForSession
-					}
-					rule := c.rule
-					rule.Verdict = verdict
+		for _, verdict := range []registry.Verdict{registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession} {
+			loosens := verdict >= registry.Allow
+			otherwise := registry.Deny
+			if !loosens {
+				otherwise = registry.AllowForSession
+			}
+			rule := c.rule
+			rule.Verdict = verdict
+			policy := mustPolicy(t, otherwise, rule)
+			for _, raw := range annotations() {
+				for _, trusted := range []bool{true, false} {
 					req := annotated(raw, trusted)
 					fits := c.fits(req.Hints)
 					if !trusted && loosens {
@@ -103,7 +104,7 @@ func TestRuleHints(t *testing.T) {
 					if fits {
 						want = verdict
 					}
-					if got := mustPolicy(t, otherwise, rule).Decide(req).Verdict; got != want {
+					if got := policy.Decide(req).Verdict; got != want {
 						t.Errorf("%v if %s, otherwise %v; %q, trusted %t: %v, want %v", verdict, c.name, otherwise, raw, trusted, got, want)
 					}
 				}

@@ -65,7 +65,7 @@ func TestSearchReadsAsLongAsItsContext(t *testing.T) {
 // Of the tools of a large server less is read, so that no server fills the index.
 func TestSearchReadsLessOfLargeServers(t *testing.T) {
 	r := registry.New(nil)
-	tools := make([]registry.Tool, 1200)
+	tools := make([]registry.Tool, 400)
 	for i := range tools {
 		tools[i] = serverTool("s", fmt.Sprintf("tool%d", i), "early "+strings.Repeat("so ", 600)+"late")
 	}
@@ -78,7 +78,7 @@ func TestSearchReadsLessOfLargeServers(t *testing.T) {
 	for _, c := range []struct {
 		tools int
 		late  bool
-	}{{1200, false}, {1000, false}, {200, true}, {300, false}} {
+	}{{400, false}, {350, false}, {200, true}, {300, false}} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
 		wantFirst("early", true)
 		wantFirst("late", c.late)

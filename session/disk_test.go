@@ -70,6 +70,7 @@ func TestNothingIsSentThatCannotBeWrittenDown(t *testing.T) {
 }
 
 func TestAnswerIsSavedBeforeItIsUsed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil, nil)
 	disk := w.breakable()
 	m := w.manager(nil)

@@ -42,6 +42,7 @@ func TestLogoutElsewhere(t *testing.T) {
 
 // Requests go on while the store hangs.
 func TestStoreThatHangs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil, nil)
 	disk := &tiredDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
 	s, err := NewStore(w.ctx, disk, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))

@@ -118,6 +118,7 @@ func TestDeclinedLoginIsRemembered(t *testing.T) {
 }
 
 func TestLoginIsCompletedElsewhere(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil, nil)
 	here, there := w.manager(nil), w.manager(nil)
 	l, err := here.Login(w.ctx, alice)

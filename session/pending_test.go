@@ -48,6 +48,7 @@ func TestLoginThatCannotBeReplaced(t *testing.T) {
 
 // Who shows a login says so to other processes before anybody can ask.
 func TestPromptIsShownByOneProcess(t *testing.T) {
+	t.Parallel()
 	for range 3 {
 		w := newWorld(t, nil, nil)
 		asked := make(chan struct{})
@@ -105,6 +106,7 @@ func TestPromptThatReturnsNonsense(t *testing.T) {
 
 // A code that a process has got is of no use once nobody waits for its approval.
 func TestDeviceCodeOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
 	w.config.Grant = auth.DeviceCode
 	one, two := w.manager(nil), w.manager(nil)

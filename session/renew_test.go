@@ -168,6 +168,7 @@ func waitUntil(ctx context.Context, at time.Time) {
 }
 
 func TestLostAnswer(t *testing.T) {
+	t.Parallel()
 	for name, grace := range map[string]time.Duration{"without grace": 0, "with grace": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, &authtest.Options{Grace: grace}, nil)
@@ -361,6 +362,7 @@ func TestNoStampede(t *testing.T) {
 }
 
 func TestTokenEndpointMoves(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)

@@ -134,7 +134,7 @@ func soaking() bool { return os.Getenv("MCPBELT_SOAK") == "1" }
 // Many processes with many calls each, all of which find their token expired at
 // the same time, again and again: each time one of them refreshes it, once.
 func TestStorm(t *testing.T) {
-	processes, calls, expiries := 3, 8, 20
+	processes, calls, expiries := 3, 8, 10
 	if soaking() {
 		processes, calls, expiries = 8, 64, 10_000
 	}
@@ -206,7 +206,8 @@ func accidents() []accident {
 // Whatever happens to a refresh, the session ends only where its newest refresh
 // token was lost with an answer, and for that reason.
 func TestStormAccidents(t *testing.T) {
-	rounds := 12
+	t.Parallel()
+	rounds := len(accidents())
 	if soaking() {
 		rounds = 120
 	}
@@ -269,7 +270,7 @@ func (s *storm) suffer(a accident, victim int) {
 // Processes are killed at any moment, and others go on. A session may only end by
 // an answer that was lost with a process.
 func TestStormKills(t *testing.T) {
-	rounds := 20
+	rounds := 12
 	if soaking() {
 		rounds = 500
 	}

@@ -88,8 +88,9 @@ func TestCommandCloseKills(t *testing.T) {
 
 // The server ignores the end of its stdin but not SIGTERM.
 func TestCommandCloseTerminates(t *testing.T) {
+	t.Parallel()
 	recipe := transporttest.Child("term")
-	recipe.CloseTimeout = 8 * time.Second // half of it for the server to terminate
+	recipe.CloseTimeout = 4 * time.Second // half of it for the server to terminate
 	out := watch(recipe)
 	l := dial(t, recipe)
 	out.await(t, "ready")
@@ -113,6 +114,7 @@ func TestCommandCloseLetsTheServerFinish(t *testing.T) {
 }
 
 func TestCommandGroupDiesWithClose(t *testing.T) {
+	t.Parallel()
 	recipe := transporttest.Child("spawn:hang", "serve")
 	out := watch(recipe)
 	l := dial(t, recipe)
@@ -123,6 +125,7 @@ func TestCommandGroupDiesWithClose(t *testing.T) {
 
 // What is in the group dies although it has cleared its environment.
 func TestCommandGroupDiesWithoutMark(t *testing.T) {
+	t.Parallel()
 	recipe := &transport.Command{Path: "/bin/sh", Args: []string{"-c", `env -i /bin/sh -c 'echo pid $$ >&2; sleep 600; :' & wait`}}
 	out := watch(recipe)
 	l := dial(t, recipe)
@@ -135,6 +138,7 @@ func TestCommandGroupDiesWithoutMark(t *testing.T) {
 }
 
 func TestCommandGroupDiesWithTheServer(t *testing.T) {
+	t.Parallel()
 	recipe := transporttest.Child("spawn:hang", "ready", "serve")
 	out := watch(recipe)
 	l := dial(t, recipe)
@@ -197,6 +201,7 @@ func TestCommandDetachedProcessHoldsStdout(t *testing.T) {
 
 // A server that closes its stdout is gone for us though its process lives.
 func TestCommandServerClosesStdout(t *testing.T) {
+	t.Parallel()
 	recipe := transporttest.Child("read", "close", "deaf", "hang")
 	recipe.CloseTimeout = 20 * time.Millisecond
 	l := dial(t, recipe)
@@ -307,7 +312,7 @@ func TestCommandLeavesNothing(t *testing.T) {
 	}
 	once() // opens what the runtime keeps
 	before := openFiles(t)
-	for range 10 {
+	for range 5 {
 		once()
 	}
 	await(t, "files to be closed", func() bool { return openFiles(t) <= before })

@@ -92,7 +92,7 @@ func TestCommandCallAfterKillIsNotSent(t *testing.T) {
 		return l
 	}
 	l := meet()
-	for range 20 {
+	for range 10 {
 		next := meet()
 		if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
 			t.Fatal(err)

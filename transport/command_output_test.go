@@ -14,6 +14,7 @@ import (
 const answer = `{"jsonrpc":"2.0","id":$ID,"result":{"ok":true}}`
 
 func TestCommandReadsAnswersIn(t *testing.T) {
+	t.Parallel()
 	for name, steps := range map[string][]string{
 		"noise":              {"say:starting up", "say:[1,2]", "say:{", "say:{}", "say:null", "say:" + answer},
 		"CRLF":               {`write:` + answer + `\r\n`},
@@ -141,6 +142,7 @@ func TestCommandLimitCountsTheMessage(t *testing.T) {
 }
 
 func TestCommandNoiseEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	l := dial(t, transporttest.Child("read", "lines:100:noise", "serve"))
 	_, err := ask(t, l)
 	wantOutcome(t, err, mcp.Unknown)

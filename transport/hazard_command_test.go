@@ -38,6 +38,7 @@ func TestCommandReadsOverNoise(t *testing.T) {
 
 // A server that dies in a call is replaced before the next one.
 func TestCommandDeadServerIsReplaced(t *testing.T) {
+	t.Parallel()
 	dying := []string{"read", "answer:{}", "read", "exit:3"}
 	first := transporttest.Child(slices.Concat(probed(), greeted(), dying)...)
 	later := transporttest.Child(slices.Concat(greeted(), dying)...) // the probe is not sent again

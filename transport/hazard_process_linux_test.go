@@ -16,6 +16,7 @@ import (
 
 // What a server started in its own process group ends with it.
 func TestCommandLeavesNoGrandchild(t *testing.T) {
+	t.Parallel()
 	recipe := transporttest.Child("spawn:hang", "serve")
 	out := watch(recipe)
 	client := dial(t, recipe)

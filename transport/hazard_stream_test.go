@@ -51,6 +51,7 @@ func TestHTTPListeningStreamRefusedLater(t *testing.T) {
 // A listening stream of either kind that the server leaves without a response
 // holds up neither the handshake nor the calls.
 func TestHTTPListeningStreamWithoutResponse(t *testing.T) {
+	t.Parallel()
 	const (
 		discover = `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],` +
 			`"capabilities":{"tools":{"listChanged":true}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}}`

@@ -131,6 +131,7 @@ func TestHTTPSessionLostForAll(t *testing.T) {
 // A call that the server is running is not safe to repeat just because another
 // one is refused.
 func TestHTTPSessionLostDuringACall(t *testing.T) {
+	t.Parallel()
 	running := make(chan struct{})
 	l := shake(t, &transport.HTTP{URL: listen(t, &script{call: func(p *post) {
 		if p.Method == "tools/call" {
@@ -222,6 +223,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // Close waits for the DELETE, but not for ever.
 func TestHTTPCloseIsBounded(t *testing.T) {
+	t.Parallel()
 	s := &script{call: func(p *post) { p.hangs() }, remove: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
 	l := shake(t, &transport.HTTP{URL: listen(t, s)})
 	closeWithin(t, l)

@@ -78,6 +78,7 @@ func TestHTTPResumeFails(t *testing.T) {
 
 // What becomes of the listening stream does not matter to calls.
 func TestHTTPListeningStream(t *testing.T) {
+	t.Parallel()
 	for name, get := range map[string]http.HandlerFunc{
 		"405":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) },
 		"404":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
@@ -126,6 +127,7 @@ func TestHTTPListeningStreamReopens(t *testing.T) {
 
 // The listening stream of revision 2026-07-28 is a request that never ends.
 func TestHTTPSubscriptionReopens(t *testing.T) {
+	t.Parallel()
 	var opened atomic.Int32
 	s := &script{call: func(p *post) {
 		if opened.Add(1) == 1 {

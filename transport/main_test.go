@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
@@ -14,6 +15,11 @@ import (
 func TestMain(m *testing.M) {
 	transporttest.RunChild()
 	runHost()
+	// Parallel tests wait for processes, and need no processor of their own for that.
+	// The command line has the last word.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 

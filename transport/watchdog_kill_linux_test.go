@@ -249,12 +249,13 @@ func cycles(few int) int {
 // child in the group, one in a session of its own, and a daemon. Another host
 // next to it is not touched.
 func TestWatchdogHostKilled(t *testing.T) {
+	t.Parallel()
 	other := startHost(t, "family")
 	other.await("ready")
 	neighbours := other.family()
 	var times []time.Duration
 	shells := map[int]string{}
-	for range cycles(5) {
+	for range cycles(3) {
 		h := startHost(t, "family")
 		h.await("ready")
 		if n := len(h.family()); n != 4 {
@@ -304,17 +305,21 @@ func TestWatchdogHostKilled(t *testing.T) {
 
 // A host is killed while its servers start, at another moment each time.
 func TestWatchdogHostKilledWhileStarting(t *testing.T) {
+	t.Parallel()
 	for i := range cycles(5) {
-		h := startHost(t, "crowd")
-		for range 1 + i%8 {
-			h.await("started")
-		}
-		shell := h.child("mcpbelt-watchdog")
-		start := began(shell)
-		h.kill()
-		h.wantEmpty()
-		await(t, "the watchdog's end", func() bool { return began(shell) != start })
-		h.wantEmpty() // what was between fork and exec before has come to light
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			h := startHost(t, "crowd")
+			for range 1 + i%8 {
+				h.await("started")
+			}
+			shell := h.child("mcpbelt-watchdog")
+			start := began(shell)
+			h.kill()
+			h.wantEmpty()
+			await(t, "the watchdog's end", func() bool { return began(shell) != start })
+			h.wantEmpty() // what was between fork and exec before has come to light
+		})
 	}
 }
 
@@ -322,6 +327,7 @@ func TestWatchdogHostKilledWhileStarting(t *testing.T) {
 // have no grep, so that it cannot find them by other means, and what left the
 // group stays.
 func TestWatchdogHostKilledAfterItsShell(t *testing.T) {
+	t.Parallel()
 	h := startHost(t, "family", "PATH="+t.TempDir())
 	h.await("ready")
 	first := h.shell()
@@ -344,6 +350,7 @@ func TestWatchdogHostKilledAfterItsShell(t *testing.T) {
 // Signals to the host's group, such as the terminal's, do not reach the watchdog,
 // not even SIGKILL.
 func TestWatchdogOutlivesTheTerminal(t *testing.T) {
+	t.Parallel()
 	h := startHost(t, "family")
 	h.await("ready")
 	shell := h.shell()

@@ -144,6 +144,7 @@ func TestWatchdogFullPipe(t *testing.T) {
 
 // Close is bounded though the shell stands still.
 func TestWatchdogStoppedShell(t *testing.T) {
+	t.Parallel()
 	w := new(transport.Watchdog)
 	l := dial(t, watched(w, "serve"))
 	shell := w.PID()
@@ -197,8 +198,10 @@ func ignored(t *testing.T, pid int) string {
 
 // The program runs in whatever /bin/sh may be.
 func TestWatchdogShells(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"dash", "bash", "busybox", "mksh", "ksh", "zsh", "yash"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path := lookPath(t, name)
 			shell := filepath.Join(t.TempDir(), "sh") // some go by their name
 			if err := os.Symlink(path, shell); err != nil {

@@ -55,8 +55,8 @@ func bombs() []struct{ name, schema, token, path string } {
 		{"oneOf", ladder(40, "oneOf"), "too_complex", ""},
 		{"long chain", chain(600), "too_deep", ""},
 		{"deep", nested(65, `{"not":`, `{}`, `}`), "too_deep", ""},
-		{"very deep", nested(20_000, `{"not":`, `{}`, `}`), "too_deep", ""},
-		{"deep and cut off", strings.Repeat(`[`, 200_000), "too_deep", ""},
+		{"very deep", nested(2_000, `{"not":`, `{}`, `}`), "too_deep", ""},
+		{"deep and cut off", strings.Repeat(`[`, 20_000), "too_deep", ""},
 		{"many", `{"enum":[` + many(8_192, func(i int) string { return fmt.Sprint(i) }) + `]}`, "too_many_nodes", ""},
 		{"large", `{"description":"` + strings.Repeat("x", MaxBytes) + `"}`, "too_large", ""},
 		{"file", `{"$ref":"file:///etc/passwd"}`, "remote_ref", ""},
@@ -99,29 +99,40 @@ func bombs() []struct{ name, schema, token, path string } {
 	}
 }
 
-// traps are schemas that pass, with values that they make costly. None of them
-// is accepted.
+const doubling = `{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}},"items":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}`
+
+// smallTraps are of the kind of traps, with values that cost less: seeds for fuzzing.
+var smallTraps = [][2]string{
+	{doubling, nested(6, `{"a":`, `1`, `}`)},
+	{doubling, nested(6, `[`, `1`, `]`)},
+	{chain(20), nested(10, `{"a":`, `1`, `}`)},
+	{`{"minimum":0}`, `1e999999999`},
+	{`true`, `1e-999999999`},
+}
+
+// traps are schemas that pass, with values that they make costly, most of them a
+// little more than MaxSteps allows. None of them is accepted.
 func traps() []struct{ name, schema, value string } {
-	double := `{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}},"items":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}`
-	ones := `[` + many(1<<18, func(int) string { return "1" }) + `]`
+	ones := func(n int) string { return `[` + many(n, func(int) string { return "1" }) + `]` }
+	texts := many(16, func(int) string { return `"` + strings.Repeat("x", 32<<10) + `"` })
 	return []struct{ name, schema, value string }{
-		{"doubling by members", double, nested(100, `{"a":`, `1`, `}`)},
-		{"doubling by elements", double, nested(100, `[`, `1`, `]`)},
+		{"doubling by members", doubling, nested(100, `{"a":`, `1`, `}`)},
+		{"doubling by elements", doubling, nested(100, `[`, `1`, `]`)},
 		{"stack", chain(500), nested(127, `{"a":`, `1`, `}`)},
-		{"large enum", `{"items":{"enum":[` + many(8_000, func(i int) string { return fmt.Sprint(i + 2) }) + `]}}`, ones},
-		{"large numbers", `{"items":{"multipleOf":1e-4000}}`, `[` + many(200_000, func(int) string { return "1e-4000" }) + `]`},
-		{"alternatives", `{"items":{"anyOf":[` + many(1_000, func(int) string { return `{"type":"string"}` }) + `]}}`, ones},
-		{"long member", `{"allOf":[` + many(2_000, func(int) string { return `{"properties":{"a":true}}` }) + `]}`,
-			`{"` + strings.Repeat("k", 8<<20) + `":1}`},
-		{"pattern", `{"pattern":"` + strings.Repeat("(a|b)?", 150) + `$"}`, `"` + strings.Repeat("ab", 4<<20) + `"`},
-		{"pattern of members", `{"patternProperties":{"` + strings.Repeat("(a|b)?", 150) + `$":true}}`, `{"` + strings.Repeat("ab", 4<<20) + `":1}`},
-		{"colliding elements", `{"uniqueItems":true}`, `[` + many(1<<15, colliding) + `]`},
-		{"large elements", `{"allOf":[` + many(2_000, func(int) string { return `{"uniqueItems":true}` }) + `]}`,
-			`[` + ones + `,` + strings.Replace(ones, `1]`, `2]`, 1) + `]`},
+		{"large enum", `{"items":{"enum":[` + many(8_000, func(i int) string { return fmt.Sprint(i + 2) }) + `]}}`, ones(2_000)},
+		{"large numbers", `{"items":{"multipleOf":1e-4000}}`, `[` + many(3_000, func(int) string { return "1e-4000" }) + `]`},
+		{"alternatives", `{"items":{"anyOf":[` + many(1_000, func(int) string { return `{"type":"string"}` }) + `]}}`, ones(3_000)},
+		{"long member", `{"allOf":[` + many(1_000, func(int) string { return `{"properties":{"a":true}}` }) + `]}`,
+			`{"` + strings.Repeat("k", 640<<10) + `":1}`},
+		{"pattern", `{"pattern":"` + strings.Repeat("(a|b)?", 150) + `$"}`, `"` + strings.Repeat("ab", 5<<18) + `"`},
+		{"pattern of members", `{"patternProperties":{"` + strings.Repeat("(a|b)?", 150) + `$":true}}`, `{"` + strings.Repeat("ab", 5<<18) + `":1}`},
+		{"colliding elements", `{"uniqueItems":true}`, `[` + many(1<<12, colliding) + `]`},
+		{"large elements", `{"allOf":[` + many(100, func(int) string { return `{"uniqueItems":true}` }) + `]}`,
+			`[[` + texts + `,1],[` + texts + `,2]]`},
 		{"very many values", `true`, `[` + many(MaxValues, func(int) string { return "1" }) + `]`},
 		{"exponent", `{"minimum":0}`, `1e999999999`},
 		{"exponent of nothing", `true`, `1e-999999999`},
-		{"digits", `{"type":"integer"}`, strings.Repeat("9", 8<<20)},
+		{"digits", `{"type":"integer"}`, strings.Repeat("9", MaxDigits+1)},
 	}
 }
 
@@ -129,7 +140,7 @@ func traps() []struct{ name, schema, value string } {
 func colliding(i int) string {
 	var out strings.Builder
 	out.WriteString(`["x`)
-	for bit := range 15 {
+	for bit := range 12 {
 		if i>>bit&1 == 1 {
 			out.WriteString(`","x`)
 		} else {

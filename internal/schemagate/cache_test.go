@@ -69,7 +69,7 @@ func TestCacheWeight(t *testing.T) {
 		return len(c.schemas.byKey), weight
 	}
 	text := strings.Repeat("x", 200<<10)
-	for i := range 20 {
+	for i := range 8 {
 		compile(fmt.Sprintf(`{"title":"%d%s"}`, i, text))
 	}
 	if n, weight := held(); n != 5 || weight > maxWeight {

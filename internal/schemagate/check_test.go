@@ -45,8 +45,11 @@ func TestCheckShapes(t *testing.T) {
 		"", "https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema",
 		"http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-06/schema#",
 	} {
-		for _, keyword := range keywords {
-			for _, value := range values {
+		for k, keyword := range keywords {
+			for v, value := range values {
+				if (k+v)%shapesShare != 0 {
+					continue
+				}
 				for _, shape := range []string{`{%s"%s":%s}`, `{%s"properties":{"p":{"%s":%s}}}`} {
 					said := ""
 					if dialect != "" {

@@ -140,6 +140,9 @@ func TestMendTraps(t *testing.T) {
 	everything := Mending{true, true, true}
 	for _, test := range traps() {
 		t.Run(test.name, func(t *testing.T) {
+			if raced && test.name == "very many values" {
+				t.Skip("make norace runs it")
+			}
 			t.Parallel()
 			s := mustCompile(t, test.schema)
 			if _, problems := s.Mend([]byte(test.value), everything); len(problems) != 1 {
@@ -151,7 +154,7 @@ func TestMendTraps(t *testing.T) {
 		{"doubling defaults", `{"$ref":"#/$defs/d0","$defs":{` + many(60, func(i int) string {
 			return fmt.Sprintf(`"d%d":{"type":"object","default":{},"properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1)
 		}) + `,"d60":{"default":1}}}`, `{}`},
-		{"one large default of many", `{"properties":{` + many(500, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/d"}`, i) }) +
+		{"one large default of many", `{"properties":{` + many(50, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/d"}`, i) }) +
 			`},"$defs":{"d":{"default":"` + strings.Repeat("x", 60_000) + `"}}}`, `{}`},
 		{"default that doubles", `{"default":1,"properties":{"p":{"$ref":"#/$defs/d","default":` + nested(40, `{"a":`, `1`, `}`) + `}},
 			"$defs":{"d":{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"},{"$ref":"#/$defs/d"}]}}}}}`, `{}`},
@@ -159,8 +162,8 @@ func TestMendTraps(t *testing.T) {
 			return fmt.Sprintf(`{"type":"object","required":["%d"],"additionalProperties":{"$ref":"#"}}`, i)
 		}) + `]}`, nested(16, `{"a":`, `1`, `}`)},
 		{"strings within strings", `{"additionalProperties":{"$ref":"#"},"type":"object"}`, nestedStrings(10)},
-		{"many members", `{"additionalProperties":{"type":"integer"}}`, `{` + many(100_000, func(i int) string { return fmt.Sprintf(`"%d":"1"`, i) }) + `}`},
-		{"many nulls", `{"additionalProperties":{"type":"integer"}}`, `{` + many(100_000, func(i int) string { return fmt.Sprintf(`"%d":null`, i) }) + `}`},
+		{"many members", `{"additionalProperties":{"type":"integer"}}`, `{` + many(10_000, func(i int) string { return fmt.Sprintf(`"%d":"1"`, i) }) + `}`},
+		{"many nulls", `{"additionalProperties":{"type":"integer"}}`, `{` + many(10_000, func(i int) string { return fmt.Sprintf(`"%d":null`, i) }) + `}`},
 		{"many wrong alternatives", `{"items":{"anyOf":[` + many(50, func(i int) string { return fmt.Sprintf(`{"type":"object","required":["%d"]}`, i) }) + `]}}`,
 			`[` + many(1_000, func(int) string { return "{}" }) + `]`},
 	} {

@@ -134,7 +134,7 @@ func TestProblemsAreBounded(t *testing.T) {
 			t.Errorf("%d bytes: %q", len(text), text)
 		}
 	}
-	if got := s.Problems([]byte(`[` + many(100_000, func(int) string { return "1" }) + `]`)); len(got) != MaxProblems || got[8].Path != "[8]" {
+	if got := s.Problems([]byte(`[` + many(10*maxLines, func(int) string { return "1" }) + `]`)); len(got) != MaxProblems || got[8].Path != "[8]" {
 		t.Errorf("problems %+v", got)
 	}
 }

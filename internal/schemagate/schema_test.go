@@ -175,16 +175,16 @@ func TestLargeValues(t *testing.T) {
 	row := mustCompile(t, `{"type":"array","items":{"$ref":"#/$defs/row"},"$defs":{"row":{"type":"object",
 		"properties":{"id":{"type":"integer"},"name":{"type":"string","maxLength":100},"tags":{"type":"array","items":{"type":"string"},"uniqueItems":true}},
 		"required":["id"],"additionalProperties":false}}}`)
-	rows := `[` + many(50_000, func(int) string { return `{"id":12345678901234567890,"name":"somebody","tags":["a","b"]}` }) + `]`
+	rows := `[` + many(50_000/valuesShare, func(int) string { return `{"id":12345678901234567890,"name":"somebody","tags":["a","b"]}` }) + `]`
 	if err := row.Validate(json.RawMessage(rows)); err != nil {
 		t.Error(err)
 	}
 	text := mustCompile(t, `{"type":"string","pattern":"^[A-Za-z0-9+/]*=*$"}`)
-	if err := text.Validate(json.RawMessage(`"` + strings.Repeat("QUJD", 2<<20) + `"`)); err != nil {
+	if err := text.Validate(json.RawMessage(`"` + strings.Repeat("QUJD", 2<<20/valuesShare) + `"`)); err != nil {
 		t.Error(err)
 	}
 	unique := mustCompile(t, `{"uniqueItems":true}`)
-	pairs := `[` + many(50_000, func(i int) string { return fmt.Sprintf(`{"id":%d,"n":"x"}`, i) }) + `]`
+	pairs := `[` + many(50_000/valuesShare, func(i int) string { return fmt.Sprintf(`{"id":%d,"n":"x"}`, i) }) + `]`
 	if err := unique.Validate(json.RawMessage(pairs)); err != nil {
 		t.Error(err)
 	}

@@ -19,6 +19,7 @@ type node struct {
 	names   []string
 	members map[string]*node
 	items   []*node
+	joined  bool // of several that are elsewhere
 }
 
 // readNode reads one value, and refuses what is not read alike by everybody.

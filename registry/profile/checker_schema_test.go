@@ -1,12 +1,12 @@
 package profile_test
 
 import (
-	"bytes"
+	"fmt"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -55,20 +55,8 @@ func (a anything) String() string          { return string(a) }
 // checkDialect adds what is not a schema of JSON Schema 2020-12, and references
 // that lead nowhere.
 func (v *violations) checkDialect(schema *node) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(schema.write())))
-	if err != nil {
+	if err := compileDialect(schema.write()); err != nil {
 		v.add("", "%v", err)
-		return
-	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseRegexpEngine(func(s string) (jsonschema.Regexp, error) { return anything(s), nil })
-	if err := c.AddResource("memory:tool", doc); err != nil {
-		v.add("", "%v", err)
-		return
-	}
-	if _, err := c.Compile("memory:tool"); err != nil {
-		v.add("", "not a schema of 2020-12: %v", err)
 	}
 	eachSchema("", schema, func(place string, n *node) bool {
 		if d := n.get("$schema"); d != nil && !d.says("https://json-schema.org/draft/2020-12/schema") {
@@ -79,6 +67,31 @@ func (v *violations) checkDialect(schema *node) {
 		}
 		return true
 	})
+}
+
+// dialects has a function for each text that was compiled: several providers get the
+// same schema, and some get it in two declarations.
+var dialects sync.Map
+
+// compileDialect returns why a text is no schema of 2020-12.
+func compileDialect(text string) error {
+	once, _ := dialects.LoadOrStore(text, sync.OnceValue(func() error {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			return err
+		}
+		c := jsonschema.NewCompiler()
+		c.DefaultDraft(jsonschema.Draft2020)
+		c.UseRegexpEngine(func(s string) (jsonschema.Regexp, error) { return anything(s), nil })
+		if err := c.AddResource("memory:tool", doc); err != nil {
+			return err
+		}
+		if _, err := c.Compile("memory:tool"); err != nil {
+			return fmt.Errorf("not a schema of 2020-12: %v", err)
+		}
+		return nil
+	}))
+	return once.(func() error)()
 }
 
 // corpusTypes returns the names in a schema's type; nil if it has none.
@@ -167,17 +180,17 @@ func (v *violations) checkNames(place string, list, properties *node, known bool
 		v.add(place, "not a list of names")
 		return
 	}
-	var seen []string
+	seen := map[string]bool{}
 	for _, item := range list.items {
 		switch {
 		case !item.is('"'):
 			v.add(place, "not a name: %s", item.text)
-		case slices.Contains(seen, item.text):
+		case seen[item.text]:
 			v.add(place, "%q twice", item.text)
 		case known && properties.get(item.text) == nil:
 			v.add(place, "%q is no property", item.text)
 		}
-		seen = append(seen, item.text)
+		seen[item.text] = true
 	}
 }
 

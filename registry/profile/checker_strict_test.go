@@ -155,9 +155,13 @@ func (c *strictChecker) object(place string, n *node) {
 		c.checkNames(corpusMember(place, "required"), required, properties, true)
 	}
 	c.properties += len(properties.names)
+	needed := map[string]bool{}
+	for _, r := range required.list() {
+		needed[r.text] = needed[r.text] || r.is('"')
+	}
 	for _, name := range properties.names {
 		c.text += len([]rune(name))
-		if required != nil && !slices.ContainsFunc(required.items, func(r *node) bool { return r.says(name) }) {
+		if required != nil && !needed[name] {
 			c.add(place, "%q is not required", name)
 		}
 		c.schema(corpusMember(corpusMember(place, "properties"), name), properties.get(name))

@@ -17,11 +17,18 @@ type auditor struct {
 	seen     map[string]bool
 	combined bool // schemas are combined in it, so that one may tighten the other
 	steps    int
+	visited  map[visit][][]*node // with what each was held against
+}
+
+// A visit is of a schema at a place.
+type visit struct {
+	place string
+	n     *node
 }
 
 // audit returns the keywords that vanished without a word, as places in the schema.
 func audit(schema, compiled *node, losses []profile.Loss) []string {
-	a := &auditor{losses: losses, from: schema, to: compiled, seen: map[string]bool{}}
+	a := &auditor{losses: losses, from: schema, to: compiled, seen: map[string]bool{}, visited: map[visit][][]*node{}}
 	eachSchema("", schema, func(_ string, n *node) bool {
 		a.combined = a.combined || n.get("allOf") != nil || n.get("anyOf") != nil || n.get("oneOf") != nil || n.get("$ref") != nil
 		return !a.combined
@@ -125,10 +132,32 @@ func (a *auditor) schema(place string, n, to *node, depth int) {
 		return
 	}
 	there := a.candidates(to, nil, 0)
+	if a.again(visit{place, n}, there) {
+		return
+	}
 	n = corpusReachable(n)
 	for _, key := range n.names {
 		a.keyword(corpusMember(place, key), key, n, n.get(key), there, depth)
 	}
+}
+
+// again tells whether a visit held the schema against the same before, as those of
+// schemas that refer to themselves do.
+func (a *auditor) again(v visit, there []*node) bool {
+	var own []*node
+	for _, t := range there {
+		if !t.joined { // anew for each visit
+			own = append(own, t)
+		}
+	}
+	if len(own) < len(there) {
+		own = append(own, nil) // what is joined has an allOf
+	}
+	if slices.ContainsFunc(a.visited[v], func(before []*node) bool { return slices.Equal(before, own) }) {
+		return true
+	}
+	a.visited[v] = append(a.visited[v], own)
+	return false
 }
 
 func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth int) {
@@ -145,7 +174,7 @@ func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth in
 	case "$ref":
 		target := a.from.resolve(v.text)
 		if at, ok := strings.CutPrefix(v.text, "#"); ok && target != nil && !a.told(place) {
-			a.schema(at, target, &node{kind: '{', members: map[string]*node{"allOf": {kind: '[', items: there}}, names: []string{"allOf"}}, depth+1)
+			a.schema(at, target, corpusAllOf(there), depth+1)
 		}
 	case "properties":
 		a.properties(place, v, there, depth)

@@ -37,7 +37,11 @@ func corpusJoin(list []*node) *node {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return &node{kind: '{', names: []string{"allOf"}, members: map[string]*node{"allOf": {kind: '[', items: list}}}
+	return corpusAllOf(list)
+}
+
+func corpusAllOf(list []*node) *node {
+	return &node{kind: '{', names: []string{"allOf"}, members: map[string]*node{"allOf": {kind: '[', items: list}}, joined: true}
 }
 
 // corpusNothing tells whether no value fits a schema.

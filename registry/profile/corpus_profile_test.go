@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -47,7 +48,7 @@ func corpusProviders() map[profile.Provider]checker {
 func corpusProviderNames() []profile.Provider { return slices.Sorted(maps.Keys(corpusProviders())) }
 
 // corpusRealTools returns the tools of the recorded servers, as a registry would name them.
-func corpusRealTools() []registry.Tool {
+var corpusRealTools = sync.OnceValue(func() []registry.Tool {
 	var tools []registry.Tool
 	for _, server := range toolcorpus.Servers() {
 		for _, t := range server.Tools {
@@ -59,6 +60,45 @@ func corpusRealTools() []registry.Tool {
 		}
 	}
 	return tools
+})
+
+// corpusRealShare returns the real tools that are tried with a provider: with the race
+// detector, one of realShare, so that each tool is tried with some provider.
+func corpusRealShare(p profile.Provider) []registry.Tool {
+	first := slices.Index(corpusProviderNames(), p)
+	var tools []registry.Tool
+	for i, tool := range corpusRealTools() {
+		if i%realShare == first%realShare {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
+}
+
+// corpusOddTools returns tools with the odd schemas, in the order of their names.
+var corpusOddTools = sync.OnceValue(func() []registry.Tool {
+	odd := corpusOddSchemas()
+	var tools []registry.Tool
+	for _, name := range slices.Sorted(maps.Keys(odd)) {
+		if corpusPassGate(odd[name]) == nil {
+			tools = append(tools, corpusTool(name, name, odd[name]))
+		}
+	}
+	return tools
+})
+
+// realSets and oddSets compile the tools for a provider, once for several tests.
+var (
+	realSets = compileOnce(corpusRealShare)
+	oddSets  = compileOnce(func(profile.Provider) []registry.Tool { return corpusOddTools() })
+)
+
+func compileOnce(tools func(profile.Provider) []registry.Tool) map[profile.Provider]func() (*profile.Set, error) {
+	sets := map[profile.Provider]func() (*profile.Set, error){}
+	for _, p := range corpusProviderNames() {
+		sets[p] = sync.OnceValues(func() (*profile.Set, error) { return profile.Compile(p, tools(p), nil) })
+	}
+	return sets
 }
 
 // A corpusTally counts problems, and tells some of each sort.
@@ -87,10 +127,9 @@ func (c *corpusTally) done() {
 	}
 }
 
-// corpusCheck compiles the tools for a provider, and checks all that came of it.
-func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool) *profile.Set {
+// corpusCheck checks all that came of tools compiled for a provider.
+func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool, set *profile.Set, err error) {
 	t.Helper()
-	set, err := profile.Compile(p, tools, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +164,7 @@ func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool) *profi
 			problems.report("silent: "+place[strings.LastIndex(place, "/"):], "%s: %s\n\t%.600s\n\t%.600s\n\t%v", def.Name, place, def.InputSchema, compiled.Schema, compiled.Losses)
 		}
 	}
-	return set
+	t.Log(corpusSummary(set))
 }
 
 // corpusSatisfiable tells whether arguments are found that fit a schema.
@@ -200,17 +239,16 @@ func corpusSummary(set *profile.Set) string {
 }
 
 func TestCorpusRealTools(t *testing.T) {
-	tools := corpusRealTools()
-	if len(tools) < 300 {
-		t.Fatalf("only %d tools", len(tools))
+	if n := len(corpusRealTools()); n < 300 {
+		t.Fatalf("only %d tools", n)
 	}
 	for _, p := range corpusProviderNames() {
 		t.Run(string(p), func(t *testing.T) {
-			set := corpusCheck(t, p, tools)
+			set, err := realSets[p]()
+			corpusCheck(t, p, corpusRealShare(p), set, err)
 			if len(set.Rejected()) > 0 {
 				t.Errorf("%d rejected", len(set.Rejected()))
 			}
-			t.Log(corpusSummary(set))
 		})
 	}
 }
@@ -218,44 +256,41 @@ func TestCorpusRealTools(t *testing.T) {
 // The same tools give the same bytes, in a set with others too: the cache of a
 // provider's prompt depends on it.
 func TestCorpusIsDeterministic(t *testing.T) {
-	tools := corpusRealTools()
-	for name, schema := range corpusOddSchemas() {
-		if corpusPassGate(schema) == nil {
-			tools = append(tools, corpusTool("odd tool "+name, "", schema))
-		}
-	}
 	for _, p := range corpusProviderNames() {
-		one, err := profile.Compile(p, tools, nil)
+		tools := slices.Concat(corpusOddTools(), corpusRealShare(p))
+		all, err := profile.Compile(p, tools, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, _ := profile.Compile(p, slices.Clone(tools), &profile.Options{})
-		for i, first := range one.Tools() {
-			second := two.Tools()[i]
-			if !bytes.Equal(first.Declaration(), second.Declaration()) || !slices.Equal(first.Losses, second.Losses) {
-				t.Errorf("%s: %s differs", p, first.Name)
+		among := map[*registry.Definition]*profile.Tool{}
+		for _, compiled := range all.Tools() {
+			among[compiled.Definition] = compiled
+		}
+		compared := 0
+		for _, part := range []func() (*profile.Set, error){oddSets[p], realSets[p]} {
+			set, err := part()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, alone := range set.Tools() {
+				compared++
+				if other := among[alone.Definition]; other == nil || !bytes.Equal(alone.Declaration(), other.Declaration()) || !slices.Equal(alone.Losses, other.Losses) {
+					t.Errorf("%s: %s differs among others", p, alone.Name)
+				}
 			}
 		}
-		half, _ := profile.Compile(p, tools[len(tools)/2:], nil)
-		for _, alone := range half.Tools() {
-			i := slices.IndexFunc(one.Tools(), func(t *profile.Tool) bool { return t.Definition == alone.Definition })
-			if among := one.Tools()[i]; !bytes.Equal(among.Declaration(), alone.Declaration()) {
-				t.Errorf("%s: %s differs among others", p, among.Name)
-			}
+		if compared < len(tools)/2 || compared != len(all.Tools()) {
+			t.Errorf("%s: %d tools compared of %d", p, compared, len(tools))
 		}
 	}
 }
 
 func TestCorpusOddSchemas(t *testing.T) {
-	odd := corpusOddSchemas()
-	var tools []registry.Tool
-	for _, name := range slices.Sorted(maps.Keys(odd)) {
-		if corpusPassGate(odd[name]) == nil {
-			tools = append(tools, corpusTool(name, name, odd[name]))
-		}
-	}
 	for _, p := range corpusProviderNames() {
-		t.Run(string(p), func(t *testing.T) { t.Log(corpusSummary(corpusCheck(t, p, tools))) })
+		t.Run(string(p), func(t *testing.T) {
+			set, err := oddSets[p]()
+			corpusCheck(t, p, corpusOddTools(), set, err)
+		})
 	}
 }
 
@@ -269,7 +304,10 @@ func TestCorpusMadeSchemas(t *testing.T) {
 		}
 	}
 	for _, p := range corpusProviderNames() {
-		t.Run(string(p), func(t *testing.T) { t.Log(corpusSummary(corpusCheck(t, p, tools))) })
+		t.Run(string(p), func(t *testing.T) {
+			set, err := profile.Compile(p, tools, nil)
+			corpusCheck(t, p, tools, set, err)
+		})
 	}
 }
 

@@ -93,7 +93,7 @@ func corpusOddSchemas() map[string]string {
 	}
 	maps.Copy(odd, corpusOddSpellings())
 	odd["wide"] = corpusWideSchema(200)
-	odd["very wide"] = corpusWideSchema(1500)
+	odd["very wide"] = corpusWideSchema(1500 / realShare)
 	odd["deep"] = corpusDeepSchema(25)
 	odd["deep lists"] = `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 50) + `{"type":"string"}` + strings.Repeat(`}`, 50) + `}}`
 	odd["long enum"] = corpusEnumSchema(1200)

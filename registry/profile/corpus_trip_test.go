@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -23,31 +24,63 @@ type trip struct {
 	tool             *profile.Tool
 }
 
-// corpusTrips compiles schemas for a provider.
-func corpusTrips(t *testing.T, p profile.Provider, schemas []string) []trip {
-	t.Helper()
-	var list []trip
-	for i, schema := range schemas {
-		takes, err := schemagate.Compile(json.RawMessage(schema))
-		if err != nil {
-			continue
+// A source is a schema of the trips.
+type source struct {
+	text  string
+	node  *node
+	takes *schemagate.Schema
+}
+
+// tripSources has what is the same for all providers. What does not compile, the
+// registry refuses.
+var tripSources = sync.OnceValue(func() []source {
+	var list []source
+	for _, schema := range corpusTripSchemas() {
+		if takes, err := schemagate.Compile(json.RawMessage(schema)); err == nil {
+			from, _ := readNode([]byte(schema))
+			list = append(list, source{schema, from, takes})
 		}
-		set, err := profile.Compile(p, []registry.Tool{corpusTool(fmt.Sprintf("t%d", i), "", schema)}, nil)
+	}
+	return list
+})
+
+// tripsOf has the trips by their provider: those back and those forth are of the same
+// schemas.
+var tripsOf = func() map[profile.Provider]func() ([]trip, error) {
+	all := map[profile.Provider]func() ([]trip, error){}
+	for _, p := range corpusProviderNames() {
+		all[p] = sync.OnceValues(func() ([]trip, error) { return compileTrips(p) })
+	}
+	return all
+}()
+
+// compileTrips compiles schemas for a provider.
+func compileTrips(p profile.Provider) (list []trip, err error) {
+	for i, from := range tripSources() {
+		set, err := profile.Compile(p, []registry.Tool{corpusTool(fmt.Sprintf("t%d", i), "", from.text)}, nil)
 		if err != nil || len(set.Tools()) == 0 {
-			t.Fatalf("%v, %v: %s", err, set.Rejected(), schema)
+			return nil, fmt.Errorf("%v, %v: %s", err, set.Rejected(), from.text)
 		}
 		compiled := set.Tools()[0]
 		asks, err := schemagate.Compile(compiled.Schema)
 		if err != nil {
-			t.Errorf("%s: %v\n\t%.500s\n\t%.500s", p, err, schema, compiled.Schema)
-			continue
+			return nil, fmt.Errorf("%v\n\t%.500s\n\t%.500s", err, from.text, compiled.Schema)
 		}
-		from, _ := readNode([]byte(schema))
 		to, err := readNode(compiled.Schema)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		list = append(list, trip{from, to, takes, asks, compiled})
+		list = append(list, trip{from.node, to, from.takes, asks, compiled})
+	}
+	return list, nil
+}
+
+// corpusTrips returns the trips of a provider.
+func corpusTrips(t *testing.T, p profile.Provider) []trip {
+	t.Helper()
+	list, err := tripsOf[p]()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return list
 }
@@ -112,16 +145,15 @@ func corpusTripSchemas() []string {
 // What a model writes by the compiled schema fits the tool's own, once it is turned
 // back, unless it is told that it may not.
 func TestCorpusBack(t *testing.T) {
-	schemas := corpusTripSchemas()
 	for _, p := range corpusProviderNames() {
 		t.Run(string(p), func(t *testing.T) {
 			problems := &corpusTally{t: t}
 			defer problems.done()
 			r := rand.New(rand.NewPCG(2, 3))
 			tried, looser := 0, 0
-			for _, tr := range corpusTrips(t, p, schemas) {
+			for _, tr := range corpusTrips(t, p) {
 				w := &writer{r: r, root: tr.compiled}
-				for range 8 {
+				for range tripValues {
 					args := json.RawMessage(w.value(tr.compiled, 3))
 					if args[0] != '{' || tr.asks.Validate(args) != nil {
 						continue
@@ -141,7 +173,7 @@ func TestCorpusBack(t *testing.T) {
 				}
 			}
 			t.Logf("%d values, of which %d do not fit and are told of", tried, looser)
-			if tried < 2*len(schemas) {
+			if tried < 2*len(tripSources()) {
 				t.Errorf("only %d values", tried)
 			}
 		})
@@ -151,16 +183,15 @@ func TestCorpusBack(t *testing.T) {
 // What fits the tool's own schema can be written for the compiled one, unless it is
 // told that it cannot, and is taken as it is.
 func TestCorpusForth(t *testing.T) {
-	schemas := corpusTripSchemas()
 	for _, p := range corpusProviderNames() {
 		t.Run(string(p), func(t *testing.T) {
 			problems := &corpusTally{t: t}
 			defer problems.done()
 			r := rand.New(rand.NewPCG(4, 5))
 			tried, narrower := 0, 0
-			for _, tr := range corpusTrips(t, p, schemas) {
+			for _, tr := range corpusTrips(t, p) {
 				w := &writer{r: r, root: tr.schema}
-				for range 8 {
+				for range tripValues {
 					args := json.RawMessage(w.value(tr.schema, 3))
 					if args[0] != '{' || tr.takes.Validate(args) != nil {
 						continue
@@ -177,7 +208,7 @@ func TestCorpusForth(t *testing.T) {
 				}
 			}
 			t.Logf("%d values, of which %d cannot be written and are told of", tried, narrower)
-			if tried < 2*len(schemas) {
+			if tried < 2*len(tripSources()) {
 				t.Errorf("only %d values", tried)
 			}
 		})

@@ -128,16 +128,16 @@ func TestUnmapOfBombs(t *testing.T) {
 		`{"type":"object","properties":{"k":{"const":2},"u":{"$ref":"#/$defs/u"}}},` +
 		`{"type":"object","additionalProperties":{"$ref":"#/$defs/u"}},{"type":"string"}]}}}`
 	c := compiled(t, profile.OpenAIStrict, schema)
-	deep := strings.Repeat(`{"k":2,"u":`, 120) + `null` + strings.Repeat(`}`, 120)
+	deep := strings.Repeat(`{"k":2,"u":`, 60) + `null` + strings.Repeat(`}`, 60)
 	if _, err := c.Unmap(json.RawMessage(`{"a":` + deep + `}`)); err != nil {
 		t.Error(err)
 	}
-	wide := `{"a":{"k":2,"u":[` + strings.Repeat(`{"key":"a","value":"b"},`, 20_000) + `{"key":"b","value":"c"}]}}`
+	wide := `{"a":{"k":2,"u":[` + strings.Repeat(`{"key":"a","value":"b"},`, 4_000) + `{"key":"b","value":"c"}]}}`
 	if _, err := c.Unmap(json.RawMessage(wide)); err == nil {
 		t.Error("a key that is there twice is taken")
 	}
 	for _, args := range []string{
-		strings.Repeat(`{"a":`, 100_000), strings.Repeat(`[`, 100_000), `{"a":1,"a":2}`, `{"a":1`, "{\"a\":\"\xff\"}", `nul`, `{} {}`,
+		strings.Repeat(`{"a":`, 10_000), strings.Repeat(`[`, 10_000), `{"a":1,"a":2}`, `{"a":1`, "{\"a\":\"\xff\"}", `nul`, `{} {}`,
 	} {
 		var refused *registry.ArgumentsError
 		if _, err := c.Unmap(json.RawMessage(args)); !errors.As(err, &refused) {

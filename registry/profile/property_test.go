@@ -54,7 +54,7 @@ func sameText(t testing.TB, raw []byte) string {
 // compiled schema takes is turned back into what the tool takes, unless a loss is
 // Looser; and what the tool takes can be written, unless a loss is Narrower.
 func TestNothingIsLostSilently(t *testing.T) {
-	rounds := uint64(250)
+	rounds := uint64(lossRounds)
 	if testing.Short() {
 		rounds = 60
 	}

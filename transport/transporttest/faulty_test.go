@@ -68,6 +68,7 @@ func echo(ctx context.Context, c *mcp.Client, text string) (string, error) {
 // Each fault happens to the second call and to no other, over every transport,
 // and the client makes of it what the fault's comment says.
 func TestFaulty(t *testing.T) {
+	t.Parallel()
 	type expected struct {
 		fault   transporttest.Fault
 		works   bool        // the call succeeds all the same
@@ -90,6 +91,7 @@ func TestFaulty(t *testing.T) {
 		}
 		for name, want := range tests {
 			t.Run(way.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				want.fault.Method, want.fault.Nth = "tools/call", 2
 				recipe := way.recipe(t)
 				c := mcp.NewClient("faulty", transporttest.Faulty(t, recipe, want.fault), nil)
@@ -115,8 +117,10 @@ func TestFaulty(t *testing.T) {
 
 // A request that is held back ends with its context.
 func TestFaultyDelay(t *testing.T) {
+	t.Parallel()
 	for _, way := range faultyWays() {
 		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
 			c := mcp.NewClient("faulty", transporttest.Faulty(t, way.recipe(t),
 				transporttest.Fault{Kind: transporttest.FaultDelay, Method: "tools/call", Delay: time.Hour}), nil)
 			defer func() { _ = c.Close() }()

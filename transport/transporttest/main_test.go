@@ -1,6 +1,7 @@
 package transporttest_test
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,5 +12,10 @@ import (
 func TestMain(m *testing.M) {
 	beVictim()
 	transporttest.RunChild()
+	// Parallel tests wait for processes, and need no processor of their own for that.
+	// The command line has the last word.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }

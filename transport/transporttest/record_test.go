@@ -319,7 +319,7 @@ func TestUnrecorded(t *testing.T) {
 	if got := e.Error(); !strings.HasSuffix(got, want) || !strings.Contains(got, file) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	e = try(`{"city":"` + strings.Repeat("x", 1<<20) + `"}`)
+	e = try(`{"city":"` + strings.Repeat("x", 1<<16) + `"}`)
 	if n := len(e.Error()); n > 4<<10 || len(e.Differences) != 3 {
 		t.Errorf("%d bytes, %d differences", n, len(e.Differences))
 	}
