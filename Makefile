@@ -1,47 +1,50 @@
-# `make test` is what a change must pass. It needs Go, a C compiler (for the
-# race detector) and network access to the Go modules, nothing else.
-# `make help` lists the targets. GO=path chooses another Go.
+# `make test` checks the core module. It needs Go, a C compiler (for the race detector)
+# and network access to the Go modules, nothing else. `make check` is what a change must
+# pass. `make help` lists the targets. GO=path chooses another Go.
 
-GO          ?= go
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+export GO   ?= go
 MODULES     := $(shell sed -e 's/\#.*//' allmodules | awk 'NF {print $$1}')
+ADAPTERS    := $(filter adapters/%,$(MODULES))
 # Files behind these tags are checked with the others, and run by their target.
-TAGS        := conformance,integration
+TAGS        := conformance,integration,release
+
+# A program with the race detector sleeps a second at its end unless it is told not to.
+export GORACE := atexit_sleep_ms=10
+# What the go command inherits in tests, too: nothing is compiled with and without it.
+RACE        := GOFLAGS="$${GOFLAGS:-} -race"
+
+# Tests wait at times: one package more than there are processors keeps these busy.
+PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
 
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test fmt-check tidy-check verify vet staticcheck cross unit norace adapters api fmt cover bench gobench conformance integration faults obligations profiles soak
+.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore norace strangers conformance integration \
+	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
 
 ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
 endif
 
-# $(call each,what,command) runs the command in every module, two at a time. The command
-# is read by another shell: $$ is $, and it has no single quotes.
-each = @.ci/each '$(1)' '$(2)' $(MODULES)
-
-# $(call compile,what,command) has the root go first. What it needs the others need, too,
-# and go commands at the same time would compile it more than once.
-compile = @.ci/each '$(1)' '$(2)' . && .ci/each '$(1)' '$(2)' $(filter-out .,$(MODULES))
-
 # Folders that the go command or npm filled hold no source of ours.
 SOURCES := find . \( -name node_modules -o -path ./bin -o -name '.?*' \) -prune -o -name '*.go' -print0
-QUIET   := { grep -v "no test files" || true; }
+QUIET   := { grep -v --line-buffered "no test files" || true; }
 
 help:
-	@echo 'make test         everything below up to the line; what a change must pass'
-	@echo '  fmt-check       gofmt'
-	@echo '  tidy-check      go.mod and go.sum are tidy'
-	@echo '  verify          the downloaded modules are unaltered'
-	@echo '  vet             go vet'
-	@echo '  staticcheck     $(STATICCHECK)'
-	@echo '  cross           build and vet for windows and darwin'
-	@echo '  unit            tests and fuzz seeds, with the race detector'
-	@echo '  norace          without it: what a call may allocate, names by the million, random policies, bombs'
+	@echo 'make test         the core and its examples: gofmt, vet, staticcheck, tests with the race detector, fuzz seeds'
+	@echo 'make check        what a change must pass: make test, and all that follows up to the line. It skips'
+	@echo '                  modules whose inputs did not change; ALL=1 checks and records all'
+	@echo '  tidy-check      go.mod and go.sum of the core are tidy'
+	@echo '  systems         the types and the exported API of all packages on linux, windows and darwin'
+	@echo '  norace          what is slow with the race detector: allocations, names by the million, bombs'
+	@echo '  conformance     the official conformance suite'
+	@echo '  integration     real servers, a browser'
+	@echo '  strangers       programs that get the modules from a proxy, as users do'
+	@echo '  faults-once     every fault with one seed'
 	@echo '--'
-	@echo 'make conformance  the official conformance suite'
-	@echo 'make integration  real servers; the programs initdb and postgres are needed, too'
+	@echo 'make long         what takes long and is rarely red: downloaded modules are unaltered, all is built'
+	@echo '                  and vetted for windows and darwin, sqlstore with the race detector, soak'
+	@echo 'make outdated     requirements that have a newer version'
 	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and README.md'
 	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
 	@echo 'make profiles     docs/profiles.md from the tools of real servers'
@@ -53,8 +56,13 @@ help:
 	@echo 'make bench        our client beside others, into bench/RESULTS.md and bench/SEARCH.md'
 	@echo 'make gobench      benchmarks'
 
-test: fmt-check tidy-check verify vet staticcheck cross unit norace
+test: fmt-check unit staticcheck
 	@echo 'make test: all passed'
+
+check:
+	@.ci/check
+
+long: verify cross race-sqlstore soak
 
 # From the root: the folders of all modules are below it.
 fmt-check:
@@ -62,53 +70,65 @@ fmt-check:
 	@bad=$$($(SOURCES) | xargs -0 gofmt -l); \
 	if [ -n "$$bad" ]; then echo "FAILED: gofmt: run make fmt for" $$bad >&2; exit 1; fi
 
-tidy-check:
-	$(call each,go mod tidy -diff,$(GO) mod tidy -diff)
-
-verify:
-	$(call each,go mod verify,$(GO) mod verify)
-
-# These read what the compiler made of imported packages. With -race that is what the
-# tests need, too: to compile some SDKs a second time takes longer than all the rest.
-vet:
-	$(call compile,go vet,$(GO) vet -race -tags $(TAGS) ./...)
-
-staticcheck: export GOBIN = $(CURDIR)/bin
-staticcheck:
-	@$(GO) install $(STATICCHECK)
-	$(call compile,staticcheck,GOFLAGS="$${GOFLAGS:-} -race" $(GOBIN)/staticcheck -tags $(TAGS) ./...)
-
-# The output goes nowhere, so that a module with one program leaves no binary. The
-# benchmarks are for those who work on this module.
-# The tests of sqlstore link a database that is large, and the same on each system.
-# Adapters ask nothing of the system, and each has an SDK that takes long to compile.
-cross: MODULES := $(filter-out bench sqlstore adapters/%,$(MODULES))
-cross:
-	$(call compile,build and vet for windows,GOOS=windows $(GO) build -o /dev/null ./... && GOOS=windows $(GO) vet -tags $(TAGS) ./...)
-	$(call compile,build and vet for darwin,GOOS=darwin $(GO) build -o /dev/null ./... && GOOS=darwin $(GO) vet -tags $(TAGS) ./...)
-	@cd sqlstore && GOOS=windows $(GO) build ./... && GOOS=darwin $(GO) build ./...
-
+# Staticcheck is built beside the tests, which wait at times. SHUFFLE=on runs the tests
+# of a package in another order each time, and so runs those, too, that did not change.
 unit:
-	$(call each,go test,$(GO) test -race -shuffle=on -timeout 5m ./... | $(QUIET))
+	@echo '== go vet and go test, with the race detector (the first packages take two minutes to compile on a new machine)'
+	@.ci/staticcheck -version >/dev/null 2>&1 & \
+	status=0; \
+	$(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 5m ./... | $(QUIET) || status=$$?; \
+	wait; exit $$status
+
+# It reads what the compiler made of imported packages: with -race it is there already.
+staticcheck:
+	@echo '== staticcheck'
+	@$(RACE) .ci/staticcheck -tags $(TAGS) ./...
+
+# The core's; the other modules are looked at by .ci/module.
+tidy-check:
+	@echo '== go mod tidy -diff'
+	@$(GO) mod tidy -diff
+
+# MODULES are type-checked from their source, with their tests, for all systems, which
+# takes seconds; make cross compiles. The golden files of the API are those of all systems.
+systems:
+	@echo '== types and API on all systems'
+	@$(GO) test -count=1 -timeout 20m ./internal/layers -run '^Test(API|Systems|LinkedModules|AdapterModules)$$' -modules "$(MODULES)" -systems all
+
+# What is built goes nowhere, so that a program leaves no binary.
+cross:
+	@for system in windows darwin; do \
+		echo "== build and vet for $$system"; \
+		GOOS=$$system .ci/each $(patsubst %,'cd % && $(GO) build -o /dev/null ./... && $(GO) vet -tags $(TAGS) ./...',$(filter-out $(ADAPTERS) bench,$(MODULES))); \
+	done
 
 # The race detector allocates on its own account, and takes ten times as long. What
 # runs in one goroutine and is made to be large has nothing to show it.
 norace:
 	@echo '== without the race detector'
-	@$(GO) test -count=1 -run 'Cost$$' ./mcp
-	@$(GO) test -count=1 -run '^TestNamesOfAMillionTools$$|^TestHiddenRules|^TestPolicyIsWritten|NotAllocate$$' ./registry
-	@$(GO) test -count=1 -run '^Test(Bombs|Copies|UnmapLongEnum)$$' ./registry/profile
-	@cd adapters/eino && $(GO) test -count=1 -run Stream . # Eino's own streams race
-	@cd registry/rest/openapi && $(GO) test -count=1 -run '^Test(HostileSizes|ReferencesToLargeThings|YAMLBombs)$$' .
+	@$(GO) test -run 'Cost$$' ./mcp
+	@$(GO) test -run '^Test(NamesOfAMillionTools|HiddenRules.*|PolicyIsWritten.*|AcceptedRulesDecide|FitAnything|.*NotAllocate)$$' ./registry
+	@$(GO) test -run '^Test(Bombs|Copies|UnmapLongEnum|NothingIsLostSilently|Corpus(RealTools|IsDeterministic|OddSchemas|MadeSchemas|Back|Forth|Auditor))$$' ./registry/profile
+	@$(GO) test -run '^Test(LargeValues|CheckShapes|MendTraps|BeginningsAlone|EditLarge|MaskOfHostileText)$$' ./internal/schemagate ./internal/redact ./internal/jsonc ./host/config
+
+# Each module is released into a proxy in a folder, and got from there. MODULES limits
+# them; programs for RACE_MODULES are built with the race detector.
+strangers:
+	@echo '== programs that get the modules'
+	@MODULES="$(MODULES)" RACE_MODULES="$(RACE_MODULES)" $(GO) test -tags release -count=1 -timeout 20m -run '^TestStrangers$$' ./internal/release
 
 conformance:
 	@echo '== conformance'
-	@$(GO) test -tags conformance -race -v -count=1 -parallel 4 -timeout 15m ./internal/conformance/...
+	@$(RACE) $(GO) test -tags conformance -vet=all -v -count=1 -parallel 4 -timeout 15m ./internal/conformance/...
 
 integration:
 	@echo '== integration'
-	@$(GO) test -tags integration -race -count=1 -parallel 8 -timeout 15m ./internal/integration/...
-	@cd sqlstore && $(GO) test -tags integration -race -count=1 -timeout 15m ./...
+	@$(RACE) $(GO) test -tags integration -vet=all -count=1 -parallel 8 -timeout 15m ./internal/integration/...
+
+# Nothing else should run beside it.
+faults-once:
+	@echo '== faults'
+	@FAULT_SEEDS=1 $(RACE) $(GO) test -count=1 -timeout 15m -run '^TestFaults$$' ./transport/transporttest
 
 # Less than six minutes. FAULT_SEEDS=100 make faults runs longer.
 faults:
@@ -123,11 +143,22 @@ obligations:
 profiles:
 	@$(GO) test -count=1 ./internal/layers -run '^TestProfileTable$$' -update
 
-adapters: MODULES := $(filter adapters/%,$(MODULES))
 adapters:
 	@rm -f docs/adapters/results/*.json
-	$(call each,the checks of all adapters,MCPBELT_ADAPTERS=write $(GO) test -count=1 -timeout 5m ./...)
-	@$(GO) test -count=1 ./internal/layers -run '^TestAdapter(Modules|Table)$$' -update
+	@.ci/each $(patsubst %,'cd % && MCPBELT_ADAPTERS=write $(GO) test -count=1 -timeout 5m ./...',$(ADAPTERS))
+	@$(GO) test -count=1 ./internal/layers -run '^TestAdapter(Modules|Table)$$' -modules all -update
+
+# Reads all that was downloaded.
+verify:
+	@.ci/each $(patsubst %,'cd % && $(GO) mod verify',$(MODULES))
+
+# Requirements of each module that have a newer version or a newer major version.
+outdated:
+	@.ci/outdated
+
+# The database driver takes minutes to compile with the race detector.
+race-sqlstore:
+	@cd sqlstore && $(GO) test -race -tags integration -timeout 15m ./...
 
 # About an hour. Not part of the checks of a change.
 soak:
@@ -144,7 +175,7 @@ soak:
 	@$(GO) test -tags integration -race -count=20 -timeout 2h -run Kill ./internal/integration/...
 
 api:
-	$(GO) test ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules|TestAdapterModules' -update
+	$(GO) test -timeout 30m ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules|TestAdapterModules' -modules all -systems all -update
 
 fmt:
 	@$(SOURCES) | xargs -0 gofmt -l -w
@@ -159,6 +190,5 @@ cover:
 bench:
 	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md
 
-gobench: export JOBS = 1
 gobench:
-	$(call each,benchmarks,$(GO) test -run "^$$" -bench . -benchmem ./...)
+	@JOBS=1 .ci/each $(patsubst %,'cd % && $(GO) test -run "^$$" -bench . -benchmem ./...',$(MODULES))

@@ -5,7 +5,7 @@
 //     WHAT wing meet in host alone, and no production code imports a test kit
 //     (floors_test.go holds the table; a new package needs a line there);
 //   - the modules that the library links and the modules that it requires
-//     (testdata/deps.golden);
+//     (testdata/deps.golden), and that all can be released together;
 //   - the exported API (testdata/api.golden);
 //   - the number of places that start a goroutine (testdata/goroutines.golden);
 //   - no init functions, no mutable package-level variables;

@@ -64,9 +64,15 @@ func checkText(fsys fs.FS) ([]string, error) {
 		if err != nil || bytes.IndexByte(data, 0) >= 0 {
 			return err
 		}
+		if !mayNameMachine(data) {
+			return nil
+		}
 		n := 0
 		for line := range bytes.Lines(data) {
 			n++
+			if !mayNameMachine(line) {
+				continue
+			}
 			for _, m := range machine.FindAllSubmatch(line, -1) {
 				switch string(m[1]) {
 				case "me", "user", "you", "alice", "ann", "bob":
@@ -79,6 +85,17 @@ func checkText(fsys fs.FS) ([]string, error) {
 		return nil
 	})
 	return problems, err
+}
+
+// mayNameMachine reports whether text holds the beginning of a path that checkText
+// looks for. It spares nearly every line the regular expression, which takes seconds.
+func mayNameMachine(text []byte) bool {
+	for _, root := range []string{"/wor" + "k", "/roo" + "t/", "/hom" + "e/", "/User" + "s/"} {
+		if bytes.Contains(text, []byte(root)) {
+			return true
+		}
+	}
+	return false
 }
 
 func TestFiles(t *testing.T) { report(t, checkFiles(repository(t), t.Logf)) }

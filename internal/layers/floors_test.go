@@ -81,6 +81,7 @@ var house = []room{
 // each with its reason.
 var sideways = map[[2]string]string{
 	{"internal/canonjson", "internal/jsonscan"}:   "it writes what the scan has checked",
+	{"internal/changed", "internal/modulelist"}:   "it looks at the modules of the list",
 	{"internal/jsonc", "internal/canonjson"}:      "it writes texts and compares numbers as that does",
 	{"internal/dialect", "internal/jsonc"}:        "every kind of config file becomes that tree",
 	{"internal/inflight", "internal/jsonscan"}:    "it matches the answers that the scan found",

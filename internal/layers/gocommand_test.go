@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,9 @@ func goTool(t *testing.T, folder, goos string, args ...string) []byte {
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = filepath.Join(root, filepath.FromSlash(folder))
 	if goos != "" {
-		cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64")
+		// The race detector needs cgo, which is off for other systems.
+		flags := slices.DeleteFunc(strings.Fields(os.Getenv("GOFLAGS")), func(f string) bool { return f == "-race" })
+		cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS="+strings.Join(flags, " "))
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -36,15 +39,18 @@ func systems() []string { return []string{"darwin", "linux", "windows"} }
 // A listed is one package as `go list -json` describes it.
 type listed struct {
 	ImportPath string
-	Export     string
+	Dir        string
+	GoFiles    []string
+	EmbedFiles []string // that it is asked for makes a missing one an error
 	Imports    []string
-	Module     *struct{ Path, Version string }
+	ImportMap  map[string]string // what an import means, where it is not the path
+	Module     *struct{ Path, Version, GoVersion string }
 }
 
 // goList runs go list with the given arguments.
 func goList(t *testing.T, folder, goos string, args ...string) []*listed {
 	t.Helper()
-	args = append([]string{"list", "-json=ImportPath,Export,Imports,Module"}, args...)
+	args = append([]string{"list", "-json=ImportPath,Dir,GoFiles,EmbedFiles,Imports,ImportMap,Module"}, args...)
 	dec := json.NewDecoder(strings.NewReader(string(goTool(t, folder, goos, args...))))
 	var pkgs []*listed
 	for {

@@ -47,7 +47,7 @@ func (f *file) starts(node ast.Node) bool {
 // TestGoroutines keeps the number of places where a goroutine starts. Each has
 // an owner whose Close cancels it and waits: a new one is worth a look.
 func TestGoroutines(t *testing.T) {
-	golden(t, "goroutines.golden", "Places where production code starts a goroutine, by package.", countStarts(repository(t)))
+	golden(t, "goroutines.golden", "Places where production code starts a goroutine, by package.", countStarts(repository(t)), nil)
 }
 
 func TestGoroutinesAreSeen(t *testing.T) {

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
 // direct are the modules that the core module may require; anything heavier
@@ -30,16 +33,9 @@ var direct = []string{
 // allModules returns the folders that the file allmodules lists.
 func allModules(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, "allmodules"))
+	folders, err := modulelist.Read(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
-	}
-	var folders []string
-	for line := range strings.Lines(string(data)) {
-		line, _, _ = strings.Cut(line, "#")
-		if fields := strings.Fields(line); len(fields) > 0 {
-			folders = append(folders, fields[0])
-		}
 	}
 	return folders
 }
@@ -50,7 +46,7 @@ func TestLinkedModules(t *testing.T) {
 	var roots []string
 	modules := allModules(t)
 	for _, p := range repository(t).sorted() {
-		if moduleOf(modules, p.folder) != "." || len(p.production()) == 0 {
+		if modulelist.Holder(modules, p.folder) != "." || len(p.production()) == 0 {
 			continue
 		}
 		if r, ok := roomOf(p.folder); ok && r.floor < roof && !r.kit {
@@ -72,24 +68,18 @@ func TestLinkedModules(t *testing.T) {
 	for l := range linked {
 		lines = append(lines, l)
 	}
-	golden(t, "deps.golden", "Modules that the library links.", lines)
-}
-
-// moduleOf returns which of the modules, given by folder, holds a package.
-func moduleOf(modules []string, folder string) string {
-	best := "."
-	for _, m := range modules {
-		if (folder == m || strings.HasPrefix(folder, m+"/")) && (best == "." || len(m) > len(best)) {
-			best = m
-		}
-	}
-	return best
+	golden(t, "deps.golden", "Modules that the library links.", lines, nil)
 }
 
 // A goMod is what `go mod edit -json` tells of a go.mod file.
 type goMod struct {
 	Module  struct{ Path string }
 	Require []required
+	Replace []replaced
+}
+
+type replaced struct {
+	Old, New struct{ Path, Version string }
 }
 
 type required struct {
@@ -127,6 +117,104 @@ func TestRequirementsSeeProblems(t *testing.T) {
 	}
 	expect(t, checkRequirements(mod),
 		"go.mod requires example.com/heavy: the core module stays small; use it in a module of its own, or add it to internal/layers/modules_test.go")
+}
+
+// ours reports whether the path is that of a module of this repository.
+func ours(modulePath string) bool {
+	return modulePath == module || strings.HasPrefix(modulePath, module+"/")
+}
+
+// checkReleasable finds what keeps modules, given by folder, from a release, or from work
+// in one clone: all modules of this repository are required in one version, and each that
+// is required is replaced by its folder. Who gets a module does not get what it replaces.
+func checkReleasable(mods map[string]goMod) []string {
+	var problems []string
+	versions := map[string]string{} // the first go.mod file that requires each
+	for _, folder := range slices.Sorted(maps.Keys(mods)) {
+		file := path.Join(folder, "go.mod")
+		add := func(format string, args ...any) {
+			problems = append(problems, file+" "+fmt.Sprintf(format, args...))
+		}
+		missing := map[string]string{} // what has to replace each module
+		for _, r := range mods[folder].Require {
+			if !ours(r.Path) {
+				continue
+			}
+			if versions[r.Version] == "" {
+				versions[r.Version] = file
+			}
+			other := strings.TrimPrefix(strings.TrimPrefix(r.Path, module), "/")
+			rel, err := filepath.Rel(filepath.FromSlash(folder), filepath.FromSlash(other))
+			if err != nil {
+				add("requires %s: %v", r.Path, err)
+				continue
+			}
+			missing[r.Path] = filepath.ToSlash(rel)
+		}
+		for _, r := range mods[folder].Replace {
+			want, required := missing[r.Old.Path]
+			delete(missing, r.Old.Path)
+			switch {
+			case !ours(r.Old.Path):
+				add("replaces %s: users would get another module", r.Old.Path)
+			case !required:
+				add("replaces %s, which it does not require", r.Old.Path)
+			case r.Old.Version != "":
+				add("replaces one version of %s: leave the version out", r.Old.Path)
+			case path.Clean(r.New.Path) != want:
+				add("replaces %s by %s, want %s", r.Old.Path, r.New.Path, want)
+			}
+		}
+		for _, other := range slices.Sorted(maps.Keys(missing)) {
+			add("requires %s and does not replace it: add replace %s => %s", other, other, missing[other])
+		}
+	}
+	if len(versions) > 1 {
+		var list []string
+		for _, v := range slices.Sorted(maps.Keys(versions)) {
+			list = append(list, v+" ("+versions[v]+")")
+		}
+		problems = append(problems, "modules of this repository are required in versions "+strings.Join(list, ", ")+": run .ci/release -require with one")
+	}
+	return problems
+}
+
+func TestModulesAreReleasable(t *testing.T) {
+	mods := map[string]goMod{}
+	for _, folder := range allModules(t) {
+		mods[folder] = readGoMod(t, folder)
+	}
+	report(t, checkReleasable(mods))
+}
+
+func TestReleasableSeesProblems(t *testing.T) {
+	mods := map[string]goMod{}
+	for folder, text := range map[string]string{
+		".": `{}`,
+		"a": `{"Require": [{"Path": "M", "Version": "v0.2.0"}, {"Path": "example.com/x", "Version": "v9.0.0"}],
+			"Replace": [{"Old": {"Path": "M"}, "New": {"Path": "../"}}]}`,
+		"b": `{"Require": [{"Path": "M", "Version": "v0.1.0", "Indirect": true}]}`,
+		"c/d": `{"Require": [{"Path": "M", "Version": "v0.2.0"}, {"Path": "M/a", "Version": "v0.2.0"}, {"Path": "M/b", "Version": "v0.2.0"}], "Replace": [
+			{"Old": {"Path": "M"}, "New": {"Path": ".."}},
+			{"Old": {"Path": "M/a", "Version": "v0.2.0"}, "New": {"Path": "../../a"}},
+			{"Old": {"Path": "M/b"}, "New": {"Path": "../../b"}},
+			{"Old": {"Path": "M/e"}, "New": {"Path": "../../e"}},
+			{"Old": {"Path": "example.com/x"}, "New": {"Path": "../../x"}}]}`,
+	} {
+		var mod goMod
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(text, `"M`, `"`+module)), &mod); err != nil {
+			t.Fatal(err)
+		}
+		mods[folder] = mod
+	}
+	expect(t, checkReleasable(mods),
+		"b/go.mod requires "+module+" and does not replace it: add replace "+module+" => ..",
+		"c/d/go.mod replaces "+module+" by .., want ../..",
+		"c/d/go.mod replaces one version of "+module+"/a: leave the version out",
+		"c/d/go.mod replaces "+module+"/e, which it does not require",
+		"c/d/go.mod replaces example.com/x: users would get another module",
+		"modules of this repository are required in versions v0.1.0 (b/go.mod), v0.2.0 (a/go.mod): run .ci/release -require with one",
+	)
 }
 
 // TestAllModules checks that allmodules lists every module, under the path

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 )
@@ -110,10 +111,13 @@ func load(fsys fs.FS) (*tree, error) {
 	return tr, err
 }
 
+// parseRepository parses this repository once for all checks, which only read it.
+var parseRepository = sync.OnceValues(func() (*tree, error) { return load(os.DirFS(root)) })
+
 // repository returns the tree of this repository.
 func repository(t *testing.T) *tree {
 	t.Helper()
-	tr, err := load(os.DirFS(root))
+	tr, err := parseRepository()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newRepository returns a repository with a core and two other modules: heavy imports
+// the core's package tool, which imports brick, and in its test the core's package kit;
+// light imports the module heavy, and nothing of the core itself.
+func newRepository() fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"allmodules":              "# folders\n.\tthe core\nheavy\tit has an SDK\nheavy/light\tit has none\n",
+		".ci/module":              "go test ./...",
+		".ci/race":                "exit 1",
+		".ci/staticcheck":         "staticcheck",
+		"go.mod":                  "module " + repository,
+		"go.sum":                  "",
+		"README.md":               "# core",
+		"brick/brick.go":          "package brick\n",
+		"brick/brick_linux.go":    "//go:build linux\n\npackage brick\n",
+		"tool/tool.go":            "package tool\n\nimport _ \"" + repository + "/brick\"\n",
+		"tool/tool_test.go":       "package tool\n",
+		"tool/page/page.html":     "page",
+		"tool/testdata/fuzz/seed": "seed",
+		"tool/other/other.go":     "package other\n",
+		"kit/kit.go":              "package kit\n\nimport _ \"embed\"\n\n//go:embed testdata\nvar files string\n",
+		"kit/testdata/a.go":       "no Go at all",
+		"unused/unused.go":        "package unused\n",
+		"heavy/go.mod":            "module " + repository + "/heavy",
+		"heavy/go.sum":            "",
+		"heavy/heavy.go":          "package heavy\n\nimport _ \"" + repository + "/tool\"\n",
+		"heavy/heavy_test.go":     "package heavy\n\nimport _ \"" + repository + "/kit\"\n",
+		"heavy/testdata/data":     "data",
+		"heavy/node_modules/x/y":  "",
+		"heavy/light/go.mod":      "module " + repository + "/heavy/light",
+		"heavy/light/light.go":    "package light\n\nimport _ \"" + repository + "/heavy\"\n",
+		"internal/release/testdata/heavy_light/main.go": "package main\n",
+		"internal/layers/testdata/api.golden":           "# API\nbrick: func Brick()\nheavy: func Heavy()\n",
+		"internal/layers/testdata/adapters.golden":      "light example.com/x v1.0.0",
+		"heavy/light/light_big.go":                      "//go:build big\n\npackage light\n\nimport _ \"" + repository + "/tool/other\"\n",
+	} {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return fsys
+}
+
+func hashesOf(t *testing.T, fsys fstest.MapFS, release string) hashes {
+	t.Helper()
+	h, err := hashModules(fsys, release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestWhatChangesAModule(t *testing.T) {
+	before := hashesOf(t, newRepository(), "go1.26")
+	if got, want := slices.Sorted(maps.Keys(before)), []string{"heavy", "heavy/light"}; !slices.Equal(got, want) {
+		t.Fatalf("hashed the modules %q, want %q", got, want)
+	}
+	both, heavy, light := []string{"heavy", "heavy/light"}, []string{"heavy"}, []string{"heavy/light"}
+	for name, want := range map[string][]string{
+		"README.md":                nil,
+		"unused/unused.go":         nil,
+		"unused/new.go":            nil,
+		"tool/tool_test.go":        nil,
+		"tool/new_test.go":         nil,
+		"tool/testdata/fuzz/seed":  nil,
+		"heavy/node_modules/x/y":   nil,
+		"heavy/heavy.test":         nil,
+		"go.sum":                   nil,
+		".ci/module":               both,
+		".ci/staticcheck":          both,
+		"go.mod":                   both,
+		"tool/tool.go":             both,
+		"tool/new.go":              both,
+		"tool/page/page.html":      both,
+		"brick/brick.go":           both,
+		"brick/brick_linux.go":     both,
+		"heavy/heavy.go":           both,
+		"heavy/go.mod":             both,
+		"kit/kit.go":               heavy,
+		"kit/testdata/a.go":        heavy,
+		"heavy/heavy_test.go":      heavy,
+		"heavy/new_test.go":        heavy,
+		"heavy/go.sum":             heavy,
+		"heavy/testdata/data":      heavy,
+		"tool/other/other.go":      light,
+		"heavy/light/light.go":     light,
+		"heavy/light/testdata/new": light,
+		"internal/release/testdata/heavy_light/main.go": light,
+		"internal/release/testdata/heavy/main.go":       heavy,
+	} {
+		fsys := newRepository()
+		text := "package new\n"
+		if old := fsys[name]; old != nil {
+			text = string(old.Data) + "\n// changed\n"
+		}
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		if got := hashesOf(t, fsys, "go1.26").compare(before, false); !slices.Equal(got, want) {
+			t.Errorf("after a change of %s: got %q, want %q", name, got, want)
+		}
+	}
+	if got := hashesOf(t, newRepository(), "go1.27").compare(before, false); !slices.Equal(got, both) {
+		t.Errorf("with another release of Go: got %q, want %q", got, both)
+	}
+}
+
+func TestGoldenLinesChangeTheirModule(t *testing.T) {
+	before := hashesOf(t, newRepository(), "go1.26")
+	const name = "internal/layers/testdata/api.golden"
+	for line, want := range map[string][]string{
+		"brick: func New()":         nil,
+		"heavy: func New()":         {"heavy"},
+		"heavy/sub: func New()":     {"heavy"},
+		"heavy/light: func New()":   {"heavy/light"},
+		"heavy/light [windows]: x":  {"heavy/light"},
+		"heavyweight: func Brick()": nil,
+	} {
+		fsys := newRepository()
+		fsys[name] = &fstest.MapFile{Data: []byte(string(fsys[name].Data) + line + "\n")}
+		if got := hashesOf(t, fsys, "go1.26").compare(before, false); !slices.Equal(got, want) {
+			t.Errorf("with the line %q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestRemovedAndRenamedFilesChangeAModule(t *testing.T) {
+	before := hashesOf(t, newRepository(), "go1.26")
+	removed := newRepository()
+	delete(removed, "tool/page/page.html")
+	renamed := newRepository()
+	renamed["brick/other.go"] = renamed["brick/brick.go"]
+	delete(renamed, "brick/brick.go")
+	for what, fsys := range map[string]fstest.MapFS{"removed": removed, "renamed": renamed} {
+		if got := hashesOf(t, fsys, "go1.26").compare(before, false); len(got) != 2 {
+			t.Errorf("after a file was %s: got %q, want both modules", what, got)
+		}
+	}
+}
+
+func TestRecord(t *testing.T) {
+	now := hashesOf(t, newRepository(), "go1.26")
+	recorded := parseHashes(now.format())
+	if !maps.Equal(recorded, now) {
+		t.Errorf("read back %v, want %v", recorded, now)
+	}
+	if got := now.compare(recorded, false); len(got) > 0 {
+		t.Errorf("changed since the record: got %q, want none", got)
+	}
+	if got := now.compare(recorded, true); len(got) != 2 {
+		t.Errorf("the same since the record: got %q, want both", got)
+	}
+	if got := now.compare(parseHashes(nil), false); len(got) != 2 {
+		t.Errorf("changed without a record: got %q, want both", got)
+	}
+	delete(recorded, "heavy")
+	if got, want := now.compare(recorded, false), []string{"heavy"}; !slices.Equal(got, want) {
+		t.Errorf("a module that was not recorded: got %q, want %q", got, want)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	for version, want := range map[string]string{"go1.26.8": "go1.26", "go1.27": "go1.27", "devel": "devel"} {
+		if got := release(version); got != want {
+			t.Errorf("release(%q): got %q, want %q", version, got, want)
+		}
+	}
+}
+
+func TestModulesAreUnknown(t *testing.T) {
+	fsys := newRepository()
+	delete(fsys, "allmodules")
+	if _, err := hashModules(fsys, "go1.26"); err == nil {
+		t.Error("without the file allmodules: got no error")
+	}
+}

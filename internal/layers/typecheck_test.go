@@ -1,0 +1,119 @@
+package layers
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tags are those of the files that make check looks at.
+const tags = "conformance,integration,release"
+
+// TestSystems type-checks all packages, with their tests, for each system. It takes
+// seconds, where compiling them takes minutes: make long does that. Adapters are not
+// among them: their SDKs are large, and they ask nothing of the system.
+func TestSystems(t *testing.T) {
+	for _, goos := range loadedSystems(t) {
+		t.Run(goos, func(t *testing.T) {
+			t.Parallel()
+			c := newChecker(goos)
+			for _, folder := range loadedModules(t) {
+				if !strings.HasPrefix(folder, "adapters/") && folder != "bench" {
+					c.check(t, folder, "-test", "-tags", tags, "./...")
+				}
+			}
+		})
+	}
+}
+
+// A checker type-checks packages for a system from their source. What several modules
+// import is checked once.
+type checker struct {
+	goos string
+	fset *token.FileSet
+	done map[string][]*checkedPackage // by folder
+}
+
+// A checkedPackage is a package with the packages that it imports.
+type checkedPackage struct {
+	*types.Package
+	imports []*types.Package
+}
+
+func newChecker(goos string) *checker {
+	return &checker{goos: goos, fset: token.NewFileSet(), done: map[string][]*checkedPackage{}}
+}
+
+// check type-checks packages of a module, and returns them with all that they import.
+// Only the bodies of functions of this repository are looked at.
+func (c *checker) check(t *testing.T, folder string, args ...string) map[string]*types.Package {
+	t.Helper()
+	byPath := map[string]*types.Package{}
+	for _, p := range goList(t, folder, c.goos, append([]string{"-deps"}, args...)...) { // what is imported comes first
+		switch {
+		case p.ImportPath == "unsafe":
+			byPath[p.ImportPath] = types.Unsafe
+		case strings.HasSuffix(p.ImportPath, ".test"):
+			// The go command writes the main package of tests when it builds them.
+		default:
+			byPath[p.ImportPath] = c.checkPackage(t, p, byPath)
+		}
+	}
+	return byPath
+}
+
+func (c *checker) checkPackage(t *testing.T, p *listed, byPath map[string]*types.Package) *types.Package {
+	t.Helper()
+	resolve := func(path string) *types.Package {
+		if mapped, ok := p.ImportMap[path]; ok {
+			path = mapped
+		}
+		return byPath[path]
+	}
+	var imports []*types.Package
+	for _, path := range p.Imports { // as the map has them
+		imports = append(imports, byPath[path])
+	}
+	ours := p.Module != nil && strings.HasPrefix(p.Module.Path+"/", module+"/")
+	if !ours {
+		for _, done := range c.done[p.Dir] {
+			if slices.Equal(done.imports, imports) {
+				return done.Package
+			}
+		}
+	}
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	conf := types.Config{
+		Importer:         importerFunc(func(path string) (*types.Package, error) { return resolve(path), nil }),
+		IgnoreFuncBodies: !ours,
+		Sizes:            types.SizesFor("gc", "amd64"),
+		Error: func(err error) {
+			if ours {
+				t.Errorf("for %s: %v", c.goos, err)
+			}
+		},
+	}
+	if p.Module != nil && p.Module.GoVersion != "" {
+		conf.GoVersion = "go" + p.Module.GoVersion
+	}
+	path, _, _ := strings.Cut(p.ImportPath, " ") // p [q.test] is p as the tests of q see it
+	pkg, _ := conf.Check(path, c.fset, files, nil)
+	c.done[p.Dir] = append(c.done[p.Dir], &checkedPackage{pkg, imports})
+	return pkg
+}
+
+type importerFunc func(path string) (*types.Package, error)
+
+func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
