@@ -1,0 +1,15 @@
+// Package release tests that the modules of this repository can be released, and that
+// a program elsewhere can use what was released. It has tests only.
+//
+// The tests of the script .ci/release are fast and run with all others. With the build
+// tag release, TestStrangers has the script make a module proxy of the files as they
+// stand, and for each module builds and runs a program that gets the module from there,
+// as a program of a stranger does: in a folder of its own, with go get, without replace.
+//
+//	go test -tags release -run TestStrangers -v -timeout 60m ./internal/release
+//
+// The programs are in testdata, in folders named after those of the modules. The last
+// line of each is a comment with what it prints. Two variables of the environment name
+// modules, by their folders as in the file allmodules: MODULES those to test, if not all,
+// and RACE_MODULES those to build with the race detector.
+package release
