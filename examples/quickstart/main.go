@@ -1,149 +1,89 @@
-// Quickstart opens a config file with two MCP servers, adds a tool of its own,
-// calls one tool of each, kills a server and calls it again.
+// Quickstart builds two example servers and the program in the folder belt, and runs it: it
+// opens a config file with both servers, adds a tool of its own, calls one tool of each,
+// kills a server and calls it again.
 //
 //	go run ./examples/quickstart
 //
-// It builds the two servers in examples/servers first, and needs nothing but Go.
+// It needs nothing but Go.
 package main
 
 import (
-	"context"
-	_ "embed"
-	"encoding/json"
+	"bufio"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"text/tabwriter"
-	"time"
-
-	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"runtime"
+	"strings"
 )
 
-//go:embed mcp.json
-var configFile []byte
+const examples = "github.com/mcpbelt/mcpbelt/examples/"
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	if err := run(ctx); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) (err error) {
+func run() error {
+	fmt.Println("Building two example servers and a program that uses them (about a minute on a new machine) ...")
 	dir, err := os.MkdirTemp("", "quickstart")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	servers, err := startServers(ctx, dir)
+	programs := map[string]string{"notes": examples + "servers/notes", "clock": examples + "servers/clock", "belt": examples + "quickstart/belt"}
+	for name, pkg := range programs {
+		path := filepath.Join(dir, name)
+		if runtime.GOOS == "windows" {
+			path += ".exe"
+		}
+		programs[name] = path
+		build := exec.Command("go", "build", "-o", path, pkg)
+		build.Stderr = os.Stderr // go tells what it downloads
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("building %s (run this in the repository): %w", pkg, err)
+		}
+	}
+
+	clock := exec.Command(programs["clock"], "-until-stdin-closes")
+	url, stop, err := startClock(clock)
 	if err != nil {
 		return err
 	}
-	defer servers.stop()
-	path := filepath.Join(dir, "mcp.json")
-	if err := os.WriteFile(path, configFile, 0o600); err != nil {
-		return err
-	}
+	defer stop()
+	belt := exec.Command(programs["belt"])
+	belt.Env = append(os.Environ(), "CLOCK_URL="+url, "NOTES_SERVER="+programs["notes"], "NOTES_FILE="+filepath.Join(dir, "notes.json"))
+	belt.Stdout, belt.Stderr = os.Stdout, os.Stderr
+	return belt.Run()
+}
 
-	h, err := host.Open(ctx, path, &host.Options{Config: &config.Options{Lookup: servers.lookup}})
+// startClock starts the clock server, as if it ran elsewhere, and reads from its first
+// line where it listens.
+func startClock(clock *exec.Cmd) (url string, stop func(), err error) {
+	clock.Stderr = os.Stderr
+	in, err := clock.StdinPipe() // the server ends when this is closed
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	defer func() { _ = h.Close() }()
-	if err := h.Registry().Add(registry.MustFunc("add", "Add two numbers", add)); err != nil {
-		return err
-	}
-
-	printServers(h)
-	printTools(h)
-	fmt.Println("\nOne call of each:")
-	for _, call := range []struct{ tool, args string }{
-		{"add", `{"a":1,"b":2}`},
-		{"notes__create", `{"text":"buy milk"}`},
-		{"clock__now", `{"zone":"UTC"}`},
-	} {
-		if err := show(ctx, h, call.tool, call.args); err != nil {
-			return err
-		}
-	}
-
-	fmt.Println("\nKilling the notes server:")
-	if err := kill(h, "notes"); err != nil {
-		return err
-	}
-	if err := show(ctx, h, "notes__create", `{"text":"and bread"}`); err != nil {
-		return err
-	}
-	printServers(h)
-	return h.Shutdown(ctx)
-}
-
-type addInput struct {
-	A float64 `json:"a" jsonschema:"the first number"`
-	B float64 `json:"b" jsonschema:"the second number"`
-}
-
-func add(_ context.Context, in addInput) (float64, error) { return in.A + in.B, nil }
-
-// show calls a tool and prints what it answers.
-func show(ctx context.Context, h *host.Host, tool, args string) error {
-	begun := time.Now()
-	res, err := h.Registry().Call(ctx, tool, json.RawMessage(args))
+	out, err := clock.StdoutPipe()
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	answer := ""
-	for _, c := range res.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			answer += text.Text
-		}
+	if err := clock.Start(); err != nil {
+		return "", nil, err
 	}
-	fmt.Printf("  %s %s -> %s (%v)\n", tool, args, answer, time.Since(begun).Round(100*time.Microsecond))
-	return nil
-}
-
-// kill ends a server's process as rudely as the system allows.
-func kill(h *host.Host, name string) error {
-	for _, s := range h.Servers() {
-		if s.Name != name || s.State.PID == 0 {
-			continue
-		}
-		p, err := os.FindProcess(s.State.PID)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("  process %d killed; nothing else is done about it\n", p.Pid)
-		return p.Kill()
+	stop = func() {
+		_ = in.Close()
+		_ = clock.Wait()
 	}
-	return fmt.Errorf("server %q does not run", name)
-}
-
-func printServers(h *host.Host) {
-	fmt.Println("\nServers:")
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	defer func() { _ = w.Flush() }()
-	_, _ = fmt.Fprintln(w, "  NAME\tTRANSPORT\tSTATE\tREVISION\tTOOLS\tCONNECTIONS\tERROR")
-	for _, s := range h.Servers() {
-		problem := "-"
-		if s.Err != nil {
-			problem = s.Err.Error()
-		}
-		_, _ = fmt.Fprintf(w, "  %s\t%s\t%v\t%s\t%d\t%d\t%s\n",
-			s.Name, s.Transport, s.State.Phase, s.State.ProtocolVersion, s.Tools, s.State.Connections, problem)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if err != nil || !ok {
+		stop()
+		return "", nil, errors.New("the clock server did not say where it listens")
 	}
-}
-
-func printTools(h *host.Host) {
-	fmt.Println("\nTools:")
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	defer func() { _ = w.Flush() }()
-	for _, t := range h.Registry().Snapshot().Tools() {
-		d := t.Definition()
-		_, _ = fmt.Fprintf(w, "  %s\t%s\n", d.Name, d.Description)
-	}
+	return url, stop, nil
 }

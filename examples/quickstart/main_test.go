@@ -25,7 +25,7 @@ func TestQuickstart(t *testing.T) {
 		"notes__create {\"text\":\"buy milk\"}",
 		"clock__now {\"zone\":\"UTC\"}",
 		"killed; nothing else is done about it",
-		"notes__create {\"text\":\"and bread\"}",
+		"notes__create {\"text\":\"and bread\"} -> {\"id\":\"2\"",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)
