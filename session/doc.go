@@ -6,7 +6,7 @@
 //
 // Open a store, make a [Manager], and give its [Handler] to a transport:
 //
-//	store, err := filestore.Open(dir, &filestore.Options{Key: keyringstore.Key("my-agent")})
+//	store, err := filestore.Open(ctx, dir, &filestore.Options{Keys: keyringstore.Key("my-agent")})
 //	m, err := session.NewManager(store, &session.Options{
 //		Config: func(k session.Key) (*auth.Config, error) { return configs[k.Server], nil },
 //		Prompt: &auth.Loopback{},
