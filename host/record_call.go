@@ -28,7 +28,7 @@ func recordCall(ctx context.Context, o *registry.Observation, record func(contex
 		return
 	}
 	// Somebody said yes, and then the call was made, or not.
-	if e.ID = activity.CallID(ctx); e.ID == "" {
+	if registry.CallIDOf(ctx) == "" {
 		e.ID = rand.Text()
 	}
 	yes := e

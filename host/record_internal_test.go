@@ -115,7 +115,7 @@ func TestRecordedCalls(t *testing.T) {
 	if _, err := h.registry.Replace("s", append(tools[:len(tools)-1:len(tools)-1], changed)); err != nil {
 		t.Fatal(err)
 	}
-	ctx := registry.WithConversation(session.WithUser(activity.WithCallID(t.Context(), "c1"), "ann"), "talk")
+	ctx := registry.WithConversation(session.WithUser(registry.WithCallID(t.Context(), "c1"), "ann"), "talk")
 	for _, test := range []struct{ tool, args, want string }{
 		{"s__fine", `{"a":1}`, `call s/fine: ok by "ann", name s__fine`},
 		{"call_tool", `{"name":"s__fine"}`, `call s/fine: ok by "ann", name s__fine, via call_tool`},
@@ -202,6 +202,41 @@ approval s/fine: refused by "ann", name s__fine`
 	}
 }
 
+// All events about a call have its id and parent, whoever answers the approval.
+func TestRecordedCallID(t *testing.T) {
+	h, take := recorded(t, &registry.Options{
+		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+			return registry.Decision{Verdict: registry.Ask}, nil
+		}),
+	})
+	if _, err := h.registry.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
+		t.Fatal(err)
+	}
+	turn, click := registry.WithCallID(t.Context(), "turn 7"), registry.WithCallID(t.Context(), "click 9")
+	for _, answer := range []func(id string) error{
+		func(id string) error { _, err := h.registry.Resume(click, id, nil); return err },
+		func(id string) error { return h.registry.Refuse(click, id, "no") },
+	} {
+		_, err := h.registry.Call(registry.WithCallID(turn, "call_1"), "s__fine", nil)
+		var asks *registry.ApprovalRequiredError
+		if !errors.As(err, &asks) {
+			t.Fatal(err)
+		}
+		if err := answer(asks.Request.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := take()
+	if len(events) != 5 {
+		t.Errorf("got %d events, want 5:\n%s", len(events), lines(events))
+	}
+	for i, e := range events {
+		if got, want := e.ID+" of "+e.Parent, "call_1 of turn 7"; got != want {
+			t.Errorf("event %d is of %s, want %s", i, got, want)
+		}
+	}
+}
+
 // After the host is detached its log hears no more of the registry.
 func TestDetach(t *testing.T) {
 	m := activity.NewMemory(0)
@@ -221,7 +256,7 @@ func TestDetach(t *testing.T) {
 func TestRecordedEvents(t *testing.T) {
 	h, take := recorded(t, nil)
 	entry := &config.Server{Name: "s", Source: config.Source{File: "a.json", Line: 3}, Env: map[string]config.Secret{"PASSWORD": "correct horse"}}
-	ctx := activity.WithCallID(session.WithUser(t.Context(), "ann"), "c1")
+	ctx := registry.WithCallID(session.WithUser(t.Context(), "ann"), "c1")
 	h.record(eventOf(activity.KindStart, entry, time.Now().Add(-time.Second), nil))
 	h.record(eventOf(activity.KindReplace, entry, time.Time{}, errors.New("no such program as correct horse")))
 	h.record(stateEvent("s", StageStarting, StageReady, nil))

@@ -36,7 +36,7 @@ func TestActivity(t *testing.T) {
 	}
 	ctx = session.WithUser(ctx, "ann")
 	call := func(name, args string) {
-		_, _ = reg.Call(activity.WithCallID(ctx, "call "+name), name, json.RawMessage(args))
+		_, _ = reg.Call(registry.WithCallID(ctx, "call "+name), name, json.RawMessage(args))
 	}
 	call("good__echo", `{"text":"hidden text"}`)
 	call("good__nothing", `{}`)

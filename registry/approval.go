@@ -131,6 +131,7 @@ func requestOf(ctx context.Context, e *entry, args json.RawMessage) *ApprovalReq
 	return &ApprovalRequest{
 		User:         userOf(ctx),
 		Conversation: conversationOf(ctx),
+		CallID:       CallIDOf(ctx),
 		Tool:         e.def,
 		Hints:        e.hints,
 		Trusted:      e.trusted(),

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -58,6 +59,7 @@ type pending struct {
 	req     ApprovalRequest // Args are the call's own: nobody else has these bytes
 	key     callKey
 	subject subject
+	parent  string        // what the call is a part of, see [WithCallID]
 	ended   chan struct{} // closed when res and err are set
 
 	// The following need the lock of the approvals, except that res and err may
@@ -98,7 +100,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	req.Reason = reason
 	req.Asked = now
 	req.Expires = now.Add(a.opts.TTL)
-	p := &pending{req: *req, key: key, subject: subject, ended: make(chan struct{})}
+	p := &pending{req: *req, key: key, subject: subject, parent: onbehalf.CallOf(ctx).Parent, ended: make(chan struct{})}
 	p.at = a.waiting.PushBack(p)
 	a.byID[req.ID] = p
 	a.byCall[key] = p

@@ -21,9 +21,9 @@ type ResumeOptions struct {
 }
 
 // Resume approves a call that waits under an id, see [ApprovalRequiredError], and
-// makes it: with the arguments that were shown, as the user and in the
-// conversation that asked for it, and within ctx. What comes of it is returned
-// here and to [Registry.Await]. A handler of web requests had better give it a
+// makes it: with the arguments that were shown, as the user, in the conversation and
+// under the id of the call (see [WithCallID]) that asked for it, and within ctx. What
+// comes of it is returned here and to [Registry.Await]. A handler of web requests had better give it a
 // context that does not end when the browser goes away, such as one of
 // [context.WithoutCancel] with a timeout.
 //
@@ -65,6 +65,9 @@ func (r *Registry) resume(ctx context.Context, id string, o ResumeOptions, seen 
 		ctx = onbehalf.With(ctx, p.req.User)
 	}
 	ctx = WithConversation(ctx, p.req.Conversation)
+	if p.req.CallID != "" {
+		ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: p.req.CallID, Parent: p.parent})
+	}
 
 	// Foreign code runs from here on and may panic: the call is given back if it
 	// was not made yet, and over if it was.

@@ -70,5 +70,6 @@
 // # Follow a long call
 //
 // [WithProgress] asks for the progress of the calls made under a context;
-// [ReportProgress] reports it from within a native tool.
+// [ReportProgress] reports it from within a native tool. [WithCallID] gives a call an
+// id, by which progress, events and approvals of calls to the same tool are told apart.
 package registry

@@ -212,6 +212,22 @@ func ExampleWithProgress() {
 	// done <nil>
 }
 
+// A program that follows several calls at a time tells them apart.
+func ExampleWithCallID() {
+	r := registry.New(nil)
+	_ = r.Add(registry.MustFunc("copy", "Copy a file", func(ctx context.Context, _ struct{}) (string, error) {
+		return "copied for " + registry.CallIDOf(ctx), nil
+	}))
+	r.Observe(func(_ context.Context, o *registry.Observation) {
+		fmt.Println(o.CallID, "is over:", o.Tool.Name)
+	})
+	res, err := r.Call(registry.WithCallID(context.Background(), "call_1"), "copy", nil)
+	fmt.Println(registry.Text(res), err)
+	// Output:
+	// call_1 is over: copy
+	// copied for call_1 <nil>
+}
+
 func ExampleReportProgress() {
 	registry.MustFunc("copy", "Copy all files", func(ctx context.Context, _ struct{}) (string, error) {
 		files := []string{"a", "b"}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -41,6 +42,9 @@ type Observation struct {
 	User string
 	// Conversation is the one that the call belongs to, see [WithConversation].
 	Conversation string
+	// CallID is that of [WithCallID]. For Resumed and Refused it is that of the call
+	// which waited; the context of the [Observer] says so, too.
+	CallID string
 	// Approval is the id of the call that waits for approval now, was resumed or was
 	// refused; empty: none. Whoever has it may be able to resume the call.
 	Approval string
@@ -63,6 +67,8 @@ type Observation struct {
 	// If middleware or an [Approver] panics it is an error that says so, and the panic
 	// goes on.
 	Err error
+
+	parent string // of the call that waited
 }
 
 // An Observer is told what became of a call, before the caller is. It is safe for
@@ -127,6 +133,9 @@ func (r *Registry) observed(ctx context.Context, observers []*Observer, o *Obser
 				o.Tool = e.def
 			}
 		}
+		if o.Kind != Called && o.CallID != "" {
+			ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: o.CallID, Parent: o.parent})
+		}
 		for _, observer := range observers {
 			own := *o
 			own.Arguments = bytes.Clone(o.Arguments)
@@ -176,5 +185,6 @@ func (o *Observation) waited(p *pending) {
 	if o != nil {
 		o.Name, o.Tool, o.Arguments = p.req.Tool.Name, p.req.Tool, p.req.Args
 		o.User, o.Conversation = p.req.User, p.req.Conversation
+		o.CallID, o.parent = p.req.CallID, p.parent
 	}
 }

@@ -62,6 +62,9 @@ type ApprovalRequest struct {
 	User string
 	// Conversation is that of [WithConversation]; empty if none was named.
 	Conversation string
+	// CallID is that of [WithCallID]: for a call of a model the one that the model gave
+	// it. It is that of the first call if the model repeats itself while that waits.
+	CallID string
 	// Tool describes the tool. Its annotations are claims.
 	Tool *Definition
 	// Hints are what the annotations claim.

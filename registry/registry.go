@@ -204,7 +204,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 // forbids, fails with a [*ResultError]. Any other error is the tool's own.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
 	if observers := r.observers.Load(); observers != nil {
-		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: conversationOf(ctx)}
+		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: conversationOf(ctx), CallID: CallIDOf(ctx)}
 		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o) })
 	}
 	return r.call(ctx, name, args, nil)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxName = 128     // bytes of a name of a tool, a prompt or a method
+	maxName = 128     // bytes of a name of a tool, a prompt or a method, and of the id of a call
 	maxURI  = 512     // bytes of a URI
 	maxID   = 64      // bytes of the id of a request
 	maxText = 4 << 10 // bytes of arguments, results and messages

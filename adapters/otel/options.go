@@ -42,6 +42,7 @@ const (
 	keyOperation    = attribute.Key("gen_ai.operation.name")
 	keyTool         = attribute.Key("gen_ai.tool.name")
 	keyToolType     = attribute.Key("gen_ai.tool.type")
+	keyCallID       = attribute.Key("gen_ai.tool.call.id")
 	keyPrompt       = attribute.Key("gen_ai.prompt.name")
 	keyRequestID    = attribute.Key("jsonrpc.request.id")
 	keyStatus       = attribute.Key("rpc.response.status_code")
@@ -77,7 +78,7 @@ const (
 // otherwise, in a slice of the caller's own.
 func DefaultAttributes() []attribute.Key {
 	return []attribute.Key{
-		keyMethod, keyProtocol, keyResource, keyOperation, keyTool, keyToolType, keyPrompt, keyRequestID, keyStatus,
+		keyMethod, keyProtocol, keyResource, keyOperation, keyTool, keyToolType, keyCallID, keyPrompt, keyRequestID, keyStatus,
 		keyError, keyTransport, keyNetwork, keyAddress, keyPort, keyServer, keyAttempts, keyApproval,
 	}
 }

@@ -18,9 +18,9 @@ import (
 // Registry records the calls of r's tools from now on, until stop: one span
 // execute_tool for each, also for those that are not made because they are denied,
 // wait for approval or are wrong. A call of a server's tool has the span of its
-// request as a child. Call it before other middleware is added that is to be measured.
-// More than once for a registry is like once, until all have stopped. A host calls it
-// for its own registry.
+// request as a child. The span has the id of [registry.WithCallID]. Call it before
+// other middleware is added that is to be measured. More than once for a registry is
+// like once, until all have stopped. A host calls it for its own registry.
 func (t *Telemetry) Registry(r *registry.Registry) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,6 +73,7 @@ func executing(ctx context.Context) executed {
 
 func (t *Telemetry) execute(ctx context.Context, call *registry.Call, next registry.Handler) (res *mcp.CallToolResult, err error) {
 	f, name := t.tool(call.Tool, call.Args)
+	t.callID(&f, registry.CallIDOf(ctx))
 	ctx, o := t.begin(ctx, name, trace.SpanKindInternal, f, t.tools)
 	if origin := call.Tool.Origin; origin.Server != "" {
 		ctx = context.WithValue(ctx, executedKey{}, executed{origin.Server, origin.Tool})
@@ -109,6 +110,13 @@ func (t *Telemetry) tool(def *registry.Definition, args []byte) (f facts, name s
 	return f, name
 }
 
+// callID adds the id that the caller gave the call, see [registry.WithCallID].
+func (t *Telemetry) callID(f *facts, id string) {
+	if id != "" {
+		t.detail(f, keyCallID.String(t.word(id, maxName)))
+	}
+}
+
 // refused records a call that was not made.
 func (t *Telemetry) refused(ctx context.Context, o *registry.Observation) {
 	if o.Passed || o.Kind == registry.Refused {
@@ -124,6 +132,7 @@ func (t *Telemetry) refused(ctx context.Context, o *registry.Observation) {
 			t.detail(&f, keyTool.String(t.word(o.Name, maxName)))
 		}
 	}
+	t.callID(&f, o.CallID)
 	var waits *registry.ApprovalRequiredError
 	if errors.As(o.Err, &waits) {
 		t.detail(&f, keyApproval.String(approvalWaiting))

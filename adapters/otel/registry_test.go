@@ -203,6 +203,44 @@ func TestCallsNotMade(t *testing.T) {
 	}
 }
 
+// The spans of calls have the id that the model gave them, whether they are made, are
+// refused, or wait and are approved by somebody else.
+func TestCallID(t *testing.T) {
+	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, r *registry.ApprovalRequest) (registry.Decision, error) {
+		if r.Tool.Name == "notes__echo" {
+			return registry.Decision{Verdict: registry.Ask}, nil
+		}
+		return registry.Decision{Verdict: registry.Allow}, nil
+	})})
+	ctx := registry.WithCallID(t.Context(), "call_1")
+	check := func(what, name string) {
+		t.Helper()
+		if got, want := value(b.one(t, name, "internal"), "gen_ai.tool.call.id"), "call_1"; got != want {
+			t.Errorf("%s: got the call id %q, want %q", what, got, want)
+		}
+		b.spans.Reset()
+	}
+	_, _ = b.registry.Call(ctx, "add", json.RawMessage(`{"A":1,"B":2}`))
+	check("one that is made", "execute_tool add")
+	_, err := b.registry.Call(ctx, "notes__echo", nil)
+	check("one that waits", "execute_tool notes__echo")
+	var waits *registry.ApprovalRequiredError
+	if !errors.As(err, &waits) {
+		t.Fatal(err)
+	}
+	if _, err := b.registry.Resume(registry.WithCallID(t.Context(), "click 9"), waits.Request.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	check("one that was approved", "execute_tool notes__echo")
+	_, _ = b.registry.Call(ctx, "nothing", nil)
+	check("one of no tool", "execute_tool")
+	for _, line := range b.series(t, "gen_ai.execute_tool.duration") {
+		if strings.Contains(line, "call_1") {
+			t.Errorf("measured by the id: %s", line)
+		}
+	}
+}
+
 // With a span around a server's handler, that is linked.
 func TestServerLinksSpanAround(t *testing.T) {
 	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)

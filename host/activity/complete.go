@@ -28,9 +28,10 @@ func (l *Log) complete(ctx context.Context, e Event) Event {
 		e.Time = time.Now().UTC()
 	}
 	if e.ID == "" {
-		e.ID = CallID(ctx)
+		call := onbehalf.CallOf(ctx)
+		e.ID = call.ID
 		if e.Parent == "" {
-			e.Parent = parentOf(ctx)
+			e.Parent = call.Parent
 		}
 	}
 	if e.ID == "" {

@@ -18,7 +18,8 @@
 //
 // # Tell calls apart
 //
-// [WithCallID] gives the calls made under a context an id; [CallID] returns it.
+// A call of a model has the id that the model gave it, if profile.Turn makes it; it is
+// the ID of the events about the call. registry.WithCallID gives any other call an id.
 //
 // # Read it
 //

@@ -101,7 +101,7 @@ const (
 type Event struct {
 	// Time is when it ended, in UTC.
 	Time time.Time `json:"time"`
-	// ID tells it from others. For a call it is that of [WithCallID], which is the
+	// ID tells it from others. For a call it is that of registry.WithCallID, which is the
 	// same for all events of the call and is as unique as its giver made it.
 	ID string `json:"id"`
 	// Parent is the ID of what it is a part of; empty if nobody said so.

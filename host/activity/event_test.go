@@ -26,8 +26,8 @@ func TestWhoAndWhen(t *testing.T) {
 	if again := one(t, ctx, nil, activity.Event{}); again.ID == e.ID {
 		t.Errorf("id %s twice", e.ID)
 	}
-	ctx = activity.WithCallID(activity.WithCallID(ctx, "turn 7"), "call_1")
-	if e := one(t, ctx, nil, activity.Event{}); e.ID != "call_1" || e.Parent != "turn 7" || activity.CallID(ctx) != "call_1" {
+	ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: "call_1", Parent: "turn 7"})
+	if e := one(t, ctx, nil, activity.Event{}); e.ID != "call_1" || e.Parent != "turn 7" {
 		t.Errorf("recorded %+v", e)
 	}
 	said := activity.Event{Time: time.Unix(1, 0), ID: "x", User: "bob"}

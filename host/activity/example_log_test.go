@@ -43,19 +43,6 @@ func Example() {
 	// create_issue <nil>
 }
 
-func ExampleWithCallID() {
-	ctx := activity.WithCallID(context.Background(), "turn 7")
-	memory := activity.NewMemory(0)
-	log := activity.New(nil, memory)
-	log.Record(activity.WithCallID(ctx, "call_1"), activity.Event{Kind: activity.KindCall})
-	_ = log.Flush(ctx)
-	for _, e := range memory.Recent(&activity.Filter{Parent: "turn 7"}, 0) {
-		fmt.Println(e.ID)
-	}
-	_ = log.Close(ctx)
-	// Output: call_1
-}
-
 // Arguments that mean the same have one hash, which tells nobody what they are.
 func ExampleLog_Record() {
 	ctx := context.Background()

@@ -128,8 +128,8 @@ func New(opts *Options, sinks ...Sink) *Log {
 }
 
 // Record passes an event on to the sinks. What e leaves empty of Time, ID, Parent and
-// User is taken from the clock and from ctx, see [WithCallID] and session.WithUser;
-// a missing ID is made. Of e.Arguments a hash is kept and, by option, the rest.
+// User is taken from the clock and from ctx, see registry.WithCallID and
+// session.WithUser; a missing ID is made. Of e.Arguments a hash is kept and, by option, the rest.
 //
 // Record does not wait: where the queue of a sink is full the event is dropped for
 // that sink, counted in [Log.Status], and a [KindDropped] event says in its place how

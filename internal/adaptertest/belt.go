@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 
@@ -45,6 +46,7 @@ type belt struct {
 
 	mu       sync.Mutex
 	ran      map[string][]string // arguments of the calls that ran, by tool
+	ids      []string            // of the calls, as the registry knows them
 	loggedIn bool
 	login    chan struct{} // closed when the user has logged in
 	began    chan struct{} // gets a value when wait runs
@@ -66,6 +68,11 @@ func newBelt(t *testing.T) *belt {
 		t.Fatal(err)
 	}
 	b.registry = registry.New(&registry.Options{Approver: policy})
+	b.registry.Observe(func(_ context.Context, o *registry.Observation) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.ids = append(b.ids, o.CallID)
+	})
 	b.server = sdk.NewServer(&sdk.Implementation{Name: "crew", Version: "1"}, nil)
 	b.addRemote()
 	b.client = mcp.NewClient("crew", &transport.Pipe{Serve: b.server.Run}, nil)
@@ -111,6 +118,13 @@ func (b *belt) calls(what string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.ran[what]...)
+}
+
+// callIDs returns the ids of the calls that are over, sorted.
+func (b *belt) callIDs() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(slices.Values(b.ids))
 }
 
 // loginURL is where the tool locked wants a login.

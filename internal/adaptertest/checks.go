@@ -205,6 +205,11 @@ func (k *kit) parallel() {
 			k.Errorf("result %d is that of call %q", i, r.CallID)
 		}
 	}
+	if ids := k.belt.callIDs(); got[0].CallID != "" && ids[len(ids)-1] != "" { // else the framework does not tell them
+		if want := []string{"call_1", "call_2", "call_3"}; !slices.Equal(ids, want) {
+			k.Errorf("the registry got the call ids %q, want %q", ids, want)
+		}
+	}
 	if got[0].Text != got[2].Text || got[0].failed() || !got[1].failed() {
 		k.Errorf("the results are %+v", got)
 	}

@@ -1,5 +1,6 @@
-// Package onbehalf carries the user on whose behalf something is done in a
-// context, for the rooms that know users: sessions and policies.
+// Package onbehalf carries in a context on whose behalf something is done: for which
+// user, and for which call. It is for the packages that know neither sessions nor
+// registries.
 package onbehalf
 
 import "context"
@@ -15,4 +16,23 @@ func With(ctx context.Context, user string) context.Context {
 func User(ctx context.Context) (user string, ok bool) {
 	user, ok = ctx.Value(key{}).(string)
 	return user, ok
+}
+
+// A Call is the call that something is done for.
+type Call struct {
+	ID     string // empty: no call is known
+	Parent string // the ID of what the call is a part of; may be empty
+}
+
+type callKey struct{}
+
+// WithCall returns a context for what is done for a call.
+func WithCall(ctx context.Context, c Call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// CallOf returns the call of [WithCall], or the zero Call.
+func CallOf(ctx context.Context) Call {
+	c, _ := ctx.Value(callKey{}).(Call)
+	return c
 }

@@ -123,8 +123,8 @@ func Lost(c Call) Answer {
 	return Answer{Call: c, Result: registry.ErrorResult(err), Err: err}
 }
 
-// Call makes one call, see [Set.Call], unless ctx has ended. Every failure is told in
-// the answer.
+// Call makes one call, see [Set.Call], unless ctx has ended. If c.ID is not empty
+// the call has it, as by [registry.WithCallID]. Every failure is told in the answer.
 func (t *Turn) Call(ctx context.Context, c Call) Answer {
 	if ctx.Err() != nil {
 		return t.Answer(ctx, c, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
@@ -132,7 +132,14 @@ func (t *Turn) Call(ctx context.Context, c Call) Answer {
 	if c.Incomplete {
 		return t.Answer(ctx, c, nil, &registry.ArgumentsError{Tool: c.Name, Err: errIncomplete})
 	}
-	res, err := t.set.Call(ctx, t.registry, c.Name, c.Arguments)
+	under := ctx
+	if c.ID != "" {
+		under = registry.WithCallID(ctx, c.ID)
+	}
+	if t.progress != nil {
+		under = registry.WithProgress(under, func(p *mcp.ProgressParams) { t.progress(c, p) })
+	}
+	res, err := t.set.Call(under, t.registry, c.Name, c.Arguments)
 	return t.Answer(ctx, c, res, err)
 }
 

@@ -35,6 +35,13 @@ type TurnOptions struct {
 	// results with IsError. Nil: there is no such way to the user, and the model gets the
 	// result.
 	Direct func(ctx context.Context, a Answer)
+	// Progress gets what the tools report while a call runs, with that call: two calls of
+	// one tool are told apart by their IDs. It is called as the function of
+	// [registry.WithProgress] is, in whose place it stands: for each call in order, and
+	// for several calls at the same time. A call that waited for an approval reports to
+	// the context of [registry.Registry.Resume] instead. Nil: the function of the context,
+	// if there is one.
+	Progress func(c Call, p *mcp.ProgressParams)
 	// MaxParallel is how many calls of one message run at the same time; 1: one after
 	// the other. Default: 16.
 	MaxParallel int
@@ -54,6 +61,7 @@ type Turn struct {
 	search   bool
 	textOnly bool
 	direct   func(context.Context, Answer)
+	progress func(Call, *mcp.ProgressParams)
 	programs bool
 }
 
@@ -79,7 +87,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if err != nil {
 		return nil, err
 	}
-	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly, direct: o.Direct}
+	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly, direct: o.Direct, progress: o.Progress}
 	for _, tool := range set.Tools() {
 		t.search = t.search || tool.Deferred
 		t.programs = t.programs || tool.Programs()
