@@ -152,11 +152,12 @@ func writeConfig(t *testing.T, commands map[string]string) string {
 	return path
 }
 
-// runAgent runs the program against a model.
+// runAgent runs the program against a model, without a user.
 func runAgent(ctx context.Context, url string, args ...string) (status int, stdout, stderr string) {
 	env := map[string]string{"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key + "\n", "OPENAI_MODEL": "scripted-1"}
 	var out, errs bytes.Buffer
-	status = run(ctx, args, func(name string) string { return env[name] }, &out, &errs)
+	args = append([]string{"-yes", "-browser=false"}, args...)
+	status = run(ctx, args, func(name string) string { return env[name] }, strings.NewReader(""), &out, &errs)
 	return status, out.String(), errs.String()
 }
 
@@ -187,11 +188,11 @@ func TestConversation(t *testing.T) {
 		`{"role":"tool","content":"42","tool_call_id":"c1"}
 {"role":"tool","content":"{\"id\":\"1\",\"text\":\"Buy milk\",\"title\":\"Buy milk\"}","tool_call_id":"c2"}
 `,
-		`{"role":"tool","content":"arguments of tool \"notes__create\": \"text\" is missing; it must be a string; \"what to write down\"","tool_call_id":"c3"}
+		`{"role":"tool","content":"The tool failed:\narguments of tool \"notes__create\": \"text\" is missing; it must be a string; \"what to write down\"","tool_call_id":"c3"}
 `,
-		`{"role":"tool","content":"arguments of tool \"add\": \"a\" must be a number, not a string","tool_call_id":"c4"}
-{"role":"tool","content":"arguments of tool \"notes__get\": must be valid JSON, not unexpected end at byte 6","tool_call_id":"c5"}
-{"role":"tool","content":"The tool reports an error: there is no note \"7\"; list shows the ids","tool_call_id":"c6"}
+		`{"role":"tool","content":"The tool failed:\narguments of tool \"add\": \"a\" must be a number, not a string","tool_call_id":"c4"}
+{"role":"tool","content":"The tool failed:\narguments of tool \"notes__get\": must be valid JSON, not unexpected end at byte 6","tool_call_id":"c5"}
+{"role":"tool","content":"The tool failed:\nthere is no note \"7\"; list shows the ids","tool_call_id":"c6"}
 {"role":"tool","content":"{\"notes\":[{\"id\":\"1\",\"title\":\"Buy milk\"}]}","tool_call_id":"c7"}
 `,
 	}

@@ -33,9 +33,21 @@ type (
 		ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 		ToolCallID string     `json:"tool_call_id,omitempty"`
 
+		// Parts, if there are any, stand in the place of Content.
+		Parts []Part `json:"-"`
 		// raw is a message of the model as it came. It goes back like that:
 		// some endpoints want fields again that are not among the above.
 		raw json.RawMessage
+	}
+	// A Part is a piece of a message with images.
+	Part struct {
+		Type     string    `json:"type"` // text or image_url
+		Text     string    `json:"text,omitempty"`
+		ImageURL *ImageURL `json:"image_url,omitempty"`
+	}
+	// An ImageURL is the address of an image, which may be a data URL.
+	ImageURL struct {
+		URL string `json:"url"`
 	}
 	// A ToolCall is the model's request to run a tool.
 	ToolCall struct {
@@ -64,6 +76,9 @@ type (
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.raw != nil {
 		return m.raw, nil
+	}
+	if m.Parts != nil {
+		return json.Marshal(map[string]any{"role": m.Role, "content": m.Parts})
 	}
 	type plain Message
 	return json.Marshal(plain(m))
@@ -156,7 +171,7 @@ func (e *Endpoint) post(ctx context.Context, body []byte) (Message, error) {
 			text = strings.ReplaceAll(text, e.Key, "[redacted]")
 		}
 		seconds, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 16)
-		return Message{}, &EndpointError{res.StatusCode, truncate(text, maxErrorText), time.Duration(seconds) * time.Second}
+		return Message{}, &EndpointError{res.StatusCode, strings.ToValidUTF8(text[:min(len(text), maxErrorText)], ""), time.Duration(seconds) * time.Second}
 	case len(data) > maxAnswer:
 		return Message{}, fmt.Errorf("the endpoint's answer has more than %d bytes", maxAnswer)
 	case err != nil:

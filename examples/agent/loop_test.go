@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -41,7 +37,7 @@ func TestToolsOfTheMoment(t *testing.T) {
 		says(`{"role":"assistant","content":"Done."}`))
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	agent := &Agent{Endpoint: &Endpoint{BaseURL: m.url, Transport: transport}, Registry: r, MaxSteps: 3}
+	agent := &Agent{Endpoint: &Endpoint{BaseURL: m.url, Transport: transport}, Registry: r, User: newTerminal(t.Context(), strings.NewReader(""), io.Discard, nil), MaxSteps: 3}
 	if answer, err := agent.Run(t.Context(), "Swap."); answer != "Done." || err != nil {
 		t.Fatalf("%q, %v", answer, err)
 	}
@@ -69,63 +65,6 @@ func noTools(t *testing.T) *profile.Set {
 	return set
 }
 
-func TestCallsRunSideBySide(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := registry.New(nil)
-		var running atomic.Int32
-		release := make(chan struct{})
-		err := r.Add(registry.MustFunc("wait", "", func(_ context.Context, in struct{ N int }) (string, error) {
-			running.Add(1)
-			<-release
-			return fmt.Sprint(in.N), nil
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		calls := make([]ToolCall, 2*maxParallel)
-		for i := range calls {
-			calls[i].ID = fmt.Sprint("c", i)
-			calls[i].Function.Name = "wait"
-			calls[i].Function.Arguments = fmt.Sprintf(`{"N":%d}`, i)
-		}
-		done := make(chan []Message)
-		go func() {
-			done <- (&Agent{Registry: r}).callAll(t.Context(), calls, noTools(t))
-		}()
-		synctest.Wait()
-		if n := running.Load(); n != maxParallel {
-			t.Errorf("%d calls run at the same time, want %d", n, maxParallel)
-		}
-		close(release)
-		for i, m := range <-done {
-			if m.ToolCallID != fmt.Sprint("c", i) || m.Content != fmt.Sprint(i) {
-				t.Errorf("result %d is %+v", i, m)
-			}
-		}
-	})
-}
-
-func TestCallTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := registry.New(nil)
-		err := r.Add(registry.MustFunc("hang", "", func(ctx context.Context, _ struct{}) (string, error) {
-			<-ctx.Done()
-			return "", ctx.Err()
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		got := (&Agent{Registry: r}).call(t.Context(), noTools(t), "hang", nil)
-		if !strings.Contains(got, "may have run") {
-			t.Errorf("the model is told %q", got)
-		}
-		if took := time.Since(start); took != callTimeout {
-			t.Errorf("the call ended after %v, want %v", took, callTimeout)
-		}
-	})
-}
-
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
@@ -147,60 +86,4 @@ func TestRetriesEnd(t *testing.T) {
 			t.Errorf("asked after %v, want %v", asked, want)
 		}
 	})
-}
-
-// What the model is told depends on what came back, and on whether the tool ran.
-func TestCall(t *testing.T) {
-	text := func(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
-	for _, c := range []struct {
-		name   string
-		result *mcp.CallToolResult
-		err    error
-		want   string
-	}{
-		{"text", &mcp.CallToolResult{Content: text("one")}, nil, "one"},
-		{"nothing", &mcp.CallToolResult{}, nil, "The tool ran and returned nothing."},
-		{"failed", &mcp.CallToolResult{IsError: true, Content: text("no such note")}, nil, "The tool reports an error: no such note"},
-		{"unknown outcome", nil, &mcp.OutcomeUnknownError{Server: "notes", Method: "tools/call", Tool: "create", Err: errors.New("the pipe broke")}, "may have run"},
-		{"not sent", nil, &mcp.UnavailableError{Server: "notes", Err: errors.New("the pipe broke")}, "did not run"},
-	} {
-		r := registry.New(nil)
-		if err := r.Add(fixedTool{c.result, c.err}); err != nil {
-			t.Fatal(err)
-		}
-		got := (&Agent{Registry: r}).call(t.Context(), noTools(t), "fixed", nil)
-		if c.err == nil && got != c.want || !strings.Contains(got, c.want) {
-			t.Errorf("%s: the model is told %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-type fixedTool struct {
-	result *mcp.CallToolResult
-	err    error
-}
-
-func (fixedTool) Definition() *registry.Definition {
-	return &registry.Definition{Name: "fixed", InputSchema: json.RawMessage(`{"type":"object"}`)}
-}
-
-func (t fixedTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-	return t.result, t.err
-}
-
-func TestTruncate(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		n    int
-		want string
-	}{
-		{"grün", 5, "grün"},
-		{"grün", 4, "grü\n[cut here: the first 4 of 5 bytes]"},
-		{"grün", 3, "gr\n[cut here: the first 2 of 5 bytes]"},
-		{"grün", -1, "\n[cut here: the first 0 of 5 bytes]"},
-	} {
-		if got := truncate(c.text, c.n); got != c.want {
-			t.Errorf("truncate(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
-		}
-	}
 }

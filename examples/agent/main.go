@@ -2,9 +2,13 @@
 // in a configuration file, and a native one written in Go.
 //
 // It is a complete tool-calling loop against any endpoint that speaks the
-// OpenAI chat completions API. Copy it and make it yours: loop.go is the loop and
-// chat.go the endpoint. A model that is told of too many tools to read them all
-// searches for those that it needs.
+// OpenAI chat completions API. Copy it and make it yours: loop.go is the loop,
+// chat.go the endpoint and terminal.go the user. A model that is told of too many tools
+// to read them all searches for those that it needs.
+//
+// Calls that may change something have to be approved on the terminal. Where a server
+// wants a login its address is shown and opened in the browser; the login is forgotten
+// at the end, unless you keep it with session/filestore.
 //
 //	OPENAI_API_KEY=… OPENAI_MODEL=… agent [flags] "question"
 //
@@ -27,24 +31,32 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
 )
+
+// loginWait is how long the agent waits for logins before it goes on without.
+const loginWait = 3 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is the program. It returns the exit status.
-func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	config := flags.String("config", ".mcp.json", "`file` that names the MCP servers")
 	maxSteps := flags.Int("max-steps", 10, "how often the model is asked at most")
 	maxResult := flags.Int("max-result", 20_000, "how many `bytes` of a tool's result the model gets at once")
 	window := flags.Int("context-window", 200_000, "how many `tokens` the model takes; if the tools would take much of it, it searches for them")
+	yes := flags.Bool("yes", false, "make all calls without asking")
+	browser := flags.Bool("browser", true, "open logins in the browser")
 	timeout := flags.Duration("timeout", 10*time.Minute, "how long everything may take")
 	if flags.Parse(args) != nil {
 		return 2
@@ -64,12 +76,22 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 
 	limited, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	agent := &Agent{Endpoint: endpoint, MaxSteps: *maxSteps, ContextWindow: *window}
+	policy := registry.CautiousPolicy()
+	if *yes {
+		policy, _ = registry.NewPolicy(registry.Allow) // has no rule that could be wrong
+	}
+	user := newTerminal(limited, stdin, stderr, policy)
+	agent := &Agent{Endpoint: endpoint, User: user, MaxSteps: *maxSteps, ContextWindow: *window}
 	agent.Registry = registry.New(&registry.Options{
-		Results: &registry.ResultOptions{MaxBytes: *maxResult},
-		Search:  &registry.SearchOptions{},
+		Approver: user,
+		Results:  &registry.ResultOptions{MaxBytes: *maxResult},
+		Search:   &registry.SearchOptions{},
 	})
-	answer, err := ask(limited, *config, flags.Arg(0), agent, stderr)
+	prompt := &auth.Loopback{Out: io.Discard} // the terminal shows the address
+	if !*browser {
+		prompt.Open = func(context.Context, string) error { return nil }
+	}
+	answer, err := respond(limited, *config, flags.Arg(0), agent, prompt)
 	if err == nil {
 		fmt.Fprintln(stdout, answer)
 		return 0
@@ -85,23 +107,57 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 }
 
-// ask gives the agent the tools of the servers in config, and the native one,
+// respond gives the agent the tools of the servers in config, and the native one,
 // for one question.
-func ask(ctx context.Context, config, question string, agent *Agent, stderr io.Writer) (string, error) {
-	h, err := host.Open(ctx, config, &host.Options{Registry: agent.Registry})
+func respond(ctx context.Context, config, question string, agent *Agent, prompt auth.Prompt) (string, error) {
+	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{Prompt: prompt}})
+	if err != nil {
+		return "", err
+	}
+	defer logins.Close()
+	h, err := host.Open(ctx, config, &host.Options{Registry: agent.Registry, Logins: logins})
 	if err != nil {
 		return "", err
 	}
 	defer h.Close()
+	waitForLogins(ctx, h, agent.User)
 	for _, s := range h.Servers() {
 		if s.Err != nil {
-			fmt.Fprintf(stderr, "agent: going on without server %s: %v\n", s.Name, s.Err)
+			agent.User.Say("going on without server %s: %v", s.Name, s.Err)
 		}
 	}
-	if err := agent.Registry.Add(registry.MustFunc("add", "Add two numbers.", add)); err != nil {
+	native, err := registry.With(registry.MustFunc("add", "Add two numbers.", add), func(d *registry.Definition) {
+		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true} // so nobody has to approve it
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := agent.Registry.Add(native); err != nil {
 		return "", err
 	}
 	return agent.Run(ctx, question)
+}
+
+// waitForLogins shows where servers want the user to log in, and waits a while until
+// these are ready.
+func waitForLogins(ctx context.Context, h *host.Host, user *Terminal) {
+	ctx, cancel := context.WithTimeout(ctx, loginWait)
+	defer cancel()
+	shown := map[string]string{} // addresses by server
+	for servers := range h.Watch(ctx) {
+		waiting := false
+		for _, s := range servers {
+			url := s.State.LoginURL
+			if s.Stage == host.StageLogin && url != "" && shown[s.Name] != url {
+				shown[s.Name] = url
+				user.Login("server "+s.Name, url)
+			}
+			waiting = waiting || shown[s.Name] != "" && (s.Stage == host.StageLogin && url != "" || s.Stage == host.StageStarting)
+		}
+		if !waiting {
+			return
+		}
+	}
 }
 
 type addends struct {
