@@ -53,16 +53,17 @@ type approvals struct {
 	approver Approver // nil: everything is allowed
 	opts     ApprovalOptions
 
-	mu      sync.Mutex
-	byID    map[string]*pending
-	byCall  map[callKey]*pending // those that wait or run
-	waiting *list.List           // of *pending that wait or run, in the order of asking
-	perUser map[string]int       // how many of waiting each user has
-	held    int                  // of all arguments in waiting, in bytes
-	ended   *list.List           // of *pending whose outcome is kept, in the order of ending
-	weight  int                  // of all outcomes in ended, in bytes
-	changed chan struct{}        // closed, and replaced, when waiting changes
-	grants  *grants
+	mu       sync.Mutex
+	byID     map[string]*pending
+	byCall   map[callKey]*pending // those that wait or run
+	waiting  *list.List           // of *pending that wait or run, in the order of asking
+	perUser  map[string]int       // how many of waiting each user has
+	held     int                  // of all arguments in waiting, in bytes
+	ended    *list.List           // of *pending whose outcome is kept, in the order of ending
+	weight   int                  // of all outcomes in ended, in bytes
+	changed  chan struct{}        // closed, and replaced, when waiting changes
+	watchers map[string]int       // how many watch the calls of each user; of "" those of all
+	grants   *grants
 }
 
 func newApprovals(approver Approver, opts ApprovalOptions) *approvals {
@@ -78,6 +79,7 @@ func newApprovals(approver Approver, opts ApprovalOptions) *approvals {
 		perUser:  map[string]int{},
 		ended:    list.New(),
 		changed:  make(chan struct{}),
+		watchers: map[string]int{},
 		grants:   newGrants(opts.MaxGrants),
 	}
 }

@@ -11,10 +11,16 @@ import (
 // [Registry.Await] waits for either.
 type ApprovalRequiredError struct {
 	Request *ApprovalRequest // what is asked; its ID names the call
+
+	watched bool // see approvals.watchers
 }
 
-// Error is made for the model that wanted the call.
+// Error is made for the model that wanted the call. It says that the user has been
+// asked if a [Registry.WatchApprovals] runs that yields the call.
 func (e *ApprovalRequiredError) Error() string {
+	if !e.watched {
+		return fmt.Sprintf("tool %s has to be approved by the user first; do not call it again before that", quote(e.Request.Tool.Name))
+	}
 	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", quote(e.Request.Tool.Name))
 }
 

@@ -83,9 +83,10 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	defer a.mu.Unlock()
 	now := time.Now()
 	a.expire(now)
+	watched := a.watchers[""] > 0 || a.watchers[req.User] > 0
 	if p := a.byCall[key]; p != nil {
 		if p.subject.same(subject) || p.phase == runs {
-			return &ApprovalRequiredError{p.req.copy()}
+			return &ApprovalRequiredError{p.req.copy(), watched}
 		}
 		a.end(p, stale, nil, &StaleApprovalError{Tool: p.req.Tool.Name})
 	}
@@ -107,7 +108,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	a.perUser[req.User]++
 	a.held += len(args)
 	a.announce()
-	return &ApprovalRequiredError{p.req.copy()}
+	return &ApprovalRequiredError{p.req.copy(), watched}
 }
 
 // seen returns the call of that id, if the user of ctx may know of it: he is the

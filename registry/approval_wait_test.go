@@ -314,6 +314,42 @@ func TestWatchApprovals(t *testing.T) {
 	})
 }
 
+// The model is told that the user has been asked only if somebody shows the user what
+// waits.
+func TestApprovalRequiredErrorSaysWhetherTheUserIsAsked(t *testing.T) {
+	const (
+		first = `tool "files__delete" has to be approved by the user first; do not call it again before that`
+		asked = `tool "files__delete" needs the approval of the user, who has been asked; do not call it again before the user has answered`
+	)
+	w := newWard(t, registry.ApprovalOptions{})
+	n := 0
+	for _, c := range []struct {
+		watcher, caller, want string
+	}{
+		{"ann", "ann", asked},
+		{"", "ann", asked}, // one that sees all calls
+		{"", "", asked},
+		{"bob", "ann", first},
+		{"bob", "", first},
+		{"nobody", "ann", first},
+	} {
+		call := func(when, want string) {
+			t.Helper()
+			n++
+			_, err := w.Call(as(t.Context(), c.caller, "c"), "files__delete", fmt.Appendf(nil, `{"n":%d}`, n))
+			if err == nil || err.Error() != want {
+				t.Errorf("%s %q watches, a call of %q: got %v, want %s", when, c.watcher, c.caller, err, want)
+			}
+		}
+		call("before", first)
+		for range w.WatchApprovals(as(t.Context(), c.watcher, "c")) {
+			call("while", c.want)
+			break
+		}
+		call("after", first)
+	}
+}
+
 // What a watcher does with what it gets is its own affair.
 func TestWatchApprovalsYieldsCopies(t *testing.T) {
 	w := newWard(t, registry.ApprovalOptions{})

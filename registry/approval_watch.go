@@ -22,6 +22,8 @@ func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
 func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalRequest] {
 	return func(yield func([]*ApprovalRequest) bool) {
 		user := userOf(ctx)
+		r.approvals.watch(user, 1)
+		defer r.approvals.watch(user, -1)
 		var before []*ApprovalRequest
 		for first := true; ctx.Err() == nil; first = false {
 			list, changed := r.approvals.list(user)
@@ -31,6 +33,15 @@ func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalReque
 			before = list
 			await(ctx, changed, list)
 		}
+	}
+}
+
+// watch counts those who watch the calls of a user.
+func (a *approvals) watch(user string, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.watchers[user] += n; a.watchers[user] == 0 {
+		delete(a.watchers, user)
 	}
 }
 

@@ -201,5 +201,5 @@ func ExampleRegistry_RevokeGrants() {
 	r.RevokeGrants(ctx)
 	_, err := r.Call(ctx, "delete", json.RawMessage(`{"path":"b.txt"}`))
 	fmt.Println(err)
-	// Output: tool "delete" needs the approval of the user, who has been asked; do not call it again before the user has answered
+	// Output: tool "delete" has to be approved by the user first; do not call it again before that
 }
