@@ -85,8 +85,9 @@ func testKey(ctx context.Context, e *config.Server) session.Key {
 // anything: neither the user, nor a model, nor the log.
 func (p *probe) clientOptions() *mcp.ClientOptions {
 	o := p.server().options()
-	o.Logger, o.Log, o.LogLevel = nil, nil, ""
-	o.Elicit, o.ElicitURL, o.Sample = nil, nil, nil
+	o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil
+	//lint:ignore SA1019 older servers use them
+	o.Log, o.LogLevel, o.Sample = nil, "", nil
 	o.HealthInterval = -1
 	o.CloseTimeout = testCloseTimeout
 	return o

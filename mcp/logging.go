@@ -59,6 +59,9 @@ func slogLevel(level LoggingLevel) (slog.Level, bool) {
 }
 
 // A LogMessage is one message that a server logged.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works with
+// older servers, and with newer ones that still use it.
 type LogMessage struct {
 	// Server is the name of the server, as given to [NewClient].
 	Server string
@@ -115,6 +118,9 @@ func (w *logLevel) get() (LoggingLevel, []byte) {
 // offers to be told; what it answers is the error. It cannot be told to log
 // nothing, so that the empty level asks it for emergencies if it was asked for
 // more on this connection. It may log of its own accord if it was never told.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works with
+// older servers, and with newer ones that still use it.
 func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 	r := &request{method: methodSetLevel}
 	if level != "" {

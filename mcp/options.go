@@ -30,19 +30,34 @@ type ClientOptions struct {
 	// Sample answers when the server asks for words of a language model. If it
 	// is nil the server is told that there is none. What is said of Elicit holds
 	// here too. There should be a human who sees what is asked and answered.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	Sample func(context.Context, *SampleRequest) (*SampleResult, error)
 	// SampleTools tells the server that Sample can handle tools.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	SampleTools bool
 	// MaxSampleTokens bounds the tokens that a server can ask for in one
 	// request; Sample then sees the smaller number. Default: no bound.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	MaxSampleTokens int64
 	// MaxSampleRounds bounds the rounds of tool use in one conversation that a
 	// server leads with the model. Default: 10.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	MaxSampleRounds int
 	// Roots are the folders and files that the server may know of, each a file
 	// URI. Default: none, and the server is told that there are none to ask for.
 	// One that is no plain file URI is left out and logged, see [RootError].
 	// See [Client.SetRoots].
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work
+	// with older servers, and with newer ones that still use them.
 	Roots []*Root
 	// Tasks lets a server of revision 2026-07-28 answer a call of a tool with a
 	// task, for which CallTool then waits. For revision 2025-11-25, where it is
@@ -55,11 +70,17 @@ type ClientOptions struct {
 	// LogLevel asks the server for log messages of this severity and above.
 	// Default: for none, and so does a level that does not exist, which is
 	// logged. See [Client.SetLogLevel].
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	LogLevel LoggingLevel
 	// Log receives the server's log messages, in order, one at a time, on a
 	// goroutine of the connection. If it is slow up to 256 wait, and no more
 	// than 4 MiB of them; the oldest give way. Default: they go to Logger, cut
 	// to 4 KiB and without control characters.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	Log func(*LogMessage)
 	// Tracer is told of all requests and notifications, in both directions.
 	// Default: nobody is, and that costs nothing.

@@ -86,23 +86,44 @@ type (
 	Role = sdk.Role
 
 	// SampleParams are what a server wants a model to go on with.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	SampleParams = sdk.CreateMessageWithToolsParams
 	// A SampleResult is what the model said.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	SampleResult = sdk.CreateMessageWithToolsResult
 	// A SamplingMessage is one message of a conversation with a model.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	SamplingMessage = sdk.SamplingMessageV2
 	// ModelPreferences say what kind of model a server wishes for.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	ModelPreferences = sdk.ModelPreferences
 	// A ToolChoice says whether a model may, must or must not use tools.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	ToolChoice = sdk.ToolChoice
 	// ToolUseContent is a model's wish to use a tool of the server.
 	ToolUseContent = sdk.ToolUseContent
 	// ToolResultContent is what came of it.
 	ToolResultContent = sdk.ToolResultContent
 	// A Root is a folder or file that a server may work in.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work
+	// with older servers, and with newer ones that still use them.
 	Root = sdk.Root
 	// A LoggingLevel is the severity of a server's log message, from "debug" to
 	// "emergency".
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	LoggingLevel = sdk.LoggingLevel
 
 	// A JSONRPCError is the error object with which a peer answered a request.

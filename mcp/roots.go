@@ -18,6 +18,9 @@ const noticeRoots = "notifications/roots/list_changed"
 
 // A RootError reports a root that no server is told of, because it does not say
 // plainly which file or folder it means.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
+// older servers, and with newer ones that still use them.
 type RootError struct {
 	// URI is the root's URI or, from [RootOf], the path.
 	URI string
@@ -35,6 +38,9 @@ var errRootsNotDeclared = errors.New("the server was told that there are no root
 // RootOf returns the root for a file or folder of this machine, whose path must
 // be absolute. Its name is the last element of the path. Nothing is looked up,
 // so the path may lead elsewhere by symbolic links. The error is a [*RootError].
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
+// older servers, and with newer ones that still use them.
 func RootOf(path string) (*Root, error) {
 	if !filepath.IsAbs(path) {
 		return nil, &RootError{path, "is not an absolute path"}
@@ -60,6 +66,9 @@ func RootOf(path string) (*Root, error) {
 // stand nevertheless: the old ones are not given out any more. Without a
 // connection there is nothing to tell; a server asks by itself. SetRoots fails if
 // Roots of [ClientOptions] is nil.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
+// older servers, and with newer ones that still use them.
 func (c *Client) SetRoots(ctx context.Context, roots []*Root) error {
 	explain := func(err error) error {
 		return c.explain(&request{method: noticeRoots}, err)

@@ -9,6 +9,9 @@ import (
 
 // A SampleRequest is a server's wish to have a language model go on with a
 // conversation.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+// with older servers, and with newer ones that still use it.
 type SampleRequest struct {
 	// Server is the name of the server that asks, as given to [NewClient].
 	// Show it to the user: what Params says comes from that server.
@@ -25,6 +28,9 @@ type SampleRequest struct {
 // want the server to have words of the model. A server of an older revision is
 // told so, with code -1; in 2026-07-28 the call that the wish came with ends
 // with this error.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+// with older servers, and with newer ones that still use it.
 var ErrRejected = errors.New("the user rejected the request")
 
 // codeRejected answers a request that the user rejected.

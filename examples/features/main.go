@@ -10,6 +10,8 @@
 // -ask it answers the server's questions itself.
 package main
 
+//lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.
+
 import (
 	"context"
 	"flag"

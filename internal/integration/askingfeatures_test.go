@@ -2,6 +2,8 @@
 
 package integration
 
+//lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.
+
 import (
 	"encoding/json"
 	"errors"

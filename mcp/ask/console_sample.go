@@ -1,5 +1,7 @@
 package ask
 
+//lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.
+
 import (
 	"context"
 	"encoding/json"
@@ -14,6 +16,9 @@ import (
 // A Model goes on with a conversation. It is what [Console.Sample] and
 // [Queue.Sample] put behind the user's consent. It must respect MaxTokens, and
 // end with its context.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+// with older servers, and with newer ones that still use it.
 type Model func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error)
 
 var errNoAnswer = errors.New("ask: the model gave no answer")
@@ -23,6 +28,9 @@ var errNoAnswer = errors.New("ask: the model gave no answer")
 // the server. Where he does not agree, it is [mcp.ErrRejected].
 //
 // Other questions can be asked while the model works.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+// with older servers, and with newer ones that still use it.
 func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
 	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 		agreed := func(talk func(*dialog) error) error {

@@ -21,6 +21,9 @@ func (Deny) ElicitURL(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult
 }
 
 // Sample rejects with [mcp.ErrRejected].
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+// with older servers, and with newer ones that still use it.
 func (Deny) Sample(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
 	return nil, mcp.ErrRejected
 }

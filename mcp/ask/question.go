@@ -1,5 +1,7 @@
 package ask
 
+//lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.
+
 import (
 	"time"
 
@@ -15,8 +17,14 @@ const (
 	// KindURL is a page to be visited.
 	KindURL Kind = "url"
 	// KindSample is a conversation that a server wants the model to go on with.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	KindSample Kind = "sample"
 	// KindReply is the model's answer to it, before the server gets it.
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	KindReply Kind = "reply"
 )
 
@@ -42,8 +50,14 @@ type Question struct {
 	// Warnings are reasons to look twice at the page, as sentences.
 	Warnings []string `json:"warnings,omitempty"`
 	// Sample is the conversation, of [KindSample] and [KindReply].
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	Sample *mcp.SampleParams `json:"sample,omitempty"`
 	// Reply is what the model answered, of [KindReply].
+	//
+	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+	// with older servers, and with newer ones that still use it.
 	Reply *mcp.SampleResult `json:"reply,omitempty"`
 	// Asked is when the question was put.
 	Asked time.Time `json:"asked"`

@@ -258,6 +258,9 @@ func (q *Queue) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.El
 // user agrees, asks model, and keeps its answer until the user agrees that the
 // server gets it: two questions, of [KindSample] and [KindReply]. Where he does
 // not agree, it is [mcp.ErrRejected].
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
+// with older servers, and with newer ones that still use it.
 func (q *Queue) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
 	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 		agreed := func(question Question) error {

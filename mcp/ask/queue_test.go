@@ -1,5 +1,7 @@
 package ask_test
 
+//lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.
+
 import (
 	"context"
 	"encoding/json"
