@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,9 +55,11 @@ type Command struct {
 	Args []string
 	// Dir is its working directory; empty means this process's own.
 	Dir string
-	// Env holds further environment variables as "KEY=value". Of this
-	// process's environment the child gets only those that locate programs
-	// and the user's files, such as PATH and HOME; see [BaseEnv].
+	// Env holds further environment variables as "KEY=value". Of this process's
+	// environment the child gets only what [BaseEnv] says: what locates programs
+	// and the user's files, language, time zone, certificates, and proxies without
+	// a password. All else, such as GITHUB_TOKEN, has to stand here. A proxy here
+	// takes the place of the same one in large or small letters.
 	Env []string
 	// Stderr, if set, receives each line that the server writes to standard
 	// error, without the newline, cut at 4 KiB. It is called on one goroutine
@@ -106,7 +107,7 @@ func (c *Command) Connect(ctx context.Context) (mcp.Conn, error) {
 func (c *Command) start() (*commandConn, error) {
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Env = append(BaseEnv(), c.Env...)
+	cmd.Env = withBaseEnv(c.Env)
 	if cmd.Err != nil {
 		return nil, cmd.Err
 	}
@@ -280,17 +281,4 @@ func (c *commandConn) exits(within time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
-}
-
-// BaseEnv returns the part of this process's environment that every [Command]
-// passes on: the names that the reference SDKs pass too, and nothing that could
-// hold a secret. Values that are shell functions are left out.
-func BaseEnv() []string {
-	var env []string
-	for _, name := range baseEnvNames() {
-		if value, ok := os.LookupEnv(name); ok && !strings.HasPrefix(value, "()") {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
 }

@@ -6,6 +6,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -43,6 +44,17 @@ func ExampleCommand() {
 	}
 	client := mcp.NewClient("everything", tr, nil)
 	defer func() { _ = client.Close() }()
+}
+
+// What a server started by a Command does not get by itself it is given.
+func ExampleBaseEnvNames() {
+	for _, name := range []string{"PATH", "HTTPS_PROXY", "GITHUB_TOKEN"} {
+		fmt.Println(name, slices.Contains(transport.BaseEnvNames(), name))
+	}
+	// Output:
+	// PATH true
+	// HTTPS_PROXY true
+	// GITHUB_TOKEN false
 }
 
 func ExampleHTTP() {

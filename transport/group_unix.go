@@ -56,6 +56,6 @@ func signalName(state *os.ProcessState) string {
 	return ""
 }
 
-func baseEnvNames() []string {
+func systemEnvNames() []string {
 	return []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 }

@@ -118,7 +118,7 @@ func (g *group) await(cmd *exec.Cmd) error {
 
 func signalName(*os.ProcessState) string { return "" }
 
-func baseEnvNames() []string {
+func systemEnvNames() []string {
 	return []string{
 		"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
 		"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",

@@ -40,7 +40,7 @@
 //
 // # Keys of an entry
 //
-//	command, args, env, cwd     a local server, over stdio
+//	command, args, cwd          a local server, over stdio
 //	url, headers                a remote server; also httpUrl (Gemini CLI: always
 //	                            streamable HTTP) and serverUrl (Windsurf)
 //	type or transport           stdio, http, streamable-http, sse or auto; without it
@@ -63,6 +63,10 @@
 //	                            "write"}], "network", "args"}, see Isolation
 //	limits                      {"maxTools", "maxInFlight", "maxQueued",
 //	                            "maxMessageBytes"}, see Limits
+//	env                         variables for the process, {"NAME": "value"}. Of this
+//	                            program's environment it has only what transport.BaseEnv
+//	                            says, such as PATH, HOME, LANG and HTTPS_PROXY; any
+//	                            other has to stand here: "GITHUB_TOKEN": "${GITHUB_TOKEN}"
 //	envFile                     a file of lines NAME=value, which env wins over
 //	tools                       {"allow": [names], "deny": [names], "rename": {old: new}}
 //	includeTools                like tools.allow (Gemini CLI)

@@ -67,7 +67,7 @@ type Server struct {
 
 	Command string            // of stdio: as written, see the package comment on folders
 	Args    []string          // may hold secrets
-	Env     map[string]Secret // added to the environment of the process
+	Env     map[string]Secret // added to what the process has of the environment, see transport.BaseEnv
 	Cwd     string            // absolute, or "" for that of this process
 
 	URL     string            // of the others: absolute, http or https; may hold secrets
