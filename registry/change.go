@@ -22,33 +22,34 @@ type FieldChange struct {
 	// Field is where: a JSON pointer into the tool as its server sends it, such
 	// as "/description" or "/inputSchema/properties/path/type". It is cut off
 	// after 256 bytes. For a server that changed it is "/fingerprint".
-	Field string
+	Field string `json:"field"`
 	// Before and After are the JSON values there; empty where there was nothing.
 	// A long text is cut around what differs, another long value at its end.
 	// Characters that nobody sees are escaped. They are the server's words: show
 	// them as a quotation, with care.
-	Before, After string
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 }
 
-// A Change is what waits for somebody's approval. It is shared: do not change what
-// its fields lead to.
+// A Change is what waits for somebody's approval. It can be marshaled as JSON. It is
+// shared: do not change what its fields lead to.
 type Change struct {
-	Server string     // configured name of the server
-	Tool   string     // name of the tool there; empty if the server itself changed
-	Kind   ChangeKind // why it waits
+	Server string     `json:"server"`         // configured name of the server
+	Tool   string     `json:"tool,omitempty"` // name of the tool there; empty if the server itself changed
+	Kind   ChangeKind `json:"kind"`           // why it waits
 	// Hash is of what is there now; an approval is for this alone. Of a tool that
 	// was removed it is of what was approved.
-	Hash string
+	Hash string `json:"hash"`
 	// Fields are the differences, if something was approved before; at most 32.
-	Fields []FieldChange
+	Fields []FieldChange `json:"fields,omitempty"`
 	// More is how many differences there are beside Fields.
-	More int
+	More int `json:"more,omitempty"`
 	// Surface is the whole tool as it is now, as JSON; nil if the server itself
 	// changed. It is made of the server's words.
-	Surface json.RawMessage
+	Surface json.RawMessage `json:"surface,omitempty"`
 	// Since is when it was first seen as it is now; zero if the ledger has no
 	// record of it.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 }
 
 // same reports whether two changes wait for the same approval.

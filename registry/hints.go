@@ -21,13 +21,13 @@ const (
 // for what they do not say. They are claims: believe them of native tools and
 // trusted servers only.
 type Hints struct {
-	Annotated     bool          // the tool has annotations that say something of the following
-	ReadOnly      bool          // it changes nothing; default false
-	Destructive   bool          // it may destroy; default true, false if ReadOnly
-	Idempotent    bool          // calling it again changes nothing more; default false, true if ReadOnly
-	OpenWorld     bool          // it deals with the world outside; default true
-	SideEffects   bool          // it has effects beside its result; default: not ReadOnly
-	ExecutionTime ExecutionTime // how long it takes
+	Annotated     bool          `json:"annotated"`               // the tool has annotations that say something of the following
+	ReadOnly      bool          `json:"readOnly"`                // it changes nothing; default false
+	Destructive   bool          `json:"destructive"`             // it may destroy; default true, false if ReadOnly
+	Idempotent    bool          `json:"idempotent"`              // calling it again changes nothing more; default false, true if ReadOnly
+	OpenWorld     bool          `json:"openWorld"`               // it deals with the world outside; default true
+	SideEffects   bool          `json:"sideEffects"`             // it has effects beside its result; default: not ReadOnly
+	ExecutionTime ExecutionTime `json:"executionTime,omitempty"` // how long it takes
 }
 
 // RequiresApproval reports whether a careful person would want to be asked: the

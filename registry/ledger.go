@@ -90,6 +90,10 @@ var errInMemory = errors.New("the ledger was made to live in memory")
 // followed. One that is not sound fails with a [*LedgerError]: unlike one that is
 // missing it is never taken for empty.
 //
+// The file is JSON with sorted names and one value per line. Each list of servers or
+// tools ends with the member "": "end", which is neither: no line changes because
+// another one came behind it, so git merges what two branches have added.
+//
 // Where nothing can be written the ledger lives in memory, on the ground of what
 // the file says, see [Ledger.Persistent].
 func OpenLedger(path string, opts *LedgerOptions) (*Ledger, error) {

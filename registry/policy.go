@@ -48,38 +48,39 @@ type Decision struct {
 	Reason string
 }
 
-// An ApprovalRequest is a call that wants to be made.
+// An ApprovalRequest is a call that wants to be made. It can be marshaled as JSON.
 type ApprovalRequest struct {
 	// ID names the request once it waits for somebody, see
 	// [ApprovalRequiredError]. Empty before that.
-	ID string
+	ID string `json:"id,omitempty"`
 	// Approved says that somebody approved this call already, or the tool for the
 	// session. An Approver that asks people need not do so again: it is asked
 	// whether anything forbids the call by now, and [Ask] lets it pass.
-	Approved bool
+	Approved bool `json:"approved"`
 	// User is on whose behalf the call is made, as by session.WithUser; empty if
 	// nobody was named.
-	User string
+	User string `json:"user,omitempty"`
 	// Conversation is that of [WithConversation]; empty if none was named.
-	Conversation string
+	Conversation string `json:"conversation,omitempty"`
 	// CallID is that of [WithCallID]: for a call of a model the one that the model gave
 	// it. It is that of the first call if the model repeats itself while that waits.
-	CallID string
+	CallID string `json:"callId,omitempty"`
 	// Tool describes the tool. Its annotations are claims.
-	Tool *Definition
+	Tool *Definition `json:"tool"`
 	// Hints are what the annotations claim.
-	Hints Hints
+	Hints Hints `json:"hints"`
 	// Trusted says that the claims are believed: the tool is native, or its
 	// server is trusted.
-	Trusted bool
+	Trusted bool `json:"trusted"`
 	// Args are the arguments that the tool would get, a JSON object, checked
 	// and mended. The bytes are a copy; writing to them does not change the call.
-	Args json.RawMessage
+	Args json.RawMessage `json:"args"`
 	// Reason is why somebody has to be asked; empty before that was decided.
-	Reason string
-	// Asked and Expires are since when and until when the request waits; zero if it
-	// does not wait yet.
-	Asked, Expires time.Time
+	Reason string `json:"reason,omitempty"`
+	// Asked is since when the request waits; zero if it does not wait yet.
+	Asked time.Time `json:"asked,omitzero"`
+	// Expires is until when it waits; zero if it does not wait yet.
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // An Approver decides which calls are made. It may take its time, and ask

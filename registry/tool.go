@@ -35,29 +35,29 @@ type Tool interface {
 type Definition struct {
 	// Name is what the tool is called by, unique in its registry. The tool of a
 	// server may have none of its own; the registry then names it by its [Names].
-	Name string
+	Name string `json:"name"`
 	// Alias takes the place of Origin.Tool in such a name; empty: it does not.
-	Alias string
+	Alias string `json:"alias,omitempty"`
 	// Title is a name for people; empty if there is none.
-	Title string
+	Title string `json:"title,omitempty"`
 	// Description tells the model what the tool does and when to use it.
-	Description string
+	Description string `json:"description,omitempty"`
 	// InputSchema is the JSON Schema of the arguments, always a JSON object.
 	// A server's schema is kept byte for byte.
-	InputSchema json.RawMessage
+	InputSchema json.RawMessage `json:"inputSchema"`
 	// OutputSchema is the JSON Schema of the structured content; nil if none.
-	OutputSchema json.RawMessage
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	// Annotations are hints about the tool; nil if there are none. Those of a
 	// server are claims of an untrusted party unless the server is trusted.
-	Annotations *mcp.ToolAnnotations
+	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
 	// RawAnnotations are the annotations as the server sent them, with what
 	// Annotations has no field for; nil if there are none or nobody kept them.
-	RawAnnotations json.RawMessage
+	RawAnnotations json.RawMessage `json:"rawAnnotations,omitempty"`
 	// ReturnDirect says that the result is the answer to the user: an agent shows
 	// it to him as it is, and gives the model [Withheld] in its place.
-	ReturnDirect bool
+	ReturnDirect bool `json:"returnDirect,omitempty"`
 	// Origin tells where the tool comes from.
-	Origin Origin
+	Origin Origin `json:"origin,omitzero"`
 
 	derived bool        // Name follows from Alias and Origin, by some Names
 	served  *Definition // the server's own words, where others took their place; nil: these are
@@ -65,8 +65,8 @@ type Definition struct {
 
 // An Origin is where a tool comes from.
 type Origin struct {
-	Server string // configured name of the server; empty for a native tool
-	Tool   string // name of the tool there; empty for a native tool
+	Server string `json:"server"` // configured name of the server; empty for a native tool
+	Tool   string `json:"tool"`   // name of the tool there; empty for a native tool
 }
 
 // String returns `tool "create" of server "notes"`, or "a native tool".
