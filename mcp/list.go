@@ -211,7 +211,7 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 			found = true
 			for i := range walk.Elements() {
 				raw := walk.Value()
-				item, err := p.list.decode(raw, modern)
+				item, err := p.item(raw, modern)
 				if err != nil {
 					err = p.invalid(fmt.Sprintf("%s[%d]", p.list.member, i), err)
 					p.client.opts.Logger.Warn("mcp: leaving out an invalid "+p.list.noun, "server", p.client.name, p.list.noun, nameOf(raw), "error", err)
@@ -243,6 +243,24 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 		return page, p.invalid(p.list.member, errMissing)
 	}
 	return page, nil
+}
+
+// item decodes one item, whose JSON breaks rules if only the item is spoilt by it.
+func (p *pager[T]) item(raw []byte, modern bool) (*T, error) {
+	if err := jsonscan.Valid(raw); err != nil {
+		return nil, err
+	}
+	return p.list.decode(raw, modern)
+}
+
+// listsItems reports whether a method asks for a list whose items are checked one
+// by one.
+func listsItems(method string) bool {
+	switch method {
+	case methodListTools, methodListResources, methodListTemplates, methodListPrompts:
+		return true
+	}
+	return false
 }
 
 // nameOf returns the name of an invalid item for the log, as far as it has one.

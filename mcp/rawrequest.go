@@ -33,6 +33,11 @@ func (c *Client) Request(ctx context.Context, method string, params json.RawMess
 	x.begin(c, method, opts)
 	x.request.more, x.request.unknown = more, true
 	result, _, err := x.send(ctx)
+	if err == nil && listsItems(method) {
+		if err := jsonscan.Valid(result); err != nil {
+			return nil, x.answered(at("result", err))
+		}
+	}
 	return result, err
 }
 

@@ -416,7 +416,7 @@ func (l *lentCaller) Call(ctx context.Context, method string, params json.RawMes
 	if answer.Error == nil {
 		// Nobody has looked at these bytes as closely as what decodes them
 		// expects, unlike on a data plane of the connection's own.
-		if err := jsonscan.Valid(answer.Result); err != nil {
+		if err := jsonscan.Valid(answer.Result); err != nil && !(listsItems(method) && jsonscan.ValidLists(answer.Result)) {
 			return nil, &ProtocolError{Path: "result", Err: err}
 		}
 		return answer.Result, nil

@@ -52,6 +52,10 @@ type Conn = sdk.Connection
 // request. Call returns when ctx ends, whatever the server does; it then tells
 // the server that the request is cancelled, without waiting.
 //
+// The result of a list of tools, resources, resource templates or prompts may
+// hold items with a key twice, bad UTF-8 or nesting without end: the Client
+// leaves those out. All else of a result is JSON without any of that.
+//
 // One over HTTP adds the fields of [HTTPHeader] to what it sends.
 //
 // Call is safe for concurrent use.

@@ -27,7 +27,7 @@ type catalog struct {
 	Want    []struct{ Tool, Token, Severity, Field string }
 
 	Result  string // instead of Tools: the whole answer,
-	Refused string // and what the client's error says, or dropped
+	Refused string // and what becomes of the tool that is not called neighbour: dropped
 }
 
 // dropped: the client lists the other tools only.
@@ -162,15 +162,9 @@ func (c *catalog) fromServer(t *testing.T) {
 	client := mcp.NewClient("hostile", &transport.Pipe{Serve: s.Serve}, nil)
 	t.Cleanup(func() { _ = client.Close() })
 	listed, err := client.Tools(t.Context())
-	switch {
-	case c.Refused == dropped:
+	if c.Refused == dropped {
 		if err != nil || len(listed) != 1 || listed[0].Name != "neighbour" {
 			t.Fatalf("%d tools, %v", len(listed), err)
-		}
-		return
-	case c.Refused != "":
-		if err == nil || !strings.Contains(err.Error(), c.Refused) {
-			t.Fatalf("error %v, want %q", err, c.Refused)
 		}
 		return
 	}

@@ -85,6 +85,10 @@ func (r *router) route(data []byte, toSession func(jsonrpc.Message) bool) error 
 		return r.routeBatch(data, toSession)
 	}
 	if err != nil {
+		m, ok := jsonscan.ScanLists(data)
+		if ok && m.Version == "2.0" && m.Result != nil && m.Error == nil && r.table.Answer(m.ID, inflight.Answer{Result: m.Result, Flaw: err}) {
+			return nil
+		}
 		return err
 	}
 	switch {
@@ -136,8 +140,11 @@ func (r *router) failAnswer(text []byte, err error) {
 	}
 }
 
-// result turns an answer into what mcp.Caller returns.
-func result(a inflight.Answer) (json.RawMessage, error) {
+// result turns the answer to a request into what mcp.Caller returns.
+func result(method string, a inflight.Answer) (json.RawMessage, error) {
+	if a.Flaw != nil && !listsItems(method) {
+		return nil, invalidAnswer("", a.Flaw)
+	}
 	if a.Error == nil {
 		return a.Result, nil
 	}
@@ -160,6 +167,16 @@ func result(a inflight.Answer) (json.RawMessage, error) {
 		}
 	}
 	return nil, &e
+}
+
+// listsItems reports whether a method asks for a list whose items are checked one
+// by one: a bad one costs no other.
+func listsItems(method string) bool {
+	switch method {
+	case "tools/list", "resources/list", "resources/templates/list", "prompts/list":
+		return true
+	}
+	return false
 }
 
 // answeredBy yields what may be the id of the request that text, a message that

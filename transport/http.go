@@ -119,7 +119,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, deliver, done)
 	answer, ended, failed := call.Poll(opts.Progress)
 	if ended && failed == nil {
-		return result(answer)
+		return result(method, answer)
 	}
 	if len(asked) > 0 {
 		c.notes.goes(func() { c.withdraw(asked) })
@@ -338,7 +338,7 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session str
 	isRPC := err == nil && m.Version == "2.0" && m.Error != nil
 	var answer error
 	if isRPC {
-		_, answer = result(inflight.Answer{Error: m.Error})
+		_, answer = result("", inflight.Answer{Error: m.Error})
 	}
 	if session != "" && sessionGone(resp.StatusCode, isRPC, m.ID, answer) {
 		err := mcp.WithOutcome(fmt.Errorf("HTTP status %d: %w", resp.StatusCode, mcp.ErrSessionLost), mcp.NotSent)

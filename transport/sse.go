@@ -196,7 +196,7 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 		}
 		return nil, err
 	}
-	return result(answer)
+	return result(method, answer)
 }
 
 // cancel tells the server, in the background, that nobody waits for id any more.

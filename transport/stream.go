@@ -175,7 +175,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	answer, err := call.Wait(ctx, opts.Progress)
 	switch {
 	case err == nil:
-		return result(answer)
+		return result(method, answer)
 	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
 		return nil, err // of the stream, with its outcome
 	}

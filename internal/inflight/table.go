@@ -40,6 +40,9 @@ const MaxProgressBytes = 64 << 10
 type Answer struct {
 	Result json.RawMessage
 	Error  json.RawMessage
+	// Flaw, if not nil, says why Result is acceptable only as a list, of which
+	// each element has to be checked by itself.
+	Flaw error
 }
 
 // A Table holds the requests in flight on one connection. The zero value is

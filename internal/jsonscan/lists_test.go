@@ -1,0 +1,93 @@
+package jsonscan
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestScanLists(t *testing.T) {
+	deep := strings.Repeat(`[{"a":`, 100_000) + `0` + strings.Repeat(`}]`, 100_000)
+	for name, element := range map[string]string{
+		"deep":             deep,
+		"duplicate":        `{"a":1,"a":2}`,
+		"bad UTF-8":        "\"\xff\"",
+		"sound":            `{"a":[1,{}]}`,
+		"empty containers": `[ { } , [ ] ]`,
+	} {
+		result := `{"tools":[ ` + element + ` , {"name":"b"}],"next":"ü"}`
+		m, ok := ScanLists([]byte(`{"jsonrpc":"2.0","id":7,"result": ` + result + ` }`))
+		if !ok {
+			t.Errorf("%s: got a refusal, want it accepted", name)
+		}
+		if string(m.Result) != result {
+			t.Errorf("%s: got the result %.80q, want %.80q", name, m.Result, result)
+		}
+		if string(m.ID) != "7" {
+			t.Errorf("%s: got the id %s, want 7", name, m.ID)
+		}
+		if !ValidLists([]byte(result)) {
+			t.Errorf("%s: got false of ValidLists, want true", name)
+		}
+	}
+}
+
+func TestScanListsRefuses(t *testing.T) {
+	deep := strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200)
+	for name, in := range map[string]string{
+		"a deep member":            `{"id":1,"result":{"a":{"b":` + deep + `}}}`,
+		"two lists of one name":    `{"id":1,"result":{"a":[],"a":[]}}`,
+		"an escaped second name":   `{"id":1,"result":{"a":[],"\u0061":[]}}`,
+		"two results":              `{"id":1,"result":{"a":[]},"result":{}}`,
+		"bad UTF-8 beside":         "{\"id\":1,\"result\":{\"a\":[" + deep + "],\"b\":\"\xff\"}}",
+		"a deep result":            `{"id":1,"result":` + deep + `}`,
+		"a deep request":           `{"id":1,"method":"m","params":{"a":[` + deep + `]}}`,
+		"mixed brackets":           `{"id":1,"result":{"a":[[}]]}}`,
+		"a comma too many":         `{"id":1,"result":{"a":[{"b":1,}]}}`,
+		"a comma too many in list": `{"id":1,"result":{"a":[[1,]]}}`,
+		"no colon":                 `{"id":1,"result":{"a":[{"b" 1}]}}`,
+		"an open element":          `{"id":1,"result":{"a":[{"b":1]}}`,
+		"a word":                   `{"id":1,"result":{"a":[nul]}}`,
+		"a control character":      "{\"id\":1,\"result\":{\"a\":[\"\n\"]}}",
+		"trailing bytes":           `{"id":1,"result":{"a":[]}} {}`,
+		"nothing":                  ``,
+		"no object":                `[` + deep + `]`,
+	} {
+		if m, ok := ScanLists([]byte(in)); ok {
+			t.Errorf("%s: got %+v, want a refusal", name, m)
+		}
+	}
+}
+
+// FuzzScanLists holds the forgiving scan against the strict one, and against
+// encoding/json.
+func FuzzScanLists(f *testing.F) {
+	for _, s := range []string{
+		`{"id":1,"result":{"tools":[{"a":1,"a":2},7],"x":[]}}`, `{"result":[[]],"error":null}`, `[[{}]]`,
+		`{"result":{"a":[ [ ] , { } ]},"b":[{"c":1,"c":1}]}`, "{\"result\":{\"a\":[\"\xff\"]}}",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got, want := wellFormed(data), json.Valid(data); got != want && Nesting(data) < 10_000 {
+			t.Fatalf("got well-formed %v of %q, want %v", got, data, want)
+		}
+		strict, err := Scan(data)
+		m, ok := ScanLists(data)
+		if err == nil && (!ok || string(m.Result) != string(strict.Result) || string(m.ID) != string(strict.ID)) {
+			t.Fatalf("got %+v, %v of %q, want %+v", m, ok, data, strict)
+		}
+		if !ok {
+			return
+		}
+		sound := true
+		for _, list := range Fields(m.Result) {
+			for element := range Elements(list) {
+				sound = sound && Valid(element) == nil
+			}
+		}
+		if sound && err != nil && Nesting(data) < MaxDepth {
+			t.Fatalf("got no flaw in an element of %q, want one, for Scan says %v", data, err)
+		}
+	})
+}
