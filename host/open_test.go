@@ -49,7 +49,7 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 		t.Errorf("silent: %+v", s)
 	}
 	var at *config.Error
-	if s := status(t, h, "broken"); !errors.As(s.Err, &at) || at.Line != 7 || at.Key != "mcpServers.broken" {
+	if s := status(t, h, "broken"); !errors.As(s.Err, &at) || at.Line != 7 || at.Key != "mcpServers.broken.comand" {
 		t.Errorf("broken: %+v", s)
 	}
 	if s := status(t, h, "off"); s.Err != nil || s.Enabled || s.State.Phase != mcp.Idle {

@@ -3,6 +3,7 @@ package config
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -17,7 +18,13 @@ func (e *entry) endpoint(s *Server) {
 	s.Transport = e.transport()
 	switch {
 	case command == nil && address == nil:
-		if len(e.faults) == 0 { // else one of them may be what is missing
+		if len(e.faults) > 0 { // one of them may be what is missing
+			return
+		}
+		if f, text := e.nearEndpoint(); f != nil {
+			e.misspelled = f
+			e.fail(f.Offset, f.At, "%s", text)
+		} else {
 			e.fail(e.offset, e.at, "has neither %[1]q nor %[2]q: add %[1]q for a local server or %[2]q for a remote one",
 				e.word("command"), e.word("url"))
 		}
@@ -58,6 +65,18 @@ func (e *entry) endpoint(s *Server) {
 			}
 		}
 	}
+}
+
+// nearEndpoint returns the first unknown key that looks like one for a command or
+// a URL, and what to say about it.
+func (e *entry) nearEndpoint() (*dialect.Field, string) {
+	known := []string{"command", "url", "httpUrl", "serverUrl"}
+	for f := range e.unknown() {
+		if text := hint(f.Written, known); slices.ContainsFunc(known, func(key string) bool { return text == meant(key) }) {
+			return f, text
+		}
+	}
+	return nil, ""
 }
 
 // address returns the one field that holds the server's URL, or nil.
@@ -172,14 +191,15 @@ func (e *entry) url(f *dialect.Field) string {
 	if e.expand.written && strings.Contains(text, "$") || asked && strings.Contains(text, "${") {
 		return text // what it will be is not known
 	}
+	scheme, _, _ := strings.Cut(text, ":")
 	u, err := url.Parse(text)
 	switch {
 	case text == "":
 		e.fail(n.Offset, at, "is empty: write the server's http or https URL")
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		e.fail(n.Offset, at, "must start with https:// or http://")
 	case err != nil: // which quotes the URL, and that may hold a secret
 		e.fail(n.Offset, at, "is not a URL: write it as https://host/path")
-	case u.Scheme != "http" && u.Scheme != "https":
-		e.fail(n.Offset, at, "must start with https:// or http://")
 	case u.Hostname() == "":
 		e.fail(n.Offset, at, "has no host: write it as https://host/path")
 	case u.User != nil:

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ type entry struct {
 	fields []dialect.Field
 	faults []*Error
 
-	references []string // see Server.References
+	references []string       // see Server.References
+	misspelled *dialect.Field // the unknown key for want of which there is no command or URL
 }
 
 // maxFaults bounds the faults of one entry that are told, and the warnings of a file:
@@ -211,27 +213,40 @@ func (e *entry) ownWord(key string) bool {
 // extra keeps the keys that nothing else reads and warns of likely mistakes.
 func (e *entry) extra(s *Server) {
 	known := entryKeys()
-	hints := append(known, e.dialect.Keys...)
-	looked := 0 // a hint takes time: whoever has thousands of keys has not misspelled them
-	const most = 100
 	for i := range e.fields {
 		f := &e.fields[i]
-		isKnown := f.Foreign || f.Key == "oauth"
-		if f.Value.Kind == jsonc.Null || !isKnown && slices.Contains(known, f.Key) {
+		if f.Value.Kind == jsonc.Null || !e.isForeign(f) && slices.Contains(known, f.Key) {
 			continue
 		}
 		if s.Extra == nil {
 			s.Extra = make(map[string]json.RawMessage)
 		}
 		s.Extra[f.Written] = e.doc.JSON(f.Value)
-		if isKnown || slices.Contains(e.dialect.Keys, f.Written) {
-			continue
-		}
-		if looked++; looked > most {
-			continue
-		}
-		if text := hint(f.Written, hints); text != "" {
+	}
+	hints := append(known, e.dialect.Keys...)
+	for f := range e.unknown() {
+		if text := hint(f.Written, hints); text != "" && f != e.misspelled {
 			e.warn(f.Offset, f.At, "%s", text)
+		}
+	}
+}
+
+// isForeign reports whether a field is known to be for others.
+func (e *entry) isForeign(f *dialect.Field) bool { return f.Foreign || f.Key == "oauth" }
+
+// unknown yields the fields that mean nothing here or to others, for hints. A hint
+// takes time, so there are at most 100: thousands of keys are no slips.
+func (e *entry) unknown() iter.Seq[*dialect.Field] {
+	return func(yield func(*dialect.Field) bool) {
+		known := entryKeys()
+		for i, left := 0, 100; i < len(e.fields) && left > 0; i++ {
+			f := &e.fields[i]
+			if f.Value.Kind == jsonc.Null || e.isForeign(f) || slices.Contains(known, f.Key) || slices.Contains(e.dialect.Keys, f.Written) {
+				continue
+			}
+			if left--; !yield(f) {
+				return
+			}
 		}
 	}
 }

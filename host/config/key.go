@@ -25,21 +25,24 @@ func entryKeys() []string {
 func hint(key string, known []string) string {
 	switch key {
 	case "cmd":
-		return "unknown key: did you mean \"command\"?"
+		return meant("command")
 	case "arguments":
-		return "unknown key: did you mean \"args\"?"
+		return meant("args")
 	case "environment":
-		return "unknown key: did you mean \"env\"?"
+		return meant("env")
 	case "workingDirectory", "workingDir", "working_dir":
-		return "unknown key: did you mean \"cwd\"?"
+		return meant("cwd")
 	case "headersHelper":
 		return "headersHelper is not supported and ignored: put the headers in \"headers\", with ${file:path} or ${VAR}"
 	}
 	if name := nearest(key, known); name != "" {
-		return "unknown key: did you mean \"" + name + "\"?"
+		return meant(name)
 	}
 	return ""
 }
+
+// meant says of an unknown key which known one it looks like.
+func meant(key string) string { return "unknown key: did you mean \"" + key + "\"?" }
 
 // nearest returns the known key that differs from key only in case, '_' and
 // '-', or by a slip of the fingers: one letter, or two in long keys. It returns
