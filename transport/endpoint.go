@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -56,15 +57,9 @@ type endpointOptions struct {
 }
 
 func newEndpoint(o endpointOptions) (*endpoint, error) {
-	u, err := url.Parse(o.url)
+	u, err := parseURL(o.url)
 	if err != nil {
-		return nil, &OptionError{o.kind + ".URL", errors.New("not a URL")}
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, &OptionError{o.kind + ".URL", errors.New("must begin with http:// or https:// and name a host")}
-	}
-	if u.User != nil {
-		return nil, &OptionError{o.kind + ".URL", errors.New("holds a user or password; put them in an Authorization header")}
+		return nil, &OptionError{o.kind + ".URL", err}
 	}
 	header := make(http.Header, len(o.header))
 	for name, values := range o.header {
@@ -92,6 +87,24 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 		e.rt = e.owned
 	}
 	return e, nil
+}
+
+// parseURL returns the URL of a server, or why it can be none. The error does not
+// quote it: it may hold a secret.
+func parseURL(text string) (*url.URL, error) {
+	scheme, _, _ := strings.Cut(text, ":")
+	u, err := url.Parse(text)
+	switch {
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		return nil, errors.New("must start with https:// or http://")
+	case err != nil:
+		return nil, errors.New("is not a URL: write it as https://host/path")
+	case u.Hostname() == "":
+		return nil, errors.New("has no host: write it as https://host/path")
+	case u.User != nil:
+		return nil, errors.New("holds a user or password: put them in an Authorization header")
+	}
+	return u, nil
 }
 
 // NewRoundTripper returns what a connection over HTTP uses if it is given no other
