@@ -33,7 +33,7 @@ const staleTemp = time.Hour
 
 // Open opens the store in the folder dir, which it makes if there is none. A folder
 // that others than its owner may use is refused, unless it is empty or a store
-// already; then they are locked out. The error is an *[Error], a
+// already; then they are locked out. An empty dir is refused. The error is an *[Error], a
 // *session.KeyError, or a *session.CorruptError.
 //
 // Several processes, and several stores of one process, may have a folder open.
@@ -70,6 +70,9 @@ func openFolder(dir string, log *slog.Logger) (*folder, error) {
 }
 
 func (f *folder) open() error {
+	if f.dir == "" {
+		return errors.New("the path is empty: name a folder of its own for the sessions")
+	}
 	abs, err := filepath.Abs(f.dir) // the program may change its folder
 	if err != nil {
 		return err

@@ -99,3 +99,19 @@ func TestOpenAfterTheEnd(t *testing.T) {
 		t.Errorf("open after the end of the context: %v", err)
 	}
 }
+
+// No folder is not the working directory.
+func TestOpenWithoutFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := filestore.Open(t.Context(), "", nil)
+	if err == nil {
+		_ = s.Close()
+	}
+	var refused *filestore.Error
+	if !errors.As(err, &refused) {
+		t.Errorf("got %v, want a *filestore.Error", err)
+	}
+	if files, _ := os.ReadDir("."); len(files) > 0 {
+		t.Errorf("got %d files in the working directory, want none", len(files))
+	}
+}
