@@ -21,6 +21,7 @@ func (t *trouble) ofProtocol() {
 	var unresponsive *mcp.UnresponsiveError
 	known := sdk.SupportedProtocolVersions()
 	refused := errors.As(t.err, &answer)
+	var echo interface{ NotMCP() bool }
 	switch {
 	case t.version != "" && !slices.Contains(known, t.version):
 		t.hint(HintVersion, fmt.Sprintf("The server wants to speak revision %q of the protocol. This client speaks %s. Update the server, or this program.", t.version, strings.Join(known, ", ")))
@@ -32,7 +33,8 @@ func (t *trouble) ofProtocol() {
 		t.hint(HintBadTools, fmt.Sprintf("The server's list of tools is not what the protocol says, at %s: %v. Its maker has to mend that; look for a newer version.", protocol.Path, protocol.Err))
 	case errors.As(t.err, &protocol):
 		t.hint(HintBadAnswer, fmt.Sprintf("The server answers in a way that the protocol does not know: %v. It may be no MCP server, or a faulty one; look for a newer version.", protocol.Err))
-	case refused && answer.Code == jsonrpc.CodeMethodNotFound && t.reached != TestInitialized && t.reached != TestListed:
+	case errors.As(t.err, &echo),
+		refused && answer.Code == jsonrpc.CodeMethodNotFound && t.reached != TestInitialized && t.reached != TestListed:
 		t.hint(HintNotMCP, "Who answers speaks JSON-RPC, but does not know how an MCP connection begins: it is no MCP server, or a program that repeats what it is sent. Look at \"command\" and \"args\", or \"url\", of the entry.")
 	case refused:
 		t.hint(HintServerSaid, fmt.Sprintf("The server answered with an error of its own, code %d. Its log may tell more.", answer.Code))

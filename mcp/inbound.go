@@ -15,6 +15,26 @@ import (
 // are not answered: nobody asks that much who waits for the answers.
 const maxServing = 64
 
+// An echoError ends the connection to a program that is no server, such as cat.
+type echoError struct{}
+
+func (echoError) Error() string { return "it does not speak MCP: it sends back what it is sent" }
+
+// NotMCP tells package host what the error means.
+func (echoError) NotMCP() bool { return true }
+
+// echoes reports whether the server sends the handshake's request back, which is
+// one that no server makes.
+func (t *tap) echoes(m jsonrpc.Message) bool {
+	req, ok := m.(*jsonrpc.Request)
+	if !ok || req.Method != methodInitialize && req.Method != methodDiscover {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return req.ID.IsValid() && req.ID == t.greeting
+}
+
 // greeted notes what the server says of itself in the handshake: the session
 // leaves out what it does not know.
 func (t *tap) greeted(m *jsonrpc.Response) {

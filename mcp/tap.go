@@ -95,6 +95,9 @@ func newTap(c *Client, conn Conn, patience time.Duration) *tap {
 func (t *tap) readAll() {
 	for {
 		m, err := t.conn.Read(t.reading)
+		if err == nil && t.echoes(m) {
+			err = echoError{}
+		}
 		if err != nil {
 			t.err = err
 			select {
