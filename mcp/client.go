@@ -2,15 +2,18 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
 // A Client is the connection to one server, renewed for as long as the client
-// is held. Its methods are safe for concurrent use.
+// is held. Make one with [NewClient]. Its methods are safe for concurrent use.
 //
 // A client that was used owns one goroutine, which makes, watches and ends its
 // connections, and those of the current connection. Close ends them all.
@@ -56,8 +59,15 @@ type Client struct {
 
 // NewClient returns a client for the server that t connects to. The name is
 // what errors and elicitations call the server; it is usually the name under
-// which it is configured. Nothing is started before the first use.
+// which it is configured. Nothing is started before the first use. NewClient
+// panics if t is nil or a nil pointer.
+//
+// What panics in t or its connections, on goroutines of the client, is an error of
+// the connection, and Logger is told of it.
 func NewClient(name string, t Transport, opts *ClientOptions) *Client {
+	if nils.Is(t) {
+		panic("mcp: NewClient: transport is nil")
+	}
 	o := opts.withDefaults()
 	closing, cancel := context.WithCancel(context.Background())
 	c := &Client{
@@ -83,6 +93,9 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 	c.level.set(o.LogLevel)
 	return c
 }
+
+// errZero is the error of the zero Client.
+var errZero = errors.New("mcp: the zero Client is not usable: make one with NewClient")
 
 // Name returns the name given to [NewClient].
 func (c *Client) Name() string { return c.name }
@@ -135,6 +148,9 @@ func (c *Client) Ready(ctx context.Context) error {
 
 // Connect begins to connect, unless that has begun already, and does not wait.
 func (c *Client) Connect() {
+	if c.transport == nil {
+		panic(errZero.Error())
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.startLocked()
@@ -143,6 +159,9 @@ func (c *Client) Connect() {
 // Reconnect ends the present connection, if there is one, makes a new one at
 // once, and returns as [Client.Ready] does.
 func (c *Client) Reconnect(ctx context.Context) error {
+	if c.transport == nil {
+		return WithOutcome(errZero, NotSent)
+	}
 	c.mu.Lock()
 	present, attempts := c.current, c.attempts
 	if c.started {
@@ -170,6 +189,9 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // enter begins a use of the client that Shutdown waits for. Without an error
 // leave must end it.
 func (c *Client) enter() error {
+	if c.transport == nil {
+		return WithOutcome(errZero, NotSent)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.draining || c.closing.Err() != nil {
@@ -207,6 +229,9 @@ func (c *Client) drained(ctx context.Context) error {
 // goroutines of the client have ended. The time it takes is bounded by the
 // transport's own time for closing and by CloseTimeout. Later calls do nothing.
 func (c *Client) Close() error {
+	if c.transport == nil {
+		return nil
+	}
 	c.close()
 	c.mu.Lock()
 	if !c.started {
@@ -236,6 +261,9 @@ func (c *Client) carriedBy(l *life) bool {
 // await is acquire for a caller who has asked for a new attempt when the given
 // number of them had ended: only one that ended later can disappoint him.
 func (c *Client) await(ctx context.Context, not *life, before int) (*life, error) {
+	if c.transport == nil {
+		return nil, WithOutcome(errZero, NotSent)
+	}
 	renewing := before >= 0
 	for {
 		c.mu.Lock()

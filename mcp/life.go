@@ -97,16 +97,10 @@ func (l *life) carries() bool {
 
 // stateless reports whether nothing is lost with the connection, nor gained by a
 // new one.
-func (l *life) stateless() bool {
-	s, ok := l.tap.conn.(interface{ Stateless() bool })
-	return ok && s.Stateless()
-}
+func (l *life) stateless() bool { return l.tap.conn.Stateless() }
 
 // working reports whether the server is known to be at work.
-func (l *life) working() bool {
-	w, ok := l.tap.conn.(interface{ Working() bool })
-	return ok && w.Working()
-}
+func (l *life) working() bool { return l.tap.conn.Working() }
 
 // end cancels all flights.
 func (l *life) end(cause error) {
@@ -252,7 +246,7 @@ func (c *Client) dial(ctx context.Context) (Conn, error) {
 	}
 	done := make(chan dialed, 1)
 	go func() {
-		conn, err := c.transport.Connect(ctx)
+		conn, err := c.open(ctx)
 		done <- dialed{conn, err}
 	}()
 	select {
@@ -261,7 +255,7 @@ func (c *Client) dial(ctx context.Context) (Conn, error) {
 	case <-ctx.Done():
 		within(c.opts.CloseTimeout, func() {
 			if d := <-done; d.err == nil {
-				_ = d.conn.Close()
+				_ = c.guard(d.conn).Close()
 			}
 		})
 		return nil, ctx.Err()

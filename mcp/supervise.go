@@ -86,8 +86,8 @@ func (c *Client) began(l *life) {
 		ProtocolVersion: l.info.ProtocolVersion,
 		Instructions:    l.info.Instructions,
 		Capabilities:    l.info.Capabilities,
-		PID:             l.tap.pid(),
-		Degraded:        l.tap.degraded(),
+		PID:             l.tap.conn.PID(),
+		Degraded:        l.tap.conn.Degraded(),
 	}
 	s.keepVersions(c.state)
 	s.count(listTools | listResources | listPrompts)

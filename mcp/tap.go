@@ -23,7 +23,7 @@ import (
 type tap struct {
 	client  *Client
 	tracing *tracing // the client's
-	conn    Conn
+	conn    *guard
 	patient time.Duration // for the answer to the probe
 
 	messages chan jsonrpc.Message // on their way to the session
@@ -78,7 +78,7 @@ func newTap(c *Client, conn Conn, patience time.Duration) *tap {
 	t := &tap{
 		client:   c,
 		tracing:  c.tracing,
-		conn:     conn,
+		conn:     c.guard(conn),
 		patient:  patience,
 		serving:  make(map[jsonrpc.ID]*service),
 		messages: make(chan jsonrpc.Message),
@@ -342,39 +342,21 @@ func (t *tap) over() bool {
 		return true
 	default:
 	}
-	known, ok := t.conn.(interface{ Err() error })
-	return ok && known.Err() != nil
-}
-
-func (t *tap) pid() int {
-	if p, ok := t.conn.(interface{ PID() int }); ok {
-		return p.PID()
-	}
-	return 0
+	return t.conn.Err() != nil
 }
 
 // announced returns how often the server has announced other tools before what
 // it has answered.
 func (t *tap) announced() int64 {
-	if a, ok := t.conn.(interface{ Announced() int64 }); ok {
-		if n := a.Announced(); n >= 0 {
-			return n // with a data plane of its own answers do not pass here
-		}
+	if n := t.conn.Announced(); n >= 0 {
+		return n // with a data plane of its own answers do not pass here
 	}
 	return t.changes.Load()
 }
 
-// degraded returns what the connection says it lacks.
-func (t *tap) degraded() error {
-	if d, ok := t.conn.(interface{ Degraded() error }); ok {
-		return d.Degraded()
-	}
-	return nil
-}
-
 // caller returns the connection's data plane, or one on top of its messages.
 func (t *tap) caller() Caller {
-	if c, ok := t.conn.(Caller); ok {
+	if c, ok := t.conn.Connection.(Caller); ok {
 		return c
 	}
 	return (*lentCaller)(t)

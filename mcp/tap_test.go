@@ -65,7 +65,7 @@ func (c *counter) RequestEnd(context.Context, *RequestInfo) { c.open-- }
 func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	log := &writeLog{closed: make(chan struct{})}
 	counter := &counter{}
-	tap := newTap(NewClient("s", nil, &ClientOptions{Tracer: counter}), log, 0)
+	tap := newTap(NewClient("s", once{}, &ClientOptions{Tracer: counter}), log, 0)
 	tap.finish()
 	tap.wait()
 	id, _ := jsonrpc.MakeID("1")

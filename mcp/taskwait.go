@@ -361,17 +361,15 @@ func (w *taskWait) settle(ctx context.Context, l *life) {
 	if w.call.watch == nil {
 		return
 	}
-	if counts, ok := l.tap.conn.(interface{ LateProgress() int64 }); ok {
-		for want := counts.LateProgress(); l.tap.reported.Load() < want; {
-			select {
-			case <-w.call.watch.wake:
-				w.hear()
-				continue
-			case <-l.tap.ended:
-			case <-ctx.Done():
-			}
-			break
+	for want := l.tap.conn.LateProgress(); l.tap.reported.Load() < want; {
+		select {
+		case <-w.call.watch.wake:
+			w.hear()
+			continue
+		case <-l.tap.ended:
+		case <-ctx.Done():
 		}
+		break
 	}
 	w.hear()
 }

@@ -270,12 +270,9 @@ func (t *tap) greetingError(err error) error {
 
 // connection returns what is known of the connection.
 func (t *tap) connection() ConnectionInfo {
-	info := ConnectionInfo{SessionID: t.conn.SessionID(), PID: t.pid()}
+	info := ConnectionInfo{SessionID: t.conn.SessionID(), PID: t.conn.PID(), Origin: t.conn.Origin()}
 	if version := t.spoken.Load(); version != nil {
 		info.ProtocolVersion = *version
-	}
-	if o, ok := t.conn.(interface{ Origin() string }); ok {
-		info.Origin = o.Origin()
 	}
 	return info
 }

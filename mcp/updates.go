@@ -26,6 +26,10 @@ import (
 // never does.
 func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		if c.transport == nil {
+			yield("", errZero)
+			return
+		}
 		w := c.topics.join(uri) // before there is a life: the next ones know of it
 		defer c.topics.leave(w)
 		l, err := c.acquire(ctx, nil)

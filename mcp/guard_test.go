@@ -1,0 +1,183 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A program's own transport that does not do what it should fails the connection,
+// and harms nothing else.
+func TestForeignTransportFails(t *testing.T) {
+	for name, tr := range map[string]*foreign{
+		"no connection":     {},
+		"a nil connection":  {conn: (*foreignConn)(nil)},
+		"Connect panics":    {panics: "Connect"},
+		"Read panics":       {conn: &foreignConn{panics: "Read"}},
+		"Write panics":      {conn: &foreignConn{panics: "Write"}},
+		"Close panics":      {conn: &foreignConn{panics: "Close"}},
+		"SessionID panics":  {conn: &foreignConn{panics: "SessionID"}},
+		"Err panics":        {conn: &foreignConn{panics: "Err"}},
+		"no message":        {conn: &foreignConn{}},
+		"a nil request":     {conn: &foreignConn{message: (*jsonrpc.Request)(nil)}},
+		"a nil answer":      {conn: &foreignConn{message: (*jsonrpc.Response)(nil)}},
+		"an empty answer":   {conn: &foreignConn{message: &jsonrpc.Response{}, ends: true}},
+		"an empty request":  {conn: &foreignConn{message: &jsonrpc.Request{}, ends: true}},
+		"an unknown answer": {conn: &foreignConn{message: &jsonrpc.Response{Error: (*jsonrpc.Error)(nil)}, ends: true}},
+	} {
+		c := newClient(t, tr, nil)
+		var unavailable *mcp.UnavailableError
+		if err := c.Ready(t.Context()); !errors.As(err, &unavailable) {
+			t.Errorf("%s: got %v, want an UnavailableError", name, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("%s: got %v of Close, want none", name, err)
+		}
+	}
+}
+
+// The error says where the transport panicked, and with what.
+func TestForeignTransportIsNamed(t *testing.T) {
+	err := newClient(t, &foreign{panics: "Connect"}, nil).Ready(t.Context())
+	if want := "the transport panicked in Connect: out of order"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q in it", err, want)
+	}
+}
+
+// A client cannot be made without a transport.
+func TestNewClientWithoutTransport(t *testing.T) {
+	for name, tr := range map[string]mcp.Transport{"nil": nil, "a nil pointer": (*transport.HTTP)(nil)} {
+		func() {
+			defer func() {
+				if got, want := fmt.Sprint(recover()), "mcp: NewClient: transport is nil"; got != want {
+					t.Errorf("%s: got the panic %q, want %q", name, got, want)
+				}
+			}()
+			mcp.NewClient("x", tr, nil)
+		}()
+	}
+}
+
+// The zero Client is not usable, and says so.
+func TestZeroClient(t *testing.T) {
+	var c mcp.Client
+	const want = "mcp: the zero Client is not usable: make one with NewClient"
+	_, toolsErr := c.Tools(t.Context())
+	_, callErr := c.CallTool(t.Context(), "x", nil, nil)
+	_, promptsErr := collect(c.Prompts(t.Context()))
+	for name, err := range map[string]error{
+		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
+		"Tools": toolsErr, "CallTool": callErr, "Prompts": promptsErr,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q in it", name, err, want)
+		}
+		wantOutcome(t, err, mcp.NotSent)
+	}
+	for name, end := range map[string]func() error{"Close": c.Close, "Shutdown": func() error { return c.Shutdown(t.Context()) }} {
+		if err := end(); err != nil {
+			t.Errorf("%s: got %v, want none", name, err)
+		}
+	}
+	defer func() {
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("Connect: got the panic %q, want %q", got, want)
+		}
+	}()
+	c.Connect()
+}
+
+// A foreign transport returns conn, or panics.
+type foreign struct {
+	panics string
+	conn   mcp.Conn
+}
+
+func (f *foreign) Connect(context.Context) (mcp.Conn, error) {
+	if f.panics == "Connect" {
+		panic("out of order")
+	}
+	return f.conn, nil
+}
+
+// A foreignConn reads message, once if ends, and else waits.
+type foreignConn struct {
+	panics  string
+	message jsonrpc.Message
+	ends    bool
+}
+
+func (f *foreignConn) at(method string) {
+	if f.panics == method {
+		panic("out of order")
+	}
+}
+
+func (f *foreignConn) Read(context.Context) (jsonrpc.Message, error) {
+	f.at("Read")
+	if m := f.message; m != nil && f.ends {
+		f.message = nil
+		return m, nil
+	} else if f.ends {
+		return nil, errors.New("the end")
+	}
+	return f.message, nil
+}
+
+func (f *foreignConn) Write(context.Context, jsonrpc.Message) error { f.at("Write"); return nil }
+func (f *foreignConn) Close() error                                 { f.at("Close"); return nil }
+func (f *foreignConn) SessionID() string                            { f.at("SessionID"); return "" }
+func (f *foreignConn) Err() error                                   { f.at("Err"); return nil }
+
+// A context that is nil panics where the call is made, and leaves the client as it was.
+func TestNilContext(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{
+			"tools/list": mcptest.Result(`{"tools":[],"resultType":"complete"}`),
+			"tools/call": mcptest.Result(`{"content":[],"resultType":"complete"}`),
+		})
+		c := newClient(t, p.to(server), nil)
+		ready(t, c)
+		var none context.Context
+		for name, call := range map[string]func(){
+			"CallTool":        func() { _, _ = c.CallTool(none, "t", nil, nil) },
+			"Tools":           func() { _, _ = c.Tools(none) },
+			"Prompts":         func() { _, _ = collect(c.Prompts(none)) },
+			"ReadResource":    func() { _, _ = c.ReadResource(none, "a:", nil) },
+			"GetPrompt":       func() { _, _ = c.GetPrompt(none, "p", nil, nil) },
+			"Request":         func() { _, _ = c.Request(none, "x/y", nil, nil) },
+			"Ping":            func() { _ = c.Ping(none) },
+			"Ready":           func() { _ = c.Ready(none) },
+			"ResourceUpdates": func() { _, _ = collectPairs(c.ResourceUpdates(none, "a:")) },
+		} {
+			func() {
+				defer func() { _ = recover() }()
+				call()
+			}()
+			if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
+				t.Errorf("a call after %s without a context: got %v, want none", name, err)
+			}
+		}
+		if err := c.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: got %v, want none", err)
+		}
+	})
+}
+
+func collectPairs(pairs iter.Seq2[string, error]) (n int, err error) {
+	for _, err := range pairs {
+		if n++; err != nil || n == 2 {
+			return n, err
+		}
+	}
+	return n, nil
+}
