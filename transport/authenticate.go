@@ -96,7 +96,11 @@ func (e *endpoint) authorize(ctx context.Context, req *http.Request, resp *http.
 }
 
 func (e *endpoint) logIn(ctx context.Context, req *http.Request, resp *http.Response) error {
-	if err := e.oauth.Authorize(ctx, req, resp); err != nil {
+	authorize := func() (err error) {
+		defer caught("OAuth.Authorize", &err)
+		return e.oauth.Authorize(ctx, req, resp)
+	}
+	if err := authorize(); err != nil {
 		return &authorizeError{err}
 	}
 	return nil
@@ -132,7 +136,8 @@ func (e *endpoint) bearer(ctx context.Context) (string, error) {
 	}
 }
 
-func bearerField(ctx context.Context, h auth.OAuthHandler) (string, error) {
+func bearerField(ctx context.Context, h auth.OAuthHandler) (field string, err error) {
+	defer caught("OAuth.TokenSource", &err)
 	source, err := h.TokenSource(ctx)
 	if err != nil {
 		return "", &authorizeError{err}
@@ -164,7 +169,11 @@ func (e *endpoint) authenticate(ctx context.Context, header http.Header, method 
 		target.Path = "/"
 	}
 	header = header.Clone()
-	if err := e.authenticator.Authenticate(ctx, header, method, target.String(), body); err != nil {
+	authenticate := func() (err error) {
+		defer caught("OAuth.Authenticate", &err)
+		return e.authenticator.Authenticate(ctx, header, method, target.String(), body)
+	}
+	if err := authenticate(); err != nil {
 		if ctx.Err() != nil {
 			return nil, mcp.WithOutcome(ctx.Err(), mcp.NotSent)
 		}
@@ -182,6 +191,7 @@ func (e *endpoint) observe(req *http.Request, resp *http.Response) {
 	if resp.Request == nil {
 		resp.Request = req
 	}
+	defer caught("OAuth.Observe", new(error))
 	e.authenticator.Observe(resp)
 }
 

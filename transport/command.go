@@ -48,6 +48,9 @@ const (
 // Lines on standard output that are not JSON-RPC are skipped; 100 of them in a
 // row end the connection. The last 64 KiB of standard error are kept for
 // [ExitError].
+//
+// Stderr, Noise and Ended are called on goroutines of the connection. What they panic
+// with is dropped.
 type Command struct {
 	// Path is the program, looked up in PATH if it has no path separator.
 	Path string
@@ -115,7 +118,7 @@ func (c *Command) start() (*commandConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	pipes.noise = c.Noise
+	pipes.noise = forgiven(c.Noise)
 	watchdog := c.Watchdog
 	if watchdog == nil {
 		watchdog = new(Watchdog)
@@ -146,7 +149,7 @@ func (c *Command) start() (*commandConn, error) {
 		ownWatchdog:  c.Watchdog == nil,
 		closeTimeout: closeTimeout,
 		vitals:       watchVitals(cmd.Process.Pid),
-		stderr:       newRing(stderrKept, c.Stderr),
+		stderr:       newRing(stderrKept, forgiven(c.Stderr)),
 		ended:        c.Ended,
 		exited:       make(chan struct{}),
 	}
@@ -198,6 +201,7 @@ func (c *commandConn) await() {
 	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail(stderrInError))
 	close(c.exited)
 	if c.ended != nil {
+		defer caught("Ended", new(error))
 		c.ended()
 	}
 }

@@ -191,7 +191,7 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 			return nil, nil, err
 		}
 		req, f := e.newRequest(ctx, method, to, fields, frame)
-		resp, err := e.rt.RoundTrip(req)
+		resp, err := e.roundTrip(req)
 		if err != nil {
 			return req, nil, e.explain(ctx, err, f)
 		}

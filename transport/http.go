@@ -48,7 +48,11 @@ type HTTP struct {
 // Connect prepares a connection. It sends nothing: the handshake is the
 // session's first message.
 func (h *HTTP) Connect(ctx context.Context) (mcp.Conn, error) {
-	return h.connect(newInbox())
+	c, err := h.connect(newInbox())
+	if err != nil {
+		return nil, err // and no interface that holds a nil pointer
+	}
+	return c, nil
 }
 
 func (h *HTTP) connect(in *inbox) (*httpConn, error) {

@@ -17,7 +17,7 @@ import (
 type Pipe struct {
 	// Serve runs a server on the transport that it is given, which connects
 	// once, until the connection or ctx ends. The Run method of the official
-	// SDK's server fits. When Serve returns, the connection ends.
+	// SDK's server fits. When Serve returns or panics, the connection ends.
 	Serve func(ctx context.Context, t mcp.Transport) error
 	// CloseTimeout is how long Serve may take to return when the connection is
 	// closed. A Serve that takes longer is left running. Default: 5 s.
@@ -43,6 +43,7 @@ func (p *Pipe) Connect(ctx context.Context) (mcp.Conn, error) {
 	go func() {
 		defer func() { _ = theirs.Close() }() // after served, for cause to see
 		defer close(c.served)
+		defer caught("Serve", &c.err)
 		c.err = p.Serve(serving, &sdk.IOTransport{Reader: theirs, Writer: theirs})
 	}()
 	c.stream = newStream(pipeEnd{ours}, p.MaxMessage, c.cause, nil)

@@ -36,7 +36,11 @@ type SSE struct {
 // Connect opens the event stream and waits until it has named the address for
 // messages, or ctx ends.
 func (s *SSE) Connect(ctx context.Context) (mcp.Conn, error) {
-	return s.connect(ctx, newInbox())
+	c, err := s.connect(ctx, newInbox())
+	if err != nil {
+		return nil, err // and no interface that holds a nil pointer
+	}
+	return c, nil
 }
 
 func (s *SSE) connect(ctx context.Context, in *inbox) (*sseConn, error) {
