@@ -331,7 +331,7 @@ func (f *Flow) fetch(ctx context.Context, field, at string) (document, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := f.http.Get(ctx, at, http.Header{"Mcp-Protocol-Version": {revision}})
+	answer, err := f.client().Get(ctx, at, http.Header{"Mcp-Protocol-Version": {revision}})
 	var refused *guardhttp.Refusal
 	var failed *guardhttp.Failure
 	switch {
@@ -404,7 +404,7 @@ func (f *Flow) lookUpError(err error) error {
 // check parses an address that somebody else has named. The error is a
 // [*URLError] for the field that it comes from.
 func (f *Flow) check(field, raw string) (*url.URL, error) {
-	u, err := f.http.Check(raw)
+	u, err := f.client().Check(raw)
 	if refused := (*guardhttp.Refusal)(nil); errors.As(err, &refused) {
 		return nil, f.urlError(field, refused)
 	}

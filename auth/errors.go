@@ -277,5 +277,8 @@ func whatOf(err error) string {
 	if d, ok := err.(interface{ what() string }); ok {
 		return d.what()
 	}
+	if err == nil {
+		return "it is not known why"
+	}
 	return err.Error()
 }

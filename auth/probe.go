@@ -17,7 +17,7 @@ const probe = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 // that it could not be reached.
 func (f *Flow) Probe(ctx context.Context) ([]Challenge, error) {
 	header := http.Header{"Accept": {"application/json, text/event-stream"}}
-	answer, err := f.http.PostJSON(ctx, f.config.URL, header, []byte(probe))
+	answer, err := f.client().PostJSON(ctx, f.config.URL, header, []byte(probe))
 	var failed *guardhttp.Failure
 	switch {
 	case errors.As(err, &failed) && !failed.NotSent && ctx.Err() == nil:

@@ -127,7 +127,7 @@ func (f *Flow) registerNew(ctx context.Context, a *Authority, redirectURI string
 	if err != nil {
 		return nil, f.noClient(a, err)
 	}
-	res, err := f.http.PostJSON(ctx, a.RegistrationEndpoint, nil, body)
+	res, err := f.client().PostJSON(ctx, a.RegistrationEndpoint, nil, body)
 	if err != nil {
 		return nil, f.requestError(request, err)
 	}

@@ -59,7 +59,7 @@ func (f *Flow) postOnce(ctx context.Context, p *clientPost) (*guardhttp.Answer, 
 		}
 		header.Set("DPoP", proof)
 	}
-	res, err := f.http.PostForm(ctx, p.endpoint, header, form)
+	res, err := f.client().PostForm(ctx, p.endpoint, header, form)
 	if failed := (*guardhttp.Failure)(nil); p.anyBody && errors.As(err, &failed) && failed.Status/100 == 2 {
 		return &guardhttp.Answer{Status: failed.Status}, nil
 	}

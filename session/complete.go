@@ -58,7 +58,8 @@ func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOpti
 
 // complete takes the login in the state at out of the store, exchanges the code of
 // a callback and concludes the login.
-func (e *entry) complete(flow *auth.Flow, p *pending, at version, callback string) error {
+func (e *entry) complete(flow *auth.Flow, p *pending, at version, callback string) (err error) {
+	defer e.manager.caught(e.key, &err)
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
 	if err := e.manager.store.remove(ctx, loginName(p.Login), at); err != nil {

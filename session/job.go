@@ -112,7 +112,8 @@ func (e *entry) run(j *job) {
 }
 
 // work does what is needed, as the only process that does so.
-func (e *entry) work(ctx context.Context, j *job) error {
+func (e *entry) work(ctx context.Context, j *job) (err error) {
+	defer e.manager.caught(e.key, &err)
 	flow, config, err := e.manager.flow(e.key)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -50,8 +51,9 @@ type Options struct {
 	MaxCached int
 }
 
-// A Manager keeps the sessions of users at servers. Its methods are safe for
-// concurrent use, and several managers in several processes can share a store.
+// A Manager keeps the sessions of users at servers. Make one with [NewManager]. Its
+// methods are safe for concurrent use, and several managers in several processes can
+// share a store.
 //
 // A Manager owns one goroutine that knows when tokens have to be renewed, up to
 // eight for each server that do so, one for each renewal or beginning of a login
@@ -75,11 +77,19 @@ type Manager struct {
 	keeper keeper
 }
 
+var errZeroManager = errors.New("session: the zero Manager is not usable: make it with NewManager")
+
 // NewManager returns a manager of the sessions in a store. It does not close the
 // store.
 func NewManager(store *Store, o *Options) (*Manager, error) {
 	if o == nil || o.Config == nil {
 		return nil, errors.New("session: Options.Config is required")
+	}
+	switch {
+	case store == nil:
+		return nil, errors.New("session: NewManager: the store is nil")
+	case store.driver == nil:
+		return nil, errZeroStore
 	}
 	opts := *o
 	if opts.MaxCached <= 0 {
@@ -109,6 +119,9 @@ func NewManager(store *Store, o *Options) (*Manager, error) {
 // its answer saved if the store takes it, for at most a minute. Later calls only
 // wait for that.
 func (m *Manager) Close() error {
+	if m.close == nil {
+		return nil // the zero Manager
+	}
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
@@ -134,8 +147,20 @@ func (m *Manager) goes(f func()) bool {
 	return true
 }
 
+// caught turns a panic of what the program has given, such as a prompt or a store,
+// into an error: it runs on a goroutine of the manager.
+func (m *Manager) caught(key Key, err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("session: %v: what the program has given panicked: %v", key, v)
+		m.opts.Logger.Error("session: what the program has given panicked", "user", key.User, "server", key.Server, "panic", v, "stack", string(debug.Stack()))
+	}
+}
+
 // entry returns the entry of a key, the last used of all from now on.
 func (m *Manager) entry(key Key) *entry {
+	if m == nil || m.entries == nil {
+		panic(errZeroManager.Error())
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if at, ok := m.entries[key]; ok {
@@ -183,6 +208,9 @@ func (m *Manager) cached() []*entry {
 
 // config returns how to log in for a key.
 func (m *Manager) config(key Key) (*auth.Config, error) {
+	if m.opts.Config == nil {
+		return nil, errZeroManager
+	}
 	config, err := m.opts.Config(key)
 	if err == nil && config == nil {
 		err = errors.New("no such server")

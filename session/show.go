@@ -97,7 +97,8 @@ func (t *task) showLogin(ctx context.Context, p *pending, prompting auth.Prompti
 
 // show shows a login and completes it. unlock is nil if somebody else still had the
 // right to show logins.
-func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, prompting auth.Prompting, unlock func()) error {
+func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, prompting auth.Prompting, unlock func()) (err error) {
+	defer e.manager.caught(e.key, &err)
 	if unlock == nil {
 		unlock = e.lockPrompt(ctx)
 	}

@@ -11,10 +11,12 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
-// A Store keeps sessions in a driver's place, sealed. It is safe for concurrent
+// A Store keeps sessions in a driver's place, sealed. Make one with [NewStore] or
+// [Memory]. It is safe for concurrent
 // use, also by several processes.
 type Store struct {
 	driver driver.Store
@@ -22,6 +24,8 @@ type Store struct {
 	salt   []byte
 	keys   atomic.Pointer[keyset] // a pointer, so that printing a Store shows no key
 }
+
+var errZeroStore = errors.New("session: the zero Store is not usable: make it with NewStore or Memory")
 
 // reserved is what the names of the Store's own records begin with.
 const reserved = "store."
@@ -44,6 +48,9 @@ type version struct {
 func NewStore(ctx context.Context, d driver.Store, source KeySource) (*Store, error) {
 	if source == nil {
 		return nil, &KeyError{Problem: "there is no key source"}
+	}
+	if nils.Is(d) {
+		return nil, errors.New("session: NewStore: the driver is nil")
 	}
 	s := &Store{driver: d, source: source}
 	if err := s.unlock(ctx); err != nil {
@@ -143,6 +150,10 @@ func (s *Store) remove(ctx context.Context, name string, old version) error {
 // names yields the names that begin with prefix.
 func (s *Store) names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		if s == nil || s.driver == nil { // of the zero Manager
+			yield("", errZeroStore)
+			return
+		}
 		for name, err := range s.driver.Names(ctx, prefix) {
 			if err != nil {
 				yield("", fmt.Errorf("session: list of records: %w", err))
@@ -184,4 +195,9 @@ func wrap(name string, err error) error {
 }
 
 // Close closes the driver. What it keeps remains.
-func (s *Store) Close() error { return s.driver.Close() }
+func (s *Store) Close() error {
+	if s.driver == nil {
+		return nil
+	}
+	return s.driver.Close()
+}

@@ -53,6 +53,9 @@ func (s *Store) unlock(ctx context.Context) error {
 
 // loadInfo returns what keysRecord holds.
 func (s *Store) loadInfo(ctx context.Context) (*keyInfo, driver.Revision, error) {
+	if s.driver == nil {
+		return nil, "", errZeroStore
+	}
 	r, err := s.driver.Load(ctx, keysRecord)
 	if err != nil {
 		return nil, "", wrap(keysRecord, err)

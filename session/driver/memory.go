@@ -75,6 +75,9 @@ func (m *Memory) Save(ctx context.Context, name string, data []byte, old Revisio
 	}
 	m.saved++
 	r := Record{Data: bytes.Clone(data), Revision: Revision(strconv.FormatUint(m.saved, 10))}
+	if m.records == nil {
+		m.records = map[string]Record{}
+	}
 	m.records[name] = r
 	return r.Revision, nil
 }
