@@ -41,6 +41,9 @@ type ResumeOptions struct {
 // waiting until it expires, and Resume may be tried again. In any other case it is
 // over, also if ctx ended before there was an answer.
 func (r *Registry) Resume(ctx context.Context, id string, opts *ResumeOptions) (*mcp.CallToolResult, error) {
+	if err := r.made(); err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
 	var o ResumeOptions
 	if opts != nil {
 		o = *opts
@@ -144,6 +147,9 @@ func settles(err error) bool {
 // no call waits, or another user's than that of ctx, Refuse fails with an
 // [*UnknownApprovalError], as [Registry.Resume] does.
 func (r *Registry) Refuse(ctx context.Context, id, reason string) error {
+	if err := r.made(); err != nil {
+		return err
+	}
 	if observers := r.observers.Load(); observers != nil {
 		_, err := r.observed(ctx, *observers, &Observation{Kind: Refused, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
 			return nil, r.approvals.refuse(ctx, id, reason, seen)
@@ -166,6 +172,9 @@ func (r *Registry) Refuse(ctx context.Context, id, reason string) error {
 //
 // If ctx ends, Await returns its error, and the call goes on waiting.
 func (r *Registry) Await(ctx context.Context, id string) (*mcp.CallToolResult, error) {
+	if err := r.made(); err != nil {
+		return nil, err
+	}
 	a := r.approvals
 	a.mu.Lock()
 	p, err := a.seen(ctx, id)

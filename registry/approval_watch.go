@@ -11,6 +11,7 @@ import (
 // the user of ctx, as by session.WithUser, or all if ctx names nobody. The values
 // are copies.
 func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
+	r.mustBeMade()
 	list, _ := r.approvals.list(userOf(ctx))
 	return copies(list)
 }
@@ -21,6 +22,7 @@ func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
 // ends.
 func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalRequest] {
 	return func(yield func([]*ApprovalRequest) bool) {
+		r.mustBeMade()
 		user := userOf(ctx)
 		r.approvals.watch(user, 1)
 		defer r.approvals.watch(user, -1)

@@ -7,8 +7,11 @@ func (d *Definition) SurfaceHash() string { return surfaceOf(d).hash }
 
 // Compare returns how a server's tool differs from what it was, in anything that the
 // server says of it; nil if in nothing. The names that it is called by here do not
-// count.
+// count. Neither may be nil.
 func Compare(before, after *Definition) *Change {
+	if before == nil || after == nil {
+		panic("registry: Compare: a definition is nil")
+	}
 	was, is := surfaceOf(before), surfaceOf(after)
 	if was.hash == is.hash {
 		return nil

@@ -124,6 +124,7 @@ func (a *approvals) granted(key grantKey, s subject) (ok bool, forgotten uint64)
 // that wait are denied; one that runs goes on to its end. An agent that keeps its
 // process calls it at the end of each conversation.
 func (r *Registry) EndConversation(ctx context.Context) {
+	r.mustBeMade()
 	user, conversation := userOf(ctx), conversationOf(ctx)
 	r.approvals.endConversation(user, conversation)
 }
@@ -132,6 +133,7 @@ func (r *Registry) EndConversation(ctx context.Context) {
 // allowed for his sessions, in all conversations; if ctx names nobody, what all
 // users have. Later calls are asked for again. Calls that wait go on waiting.
 func (r *Registry) RevokeGrants(ctx context.Context) {
+	r.mustBeMade()
 	user := userOf(ctx)
 	a := r.approvals
 	a.mu.Lock()

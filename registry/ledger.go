@@ -43,6 +43,7 @@ type LedgerOptions struct {
 // as it was. Of each tool the ledger keeps what was approved, what was rejected
 // last and what was seen last, so a server cannot make it grow.
 //
+// A nil *Ledger remembers nothing: what reads answers empty, and what decides fails.
 // All methods are safe for concurrent use, and several processes may share one
 // file. A ledger has no goroutines and holds nothing open.
 type Ledger struct {
@@ -66,6 +67,18 @@ type ledgerView struct {
 	state   *ledgerState
 	n       uint64
 	changed chan struct{} // closed when there is another view
+}
+
+var errNoLedger = errors.New("registry: there is no ledger, or it is the zero one: make it with OpenLedger, LoadLedger or NewLedger")
+
+// now returns what readers see: of a nil or zero ledger nothing.
+func (l *Ledger) now() *ledgerView {
+	if l != nil {
+		if v := l.view.Load(); v != nil {
+			return v
+		}
+	}
+	return &ledgerView{state: &ledgerState{}}
 }
 
 // NewLedger returns a ledger that lives in memory only. An unknown mode counts as
@@ -150,10 +163,10 @@ func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error 
 		return err
 	}
 	defer done()
-	defer func() { seen.explain(l.view.Load().state) }()
+	defer func() { seen.explain(l.now().state) }()
 	unread := l.renew(ctx)
 	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) { seen.observe(e) }}
-	e := editLedger(l.view.Load().state)
+	e := editLedger(l.now().state)
 	durable := seen.observe(e)
 	later := func() {
 		if e.changed {
@@ -183,17 +196,17 @@ func (l *Ledger) judge(s *Server, e *entry) *Change {
 	if s == nil {
 		return nil
 	}
-	return l.view.Load().state.judge(l.modeOf(s), s, e.seen())
+	return l.now().state.judge(l.modeOf(s), s, e.seen())
 }
 
 // about returns what is known of a server: something else whenever judge could
 // answer differently than before about its tools.
-func (l *Ledger) about(server string) *ledgerServer { return l.view.Load().state.servers[server] }
+func (l *Ledger) about(server string) *ledgerServer { return l.now().state.servers[server] }
 
 // generation grows whenever judge could answer differently than before, and
 // changed is closed then.
 func (l *Ledger) generation() (n uint64, changed <-chan struct{}) {
-	v := l.view.Load()
+	v := l.now()
 	return v.n, v.changed
 }
 

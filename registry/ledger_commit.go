@@ -29,6 +29,9 @@ type ledgerRate struct {
 
 // lock waits for the turn to write.
 func (l *Ledger) lock(ctx context.Context) (done func(), err error) {
+	if l == nil || l.turn == nil {
+		return nil, errNoLedger
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -219,7 +222,7 @@ func (l *Ledger) become(state *ledgerState, revision string) {
 
 // publish lets readers see a state.
 func (l *Ledger) publish(state *ledgerState) {
-	before := l.view.Load()
+	before := l.now()
 	if before.state == state {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 // given, of all: what a server leads to first, then its tools by name. What was
 // rejected does not wait.
 func (l *Ledger) Pending(servers ...string) []Change {
-	state := l.view.Load().state
+	state := l.now().state
 	var changes []Change
 	for name, srv := range state.servers {
 		if len(servers) > 0 && !slices.Contains(servers, name) {

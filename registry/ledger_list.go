@@ -20,7 +20,7 @@ type LedgerEntry struct {
 // all, sorted by server and tool.
 func (l *Ledger) Entries(servers ...string) []LedgerEntry {
 	var entries []LedgerEntry
-	for name, srv := range l.view.Load().state.servers {
+	for name, srv := range l.now().state.servers {
 		if len(servers) > 0 && !slices.Contains(servers, name) {
 			continue
 		}
@@ -49,7 +49,7 @@ func (l *Ledger) Entries(servers ...string) []LedgerEntry {
 // mode: tools that are new, changed, rejected or gone, and a server that is another
 // one. It changes nothing. An integration test fails if it returns anything.
 func (l *Ledger) Verify(s Server, tools []Tool) []Change {
-	state := l.view.Load().state
+	state := l.now().state
 	srv := state.servers[s.Name]
 	var changes []Change
 	if srv != nil {

@@ -36,6 +36,7 @@ type Middleware func(next Handler) Handler
 // it likes; nil is skipped. Use is safe for concurrent use, and calls on their way
 // keep the middleware that they began with.
 func (r *Registry) Use(middleware ...Middleware) {
+	r.mustBeMade()
 	type link struct {
 		handler  Handler
 		position int // in the chain; set before anybody can call the handler

@@ -30,6 +30,9 @@ type Previewed struct {
 // If names of tools depend on those of other servers, see [Names], the names are
 // those that they would have alone.
 func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
+	if err := r.made(); err != nil {
+		return Preview{}, err
+	}
 	offers, err := r.newOffers(tools)
 	if err != nil {
 		return Preview{}, err

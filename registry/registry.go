@@ -98,6 +98,23 @@ func New(opts *Options) *Registry {
 	return r
 }
 
+var errZero = errors.New("registry: there is no Registry, or it is the zero one: make it with New")
+
+// made returns errZero for the zero Registry.
+func (r *Registry) made() error {
+	if r == nil || r.approvals == nil {
+		return errZero
+	}
+	return nil
+}
+
+// mustBeMade panics with it.
+func (r *Registry) mustBeMade() {
+	if err := r.made(); err != nil {
+		panic(err.Error())
+	}
+}
+
 // hide adds native tools that can be called and are not listed.
 func (r *Registry) hide(tools []Tool) {
 	offers, err := r.newOffers(tools)
@@ -116,6 +133,7 @@ func (r *Registry) Ledger() *Ledger { return r.ledger }
 
 // Snapshot returns the catalogue as it is now.
 func (r *Registry) Snapshot() *Snapshot {
+	r.mustBeMade()
 	s := r.snapshot.Load()
 	if r.ledger == nil {
 		return s
@@ -203,6 +221,9 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 // tool has run. A tool that returns nothing at all, or what its output schema
 // forbids, fails with a [*ResultError]. Any other error is the tool's own.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	if err := r.made(); err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
 	if observers := r.observers.Load(); observers != nil {
 		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: conversationOf(ctx), CallID: CallIDOf(ctx)}
 		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o) })

@@ -14,6 +14,9 @@ import (
 // that cannot be listed, nil included, fails with a [*DefinitionError]; a tool of
 // a server that the gate does not let in, with a [*GateError].
 func (r *Registry) Add(tools ...Tool) error {
+	if err := r.made(); err != nil {
+		return err
+	}
 	offers, err := r.newOffers(tools)
 	if err != nil {
 		return err
@@ -149,6 +152,9 @@ func (r *Registry) ReplaceServer(server Server, tools []Tool) (Diff, error) {
 
 // replace leaves what is known of the server as it is if facts is nil.
 func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, error) {
+	if err := r.made(); err != nil {
+		return Diff{}, err
+	}
 	offers, err := r.newOffers(tools)
 	if err != nil {
 		return Diff{}, err
@@ -202,6 +208,7 @@ func staying(before, offers []*offer) []*offer {
 // Remove takes tools out of the catalogue, listed or not. Names that are not in it
 // are ignored. A server's tools come back with its next [Registry.Replace].
 func (r *Registry) Remove(names ...string) {
+	r.mustBeMade()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.current()

@@ -71,6 +71,9 @@ type Match struct {
 // The first search reads the whole catalogue, a later one what has changed since. If
 // ctx ends before that, the next search goes on from there.
 func (r *Registry) Search(ctx context.Context, q Query) ([]Match, error) {
+	if err := r.made(); err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

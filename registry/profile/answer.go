@@ -184,7 +184,7 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 		once     sync.Once
 		panicked any
 	)
-	places := make(chan struct{}, t.parallel)
+	places := make(chan struct{}, max(t.parallel, 1)) // of the zero Turn
 	for i, c := range calls {
 		places <- struct{}{}
 		wg.Go(func() {
@@ -221,6 +221,9 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 // with these, in a WaitingError of their own: calls that were made after a login would
 // be made again for the old one.
 func (t *Turn) Wait(ctx context.Context, e *WaitingError) ([]Answer, error) {
+	if e == nil {
+		return nil, errors.New("profile: Wait: there is no WaitingError")
+	}
 	answers := slices.Clone(e.Answers)
 	tries := make([]int, len(answers))
 	for {

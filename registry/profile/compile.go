@@ -174,6 +174,9 @@ func (s *Set) Call(ctx context.Context, r *registry.Registry, name string, args 
 
 // meant returns the definition of the tool that a model calls by a name.
 func (s *Set) meant(r *registry.Registry, name string) (*registry.Definition, bool) {
+	if s == nil {
+		panic("profile: the zero Turn is not usable: make it with NewTurn")
+	}
 	if t, ok := s.byName[name]; ok {
 		return t.Definition, true
 	}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -71,6 +72,9 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	var o TurnOptions
 	if opts != nil {
 		o = *opts
+	}
+	if r == nil {
+		return nil, errors.New("profile: NewTurn: the registry is nil")
 	}
 	d, ok := dietOf(p)
 	if !ok {

@@ -3,6 +3,7 @@ package rest
 import (
 	"container/list"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -88,7 +89,14 @@ func (t *tokens) get(ctx context.Context, key tokenKey, fetch func(context.Conte
 // run fetches a token and keeps what came of it.
 func (t *tokens) run(ctx context.Context, key tokenKey, f *tokenFetch, fetch func(context.Context) (*token, error)) {
 	defer f.cancel()
-	got, err := fetch(ctx)
+	got, err := func() (got *token, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("rest: fetching a token panicked: %v", v)
+			}
+		}()
+		return fetch(ctx)
+	}()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {

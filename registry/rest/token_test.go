@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync"
@@ -514,5 +515,23 @@ func TestATokenThatCannotBeRenewed(t *testing.T) {
 	var failed *TokenError
 	if !errors.As(err, &failed) || failed.Status != 500 {
 		t.Errorf("%v", err)
+	}
+}
+
+// Where the program's own function panics while a token is fetched, on a goroutine of
+// the service, the call fails.
+func TestTokenFetchPanics(t *testing.T) {
+	w := newTokenWorld(t)
+	n := network(w.webAPI)
+	n.Proxy = func(*http.Request) (*url.URL, error) { panic("out of order") }
+	s, err := New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
+		Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "v"}}}},
+		&Options{Network: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.send(t.Context(), get()); err == nil || !strings.Contains(err.Error(), "panicked: out of order") {
+		t.Errorf("got %v, want that the function panicked", err)
 	}
 }

@@ -1,0 +1,84 @@
+package registry_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// The zero Registry, and none, say how one is made: by an error where there is one,
+// else by a panic.
+func TestZeroRegistry(t *testing.T) {
+	const want = "registry: there is no Registry, or it is the zero one: make it with New"
+	var r registry.Registry
+	ctx := t.Context()
+	_, callErr := r.Call(ctx, "x", nil)
+	_, resumeErr := r.Resume(ctx, "x", nil)
+	_, awaitErr := r.Await(ctx, "x")
+	_, replaceErr := r.Replace("s", nil)
+	_, previewErr := r.Preview(registry.Server{Name: "s"}, nil)
+	_, searchErr := r.Search(ctx, registry.Query{Text: "x"})
+	_, nilErr := (*registry.Registry)(nil).Call(ctx, "x", nil)
+	for name, err := range map[string]error{
+		"Add": r.Add(nil), "Call": callErr, "Resume": resumeErr, "Refuse": r.Refuse(ctx, "x", ""), "Await": awaitErr,
+		"Replace": replaceErr, "Preview": previewErr, "Search": searchErr, "Call of nil": nilErr,
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+	if got := mcp.OutcomeOf(callErr); got != mcp.NotSent {
+		t.Errorf("Call: got the outcome %v, want %v", got, mcp.NotSent)
+	}
+	for name, call := range map[string]func(){
+		"Use":             func() { r.Use() },
+		"Remove":          func() { r.Remove("x") },
+		"Snapshot":        func() { r.Snapshot() },
+		"Callable":        func() { r.Callable(ctx) },
+		"Toolset":         func() { r.Toolset(ctx, nil) },
+		"Meant":           func() { r.Meant("x") },
+		"Approvals":       func() { r.Approvals(ctx) },
+		"EndConversation": func() { r.EndConversation(ctx) },
+		"RevokeGrants":    func() { r.RevokeGrants(ctx) },
+		"Watch": func() {
+			for range r.Watch(ctx) {
+				return
+			}
+		},
+		"WatchApprovals": func() {
+			for range r.WatchApprovals(ctx) {
+				return
+			}
+		},
+	} {
+		if got := panicOf(call); got != want {
+			t.Errorf("%s: got the panic %q, want %q", name, got, want)
+		}
+	}
+}
+
+// No ledger, as of a registry without one, and the zero one remember nothing.
+func TestNoLedger(t *testing.T) {
+	for name, l := range map[string]*registry.Ledger{"nil": registry.New(nil).Ledger(), "zero": {}} {
+		if got := l.Pending(); len(got) > 0 {
+			t.Errorf("%s: got %d changes that wait, want none", name, len(got))
+		}
+		if got := l.Entries("s"); len(got) > 0 {
+			t.Errorf("%s: got %d entries, want none", name, len(got))
+		}
+		if got := l.Verify(registry.Server{Name: "s"}, nil); len(got) > 0 {
+			t.Errorf("%s: got %d differences, want none", name, len(got))
+		}
+		for what, err := range map[string]error{
+			"Approve": l.Approve(t.Context(), "me", registry.Change{Server: "s"}),
+			"Reject":  l.Reject(t.Context(), "me", registry.Change{Server: "s"}),
+			"Forget":  l.Forget(t.Context(), "s"),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "there is no ledger") {
+				t.Errorf("%s: %s: got %v, want an error", name, what, err)
+			}
+		}
+	}
+}
