@@ -102,6 +102,7 @@ func (h *Host) askedServers(ctx context.Context, opts *ListOptions) (asked []ask
 func listAll[S, T any](ctx context.Context, h *Host, opts *ListOptions, what string,
 	list func(*mcp.Client, context.Context) iter.Seq2[*S, error], item func(server string, s *S) (key string, t T),
 ) *Listing[T] {
+	need(ctx)
 	var o ListOptions
 	if opts != nil {
 		o = *opts

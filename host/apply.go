@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,8 @@ type Report struct {
 // is not a config that a file could say: it is nil, or has an entry that is nil or
 // without a name, or two of one name. Then nothing was done.
 func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
-	if err := sound(c); err != nil {
+	need(ctx)
+	if err := cmp.Or(h.made(), sound(c)); err != nil {
 		return Report{}, err
 	}
 	steps, err := h.plan(c)

@@ -40,6 +40,7 @@ func (s *server) untilStarted() wait {
 // Disable stops a server and removes its tools. Calls under way may finish
 // until ctx ends. Enable, Restart and Refresh that wait for the server give up.
 func (h *Host) Disable(ctx context.Context, name string) error {
+	need(ctx)
 	if sl, err := h.slot(name); err == nil {
 		sl.interrupt(false)
 	}
@@ -115,6 +116,10 @@ func (s *server) relist(ctx context.Context) error {
 // a connection for each user is read by [Host.Discover] for the user of ctx, and left
 // alone without one.
 func (h *Host) Refresh(ctx context.Context, names ...string) error {
+	need(ctx)
+	if err := h.made(); err != nil {
+		return err
+	}
 	if h.isClosing() {
 		return ErrClosed
 	}
@@ -169,6 +174,7 @@ type wait func(context.Context) error
 // ends when the host is closed, or when somebody else has the say. What is the verb for it
 // in the log.
 func (h *Host) change(ctx context.Context, what, name string, f func(context.Context, *slot, *server) (wait, error)) error {
+	need(ctx)
 	leave, err := h.visit()
 	if err != nil {
 		return err

@@ -42,10 +42,20 @@ func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Se
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	if err := h.made(); err != nil {
+		return err
+	}
+	if changes == nil || load == nil {
+		return errors.New("host: Follow: changes and load must not be nil")
+	}
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)()
-	for names := range changes(own) {
+	told := changes(own)
+	if told == nil {
+		return errors.New("host: Follow: changes returns nil")
+	}
+	for names := range told {
 		if own.Err() != nil {
 			break
 		}

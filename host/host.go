@@ -18,6 +18,9 @@ import (
 // ErrClosed is returned by the methods of a [Host] that was closed.
 var ErrClosed = errors.New("host: closed")
 
+// errZero is the error of the zero Host.
+var errZero = errors.New("host: the zero Host is not usable: make it with New, Open or OpenStore")
+
 // An UnknownServerError reports a name that is no server of the host.
 type UnknownServerError struct {
 	Name  string   // the name that was asked for
@@ -28,7 +31,8 @@ func (e *UnknownServerError) Error() string {
 	return fmt.Sprintf("host: no server %q; there are %q", e.Name, e.Known)
 }
 
-// A Host runs the servers of a configuration. Its methods are safe for
+// A Host runs the servers of a configuration. Make one with [New], [Open] or
+// [OpenStore]. Its methods are safe for
 // concurrent use, and wait for each other only where they change the same server.
 type Host struct {
 	opts     Options
@@ -140,6 +144,14 @@ func (h *Host) Watch(ctx context.Context) iter.Seq[[]Status] {
 	}
 }
 
+// made returns errZero for the zero Host.
+func (h *Host) made() error {
+	if h.registry == nil {
+		return errZero
+	}
+	return nil
+}
+
 // nextChange returns what is closed when something changes.
 func (h *Host) nextChange() <-chan struct{} {
 	h.mu.Lock()
@@ -156,6 +168,9 @@ func (h *Host) broadcast() {
 
 // standing returns the servers there are, in the order of the configuration.
 func (h *Host) standing() []*server {
+	if err := h.made(); err != nil {
+		panic(err.Error())
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	servers := make([]*server, 0, len(h.order))
@@ -175,6 +190,9 @@ func (h *Host) names() []string {
 
 // slot returns the slot of a name.
 func (h *Host) slot(name string) (*slot, error) {
+	if err := h.made(); err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if sl := h.slots[name]; sl != nil {
@@ -190,6 +208,10 @@ func (h *Host) slot(name string) (*slot, error) {
 // ends, and closes the host. It can be called at any moment, and several times: ctx
 // cuts off what earlier calls wait for. It returns ctx's error if calls were cut off.
 func (h *Host) Shutdown(ctx context.Context) error {
+	need(ctx)
+	if h.made() != nil {
+		return nil // there is nothing to close
+	}
 	h.keeper.close() // before anything ends
 	h.mu.Lock()
 	first := !h.closed

@@ -101,6 +101,7 @@ func (h *Host) stand() []standing {
 
 // keep tells the store how the servers stand; ended means that they are stopped now.
 func (k *statusKeeper) keep(all []standing, ended bool) {
+	defer k.host.caught("Options.Statuses", new(error))
 	if all == nil || !k.load() {
 		return
 	}

@@ -6,23 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/session"
 )
-
-// oauth returns what logs the user of a key in at a server, or nil.
-func (h *Host) oauth(key session.Key, e *config.Server) auth.OAuthHandler {
-	switch {
-	case h.opts.OAuth != nil:
-		return h.opts.OAuth(key)
-	case h.opts.Logins != nil:
-		return h.opts.Logins.Handler(key, e)
-	}
-	return nil
-}
 
 // useLogin has logins at a server be as an entry says.
 func (h *Host) useLogin(e *config.Server) {

@@ -92,7 +92,12 @@ func NewLogins(store *session.Store, opts *LoginOptions) (*Logins, error) {
 func (l *Logins) Sessions() *session.Manager { return l.manager }
 
 // Close ends the logins under way, as [session.Manager.Close] does.
-func (l *Logins) Close() error { return l.manager.Close() }
+func (l *Logins) Close() error {
+	if l.manager == nil {
+		return nil // the zero Logins
+	}
+	return l.manager.Close()
+}
 
 // config returns how to log in for a key: the same for all users of an entry.
 func (l *Logins) config(key session.Key) (*auth.Config, error) {
@@ -151,6 +156,19 @@ func (l *Logins) facts(e *config.Server) loginFacts {
 	return f
 }
 
+// complete calls the program's function, which may panic on a goroutine of the host.
+func (l *Logins) complete(e *config.Server, c *auth.Config) (err error) {
+	if l.configure == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("LoginOptions.Configure panics: %v", v)
+		}
+	}()
+	return l.configure(e, c)
+}
+
 // server makes what an entry says into what sessions need.
 func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
 	c := &auth.Config{Server: e.Name, URL: e.URL}
@@ -164,9 +182,7 @@ func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
 		}
 	}
 	s := &loginServer{facts: facts, config: c}
-	if l.configure != nil {
-		s.err = l.configure(e, c)
-	}
+	s.err = l.complete(e, c)
 	if s.err == nil && c.Client != nil && c.Client.Issuer == "" {
 		s.err = &auth.ConfigError{Server: e.Name, Field: "auth.issuer",
 			Problem: "is missing: name the authorization server that has registered the clientId, so that its secret goes to no other"}
@@ -178,7 +194,7 @@ func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
 // transports that a program makes itself; or nil if nobody logs in there. The host uses
 // it for those it makes.
 func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler {
-	if withoutLogin(e) != "" {
+	if e == nil || withoutLogin(e) != "" {
 		return nil
 	}
 	key.Server = e.Name

@@ -24,6 +24,9 @@ var ErrNoStore = errors.New("host: there is no store to keep servers in: use Ope
 // can be kept; that of the store; or that of a required server that failed. If ctx ends
 // before, the server goes on to be started.
 func (h *Host) AddServer(ctx context.Context, r *config.Record) (Report, error) {
+	if r == nil {
+		return Report{}, errors.New("host: AddServer: the record is nil")
+	}
 	return h.manage(ctx, "add", []string{r.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
 		added, err := config.AddRecord(ctx, store, r)
 		return nil, added.Record, err
@@ -87,6 +90,7 @@ type recordChange func(context.Context, config.Store) (before, after *config.Rec
 // It does so in a goroutine of the host: from the moment that the store has changed, the
 // servers follow even if ctx ends.
 func (h *Host) manage(ctx context.Context, what string, names []string, change recordChange) (Report, error) {
+	need(ctx)
 	if h.opts.Store == nil {
 		return Report{}, ErrNoStore
 	}
@@ -156,7 +160,8 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 
 // planManaged changes the store and finds out what that means for the servers: one is to
 // be as its record says, and one of which the name has gone is to be removed.
-func (h *Host) planManaged(ctx context.Context, what string, change recordChange) ([]step, error) {
+func (h *Host) planManaged(ctx context.Context, what string, change recordChange) (steps []step, err error) {
+	defer h.caught("Options.Store", &err)
 	before, after, err := change(ctx, h.opts.Store)
 	name := ""
 	for _, r := range []*config.Record{before, after} {
@@ -168,7 +173,6 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 	if err != nil {
 		return nil, err
 	}
-	var steps []step
 	if after != nil {
 		following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 		defer cancel()

@@ -29,7 +29,8 @@ const (
 	NoState = "-"
 )
 
-// Options configure a [Host]. The zero value, and nil, mean the defaults.
+// Options configure a [Host]. The zero value, and nil, mean the defaults. Where one of
+// the functions panics, it has failed for its server, and Client.Logger is told.
 type Options struct {
 	// Registry receives the servers' tools, and has its own options: names, gate,
 	// ledger, approver, forms of results. Two hosts that share one must not have servers

@@ -160,10 +160,8 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 	if e.Err != nil {
 		return nil, e.Err
 	}
-	if own := h.opts.Transport; own != nil {
-		if t, err := own(key, e); t != nil || err != nil {
-			return t, err
-		}
+	if t, err := h.ownTransport(key, e); t != nil || err != nil {
+		return t, err
 	}
 	if e.Transport == config.TransportStdio {
 		env := make([]string, 0, len(e.Env))
@@ -184,7 +182,10 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 			all.Set(name, value.Reveal())
 		}
 	}
-	login := h.oauth(key, e)
+	login, err := h.oauth(key, e)
+	if err != nil {
+		return nil, err
+	}
 	switch e.Transport {
 	case config.TransportHTTP:
 		return &transport.HTTP{URL: e.URL, Header: all, OAuth: login, MaxMessage: e.Limits.MaxMessage}, nil

@@ -178,7 +178,7 @@ func (sh *shelf) update() bool {
 	if !public {
 		return true
 	}
-	diff, err := sh.server.host.registry.ReplaceServer(sh.server.facts(), tools)
+	diff, err := sh.server.host.listTools(sh.server.facts(), tools)
 	sh.told = sh.server.host.recordHeldBack(sh.server.entry.Name, sh.told, &diff)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -42,6 +42,7 @@ type TestOptions struct {
 // that the test returns within the few seconds that its process is given to stop. The
 // error says that there was nothing to test, or that the host is closed.
 func (h *Host) Test(ctx context.Context, e *config.Server, opts *TestOptions) (*TestReport, error) {
+	need(ctx)
 	if e == nil {
 		return nil, errors.New("host: no server to test: the entry is nil")
 	}
@@ -64,6 +65,9 @@ func (h *Host) Test(ctx context.Context, e *config.Server, opts *TestOptions) (*
 
 // visit begins something that the end of the host waits for, until leave is called.
 func (h *Host) visit() (leave func(), err error) {
+	if err := h.made(); err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {

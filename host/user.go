@@ -201,17 +201,15 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 		}
 		header.Set(name, key.User)
 	}
-	if h.opts.UserHeaders != nil {
-		more, err := h.opts.UserHeaders(ctx, key)
-		if err != nil {
-			return nil, err
+	more, err := h.ownHeaders(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range more {
+		if !httpfield.ValidName(name) || len(values) == 0 || !allExact(values) {
+			return nil, fmt.Errorf("Options.UserHeaders made a header %q that has no name or value, or one that cannot be sent as it is", name)
 		}
-		for name, values := range more {
-			if !httpfield.ValidName(name) || len(values) == 0 || !allExact(values) {
-				return nil, fmt.Errorf("Options.UserHeaders made a header %q that has no name or value, or one that cannot be sent as it is", name)
-			}
-			header[http.CanonicalHeaderKey(name)] = values
-		}
+		header[http.CanonicalHeaderKey(name)] = values
 	}
 	if len(header) == 0 {
 		return nil, errors.New("the entry has no \"userHeader\", and Options.UserHeaders made none: one of them has to name the user")

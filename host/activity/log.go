@@ -188,7 +188,9 @@ func (l *Log) Close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("activity: %T: %d events are not written: %w", n.sink, n.status().Queued, ctx.Err()))
 		}
 	}
-	l.stop()
+	if l.stop != nil { // of the zero Log
+		l.stop()
+	}
 	return errors.Join(errs...)
 }
 

@@ -20,9 +20,6 @@ type Memory struct {
 // NewMemory returns a Memory of at most most events; 0 or less means
 // [DefaultMemory]. Each takes about 1 KB, and at most 40 KB.
 func NewMemory(most int) *Memory {
-	if most <= 0 {
-		most = DefaultMemory
-	}
 	return &Memory{most: most}
 }
 
@@ -30,6 +27,9 @@ func NewMemory(most int) *Memory {
 func (m *Memory) Write(_ context.Context, events []Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.most <= 0 {
+		m.most = DefaultMemory
+	}
 	for _, e := range events {
 		if len(m.ring) < m.most {
 			m.ring = append(m.ring, e)

@@ -90,6 +90,9 @@ func (r *Record) Encode() ([]byte, error) { return r.encode(true, false) }
 func (r *Record) entry() (json.RawMessage, error) { return r.encode(false, false) }
 
 func (r *Record) encode(named, whole bool) ([]byte, error) {
+	if r == nil {
+		return nil, errNoRecord
+	}
 	w := wireRecord{
 		Description: r.Description, Transport: r.Transport,
 		URL: r.URL, Headers: revealed(r.Headers),

@@ -38,8 +38,13 @@ func checkTitle(name string) Code {
 // references stand for is not looked at. A secret that is masked is refused: it was
 // shown to somebody, and is not the secret. The error is of [*RecordError]s, joined.
 func (r *Record) Validate() error {
+	if r == nil {
+		return errNoRecord
+	}
 	return errors.Join(append(r.faults(true), r.maskFaults()...)...)
 }
+
+var errNoRecord = errors.New("config: the record is nil")
 
 func (r *Record) faults(name bool) []error {
 	var errs []error

@@ -77,6 +77,9 @@ func (s *Secrets) SetSecret(ctx context.Context, name string, value Secret) erro
 		delete(s.byName, name)
 		return nil
 	}
+	if s.byName == nil {
+		s.byName = map[string]Secret{}
+	}
 	s.byName[name] = value
 	return nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -49,12 +50,24 @@ type Configurer interface {
 // FindRecord returns the record of that name, or if there is none the one whose server
 // has it, see [Record.ServerName]; else an error of [CodeNotFound].
 func FindRecord(ctx context.Context, store Store, name string) (Stored, error) {
-	all, err := store.Records(ctx)
+	all, err := recordsOf(ctx, store)
 	if err != nil {
-		return Stored{}, fmt.Errorf("reading the servers: %w", err)
+		return Stored{}, err
 	}
 	if s, ok := recordOf(all, name); ok {
 		return s, nil
 	}
 	return Stored{}, &RecordError{Code: CodeNotFound, Name: name}
+}
+
+// recordsOf returns the records of a store.
+func recordsOf(ctx context.Context, store Store) ([]Stored, error) {
+	if store == nil {
+		return nil, errors.New("config: the store is nil")
+	}
+	all, err := store.Records(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the servers: %w", err)
+	}
+	return all, nil
 }

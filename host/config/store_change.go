@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 // maxRetries bounds how often a change is tried again because somebody else was faster.
@@ -21,9 +20,9 @@ func AddRecord(ctx context.Context, store Store, r *Record) (Stored, error) {
 	if err := r.Validate(); err != nil {
 		return Stored{}, err
 	}
-	all, err := store.Records(ctx)
+	all, err := recordsOf(ctx, store)
 	if err != nil {
-		return Stored{}, fmt.Errorf("reading the servers: %w", err)
+		return Stored{}, err
 	}
 	if err := nameFree(all, r, ""); err != nil {
 		return Stored{}, err
@@ -62,9 +61,9 @@ func UpdateRecord(ctx context.Context, store Store, name string, p *Patch) (befo
 }
 
 func updateOnce(ctx context.Context, store Store, name string, p *Patch) (before, after Stored, err error) {
-	all, err := store.Records(ctx)
+	all, err := recordsOf(ctx, store)
 	if err != nil {
-		return Stored{}, Stored{}, fmt.Errorf("reading the servers: %w", err)
+		return Stored{}, Stored{}, err
 	}
 	before, ok := recordOf(all, name)
 	switch {

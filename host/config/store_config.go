@@ -17,9 +17,9 @@ func ReadStore(ctx context.Context, store Store, opts *Options) (*Config, error)
 	if c, ok := store.(Configurer); ok {
 		return c.Config(ctx, opts)
 	}
-	all, err := store.Records(ctx)
+	all, err := recordsOf(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("reading the servers: %w", err)
+		return nil, err
 	}
 	data, err := storeText(all)
 	if err != nil {

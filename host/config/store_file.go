@@ -126,6 +126,9 @@ func (f *FileStore) revision(encoded []byte) Revision {
 
 // Save implements [Store].
 func (f *FileStore) Save(ctx context.Context, name string, r *Record, old Revision) (Revision, error) {
+	if r == nil {
+		return "", errNoRecord
+	}
 	entry, err := r.entry()
 	if err != nil {
 		return "", fmt.Errorf("server %q: %w", r.Name, err)

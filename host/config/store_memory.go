@@ -15,10 +15,13 @@ type MemoryStore struct {
 }
 
 // NewMemoryStore returns a store that holds the records, which have different names.
-// It keeps copies of them.
+// It keeps copies of them, and panics if one is nil.
 func NewMemoryStore(records ...*Record) *MemoryStore {
 	m := &MemoryStore{}
 	for _, r := range records {
+		if r == nil {
+			panic("config: NewMemoryStore: a record is nil")
+		}
 		m.records = append(m.records, Stored{r.clone(), m.next()})
 	}
 	return m
@@ -45,6 +48,9 @@ func (m *MemoryStore) Records(ctx context.Context) ([]Stored, error) {
 
 // Save implements [Store].
 func (m *MemoryStore) Save(ctx context.Context, name string, r *Record, old Revision) (Revision, error) {
+	if r == nil {
+		return "", errNoRecord
+	}
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}

@@ -71,6 +71,9 @@ func newBook(store Store, opts *Options) *Book {
 // Verdict returns what counts for a launch now, also if another process decided it
 // a moment ago. If that cannot be found out it is Pending, with an [*Error].
 func (b *Book) Verdict(ctx context.Context, l *Launch) (Verdict, error) {
+	if l == nil {
+		return Pending, b.fail(errNoLaunch)
+	}
 	records, err := b.refresh(ctx)
 	if err != nil {
 		return Pending, err
@@ -90,6 +93,9 @@ func (b *Book) Decide(ctx context.Context, by string, l *Launch, v Verdict) erro
 	}
 	if err := checkBy(by); err != nil {
 		return b.fail(err)
+	}
+	if l == nil {
+		return b.fail(errNoLaunch)
 	}
 	r := Record{
 		Fingerprint: l.Fingerprint(),
@@ -132,7 +138,7 @@ func (b *Book) Records(ctx context.Context) ([]Record, error) {
 // tells that it is over. It has no goroutine: it waits in that of the caller.
 func (b *Book) Watch(ctx context.Context) iter.Seq2[[]Record, error] {
 	return func(yield func([]Record, error) bool) {
-		ticker := time.NewTicker(b.interval)
+		ticker := time.NewTicker(cmp.Or(b.interval, DefaultInterval))
 		defer ticker.Stop()
 		for last := (*glance)(nil); ; {
 			b.mu.Lock()
@@ -183,8 +189,16 @@ func (b *Book) refresh(ctx context.Context) (map[string]Record, error) {
 	return records, err
 }
 
+var (
+	errNoStore  = errors.New("there is no store: make the book with New, Open, or Load and a store")
+	errNoLaunch = errors.New("the launch is nil")
+)
+
 // load returns what is kept, with its revision, given what is known of it.
 func (b *Book) load(ctx context.Context, known string, records map[string]Record) (map[string]Record, string, error) {
+	if b.store == nil {
+		return nil, "", b.fail(errNoStore)
+	}
 	data, revision, err := b.store.Load(ctx, known)
 	if err != nil {
 		return nil, "", b.fail(err)

@@ -1,0 +1,173 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// The zero Host says how one is made, and has nothing to close.
+func TestZeroHost(t *testing.T) {
+	const want = "host: the zero Host is not usable: make it with New, Open or OpenStore"
+	var h host.Host
+	ctx := watchdog(t)
+	_, applyErr := h.Apply(ctx, &config.Config{})
+	_, testErr := h.Test(ctx, &config.Server{Name: "s"}, nil)
+	_, clientErr := h.Client(ctx, session.Key{Server: "s"})
+	_, diagnoseErr := h.Diagnose(ctx, "s")
+	_, loginErr := h.Login(ctx, session.Key{Server: "s"})
+	for name, err := range map[string]error{
+		"Apply": applyErr, "Test": testErr, "Client": clientErr, "Diagnose": diagnoseErr, "Login": loginErr,
+		"Enable": h.Enable(ctx, "s"), "Refresh": h.Refresh(ctx), "Discover": h.Discover(ctx, session.Key{Server: "s"}),
+		"Follow": h.Follow(ctx, nil, nil, nil),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+	for name, err := range map[string]error{"Close": h.Close(), "Shutdown": h.Shutdown(ctx)} {
+		if err != nil {
+			t.Errorf("%s: got %v, want none", name, err)
+		}
+	}
+	defer func() {
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("Servers: got the panic %q, want %q", got, want)
+		}
+	}()
+	h.Servers()
+}
+
+// What the host cannot work with is refused when it is given, not when it is used.
+func TestNilRefused(t *testing.T) {
+	ctx := watchdog(t)
+	h := host.New(&host.Options{StateDir: host.NoState, Store: config.NewMemoryStore()})
+	defer func() { _ = h.Close() }()
+	_, loginsErr := host.NewLogins(nil, nil)
+	_, zeroErr := host.NewLogins(&session.Store{}, nil)
+	_, storeErr := host.OpenStore(ctx, nil, &host.Options{StateDir: host.NoState})
+	_, addErr := h.AddServer(ctx, nil)
+	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }
+	none := func(context.Context) iter.Seq[[]string] { return nil }
+	for want, err := range map[string]error{
+		"session: NewManager: the store is nil":                                  loginsErr,
+		"session: the zero Store is not usable: make it with NewStore or Memory": zeroErr,
+		"config: the store is nil":                                               storeErr,
+		"host: AddServer: the record is nil":                                     addErr,
+		"host: Follow: changes and load must not be nil":                         h.Follow(ctx, none, nil, nil),
+		"host: Follow: changes returns nil":                                      h.Follow(ctx, none, load, nil),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if err := new(host.Logins).Close(); err != nil {
+		t.Errorf("Close of the zero Logins: got %v, want none", err)
+	}
+}
+
+// A program's function that makes no transport, or panics, fails its server and no
+// other.
+func TestTransportOfTheProgramFails(t *testing.T) {
+	for want, own := range map[string]func() (mcp.Transport, error){
+		"Options.Transport returns a nil *transport.HTTP": func() (mcp.Transport, error) { return (*transport.HTTP)(nil), nil },
+		"Options.Transport panics: out of order":          func() (mcp.Transport, error) { panic("out of order") },
+	} {
+		h := host.New(&host.Options{
+			StateDir:  host.NoState,
+			Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return own() },
+		})
+		report, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
+			{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true},
+		}})
+		if err != nil {
+			t.Errorf("%s: got %v, want no error", want, err)
+		}
+		if err := report.Failed["s"]; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A function of the registry's options that panics harms no more than the server whose
+// tools it was to name.
+func TestNamesOfTheProgramPanic(t *testing.T) {
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`)})
+	h := host.New(&host.Options{
+		StateDir:  host.NoState,
+		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
+		Registry:  registry.New(&registry.Options{Names: registry.Names{Custom: func(string, string) string { panic("out of order") }}}),
+	})
+	_, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
+		{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true},
+	}})
+	if err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+	if err, want := h.Servers()[0].Err, "a function of the registry's options panics: out of order"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q in it", err, want)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A context that is nil is missed on the goroutine of the caller.
+func TestNilContext(t *testing.T) {
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)})
+	h := host.New(&host.Options{
+		StateDir:  host.NoState,
+		Store:     config.NewMemoryStore(),
+		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
+	})
+	defer func() { _ = h.Close() }()
+	entry := &config.Server{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true}
+	servers := &config.Config{Servers: []*config.Server{entry}}
+	var none context.Context
+	if _, err := h.Apply(watchdog(t), servers); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func(context.Context){
+		"Apply": func(ctx context.Context) {
+			_, _ = h.Apply(ctx, &config.Config{Servers: []*config.Server{{Name: "other"}}})
+		},
+		"AddServer": func(ctx context.Context) { _, _ = h.AddServer(ctx, &config.Record{Name: "r", Command: "x"}) },
+		"Enable":    func(ctx context.Context) { _ = h.Enable(ctx, "s") },
+		"Disable":   func(ctx context.Context) { _ = h.Disable(ctx, "s") },
+		"Restart":   func(ctx context.Context) { _ = h.Restart(ctx, "s") },
+		"Refresh":   func(ctx context.Context) { _ = h.Refresh(ctx) },
+		"Prompts":   func(ctx context.Context) { h.Prompts(ctx, nil) },
+		"Resources": func(ctx context.Context) { h.Resources(ctx, nil) },
+		"Test":      func(ctx context.Context) { _, _ = h.Test(ctx, entry, nil) },
+		"Approve":   func(ctx context.Context) { _ = h.Approve(ctx, "me", "x") },
+		"Reject":    func(ctx context.Context) { _ = h.Reject(ctx, "me", "x") },
+		"Shutdown":  func(ctx context.Context) { _ = h.Shutdown(ctx) },
+	} {
+		func() {
+			defer func() {
+				if got, want := fmt.Sprint(recover()), "host: the context is nil"; got != want {
+					t.Errorf("%s: got the panic %q, want %q", name, got, want)
+				}
+			}()
+			call(none)
+		}()
+	}
+	if _, err := h.Apply(watchdog(t), servers); err != nil {
+		t.Errorf("afterwards: got %v, want none", err)
+	}
+}
