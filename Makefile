@@ -176,6 +176,7 @@ soak:
 
 api:
 	$(GO) test -timeout 30m ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules|TestAdapterModules' -modules all -systems all -update
+	$(GO) test ./internal/zerocalls -run TestTable -update
 
 fmt:
 	@$(SOURCES) | xargs -0 gofmt -l -w
