@@ -11,11 +11,19 @@ import (
 // CallbackOptions configure [Manager.CallbackHandler].
 type CallbackOptions struct {
 	// User returns who makes a request, by the program's own means, such as its
-	// cookie. Only his own login is completed: otherwise somebody who was sent
-	// the address of another user's login would give him his own account. If it
-	// returns an error the request gets status 403. Nil means that the program
-	// has only one user, whose name in [Key] is empty.
+	// cookie. Only their own login is completed, unless Allow says otherwise:
+	// somebody who was sent the address of another user's login would give them
+	// their own account. If it returns an error the request gets status 403. Nil
+	// means that the program has only one user, whose name in [Key] is empty.
 	User func(*http.Request) (string, error)
+	// Allow, if set, is asked when User has returned another user than that of the
+	// login, and reports whether the request may complete the login all the same:
+	// that of an administrator, for example, the login at a server that all share,
+	// whose key has no user. Begin such a login only for those who may complete it,
+	// and show its address to nobody else: others who have it could log in there and
+	// send an administrator to the callback, and all would use their account. Allow
+	// may be called from many goroutines. Nil: never.
+	Allow func(r *http.Request, key Key) bool
 	// SuccessURL is where the browser goes after a login. Empty means a page
 	// that says so.
 	SuccessURL string
@@ -63,7 +71,12 @@ func (h *callbackHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	key, err := h.manager.Complete(r.Context(), r.URL.RequestURI(), &CompleteOptions{User: user})
+	key, err := h.manager.complete(r.Context(), r.URL.RequestURI(), func(key Key) error {
+		if key.User != user && (h.opts.Allow == nil || !h.opts.Allow(r, key)) {
+			return &UserError{Key: key, User: user}
+		}
+		return nil
+	})
 	if err != nil {
 		h.fail(w, r, key, err)
 		return

@@ -127,6 +127,35 @@ func TestCallbackHandler(t *testing.T) {
 	}
 }
 
+// A program says who may complete the logins that are not a user's own, such as those that
+// all share.
+func TestCallbackHandlerAllow(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	shared := Key{Server: "s"}
+	_, callback := w.begin(m, shared)
+	_, bobs := w.begin(m, Key{User: "bob", Server: "s"})
+	h := m.CallbackHandler(&CallbackOptions{User: cookieUser, Allow: func(r *http.Request, key Key) bool {
+		user, err := cookieUser(r)
+		return err == nil && user == "root" && key == shared
+	}})
+	tests := []struct {
+		what, callback, user string
+		status               int
+		title                string
+	}{
+		{"nobody, of all", callback, "", 403, "Not logged in"},
+		{"a user, of all", callback, "ann", 403, "Not logged in"},
+		{"the administrator, of a user", bobs, "root", 403, "Not logged in"},
+		{"the administrator, of all", callback, "root", 200, "Logged in"},
+		{"the user, of the user", bobs, "bob", 200, "Logged in"},
+	}
+	for _, test := range tests {
+		checkPage(t, test.what, arrive(t, h, "GET", test.callback, test.user), test.status, test.title)
+	}
+	w.mustCall(m, shared)
+}
+
 // The browser may come back to another process than the one that sent it away.
 func TestCallbackHandlerElsewhere(t *testing.T) {
 	w := newWorld(t, nil, nil)

@@ -23,6 +23,16 @@ type CompleteOptions struct {
 //
 // The errors are those of [auth.Flow.Complete], [*UserError] and [*StoreError].
 func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOptions) (Key, error) {
+	return m.complete(ctx, callback, func(key Key) error {
+		if o != nil && o.User != key.User {
+			return &UserError{Key: key, User: o.User}
+		}
+		return nil
+	})
+}
+
+// complete is Complete, for the logins for which check returns nil.
+func (m *Manager) complete(ctx context.Context, callback string, check func(Key) error) (Key, error) {
 	state, err := auth.StateOf(callback)
 	if err != nil {
 		return Key{}, err
@@ -32,8 +42,8 @@ func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOpti
 		return Key{}, err
 	}
 	key := Key{User: p.User, Server: p.Server}
-	if o != nil && o.User != key.User {
-		return Key{}, &UserError{Key: key, User: o.User}
+	if err := check(key); err != nil {
+		return Key{}, err
 	}
 	flow, _, err := m.flow(key)
 	if err != nil {
