@@ -131,11 +131,13 @@ func (e *entry) load(ctx context.Context) (*record, version, error) {
 		return nil, at, err
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.read = time.Now()
+	login := false
 	if e.turns == turns { // else somebody has read or saved meanwhile
-		e.adoptLocked(r, at)
+		login = e.adoptLocked(r, at)
 	}
+	e.mu.Unlock()
+	e.tell(login)
 	return r, at, nil
 }
 
@@ -184,16 +186,26 @@ func (e *entry) save(ctx context.Context, r *record, old version) (version, erro
 		return old, &StoreError{Key: e.key, Op: "save", Err: err}
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.adoptLocked(r, at)
+	login := e.adoptLocked(r, at)
+	e.mu.Unlock()
+	e.tell(login)
 	return at, nil
 }
 
-// adoptLocked takes over a state of the record.
-func (e *entry) adoptLocked(r *record, at version) {
-	if e.known != nil && at == e.at {
-		return
+// tell tells the program of a login, if there is one.
+func (e *entry) tell(login bool) {
+	if login && e.manager.opts.OnLogin != nil {
+		e.manager.opts.OnLogin(e.key)
 	}
+}
+
+// adoptLocked takes over a state of the record. It reports whether there is a login that
+// there was not before.
+func (e *entry) adoptLocked(r *record, at version) (login bool) {
+	if e.known != nil && at == e.at {
+		return false
+	}
+	login = e.known != nil && r.newerLogin(e.known)
 	if r.Grant != nil && (e.known == nil || e.known.Grant == nil || e.known.Grant.Token.Access != r.Grant.Token.Access) {
 		e.forgiveLocked() // somebody has got a token
 	}
@@ -202,6 +214,7 @@ func (e *entry) adoptLocked(r *record, at version) {
 	e.looks = 0
 	e.signalLocked()
 	e.planLocked()
+	return login
 }
 
 // refused notes that the server did not take a token, and reports how many new

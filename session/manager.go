@@ -43,6 +43,13 @@ type Options struct {
 	// RedirectURL is the address of the program's own [Manager.CallbackHandler],
 	// as browsers see it. It is not used with a Prompt.
 	RedirectURL string
+	// OnLogin, if set, is called when a session has got a login or headers, by
+	// whatever way: with its key, after it was saved, and before what has got them
+	// returns. What another process has saved counts when this manager sees it.
+	// It is not called for tokens that are renewed, nor for sessions that were
+	// logged in when they were first read. It may be called from many goroutines,
+	// must return soon, and must not wait for methods of the manager.
+	OnLogin func(Key)
 	// Logger tells of logins, renewals and their failures. Default: nothing.
 	Logger *slog.Logger
 	// MaxCached bounds the sessions that are kept in memory, those in use not

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -104,6 +105,17 @@ func (r *record) live(url string) *auth.Grant {
 		return nil
 	}
 	return r.Grant
+}
+
+// newerLogin reports whether the record has a login or headers that before has not.
+func (r *record) newerLogin(before *record) bool {
+	switch {
+	case len(r.Header) > 0:
+		return !maps.Equal(r.Header, before.Header)
+	case r.Grant == nil || r.Ended != "":
+		return false
+	}
+	return before.Grant == nil || before.Ended != "" || r.Logins > before.Logins
 }
 
 // at returns the record without what was found out at another address than url. A

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+// keyLog keeps the keys that OnLogin was called with.
+type keyLog struct {
+	mu   sync.Mutex
+	keys []Key
+}
+
+func (l *keyLog) add(key Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys = append(l.keys, key)
+}
+
+// check checks which keys were told since the last check.
+func (l *keyLog) check(t *testing.T, what string, want ...Key) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Equal(l.keys, want) {
+		t.Errorf("%s: got %v, want %v", what, l.keys, want)
+	}
+	l.keys = nil
+}
+
+func TestOnLogin(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	var told keyLog
+	m := w.manager(&Options{OnLogin: told.add})
+	w.mustLogIn(m, alice)
+	told.check(t, "a login", alice)
+	w.as.ExpireAll()
+	w.mustCall(m, alice)
+	told.check(t, "a renewal")
+	w.mustLogIn(m, alice)
+	told.check(t, "another login", alice)
+	if err := m.Logout(w.ctx, alice); err != nil {
+		t.Fatal(err)
+	}
+	told.check(t, "a logout")
+	for range 2 {
+		if err := m.SetToken(w.ctx, alice, "one"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told.check(t, "a token, set twice", alice)
+	if err := m.SetHeader(w.ctx, alice, map[string]auth.Secret{"Authorization": "two"}); err != nil {
+		t.Fatal(err)
+	}
+	told.check(t, "a header", alice)
+	if err := m.SetHeader(w.ctx, alice, nil); err != nil {
+		t.Fatal(err)
+	}
+	told.check(t, "no header")
+}
+
+// A manager that has begun a login is told of it when another one completes it, and one
+// that reads it first later is not.
+func TestOnLoginElsewhere(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	var there, later keyLog
+	here := make(chan Key, 1)
+	begun, other := w.manager(&Options{OnLogin: func(key Key) { here <- key }}), w.manager(&Options{OnLogin: there.add})
+	l, callback := w.begin(begun, alice)
+	if _, err := other.Complete(w.ctx, callback, nil); err != nil {
+		t.Fatal(err)
+	}
+	there.check(t, "where it was completed", alice)
+	if err := l.Wait(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case key := <-here:
+		if key != alice {
+			t.Errorf("where it was begun: got %v, want %v", key, alice)
+		}
+	case <-w.ctx.Done():
+		t.Error("where it was begun: got nothing")
+	}
+	w.mustCall(w.manager(&Options{OnLogin: later.add}), alice)
+	later.check(t, "where it was read")
+}
