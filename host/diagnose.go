@@ -166,6 +166,9 @@ func (d *Diagnosis) hints(ctx context.Context, s *server, clean *cleaner) []Hint
 	case StageDisabled, StageConfigured:
 		t.list = nil // it has no tools, and is not meant to
 	}
+	if d.Health.Stage == StageConfigured && s.perUser() && (d.Err == nil || wantsLogin(d.Err)) {
+		t.ofUsers(s.discovery.possible())
+	}
 	return t.diagnose(ctx)
 }
 

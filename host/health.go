@@ -186,6 +186,9 @@ func (s *server) health(status *Status, processes *processTable) Health {
 	}
 	sortUsers(h.Users)
 	h.Level, h.Action = judge(status, &h)
+	if h.Stage == StageConfigured && s.discovery.wanted() {
+		h.Level, h.Action = judgeUndiscovered(status.Err)
+	}
 	return h
 }
 

@@ -36,6 +36,21 @@ func cureOfConnection(err error) Action {
 	return ActionWait
 }
 
+// judgeUndiscovered sums up how a server does whose tools are read with the first login,
+// by how that failed.
+func judgeUndiscovered(err error) (Level, Action) {
+	if err == nil || wantsLogin(err) {
+		return LevelDegraded, ActionLogin
+	}
+	return LevelUnhealthy, cureOfConnection(err)
+}
+
+// wantsLogin reports whether an error is that of a user who has to log in.
+func wantsLogin(err error) bool {
+	var login interface{ LoginURL() string }
+	return errors.As(err, &login)
+}
+
 func sortUsers(users []UserHealth) {
 	slices.SortFunc(users, func(a, b UserHealth) int { return cmp.Compare(a.User, b.User) })
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -177,6 +178,16 @@ func (t *trouble) ofEntry() bool {
 		t.hint(HintIsolation, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
 	}
 	return len(t.list) > before
+}
+
+// ofUsers tells why the tools are not known of a server where users have connections of
+// their own.
+func (t *trouble) ofUsers(logins bool) {
+	if logins {
+		t.hint(HintLogin, fmt.Sprintf("Each user logs in at the server %q, and its tools are read with the first login: begin one, and have the user open its address in a browser.", t.entry.Name))
+		return
+	}
+	t.hint(HintNoUser, fmt.Sprintf("Each user has a connection of their own to the server %q, and its tools are read for the first user for whom Host.Client or Host.Discover is called: call one of them.", t.entry.Name))
 }
 
 // entryFaults returns the single faults of an entry.

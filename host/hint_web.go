@@ -60,10 +60,9 @@ func (t *trouble) ofProxy(u *url.URL) bool {
 
 // ofLogin tells of somebody who is not let in.
 func (t *trouble) ofLogin() {
-	var login interface{ LoginURL() string }
 	var status *transport.StatusError
 	switch {
-	case errors.As(t.err, &login):
+	case wantsLogin(t.err):
 		t.hint(HintLogin, "The server wants the user to log in. Begin a login, and have him open its address in a browser.")
 	case !errors.As(t.err, &status):
 	case status.Code == http.StatusUnauthorized && t.sendsCredentials():

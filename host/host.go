@@ -114,6 +114,9 @@ func New(opts *Options) *Host {
 	h.intake, h.refuse = context.WithCancel(context.Background())
 	h.detach = h.recordCalls()
 	h.untrace = h.traceCalls()
+	if o.Logins != nil {
+		o.Logins.follow(h)
+	}
 	if o.Statuses != nil {
 		h.keeper = &statusKeeper{host: h, store: o.Statuses}
 		h.ending.Go(h.keeper.run)
@@ -227,6 +230,9 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	defer close(h.gone)
+	if l := h.opts.Logins; l != nil {
+		l.unfollow(h)
+	}
 	h.mu.Lock()
 	slots := slices.Collect(maps.Values(h.slots))
 	h.mu.Unlock()

@@ -60,7 +60,10 @@ func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, erro
 }
 
 // Complete completes the login that a user's browser has come back from, as
-// [session.Manager.Complete] does. The server is connected to then.
+// [session.Manager.Complete] does. It does not wait for what becomes possible then: a
+// server that all share is connected to, and one where users have connections of their
+// own is asked for its tools, if they are not known yet. [Host.Watch] tells of both. So
+// it is with every other way of logging in, such as [session.Manager.CallbackHandler].
 func (h *Host) Complete(ctx context.Context, callback string, opts *session.CompleteOptions) (session.Key, error) {
 	if h.opts.Logins == nil {
 		return session.Key{}, errors.New("host: no login can be completed: set Options.Logins")

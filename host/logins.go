@@ -41,14 +41,17 @@ type LoginOptions struct {
 // registered it), the scopes to ask for, and the issuer. Nobody logs in at a server whose
 // entry has an Authorization header.
 //
-// Where all users share a connection they share its login, which has no user. Its
+// Where all users share a connection they share its login, which has no user. Where
+// each has their own, the tools of the server are read with the first login there. Its
 // methods are safe for concurrent use.
 type Logins struct {
 	manager   *session.Manager
 	configure func(*config.Server, *auth.Config) error
+	prompts   bool // logins are shown to users
 
 	mu      sync.RWMutex // guards the following
 	servers map[string]*loginServer
+	hosts   []*Host // that are told of logins
 }
 
 // A loginServer is how to log in at a server now.
@@ -76,8 +79,15 @@ func NewLogins(store *session.Store, opts *LoginOptions) (*Logins, error) {
 	if o.Session.Config != nil {
 		return nil, errors.New("host: LoginOptions.Session.Config must be nil: the configuration of the servers says how to log in")
 	}
-	l := &Logins{configure: o.Configure, servers: map[string]*loginServer{}}
+	l := &Logins{configure: o.Configure, prompts: o.Session.Prompt != nil, servers: map[string]*loginServer{}}
 	o.Session.Config = l.config
+	told := o.Session.OnLogin
+	o.Session.OnLogin = func(key session.Key) {
+		l.tell(key)
+		if told != nil {
+			told(key)
+		}
+	}
 	manager, err := session.NewManager(store, &o.Session)
 	if err != nil {
 		return nil, err
@@ -97,6 +107,29 @@ func (l *Logins) Close() error {
 		return nil // the zero Logins
 	}
 	return l.manager.Close()
+}
+
+// follow has a host be told of logins, until unfollow.
+func (l *Logins) follow(h *Host) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hosts = append(slices.Clone(l.hosts), h)
+}
+
+func (l *Logins) unfollow(h *Host) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hosts = slices.DeleteFunc(slices.Clone(l.hosts), func(other *Host) bool { return other == h })
+}
+
+// tell tells of a login.
+func (l *Logins) tell(key session.Key) {
+	l.mu.RLock()
+	hosts := l.hosts
+	l.mu.RUnlock()
+	for _, h := range hosts {
+		h.loggedIn(key)
+	}
 }
 
 // config returns how to log in for a key: the same for all users of an entry.

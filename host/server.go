@@ -30,6 +30,7 @@ type server struct {
 
 	shelf       shelf
 	discovering chan struct{} // holds a token while the first user's tools are read
+	discovery   discovery
 
 	mu        sync.Mutex // guards the following
 	source    config.Source
@@ -57,7 +58,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		enabled:     entry.Enabled && entry.Err == nil,
 		err:         entry.Err,
 	}
-	s.shelf.server = s
+	s.shelf.server, s.discovery.server = s, s
 	return s
 }
 
@@ -105,6 +106,9 @@ func (s *server) start(public bool) {
 			l.drop()
 			return // who follows the link settles
 		}
+	}
+	if err == nil && s.perUser() {
+		s.discovery.begin("")
 	}
 	s.settle()
 	s.host.broadcast()
@@ -323,6 +327,7 @@ func (s *server) halt(removeTools bool) *link {
 	if l != nil {
 		l.end()
 	}
+	s.discovery.end()
 	if removeTools {
 		s.shelf.clear()
 		s.host.broadcast()

@@ -152,6 +152,16 @@ func (sh *shelf) fail(err error) {
 	sh.server.host.broadcast()
 }
 
+// failUnlisted notes why the tools are not known yet; nil if nothing has failed.
+func (sh *shelf) failUnlisted(err error) {
+	sh.mu.Lock()
+	if !sh.listed {
+		sh.err = err
+	}
+	sh.mu.Unlock()
+	sh.server.host.broadcast()
+}
+
 // stocked reports whether the tools are known.
 func (sh *shelf) stocked() bool {
 	sh.mu.Lock()

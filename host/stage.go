@@ -8,7 +8,7 @@ const (
 	StageDisabled   Stage = "disabled"   // switched off
 	StageInvalid    Stage = "invalid"    // its entry cannot be used
 	StageUnapproved Stage = "unapproved" // it waits for the user's approval, or was rejected
-	StageConfigured Stage = "configured" // not started, and its tools are not known
+	StageConfigured Stage = "configured" // not started, and its tools are not known: perhaps nobody has logged in yet
 	StageCached     Stage = "cached"     // not started; its tools are known from an earlier time, and a call starts it
 	StageStarting   Stage = "starting"   // being started or connected
 	StageReady      Stage = "ready"      // connected, and its tools are listed

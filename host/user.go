@@ -88,7 +88,10 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 // catalogue of all, as far as the ledger of the registry lets it: other users whose
 // server shows them another tool of a name cannot call that.
 //
-// Without it the catalogue is that of the first user for whom [Host.Client] was asked.
+// Without it the catalogue is that of the first user who has logged in by Options.Logins,
+// also in an earlier run, or for whom [Host.Client] was asked. The tools are read by
+// themselves when somebody logs in, and when the server is started and somebody is
+// logged in; if that fails it is tried again.
 func (h *Host) Discover(ctx context.Context, key session.Key) error {
 	sl, err := h.slot(key.Server)
 	if err != nil {

@@ -1,0 +1,213 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+const (
+	// maxStoredLogins bounds the sessions among which a login is looked for.
+	maxStoredLogins = 10_000
+	// maxLoginsTried bounds the logins that are tried one after the other although the
+	// server fails.
+	maxLoginsTried = 8
+	// discoveryTime bounds one of these attempts.
+	discoveryTime = time.Minute
+
+	discoveryRetryBase    = time.Second
+	discoveryRetryCeiling = time.Minute
+)
+
+// A discovery reads the tools of a server where users have connections of their own, in
+// the background, with the login of one of them. It runs until the tools are known or
+// nobody's login is any good, and begins anew with the next login.
+type discovery struct {
+	server *server
+
+	mu    sync.Mutex         // guards the following
+	users []string           // who have logged in since the last attempt
+	wake  chan struct{}      // capacity 1: somebody has logged in; nil if it does not run
+	stop  context.CancelFunc // nil if it does not run
+	ended bool
+}
+
+// possible reports whether the host knows of logins at the server.
+func (d *discovery) possible() bool {
+	s := d.server
+	o := &s.host.opts
+	return o.Logins != nil && o.OAuth == nil && s.perUser() && withoutLogin(s.entry) == ""
+}
+
+// wanted reports whether the tools are to be read with a login.
+func (d *discovery) wanted() bool { return d.possible() && !d.server.shelf.stocked() }
+
+// begin has the tools be read with the login of a user, or of any who is logged in if
+// user is empty, unless they are known.
+func (d *discovery) begin(user string) {
+	s := d.server
+	s.mu.Lock()
+	usable := s.enabled && s.err == nil && !s.stopped
+	s.mu.Unlock()
+	if !usable || !d.wanted() {
+		return
+	}
+	leave, err := s.host.visit()
+	if err != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if user != "" && !slices.Contains(d.users, user) {
+		d.users = append(d.users, user)
+		d.users = d.users[max(0, len(d.users)-maxLoginsTried):]
+	}
+	switch {
+	case d.ended:
+		leave()
+	case d.stop != nil:
+		leave()
+		select {
+		case d.wake <- struct{}{}:
+		default:
+		}
+	default:
+		ctx, stop := context.WithCancel(s.host.intake)
+		d.stop, d.wake = stop, make(chan struct{}, 1)
+		go func() {
+			defer leave()
+			defer stop()
+			d.run(ctx, d.wake)
+		}()
+	}
+}
+
+// end ends the discovery for good.
+func (d *discovery) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = true
+	if d.stop != nil {
+		d.stop()
+	}
+}
+
+// run tries the logins that there are, again and again as long as that may help.
+func (d *discovery) run(ctx context.Context, wake <-chan struct{}) {
+	for attempt := 0; ; attempt++ {
+		err := d.try(ctx)
+		if ctx.Err() == nil {
+			d.server.shelf.failUnlisted(err)
+		}
+		if err == nil || wantsLogin(err) || ctx.Err() != nil {
+			if d.rest(ctx) {
+				return
+			}
+			continue
+		}
+		timer := time.NewTimer(backoff.Full(attempt, discoveryRetryBase/2, discoveryRetryBase, discoveryRetryCeiling))
+		select {
+		case <-timer.C:
+		case <-wake:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// rest ends run, unless somebody has logged in meanwhile.
+func (d *discovery) rest(ctx context.Context) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.users) > 0 && ctx.Err() == nil && !d.server.shelf.stocked() {
+		return false
+	}
+	d.users, d.stop, d.wake = nil, nil, nil
+	return true
+}
+
+// try reads the tools with the login of those who have just logged in, then of others
+// whose login is kept. It returns why none was any good, or nil if there is none.
+func (d *discovery) try(ctx context.Context) error {
+	d.mu.Lock()
+	users := d.users
+	d.users = nil
+	d.mu.Unlock()
+	logins := d.server.host.opts.Logins
+	tried, failures := map[string]bool{}, 0
+	var failed error
+	discovered := func(user string) (done bool) {
+		tried[user] = true
+		err := d.tryUser(ctx, user)
+		switch {
+		case err == nil:
+			return true
+		case !wantsLogin(err):
+			failures++
+		case logins.prompts: // do not have many users asked to log in
+			failures = maxLoginsTried
+		}
+		if failed == nil || wantsLogin(failed) { // what may pass is worth another attempt
+			failed = err
+		}
+		return false
+	}
+	for _, user := range slices.Backward(users) {
+		if discovered(user) {
+			return nil
+		}
+	}
+	seen := 0
+	var unread error
+	for key, err := range logins.manager.Keys(ctx) {
+		seen++
+		if ctx.Err() != nil || seen > maxStoredLogins || failures >= maxLoginsTried {
+			break
+		}
+		if err != nil {
+			var corrupt *session.CorruptError
+			if !errors.As(err, &corrupt) {
+				unread = err
+			}
+			continue
+		}
+		if key.Server != d.server.entry.Name || key.User == "" || tried[key.User] {
+			continue
+		}
+		status, err := logins.manager.Status(ctx, key)
+		if err == nil && status.Phase == session.LoggedIn && discovered(key.User) {
+			return nil
+		}
+	}
+	if failed == nil {
+		failed = unread
+	}
+	return failed
+}
+
+// tryUser reads the tools with the login of a user.
+func (d *discovery) tryUser(ctx context.Context, user string) error {
+	ctx, stop := context.WithTimeout(session.WithUser(ctx, user), discoveryTime)
+	defer stop()
+	if err := d.server.discoverFirst(ctx); err != nil {
+		return fmt.Errorf("the tools cannot be read with the login of user %q: %w", user, err)
+	}
+	return nil
+}
+
+// loggedIn is told of a user who has logged in at a server.
+func (h *Host) loggedIn(key session.Key) {
+	sl, err := h.slot(key.Server)
+	if err != nil || key.User == "" {
+		return
+	}
+	if s := sl.now(); s != nil {
+		s.discovery.begin(key.User)
+	}
+}

@@ -1,0 +1,384 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// newLoginHost returns a host over a store of sessions, and its logins. Both are closed by
+// end, once, or when the test ends.
+func newLoginHost(t *testing.T, store *session.Store, opts *host.LoginOptions) (h *host.Host, logins *host.Logins, end func()) {
+	t.Helper()
+	o := host.LoginOptions{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Session.Prompt == nil {
+		o.Session.RedirectURL = loginCallback
+	}
+	logins, err := host.NewLogins(store, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h = host.New(&host.Options{Logins: logins, StateDir: host.NoState})
+	open := true
+	end = func() {
+		if !open {
+			return
+		}
+		open = false
+		if err := errors.Join(h.Close(), logins.Close()); err != nil {
+			t.Errorf("Close: got %v, want nil", err)
+		}
+	}
+	t.Cleanup(end)
+	return h, logins, end
+}
+
+// personal is the entry of a server at which each user has a login of their own.
+func personal(rs *authtest.Resource) *config.Server {
+	return &config.Server{Name: "s", Title: "s", URL: rs.URL, Transport: config.TransportHTTP, Enabled: true, Identity: config.IdentityUser}
+}
+
+func applyServers(t *testing.T, h *host.Host, servers ...*config.Server) {
+	t.Helper()
+	if _, err := h.Apply(watchdog(t), &config.Config{Path: "mcp.json", Servers: servers}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitTools waits until the tools of the server are listed, by themselves.
+func awaitTools(t *testing.T, h *host.Host) {
+	t.Helper()
+	until(t, h, "s", "listed", func(s host.Status) bool { return s.Tools == 2 })
+}
+
+// An approver is a prompt that logs the user in at once.
+type approver struct{ as *authtest.Server }
+
+func (p approver) Start(context.Context, []string) (auth.Prompting, error) { return p, nil }
+func (p approver) RedirectURI() string                                     { return loginCallback }
+func (p approver) Close() error                                            { return nil }
+func (p approver) Show(ctx context.Context, l *auth.Pending) (string, error) {
+	if l.Device != nil {
+		return "", p.as.ApproveDevice(l.Device.UserCode)
+	}
+	return p.as.ApproveAs(ctx, "user alice", l.URL)
+}
+
+// However a user logs in, the tools of the server are listed then, and can be called.
+func TestLoginMakesToolsAppear(t *testing.T) {
+	alice := session.Key{User: "alice", Server: "s"}
+	type world struct {
+		as     *authtest.Server
+		host   *host.Host
+		logins *host.Logins
+	}
+	callback := func(ctx context.Context, w world) (string, error) {
+		login, err := w.host.Login(ctx, alice)
+		if err != nil {
+			return "", err
+		}
+		return w.as.ApproveAs(ctx, "user alice", login.URL)
+	}
+	tests := map[string]struct {
+		identity string
+		header   string
+		prompt   bool
+		device   bool
+		token    bool // the server takes any
+		login    func(context.Context, world) error
+	}{
+		"Host.Complete": {login: func(ctx context.Context, w world) error {
+			back, err := callback(ctx, w)
+			if err == nil {
+				_, err = w.host.Complete(ctx, back, nil)
+			}
+			return err
+		}},
+		"Host.Complete, identity header": {identity: config.IdentityHeader, header: "X-User", login: func(ctx context.Context, w world) error {
+			back, err := callback(ctx, w)
+			if err == nil {
+				_, err = w.host.Complete(ctx, back, nil)
+			}
+			return err
+		}},
+		"Manager.Complete": {login: func(ctx context.Context, w world) error {
+			back, err := callback(ctx, w)
+			if err == nil {
+				_, err = w.logins.Sessions().Complete(ctx, back, nil)
+			}
+			return err
+		}},
+		"CallbackHandler": {login: func(ctx context.Context, w world) error {
+			back, err := callback(ctx, w)
+			if err != nil {
+				return err
+			}
+			h := w.logins.Sessions().CallbackHandler(&session.CallbackOptions{
+				User: func(*http.Request) (string, error) { return "alice", nil },
+			})
+			page := httptest.NewRecorder()
+			h.ServeHTTP(page, httptest.NewRequestWithContext(ctx, http.MethodGet, back, nil))
+			if page.Code != http.StatusOK {
+				return errors.New(page.Body.String())
+			}
+			return nil
+		}},
+		"Prompt": {prompt: true, login: func(ctx context.Context, w world) error {
+			_, err := w.host.Login(ctx, alice)
+			return err
+		}},
+		"device code": {prompt: true, device: true, login: func(ctx context.Context, w world) error {
+			_, err := w.host.Login(ctx, alice)
+			return err
+		}},
+		"SetToken": {token: true, login: func(ctx context.Context, w world) error {
+			return w.logins.Sessions().SetToken(ctx, alice, "a token")
+		}},
+		"SetHeader": {token: true, login: func(ctx context.Context, w world) error {
+			return w.logins.Sessions().SetHeader(ctx, alice, map[string]auth.Secret{"Authorization": "Bearer another"})
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world{as: authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}})}
+			opts := &host.LoginOptions{}
+			if test.prompt {
+				opts.Session.Prompt = approver{w.as}
+			}
+			if test.device {
+				opts.Configure = func(_ *config.Server, c *auth.Config) error {
+					c.Grant = auth.DeviceCode
+					return nil
+				}
+			}
+			entry := personal(w.as.NewMCP(nil))
+			if test.token {
+				entry.URL = newOpenMCP(t)
+			}
+			if test.identity != "" {
+				entry.Identity, entry.UserHeader = test.identity, test.header
+			}
+			w.host, w.logins, _ = newLoginHost(t, session.Memory(), opts)
+			applyServers(t, w.host, entry)
+			if err := test.login(watchdog(t), w); err != nil {
+				t.Fatal(err)
+			}
+			awaitTools(t, w.host)
+			ctx := session.WithUser(watchdog(t), "alice")
+			if _, err := w.host.Registry().Call(ctx, "s__whoami", []byte(`{}`)); err != nil {
+				t.Errorf("whoami: got %v, want an answer", err)
+			}
+			if got := status(t, w.host, "s").Err; got != nil {
+				t.Errorf("Status.Err: got %v, want nil", got)
+			}
+		})
+	}
+}
+
+// newOpenMCP returns the address of a server with two tools that wants an Authorization
+// header, and takes any.
+func newOpenMCP(t *testing.T) string {
+	t.Helper()
+	inner := newServer("open")
+	sdk.AddTool(inner, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{}, nil, nil
+	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return inner }, &sdk.StreamableHTTPOptions{Stateless: true})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+// logInAt logs a user in at the server of a host.
+func logInAt(t *testing.T, h *host.Host, as *authtest.Server, user string) {
+	t.Helper()
+	ctx := watchdog(t)
+	login, err := h.Login(ctx, session.Key{User: user, Server: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	callback, err := as.ApproveAs(ctx, "user "+user, login.URL)
+	if err == nil {
+		_, err = h.Complete(ctx, callback, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A login that was kept makes the tools appear, however the server comes to run.
+func TestStoredLoginMakesToolsAppear(t *testing.T) {
+	tests := map[string]func(t *testing.T, h *host.Host, rs *authtest.Resource){
+		"applied": func(t *testing.T, h *host.Host, rs *authtest.Resource) {
+			applyServers(t, h, personal(rs))
+		},
+		"enabled": func(t *testing.T, h *host.Host, rs *authtest.Resource) {
+			entry := personal(rs)
+			entry.Enabled = false
+			applyServers(t, h, entry)
+			if err := h.Enable(watchdog(t), "s"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"replaced": func(t *testing.T, h *host.Host, rs *authtest.Resource) {
+			shared := personal(rs)
+			shared.Identity = config.IdentityShared
+			applyServers(t, h, shared)
+			applyServers(t, h, personal(rs))
+		},
+	}
+	for name, start := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := session.Memory()
+			as := authtest.NewServer(t, nil)
+			rs := as.NewMCP(nil)
+			h, _, end := newLoginHost(t, store, nil)
+			applyServers(t, h, personal(rs))
+			for i := range 10 {
+				logInAt(t, h, as, fmt.Sprint("gone", i)) // whose login is no longer good
+			}
+			as.EndAll()
+			logInAt(t, h, as, "alice")
+			end()
+			h, _, _ = newLoginHost(t, store, nil)
+			start(t, h, rs)
+			awaitTools(t, h)
+		})
+	}
+}
+
+// A server that does not answer delays neither Apply nor Close, and when it fails that is
+// told, tried again, and cured by itself.
+func TestStoredLoginAtAServerThatFails(t *testing.T) {
+	store := session.Memory()
+	as := authtest.NewServer(t, nil)
+	const good, hangs, fails = 0, 1, 2
+	var mode atomic.Int32
+	asked := make(chan struct{}, 100)
+	rs := as.NewMCP(&authtest.ResourceOptions{Tamper: func(w http.ResponseWriter, r *http.Request) bool {
+		switch mode.Load() {
+		case hangs:
+			asked <- struct{}{}
+			<-r.Context().Done()
+		case fails:
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return mode.Load() != good
+	}})
+	h, _, end := newLoginHost(t, store, nil)
+	applyServers(t, h, personal(rs))
+	logInAt(t, h, as, "alice")
+	end()
+
+	mode.Store(hangs)
+	h, _, end = newLoginHost(t, store, nil)
+	applyServers(t, h, personal(rs))
+	select {
+	case <-asked:
+	case <-watchdog(t).Done():
+		t.Fatal("the server was not asked")
+	}
+	end()
+
+	mode.Store(fails)
+	h, _, _ = newLoginHost(t, store, nil)
+	applyServers(t, h, personal(rs))
+	until(t, h, "s", "known to fail", func(s host.Status) bool {
+		return s.Err != nil && strings.Contains(s.Err.Error(), `"alice"`)
+	})
+	health, err := h.HealthOf("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if health.Level != host.LevelUnhealthy {
+		t.Errorf("level: got %q, want %q", health.Level, host.LevelUnhealthy)
+	}
+	if health.Action != host.ActionWait {
+		t.Errorf("action: got %q, want %q", health.Action, host.ActionWait)
+	}
+	mode.Store(good)
+	awaitTools(t, h)
+	until(t, h, "s", "well", func(s host.Status) bool { return s.Err == nil })
+}
+
+// Until somebody has logged in, Status and Diagnose say that this is what is missing.
+func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
+	as := authtest.NewServer(t, nil)
+	h, _, _ := newLoginHost(t, session.Memory(), nil)
+	applyServers(t, h, personal(as.NewMCP(nil)))
+	diagnose := func() *host.Diagnosis {
+		t.Helper()
+		d, err := h.Diagnose(watchdog(t), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := diagnose()
+	if got, want := d.Health.Level, host.LevelDegraded; got != want {
+		t.Errorf("level: got %q, want %q", got, want)
+	}
+	if got, want := d.Health.Action, host.ActionLogin; got != want {
+		t.Errorf("action: got %q, want %q", got, want)
+	}
+	if len(d.Hints) != 1 || d.Hints[0].Code != host.HintLogin {
+		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, host.HintLogin)
+	}
+	if got, want := d.Hints[0].Text, `server "s"`; !strings.Contains(got, want) {
+		t.Errorf("hint: got %q, want %q in it", got, want)
+	}
+	logInAt(t, h, as, "alice")
+	awaitTools(t, h)
+	d = diagnose()
+	if got, want := d.Health.Action, host.ActionNone; got != want {
+		t.Errorf("action after the login: got %q, want %q", got, want)
+	}
+	if len(d.Hints) != 0 {
+		t.Errorf("hints after the login: got %+v, want none", d.Hints)
+	}
+}
+
+// Where the program sees to logins itself, a diagnosis says what makes the tools known.
+func TestDiagnoseWithoutLogins(t *testing.T) {
+	as := authtest.NewServer(t, nil)
+	h := host.New(&host.Options{StateDir: host.NoState})
+	t.Cleanup(func() { _ = h.Close() })
+	applyServers(t, h, personal(as.NewMCP(nil)))
+	d, err := h.Diagnose(watchdog(t), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.Health.Level, host.LevelHealthy; got != want {
+		t.Errorf("level: got %q, want %q", got, want)
+	}
+	if len(d.Hints) != 1 || d.Hints[0].Code != host.HintNoUser {
+		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, host.HintNoUser)
+	}
+}
