@@ -56,6 +56,12 @@
 // the store and not the key can read nothing and make nothing up, but can delete
 // records and bring older ones back.
 //
+// Where the program has to register itself at an authorization server, it does so once
+// for each redirect URL, for all users and all processes that share the store, and anew
+// when the authorization server no longer knows it or its secret has expired. A login
+// with a Prompt is registered for its session alone, as its address may be another one
+// each time.
+//
 // Processes that share a store see what the others change within half a minute,
 // or as soon as a server refuses what they send.
 //

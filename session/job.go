@@ -316,6 +316,7 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (over bool, err e
 		return true, t.end(ctx, reason)
 	case unknownClient(&grant.Client, err):
 		t.record = t.record.with(func(r *record) { r.Client = nil })
+		t.manager.forgetClient(ctx, t.config, &grant.Client)
 		return true, t.end(ctx, "the authorization server no longer knows this program")
 	}
 	unfit := errors.As(err, new(*auth.IssuerMismatchError)) || errors.As(err, new(*auth.RegistrationError))
@@ -427,15 +428,9 @@ func (t *task) obtain(ctx context.Context, more []string) error {
 	if err != nil {
 		return t.failed(err)
 	}
-	known := t.record.Client
-	c, err := t.flow.Register(ctx, a, "", known)
+	c, err := t.register(ctx, a, "")
 	if err != nil {
 		return t.failed(err)
-	}
-	if c.Source == auth.Dynamic && (known == nil || known.Issuer != c.Issuer || known.ID != c.ID) {
-		if err := t.put(ctx, func(r *record) { r.Client = c }); err != nil {
-			return err
-		}
 	}
 	scopes, err := t.flow.ChooseScopes(a, t.need.challenges, more)
 	if err != nil {
@@ -445,7 +440,7 @@ func (t *task) obtain(ctx context.Context, more []string) error {
 	defer stop()
 	g, err := t.flow.Obtain(asking, a, c, scopes)
 	if unknownClient(c, err) {
-		_ = t.put(asking, func(r *record) { r.Client = nil })
+		t.manager.forgetClient(asking, t.config, c)
 	}
 	if err != nil {
 		return t.failed(err)

@@ -210,7 +210,13 @@ func (t *task) beginAt(ctx context.Context, a *auth.Authority, known *auth.Clien
 	} else if redirect == "" {
 		return nil, &auth.ConfigError{Server: t.key.Server, Field: "Options", Problem: "of the manager have neither a Prompt nor a RedirectURL to log in with"}
 	}
-	c, err := t.flow.Register(ctx, a, redirect, known)
+	var c *auth.Client
+	var err error
+	if device || t.manager.opts.Prompt == nil {
+		c, err = t.register(ctx, a, redirect)
+	} else { // the address may be another one each time: the client stays that of the session
+		c, err = t.flow.Register(ctx, a, redirect, known)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +227,7 @@ func (t *task) beginAt(ctx context.Context, a *auth.Authority, known *auth.Clien
 		p, err := t.flow.BeginDevice(ctx, a, c, scopes)
 		if unknownClient(c, err) {
 			t.record = t.record.with(func(r *record) { r.Client = nil })
+			t.manager.forgetClient(ctx, t.config, c)
 		}
 		return p, err
 	}

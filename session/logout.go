@@ -66,8 +66,9 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 	return errors.Join(left, flow.Revoke(WithUser(ctx, key.User), grant))
 }
 
-// Forget removes everything that is known of a session, also the registration of
-// this program. It does not revoke tokens: call Logout before.
+// Forget removes everything that is known of a session. What the program has registered
+// itself as is that of all sessions, and stays. It does not revoke tokens: call Logout
+// before.
 func (m *Manager) Forget(ctx context.Context, key Key) error {
 	e := m.entry(key)
 	pending := ""

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 )
 
 const (
@@ -81,7 +82,8 @@ type Manager struct {
 	recent  *list.List            // the same, the last used first
 	flows   map[*auth.Config]*auth.Flow
 
-	keeper keeper
+	registering keylock.Set // by the names of registrations: held while a client is registered
+	keeper      keeper
 }
 
 var errZeroManager = errors.New("session: the zero Manager is not usable: make it with NewManager")

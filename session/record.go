@@ -21,6 +21,8 @@ const (
 	sessionPrefix = "s-" // sessions, by key
 	pendingPrefix = "p-" // logins that wait for the user, by state
 	promptPrefix  = "l-" // locked while a login is shown to the user, by key
+
+	registrationPrefix = "c-" // clients that were registered, by what they were registered as
 )
 
 // A record is what is kept of one session. It is not changed once it is known
@@ -37,7 +39,8 @@ type record struct {
 	Ended   string      `json:"ended,omitempty"` // why Grant cannot be renewed any more
 	Journal *journal    `json:"journal,omitempty"`
 
-	// Client is what the program has registered itself as. It outlives Grant.
+	// Client is what the program has logged in as last, if it was registered for that.
+	// It outlives Grant. The next login takes that of the registration, if there is one.
 	Client     *auth.Client `json:"client,omitempty"`
 	Unanswered bool         `json:"unanswered,omitempty"` // the last login of Client; perhaps it is known no more
 	// About is the server's address that the following were found out at.

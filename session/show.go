@@ -175,6 +175,9 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 		return err
 	})
 	e.manager.drop(ctx, name)
+	if unknownClient(&p.Login.Client, why) {
+		e.manager.forgetClient(ctx, config, &p.Login.Client)
+	}
 	var over *auth.StateError
 	switch {
 	case why != nil:

@@ -1,0 +1,307 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+func (w *world) checkRegistrations(when string, want int) {
+	w.t.Helper()
+	if got := w.as.Count(authtest.RegistrationEndpoint); got != want {
+		w.t.Errorf("registrations %s: got %d, want %d", when, got, want)
+	}
+}
+
+// The names of users who log in.
+func crowd(n int) []Key {
+	var keys []Key
+	for i := range n {
+		keys = append(keys, Key{User: fmt.Sprint("user", i), Server: "s"})
+	}
+	return keys
+}
+
+// logInTogether logs many users in at once, at one manager after the other.
+func (w *world) logInTogether(keys []Key, managers ...*Manager) {
+	w.t.Helper()
+	var wg sync.WaitGroup
+	for i, key := range keys {
+		wg.Go(func() {
+			m := managers[i%len(managers)]
+			l, err := m.Login(w.ctx, key)
+			var callback string
+			if err == nil {
+				callback, err = w.as.Approve(w.ctx, l.URL)
+			}
+			if err == nil {
+				_, err = m.Complete(w.ctx, callback, nil)
+			}
+			if err != nil {
+				w.t.Errorf("login of %v: got %v, want nil", key, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A driver that cannot lock.
+type lockless struct{ driver.Store }
+
+func TestUsersShareOneRegistration(t *testing.T) {
+	tests := map[string]struct {
+		driver   driver.Store
+		managers int
+		most     int // registrations
+	}{
+		"one manager":                        {driver.NewMemory(), 1, 1},
+		"one manager, a store without lock":  {lockless{driver.NewMemory()}, 1, 1},
+		"two managers":                       {driver.NewMemory(), 2, 1},
+		"two managers, a store without lock": {lockless{driver.NewMemory()}, 2, 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, nil)
+			store, err := NewStore(w.ctx, test.driver, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.store = store
+			var managers []*Manager
+			for range test.managers {
+				managers = append(managers, w.manager(nil))
+			}
+			w.logInTogether(crowd(5), managers...)
+			n := w.as.Count(authtest.RegistrationEndpoint)
+			if n > test.most {
+				t.Errorf("registrations: got %d, want at most %d", n, test.most)
+			}
+			w.logInTogether(crowd(8)[5:], w.manager(nil))
+			w.checkRegistrations("in the end", n)
+			w.mustCall(managers[0], crowd(1)[0])
+		})
+	}
+}
+
+// Programs with addresses of their own that share a store keep to their clients.
+func TestRegistrationsOfTwoAddresses(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	here, there := w.manager(nil), w.manager(&Options{RedirectURL: "http://127.0.0.1:1/elsewhere"})
+	for _, key := range crowd(3) {
+		w.mustLogIn(here, key)
+		w.mustLogIn(there, key)
+	}
+	w.checkRegistrations("for two addresses", 2)
+	w.config = &auth.Config{Server: "s", URL: w.rs.URL, ClientName: "another name"}
+	for _, key := range crowd(3) {
+		w.mustLogIn(here, key)
+	}
+	w.checkRegistrations("after the program got another name", 3)
+}
+
+// An authorization server that has forgotten the client is registered at once more, by the
+// first who learns of it, for all.
+func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
+	keys := crowd(4)
+	learn := map[string]func(w *world, m *Manager){
+		"by a renewal": func(w *world, m *Manager) {
+			w.as.ExpireAll()
+			for _, key := range keys {
+				w.mustNeedLogin(m, key)
+			}
+		},
+		"by a callback": func(w *world, m *Manager) {
+			// The code was given out before the client was forgotten.
+			_, callback := w.begin(m, Key{User: "late", Server: "s"})
+			w.as.Purge()
+			if _, err := m.Complete(w.ctx, callback, nil); err == nil {
+				w.t.Error("a login with a client that was forgotten: got nil, want an error")
+			}
+		},
+		"by nobody's return": func(w *world, m *Manager) {
+			if _, err := m.Login(w.ctx, keys[0]); err != nil {
+				w.t.Fatal(err)
+			}
+			w.expireLogin(m, keys[0])
+		},
+	}
+	for name, learns := range learn {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, nil)
+			m := w.manager(nil)
+			for _, key := range keys {
+				w.mustLogIn(m, key)
+			}
+			if name != "by a callback" {
+				w.as.Purge()
+			}
+			learns(w, m)
+			for range 2 {
+				for _, key := range keys {
+					w.mustLogIn(m, key)
+					w.mustCall(m, key)
+				}
+			}
+			w.checkRegistrations("altogether", 2)
+		})
+	}
+}
+
+// expireLogin has the login that waits for a user be over.
+func (w *world) expireLogin(m *Manager, key Key) {
+	w.t.Helper()
+	if _, err := m.entry(key).change(w.ctx, func(r *record) *record {
+		return r.with(func(r *record) {
+			late := *r.Login
+			late.Expires = time.Now()
+			r.Login = &late
+		})
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A device asks for its code as a client that may have been forgotten.
+func TestForgottenRegistrationOfDevices(t *testing.T) {
+	w := newWorld(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
+	w.config.Grant = auth.DeviceCode
+	m := w.manager(nil)
+	if _, err := m.Login(w.ctx, crowd(1)[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.as.Purge()
+	if _, err := m.Login(w.ctx, crowd(2)[1]); err == nil {
+		t.Error("a login with a client that was forgotten: got nil, want an error")
+	}
+	for _, key := range crowd(5)[1:] {
+		if _, err := m.Login(w.ctx, key); err != nil {
+			t.Errorf("login of %v: got %v, want nil", key, err)
+		}
+	}
+	w.checkRegistrations("altogether", 2)
+}
+
+func TestRegistrationWhoseSecretExpires(t *testing.T) {
+	w := newWorld(t, &authtest.Options{ClientAuth: "client_secret_basic", SecretLifetime: time.Hour}, nil)
+	m := w.manager(nil)
+	keys := crowd(4)
+	w.mustLogIn(m, keys[0])
+	name := registrationName(w.config, w.as.Issuer, callbackURL)
+	r, at, err := m.loadRegistration(w.ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Client.SecretExpires = time.Now().Add(-time.Second)
+	if err := m.saveRegistration(w.ctx, name, r.Client, at); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys[1:] {
+		w.mustLogIn(m, key)
+	}
+	w.checkRegistrations("altogether", 2)
+}
+
+// Older versions kept a client in each session.
+func TestRegistrationInAnOlderSession(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	keys := crowd(3)
+	w.mustLogIn(m, keys[0])
+	w.dropRegistration(m)
+	w.mustCall(m, keys[0])
+	for _, key := range keys {
+		w.mustLogIn(m, key)
+	}
+	w.checkRegistrations("altogether", 1)
+	w.as.ExpireAll()
+	w.mustCall(m, keys[0])
+}
+
+// dropRegistration removes the client that all sessions share.
+func (w *world) dropRegistration(m *Manager) {
+	w.t.Helper()
+	name := registrationName(w.config, w.as.Issuer, callbackURL)
+	_, at, err := m.loadRegistration(w.ctx, name)
+	if err == nil {
+		err = w.store.remove(w.ctx, name, at)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// One user who is forgotten takes nothing from the others.
+func TestForgetKeepsTheRegistration(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	keys := crowd(3)
+	w.mustLogIn(m, keys[0])
+	w.mustLogIn(m, keys[1])
+	if err := m.Forget(w.ctx, keys[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.as.ExpireAll()
+	w.mustCall(m, keys[1])
+	w.mustLogIn(m, keys[2])
+	w.mustLogIn(m, keys[0])
+	w.checkRegistrations("altogether", 1)
+}
+
+// A record that nobody can read is replaced; that it cannot be written is told.
+func TestRegistrationThatCannotBeRead(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	disk := w.breakable()
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	name := registrationName(w.config, w.as.Issuer, callbackURL)
+	kept, err := disk.Load(w.ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"client_id", w.grantOf(m, alice).Client.ID} {
+		if bytes.Contains(kept.Data, []byte(secret)) {
+			t.Errorf("the record in the store: got %q in it, want it sealed", secret)
+		}
+	}
+	kept.Data[sealHeader] ^= 1
+	if _, err := disk.Save(w.ctx, name, kept.Data, kept.Revision); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range crowd(2) {
+		w.mustLogIn(m, key)
+	}
+	w.checkRegistrations("altogether", 2)
+}
+
+// Logins that wait for a registration end with the manager.
+func TestRegistrationThatHangs(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(nil)
+	w.as.Fail(authtest.RegistrationEndpoint, -1, authtest.Fault{Wait: make(chan struct{})})
+	errs := make(chan error)
+	for _, key := range crowd(2) {
+		go func() {
+			_, err := m.Login(w.ctx, key)
+			errs <- err
+		}()
+	}
+	if err := w.as.Await(w.ctx, authtest.RegistrationEndpoint, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Errorf("Close: got %v, want nil", err)
+	}
+	for range 2 {
+		if err := <-errs; !errors.Is(err, ErrClosed) {
+			t.Errorf("Login: got %v, want %v", err, ErrClosed)
+		}
+	}
+	w.checkRegistrations("altogether", 1)
+}
