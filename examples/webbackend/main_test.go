@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/host"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newNotes returns an MCP server that keeps the notes of each user apart.
+func newNotes() http.Handler {
+	var mu sync.Mutex
+	notes := map[string][]string{}
+	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
+	type note struct {
+		Text string `json:"text"`
+	}
+	answer := func(text string) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
+	}
+	userOf := func(req *sdk.CallToolRequest) string { return req.Extra.Header.Get("Authtest-User") }
+	sdk.AddTool(server, &sdk.Tool{Name: "add"}, func(_ context.Context, req *sdk.CallToolRequest, in note) (*sdk.CallToolResult, any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		notes[userOf(req)] = append(notes[userOf(req)], in.Text)
+		return answer("added")
+	})
+	sdk.AddTool(server, &sdk.Tool{Name: "list"}, func(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return answer(fmt.Sprintf("%s has %q", userOf(req), notes[userOf(req)]))
+	})
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
+}
+
+// A world is what there is beside the program.
+type world struct {
+	t     *testing.T
+	ctx   context.Context
+	as    *authtest.Server
+	setup setup
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	as := authtest.NewServer(t, &authtest.Options{LoginPage: true})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mcp.json")
+	text := fmt.Sprintf(`{"mcpServers": {"notes": {"url": %q, "identity": "user"}, "team": {"url": %q}}}`,
+		as.Protect(newNotes(), nil).URL, as.NewMCP(nil).URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &world{t, ctx, as, setup{addr: "127.0.0.1:0", config: file, state: filepath.Join(dir, "state"), admin: "root"}}
+}
+
+// A program is one run of it.
+type program struct {
+	*world
+	backend *backend
+	base    string
+	stop    func()
+}
+
+func (w *world) start() *program {
+	w.t.Helper()
+	listener, err := new(net.ListenConfig).Listen(w.ctx, "tcp", w.setup.addr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := w.setup
+	s.url = "http://" + listener.Addr().String()
+	b, err := newBackend(w.ctx, s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- b.serve(ctx, listener) }()
+	p := &program{world: w, backend: b, base: s.url}
+	p.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Errorf("serve: got %v, want nil", err)
+		}
+		if err := b.close(); err != nil {
+			w.t.Errorf("close: got %v, want nil", err)
+		}
+	})
+	w.t.Cleanup(p.stop)
+	return p
+}
+
+// awaitTools waits until the tools of a server are known.
+func (p *program) awaitTools(server string) {
+	p.t.Helper()
+	for list := range p.backend.host.Watch(p.ctx) {
+		for _, s := range list {
+			if s.Name == server && s.Tools == 2 && (s.Stage == host.StageReady || s.Stage == host.StageCached) {
+				return
+			}
+		}
+	}
+	p.t.Fatalf("the tools of %s are not known: %+v", server, p.backend.host.Servers())
+}
+
+// A browser is what a user has before them.
+type browser struct {
+	*program
+	user   string
+	client *http.Client
+}
+
+// browse opens a browser and signs a user in to the program.
+func (p *program) browse(user string) *browser {
+	p.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	b := &browser{p, user, &http.Client{Jar: jar, Transport: &http.Transport{}}}
+	p.t.Cleanup(b.client.CloseIdleConnections)
+	b.expect(http.MethodPost, "/signin", url.Values{"user": {user}}, http.StatusOK, "You are "+user)
+	return b
+}
+
+// send sends a request, follows where it leads, and returns the page there.
+func (b *browser) send(method, address string, form url.Values) (res *http.Response, page string) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.ctx, method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	res, err = b.client.Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// expect sends a request to the program and checks the status and a part of the answer.
+func (b *browser) expect(method, path string, form url.Values, status int, want string) {
+	b.t.Helper()
+	res, page := b.send(method, b.base+path, form)
+	if res.StatusCode != status {
+		b.t.Errorf("%s %s as %s: got status %d, want %d", method, path, b.user, res.StatusCode, status)
+	}
+	if !strings.Contains(page, want) {
+		b.t.Errorf("%s %s as %s: got %q, want %q in it", method, path, b.user, page, want)
+	}
+}
+
+// logIn logs in at a server, where a page asks for name and password.
+func (b *browser) logIn(server string) {
+	b.t.Helper()
+	res, page := b.send(http.MethodPost, b.base+"/login/"+server, nil)
+	if !strings.Contains(page, "password") {
+		b.t.Fatalf("login at %s: got status %d: %s, want a page that asks for a password", server, res.StatusCode, page)
+	}
+	res, page = b.send(http.MethodPost, res.Request.URL.String(), url.Values{"user": {b.user}, "password": {"p"}, "decision": {"approve"}})
+	if got, want := res.Request.URL.String(), b.base+"/"; got != want {
+		b.t.Fatalf("after the login at %s: got to %s: %s, want %s", server, got, page, want)
+	}
+}
+
+func (b *browser) call(tool, args string, status int, want string) {
+	b.t.Helper()
+	b.expect(http.MethodPost, "/call/"+tool, url.Values{"args": {args}}, status, want)
+}
+
+func TestTwoUsers(t *testing.T) {
+	w := newWorld(t)
+	p := w.start()
+	alice, bob, root := p.browse("alice"), p.browse("bob"), p.browse("root")
+	alice.expect(http.MethodGet, "/", nil, 200, `action="/login/notes"`)
+	alice.logIn("notes")
+	p.awaitTools("notes")
+	alice.expect(http.MethodGet, "/", nil, 200, `action="/call/notes__add"`)
+	if _, page := bob.send(http.MethodGet, p.base+"/", nil); strings.Contains(page, "notes__add") {
+		t.Errorf("the page of bob: got %q, want no tools before the login", page)
+	}
+	bob.call("notes__list", "", 401, "Log in at notes first.")
+	bob.logIn("notes")
+	alice.call("notes__add", `{"text": "buy milk"}`, 200, "added")
+	alice.call("notes__list", "", 200, `alice has ["buy milk"]`)
+	bob.call("notes__list", "", 200, `bob has []`)
+
+	// What all share is for the administrator to log in at.
+	bob.expect(http.MethodPost, "/login/team", nil, 403, "for the administrator")
+	root.logIn("team")
+	p.awaitTools("team")
+	bob.call("team__whoami", "", 200, "root")
+	if got := w.as.Count(authtest.RegistrationEndpoint); got != 1 {
+		t.Errorf("registrations: got %d, want 1", got)
+	}
+
+	// Another run has the logins of this one, and needs nothing else.
+	p.stop()
+	if err := os.RemoveAll(filepath.Join(w.setup.state, "host")); err != nil {
+		t.Fatal(err)
+	}
+	logins := w.as.Count(authtest.AuthorizationEndpoint)
+	p = w.start()
+	p.awaitTools("notes")
+	p.awaitTools("team")
+	alice, bob = p.browse("alice"), p.browse("bob")
+	alice.expect(http.MethodGet, "/", nil, 200, `action="/call/notes__add"`)
+	alice.call("notes__list", "", 200, `alice has ["buy milk"]`)
+	bob.call("team__whoami", "", 200, "root")
+	if got := w.as.Count(authtest.AuthorizationEndpoint); got != logins {
+		t.Errorf("logins after the restart: got %d, want 0", got-logins)
+	}
+
+	// One leaves, the other stays.
+	alice.expect(http.MethodPost, "/logout/notes", nil, 200, `action="/login/notes"`)
+	alice.call("notes__list", "", 401, "Log in at notes first.")
+	bob.call("notes__list", "", 200, `bob has []`)
+	bob.expect(http.MethodPost, "/signout", nil, 200, "Who are you?")
+	bob.call("notes__list", "", 401, "Sign in first.")
+}
+
+func TestRun(t *testing.T) {
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(w.ctx)
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, in, w.setup) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	base, ok := strings.CutPrefix(strings.TrimSpace(line), "Open ")
+	if err != nil || !ok {
+		t.Fatalf("the first line: got %q, %v, want an address", line, err)
+	}
+	p := &program{world: w, base: base}
+	p.browse("alice").expect(http.MethodGet, "/", nil, 200, "notes")
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("run: got %v, want nil", err)
+	}
+	w.setup.config += ".missing"
+	if err := run(w.ctx, io.Discard, w.setup); err == nil {
+		t.Error("run without a config file: got nil, want an error")
+	}
+}

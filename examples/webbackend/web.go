@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// handler returns the pages. Forms of other sites are refused.
+func (b *backend) handler() http.Handler {
+	mux := http.NewServeMux()
+	page := template.Must(template.New("page").Parse(pageHTML))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { b.page(w, r, page) })
+	mux.HandleFunc("POST /signin", b.signIn)
+	mux.HandleFunc("POST /signout", b.signOut)
+	mux.HandleFunc("POST /login/{server}", b.signedIn(b.login))
+	mux.HandleFunc("POST /logout/{server}", b.signedIn(b.logout))
+	mux.HandleFunc("POST /call/{tool}", b.signedIn(b.call))
+	// Browsers come back here. Whoever they belong to now completes only their own
+	// logins, and the administrator those that all share.
+	mux.Handle("GET /callback", b.logins.Sessions().CallbackHandler(&session.CallbackOptions{
+		User:       b.user,
+		Allow:      func(r *http.Request, key session.Key) bool { return key.User == "" && b.isAdmin(r) },
+		SuccessURL: "/",
+	}))
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+func (b *backend) isAdmin(r *http.Request) bool {
+	user, err := b.user(r)
+	return err == nil && user == b.admin
+}
+
+// signedIn has f called with the user who makes a request.
+func (b *backend) signedIn(f func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		user, err := b.user(r)
+		if err != nil {
+			http.Error(w, "Sign in first.", http.StatusUnauthorized)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+		f(w, r, user)
+	}
+}
+
+// key returns the session that a user has at a server.
+func (b *backend) key(server, user string) session.Key {
+	if b.own[server] {
+		return session.Key{User: user, Server: server}
+	}
+	return session.Key{Server: server} // that of all
+}
+
+// login sends a user to log in at a server.
+func (b *backend) login(w http.ResponseWriter, r *http.Request, user string) {
+	key := b.key(r.PathValue("server"), user)
+	if key.User == "" && user != b.admin {
+		http.Error(w, "All share this server: its login is for the administrator.", http.StatusForbidden)
+		return
+	}
+	login, err := b.host.Login(r.Context(), key)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	http.Redirect(w, r, cmp.Or(login.URL, "/"), http.StatusSeeOther) // without a URL the user need not go anywhere
+}
+
+// logout ends the login of a user at a server. Those of others stay.
+func (b *backend) logout(w http.ResponseWriter, r *http.Request, user string) {
+	key := b.key(r.PathValue("server"), user)
+	if key.User == "" && user != b.admin {
+		http.Error(w, "All share this server: its logout is for the administrator.", http.StatusForbidden)
+		return
+	}
+	if err := b.host.Logout(r.Context(), key); err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// call calls a tool for a user: the context says for whom. An agent's loop does the same.
+func (b *backend) call(w http.ResponseWriter, r *http.Request, user string) {
+	ctx := session.WithUser(r.Context(), user)
+	args := cmp.Or(r.FormValue("args"), "{}")
+	res, err := b.host.Registry().Call(ctx, r.PathValue("tool"), []byte(args))
+	var login *auth.LoginRequiredError
+	switch {
+	case errors.As(err, &login):
+		http.Error(w, "Log in at "+login.Server+" first.", http.StatusUnauthorized)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadGateway)
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		fmt.Fprint(w, registry.Text(res))
+	}
+}
+
+// A serverView is a server as the page shows it to a user.
+type serverView struct {
+	Name   string
+	State  string
+	MayLog bool // the user may log in and out
+	In     bool // there is a login
+	Tools  []*registry.Definition
+}
+
+// page shows a user the servers and the tools that they can call.
+func (b *backend) page(w http.ResponseWriter, r *http.Request, page *template.Template) {
+	user, err := b.user(r)
+	view := struct {
+		User    string
+		Servers []serverView
+	}{User: user}
+	if err == nil {
+		for _, s := range b.host.Servers() {
+			key := b.key(s.Name, user)
+			status, err := b.logins.Sessions().Status(r.Context(), key)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			v := serverView{Name: s.Name, State: string(s.Stage), In: status.Phase == session.LoggedIn}
+			v.MayLog = key.User != "" || user == b.admin
+			if s.Err != nil && user == b.admin {
+				v.State += ": " + s.Err.Error()
+			}
+			for _, t := range b.host.Registry().Snapshot().Tools() {
+				if def := t.Definition(); def.Origin.Server == s.Name && (v.In || key.User == "") {
+					v.Tools = append(v.Tools, def)
+				}
+			}
+			view.Servers = append(view.Servers, v)
+		}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action *; frame-ancestors 'none'")
+	_ = page.Execute(w, view) // fails if the browser is gone
+}
+
+const pageHTML = `<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Tools</title>
+{{if not .User}}<form method="post" action="/signin"><label>Who are you? <input name="user" required></label> <button>Sign in</button></form>
+{{else}}<form method="post" action="/signout">You are {{.User}}. <button>Sign out</button></form>
+{{range .Servers}}<h2>{{.Name}}</h2>
+<p>{{.State}}</p>
+{{if not .MayLog}}{{else if .In}}<form method="post" action="/logout/{{.Name}}"><button>Log out</button></form>
+{{else}}<form method="post" action="/login/{{.Name}}"><button>Log in</button></form>
+{{end}}{{range .Tools}}<form method="post" action="/call/{{.Name}}"><b>{{.Name}}</b> {{.Description}} <input name="args" value="{}"> <button>Call</button></form>
+{{else}}<p>No tools. If you have just logged in, load this page again.</p>
+{{end}}{{end}}{{end}}</html>
+`
