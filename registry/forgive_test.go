@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -216,22 +217,6 @@ func TestForgiveAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestFold(t *testing.T) {
-	for name, want := range map[string]string{
-		"GitHub__Create-Issue": "github|create|issue", "githubCreateIssue": "github|createissue", "GithubCreateIssue": "githubcreateissue",
-		"a1_2b": "a1_|2b", "a_1": "a|1", "__a__": "a", " a . b ": "a|b", "": "", "_": "", "ÄÖ/ü": "äö|ü", "x\ty": "x\ty", "1_٢": "1_|٢",
-	} {
-		f := fold(name)
-		got := f.folded
-		for i := len(f.cuts) - 1; i >= 0; i-- {
-			got = got[:f.cuts[i].next] + "|" + got[f.cuts[i].next:]
-		}
-		if got != want {
-			t.Errorf("%q is folded to %q, want %q", name, got, want)
-		}
-	}
-}
-
 // A forgiven name has the letters of the tool it leads to and, but for those of
 // the server and "mcp", no others.
 func FuzzForgive(f *testing.F) {
@@ -260,7 +245,7 @@ func FuzzForgive(f *testing.F) {
 		if !utf8.ValidString(name) {
 			t.Fatalf("%q is forgiven", name)
 		}
-		letters := func(s string) string { return strings.ReplaceAll(fold(s).folded, "_", "") }
+		letters := func(s string) string { return strings.ReplaceAll(toolname.Fold(s).Folded, "_", "") }
 		asked := letters(name)
 		for _, prefix := range []string{"", letters(e.def.Origin.Server), "mcp" + letters(e.def.Origin.Server)} {
 			if rest, ok := strings.CutPrefix(asked, prefix); ok &&

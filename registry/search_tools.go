@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -216,9 +217,9 @@ func findServer(asked string, servers []ServerTokens) (name string, ok bool) {
 	if slices.ContainsFunc(servers, func(s ServerTokens) bool { return s.Server == asked }) {
 		return asked, true
 	}
-	folded := fold(cutText(asked, 2*maxName)).folded
+	folded := toolname.Fold(cutText(asked, 2*maxName)).Folded
 	for _, s := range servers {
-		if fold(serverName(s.Server)).folded != folded {
+		if toolname.Fold(serverName(s.Server)).Folded != folded {
 			continue
 		}
 		if ok {

@@ -1,0 +1,111 @@
+// Package toolname tells names of tools apart as people and models write them: case and
+// separators do not count, and a name may begin with that of a server.
+package toolname
+
+import (
+	"iter"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Name is a name of a tool without its case and separators.
+type Name struct {
+	Folded string
+	Cuts   []Cut // where the separators were
+}
+
+// A Cut is where a server's name may end.
+type Cut struct {
+	End    int  // where the words before it end in the folded name
+	Next   int  // where the words after it begin
+	Strong bool // it was a separator that is made to stand between server and tool
+}
+
+// Fold folds a name. Of its separators only those between two digits stay, as one
+// underscore: "page_1_2" is not "page_12". In a name without any, as in
+// "githubCreateIssue", the first word may be a server.
+func Fold(name string) Name {
+	var f Name
+	folded := make([]byte, 0, len(name))
+	var before rune // the last one that is no separator
+	camel := 0
+	strong, separated := false, false
+	underscore := false // the rune before was one
+	for _, r := range name {
+		if separator(r) {
+			strong = strong || r == '_' && underscore || r == '.' || r == ':' || r == '/'
+			underscore = r == '_'
+			separated = true
+			continue
+		}
+		if separated && len(folded) > 0 {
+			c := Cut{End: len(folded), Strong: strong}
+			if unicode.IsDigit(before) && unicode.IsDigit(r) {
+				folded = append(folded, '_')
+			}
+			c.Next = len(folded)
+			f.Cuts = append(f.Cuts, c)
+		}
+		if camel == 0 && len(folded) > 0 && unicode.IsUpper(r) {
+			camel = len(folded)
+		}
+		folded = utf8.AppendRune(folded, unicode.ToLower(r))
+		before, strong, separated, underscore = r, false, false, false
+	}
+	f.Folded = string(folded)
+	if len(f.Cuts) == 0 && camel > 0 && !startsUpper(name) {
+		f.Cuts = append(f.Cuts, Cut{camel, camel, false})
+	}
+	return f
+}
+
+func separator(r rune) bool {
+	switch r {
+	case '_', '-', '.', ':', '/', ' ':
+		return true
+	}
+	return false
+}
+
+func startsUpper(name string) bool {
+	r, _ := utf8.DecodeRuneInString(name)
+	return unicode.IsUpper(r)
+}
+
+// Strong reports whether any separator is a strong one.
+func (n Name) Strong() bool {
+	for _, c := range n.Cuts {
+		if c.Strong {
+			return true
+		}
+	}
+	return false
+}
+
+// WithoutMCP returns what follows if the first word is "mcp", else nothing.
+func (n Name) WithoutMCP() Name {
+	const mcp = "mcp"
+	if len(n.Cuts) == 0 || n.Folded[:n.Cuts[0].End] != mcp {
+		return Name{}
+	}
+	from := n.Cuts[0].Next
+	rest := Name{Folded: n.Folded[from:]}
+	for _, c := range n.Cuts[1:] {
+		rest.Cuts = append(rest.Cuts, Cut{c.End - from, c.Next - from, c.Strong})
+	}
+	return rest
+}
+
+// Splits yields the servers that the name may begin with, folded, and what of it is the
+// tool then, from the shortest server to the longest. A server ends only where the
+// strongest separators are: in "github__create_issue" no server "github_create" is named.
+func (n Name) Splits() iter.Seq2[string, string] {
+	return func(yield func(server, tool string) bool) {
+		strong := n.Strong()
+		for _, c := range n.Cuts {
+			if (c.Strong || !strong) && !yield(n.Folded[:c.End], n.Folded[c.Next:]) {
+				return
+			}
+		}
+	}
+}

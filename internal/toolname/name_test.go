@@ -1,0 +1,40 @@
+package toolname
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestFold(t *testing.T) {
+	for name, want := range map[string]string{
+		"GitHub__Create-Issue": "github|create|issue", "githubCreateIssue": "github|createissue", "GithubCreateIssue": "githubcreateissue",
+		"a1_2b": "a1_|2b", "a_1": "a|1", "__a__": "a", " a . b ": "a|b", "": "", "_": "", "ÄÖ/ü": "äö|ü", "x\ty": "x\ty", "1_٢": "1_|٢",
+	} {
+		f := Fold(name)
+		got := f.Folded
+		for i := len(f.Cuts) - 1; i >= 0; i-- {
+			got = got[:f.Cuts[i].Next] + "|" + got[f.Cuts[i].Next:]
+		}
+		if got != want {
+			t.Errorf("%q is folded to %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestSplits(t *testing.T) {
+	for name, want := range map[string][]string{
+		"github__create_issue": {"github|createissue"},
+		"a__b__c":              {"a|bc", "ab|c"},
+		"git_hub_fetch":        {"git|hubfetch", "github|fetch"},
+		"notesCreate":          {"notes|create"},
+		"notes":                nil,
+	} {
+		var got []string
+		for server, tool := range Fold(name).Splits() {
+			got = append(got, server+"|"+tool)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
