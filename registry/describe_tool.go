@@ -112,7 +112,11 @@ func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.Ca
 // of ctx may not call is as unknown as what does not exist.
 func (f *toolFinder) find(ctx context.Context, name string, callable func(*entry) bool) (*entry, string) {
 	e, err := f.registry.find(ctx, name)
-	switch held := (*QuarantinedError)(nil); {
+	var held *QuarantinedError
+	var notReady *NotReadyError
+	switch {
+	case errors.As(err, &notReady):
+		return nil, notReady.reason()
 	case errors.As(err, &held):
 		return nil, "it is quarantined: it is new or has changed, and nobody has approved it. It cannot be called before the user has reviewed and approved it."
 	case e != nil && callable(e):

@@ -35,6 +35,7 @@ func ErrorCode(err error) int64 {
 	}
 	var (
 		panicked  *PanicError
+		notReady  *NotReadyError
 		arguments *ArgumentsError
 		unknown   *UnknownToolError
 		answered  *mcp.JSONRPCError
@@ -42,7 +43,7 @@ func ErrorCode(err error) int64 {
 		other     *notObjectError
 	)
 	switch {
-	case errors.As(err, &panicked): // what it wraps is not about this call
+	case errors.As(err, &panicked), errors.As(err, &notReady): // what they wrap is not about this call
 		return codeInternalError
 	case errors.As(err, &arguments):
 		switch {

@@ -28,6 +28,7 @@ func TestErrorCode(t *testing.T) {
 		&failingTool{native("unsupported"), fmt.Errorf("tasks: %w", errors.ErrUnsupported)},
 		&failingTool{native("broken"), errors.New("the network is down")},
 		&failingTool{native("empty"), &mcp.ServerError{}},
+		&failingTool{native("away"), &registry.NotReadyError{Tool: "x", Server: "s", Err: &mcp.JSONRPCError{Code: -32000}}},
 	)
 	for _, test := range []struct {
 		tool, args string
@@ -48,6 +49,7 @@ func TestErrorCode(t *testing.T) {
 		{"unsupported", `{}`, -32601},
 		{"broken", `{}`, -32603},
 		{"empty", `{}`, -32603},
+		{"away", `{}`, -32603},
 	} {
 		_, err := r.Call(t.Context(), test.tool, json.RawMessage(test.args))
 		if got := registry.ErrorCode(err); got != test.want {

@@ -27,11 +27,12 @@ type Registry struct {
 
 	replacing keylock.Set // by server: held from the examination of its tools until they are in place
 
-	snapshot  atomic.Pointer[Snapshot]
-	chain     atomic.Pointer[[]Handler]
-	observers atomic.Pointer[[]*Observer] // nil: none
-	mu        sync.Mutex                  // held to store snapshot, chain or observers; guards catalogue
-	catalogue catalogue
+	snapshot   atomic.Pointer[Snapshot]
+	chain      atomic.Pointer[[]Handler]
+	observers  atomic.Pointer[[]*Observer]  // nil: none
+	explainers atomic.Pointer[[]*explainer] // nil: none
+	mu         sync.Mutex                   // held to store any of these; guards catalogue
+	catalogue  catalogue
 }
 
 // Options are the options of a [Registry]. Nil and the zero value mean none.
@@ -213,8 +214,9 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 //   - The result is checked against the output schema, and shaped, see
 //     [ResultOptions].
 //
-// A name that is not listed fails with an [*UnknownToolError] or, if the ledger
-// holds the tool back and the [Policy] does not deny it to the user of ctx, a
+// A name that is not listed fails with an [*UnknownToolError]; if its server is known
+// not to be ready, see [Registry.Explain], with a [*NotReadyError]; or, if the ledger
+// holds the tool back and the [Policy] does not deny it to the user of ctx, with a
 // [*QuarantinedError]; arguments that do not fit with an
 // [*ArgumentsError]; a call that may not be made with an [*ApprovalRequiredError],
 // a [*DeniedError] or a [*PolicyError]. In all these cases neither middleware nor
@@ -285,8 +287,10 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage)
 // has decided about it, what it was then. An approver or middleware may have taken
 // hours.
 func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
-	s := r.Snapshot()
-	switch now := s.find(e.def.Name); {
+	s, now, err := r.seek(ctx, e.def.Name, func(s *Snapshot) *entry { return s.find(e.def.Name) })
+	switch {
+	case err != nil:
+		return nil, err
 	case now == e:
 	case now == nil:
 		return nil, r.unknown(ctx, s, e.def.Name)
@@ -347,8 +351,10 @@ func (r *Registry) Meant(name string) (*Definition, bool) {
 
 // find returns the listed tool that name means.
 func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
-	s := r.Snapshot()
-	e := s.lookup(name, r.names.Exact)
+	s, e, err := r.seek(ctx, name, func(s *Snapshot) *entry { return s.lookup(name, r.names.Exact) })
+	if err != nil {
+		return nil, err
+	}
 	if e != nil && e.change != nil {
 		// Somebody may have approved it in another process.
 		if err := r.ledger.Reload(ctx); err == nil {

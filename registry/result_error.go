@@ -17,7 +17,8 @@ import (
 //
 // Errors that are made for models keep their text: [*UnknownToolError],
 // [*ArgumentsError], [*DeniedError], [*ApprovalRequiredError] and
-// [*QuarantinedError], of which the result is [QuarantinedError.Analysis]. All
+// [*QuarantinedError], of which the result is [QuarantinedError.Analysis]. Of a
+// [*NotReadyError] the model is told all but Err. All
 // others, those of connections, logins and panics, may hold secrets. Of them the
 // model gets a fixed text that names the tool, as far as it is known, and says
 // whether the call may have run, see [mcp.OutcomeOf]. The message of a server that
@@ -44,6 +45,7 @@ func forModel(err error) (text string, ok bool) {
 	var (
 		panicked    *PanicError
 		unknown     *UnknownToolError
+		notReady    *NotReadyError
 		arguments   *ArgumentsError
 		denied      *DeniedError
 		approval    *ApprovalRequiredError
@@ -56,6 +58,8 @@ func forModel(err error) (text string, ok bool) {
 		return "", false
 	case errors.As(err, &unknown):
 		return unknown.Error(), true
+	case errors.As(err, &notReady):
+		return notReady.reason(), true
 	case errors.As(err, &arguments):
 		return arguments.Error(), true
 	case errors.As(err, &denied):

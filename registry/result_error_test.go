@@ -33,6 +33,7 @@ func TestErrorResult(t *testing.T) {
 		want string
 	}{
 		{&registry.UnknownToolError{Name: "x", Suggestions: []string{"y"}}, `unknown tool "x"; did you mean "y"?`},
+		{&registry.NotReadyError{Tool: "n__x", Server: "n", Reason: "it is being started", Err: secret}, `tool "n__x": server "n" is not ready: it is being started`},
 		{&registry.ArgumentsError{Tool: "x", Err: errors.New(`"a" is missing`)}, `arguments of tool "x": "a" is missing`},
 		{fmt.Errorf("SECRET: %w", &registry.DeniedError{Tool: "x", Reason: "too dear"}), `calling tool "x" is not allowed: too dear`},
 		{&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}, (&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}).Error()},

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 )
 
 const (
@@ -21,7 +23,8 @@ func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *Unkno
 
 // suggest returns the names, of tools to keep, that whoever asked for name may have
 // meant, nearest first. Case and separators do not count, and a name may lack its
-// server or have a wrong one, or lack its hash.
+// server or have a wrong one, or lack its hash. If it names a server that is there, no
+// tool of another server is meant.
 func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	if name == "" || len(name) > maxName {
 		return nil
@@ -32,8 +35,9 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	}
 	var near []nearName
 	asked := splitName(name)
+	named := s.serversIn(name)
 	for _, e := range s.entries {
-		if e.change != nil {
+		if e.change != nil || len(named) > 0 && e.def.Origin.Server != "" && !named[e.def.Origin.Server] {
 			continue
 		}
 		d, ok := asked.distance(splitName(e.def.Name))
@@ -52,6 +56,32 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// serversIn returns the servers with tools that a name begins with, if a separator
+// follows that is made to stand there.
+func (s *Snapshot) serversIn(name string) map[string]bool {
+	folded := toolname.Fold(name)
+	if !folded.Strong() {
+		return nil
+	}
+	begins := map[string]bool{}
+	for server := range folded.Splits() {
+		begins[server] = true
+	}
+	named := map[string]bool{}
+	seen := ""
+	for _, e := range s.entries {
+		server := e.def.Origin.Server
+		if server == seen { // as that of the neighbour mostly is
+			continue
+		}
+		seen = server
+		if server != "" && begins[toolname.Fold(server).Folded] {
+			named[server] = true
+		}
+	}
+	return named
 }
 
 // A comparableName is a name made comparable: lower case, one separator.

@@ -76,6 +76,29 @@ func TestSuggestionsOfHashedNames(t *testing.T) {
 	}
 }
 
+// A name of a server that is there is no misspelling of another one, whose tool may do
+// something else.
+func TestSuggestionsStayAtTheServer(t *testing.T) {
+	r := registry.New(nil)
+	mustAdd(t, r, native("now"))
+	mustReplace(t, r, "files", serverTool("files", "list", ""), serverTool("files", "read_note", ""))
+	mustReplace(t, r, "notes", serverTool("notes", "create", ""), serverTool("notes", "search", ""))
+	for name, want := range map[string][]string{
+		"notes__list":      nil,
+		"notes__read_note": nil,
+		"Notes.list":       nil,
+		"notes__serch":     {"notes__search"},
+		"notes__now":       {"now"},
+		"note__serch":      {"notes__search"}, // no server of that name
+		"fils__lst":        {"files__list"},
+		"lst":              {"files__list"},
+	} {
+		if got := suggestions(t, r, name).Suggestions; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestUnknownToolErrorText(t *testing.T) {
 	for _, test := range []struct {
 		err  registry.UnknownToolError

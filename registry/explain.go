@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A NotReadyError reports a call of a tool that is not listed because its server is not
+// ready. The tool did not run, and may not even exist.
+type NotReadyError struct {
+	Tool   string // the name that was called
+	Server string // the server whose tool that would be
+	Reason string // why the server is not ready; models are told it, so it holds no secrets
+	Err    error  // the server's own error, for people; nil if it has none
+}
+
+// Error names the tool, the server, the reason and the server's error.
+func (e *NotReadyError) Error() string {
+	if e.Err == nil {
+		return e.reason()
+	}
+	return fmt.Sprintf("%s: %v", e.reason(), e.Err)
+}
+
+// reason is what a model is told.
+func (e *NotReadyError) reason() string {
+	return fmt.Sprintf("tool %s: server %s is not ready: %s", quote(e.Tool), quote(e.Server), e.Reason)
+}
+
+func (e *NotReadyError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *NotReadyError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// An explainer says why there is no tool of a name, see [Registry.Explain].
+type explainer func(ctx context.Context, name string) error
+
+// Explain has f asked whenever a call, [Registry.Resume] or describe_tool wants a tool
+// of a name that no tool has: whoever adds the tools of servers knows why they are not
+// there. If f returns an error, usually a [*NotReadyError], that is what the caller gets
+// instead of an [*UnknownToolError]. If f returns nil, which it also does for names
+// that it knows nothing of, the name is looked up again, since f may have added the tool.
+//
+// Of several functions the one that was added last is asked first. F must be safe for
+// concurrent use, and end with ctx, that of the call. After stop no call that begins asks
+// f; further calls of stop do nothing.
+func (r *Registry) Explain(f func(ctx context.Context, name string) error) (stop func()) {
+	added := (*explainer)(&f) // to be told from others
+	r.changeExplainers(func(now []*explainer) []*explainer { return append(now, added) })
+	return func() {
+		r.changeExplainers(func(now []*explainer) []*explainer {
+			return slices.DeleteFunc(now, func(e *explainer) bool { return e == added })
+		})
+	}
+}
+
+// changeExplainers puts other explainers in place: nil if there are none.
+func (r *Registry) changeExplainers(change func([]*explainer) []*explainer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var now []*explainer
+	if p := r.explainers.Load(); p != nil {
+		now = slices.Clone(*p)
+	}
+	if now = change(now); len(now) == 0 {
+		r.explainers.Store(nil)
+		return
+	}
+	r.explainers.Store(&now)
+}
+
+// seek returns what lookup finds in the newest snapshot under a name, nil if that is
+// nothing. The error is that of who explains why.
+func (r *Registry) seek(ctx context.Context, name string, lookup func(*Snapshot) *entry) (*Snapshot, *entry, error) {
+	s := r.Snapshot()
+	e := lookup(s)
+	explainers := r.explainers.Load()
+	if e != nil || explainers == nil {
+		return s, e, nil
+	}
+	for _, explain := range slices.Backward(*explainers) {
+		if err := (*explain)(ctx, name); err != nil {
+			if !mcp.SafeToRetry(err) {
+				err = mcp.WithOutcome(err, mcp.NotSent)
+			}
+			return s, nil, err
+		}
+		s = r.Snapshot()
+		if e = lookup(s); e != nil {
+			break
+		}
+	}
+	return s, e, nil
+}

@@ -1,0 +1,145 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// explainAway has a registry say of all tools of a server that it is not ready.
+func explainAway(r *registry.Registry, server string, cause error) (stop func()) {
+	return r.Explain(func(_ context.Context, name string) error {
+		if strings.HasPrefix(name, server+"__") {
+			return &registry.NotReadyError{Tool: name, Server: server, Reason: "it is being started", Err: cause}
+		}
+		return nil
+	})
+}
+
+// Whoever names a tool that is not there, by whatever way, learns why.
+func TestCallsLearnWhyThereIsNoTool(t *testing.T) {
+	r := searching(t, registry.Options{})
+	cause := errors.New("the variable SECRET is not set")
+	stop := explainAway(r, "gitea", cause)
+	const said = `tool "gitea__create_issue": server "gitea" is not ready: it is being started`
+	for tool, args := range map[string]string{
+		"gitea__create_issue": `{}`,
+		"call_tool":           `{"name": "gitea__create_issue", "arguments": {}}`,
+	} {
+		_, err := r.Call(t.Context(), tool, json.RawMessage(args))
+		notReady := wantError[*registry.NotReadyError](t, err)
+		if notReady.Server != "gitea" {
+			t.Errorf("%s: got server %q, want gitea", tool, notReady.Server)
+		}
+		if !errors.Is(err, cause) {
+			t.Errorf("%s: got %v, want an error that wraps the server's", tool, err)
+		}
+		if got := mcp.OutcomeOf(err); got != mcp.NotSent {
+			t.Errorf("%s: got outcome %v, want %v", tool, got, mcp.NotSent)
+		}
+		if got, want := err.Error(), said+": "+cause.Error(); got != want {
+			t.Errorf("%s: got %s, want %s", tool, got, want)
+		}
+		if got := textOf(t, registry.ErrorResult(err)); got != said {
+			t.Errorf("%s: got result %s, want %s", tool, got, said)
+		}
+	}
+	_, shown := show(t, r, `{"names":["gitea__create_issue"]}`)
+	if got := shown.Missing[0].Reason; got != said {
+		t.Errorf("describe_tool: got %s, want %s", got, said)
+	}
+	if _, err := r.Call(t.Context(), "clock", nil); err != nil {
+		t.Errorf("a tool that is listed: %v", err)
+	}
+	stop()
+	stop()
+	if got := suggestions(t, r, "gitea__create_issue").Suggestions; len(got) != 1 || got[0] != "github__create_issue" {
+		t.Errorf("after stop: got suggestions %q, want github__create_issue", got)
+	}
+}
+
+// The tool that the function adds is called.
+func TestExplainMayAddTheTool(t *testing.T) {
+	r := registry.New(nil)
+	explainAway(r, "notes", nil) // is asked after the other, and not at all where that helps
+	r.Explain(func(_ context.Context, name string) error {
+		if name == "notes__create" {
+			_, err := r.Replace("notes", []registry.Tool{serverTool("notes", "create", "")})
+			return err
+		}
+		return nil
+	})
+	res, err := r.Call(t.Context(), "notes__create", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := textOf(t, res); got != "notes__create" {
+		t.Errorf("got %q, want notes__create", got)
+	}
+	_, err = r.Call(t.Context(), "notes__delete", nil)
+	wantError[*registry.NotReadyError](t, err)
+}
+
+// An error without an outcome is that of a call that was not sent.
+func TestExplainedCallsAreNotSent(t *testing.T) {
+	r := registry.New(nil)
+	r.Explain(func(context.Context, string) error { return errors.New("no") })
+	_, err := r.Call(t.Context(), "x", nil)
+	if got := mcp.OutcomeOf(err); got != mcp.NotSent {
+		t.Errorf("got outcome %v, want %v", got, mcp.NotSent)
+	}
+}
+
+// A call whose server goes while somebody looks at it goes on waiting.
+func TestResumeLearnsWhyThereIsNoTool(t *testing.T) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(
+		func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+			return registry.Decision{Verdict: registry.Ask}, nil
+		})})
+	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
+	_, err := r.Call(t.Context(), "notes__create", nil)
+	id := wantError[*registry.ApprovalRequiredError](t, err).Request.ID
+	mustReplace(t, r, "notes")
+	explainAway(r, "notes", nil)
+	_, err = r.Resume(t.Context(), id, nil)
+	wantError[*registry.NotReadyError](t, err)
+	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
+	if _, err := r.Resume(t.Context(), id, nil); err != nil {
+		t.Errorf("when it is back: %v", err)
+	}
+}
+
+// Middleware may take so long that the server goes meanwhile.
+func TestMiddlewareLearnsWhyThereIsNoTool(t *testing.T) {
+	r := registry.New(nil)
+	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
+	explainAway(r, "notes", nil)
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			mustReplace(t, r, "notes")
+			return next(ctx, call)
+		}
+	})
+	_, err := r.Call(t.Context(), "notes__create", nil)
+	wantError[*registry.NotReadyError](t, err)
+}
+
+func ExampleRegistry_Explain() {
+	r := registry.New(nil)
+	stop := r.Explain(func(_ context.Context, name string) error {
+		if strings.HasPrefix(name, "notes__") {
+			return &registry.NotReadyError{Tool: name, Server: "notes", Reason: "it is being started"}
+		}
+		return nil
+	})
+	defer stop()
+	_, err := r.Call(context.Background(), "notes__create", nil)
+	fmt.Println(err)
+	// Output: tool "notes__create": server "notes" is not ready: it is being started
+}
