@@ -51,6 +51,7 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	h.warn(c)
 	var wg sync.WaitGroup
 	for i := range steps {
 		if st := &steps[i]; !st.done {

@@ -46,7 +46,8 @@ type Diagnosis struct {
 	// LoginURL is where the user can log in, if the server waits for that.
 	LoginURL string `json:"loginUrl,omitempty"`
 	// Hints say what is probably the matter and how to cure it, the likeliest first:
-	// of what is wrong now or, if nothing is, of the last failure.
+	// of what is wrong now or, if nothing is, of the last failure; and of what looks like a
+	// mistake in its config entry.
 	Hints []Hint `json:"hints,omitempty"`
 	// Err is what is wrong now, for errors.Is and errors.As; nil if nothing is.
 	Err error `json:"-"`
@@ -98,7 +99,7 @@ func (h *Host) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
 		d.Err = errors.Join(d.Err, userError(s, state))
 	}
 	d.Doing = doing(&status)
-	d.Hints = d.hints(ctx, s, clean)
+	d.Hints = d.hints(ctx, s, status.Warnings, clean)
 	return d, nil
 }
 
@@ -147,12 +148,13 @@ func (d *Diagnosis) ping(ctx context.Context, c *mcp.Client, clean *cleaner) {
 }
 
 // hints says what may be wrong with the server.
-func (d *Diagnosis) hints(ctx context.Context, s *server, clean *cleaner) []Hint {
+func (d *Diagnosis) hints(ctx context.Context, s *server, warnings []*config.Error, clean *cleaner) []Hint {
 	err := d.Err
 	if err == nil && s.entry.Err == nil {
 		err = d.LastErr
 	}
 	t := newTrouble(s.entry, err, clean)
+	t.warnings = warnings
 	if d.Err == nil {
 		t.ofTools(d.Tools)
 	}

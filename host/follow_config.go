@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"log/slog"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
@@ -38,10 +37,6 @@ func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Se
 	if opts != nil {
 		o = *opts
 	}
-	logger := h.opts.Client.Logger
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
 	if err := h.made(); err != nil {
 		return err
 	}
@@ -59,7 +54,7 @@ func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Se
 		if own.Err() != nil {
 			break
 		}
-		report, err := h.reload(own, names, load, logger)
+		report, err := h.reload(own, names, load)
 		if own.Err() != nil {
 			break
 		}
@@ -77,7 +72,8 @@ func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Se
 }
 
 // reload applies a configuration that may have changed.
-func (h *Host) reload(ctx context.Context, names []string, load func(context.Context) (*config.Config, error), logger *slog.Logger) (Report, error) {
+func (h *Host) reload(ctx context.Context, names []string, load func(context.Context) (*config.Config, error)) (Report, error) {
+	logger := h.logger()
 	c, err := load(ctx)
 	if err == nil && c == nil {
 		err = errors.New("host: there is no configuration")
@@ -89,9 +85,6 @@ func (h *Host) reload(ctx context.Context, names []string, load func(context.Con
 		}
 		logger.Warn(what, "changed", names, "error", err)
 		return Report{}, err
-	}
-	for _, warning := range c.Warnings {
-		logger.Warn("host: configuration", "warning", warning)
 	}
 	report, err := h.Apply(ctx, c)
 	for server, failed := range report.Failed {

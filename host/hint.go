@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -24,6 +25,7 @@ const (
 	HintUnapproved   HintCode = "unapproved"            // nobody has approved the start, or it was rejected
 	HintIsolation    HintCode = "isolation_unavailable" // it is to be confined, and cannot be
 	HintNoUser       HintCode = "no_user"               // it is not said for which user to connect
+	HintEntryWarning HintCode = "entry_warning"         // something in the entry looks like a mistake
 )
 
 // The codes of local servers.
@@ -93,14 +95,15 @@ type Hint struct {
 // A trouble is what is known of a server that does not work, or not well. Its methods
 // find out the rest: they look at files, and at nothing that could change.
 type trouble struct {
-	entry   *config.Server
-	err     error // nil if nothing has failed
-	reached TestStage
-	clean   *cleaner
-	stderr  string // clean
-	noise   []string
-	answers []webAnswer
-	version string // of the protocol, as the server wants it
+	entry    *config.Server
+	warnings []*config.Error // of the entry, as it is in the file now
+	err      error           // nil if nothing has failed
+	reached  TestStage
+	clean    *cleaner
+	stderr   string // clean
+	noise    []string
+	answers  []webAnswer
+	version  string // of the protocol, as the server wants it
 
 	goos   string
 	getenv func(string) string
@@ -111,7 +114,7 @@ type trouble struct {
 
 func newTrouble(e *config.Server, err error, clean *cleaner) *trouble {
 	home, _ := os.UserHomeDir()
-	return &trouble{entry: e, err: err, clean: clean, goos: runtime.GOOS, getenv: os.Getenv, home: home}
+	return &trouble{entry: e, warnings: e.Warnings, err: err, clean: clean, goos: runtime.GOOS, getenv: os.Getenv, home: home}
 }
 
 // hint adds a hint, unless there is one of the code.
@@ -130,6 +133,7 @@ func (t *trouble) diagnose(ctx context.Context) []Hint {
 	if t.err != nil {
 		switch {
 		case t.ofEntry():
+			t.ofWarnings()
 			return t.list
 		case t.entry.Transport == config.TransportStdio:
 			t.ofCommand()
@@ -140,7 +144,20 @@ func (t *trouble) diagnose(ctx context.Context) []Hint {
 		t.ofTime()
 	}
 	t.ofNoise()
+	t.ofWarnings()
 	return t.list
+}
+
+// ofWarnings tells what looks like a mistake in the entry, which may be the reason for
+// what else there is.
+func (t *trouble) ofWarnings() {
+	var all []string
+	for _, warning := range t.warnings {
+		all = append(all, warning.Error())
+	}
+	if len(all) > 0 {
+		t.hint(HintEntryWarning, "The entry has what looks like a mistake: "+strings.Join(all, "; "))
+	}
 }
 
 // hints says what may be wrong with the tested server.

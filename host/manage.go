@@ -184,6 +184,7 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 			return nil, fmt.Errorf("server %q is saved, but cannot be read to be started: %w", after.Name, err)
 		default:
 			name = entry.Name
+			h.warn(&config.Config{Servers: []*config.Server{entry}, Warnings: entry.Warnings})
 		}
 		steps = h.claimManaged(steps, name, entry)
 	}

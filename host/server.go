@@ -34,6 +34,7 @@ type server struct {
 
 	mu        sync.Mutex // guards the following
 	source    config.Source
+	warnings  []*config.Error
 	enabled   bool
 	err       error                         // why it cannot run
 	transport func() (mcp.Transport, error) // of the clients for all users, made once; nil unless started
@@ -55,6 +56,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 
 		discovering: make(chan struct{}, 1),
 		source:      entry.Source,
+		warnings:    entry.Warnings,
 		enabled:     entry.Enabled && entry.Err == nil,
 		err:         entry.Err,
 	}
@@ -378,9 +380,10 @@ func (s *server) outcome() error {
 	return nil
 }
 
-// move notes that the entry stands elsewhere in the file now.
-func (s *server) move(to config.Source) {
+// move notes that the entry, which says the same, stands elsewhere now, and what the file
+// says besides.
+func (s *server) move(to *config.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.source = to
+	s.source, s.warnings = to.Source, to.Warnings
 }

@@ -115,7 +115,7 @@ func (sl *slot) claim(generation uint64, entry *config.Server, hash string) (don
 	defer sl.mu.Unlock()
 	sl.wanted = generation
 	if entry != nil && sl.server != nil && sl.server.hash == hash && sl.steps == 0 {
-		sl.server.move(entry.Source)
+		sl.server.move(entry)
 		return true
 	}
 	sl.steps++
@@ -162,7 +162,7 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 		old.retire(true)
 		return stopped, nil, nil
 	case old != nil && old.hash == hashOf(entry):
-		old.move(entry.Source)
+		old.move(entry)
 		return kept, nil, nil
 	}
 	next := sl.newServer(entry)

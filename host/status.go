@@ -37,6 +37,9 @@ type Status struct {
 	// Rejected are tools that are not in the registry, because others have
 	// their names or the gate does not let them in.
 	Rejected []registry.Rejection
+	// Warnings are what looks like a mistake in its config entry. They put it out of no
+	// use. Do not change them.
+	Warnings []*config.Error
 	// Err is what is wrong with the server now: its config entry, its
 	// connection, or its list of tools. It is nil if nothing is.
 	Err error
@@ -81,6 +84,7 @@ func (s *server) status() Status {
 		Enabled:     s.enabled,
 		Users:       len(users),
 		Rejected:    rejected,
+		Warnings:    s.warnings,
 		Err:         errors.Join(s.err, listErr),
 	}
 	if s.link != nil {

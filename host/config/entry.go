@@ -44,6 +44,7 @@ func (e *entry) hopeless() bool { return len(e.faults) > maxFaults }
 // read returns the server that found describes.
 func (p *parser) read(found *dialect.Entry, name claim) *Server {
 	e := &entry{parser: p, at: found.At, offset: found.Offset}
+	before := len(p.warnings)
 	s := &Server{
 		Name:    name.name,
 		Title:   found.Title,
@@ -77,6 +78,8 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 		e.fail(found.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", found.Value.Kind)
 	}
 	s.Err = e.err()
+	s.Warnings = append([]*Error(nil), p.warnings[before:]...)
+	sortErrors(s.Warnings)
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -272,5 +273,28 @@ func TestNoLeaks(t *testing.T) {
 	}
 	if got := strings.Count(fmt.Sprint(c.Servers[0].Err), "\n"); got != 7 {
 		t.Errorf("%d line breaks in\n%v", got, c.Servers[0].Err)
+	}
+}
+
+// Warnings stand at the entries that they are about.
+func TestWarningsOfAnEntry(t *testing.T) {
+	c, err := Parse("mcp.json", []byte(`{"mcpServers": {
+		"a": {"command": "x"},
+		"b": {"evn": {}, "command": "x", "userHeader": "X-User"}}, "input": []}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(c.Servers[0].Warnings); got != 0 {
+		t.Errorf("a: got %d warnings, want none", got)
+	}
+	var keys []string
+	for _, w := range c.Servers[1].Warnings {
+		if !slices.Contains(c.Warnings, w) {
+			t.Errorf("%v is not among those of the file", w)
+		}
+		keys = append(keys, w.Key)
+	}
+	if want := []string{"mcpServers.b.evn", "mcpServers.b.userHeader"}; !slices.Equal(keys, want) {
+		t.Errorf("b: got warnings of %q, want %q", keys, want)
 	}
 }

@@ -107,6 +107,9 @@ type Server struct {
 	// its other fields hold what could be read.
 	Err error
 
+	// Warnings are those of [Config.Warnings] that are about this entry.
+	Warnings []*Error
+
 	fingerprint string
 	references  []string    // see References
 	unanswered  *unanswered // nil if all references have been replaced

@@ -1,0 +1,155 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// A lockedBuffer collects what is logged.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *lockedBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.all.Reset()
+	return b.all.String()
+}
+
+// mistaken is an entry with two keys that are near to others.
+const mistaken = `{"command": "x", "evn": {}, "disabledd": true}`
+
+// What looks like a mistake in an entry is in the status, in the diagnosis and, once for
+// each config that comes in, in the log, however that comes in.
+func TestWarningsOfTheConfigAreTold(t *testing.T) {
+	var log lockedBuffer
+	options := func() *host.Options {
+		opts := fakes(&host.Options{})
+		opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		return opts
+	}
+	path := write(t, "good", `{"command": "x"}`, "odd", mistaken)
+	stored := func(t *testing.T) config.Store {
+		t.Helper()
+		return config.OpenFileStore(path, nil)
+	}
+	load := func(context.Context) (*config.Config, error) { return config.Load(path, nil) }
+	once := func(context.Context) iter.Seq[[]string] {
+		return func(yield func([]string) bool) { yield([]string{path}) }
+	}
+	for name, start := range map[string]func(t *testing.T) *host.Host{
+		"Open":      func(t *testing.T) *host.Host { return open(t, path, options()) },
+		"OpenStore": func(t *testing.T) *host.Host { return openStore(t, stored(t), options()) },
+		"Apply": func(t *testing.T) *host.Host {
+			h := host.New(options())
+			c, err := load(t.Context())
+			if err == nil {
+				_, err = h.Apply(watchdog(t), c)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			return h
+		},
+		"Follow": func(t *testing.T) *host.Host {
+			h := host.New(options())
+			if err := h.Follow(watchdog(t), once, load, nil); err != nil {
+				t.Error(err)
+			}
+			return h
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log.take()
+			h := start(t)
+			defer func() { _ = h.Close() }()
+			logged := log.take()
+			if got := len(status(t, h, "good").Warnings); got != 0 {
+				t.Errorf("good: got %d warnings, want none", got)
+			}
+			warnings := status(t, h, "odd").Warnings
+			if len(warnings) != 2 {
+				t.Fatalf("odd: got warnings %v, want 2", warnings)
+			}
+			d, err := h.Diagnose(watchdog(t), "odd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, key := range []string{"evn", "disabledd"} {
+				if got := warnings[i].Error(); !strings.Contains(got, key) || !strings.HasPrefix(got, path+":4:") {
+					t.Errorf("got warning %q, want one of %s in line 4", got, key)
+				}
+				if got := strings.Count(logged, "mcpServers.odd."+key); got != 1 {
+					t.Errorf("%s was logged %d times, want once:\n%s", key, got, logged)
+				}
+				if !strings.Contains(fmt.Sprint(d.Hints), key) {
+					t.Errorf("got hints %v, want one of %s", d.Hints, key)
+				}
+			}
+			if got := d.Hints[0].Code; got != host.HintEntryWarning {
+				t.Errorf("got code %s, want %s", got, host.HintEntryWarning)
+			}
+			if !strings.Contains(logged, "server=odd") {
+				t.Errorf("got log %s, want the server in it", logged)
+			}
+		})
+	}
+}
+
+// Warnings follow the file also for a server that is not touched.
+func TestWarningsFollowTheFile(t *testing.T) {
+	h := host.New(fakes(&host.Options{}))
+	defer func() { _ = h.Close() }()
+	read := func(entry string) {
+		t.Helper()
+		c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"a": `+entry+`}}`), &config.Options{Scope: config.ScopeUser})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Apply(watchdog(t), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(`{"command": "x", "userHeader": "X-User"}`)
+	before := len(status(t, h, "a").Warnings)
+	read(`{"command": "x"}`)
+	after := len(status(t, h, "a").Warnings)
+	if before != 1 || after != 0 {
+		t.Errorf("got %d and then %d warnings, want 1 and 0", before, after)
+	}
+}
+
+// A record can have warnings, too.
+func TestWarningsOfRecordsAreTold(t *testing.T) {
+	var log lockedBuffer
+	opts := fakes(&host.Options{})
+	opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	h := open(t, write(t, "a", `{"command": "x"}`), opts)
+	_, err := h.AddServer(watchdog(t), &config.Record{Name: "b", Command: "x y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(status(t, h, "b").Warnings); got != 1 {
+		t.Errorf("got %d warnings, want 1", got)
+	}
+	if got := strings.Count(log.take(), "has spaces"); got != 1 {
+		t.Errorf("the warning was logged %d times, want once", got)
+	}
+}
