@@ -401,7 +401,7 @@ func TestAcceptTwoHostsShareTheirState(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 5 {
-				h, err := host.Open(watchdog(t), path, opts)
+				h, err := host.Open(watchdog(t), path, patient(opts))
 				if err != nil {
 					t.Error(err)
 					return

@@ -120,7 +120,7 @@ func TestAcceptEndAtAnyMoment(t *testing.T) {
 				t.Setenv("TMPDIR", temp)
 				before := acceptChildren(t)
 				path := write(t, "s", acceptChild(t, "s", "0"))
-				h, err := host.Open(watchdog(t), path, &host.Options{StateDir: t.TempDir(), Transport: acceptImpatient})
+				h, err := host.Open(watchdog(t), path, patient(&host.Options{StateDir: t.TempDir(), Transport: acceptImpatient}))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -26,7 +26,7 @@ import (
 // known from an earlier time.
 func acceptWarm(t *testing.T, path string, opts *host.Options) {
 	t.Helper()
-	h, err := host.Open(watchdog(t), path, opts)
+	h, err := host.Open(watchdog(t), path, patient(opts))
 	if err != nil {
 		t.Fatal(err)
 	}

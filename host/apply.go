@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,19 +38,19 @@ type Report struct {
 // Several Apply may run at a time, and each server goes its own way: where they differ
 // about it the one that began last has the say.
 //
-// The error is nil unless a required server failed, ctx ended, the host is closed, or c
-// is not a config that a file could say: it is nil, or has an entry that is nil or
-// without a name, or two of one name. Then nothing was done.
+// The error is a [*ServersError] if a required server failed, or if ctx ended before all
+// servers were ready: these go on to be started. It is [ErrClosed] if the host is closed,
+// and another if c is not a config that a file could say: it is nil, or has an entry that
+// is nil or without a name, or two of one name. Then nothing was done.
 func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	need(ctx)
-	if err := cmp.Or(h.made(), sound(c)); err != nil {
+	if err := h.made(); err != nil {
 		return Report{}, err
 	}
-	steps, err := h.plan(c)
+	steps, err := h.prepare(c)
 	if err != nil {
 		return Report{}, err
 	}
-	h.warn(c)
 	var wg sync.WaitGroup
 	for i := range steps {
 		if st := &steps[i]; !st.done {
@@ -60,11 +59,24 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	}
 	wg.Wait()
 	report, required := h.report(steps)
-	h.recordFor(ctx, configEvent("apply", "", errors.Join(required...)))
-	if err := ctx.Err(); err != nil {
-		return report, err
+	h.recordFor(ctx, configEvent("apply", "", required.orNil()))
+	if ctx.Err() != nil {
+		required.cutOff(ctx, &report)
 	}
-	return report, errors.Join(required...)
+	return report, required.orNil()
+}
+
+// prepare gives the Apply of a config the say about all servers, and finds out what there
+// is to do.
+func (h *Host) prepare(c *config.Config) ([]step, error) {
+	if err := sound(c); err != nil {
+		return nil, err
+	}
+	steps, err := h.plan(c)
+	if err == nil {
+		h.warn(c)
+	}
+	return steps, err
 }
 
 // sound returns what is wrong with a config that was made by hand, or nil.
@@ -94,7 +106,8 @@ type step struct {
 	generation uint64         // of the Apply
 	outcome    outcome
 	err        error
-	done       bool // nothing is to be done
+	done       bool          // nothing is to be done
+	begun      chan struct{} // closed when what can be done at once is done; may be nil
 }
 
 // plan gives the Apply the say about all servers, and finds out what there is to do.
@@ -157,6 +170,9 @@ func (h *Host) take(ctx context.Context, st *step) (outcome, error) {
 // begin does what is to be done at once, and returns what is to be waited for then.
 func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 	defer st.slot.stepped()
+	if st.begun != nil {
+		defer close(st.begun)
+	}
 	st.slot.interrupt(true)
 	own, leave, err := st.slot.enter(ctx, false)
 	if err != nil {
@@ -207,9 +223,9 @@ func (h *Host) remove(sl *slot, generation uint64) {
 }
 
 // report says what was done, and which errors are those of required servers.
-func (h *Host) report(steps []step) (Report, []error) {
+func (h *Host) report(steps []step) (Report, *ServersError) {
 	report := Report{Failed: map[string]error{}}
-	var required []error
+	required := &ServersError{Failed: map[string]error{}}
 	for _, st := range steps {
 		name := st.slot.name
 		switch st.outcome {
@@ -229,7 +245,7 @@ func (h *Host) report(steps []step) (Report, []error) {
 		if st.err != nil {
 			report.Failed[name] = st.err
 			if st.entry != nil && st.entry.Required {
-				required = append(required, st.err)
+				required.Failed[name] = st.err
 			}
 		}
 	}

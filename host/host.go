@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -35,22 +34,23 @@ func (e *UnknownServerError) Error() string {
 // [OpenStore]. Its methods are safe for
 // concurrent use, and wait for each other only where they change the same server.
 type Host struct {
-	opts     Options
-	registry *registry.Registry
-	catalogs *catalogs
-	pool     *pool
-	ctx      context.Context // ends with Close, and cuts off what is under way
-	cancel   context.CancelFunc
-	intake   context.Context // ends when nothing new is begun any more
-	refuse   context.CancelFunc
-	gone     chan struct{}  // closed when nothing is left
-	ending   sync.WaitGroup // replaced, removed and idle servers that finish their calls
-	watchdog transport.Watchdog
-	consents consents
-	detach   func()        // ends the recording of calls
-	untrace  func()        // the same, for the tracer
-	managing keylock.Set   // by the names of servers whose records are changed
-	keeper   *statusKeeper // nil if nothing is kept
+	opts      Options
+	registry  *registry.Registry
+	catalogs  *catalogs
+	pool      *pool
+	ctx       context.Context // ends with Close, and cuts off what is under way
+	cancel    context.CancelFunc
+	intake    context.Context // ends when nothing new is begun any more
+	refuse    context.CancelFunc
+	withdrawn chan struct{}  // closed when, after Close, no tool is left in the registry
+	gone      chan struct{}  // closed when nothing is left
+	ending    sync.WaitGroup // replaced, removed and idle servers that finish their calls
+	watchdog  transport.Watchdog
+	consents  consents
+	detach    func()        // ends the recording of calls
+	untrace   func()        // the same, for the tracer
+	managing  keylock.Set   // by the names of servers whose records are changed
+	keeper    *statusKeeper // nil if nothing is kept
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -60,36 +60,13 @@ type Host struct {
 	closed     bool
 }
 
-// Open reads the config file at path, of any format that host/config knows, and
-// returns a host that runs its servers, once each of them is ready or has failed its
-// first attempt. Servers marked lazy are not waited for. What the program names like
-// this counts as its own: its servers start without approval, unless the Scope of
-// Options.Config says otherwise.
-//
-// It fails if the file cannot be read as a whole, with an error that names file,
-// line and column, if the ledger is not sound, if a required server failed, and if ctx
-// ends before. ctx bounds the opening, not the life of the host.
-func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	c, err := config.LoadContext(ctx, path, o.Config)
-	if err != nil {
-		return nil, err
-	}
-	if o.Store == nil {
-		o.Store = config.OpenFileStore(path, o.Config)
-	}
-	return open(ctx, c, o)
-}
-
 // New returns a host without servers.
 func New(opts *Options) *Host {
 	h := &Host{
-		gone:    make(chan struct{}),
-		slots:   map[string]*slot{},
-		changed: make(chan struct{}),
+		withdrawn: make(chan struct{}),
+		gone:      make(chan struct{}),
+		slots:     map[string]*slot{},
+		changed:   make(chan struct{}),
 	}
 	if opts != nil {
 		h.opts = *opts
@@ -100,6 +77,9 @@ func New(opts *Options) *Host {
 	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = DefaultIdleTimeout
+	}
+	if o.OpenWait == 0 {
+		o.OpenWait = DefaultOpenWait
 	}
 	if o.MaxUserClients <= 0 {
 		o.MaxUserClients = DefaultMaxUserClients
@@ -236,16 +216,24 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	slots := slices.Collect(maps.Values(h.slots))
 	h.mu.Unlock()
-	errs := make([]error, len(slots))
+	finish := make([]wait, len(slots))
 	var wg sync.WaitGroup
 	for i, sl := range slots {
 		wg.Go(func() {
 			sl.changing <- struct{}{} // who holds it ends soon, since the host is closing
 			defer func() { <-sl.changing }()
 			if s := sl.now(); s != nil {
-				errs[i] = s.finish()(ctx)
+				finish[i] = s.finish()
 			}
 		})
+	}
+	wg.Wait()
+	close(h.withdrawn)
+	errs := make([]error, len(slots))
+	for i, until := range finish {
+		if until != nil {
+			wg.Go(func() { errs[i] = until(ctx) })
+		}
 	}
 	wg.Wait()
 	h.ending.Wait()

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,6 +65,12 @@ func serve(mode string) {
 	case "silent":
 		// The same, and takes no notice of the end.
 		_, _ = os.Stdin.Read(make([]byte, 1))
+		select {}
+	case "hold":
+		// The same, with a connection that tells who listens that the process lives.
+		if _, err := net.Dial("tcp", os.Args[1]); err != nil {
+			panic(err)
+		}
 		select {}
 	case "family":
 		// The grandchild says who it is through a file, and ignores the end
@@ -134,9 +141,22 @@ func watchdog(t *testing.T) context.Context {
 	return ctx
 }
 
+// patient returns options with which opening waits for all servers, however slow the
+// machine is.
+func patient(opts *host.Options) *host.Options {
+	o := host.Options{OpenWait: -1}
+	if opts != nil {
+		o = *opts
+		if o.OpenWait == 0 {
+			o.OpenWait = -1
+		}
+	}
+	return &o
+}
+
 func open(t *testing.T, path string, opts *host.Options) *host.Host {
 	t.Helper()
-	h, err := host.Open(watchdog(t), path, opts)
+	h, err := host.Open(watchdog(t), path, patient(opts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 	}
 	wg.Wait()
 	report, required := h.report(steps)
-	return report, errors.Join(required...)
+	return report, required.orNil()
 }
 
 // planManaged changes the store and finds out what that means for the servers: one is to

@@ -34,7 +34,7 @@ func fakes(o *host.Options) *host.Options {
 
 func openStore(t *testing.T, s config.Store, opts *host.Options) *host.Host {
 	t.Helper()
-	h, err := host.OpenStore(watchdog(t), s, opts)
+	h, err := host.OpenStore(watchdog(t), s, patient(opts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,8 @@ const (
 	// DefaultToolGrace is how long the tools of a lost server stay in the registry
 	// when ToolGrace is zero.
 	DefaultToolGrace = time.Minute
+	// DefaultOpenWait is how long Open waits for servers when OpenWait is zero.
+	DefaultOpenWait = 2 * time.Second
 	// DefaultIdleTimeout is how long what may be ended can be unused when IdleTimeout
 	// is zero.
 	DefaultIdleTimeout = 10 * time.Minute
@@ -76,6 +78,11 @@ type Options struct {
 	// what takes time belongs into Connect, which has a context. If it returns nil and no
 	// error the host makes it as the entry says.
 	Transport func(session.Key, *config.Server) (mcp.Transport, error)
+	// OpenWait is how long Open and OpenStore wait for servers to be ready or to fail
+	// their first attempt. Those that are required are waited for in any case, as long as
+	// they may take to connect. Default: 2 s. Negative: until each server has done
+	// either.
+	OpenWait time.Duration
 	// ToolGrace is how long the tools of a server without connection stay in
 	// the registry. Default: 1 minute. Negative: not at all.
 	ToolGrace time.Duration
@@ -89,7 +96,8 @@ type Options struct {
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
 	// servers, what became of them, and which ones may be started. Several hosts and
 	// processes may share it. Default: mcpbelt in the user's state folder, which is
-	// $XDG_STATE_HOME or the system's own. [NoState]: nothing is kept.
+	// $XDG_STATE_HOME or the system's own, such as ~/.local/state/mcpbelt; it is made
+	// when there is something to keep. [NoState]: nothing is written there.
 	StateDir string
 	// Consents says which servers of scopes that need approval may be started.
 	// Default: a file in StateDir.

@@ -30,7 +30,7 @@ func TestActivity(t *testing.T) {
 	h, err := host.Open(ctx, write(t,
 		"good", child(t, "echo"),
 		"bad", `{"command": "/no/such/program", "args": ["`+secret+`"], "env": {"PASSWORD": "`+secret+`"}}`,
-	), &host.Options{Registry: reg, Activity: log, StateDir: host.NoState})
+	), patient(&host.Options{Registry: reg, Activity: log, StateDir: host.NoState}))
 	if err != nil {
 		t.Fatal(err)
 	}

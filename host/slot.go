@@ -87,6 +87,16 @@ func (sl *slot) now() *server {
 	return sl.server
 }
 
+// isReady reports whether a server stands in the slot that is of use.
+func (sl *slot) isReady() bool {
+	s := sl.now()
+	if s == nil {
+		return false
+	}
+	stage := s.status().Stage
+	return stage == StageReady || stage == StageCached
+}
+
 // present returns the server that stands in the slot.
 func (sl *slot) present() (*server, error) {
 	if sl.host.isClosing() {

@@ -32,7 +32,7 @@ func watchdogs(t *testing.T) []string {
 
 // One watchdog serves all servers of a host, from the first to Close.
 func TestOneWatchdog(t *testing.T) {
-	h, err := host.Open(watchdog(t), write(t, "one", child(t, "echo"), "two", child(t, "echo")), nil)
+	h, err := host.Open(watchdog(t), write(t, "one", child(t, "echo"), "two", child(t, "echo")), patient(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -183,6 +183,7 @@ func openLazy(ctx context.Context, o *options, tools int) (opened []float64, err
 	opts := &host.Options{
 		StateDir: filepath.Join(dir, "state"),
 		Ledger:   filepath.Join(dir, "mcp.lock.json"),
+		OpenWait: -1,
 		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
 			return manyTools(e.Name, tools, started), nil
 		},

@@ -115,7 +115,7 @@ func respond(ctx context.Context, config, question string, agent *Agent, prompt 
 		return "", err
 	}
 	defer logins.Close()
-	h, err := host.Open(ctx, config, &host.Options{Registry: agent.Registry, Logins: logins})
+	h, err := host.Open(ctx, config, &host.Options{Registry: agent.Registry, Logins: logins, OpenWait: 10 * time.Second})
 	if err != nil {
 		return "", err
 	}

@@ -40,7 +40,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	h, err := host.Open(ctx, path, &host.Options{StateDir: host.NoState})
+	h, err := host.Open(ctx, path, &host.Options{StateDir: host.NoState, OpenWait: -1})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,168 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// Open reads the config file at path, of any format that host/config knows, and
+// returns a host that runs its servers, once each of them is ready or has failed its
+// first attempt, and after Options.OpenWait at the latest: the others go on to be started
+// in the background, and a call of their tools says so, see [registry.NotReadyError].
+// Required servers are waited for longer than that, and servers marked lazy not at all.
+// What the program names like this counts as its own: its servers start without approval,
+// unless the Scope of Options.Config says otherwise.
+//
+// It fails if the file cannot be read as a whole, with an error that names file,
+// line and column; if the ledger is not sound; and with a [*ServersError] if a required
+// server failed, or if ctx ends before Open is done. Then there is no host: what was
+// started is ended, in the background as far as ctx leaves no time for it. A ctx that is
+// to leave the servers that are ready must not end before Options.OpenWait. ctx bounds the
+// opening, not the life of the host.
+//
+// Unless Options.StateDir says otherwise the host keeps files in the user's state folder,
+// also if opts is nil.
+func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	c, err := config.LoadContext(ctx, path, o.Config)
+	if err != nil {
+		return nil, err
+	}
+	if o.Store == nil {
+		o.Store = config.OpenFileStore(path, o.Config)
+	}
+	return open(ctx, c, o)
+}
+
+// OpenStore is [Open] for the records of a store: it returns a host that runs them, and
+// that [Host.AddServer], [Host.UpdateServer] and [Host.RemoveServer] change together
+// with the store. The store stays open when the host is closed.
+func OpenStore(ctx context.Context, store config.Store, opts *Options) (*Host, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o.Store = store
+	c, err := config.ReadStore(ctx, store, o.Config)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, c, o)
+}
+
+// open returns a host that runs the servers of c.
+func open(ctx context.Context, c *config.Config, o Options) (*Host, error) {
+	if o.Registry == nil && o.Ledger != "" {
+		ledger, err := registry.OpenLedger(o.Ledger, nil)
+		if err != nil {
+			return nil, err
+		}
+		o.Registry = registry.New(&registry.Options{Ledger: ledger})
+	}
+	// What is no file has no name of its own to keep statuses by.
+	named := c.Path != "" && c.Path != config.StoreFile
+	if dir := stateFolder(o.StateDir); o.Statuses == nil && named && dir != "" {
+		o.Statuses = config.OpenStatusFile(filepath.Join(dir, "status", statusName(c.Path)))
+	}
+	h := New(&o)
+	if err := h.bring(ctx, c); err != nil {
+		if closing := h.abandon(ctx); closing != nil {
+			err = errors.Join(err, closing)
+		}
+		return nil, err
+	}
+	return h, nil
+}
+
+// bring starts the servers of c in goroutines of the host, and waits for them as [Open]
+// does.
+func (h *Host) bring(ctx context.Context, c *config.Config) error {
+	steps, err := h.prepare(c)
+	if err != nil {
+		return err
+	}
+	leave, err := h.visit()
+	if err != nil {
+		return err
+	}
+	going, stop := h.whileOpen(context.WithoutCancel(ctx))
+	ended := make([]chan struct{}, len(steps))
+	for i := range steps {
+		steps[i].begun, ended[i] = make(chan struct{}), make(chan struct{})
+	}
+	go func() {
+		defer leave()
+		defer stop()
+		var wg sync.WaitGroup
+		for i := range steps {
+			wg.Go(func() {
+				defer close(ended[i])
+				st := &steps[i]
+				st.outcome, st.err = h.take(going, st)
+			})
+		}
+		wg.Wait()
+		_, required := h.report(steps)
+		h.recordFor(ctx, configEvent("apply", "", required.orNil()))
+	}()
+	return h.await(ctx, steps, ended)
+}
+
+// await waits until the steps have begun, and until each has ended or need not be waited
+// for.
+func (h *Host) await(ctx context.Context, steps []step, ended []chan struct{}) error {
+	soon, cancel := ctx, context.CancelFunc(func() {})
+	if wait := h.opts.OpenWait; wait > 0 {
+		soon, cancel = context.WithTimeout(ctx, wait)
+	}
+	defer cancel()
+	failed := &ServersError{Failed: map[string]error{}}
+	for i := range steps {
+		st := &steps[i]
+		select {
+		case <-st.begun:
+		case <-ctx.Done():
+		}
+		patience := soon
+		if st.entry.Required {
+			patience = ctx
+		}
+		select {
+		case <-ended[i]:
+			if st.entry.Required && st.err != nil {
+				failed.Failed[st.slot.name] = st.err
+			}
+			continue
+		case <-patience.Done():
+		}
+		if ctx.Err() != nil && !st.slot.isReady() {
+			failed.Err = ctx.Err()
+			failed.Failed[st.slot.name] = fmt.Errorf("server %q (%s): %w", st.slot.name, st.entry.Source, context.Cause(ctx))
+		}
+	}
+	return failed.orNil()
+}
+
+// abandon closes a host that could not be opened. It returns when its tools are out of the
+// registry, which somebody may use for the next attempt, and all is closed or ctx has
+// ended; what is left is closed in the background.
+func (h *Host) abandon(ctx context.Context) error {
+	closed := make(chan error, 1)
+	go func() { closed <- h.Close() }()
+	<-h.withdrawn
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
