@@ -34,23 +34,24 @@ func (e *UnknownServerError) Error() string {
 // [OpenStore]. Its methods are safe for
 // concurrent use, and wait for each other only where they change the same server.
 type Host struct {
-	opts      Options
-	registry  *registry.Registry
-	catalogs  *catalogs
-	pool      *pool
-	ctx       context.Context // ends with Close, and cuts off what is under way
-	cancel    context.CancelFunc
-	intake    context.Context // ends when nothing new is begun any more
-	refuse    context.CancelFunc
-	withdrawn chan struct{}  // closed when, after Close, no tool is left in the registry
-	gone      chan struct{}  // closed when nothing is left
-	ending    sync.WaitGroup // replaced, removed and idle servers that finish their calls
-	watchdog  transport.Watchdog
-	consents  consents
-	detach    func()        // ends the recording of calls
-	untrace   func()        // the same, for the tracer
-	managing  keylock.Set   // by the names of servers whose records are changed
-	keeper    *statusKeeper // nil if nothing is kept
+	opts        Options
+	registry    *registry.Registry
+	catalogs    *catalogs
+	pool        *pool
+	ctx         context.Context // ends with Close, and cuts off what is under way
+	cancel      context.CancelFunc
+	intake      context.Context // ends when nothing new is begun any more
+	refuse      context.CancelFunc
+	withdrawn   chan struct{}  // closed when, after Close, no tool is left in the registry
+	gone        chan struct{}  // closed when nothing is left
+	ending      sync.WaitGroup // replaced, removed and idle servers that finish their calls
+	watchdog    transport.Watchdog
+	consents    consents
+	detach      func()        // ends the recording of calls
+	explanation *explanation  // of what is not in the registry
+	untrace     func()        // the same, for the tracer
+	managing    keylock.Set   // by the names of servers whose records are changed
+	keeper      *statusKeeper // nil if nothing is kept
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -97,6 +98,7 @@ func New(opts *Options) *Host {
 	if o.Logins != nil {
 		o.Logins.follow(h)
 	}
+	h.explanation = h.explains()
 	if o.Statuses != nil {
 		h.keeper = &statusKeeper{host: h, store: o.Statuses}
 		h.ending.Go(h.keeper.run)
@@ -240,6 +242,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.cancel()
 	h.detach()
 	h.untrace()
+	h.stopExplaining()
 	h.broadcast()
 	return errors.Join(append(errs, h.watchdog.Close())...) // last, when no server is left
 }

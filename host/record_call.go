@@ -71,6 +71,10 @@ func recordedCall(o *registry.Observation) activity.Event {
 			e.Detail[activity.DetailName] = o.Name
 		}
 	}
+	var notReady *registry.NotReadyError
+	if e.Server == "" && errors.As(o.Err, &notReady) {
+		e.Server = notReady.Server
+	}
 	if o.Conversation != "" {
 		e.Detail[activity.DetailConversation] = o.Conversation
 	}
@@ -137,6 +141,7 @@ func recordedOutcome(err error) activity.Outcome {
 		policy      *registry.PolicyError
 		stale       *registry.StaleApprovalError
 		login       *auth.LoginRequiredError
+		notReady    *registry.NotReadyError
 		busy        *mcp.BusyError
 		limit       *mcp.TimeoutError
 	)
@@ -155,6 +160,8 @@ func recordedOutcome(err error) activity.Outcome {
 		return activity.Denied
 	case errors.As(err, &login):
 		return activity.LoginRequired
+	case errors.As(err, &notReady): // whatever has become of its server
+		return activity.NotSent
 	case errors.As(err, &busy):
 		return activity.Busy
 	case errors.Is(err, context.Canceled):

@@ -39,6 +39,7 @@ func TestActivity(t *testing.T) {
 		_, _ = reg.Call(registry.WithCallID(ctx, "call "+name), name, json.RawMessage(args))
 	}
 	call("good__echo", `{"text":"hidden text"}`)
+	call("bad__nothing", `{}`)
 	call("good__nothing", `{}`)
 	call("good__echo", `{"text":1}`)
 	if err := h.Disable(ctx, "good"); err != nil {
@@ -67,6 +68,7 @@ func TestActivity(t *testing.T) {
 	slices.Sort(seen)
 	want := []string{
 		`call /good__nothing: unknown_tool by "ann", id true`,
+		`call bad/bad__nothing: not_sent by "ann", id true`,
 		`call good/echo: bad_arguments by "ann", id true`,
 		`call good/echo: ok by "ann", id true`,
 		`config /: ok by "", id false`,

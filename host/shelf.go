@@ -22,6 +22,7 @@ type shelf struct {
 	offers   []*offer
 	tools    []registry.Tool
 	listed   bool  // there is a list, if only from an earlier time
+	placed   bool  // the registry has taken it over
 	err      error // why the tools could not be listed, or noted
 	rejected []registry.Rejection
 	unnoted  bool        // err is that of the registry
@@ -53,6 +54,7 @@ func (sh *shelf) restore() bool {
 	sh.offers, sh.tools, sh.listed, sh.err = offers, tools, true, nil
 	sh.mu.Unlock()
 	sh.update()
+	sh.complete()
 	return len(tools) == len(all)
 }
 
@@ -142,6 +144,15 @@ func (sh *shelf) put(l *listing) {
 	sh.offers, sh.tools, sh.listed, sh.err, sh.dirty = l.offers, tools, true, nil, true
 	sh.mu.Unlock()
 	sh.update()
+	sh.complete()
+}
+
+// complete says that the registry has the list, if there is one: who sees that the server
+// is ready finds its tools.
+func (sh *shelf) complete() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.placed = sh.listed
 }
 
 // fail notes why the tools could not be listed.
@@ -174,6 +185,7 @@ func (sh *shelf) stocked() bool {
 func (sh *shelf) publish() {
 	sh.open(true)
 	sh.update()
+	sh.complete()
 	sh.save()
 }
 
@@ -253,7 +265,7 @@ func (sh *shelf) clear() {
 	sh.mu.Lock()
 	sh.keepLocked()
 	public := sh.public
-	sh.tools, sh.listed, sh.public = nil, false, false
+	sh.tools, sh.listed, sh.placed, sh.public = nil, false, false, false
 	sh.mu.Unlock()
 	if public {
 		_, _ = sh.server.host.registry.ReplaceServer(registry.Server{Name: sh.server.entry.Name}, nil)

@@ -71,7 +71,7 @@ func (h *Host) Servers() []Status {
 func (s *server) status() Status {
 	users := s.host.pool.at(s)
 	s.shelf.mu.Lock()
-	rejected, listErr, listed := s.shelf.rejected, s.shelf.err, s.shelf.listed
+	rejected, listErr, listed := s.shelf.rejected, s.shelf.err, s.shelf.placed
 	s.shelf.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()

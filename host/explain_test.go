@@ -1,0 +1,284 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// wantNotReady calls a tool, and returns the error that says why its server is not ready.
+func wantNotReady(t *testing.T, ctx context.Context, r *registry.Registry, tool, server, reason string) *registry.NotReadyError {
+	t.Helper()
+	_, err := r.Call(ctx, tool, json.RawMessage(`{}`))
+	var notReady *registry.NotReadyError
+	if !errors.As(err, &notReady) {
+		t.Errorf("%s: got %v, want a NotReadyError", tool, err)
+		return &registry.NotReadyError{}
+	}
+	if notReady.Server != server {
+		t.Errorf("%s: got server %q, want %q", tool, notReady.Server, server)
+	}
+	if !strings.Contains(notReady.Reason, reason) {
+		t.Errorf("%s: got reason %q, want one with %q", tool, notReady.Reason, reason)
+	}
+	if got := mcp.OutcomeOf(err); got != mcp.NotSent {
+		t.Errorf("%s: got outcome %v, want %v", tool, got, mcp.NotSent)
+	}
+	return notReady
+}
+
+// A file in which nothing is as it should be: whoever wants a tool learns why it is not
+// there.
+func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
+	wall := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no", http.StatusUnauthorized)
+	}))
+	t.Cleanup(wall.Close)
+	as := authtest.NewServer(t, nil)
+	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{RedirectURL: loginCallback}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = logins.Close() })
+	h := open(t, write(t,
+		"hung", child(t, "mute"),
+		"dying", child(t, "exit"),
+		"wall", `{"url": "`+wall.URL+`", "headers": {"Authorization": "Bearer stale"}}`,
+		"login", `{"url": "`+as.NewMCP(nil).URL+`"}`,
+		"off", child(t, "off", `"enabled": false`),
+		"unset", `{"command": "x", "env": {"TOKEN": "${HOST_TEST_UNSET}"}}`,
+		"good", child(t, "good"),
+	), &host.Options{OpenWait: 1, Logins: logins, StateDir: host.NoState})
+	r := h.Registry()
+	wantNotReady(t, watchdog(t), r, "hung__list", "hung", "is being started")
+	until(t, h, "good", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
+	for name, stage := range map[string]host.Stage{"dying": host.StageWaiting, "wall": host.StageWaiting, "login": host.StageLogin} {
+		until(t, h, name, string(stage), func(s host.Status) bool { return s.Stage == stage })
+	}
+
+	if _, err := call(t, h, "good__echo", `{"text": "hi"}`); err != nil {
+		t.Errorf("good: %v", err)
+	}
+	wantNotReady(t, watchdog(t), r, "hung__echo", "hung", "is being started")
+	dying := wantNotReady(t, watchdog(t), r, "dying__echo", "dying", "cannot be reached")
+	var exit *transport.ExitError
+	if !errors.As(dying, &exit) {
+		t.Errorf("dying: got %v, want that the process has ended", dying)
+	}
+	var refused *transport.StatusError
+	if got := wantNotReady(t, watchdog(t), r, "wall__echo", "wall", "credentials"); !errors.As(got, &refused) {
+		t.Errorf("wall: got %v, want its status 401", got)
+	}
+	var login *auth.LoginRequiredError
+	if got := wantNotReady(t, watchdog(t), r, "login__whoami", "login", "log in"); !errors.As(got, &login) {
+		t.Errorf("login: got %v, want the login that is required", got)
+	}
+	wantNotReady(t, watchdog(t), r, "off__echo", "off", "is disabled")
+	unset := wantNotReady(t, watchdog(t), r, "unset__echo", "unset", "cannot be used")
+	if got := unset.Error(); !strings.Contains(got, "the variable HOST_TEST_UNSET is not set") {
+		t.Errorf("unset: got %q, want the name of the variable in it", got)
+	}
+	if got := registry.Text(registry.ErrorResult(unset)); strings.Contains(got, "HOST_TEST_UNSET") {
+		t.Errorf("unset: a model is told %q", got)
+	}
+
+	var unknown *registry.UnknownToolError
+	for _, name := range []string{"nobody__echo", "good__list", "echo2", "", "__", strings.Repeat("hung__", 1000)} {
+		if _, err := r.Call(watchdog(t), name, nil); !errors.As(err, &unknown) {
+			t.Errorf("%.20s: got %v, want an UnknownToolError", name, err)
+		}
+	}
+	if got := status(t, h, "hung").Stage; got != host.StageStarting {
+		t.Errorf("hung: got stage %s, want %s", got, host.StageStarting)
+	}
+}
+
+// The name of a server is understood in the spellings that those of tools are.
+func TestSpellingsOfServersThatAreNotReady(t *testing.T) {
+	stuck := newStuckServer()
+	opts := stuck.with("git", "git-hub", "notes")
+	opts.OpenWait = 1
+	h := open(t, write(t,
+		"git", `{"command": "x"}`, "git-hub", `{"command": "x"}`, "good", `{"command": "x"}`,
+		"notes", `{"command": "x", "tools": {"rename": {"make_note": "jot"}}}`), opts)
+	defer close(stuck.release)
+	for name, server := range map[string]string{
+		"git__log":         "git",
+		"git-hub__log":     "git-hub",
+		"GitHub__log":      "git-hub",
+		"git_hub_log":      "git-hub", // the longest
+		"git.log":          "git",
+		"mcp__git__log":    "git",
+		"gitLog":           "git",
+		"notes__jot":       "notes",
+		"jot":              "notes",
+		"git__x_abcdefgh2": "git",
+	} {
+		wantNotReady(t, watchdog(t), h.Registry(), name, server, "is being started")
+	}
+}
+
+// A server whose tools have gone, since it was lost too long ago, is not unknown.
+func TestToolsOfALostServer(t *testing.T) {
+	kill, killed := context.WithCancelCause(t.Context())
+	h := open(t, write(t, "lost", `{"command": "x"}`), &host.Options{ToolGrace: -1, StateDir: host.NoState,
+		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+			return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
+				if kill.Err() != nil {
+					return context.Cause(kill)
+				}
+				ctx, cancel := context.WithCancel(ctx)
+				defer context.AfterFunc(kill, cancel)()
+				defer cancel()
+				return newServer("lost").Run(ctx, tr)
+			}}, nil
+		}})
+	if _, err := call(t, h, "lost__echo", `{"text": "hi"}`); err != nil {
+		t.Fatal(err)
+	}
+	killed(errors.New("it is gone"))
+	until(t, h, "lost", "without tools", func(s host.Status) bool { return s.Tools == 0 && s.Stage == host.StageWaiting })
+	for _, name := range []string{"lost__echo", "echo"} {
+		wantNotReady(t, watchdog(t), h.Registry(), name, "lost", "cannot be reached")
+	}
+}
+
+// A lazy server of which nobody knows the tools, since it failed when they were to be read,
+// is started by a call.
+func TestCallsStartALazyServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var works atomic.Bool
+		path := write(t, "s", `{"command": "x", "lazy": true}`)
+		h := open(t, path, &host.Options{StateDir: host.NoState, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+			return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
+				if !works.Load() {
+					return errors.New("not yet")
+				}
+				return newServer("s").Run(ctx, tr)
+			}}, nil
+		}})
+		time.Sleep(time.Hour)
+		if got := status(t, h, "s").Stage; got != host.StageConfigured {
+			t.Fatalf("got stage %s, want %s", got, host.StageConfigured)
+		}
+		wantNotReady(t, watchdog(t), h.Registry(), "s__echo", "s", "cannot be reached")
+		time.Sleep(time.Hour)
+		works.Store(true)
+		if _, err := call(t, h, "s__echo", `{"text": "hi"}`); err != nil {
+			t.Error(err)
+		}
+		_ = h.Close()
+	})
+}
+
+// The tools of a server with a connection for each user are found out for whoever calls
+// one.
+func TestCallsDiscoverForTheirUser(t *testing.T) {
+	w := newLoginWorld(t, nil)
+	as := authtest.NewServer(t, nil)
+	w.apply(&config.Server{Name: "s", URL: as.NewMCP(nil).URL, Identity: config.IdentityUser})
+	r := w.host.Registry()
+	var nobody *host.NoUserError
+	if got := wantNotReady(t, watchdog(t), r, "s__whoami", "s", "before a user"); !errors.As(got, &nobody) {
+		t.Errorf("nobody: got %v, want a NoUserError", got)
+	}
+	var login *auth.LoginRequiredError
+	if got := wantNotReady(t, session.WithUser(watchdog(t), "bob"), r, "s__whoami", "s", "log in"); !errors.As(got, &login) {
+		t.Errorf("bob: got %v, want the login that is required", got)
+	}
+	w.logIn(as, "alice", "s")
+	if got, err := w.whoami("alice", "s"); err != nil || got != "user alice" {
+		t.Errorf("alice: got %q, %v, want user alice", got, err)
+	}
+	var unknown *registry.UnknownToolError
+	if _, err := r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil); !errors.As(err, &unknown) {
+		t.Errorf("another tool: got %v, want an UnknownToolError", err)
+	}
+}
+
+// The tools of a closed host are not unknown either, unless another host has them.
+func TestCallsOfAClosedHost(t *testing.T) {
+	path := write(t, "s", `{"command": "x"}`)
+	for name, own := range map[string]*registry.Registry{"own registry": nil, "shared registry": registry.New(nil)} {
+		t.Run(name, func(t *testing.T) {
+			opts := fakes(&host.Options{Registry: own})
+			h := open(t, path, opts)
+			r := h.Registry()
+			if err := h.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"); !errors.Is(got, host.ErrClosed) {
+				t.Errorf("got %v, want ErrClosed", got)
+			}
+			opts.Registry = r
+			next := open(t, path, opts)
+			if _, err := call(t, next, "s__echo", `{"text": "hi"}`); err != nil {
+				t.Errorf("with the next host: %v", err)
+			}
+			var unknown *registry.UnknownToolError
+			if _, err := r.Call(watchdog(t), "s__none", nil); !errors.As(err, &unknown) {
+				t.Errorf("with the next host: got %v, want an UnknownToolError", err)
+			}
+			if _, err := r.Call(watchdog(t), "other__none", nil); !errors.As(err, &unknown) {
+				t.Errorf("of no host: got %v, want an UnknownToolError", err)
+			}
+		})
+	}
+}
+
+// Hosts with one registry answer each for its own servers.
+func TestHostsWithOneRegistryExplainTheirOwn(t *testing.T) {
+	stuck := newStuckServer()
+	r := registry.New(nil)
+	for _, name := range []string{"one", "two"} {
+		opts := stuck.with("one")
+		opts.OpenWait, opts.Registry = 1, r
+		h := open(t, write(t, name, `{"command": "x"}`), opts)
+		if name == "two" {
+			until(t, h, name, "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
+		}
+	}
+	defer close(stuck.release)
+	wantNotReady(t, watchdog(t), r, "one__echo", "one", "is being started")
+	var unknown *registry.UnknownToolError
+	if _, err := r.Call(watchdog(t), "two__none", nil); !errors.As(err, &unknown) {
+		t.Errorf("got %v, want an UnknownToolError", err)
+	}
+}
+
+// A server is not ready before the registry has its tools.
+func TestReadyServersHaveTheirTools(t *testing.T) {
+	placing, release := make(chan struct{}, 100), make(chan struct{})
+	opts := fakes(&host.Options{OpenWait: 1, Registry: registry.New(&registry.Options{Names: registry.Names{Custom: func(string, string) string {
+		placing <- struct{}{}
+		<-release
+		return ""
+	}}})})
+	h := open(t, write(t, "s", `{"command": "x"}`), opts)
+	<-placing
+	if got := status(t, h, "s").Stage; got != host.StageStarting {
+		t.Errorf("got stage %s, want %s", got, host.StageStarting)
+	}
+	wantNotReady(t, watchdog(t), h.Registry(), "s__echo", "s", "is being started")
+	close(release)
+	until(t, h, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
+	if _, err := call(t, h, "s__echo", `{"text": "hi"}`); err != nil {
+		t.Error(err)
+	}
+}
