@@ -82,6 +82,8 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 		policy      *registry.PolicyError
 		quarantined *registry.QuarantinedError
 		unknown     *registry.UnknownToolError
+		notReady    *registry.NotReadyError
+		login       interface{ LoginURL() string }
 		arguments   *registry.ArgumentsError
 		stale       *registry.StaleApprovalError
 		gone        *registry.UnknownApprovalError
@@ -103,6 +105,8 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 		return fate{kind: "quarantined"}
 	case errors.As(err, &unknown):
 		return fate{kind: "unknown_tool"}
+	case errors.As(err, &notReady) && !errors.As(err, &login):
+		return fate{kind: "server_not_ready"}
 	case errors.As(err, &arguments):
 		return fate{kind: "invalid_arguments"}
 	case errors.As(err, &stale), errors.As(err, &gone):

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -146,11 +147,22 @@ func TestCallsNotMade(t *testing.T) {
 		}
 		return registry.Decision{Verdict: registry.Allow}, nil
 	})})
+	b.registry.Explain(func(_ context.Context, name string) error {
+		switch server, _, _ := strings.Cut(name, "__"); server {
+		case "gone":
+			return &registry.NotReadyError{Tool: name, Server: server, Err: context.DeadlineExceeded}
+		case "login":
+			return &registry.NotReadyError{Tool: name, Server: server, Err: &auth.LoginRequiredError{}}
+		}
+		return nil
+	})
 	ctx, root := b.tracer.Tracer("test").Start(t.Context(), "root")
 	defer root.End()
 	for _, test := range []struct{ name, args, span, kind string }{
 		{"notes__fails", `{}`, "execute_tool notes__fails", "denied"},
 		{"notes__hangs", `{}`, "execute_tool notes__hangs", "policy_failed"},
+		{"gone__echo", `{}`, "execute_tool", "server_not_ready"},
+		{"login__echo", `{}`, "execute_tool", "login_required"},
 		{"no such tool ghp_0123456789abcdefghijABCDEFGHIJ012345", `{}`, "execute_tool", "unknown_tool"},
 		{"add", `{"A":"sekret","B":1}`, "execute_tool add", "invalid_arguments"},
 		{"notes__echo", `{"q":"sekret"}`, "execute_tool notes__echo", ""},
