@@ -33,6 +33,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 	if opts != nil {
 		o = *opts
 	}
+	seen := lookAt(path) // before it is read: what changes meanwhile is seen later
 	c, err := config.LoadContext(ctx, path, o.Config)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,11 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 	if o.Store == nil {
 		o.Store = config.OpenFileStore(path, o.Config)
 	}
-	return open(ctx, c, o)
+	h, err := open(ctx, c, o)
+	if err == nil && o.Follow {
+		h.followFile(path, seen)
+	}
+	return h, err
 }
 
 // OpenStore is [Open] for the records of a store: it returns a host that runs them, and
