@@ -18,6 +18,9 @@ type Report struct {
 	Stopped  []string // gone, or disabled now
 	Replaced []string // changed, and running as configured now
 	Kept     []string // not changed
+	// Unapproved are servers that were not started since somebody has to allow that first,
+	// see [Host.Pending]. Failed has their [*UnapprovedError].
+	Unapproved []string
 	// Overtaken are servers that a later Apply has a say about: they become what that
 	// one wants.
 	Overtaken []string
@@ -234,7 +237,12 @@ func (h *Host) report(steps []step) (Report, *ServersError) {
 				report.Kept = append(report.Kept, name)
 			}
 		case started:
-			report.Started = append(report.Started, name)
+			var unapproved *UnapprovedError
+			if errors.As(st.err, &unapproved) {
+				report.Unapproved = append(report.Unapproved, name)
+			} else {
+				report.Started = append(report.Started, name)
+			}
 		case stopped:
 			report.Stopped = append(report.Stopped, name)
 		case replaced:

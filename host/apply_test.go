@@ -84,7 +84,7 @@ func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(report), "{[new] [off gone] [changed] [kept] [] map[]}"; got != want {
+	if got, want := fmt.Sprint(report), "{[new] [off gone] [changed] [kept] [] [] map[]}"; got != want {
 		t.Errorf("report %s, want %s", got, want)
 	}
 	slices.Sort(v.started)

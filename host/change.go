@@ -148,7 +148,7 @@ func (sl *slot) refresh(ctx context.Context, s *server) error {
 	case s.perUser():
 		return sl.host.discoverFor(ctx, s)
 	case !s.active():
-		return fmt.Errorf("server %q: %w", s.entry.Name, errDisabled)
+		return s.unusable()
 	case l == nil:
 		return s.relist(ctx)
 	}

@@ -42,9 +42,9 @@ func (h *Host) AddServer(ctx context.Context, r *config.Record) (Report, error) 
 // The error is as for [Host.AddServer], and of [config.CodeNotFound] if there is no such
 // record.
 func (h *Host) UpdateServer(ctx context.Context, name string, p *config.Patch) (Report, error) {
-	store := h.opts.Store
-	if store == nil {
-		return Report{}, ErrNoStore
+	store, err := h.managedStore()
+	if err != nil {
+		return Report{}, err
 	}
 	old, err := config.FindRecord(ctx, store, name)
 	if err != nil {
@@ -65,9 +65,9 @@ func (h *Host) UpdateServer(ctx context.Context, name string, p *config.Patch) (
 // Calls under way finish in the background. A record that belongs to the program is not
 // removed: the error is of [config.CodeBuiltinReadOnly] then.
 func (h *Host) RemoveServer(ctx context.Context, name string) (Report, error) {
-	store := h.opts.Store
-	if store == nil {
-		return Report{}, ErrNoStore
+	store, err := h.managedStore()
+	if err != nil {
+		return Report{}, err
 	}
 	old, err := config.FindRecord(ctx, store, name)
 	if err != nil {
@@ -77,6 +77,17 @@ func (h *Host) RemoveServer(ctx context.Context, name string) (Report, error) {
 		removed, err := config.RemoveRecord(ctx, store, old.Record.Name)
 		return removed.Record, nil, err
 	})
+}
+
+// managedStore returns the store of the host, if that can change what is in it.
+func (h *Host) managedStore() (config.Store, error) {
+	switch {
+	case h.opts.Store == nil:
+		return nil, ErrNoStore
+	case h.isClosing():
+		return nil, ErrClosed
+	}
+	return h.opts.Store, nil
 }
 
 // A recordChange changes a store, and returns the record before and after it, nil if

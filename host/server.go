@@ -261,8 +261,11 @@ func (s *server) unusable() error {
 // unusableLocked needs s.mu.
 func (s *server) unusableLocked() error {
 	err := s.err
-	if err == nil {
+	switch {
+	case err == nil:
 		err = errDisabled
+	case namesItsServer(err):
+		return err
 	}
 	return fmt.Errorf("server %q does not run: %w", s.entry.Name, err)
 }
@@ -374,10 +377,18 @@ func (s *server) firstAttempt(ctx context.Context) error {
 
 // outcome returns what is wrong with the server, with its name and place.
 func (s *server) outcome() error {
-	if status := s.status(); status.Err != nil {
-		return fmt.Errorf("server %q (%s): %w", status.Name, status.Source, status.Err)
+	status := s.status()
+	if status.Err == nil || namesItsServer(status.Err) {
+		return status.Err
 	}
-	return nil
+	return fmt.Errorf("server %q (%s): %w", status.Name, status.Source, status.Err)
+}
+
+// namesItsServer reports whether the text of an error says which server it is about.
+func namesItsServer(err error) bool {
+	var unapproved *UnapprovedError
+	var isolation *IsolationError
+	return errors.As(err, &unapproved) || errors.As(err, &isolation)
 }
 
 // move notes that the entry, which says the same, stands elsewhere now, and what the file

@@ -197,6 +197,10 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 		return noted, nil, nil
 	case !active:
 		sl.succeed(old, next)
+		var unapproved *UnapprovedError
+		if err := next.outcome(); errors.As(err, &unapproved) {
+			return started, nil, err
+		}
 		return started, next.untilStarted(), nil
 	}
 	var unapproved *UnapprovedError

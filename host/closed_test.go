@@ -1,0 +1,66 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// What needs a host that runs says that it is closed, of servers that it had and of others.
+func TestMethodsOfAClosedHost(t *testing.T) {
+	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{RedirectURL: loginCallback}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = logins.Close() })
+	h := open(t, write(t, "s", `{"command": "x"}`, "w", `{"url": "http://127.0.0.1:1"}`), fakes(&host.Options{Logins: logins}))
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := watchdog(t)
+	methods := map[string]func(server string) error{
+		"Apply":        func(string) error { _, err := h.Apply(ctx, &config.Config{}); return err },
+		"Enable":       func(s string) error { return h.Enable(ctx, s) },
+		"Disable":      func(s string) error { return h.Disable(ctx, s) },
+		"Restart":      func(s string) error { return h.Restart(ctx, s) },
+		"Refresh":      func(s string) error { return h.Refresh(ctx, s) },
+		"Refresh all":  func(string) error { return h.Refresh(ctx) },
+		"Discover":     func(s string) error { return h.Discover(ctx, session.Key{Server: s}) },
+		"Login":        func(s string) error { _, err := h.Login(ctx, session.Key{Server: s}); return err },
+		"Logout":       func(s string) error { return h.Logout(ctx, session.Key{Server: s}) },
+		"Client":       func(s string) error { _, err := h.Client(ctx, session.Key{Server: s}); return err },
+		"Approve":      func(s string) error { return h.Approve(ctx, "ann", s) },
+		"Reject":       func(s string) error { return h.Reject(ctx, "ann", s) },
+		"ReadResource": func(s string) error { _, err := h.ReadResource(ctx, host.Address(s, "x://y"), nil); return err },
+		"GetPrompt":    func(s string) error { _, err := h.GetPrompt(ctx, s+"__x", nil, nil); return err },
+		"AddServer": func(s string) error {
+			_, err := h.AddServer(ctx, &config.Record{Name: s + "2", Command: "x"})
+			return err
+		},
+		"UpdateServer": func(s string) error { _, err := h.UpdateServer(ctx, s, patch(t, `{}`)); return err },
+		"RemoveServer": func(s string) error { _, err := h.RemoveServer(ctx, s); return err },
+		"Test": func(s string) error {
+			_, err := h.Test(ctx, &config.Server{Name: s, Command: "x", Transport: config.TransportStdio}, nil)
+			return err
+		},
+		"Follow": func(string) error {
+			return h.Follow(ctx, func(context.Context) iter.Seq[[]string] { return func(func([]string) bool) {} }, nil, nil)
+		},
+		"WithClient": func(s string) error {
+			return h.WithClient(ctx, session.Key{Server: s}, func(context.Context, *mcp.Client) error { return nil })
+		},
+	}
+	for name, method := range methods {
+		for _, server := range []string{"s", "w", "none"} {
+			if err := method(server); !errors.Is(err, host.ErrClosed) {
+				t.Errorf("%s(%q): got %v, want %v", name, server, err, host.ErrClosed)
+			}
+		}
+	}
+}
