@@ -12,10 +12,14 @@
 //	res, err := h.Registry().Call(ctx, "notes__create", json.RawMessage(`{"text":"hi"}`))
 //
 // Open reads a config file of any format that package config knows, and starts all
-// servers in parallel. It returns when each is ready or has failed once. A server that
-// failed harms no other: it stands in [Host.Servers] with its error, and is
-// tried again in the background. Only the failure of a server that the file
-// calls required makes Open fail.
+// servers in parallel. It returns when each is ready or has failed once, and after
+// [Options].OpenWait at the latest. A server that is slow or has failed harms no other: it
+// stands in [Host.Servers] with its error, and goes on, or is tried again, in the
+// background. Only the failure of a server that the file calls required makes Open fail.
+//
+// A call of a tool that is not there because its server is not ready says so: it fails
+// with a [*registry.NotReadyError], which has the reason and the server's own error, such
+// as a variable that is not set.
 //
 // # What becomes of tools
 //

@@ -195,7 +195,7 @@ func TestDiagnose(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	d, err = h.Diagnose(watchdog(t), "exit")
-	if err != nil || d.Pinged || len(d.Hints) != 1 || d.Hints[0].Code != host.HintExited || !strings.Contains(d.Doing, "next attempt") && !strings.Contains(d.Doing, "started") {
+	if err != nil || d.Pinged || len(d.Hints) != 2 || d.Hints[0].Code != host.HintExited || d.Hints[1].Code != host.HintEnvironment || !strings.Contains(d.Doing, "next attempt") && !strings.Contains(d.Doing, "started") {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if d, err = h.Diagnose(watchdog(t), "off"); err != nil || len(d.Hints) != 0 || d.Err != nil || d.Doing != "It is switched off." {

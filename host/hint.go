@@ -39,6 +39,7 @@ const (
 	HintArchitecture   HintCode = "wrong_architecture"     // the program is for another machine
 	HintWindowsScript  HintCode = "windows_script"         // on Windows it is a script, and wants another command
 	HintExited         HintCode = "exited"                 // it ended before it answered
+	HintEnvironment    HintCode = "environment"            // it may lack a variable that it does not get
 	HintContainer      HintCode = "container_failed"       // the container was not started
 	HintNoise          HintCode = "stdout_noise"           // it writes other things than messages to stdout
 	HintFirstRun       HintCode = "first_run"              // it may be downloading itself
@@ -137,6 +138,7 @@ func (t *trouble) diagnose(ctx context.Context) []Hint {
 			return t.list
 		case t.entry.Transport == config.TransportStdio:
 			t.ofCommand()
+			t.ofEnvironment()
 		default:
 			t.ofWeb(ctx)
 		}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -167,15 +168,20 @@ func machineOf(path string) string {
 	return ""
 }
 
+// Exit codes that say what has failed.
+const (
+	exitContainer = 125 // of docker and podman: the container was not started
+	exitMissing   = 127 // of shells: what was to be run is not there
+)
+
 // ofExit tells of a process that has ended by itself.
 func (t *trouble) ofExit(exit *transport.ExitError) {
-	const missing, container = 127, 125
 	program := programName(t.entry.Command)
 	switch {
-	case exit.Code == container && (program == "docker" || program == "podman"):
+	case exit.Code == exitContainer && (program == "docker" || program == "podman"):
 		t.hint(HintContainer, fmt.Sprintf("%s could not start the container: it may not be running, the user may not be allowed to use it, or an argument in front of the image is wrong.%s", program, t.lastWords()))
-	case exit.Code == missing && t.ofScript(t.resolved()):
-	case exit.Code == missing:
+	case exit.Code == exitMissing && t.ofScript(t.resolved()):
+	case exit.Code == exitMissing:
 		t.hint(HintInterpreter, fmt.Sprintf("%q ended with code 127: something that it wanted to run was not found. The PATH that the server gets is %s.%s", t.entry.Command, t.childPath(), t.lastWords()))
 	case exit.Signal != "":
 		t.hint(HintExited, fmt.Sprintf("%q was ended by a signal (%s) before it had answered: by somebody, for want of memory, or because the system does not allow what it did.%s", t.entry.Command, exit.Signal, t.lastWords()))
@@ -184,6 +190,25 @@ func (t *trouble) ofExit(exit *transport.ExitError) {
 	default:
 		t.hint(HintExited, fmt.Sprintf("%q ended with code %d before it had answered. Look at what it wrote to its standard error; arguments, variables or files that it needs may be missing.%s", t.entry.Command, exit.Code, t.lastWords()))
 	}
+}
+
+// ofEnvironment tells of a local server that may lack a variable: it does not get those
+// that a program in a terminal does.
+func (t *trouble) ofEnvironment() {
+	var exit *transport.ExitError
+	var refused *mcp.JSONRPCError
+	exited, answered := errors.As(t.err, &exit), errors.As(t.err, &refused)
+	failed := exited && exit.Code > 0 && exit.Code != exitMissing && exit.Code != exitContainer
+	if !failed && !((exited || answered) && speaksOfVariables(t.err.Error()+t.stderr)) {
+		return
+	}
+	t.hint(HintEnvironment, "A local server gets only a few variables of this program's environment, such as PATH and HOME, and those that the entry has in \"env\". If it needs others, such as a token, write them there: \"env\": {\"NAME\": \"${NAME}\"}.")
+}
+
+// speaksOfVariables reports whether a text is about variables of the environment.
+func speaksOfVariables(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "environment") || strings.Contains(text, "env var")
 }
 
 // lastWords quotes the end of standard error.

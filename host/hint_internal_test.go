@@ -252,3 +252,33 @@ func TestTestTimeout(t *testing.T) {
 		t.Errorf("as asked: %v", got)
 	}
 }
+
+// Who is used to the environment of a terminal learns that a server does not get it.
+func TestHintForVariables(t *testing.T) {
+	e := &config.Server{Transport: config.TransportStdio, Command: "npx"}
+	refused := func(message string) error {
+		return &mcp.ServerError{Err: &mcp.JSONRPCError{Code: -32000, Message: message}}
+	}
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{&transport.ExitError{Path: "npx", Code: 1}, true},
+		{&transport.ExitError{Path: "npx", Code: 0}, false},
+		{&transport.ExitError{Path: "npx", Code: 0, Stderr: "GITHUB_TOKEN environment variable is required"}, true},
+		{&transport.ExitError{Path: "npx", Code: 127}, false},
+		{&transport.ExitError{Path: "npx", Signal: "killed"}, false},
+		{refused("set the env var GITHUB_TOKEN"), true},
+		{refused("no such thing"), false},
+		{errors.New("environment"), false},
+	} {
+		hints := codes(newTrouble(e, test.err, newCleaner(e)).diagnose(t.Context()))
+		if got := strings.Contains(hints, string(HintEnvironment)); got != test.want {
+			t.Errorf("%v: got hints %s, want that of variables: %t", test.err, hints, test.want)
+		}
+	}
+	remote := &config.Server{Transport: config.TransportHTTP, URL: "http://127.0.0.1:1"}
+	if got := codes(newTrouble(remote, refused("environment"), newCleaner(remote)).diagnose(t.Context())); strings.Contains(got, string(HintEnvironment)) {
+		t.Errorf("remote: got hints %s, want none of variables", got)
+	}
+}
