@@ -16,21 +16,21 @@ import (
 // Open follows its file if it is told to, and only as long as it is sound.
 func TestOpenFollowsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	put := func(text string) {
-		t.Helper()
-		// Beside it and over it, as editors do: a file in which a time is the same is
-		// another one all the same.
-		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-	}
 	for name, follow := range map[string]bool{"followed": true, "not followed": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				put := func(text string) {
+					t.Helper()
+					// Beside it and over it, as editors do: a file in which a time is the same is
+					// another one all the same.
+					if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.Rename(path+".new", path); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+				}
 				var log lockedBuffer
 				put(servers("a", "b"))
 				opts := fakes(&host.Options{Follow: follow})

@@ -3,7 +3,11 @@ package toolname
 import (
 	"slices"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFold(t *testing.T) {
 	for name, want := range map[string]string{
