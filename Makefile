@@ -45,7 +45,7 @@ help:
 	@echo 'make long         what takes long and is rarely red: downloaded modules are unaltered, all is built'
 	@echo '                  and vetted for windows and darwin, sqlstore with the race detector, soak'
 	@echo 'make outdated     requirements that have a newer version'
-	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and README.md'
+	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and docs/faults.md'
 	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
 	@echo 'make profiles     docs/profiles.md from the tools of real servers'
 	@echo 'make adapters     docs/adapters.md from what the adapters show with their frameworks'

@@ -23,12 +23,14 @@ type FieldChange struct {
 	// as "/description" or "/inputSchema/properties/path/type". It is cut off
 	// after 256 bytes. For a server that changed it is "/fingerprint".
 	Field string `json:"field"`
-	// Before and After are the JSON values there; empty where there was nothing.
-	// A long text is cut around what differs, another long value at its end.
-	// Characters that nobody sees are escaped. They are the server's words: show
-	// them as a quotation, with care.
+	// Before is the JSON value that was approved; empty if there was nothing. A long
+	// text is cut around what differs, another long value at its end. Characters that
+	// nobody sees are escaped. These are the server's words: show them as a quotation,
+	// with care.
 	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
+	// After is the JSON value that is there now, in the form of Before; empty if there
+	// is nothing.
+	After string `json:"after,omitempty"`
 }
 
 // A Change is what waits for somebody's approval. It can be marshaled as JSON. It is

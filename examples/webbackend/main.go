@@ -132,15 +132,13 @@ func newBackend(ctx context.Context, s setup) (b *backend, err error) {
 	if err != nil {
 		return b, err
 	}
-	b.host = host.New(&host.Options{
+	// Servers that take longer go on starting; the page says what is wrong with which.
+	b.host, err = host.Open(ctx, s.config, &host.Options{
 		Logins:   b.logins,
 		StateDir: filepath.Join(s.state, "host"),
 		Client:   mcp.ClientOptions{Logger: slog.Default()},
 	})
-	// Servers that take longer go on starting; the page says what is wrong with which.
-	soon, stop := context.WithTimeout(ctx, 5*time.Second)
-	defer stop()
-	if _, err := b.host.Apply(soon, c); err != nil && soon.Err() == nil {
+	if err != nil {
 		return b, err
 	}
 	return b, nil

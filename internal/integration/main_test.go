@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// script returns the path of the program of a reference server, such as
-// "everything", after installing it if need be.
-func script(t *testing.T, server string) string {
+// npmFolder returns the folder with the node_modules of the reference servers, after
+// installing them if need be.
+func npmFolder(t *testing.T) string {
 	t.Helper()
 	cache, err := filepath.Abs("../../bin/integration")
 	if err != nil {
@@ -42,7 +42,13 @@ func script(t *testing.T, server string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, "node_modules/@modelcontextprotocol", "server-"+server, "dist/index.js")
+	return dir
+}
+
+// script returns the path of the program of a reference server, such as "everything".
+func script(t *testing.T, server string) string {
+	t.Helper()
+	return filepath.Join(npmFolder(t), "node_modules/@modelcontextprotocol", "server-"+server, "dist/index.js")
 }
 
 // An entry is one server in a configuration file.

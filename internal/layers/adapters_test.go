@@ -263,7 +263,7 @@ func TestAdapterModules(t *testing.T) {
 	}
 	for _, name := range loaded {
 		linked := map[string]bool{}
-		for _, p := range goList(t, "adapters/"+name, "linux", "-deps", "./...") {
+		for _, p := range goList(t, "adapters/"+name, "linux", "-deps", ".") {
 			if p.Module == nil {
 				continue
 			}

@@ -51,7 +51,7 @@ func (r *faultRow) cell(transport string) string {
 	return fmt.Sprintf("%d ✓", n)
 }
 
-// faultTable writes the part of the README that the results make.
+// faultTable writes the part of docs/faults.md that the results make.
 func faultTable(run faultRun) string {
 	var b strings.Builder
 	cells, worst := 0, 0.0
@@ -102,7 +102,7 @@ func notApplicable(run faultRun) string {
 	return strings.Join(reasons, "; ")
 }
 
-// TestFaultTable checks that the README's table is what docs/faults.json gives,
+// TestFaultTable checks that the table of docs/faults.md is what docs/faults.json gives,
 // and that these are no failures. With -update it writes the table.
 func TestFaultTable(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "docs", "faults.json"))
@@ -121,21 +121,21 @@ func TestFaultTable(t *testing.T) {
 			t.Errorf("docs/faults.json: row %s, %s, needs either cells or a reason", r.ID, r.Fault)
 		}
 	}
-	readme := filepath.Join(root, "README.md")
-	text, err := os.ReadFile(readme)
+	page := filepath.Join(root, "docs", "faults.md")
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, want, ok := replaceFaultTable(string(text), faultTable(run))
 	switch {
 	case !ok:
-		t.Errorf("README.md has no place for the table: the lines\n%s%s", faultsBegin, faultsEnd)
+		t.Errorf("docs/faults.md has no place for the table: the lines\n%s%s", faultsBegin, faultsEnd)
 	case *update && got != want:
-		if err := os.WriteFile(readme, []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	case got != want:
-		t.Error("the table of faults in README.md is not what docs/faults.json gives: run make faults")
+		t.Error("the table of faults in docs/faults.md is not what docs/faults.json gives: run make faults")
 	}
 }
 

@@ -9,8 +9,12 @@ import (
 	"testing"
 )
 
-// recipesPage is the page of docs/adapters for the code that users copy.
-const recipesPage = "recipes"
+const (
+	readme     = "README.md"
+	firstSteps = "docs/getting-started.md"
+	// recipesPage is the page of docs/adapters for the code that users copy.
+	recipesPage = "recipes"
+)
 
 // A snippet is a block of Go in a page.
 type snippet struct {
@@ -65,6 +69,10 @@ func lean(code string) string {
 func homes(name string) []string {
 	folder, base := path.Split(name)
 	switch base = strings.TrimSuffix(base, ".md"); {
+	case name == readme:
+		return []string{"examples/first/"}
+	case name == firstSteps:
+		return []string{"examples/", "adapters/"}
 	case folder == "docs/":
 		return []string{"adapters/", "examples/recipes/"}
 	case base == recipesPage:
@@ -104,10 +112,10 @@ func (tr *tree) says(folders []string, code string) bool {
 	return false
 }
 
-// TestSnippets holds the code in the pages of the adapters against the examples.
+// TestSnippets holds the code in the pages that users read first against the examples.
 func TestSnippets(t *testing.T) {
 	tr := repository(t)
-	names := []string{"docs/adapters.md"}
+	names := []string{readme, firstSteps, "docs/adapters.md"}
 	for _, p := range adapterPages(t) {
 		names = append(names, "docs/adapters/"+p+".md")
 	}
@@ -117,6 +125,21 @@ func TestSnippets(t *testing.T) {
 			t.Fatal(err)
 		}
 		report(t, checkSnippets(tr, name, string(text)))
+	}
+}
+
+// TestFirstConfig holds the config file in the README against that of the example.
+func TestFirstConfig(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, readme))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(root, "examples", "first", "mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```json\n"+string(file)+"```\n") {
+		t.Error("README.md does not show examples/first/mcp.json as it is")
 	}
 }
 

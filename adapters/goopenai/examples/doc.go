@@ -1,0 +1,2 @@
+// Package examples holds the agents of docs/getting-started.md, and runs them in its test.
+package examples
