@@ -294,6 +294,9 @@ func (h *Host) Reject(ctx context.Context, by, fingerprint string) error {
 // decide keeps what was decided, and returns the servers that have that launch now.
 func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict) ([]*server, error) {
 	need(ctx)
+	if err := h.made(); err != nil {
+		return nil, err
+	}
 	if h.isClosing() {
 		return nil, ErrClosed
 	}
