@@ -40,6 +40,9 @@ func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Se
 	if err := h.made(); err != nil {
 		return err
 	}
+	if h.isClosing() {
+		return ErrClosed
+	}
 	if changes == nil || load == nil {
 		return errors.New("host: Follow: changes and load must not be nil")
 	}

@@ -201,7 +201,7 @@ func TestDiagnose(t *testing.T) {
 	if d, err = h.Diagnose(watchdog(t), "off"); err != nil || len(d.Hints) != 0 || d.Err != nil || d.Doing != "It is switched off." {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err = h.Diagnose(watchdog(t), "broken"); err != nil || len(d.Hints) != 2 || d.Hints[0].Code != host.HintInvalidEntry || d.Hints[1].Code != host.HintEntryWarning {
+	if d, err = h.Diagnose(watchdog(t), "broken"); err != nil || len(d.Hints) != 1 || d.Hints[0].Code != host.HintInvalidEntry {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if _, err := h.Diagnose(watchdog(t), "nobody"); !errors.As(err, new(*host.UnknownServerError)) {
