@@ -45,6 +45,12 @@ const (
 // left the group escapes. On Windows the process and its descendants are in a
 // job object, and Close ends the job after the first wait.
 //
+// The process gets its three pipes and no other open file. On Linux each start marks
+// all descriptors of this process from 3 on as close-on-exec, so that those which it
+// has inherited, or a C library has opened, reach no process that it starts later,
+// unless they are given to that, as by ExtraFiles. On other Unix systems only what Go
+// has opened is kept from the process.
+//
 // Lines on standard output that are not JSON-RPC are skipped; 100 of them in a
 // row end the connection. The last 64 KiB of standard error are kept for
 // [ExitError].
@@ -127,7 +133,12 @@ func (c *Command) start() (*commandConn, error) {
 	if start == nil {
 		start = (*exec.Cmd).Start
 	}
-	group, err := startGroup(cmd, watchdog, start)
+	group, err := startGroup(cmd, watchdog, func(cmd *exec.Cmd) error {
+		if err := closeInherited(); err != nil {
+			return err
+		}
+		return start(cmd)
+	})
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()

@@ -124,6 +124,9 @@ func startShell(path, mark string) (s *shell, lack, err error) {
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	s.raw, err = ours.SyscallConn()
 	if err == nil {
+		err = closeInherited()
+	}
+	if err == nil {
 		err = s.cmd.Start()
 	}
 	if err != nil {
