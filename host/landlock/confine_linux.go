@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,18 +62,9 @@ func startConfined(cmd *exec.Cmd, w *wish) error {
 		return err
 	}
 	defer func() { _ = unix.Close(rules) }()
-	if err := keepDescriptors(); err != nil {
-		return err
-	}
 	done := make(chan error, 1)
 	go descend(cmd, w, rules, done)
 	return <-done
-}
-
-// keepDescriptors sees to it that files which this process has inherited open are not
-// passed on: what is open is in no need of a right. Those that Go opens never are.
-func keepDescriptors() error {
-	return os.NewSyscallError("close_range", unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC))
 }
 
 // descend confines its thread, and starts the process from it. The thread is never

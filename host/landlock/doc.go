@@ -38,7 +38,5 @@
 // # How it works
 //
 // The process is started from a thread that was confined for that and that ends then.
-// All other threads of the program stay as they are. Descriptors that the program has
-// inherited open are from then on not passed on to any process that it starts, unless
-// that is given them by name, as by ExtraFiles.
+// All other threads of the program stay as they are.
 package landlock
