@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	lock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -55,13 +56,19 @@ func possible(*wish) error {
 	return nil
 }
 
-// startConfined starts a process from a thread that is confined, and ends then.
+// startConfined starts a process, in a session without terminal, from a thread that is
+// confined, and ends then.
 func startConfined(cmd *exec.Cmd, w *wish) error {
 	rules, err := newRuleset(cmd, w)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(rules) }()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	// The leader of a session leads a process group, too.
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false
 	done := make(chan error, 1)
 	go descend(cmd, w, rules, done)
 	return <-done
@@ -98,10 +105,7 @@ func confineThread(w *wish, rules int) error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	if w.network {
-		return nil
-	}
-	return denySockets()
+	return filterCalls(w.network)
 }
 
 // dropCapabilities takes from the calling thread what a server that runs as root

@@ -10,12 +10,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 // childMode, in the environment, makes the test program a child that does what it is
@@ -94,6 +96,18 @@ func do(words []string) (string, error) {
 	case "pair":
 		_, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 		return "ok", err
+	case "open":
+		f, err := os.Open(words[1])
+		if err != nil {
+			return "", err
+		}
+		return "ok", f.Close()
+	case "call":
+		return call(words[1:])
+	case "copy":
+		return copyMemory(words[1])
+	case "take":
+		return takeDescriptor(words[1])
 	case "uring":
 		_, _, errno := syscall.Syscall(sysIOURing, 1, 0, 0)
 		return "", errno
@@ -144,4 +158,48 @@ func descriptors() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// call makes a system call, and returns "ok" or its error.
+func call(words []string) (string, error) {
+	var args [4]uintptr
+	for i, word := range words {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return "", err
+		}
+		args[i] = uintptr(n)
+	}
+	if _, _, errno := syscall.Syscall(args[0], args[1], args[2], args[3]); errno != 0 {
+		return "", errno
+	}
+	return "ok", nil
+}
+
+// copyMemory reads the first bytes of the test program from another process of it.
+func copyMemory(pid string) (string, error) {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return "", err
+	}
+	buf := make([]byte, 8)
+	ours := []unix.Iovec{{Base: &buf[0]}}
+	ours[0].SetLen(len(buf))
+	theirs := []unix.RemoteIovec{{Base: reflect.ValueOf(copyMemory).Pointer(), Len: len(buf)}}
+	_, err = unix.ProcessVMReadv(n, ours, theirs, 0)
+	return "ok", err
+}
+
+// takeDescriptor gets the standard output of another process.
+func takeDescriptor(pid string) (string, error) {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return "", err
+	}
+	process, err := unix.PidfdOpen(n, 0)
+	if err != nil {
+		return "", err
+	}
+	_, err = unix.PidfdGetfd(process, 1, 0)
+	return "ok", err
 }
