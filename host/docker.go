@@ -4,15 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -30,9 +32,15 @@ const (
 // new privileges, without network unless the entry wants it, and with nothing of this
 // machine but the entry's mounts. The image must be named by the entry.
 //
-// The command is that of the container, and what it is given of env reaches it
-// through the environment of the docker program, so that no value stands on a command
-// line. Variables that the docker program itself would obey are refused.
+// The command is that of the container. What it is given of env reaches it by an
+// --env-file, which is a pipe, or on Windows a file that is removed when the container
+// has ended: no value stands on a command line, and none acts on the docker program,
+// which has the variables of [transport.BaseEnv] only. A value with a line break, one
+// that is not UTF-8, and a variable of 64 KiB or more cannot be passed and are refused.
+//
+// Each of the entry's isolation.args has to be of the form --name=value, such as
+// --memory=512m or --read-only=true, so that none takes the place of the image.
+// Those that would take the container out of our hands, such as --detach, are refused.
 //
 // A container ends with its server, with Close, and, since its standard input ends,
 // when this process is killed; but a server that goes on without input stays then
@@ -50,6 +58,10 @@ func (d *Docker) Isolate(ctx context.Context, e *config.Server, c *transport.Com
 	if err != nil {
 		return nil, isolationError(e, err)
 	}
+	env, err := dockerEnv(c.Env)
+	if err != nil {
+		return nil, isolationError(e, err)
+	}
 	program, err := d.program()
 	if err != nil {
 		return nil, isolationError(e, err)
@@ -60,16 +72,45 @@ func (d *Docker) Isolate(ctx context.Context, e *config.Server, c *transport.Com
 	name := "mcpbelt-" + strings.ToLower(rand.Text())
 	confined := *c
 	confined.Path = program
-	confined.Args = append([]string{"run", "--name", name}, args...)
+	confined.Args = slices.Concat([]string{"run", "--name=" + name}, args)
 	confined.Dir = ""
-	before := c.Ended
-	confined.Ended = func() {
-		dockerRemoved(program, name)
-		if before != nil {
-			before()
-		}
+	confined.Env = nil
+	run := &dockerRun{program: program, name: name, start: c.Start, ended: c.Ended}
+	if len(c.Env) > 0 {
+		run.env = newEnvFile(env)
+		confined.Args = slices.Insert(confined.Args, 2, "--env-file="+run.env.path)
 	}
+	confined.Start, confined.Ended = run.begin, run.end
 	return &confined, nil
+}
+
+// A dockerRun is one start of a container.
+type dockerRun struct {
+	program, name string
+	env           *envFile                  // nil: the container gets no variables
+	start         func(cmd *exec.Cmd) error // nil: as it is
+	ended         func()                    // nil: nothing else
+}
+
+func (r *dockerRun) begin(cmd *exec.Cmd) error {
+	start := r.start
+	if start == nil {
+		start = (*exec.Cmd).Start
+	}
+	if r.env == nil {
+		return start(cmd)
+	}
+	return r.env.start(cmd, start)
+}
+
+func (r *dockerRun) end() {
+	if r.env != nil {
+		r.env.close()
+	}
+	dockerRemoved(r.program, r.name)
+	if r.ended != nil {
+		r.ended()
+	}
 }
 
 func (d *Docker) program() (string, error) {
@@ -133,23 +174,16 @@ func dockerArgs(e *config.Server, c *transport.Command) ([]string, error) {
 	if i.Network {
 		network = "bridge"
 	}
-	args := []string{"--rm", "--interactive", "--init", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", network}
+	args := []string{"--rm=true", "--interactive=true", "--init=true", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=" + network}
 	for _, m := range i.Mounts {
 		mount, err := dockerMount(m)
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, "--mount", mount)
-	}
-	for _, variable := range c.Env {
-		name, _, _ := strings.Cut(variable, "=")
-		if dockerObeys(name) {
-			return nil, fmt.Errorf("the variable %q of \"env\" would act on the docker program itself, outside of the container: set it in the image, or by \"isolation.args\"", name)
-		}
-		args = append(args, "--env", name)
+		args = append(args, "--mount="+mount)
 	}
 	if c.Dir != "" {
-		args = append(args, "--workdir", dockerDir(i.Mounts, c.Dir))
+		args = append(args, "--workdir="+dockerDir(i.Mounts, c.Dir))
 	}
 	for _, arg := range i.Args {
 		if err := dockerArg(arg); err != nil {
@@ -207,37 +241,39 @@ func dockerDir(mounts []config.Mount, dir string) string {
 	return best
 }
 
+var dockerOption = regexp.MustCompile(`^--[a-z][a-z0-9-]*=[^\x00]*$`)
+
 // dockerArg refuses the arguments that would take a container out of our hands.
 func dockerArg(arg string) error {
 	name, _, _ := strings.Cut(arg, "=")
-	if slices.Contains([]string{"--name", "--rm", "--detach", "--cidfile", "--tty", "--interactive", "--", "--sig-proxy", "--attach", "-a", "--restart", "--detach-keys"}, name) {
-		return fmt.Errorf("%q of \"isolation.args\" is not possible: the container would not live and die with its server", name)
+	if !dockerOption.MatchString(arg) {
+		return fmt.Errorf("%.40q of \"isolation.args\" is not of the form --name=value, as --memory=512m and --read-only=true are: write it so", name)
 	}
-	if cluster, ok := strings.CutPrefix(name, "-"); ok && cluster != "" && strings.Trim(cluster, "ditP") == "" && strings.ContainsAny(cluster, "dt") {
-		return fmt.Errorf("%q of \"isolation.args\" is not possible: the container would not live and die with its server", name)
-	}
-	if strings.ContainsRune(arg, 0) {
-		return errors.New("\"isolation.args\" has a NUL byte: remove it")
+	switch name {
+	case "--name", "--rm", "--detach", "--cidfile", "--tty", "--interactive", "--sig-proxy", "--attach", "--restart", "--detach-keys",
+		"--env-file", "--rootfs", "--help":
+		return fmt.Errorf("%q of \"isolation.args\" is not possible: this program sets it, or counts on its default; remove it", name)
 	}
 	return nil
 }
 
-// dockerObeys reports whether the docker program, or what it runs to log in at a
-// registry, takes a variable for itself.
-func dockerObeys(name string) bool {
-	if name == "" || leadsToCode(name) {
-		return true
-	}
-	upper := strings.ToUpper(name)
-	for _, prefix := range []string{"DOCKER_", "CONTAINERS_", "PODMAN_", "XDG_", "SSH_", "SSL_CERT_"} {
-		if strings.HasPrefix(upper, prefix) {
-			return true
+// dockerLine is how long a line of an --env-file must not be.
+const dockerLine = 64 << 10
+
+// dockerEnv returns variables as an --env-file has them.
+func dockerEnv(variables []string) (string, error) {
+	var b strings.Builder
+	for _, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		switch {
+		case name == "" || strings.HasPrefix(name, "#") || strings.ContainsFunc(name, unicode.IsSpace) || !utf8.ValidString(name):
+			return "", fmt.Errorf("the variable %q of \"env\" has a name that docker cannot pass to a container: rename it", name)
+		case strings.ContainsAny(value, "\n\r\x00") || !utf8.ValidString(value):
+			return "", fmt.Errorf("the variable %q of \"env\" has a line break, or is not UTF-8, which docker cannot pass to a container: put the value into a file, and its folder into \"isolation.mounts\"", name)
+		case len(variable) >= dockerLine:
+			return "", fmt.Errorf("the variable %q of \"env\" has %d bytes, and docker passes fewer than %d to a container: put the value into a file, and its folder into \"isolation.mounts\"", name, len(variable), dockerLine)
 		}
+		b.WriteString(variable + "\n")
 	}
-	switch upper {
-	case "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REGISTRY_AUTH_FILE", "CONTAINER_HOST", "CONTAINER_CONNECTION", "CONTAINER_SSHKEY", "STORAGE_DRIVER", "STORAGE_OPTS", "STORAGE_CONF",
-		"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GOCOVERDIR", "TERM", "USER", "LOGNAME", "TEMP", "TMP", "DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME", "PASSWORD_STORE_DIR":
-		return true
-	}
-	return false
+	return b.String(), nil
 }

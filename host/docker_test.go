@@ -18,8 +18,10 @@ import (
 )
 
 // standIn is a program in the place of docker: it writes down how it is called and
-// what environment it has, and runs the command behind the image as a container would,
-// with the named variables only. Its containers are files in a folder, which rm removes.
+// what environment and what file of variables it has, and runs the command behind the
+// image as a container would, with these variables. As docker does, it takes the first
+// argument that is no option for the image. Its containers are files in a folder, which
+// rm removes.
 const standIn = `#!/bin/sh
 dir=$(dirname "$0")
 case $1 in
@@ -32,17 +34,24 @@ rm)
 esac
 printf '%s\n' "$@" > "$dir/arguments"
 env > "$dir/environment"
-while [ "$1" != image:1 ]; do
+: > "$dir/variables"
+shift
+while :; do
 	case $1 in
-	--name) touch "$dir/containers/$2" ;;
-	--env) kept="$kept $2" ;;
+	--name=*) touch "$dir/containers/${1#*=}" ;;
+	--env-file=*) cat "${1#*=}" > "$dir/variables" ;;
+	--memory | --label) shift ;;
+	-*) ;;
+	*) break ;;
 	esac
 	shift
 done
+echo "$1" > "$dir/image"
 shift
 for name in $(env -0 | tr '\n\0' ' \n' | sed 's/=.*//'); do
-	case " $kept PATH GORACE MCPBELT_PROCESS " in *" $name "*) ;; *) unset "$name" ;; esac
+	case $name in PATH | MCPBELT_PROCESS) ;; *) unset "$name" ;; esac
 done
+while IFS= read -r line; do export "$line"; done < "$dir/variables"
 "$@"
 `
 
@@ -95,7 +104,7 @@ func dockered(t testing.TB, i config.Isolation) *config.Server {
 	}
 	return &config.Server{
 		Name: "notes", Title: "notes", Transport: config.TransportStdio, Enabled: true, Command: self, Args: []string{"--one", "two words"},
-		Env:       map[string]config.Secret{"GORACE": "atexit_sleep_ms=0", serverMode: "stdio", "API_KEY": "s3cret\nof two lines"},
+		Env:       map[string]config.Secret{"GORACE": "atexit_sleep_ms=0", serverMode: "stdio", "API_KEY": "s3cret of # two=words "},
 		Source:    config.Source{File: "user.json", Line: 3, Scope: config.ScopeUser},
 		Isolation: &i,
 	}
@@ -119,32 +128,29 @@ func TestDocker(t *testing.T) {
 	}
 	e := dockered(t, config.Isolation{
 		Mounts: []config.Mount{{Path: data, Target: "/data", Write: true}, {Path: logs, Target: "/logs"}},
-		Args:   []string{"--memory", "512m"},
+		Args:   []string{"--memory=512m", "--read-only=true"},
 	})
 	e.Cwd = filepath.Join(data, "sub")
 	h := runDockered(t, e)
 	wantStage(t, h, host.StageReady)
 	args := w.lines("arguments")
-	name := args[2]
+	name := strings.TrimPrefix(args[1], "--name=")
 	if !strings.HasPrefix(name, "mcpbelt-") {
-		t.Errorf("the container is called %q", name)
+		t.Errorf("name of the container: got %q, want mcpbelt-...", name)
 	}
 	want := []string{
-		"run", "--name", name, "--rm", "--interactive", "--init", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "none",
-		"--mount", "type=bind,source=" + data + ",target=/data",
-		"--mount", `type=bind,"source=` + strings.ReplaceAll(logs, `"`, `""`) + `",target=/logs,readonly`,
-		"--env", "API_KEY", "--env", "GORACE", "--env", serverMode, "--workdir", "/data/sub", "--memory", "512m", "image:1", e.Command, "--one", "two words",
+		"run", "--name=" + name, "--env-file=/dev/fd/3", "--rm=true", "--interactive=true", "--init=true", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none",
+		"--mount=type=bind,source=" + data + ",target=/data",
+		`--mount=type=bind,"source=` + strings.ReplaceAll(logs, `"`, `""`) + `",target=/logs,readonly`,
+		"--workdir=/data/sub", "--memory=512m", "--read-only=true", "image:1", e.Command, "--one", "two words",
 	}
-	slices.Sort(args[16:22])
-	slices.Sort(want[16:22])
 	if !slices.Equal(args, want) {
-		t.Errorf("docker was called with\n%q, want\n%q", args, want)
+		t.Errorf("arguments of docker: got\n%q, want\n%q", args, want)
 	}
-	if strings.Contains(strings.Join(args, " "), "s3cret") {
-		t.Error("a value is on the command line")
-	}
-	if !slices.Contains(w.lines("environment"), "API_KEY=s3cret") {
-		t.Error("the value did not reach docker by its environment")
+	variables := w.lines("variables")
+	slices.Sort(variables)
+	if want := []string{"API_KEY=s3cret of # two=words ", "GORACE=atexit_sleep_ms=0", serverMode + "=stdio"}; !slices.Equal(variables, want) {
+		t.Errorf("variables of the container: got %q, want %q", variables, want)
 	}
 	if w.containers() != 1 {
 		t.Errorf("%d containers, want 1", w.containers())
@@ -152,8 +158,8 @@ func TestDocker(t *testing.T) {
 	if err := h.Restart(t.Context(), "notes"); err != nil {
 		t.Fatal(err)
 	}
-	if again := w.lines("arguments")[2]; again == name {
-		t.Error("two starts have one name")
+	if again := w.lines("arguments")[1]; again == args[1] {
+		t.Errorf("second start: got %s again, want another name", again)
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
@@ -177,7 +183,7 @@ func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(image, "only-in-the-image")); err != nil {
 		t.Fatal(err)
 	}
-	program := strings.Replace(standIn, "shift\nfor", "shift\nPATH=$dir/image:$PATH\nfor", 1)
+	program := strings.Replace(standIn, "while IFS", "PATH=$dir/image:$PATH\nwhile IFS", 1)
 	if err := os.WriteFile(filepath.Join(w.dir, "docker"), []byte(program), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -193,9 +199,8 @@ func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 func TestDockerNetwork(t *testing.T) {
 	w := newDockerWorld(t)
 	runDockered(t, dockered(t, config.Isolation{Network: true}))
-	args := w.lines("arguments")
-	if i := slices.Index(args, "--network"); i < 0 || args[i+1] != "bridge" {
-		t.Errorf("docker was called with %q", args)
+	if args := w.lines("arguments"); !slices.Contains(args, "--network=bridge") {
+		t.Errorf("arguments of docker: got %q, want --network=bridge", args)
 	}
 }
 
@@ -234,14 +239,15 @@ func TestDockerRefuses(t *testing.T) {
 		"no such file":               func(e *config.Server) { e.Isolation.Mounts = []config.Mount{{Path: "/not/there"}} },
 		"is not absolute":            func(e *config.Server) { e.Isolation.Mounts = []config.Mount{{Path: "data"}} },
 		`target "data"`:              func(e *config.Server) { e.Isolation.Mounts = []config.Mount{{Path: "/etc", Target: "data"}} },
-		`"DOCKER_HOST"`:              func(e *config.Server) { e.Env = secretOf("DOCKER_HOST") },
-		`"LD_PRELOAD"`:               func(e *config.Server) { e.Env = secretOf("LD_PRELOAD") },
-		`"PATH"`:                     func(e *config.Server) { e.Env = secretOf("PATH") },
-		`"https_proxy"`:              func(e *config.Server) { e.Env = secretOf("https_proxy") },
-		`"--name"`:                   func(e *config.Server) { e.Isolation.Args = []string{"--name=x"} },
-		`"--rm"`:                     func(e *config.Server) { e.Isolation.Args = []string{"--rm=false"} },
-		`"-dit"`:                     func(e *config.Server) { e.Isolation.Args = []string{"-dit"} },
-		`isolation "moat"`:           func(e *config.Server) { e.Isolation.Kind = "moat" },
+		`"KEY" of "env" has`:         func(e *config.Server) { e.Env = map[string]config.Secret{"KEY": "two\nlines"} },
+		`"CR" of "env" has`:          func(e *config.Server) { e.Env = map[string]config.Secret{"CR": "line\r"} },
+		`"ODD" of "env" has`:         func(e *config.Server) { e.Env = map[string]config.Secret{"ODD": "\xff"} },
+		`"LONG" of "env" has`: func(e *config.Server) {
+			e.Env = map[string]config.Secret{"LONG": config.Secret(strings.Repeat("x", 64<<10))}
+		},
+		`"#KEY" of "env"`:  func(e *config.Server) { e.Env = secretOf("#KEY") },
+		`"A KEY" of "env"`: func(e *config.Server) { e.Env = secretOf("A KEY") },
+		`isolation "moat"`: func(e *config.Server) { e.Isolation.Kind = "moat" },
 		"only a local server": func(e *config.Server) {
 			e.Transport, e.Command, e.Args, e.Env, e.URL = config.TransportHTTP, "", nil, nil, "http://127.0.0.1:9/"
 		},
@@ -273,4 +279,69 @@ func TestDockerRefuses(t *testing.T) {
 
 func secretOf(name string) map[string]config.Secret {
 	return map[string]config.Secret{name: "value"}
+}
+
+// What the entry gives the container does not act on the docker program.
+func TestDockerHasTheBaseEnvironment(t *testing.T) {
+	w := newDockerWorld(t)
+	e := dockered(t, config.Isolation{})
+	for _, name := range []string{"DOCKER_HOST", "LD_PRELOAD_TEST", "GIT_SSH_COMMAND", "http_proxy", "SECRET_HELPER"} {
+		e.Env[name] = "value"
+	}
+	wantStage(t, runDockered(t, e), host.StageReady)
+	known := append(transport.BaseEnvNames(), "MCPBELT_PROCESS", "PWD", "OLDPWD", "SHLVL", "_")
+	for _, line := range w.lines("environment") {
+		if name, _, _ := strings.Cut(line, "="); !slices.Contains(known, name) || strings.HasSuffix(line, "=value") {
+			t.Errorf("environment of docker: got %s, want the base environment", line)
+		}
+	}
+	for name := range e.Env {
+		if line := name + "=" + e.Env[name].Reveal(); !slices.Contains(w.lines("variables"), line) {
+			t.Errorf("variables of the container: got %q, want %s, too", w.lines("variables"), line)
+		}
+	}
+}
+
+// No value of an entry waits for a docker that does not read it.
+func TestDockerDeaf(t *testing.T) {
+	w := newDockerWorld(t)
+	deaf := strings.Replace(standIn, `cat "${1#*=}" > "$dir/variables"`, ":", 1)
+	if err := os.WriteFile(filepath.Join(w.dir, "docker"), []byte(deaf), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{}
+	for _, name := range []string{"A", "B", "C", "D"} {
+		env = append(env, name+"="+strings.Repeat("x", 60<<10))
+	}
+	c, err := (&host.Docker{}).Isolate(t.Context(), dockered(t, config.Isolation{}), &transport.Command{Path: "sleep", Args: []string{"600"}, Env: env, CloseTimeout: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// No argument of the entry takes the place of the image, or of what is ours.
+func TestDockerArgs(t *testing.T) {
+	w := newDockerWorld(t)
+	for _, args := range [][]string{
+		{"--memory"}, {"--memory", "512m"}, {"--label"}, {"--read-only"}, {"other:1"}, {"--"}, {"--="}, {"--=x"}, {"---x=y"}, {""}, {"-"},
+		{"-m=1g"}, {"-v/:/host"}, {"-dit"}, {"-d=true"}, {"--Name=x"}, {"--na me=x"}, {"--label=a\x00"},
+		{"--name=x"}, {"--rm=false"}, {"--detach=true"}, {"--cidfile=x"}, {"--tty=true"}, {"--interactive=false"}, {"--sig-proxy=false"},
+		{"--attach=stdin"}, {"--restart=always"}, {"--detach-keys=a"}, {"--rootfs=true"}, {"--help=true"}, {"--env-file=/dev/fd/3"},
+	} {
+		status := runDockered(t, dockered(t, config.Isolation{Args: args})).Servers()[0]
+		var refused *host.IsolationError
+		if !errors.As(status.Err, &refused) || !strings.Contains(status.Err.Error(), `"isolation.args"`) {
+			t.Errorf("%q: got %v, want an IsolationError of isolation.args", args, status.Err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "image")); !os.IsNotExist(err) {
+		t.Errorf("image: got %q, want docker run not called", w.lines("image"))
+	}
 }
