@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"time"
 
@@ -60,7 +61,9 @@ const (
 type Command struct {
 	// Path is the program, looked up in PATH if it has no path separator.
 	Path string
-	// Args are its arguments, without the program's name.
+	// Args are its arguments, without the program's name. On Windows a batch file,
+	// such as npx.cmd, gets none with one of "%!^&|<>() or a control character, which
+	// cmd.exe would read itself: the start fails then.
 	Args []string
 	// Dir is its working directory; empty means this process's own.
 	Dir string
@@ -119,6 +122,11 @@ func (c *Command) start() (*commandConn, error) {
 	cmd.Env = withBaseEnv(c.Env)
 	if cmd.Err != nil {
 		return nil, cmd.Err
+	}
+	if runtime.GOOS == "windows" {
+		if err := checkBatch(cmd.Path, c.Args); err != nil {
+			return nil, err
+		}
 	}
 	pipes, err := newPipes(cmd)
 	if err != nil {
