@@ -46,7 +46,7 @@ func (a *answers) ask(_ context.Context, in config.Input) (config.Secret, error)
 }
 
 func inputOptions(a *answers, secrets config.SecretStore) *config.Options {
-	opts := &config.Options{Format: "vscode", Secrets: secrets, Lookup: func(string) (string, bool) { return "", false }}
+	opts := &config.Options{Scope: config.ScopeProgram, Format: "vscode", Secrets: secrets, Lookup: func(string) (string, bool) { return "", false }}
 	if a != nil {
 		opts.Input = a.ask
 	}

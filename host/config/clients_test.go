@@ -146,7 +146,7 @@ func TestClients(t *testing.T) {
 			}
 			for i, got := range c.Servers {
 				want := test.want[i]
-				want.Source.File, want.Source.Format = path, "mcpServers"
+				want.Source.File, want.Source.Format, want.Source.Scope = path, "mcpServers", ScopeProgram
 				want.fingerprint = got.fingerprint // TestFingerprint has it
 				want.references = got.references   // TestReferences has them
 				want.Warnings = got.Warnings       // TestWarningsOfAnEntry has them

@@ -75,8 +75,19 @@ type Options struct {
 	// empty: all.
 	only string
 
-	// Scope is whose file it is. Default: ScopeProgram, which needs no approval.
+	// Scope is whose file it is. Default: for a file with the name of a project's file,
+	// such as .mcp.json, .vscode/mcp.json or .mcprc (all that [Find] looks for in a
+	// project), the scope of that, unless it is the user's own file of the name; for any
+	// other ScopeProgram, which needs no approval.
 	Scope Scope
+}
+
+// scope returns whose file it is.
+func (o *Options) scope(file string) Scope {
+	if o != nil && o.Scope != "" {
+		return o.Scope
+	}
+	return scopeOfFile(file)
 }
 
 // Load reads the file at path, of at most 16 MiB. The error, if any, is an
@@ -91,7 +102,7 @@ func Load(path string, opts *Options) (*Config, error) {
 func LoadContext(ctx context.Context, path string, opts *Options) (*Config, error) {
 	// What the program names may be a pipe. What only lies in a usual place may be
 	// there to block whoever opens it.
-	regular := opts != nil && opts.Scope != ScopeProgram
+	regular := opts.scope(path) != ScopeProgram
 	data, err := read(path, regular)
 	if err != nil {
 		var pathErr *fs.PathError
@@ -186,10 +197,11 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	p := &parser{
 		file:   filename,
 		dir:    dir,
+		scope:  opts.scope(filename),
 		expand: &expander{dir: dir, left: maxExpanded},
 	}
 	if opts != nil {
-		p.scope, p.project = opts.Scope, opts.Project
+		p.project = opts.Project
 		p.expand.written = opts.written
 	}
 	if p.project == "" && p.scope != ScopeUser { // a user's file is in no project

@@ -205,7 +205,7 @@ func (e *entry) switches(s *Server) {
 // ownWord returns a switch that a file of somebody else must not set.
 func (e *entry) ownWord(key string) bool {
 	on := e.boolean(key, false)
-	if on && e.scope.NeedsApproval() {
+	if on && e.scope.NeedsApproval() && !e.expand.written {
 		f := e.field(key)
 		e.warn(f.Offset, f.At, "is ignored in a file of a project: only the user's own files can say it")
 		return false

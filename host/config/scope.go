@@ -1,19 +1,23 @@
 package config
 
+import (
+	"path/filepath"
+	"strings"
+)
+
 // A Scope says whose file an entry comes from, and so how far it is trusted.
 type Scope string
 
 // The scopes, strongest first: of entries of one name, that of the stronger scope
 // counts.
 const (
-	// ScopeProgram is what the program itself has named or made. It is the scope of
-	// entries that are read without another. No file that merely lies somewhere takes
-	// the place of its servers.
-	ScopeProgram Scope = ""
+	// ScopeProgram is what the program itself has named or made. A Source without a
+	// Scope is of it. No file that merely lies somewhere takes the place of its servers.
+	ScopeProgram Scope = "program"
 	// ScopeProject is a file in a project's folder, which somebody else may have
 	// written. A host starts its servers only when the user has approved them. One of
-	// the name of a server of the user hides that, as [Config.Shadowed] says, even
-	// before it is approved.
+	// the name of a server of the user hides that, as [Config.Shadowed] says; a host
+	// runs the user's own until the other one is approved.
 	ScopeProject Scope = "project"
 	// ScopeRC is a file .mcprc. It lies in a project's folder too, and so needs
 	// approval as well.
@@ -24,13 +28,61 @@ const (
 
 // NeedsApproval reports whether the servers of the scope must not be started before
 // somebody has approved them.
-func (s Scope) NeedsApproval() bool { return s != ScopeUser && s != ScopeProgram }
+func (s Scope) NeedsApproval() bool { return s != ScopeUser && s != ScopeProgram && s != "" }
+
+// stricter returns the scope that trusts less. If they trust alike it is a, if that says
+// anything.
+func stricter(a, b Scope) Scope {
+	if b.strictness() > a.strictness() {
+		return b
+	}
+	return a
+}
+
+// strictness orders scopes by how little they are trusted.
+func (s Scope) strictness() int {
+	switch s {
+	case "":
+		return 0
+	case ScopeProgram:
+		return 1
+	case ScopeUser:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// scopeOfFile returns the scope of a file for which the program says none: that of the
+// project's file whose name it has, unless it is one of the user's own files.
+func scopeOfFile(file string) Scope {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return ScopeProject
+	}
+	var scope Scope
+	for _, place := range projectPlaces() {
+		name := "/" + place.path
+		if slashed := filepath.ToSlash(path); len(slashed) >= len(name) && strings.EqualFold(slashed[len(slashed)-len(name):], name) {
+			scope = place.scope
+		}
+	}
+	if scope == "" {
+		return ScopeProgram
+	}
+	for _, place := range newFinder(nil).userPlaces() {
+		if place.path == path {
+			return ScopeProgram
+		}
+	}
+	return scope
+}
 
 // rank orders scopes, strongest first. One that this package does not know is as weak
 // as it is untrusted.
 func (s Scope) rank() int {
 	switch s {
-	case ScopeProgram:
+	case ScopeProgram, "":
 		return 0
 	case ScopeProject:
 		return 1

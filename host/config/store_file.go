@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -48,18 +49,18 @@ func OpenFileStore(path string, opts *Options) *FileStore {
 func (f *FileStore) Path() string { return f.path }
 
 // Config implements [Configurer]: it is [LoadContext], with the places in the file. A
-// file that does not exist has no servers.
+// file that does not exist has no servers. What opts leaves out of Format, Formats and
+// Project is as [OpenFileStore] was told; of the two scopes the one that trusts less
+// counts.
 func (f *FileStore) Config(ctx context.Context, opts *Options) (*Config, error) {
 	o := f.opts
 	if opts != nil {
-		format, formats := o.Format, o.Formats
 		o = *opts
-		if o.Format == "" {
-			o.Format = format
-		}
+		o.Format, o.Project = cmp.Or(o.Format, f.opts.Format), cmp.Or(o.Project, f.opts.Project)
 		if o.Formats == nil {
-			o.Formats = formats
+			o.Formats = f.opts.Formats
 		}
+		o.Scope = stricter(f.opts.Scope, o.Scope)
 	}
 	c, err := LoadContext(ctx, f.path, &o)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestScopeOfAFileIsThatOfItsName: what Find looks for in a project is the project's,
+// but for the user's own file of that name, and unless the program says otherwise.
+func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv(homeVariable("linux"), home)
+	t.Setenv(homeVariable("windows"), home)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir(filepath.Join(dir, ".vscode"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		file       string
+		said, want Scope
+	}{
+		{".mcp.json", "", ScopeProject},
+		{"./x/../.MCP.json", "", ScopeProject},
+		{filepath.Join(home, ".mcp.json"), "", ScopeProject},
+		{filepath.Join(dir, ".cursor", "mcp.json"), "", ScopeProject},
+		{filepath.Join(home, ".cursor", "mcp.json"), "", ScopeProgram},
+		{".vscode/settings.json", "", ScopeProject},
+		{".zed/settings.json", "", ScopeProject},
+		{".codex/config.toml", "", ScopeProject},
+		{".mcprc", "", ScopeRC},
+		{"mcp.json", "", ScopeProgram},
+		{"settings.json", "", ScopeProgram},
+		{"my.mcp.json", "", ScopeProgram},
+		{StoreFile, "", ScopeProgram},
+		{".mcp.json", ScopeProgram, ScopeProgram},
+		{".mcp.json", ScopeUser, ScopeUser},
+		{"mcp.json", ScopeProject, ScopeProject},
+	} {
+		if got := (&Options{Scope: test.said}).scope(test.file); got != test.want {
+			t.Errorf("%s, said %q: got scope %q, want %q", test.file, test.said, got, test.want)
+		}
+	}
+	t.Chdir(filepath.Join(dir, ".vscode"))
+	if got := scopeOfFile("mcp.json"); got != ScopeProject {
+		t.Errorf("mcp.json in .vscode: got scope %q, want %q", got, ScopeProject)
+	}
+}
+
+// TestFileStoreKeepsItsScope: of what the store and its reader say, the stricter counts.
+func TestFileStoreKeepsItsScope(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers":{"a":{"command":"x","trust":true}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ store, reader, want Scope }{
+		{"", "", ScopeProgram},
+		{ScopeProject, "", ScopeProject},
+		{ScopeProject, ScopeProgram, ScopeProject},
+		{ScopeRC, ScopeUser, ScopeRC},
+		{ScopeRC, ScopeProject, ScopeRC},
+		{"", ScopeProject, ScopeProject},
+		{ScopeProgram, ScopeUser, ScopeUser},
+		{ScopeUser, ScopeProgram, ScopeUser},
+	} {
+		store := OpenFileStore(path, &Options{Scope: test.store})
+		c, err := ReadStore(t.Context(), store, &Options{Scope: test.reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Servers[0].Source.Scope; got != test.want {
+			t.Errorf("store %q, reader %q: got scope %q, want %q", test.store, test.reader, got, test.want)
+		}
+		all, err := store.Records(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all[0].Record.Trust; !got {
+			t.Errorf("store %q: got a record without trust, want it as written", test.store)
+		}
+	}
+}
