@@ -136,6 +136,9 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 		}
 		named[entry.Name] = true
 		order = append(order, entry.Name)
+		if kept := h.scopes.keep(entry); kept != entry {
+			entry, hashes[i] = kept, hashOf(kept)
+		}
 		steps = append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hashes[i])})
 	}
 	for _, name := range h.order {

@@ -55,6 +55,7 @@ type Host struct {
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
+	scopes     scopes
 	order      []string // the names of slots, as configured; replaced, never changed
 	generation uint64   // of the last Apply
 	changed    chan struct{}
@@ -67,6 +68,7 @@ func New(opts *Options) *Host {
 		withdrawn: make(chan struct{}),
 		gone:      make(chan struct{}),
 		slots:     map[string]*slot{},
+		scopes:    scopes{},
 		changed:   make(chan struct{}),
 	}
 	if opts != nil {

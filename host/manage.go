@@ -187,7 +187,11 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 	if after != nil {
 		following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 		defer cancel()
-		entry, err := config.ReadServer(following, h.opts.Store, after.Name, h.opts.Config)
+		names := []string{after.ServerName()}
+		if before != nil {
+			names = append(names, before.ServerName())
+		}
+		entry, err := config.ReadServer(following, h.opts.Store, after.Name, h.storeOptions(names...))
 		switch {
 		case errors.Is(err, &config.RecordError{Code: config.CodeNotFound}):
 			entry = nil // somebody else has removed it already
@@ -208,12 +212,13 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 // claimManaged appends the step that makes a server as an entry says, or removes it if
 // entry is nil, and gives it the say.
 func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []step {
-	hash := ""
-	if entry != nil {
-		hash = hashOf(entry)
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	hash := ""
+	if entry != nil {
+		entry = h.scopes.keep(entry)
+		hash = hashOf(entry)
+	}
 	sl := h.slots[name]
 	switch {
 	case h.closed, sl == nil && entry == nil:

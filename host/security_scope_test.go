@@ -1,0 +1,255 @@
+//go:build unix
+
+package host_test
+
+import (
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+// A reading is a way in which a host gets to know an entry of a project's file again,
+// after it was told once whose file that is. docs/security.md lists them all.
+type reading struct {
+	how string
+	do  func(p *project, path string) *host.Host
+}
+
+func asProject() *config.Options { return &config.Options{Scope: config.ScopeProject} }
+
+// lax says nothing of whose file it is, but something else.
+func lax() *config.Options { return &config.Options{Lookup: os.LookupEnv} }
+
+// openStore opens a store that knows its scope, with options that do not say it.
+func (p *project) openStore(path string) *host.Host {
+	p.Helper()
+	h, err := host.OpenStore(p.Context(), config.OpenFileStore(path, asProject()), p.options(lax()))
+	return p.opened(h, err)
+}
+
+// open opens a file as that of a project.
+func (p *project) open(path string, config *config.Options) *host.Host {
+	p.Helper()
+	h, err := host.Open(p.Context(), path, p.options(config))
+	return p.opened(h, err)
+}
+
+// applied makes a host over a store, and applies what the file says.
+func (p *project) applied(store config.Store, c *config.Config, err error) *host.Host {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+	o := p.options(lax())
+	o.Store = store
+	h := p.opened(host.New(o), nil)
+	p.reported(h.Apply(p.Context(), c))
+	return h
+}
+
+func (p *project) options(c *config.Options) *host.Options {
+	return &host.Options{Consents: consent.New(), StateDir: host.NoState, Config: c}
+}
+
+func (p *project) opened(h *host.Host, err error) *host.Host {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			p.Error(err)
+		}
+	})
+	return h
+}
+
+func (p *project) reported(_ host.Report, err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// update changes what no one is asked for.
+func (p *project) update(h *host.Host, name string) *host.Host {
+	p.Helper()
+	p.reported(h.UpdateServer(p.Context(), name, &config.Patch{Description: config.Some("another")}))
+	return h
+}
+
+func (p *project) write(path, text string) {
+	p.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.Fatal(err)
+	}
+}
+
+const (
+	projectFile  = `{"mcpServers":{"notes":{"command":"./bin/notes","cwd":"."}}}`
+	replacedFile = `{"mcpServers":{"notes":{"command":"./bin/notes","cwd":".","args":["again"]}}}`
+)
+
+// follow applies a file once more as [host.Host.Follow] does.
+func (p *project) follow(h *host.Host, load func(context.Context) (*config.Config, error)) *host.Host {
+	p.Helper()
+	var once iter.Seq[[]string] = func(yield func([]string) bool) { yield(nil) }
+	changes := func(context.Context) iter.Seq[[]string] { return once }
+	if err := h.Follow(p.Context(), changes, load, nil); err != nil {
+		p.Fatal(err)
+	}
+	return h
+}
+
+func readings() []reading {
+	return []reading{
+		{"`Open` with `Options.Config.Scope`", func(p *project, path string) *host.Host { return p.open(path, asProject()) }},
+		{"`OpenStore` with a `FileStore` that has the scope", func(p *project, path string) *host.Host { return p.openStore(path) }},
+		{"`OpenStore`, the scope in `Options.Config`", func(p *project, path string) *host.Host {
+			h, err := host.OpenStore(p.Context(), config.OpenFileStore(path, nil), p.options(asProject()))
+			return p.opened(h, err)
+		}},
+		{"`New` with a `Store`, `Apply` of `ReadStore`", func(p *project, path string) *host.Host {
+			store := config.OpenFileStore(path, asProject())
+			c, err := config.ReadStore(p.Context(), store, lax())
+			return p.applied(store, c, err)
+		}},
+		{"`UpdateServer` after `Open`", func(p *project, path string) *host.Host { return p.update(p.open(path, asProject()), "notes") }},
+		{"`UpdateServer` after `OpenStore`", func(p *project, path string) *host.Host { return p.update(p.openStore(path), "notes") }},
+		{"`UpdateServer` in a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
+			c, err := config.Load(path, asProject())
+			return p.update(p.applied(config.OpenFileStore(path, nil), c, err), "notes")
+		}},
+		{"`UpdateServer` with a new name", func(p *project, path string) *host.Host {
+			h := p.openStore(path)
+			p.reported(h.UpdateServer(p.Context(), "notes", &config.Patch{Name: config.Some("renamed")}))
+			return h
+		}},
+		{"`UpdateServer` of records in memory", func(p *project, path string) *host.Host {
+			store := config.NewMemoryStore(&config.Record{Name: "notes", Command: filepath.Join(p.dir, "bin/notes"), Cwd: p.dir})
+			c, err := config.ReadStore(p.Context(), store, asProject())
+			return p.update(p.applied(store, c, err), "notes")
+		}},
+		{"`AddServer` to the file", func(p *project, path string) *host.Host {
+			h := p.openStore(path)
+			p.reported(h.RemoveServer(p.Context(), "notes"))
+			p.reported(h.AddServer(p.Context(), &config.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
+			return h
+		}},
+		{"`AddServer` to a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
+			c, err := config.Load(path, asProject())
+			h := p.applied(config.OpenFileStore(path, nil), c, err)
+			p.reported(h.RemoveServer(p.Context(), "notes"))
+			p.reported(h.AddServer(p.Context(), &config.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
+			return h
+		}},
+		{"`Apply` of the file, read without scope", func(p *project, path string) *host.Host {
+			h := p.open(path, asProject())
+			c, err := config.Load(path, nil)
+			if err != nil {
+				p.Fatal(err)
+			}
+			p.reported(h.Apply(p.Context(), c))
+			return h
+		}},
+		{"`Follow` with a file that was replaced, read without scope", func(p *project, path string) *host.Host {
+			h := p.open(path, asProject())
+			p.write(path, replacedFile)
+			return p.follow(h, func(ctx context.Context) (*config.Config, error) { return config.LoadContext(ctx, path, nil) })
+		}},
+		{"`Follow` with an entry that was gone for a moment", func(p *project, path string) *host.Host {
+			h := p.open(path, asProject())
+			load := func(ctx context.Context) (*config.Config, error) { return config.LoadContext(ctx, path, nil) }
+			p.write(path, `{"mcpServers":{}}`)
+			p.follow(h, load)
+			p.write(path, projectFile)
+			return p.follow(h, load)
+		}},
+		{"`Apply` of `Merge`", func(p *project, path string) *host.Host {
+			c, err := config.Load(path, asProject())
+			return p.applied(nil, config.Merge(c), err)
+		}},
+		{"`Import.Apply` into the file, and `Apply` of it", func(p *project, path string) *host.Host {
+			h := p.openStore(path)
+			source := filepath.Join(p.dir, "source.json")
+			p.write(source, replacedFile)
+			plan, err := config.PlanImport(source, path, &config.ImportOptions{Replace: true})
+			if err == nil {
+				err = plan.Apply(p.Context())
+			}
+			if err != nil {
+				p.Fatal(err)
+			}
+			return p.follow(h, func(ctx context.Context) (*config.Config, error) { return config.LoadContext(ctx, path, nil) })
+		}},
+		{"`Disable`, then `Enable`", func(p *project, path string) *host.Host {
+			h := p.openStore(path)
+			if err := h.Disable(p.Context(), "notes"); err != nil {
+				p.Fatal(err)
+			}
+			_ = h.Enable(p.Context(), "notes") // it waits, which Status says
+			return h
+		}},
+		{"`Restart`", func(p *project, path string) *host.Host {
+			h := p.openStore(path)
+			_ = h.Restart(p.Context(), "notes")
+			return h
+		}},
+	}
+}
+
+// TestScopeStays: whichever way an entry of a project is read again, it waits as before.
+func TestScopeStays(t *testing.T) {
+	for _, way := range readings() {
+		t.Run(way.how, func(t *testing.T) {
+			p := newProject(t)
+			p.TB = t
+			path := filepath.Join(p.dir, "servers.json")
+			p.write(path, projectFile)
+			h := way.do(p, path)
+			if got := h.Servers()[0].Stage; got != host.StageUnapproved {
+				t.Errorf("got stage %q, want %q", got, host.StageUnapproved)
+			}
+			if got := len(h.Pending()); got != 1 {
+				t.Errorf("got %d launches that wait, want 1", got)
+			}
+			p.wantStarts()
+		})
+	}
+}
+
+// TestProjectFileWaits: a file with the name of a project's file is one, unless the
+// program says otherwise.
+func TestProjectFileWaits(t *testing.T) {
+	for _, name := range []string{".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".kode.json", ".mcprc"} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			path := filepath.Join(p.dir, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			key := "mcpServers"
+			if filepath.Dir(name) == ".vscode" {
+				key = "servers"
+			}
+			p.write(path, `{"`+key+`":{"notes":{"command":"`+p.dir+`/bin/notes"}}}`)
+			wantStage(t, p.open(path, nil), host.StageUnapproved)
+			wantStage(t, p.openStoreOf(path), host.StageUnapproved)
+			p.wantStarts()
+			own := p.open(path, &config.Options{Scope: config.ScopeUser})
+			wantStage(t, own, host.StageReady)
+		})
+	}
+}
+
+func (p *project) openStoreOf(path string) *host.Host {
+	p.Helper()
+	h, err := host.OpenStore(p.Context(), config.OpenFileStore(path, nil), p.options(nil))
+	return p.opened(h, err)
+}
