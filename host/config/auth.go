@@ -54,6 +54,7 @@ func (e *entry) authSection(s *Server) {
 			a.ClientID, _ = e.visible(n, at)
 		case "clientSecret", "CLIENT_SECRET":
 			text, _ := e.visible(n, at)
+			e.template("clientSecret", n.Text, text)
 			a.ClientSecret = Secret(text)
 		case "scopes":
 			a.Scopes = e.scopes(n, at)
@@ -88,6 +89,7 @@ func (e *entry) oauth(s *Server) {
 			a.ClientID, _ = e.visible(&m.Value, at)
 		case text && (m.Key == "clientSecret" || m.Key == "client_secret"):
 			secret, _ := e.visible(&m.Value, at)
+			e.template("clientSecret", m.Value.Text, secret)
 			a.ClientSecret = Secret(secret)
 		case m.Key == "scopes" && (text || m.Value.Kind == jsonc.Array):
 			a.Scopes = e.scopes(&m.Value, at)

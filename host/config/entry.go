@@ -20,8 +20,9 @@ type entry struct {
 	fields []dialect.Field
 	faults []*Error
 
-	references []string       // see Server.References
-	misspelled *dialect.Field // the unknown key for want of which there is no command or URL
+	references []string          // see Server.References
+	templates  map[string]string // see Server.Written
+	misspelled *dialect.Field    // the unknown key for want of which there is no command or URL
 }
 
 // maxFaults bounds the faults of one entry that are told, and the warnings of a file:
@@ -73,7 +74,7 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 		e.limits(s)
 		e.extra(s)
 		s.fingerprint = e.fingerprint(s)
-		s.references = e.references
+		s.references, s.templates = e.references, e.templates
 	} else {
 		e.fail(found.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", found.Value.Kind)
 	}

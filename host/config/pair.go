@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -73,7 +74,52 @@ func (e *entry) pair(p pair) (string, bool) {
 		e.fail(p.value.Offset, p.at, "%w", err)
 		return "", false
 	}
+	e.template(p.field.Key+" "+p.name, p.value.Text+otherwise(p.field.Otherwise), text)
 	return text, true
+}
+
+// otherwise is what stands for a value that cannot be had, as it is told.
+func otherwise(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " or " + text
+}
+
+// template keeps a value as written, if it is another one than it stands for.
+func (e *entry) template(key, written, value string) {
+	if written == value {
+		delete(e.templates, key)
+		return
+	}
+	if e.templates == nil {
+		e.templates = make(map[string]string)
+	}
+	e.templates[key] = written
+}
+
+// Written returns the values of the variables and headers of the entry, and the secret of
+// its client, as they are written: with references not replaced, but for those of a file
+// of variables, which has none. Of a Server that was not read from a file they are the
+// values themselves.
+func (s *Server) Written() (env, headers map[string]Secret, clientSecret Secret) {
+	written := func(key string, value Secret) Secret {
+		if text, ok := s.templates[key]; ok {
+			return Secret(text)
+		}
+		return value
+	}
+	env, headers = maps.Clone(s.Env), maps.Clone(s.Headers)
+	for name, value := range env {
+		env[name] = written("env "+name, value)
+	}
+	for name, value := range headers {
+		headers[name] = written("headers "+name, value)
+	}
+	if s.Auth != nil {
+		clientSecret = written("clientSecret", s.Auth.ClientSecret)
+	}
+	return env, headers, clientSecret
 }
 
 // clean reports whether the operating system takes the value of a pair.

@@ -111,8 +111,9 @@ type Server struct {
 	Warnings []*Error
 
 	fingerprint string
-	references  []string    // see References
-	unanswered  *unanswered // nil if all references have been replaced
+	references  []string          // see References
+	templates   map[string]string // by key and name, where a value has references: see Written
+	unanswered  *unanswered       // nil if all references have been replaced
 }
 
 // Fingerprint returns the SHA-256, in hexadecimal, of what the file says of which
