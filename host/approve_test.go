@@ -141,7 +141,7 @@ func TestApproval(t *testing.T) {
 		t.Fatalf("%d servers wait", len(pending))
 	}
 	program := filepath.Join(p.dir, "bin", "notes")
-	if want := fmt.Sprintf(`cd %s && KEY="$KEY" %s 'a b'`, p.dir, program); pending[0].String() != want {
+	if want := fmt.Sprintf(`: 'server notes' && cd %s && KEY='****' %s 'a b'`, p.dir, program); pending[0].String() != want {
 		t.Errorf("shown is %s, want %s", pending[0], want)
 	}
 	approvePending(t, h)
@@ -171,6 +171,7 @@ func TestApprovalIsOfTheLaunch(t *testing.T) {
 		"argument":       `{"command":"./bin/notes","args":["y"],"cwd":".","env":{"A":"1"}}`,
 		"more arguments": `{"command":"./bin/notes","args":["x",""],"cwd":".","env":{"A":"1"}}`,
 		"variable":       `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"A":"1","B":"2"}}`,
+		"value":          `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"A":"2"}}`,
 		"loader":         `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"LD_PRELOAD":"./a.so"}}`,
 		"isolation":      `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"A":"1"},"isolation":{"kind":"docker","image":"alpine"}}`,
 		"remote":         `{"url":"http://127.0.0.1:9/mcp"}`,
@@ -189,8 +190,8 @@ func TestApprovalIsOfTheLaunch(t *testing.T) {
 			if n := len(p.starts()); n != before {
 				t.Errorf("%d starts of what nobody has approved", n-before)
 			}
-			// What was approved is approved still, under any name and with other values.
-			p.apply(h, `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"A":"other"},"description":"new"}`)
+			// What was approved is approved still.
+			p.apply(h, `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"A":"1"},"description":"new"}`)
 			wantStage(t, h, host.StageReady)
 		})
 	}

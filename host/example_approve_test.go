@@ -36,7 +36,7 @@ func ExampleHost_Pending() {
 	}
 	// Output:
 	// .mcp.json:1 wants to start
-	// cd /srv && /opt/notes --dir 'my notes'
+	// : 'server notes' && cd /srv && /opt/notes --dir 'my notes'
 }
 
 func ExampleHost_Approve() {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
@@ -26,14 +27,17 @@ func launchOf(e *config.Server) (*consent.Launch, error) {
 		Project:   launchProject(e.Source.File),
 		Transport: e.Transport,
 		Isolation: launchIsolation(withRealMounts(e).Isolation),
+		Identity:  launchIdentity(e),
+		Tools:     launchTools(e.Tools),
 
 		References: e.References(),
 	}
+	launchValues(l, e)
 	if e.Transport != config.TransportStdio {
-		l.URL, l.Headers, l.Login = e.URL, launchHeaders(e), launchLogin(e.Auth)
+		l.URL, l.Login = e.URL, launchLogin(e.Auth)
 		return l, nil
 	}
-	l.Args, l.Env = slices.Clone(e.Args), launchEnv(e.Env)
+	l.Args = slices.Clone(e.Args)
 	if inContainer(e) {
 		l.Path, l.Dir = e.Command, e.Cwd // the container has them
 		return l, nil
@@ -100,17 +104,72 @@ func launchProgram(command, dir string) (string, error) {
 	return filepath.Join(dir, command), nil
 }
 
-// launchEnv returns the names of variables, and the values of those that decide what
-// code is run.
-func launchEnv(env map[string]config.Secret) []string {
-	list := make([]string, 0, len(env))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if leadsToCode(name) {
-			name += "=" + env[name].Reveal()
+// launchValues notes the variables and headers of an entry as written. What stands there
+// as ${file:path} may be changed by whoever writes the entry, so its content counts, too.
+func launchValues(l *consent.Launch, e *config.Server) {
+	env, headers, clientSecret := e.Written()
+	l.Masked = map[string]string{}
+	note := func(key string, written, values map[string]config.Secret, separator string, spell func(string) string) []string {
+		list := make([]string, 0, len(written))
+		for _, name := range slices.Sorted(maps.Keys(written)) {
+			text := written[name].Reveal()
+			spelled := spell(name)
+			list = append(list, spelled+separator+text)
+			if shown, ok := maskedValue(name, separator, text); ok {
+				l.Masked[spelled] = shown
+			}
+			if strings.Contains(text, "${file:") {
+				l.References = append(l.References, fmt.Sprintf("%s.%s: SHA-256 %x", key, name, sha256.Sum256([]byte(values[name].Reveal()))))
+			}
 		}
-		list = append(list, name)
+		slices.Sort(list)
+		return list
 	}
-	return list
+	if e.Transport == config.TransportStdio {
+		l.Env = note("env", env, e.Env, "=", func(name string) string { return name })
+		return
+	}
+	l.Headers = note("headers", headers, e.Headers, ": ", http.CanonicalHeaderKey)
+	l.ClientSecret = clientSecret.Reveal()
+}
+
+// maskedValue returns how the value of a variable or header is shown if it is a secret.
+// What a program may run, or find more of in a file, is shown as it is, whatever it is
+// called.
+func maskedValue(name, separator, value string) (string, bool) {
+	if separator == "=" && showsCode(name, value) {
+		return "", false
+	}
+	shown, ok := strings.CutPrefix(config.MaskArgs([]string{name + separator + value})[0], name+separator)
+	if !ok {
+		return "****", true
+	}
+	return shown, shown != value
+}
+
+// showsCode reports whether a variable looks like one by which programs find code: its
+// value is a path, options, or words of a shell, or its name says so.
+func showsCode(name, value string) bool {
+	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' })
+	if len(words) == 0 || leadsToCode(name) || strings.HasPrefix(strings.ToUpper(name), "GIT_CONFIG_") {
+		return true
+	}
+	switch words[len(words)-1] {
+	case "COMMAND", "CMD", "HELPER", "PROGRAM", "EXEC", "HOOK", "HOOKS", "MODULE", "PLUGIN", "SCRIPT", "SHELL",
+		"EDITOR", "PAGER", "OPTIONS", "OPTS", "FLAGS", "ARGS", "PRELOAD", "ASKPASS":
+		return true
+	}
+	if strings.HasPrefix(value, "-") || strings.HasPrefix(value, "/") || strings.HasPrefix(value, ".") || strings.HasPrefix(value, "~") || strings.HasPrefix(value, "data:") {
+		return true
+	}
+	if strings.Contains(value, ":/") && !strings.Contains(value, "://") { // a list of paths
+		return true
+	}
+	_, rest, scheme := strings.Cut(value, " ") // as in "Bearer token"
+	if !scheme {
+		rest = value
+	}
+	return strings.ContainsAny(rest, " \t\n;|&<>()`")
 }
 
 // leadsToCode reports whether programs take further code, or further programs, from
@@ -145,27 +204,39 @@ func leadsToCode(name string) bool {
 	return false
 }
 
-func launchHeaders(e *config.Server) []string {
-	names := make([]string, 0, len(e.Headers)+1)
-	for name := range e.Headers {
-		names = append(names, http.CanonicalHeaderKey(name))
+func launchIdentity(e *config.Server) string {
+	switch e.Identity {
+	case "", config.IdentityShared:
+		return ""
+	case config.IdentityHeader:
+		if e.UserHeader != "" {
+			return fmt.Sprintf("each user's own, in the header %q and what the program sends", http.CanonicalHeaderKey(e.UserHeader))
+		}
+		return "each user's own, in the headers that the program sends"
 	}
-	if e.UserHeader != "" {
-		names = append(names, http.CanonicalHeaderKey(e.UserHeader))
+	return fmt.Sprintf("each user's own (%s)", e.Identity)
+}
+
+// launchTools says which tools of a server are used.
+func launchTools(f config.ToolFilter) string {
+	var parts []string
+	if f.Allow != nil {
+		parts = append(parts, fmt.Sprintf("only %q", slices.Sorted(slices.Values(f.Allow))))
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	if len(f.Deny) > 0 {
+		parts = append(parts, fmt.Sprintf("not %q", slices.Sorted(slices.Values(f.Deny))))
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Rename)) {
+		parts = append(parts, fmt.Sprintf("%q as %q", name, f.Rename[name]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func launchLogin(a *config.Auth) string {
 	if a == nil {
 		return ""
 	}
-	text := fmt.Sprintf("issuer %q, client %q, scopes %q, redirect %q", a.Issuer, a.ClientID, a.Scopes, a.RedirectURL)
-	if a.ClientSecret.Reveal() != "" {
-		text += ", client secret"
-	}
-	return text
+	return fmt.Sprintf("issuer %q, client %q, scopes %q, redirect %q", a.Issuer, a.ClientID, a.Scopes, a.RedirectURL)
 }
 
 // withRealMounts returns the entry with the folders that its mounts really are, so

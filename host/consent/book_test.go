@@ -58,7 +58,7 @@ func TestBook(t *testing.T) {
 	wantVerdict(t, b, &elsewhere, consent.Pending)
 	renamed := *one
 	renamed.Server = "other"
-	wantVerdict(t, b, &renamed, consent.Approved)
+	wantVerdict(t, b, &renamed, consent.Pending)
 	decide(t, b, one, consent.Rejected)
 	again := open(t, path)
 	wantVerdict(t, again, one, consent.Rejected)

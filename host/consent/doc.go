@@ -14,19 +14,23 @@
 //
 // # What a decision is bound to
 //
-// A decision counts for one [Launch.Fingerprint]: the project's folder, the absolute
-// program, its arguments and folder, the names of its variables, or the URL and the
-// names of its headers, and which secrets are put into them. The name of the server is
-// not part of it. If anything of it changes, if only because a folder was put in front
-// of PATH, nothing was decided.
+// A decision counts for one [Launch.Fingerprint]: the project's folder, the name of the
+// server, by which policies know it, on whose behalf it is connected to, and which of its
+// tools are used; the absolute program, its arguments, folder and confinement, or the URL
+// and the login; and all variables and headers as they are written, with the content of
+// the files that they are read from. If anything of it changes, if only because a folder
+// was put in front of PATH, nothing was decided.
+//
+// What a reference such as ${TOKEN} stands for on this machine is not part of it: a token
+// that is renewed asks nobody. A literal is, to the last character; a literal secret is
+// shown masked. docs/security.md lists each field of an entry with what its change means.
 //
 // It does not count for what the program is made of. A program or script that lies in
 // the project may be another one tomorrow under the same path, and so may what a
 // symbolic link leads to, what an interpreter line names, and the modules that are
 // loaded. Who approves "npx -y package" or an image without a digest approves whatever
 // the registry has under that name at each start: have a version, or a digest, written
-// into the entry. Values of variables and headers that stand in the file themselves may
-// change, too, but for variables by which programs find code.
+// into the entry.
 //
 // A rejection stops what runs, in all programs that share the book. Forget does not:
 // it makes the next start ask.

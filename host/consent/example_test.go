@@ -11,7 +11,7 @@ func exampleLaunch() *consent.Launch {
 	return &consent.Launch{
 		Server: "notes", Title: "notes", Source: "/home/ann/work/.mcp.json:3", Project: "/home/ann/work",
 		Transport: "stdio", Path: "/usr/bin/npx", Args: []string{"-y", "notes-server", "--motto", "it's; rm -rf ~"},
-		Dir: "/home/ann/work", Env: []string{"NOTES_KEY"},
+		Dir: "/home/ann/work", Env: []string{"NOTES_KEY=${NOTES_KEY}"},
 	}
 }
 
@@ -34,7 +34,7 @@ func Example() {
 	fmt.Println("after a change:", verdict)
 	// Output:
 	// pending
-	// cd /home/ann/work && NOTES_KEY="$NOTES_KEY" /usr/bin/npx -y notes-server --motto 'it'\''s; rm -rf ~'
+	// : 'server notes' && cd /home/ann/work && NOTES_KEY='${NOTES_KEY}' /usr/bin/npx -y notes-server --motto 'it'\''s; rm -rf ~'
 	// approved
 	// after a change: pending
 }
@@ -96,7 +96,7 @@ func ExampleBook_Watch() {
 
 func ExampleLaunch_Fingerprint() {
 	launch := exampleLaunch()
-	launch.Server = "another name"
+	launch.Source = "/home/ann/work/.mcp.json:9"
 	fmt.Println(launch.Fingerprint() == exampleLaunch().Fingerprint())
 	// Output:
 	// true

@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
-// A Launch is what starting a server means: exactly what is run or connected to.
+// A Launch is what starting a server means: exactly what is run or connected to, and
+// under which name.
 type Launch struct {
-	Server    string // configured name
+	Server    string // configured name, by which policies know it
 	Title     string // the name as written
 	Source    string // where the entry stands, as file:line
 	Project   string // folder of the file, absolute
@@ -22,47 +24,72 @@ type Launch struct {
 	Path string   // absolute path of the program; in a container, as written
 	Args []string // its arguments, which may hold secrets
 	Dir  string   // its working directory, absolute; in a container, empty for that of the image
-	// Env holds the names of the variables that it gets, sorted. A variable by which
-	// programs find further code, such as PATH or NODE_OPTIONS, stands there with
-	// its value, as NAME=value.
+	// Env holds the variables that it gets, sorted, as NAME=value. Values are as written:
+	// a reference such as ${TOKEN} stays. They may hold secrets.
 	Env []string
 
-	URL     string   // of a remote server; may hold secrets
-	Headers []string // names of the headers sent there, sorted
+	URL string // of a remote server; may hold secrets
+	// Headers are those that are sent there, sorted, as "Name: value", as Env is.
+	Headers []string
 	// Login is what the entry says of the login there, in one line: issuer, client,
 	// scopes and redirect. Empty if it leaves that to the server.
 	Login string
+	// ClientSecret is that of the client, as written.
+	ClientSecret string
+
+	// Identity says, in one line, on whose behalf connections are made and which header
+	// names the user. Empty if all users share one, without an identity of theirs.
+	Identity string
+	// Tools says, in one line, which tools of the server are used and under which names.
+	// Empty if all are, under their own.
+	Tools string
 
 	// References say where the entry puts what of this machine, as written, such as
-	// "headers.Authorization: ${env:TOKEN}": see config.Server.References.
+	// "headers.Authorization: ${env:TOKEN}", see config.Server.References, and of the
+	// files that it reads there a hash of the content.
 	References []string
 
 	// Isolation is how the program is confined, in one line that says it wholly:
 	// kind, image, mounts, network and further arguments. Empty if it is not.
 	Isolation string
+
+	// Masked is what String shows in the place of a value in Env or Headers that is a
+	// secret itself, by the name of the variable or header.
+	Masked map[string]string
 }
 
 // Fingerprint returns the SHA-256, in lower case hexadecimal, of what the launch
-// does: all of it but Server, Title and Source. The order of Env and Headers does not
-// matter, nor the case of Headers. From the fingerprint of a launch with a secret in
-// its arguments a weak secret could be guessed.
+// does: all of it but Title, Source and Masked. The order of Env and Headers does not
+// matter, nor the case of the names of headers. From the fingerprint of a launch with a
+// weak secret in it, the secret could be guessed.
 func (l *Launch) Fingerprint() string {
 	d := digest{sha256.New()}
-	d.text("mcpbelt launch 1")
+	d.text("mcpbelt launch 2")
 	d.text(l.Project)
+	d.text(l.Server)
 	d.text(l.Transport)
 	d.text(l.Path)
 	d.list(l.Args)
 	d.text(l.Dir)
-	d.set(l.Env, func(name string) string { return name })
+	d.set(l.Env, func(variable string) string { return variable })
 	d.text(l.URL)
-	d.set(l.Headers, http.CanonicalHeaderKey)
+	d.set(l.Headers, spellHeader)
 	d.text(l.Login)
+	d.text(l.ClientSecret)
+	d.text(l.Identity)
+	d.text(l.Tools)
 	d.text(l.Isolation)
-	if len(l.References) > 0 {
-		d.list(l.References)
-	}
+	d.list(l.References)
 	return hex.EncodeToString(d.Sum(nil))
+}
+
+// spellHeader returns a header with its name in its one spelling.
+func spellHeader(header string) string {
+	name, value, ok := strings.Cut(header, ":")
+	if !ok {
+		return http.CanonicalHeaderKey(name)
+	}
+	return http.CanonicalHeaderKey(name) + ":" + value
 }
 
 // A digest hashes texts and lists, each with its length in front, so that no two

@@ -12,8 +12,9 @@ import (
 func full() consent.Launch {
 	return consent.Launch{
 		Server: "s", Title: "S", Source: "/p/.mcp.json:3", Project: "/p", Transport: "stdio",
-		Path: "/usr/bin/npx", Args: []string{"-y", "notes"}, Dir: "/p", Env: []string{"A", "B=1"},
-		URL: "https://example.com/mcp", Headers: []string{"Authorization", "X-Key"}, Login: "issuer", Isolation: "docker",
+		Path: "/usr/bin/npx", Args: []string{"-y", "notes"}, Dir: "/p", Env: []string{"A=", "B=1"},
+		URL: "https://example.com/mcp", Headers: []string{"Authorization: ${A}", "X-Key: k"}, Login: "issuer", Isolation: "docker",
+		ClientSecret: "s", Identity: "user", Tools: "read", References: []string{"headers.Authorization: ${A}"},
 	}
 }
 
@@ -47,6 +48,11 @@ func TestFingerprintTellsApart(t *testing.T) {
 	base := full()
 	seen := map[string]string{base.Fingerprint(): "base"}
 	for name, change := range map[string]func(l *consent.Launch){
+		"name":                func(l *consent.Launch) { l.Server = "t" },
+		"identity":            func(l *consent.Launch) { l.Identity = "header" },
+		"tools":               func(l *consent.Launch) { l.Tools = "readdelete" },
+		"client secret":       func(l *consent.Launch) { l.ClientSecret = "t" },
+		"header value":        func(l *consent.Launch) { l.Headers = []string{"Authorization: ${A}", "X-Key: K"} },
 		"project":             func(l *consent.Launch) { l.Project = "/q" },
 		"transport":           func(l *consent.Launch) { l.Transport = "http" },
 		"path":                func(l *consent.Launch) { l.Path = "/usr/bin/np" },
@@ -58,11 +64,11 @@ func TestFingerprintTellsApart(t *testing.T) {
 		"argument empty":      func(l *consent.Launch) { l.Args = append(l.Args, "") },
 		"argument last":       func(l *consent.Launch) { l.Args, l.Dir = l.Args[:1], "notes/p" },
 		"folder":              func(l *consent.Launch) { l.Dir = "/p/" },
-		"variable":            func(l *consent.Launch) { l.Env = []string{"A", "B=2"} },
-		"variable more":       func(l *consent.Launch) { l.Env = append(l.Env, "C") },
+		"variable":            func(l *consent.Launch) { l.Env = []string{"A=", "B=2"} },
+		"variable more":       func(l *consent.Launch) { l.Env = append(l.Env, "C=") },
 		"url":                 func(l *consent.Launch) { l.URL = "https://example.com/mcp?a" },
-		"header":              func(l *consent.Launch) { l.Headers = []string{"Authorization"} },
-		"header as variable":  func(l *consent.Launch) { l.Env, l.Headers = append(l.Env, "Authorization"), l.Headers[1:] },
+		"header":              func(l *consent.Launch) { l.Headers = []string{"Authorization: ${A}"} },
+		"header as variable":  func(l *consent.Launch) { l.Env, l.Headers = append(l.Env, l.Headers[0]), l.Headers[1:] },
 		"references":          func(l *consent.Launch) { l.References = []string{"headers.X: ${env:KEY}"} },
 		"login":               func(l *consent.Launch) { l.Login = "other" },
 		"isolation":           func(l *consent.Launch) { l.Isolation = "" },
@@ -77,11 +83,11 @@ func TestFingerprintTellsApart(t *testing.T) {
 		seen[got] = name
 	}
 	same := full()
-	same.Server, same.Title, same.Source = "x", "y", "z"
-	same.Env = []string{"B=1", "A", "A"}
-	same.Headers = []string{"x-KEY", "authorization"}
+	same.Title, same.Source, same.Masked = "y", "z", map[string]string{"B": "****"}
+	same.Env = []string{"B=1", "A=", "A="}
+	same.Headers = []string{"x-KEY: k", "authorization: ${A}"}
 	if same.Fingerprint() != base.Fingerprint() {
-		t.Error("names, order or spelling make another fingerprint")
+		t.Error("what is for the eye, order or spelling makes another fingerprint")
 	}
 }
 

@@ -13,24 +13,30 @@ import (
 // and with all characters escaped that hide or turn what is seen. Of a remote server
 // it is the URL as it is used.
 //
-// Arguments and URL may hold secrets, and the decision is about them, so they are
-// shown as well: keep the text out of logs. Values of headers are not shown, nor
-// those of variables, but for the few in Env; where they come from is, in References.
+// Values of variables and headers are shown as written, and those in Masked as they are
+// there. Arguments and URL may hold secrets, and the decision is about them, so they are
+// shown as well: keep the text out of logs.
 func (l *Launch) String() string {
 	if l.URL != "" || l.Path == "" {
 		return l.connection()
 	}
 	var b strings.Builder
-	if l.Isolation != "" {
-		b.WriteString(": " + quote("confined by "+l.Isolation) + " && ")
+	say := func(what, text string) {
+		if text != "" {
+			b.WriteString(": " + quote(what+text) + " && ")
+		}
 	}
+	say("server ", l.Server)
+	say("identity: ", l.Identity)
+	say("tools: ", l.Tools)
+	say("confined by ", l.Isolation)
 	for _, reference := range l.References {
-		b.WriteString(": " + quote("reads "+reference) + " && ")
+		say("reads ", reference)
 	}
 	if l.Dir != "" {
 		b.WriteString("cd " + quoteOperand(l.Dir) + " && ")
 	}
-	b.WriteString(assignments(l.Env))
+	b.WriteString(l.assignments())
 	b.WriteString(quoteCommand(l.Path))
 	for _, arg := range l.Args {
 		b.WriteString(" " + quote(arg))
@@ -39,15 +45,35 @@ func (l *Launch) String() string {
 }
 
 func (l *Launch) connection() string {
-	text := fmt.Sprintf("connect by %s to %s", quote(l.Transport), quoteASCII(l.URL))
+	text := "connect "
+	if l.Server != "" {
+		text += "server " + quote(l.Server) + " "
+	}
+	text += fmt.Sprintf("by %s to %s", quote(l.Transport), quoteASCII(l.URL))
 	if len(l.Headers) > 0 {
 		text += ", with the headers"
 	}
-	for _, name := range l.Headers {
-		text += " " + quote(name)
+	for _, header := range l.Headers {
+		if name, _, ok := strings.Cut(header, ": "); ok && l.Masked[name] != "" {
+			header = name + ": " + l.Masked[name]
+		}
+		text += " " + quoteASCII(header)
 	}
 	if l.Login != "" {
 		text += ", with the login " + quoteASCII(l.Login)
+	}
+	if l.ClientSecret != "" {
+		secret := "****"
+		if inner, ok := strings.CutPrefix(l.ClientSecret, "${"); ok && strings.Index(inner, "}") == len(inner)-1 && !strings.Contains(inner, ":-") {
+			secret = l.ClientSecret
+		}
+		text += ", with the client's secret " + quoteASCII(secret)
+	}
+	if l.Identity != "" {
+		text += ", with the identity " + quoteASCII(l.Identity)
+	}
+	if l.Tools != "" {
+		text += ", with the tools " + quote(l.Tools)
 	}
 	for _, reference := range l.References {
 		text += ", which reads " + quoteASCII(reference)
@@ -55,25 +81,18 @@ func (l *Launch) connection() string {
 	return text
 }
 
-// assignments returns the variables in front of the command. One without value is
-// taken from the shell that the text is pasted into.
-func assignments(env []string) string {
+// assignments returns the variables in front of the command.
+func (l *Launch) assignments() string {
 	var plain, odd strings.Builder
-	for _, variable := range env {
-		name, value, valued := strings.Cut(variable, "=")
-		out := &plain
-		if !isIdentifier(name) {
-			out = &odd
+	for _, variable := range l.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		if masked := l.Masked[name]; masked != "" {
+			value = masked
 		}
-		switch {
-		case valued && isIdentifier(name):
-			out.WriteString(name + "=" + quote(value) + " ")
-		case valued:
-			out.WriteString(quote(variable) + " ")
-		case isIdentifier(name):
-			out.WriteString(name + `="$` + name + `" `)
-		default:
-			out.WriteString(quote(name+"=...") + " ")
+		if isIdentifier(name) {
+			plain.WriteString(name + "=" + quote(value) + " ")
+		} else {
+			odd.WriteString(quote(name+"="+value) + " ")
 		}
 	}
 	if odd.Len() > 0 {

@@ -17,20 +17,27 @@ func TestString(t *testing.T) {
 		l    consent.Launch
 	}{
 		{`/usr/bin/npx -y notes`, consent.Launch{Path: "/usr/bin/npx", Args: []string{"-y", "notes"}}},
-		{`cd /p && KEY="$KEY" NODE_OPTIONS='--require ./x' /usr/bin/npx`, consent.Launch{Path: "/usr/bin/npx", Dir: "/p", Env: []string{"KEY", "NODE_OPTIONS=--require ./x"}}},
+		{`cd /p && KEY='${KEY}' NODE_OPTIONS='--require ./x' TOKEN='to****1234' /usr/bin/npx`, consent.Launch{Path: "/usr/bin/npx", Dir: "/p",
+			Env: []string{"KEY=${KEY}", "NODE_OPTIONS=--require ./x", "TOKEN=tok-01234"}, Masked: map[string]string{"TOKEN": "to****1234"}}},
+		{`: 'server notes' && : 'identity: each user' && : 'tools: only read' && /bin/x`,
+			consent.Launch{Server: "notes", Path: "/bin/x", Identity: "each user", Tools: "only read"}},
 		{`/bin/echo '' 'a b' 'it'\''s' '$HOME' ';rm' '#x' '*'`, consent.Launch{Path: "/bin/echo", Args: []string{"", "a b", "it's", "$HOME", ";rm", "#x", "*"}}},
 		{`/bin/echo $'a\nb' $'\x1b[2K' $'\xe2\x80\xae' $'\xff' $'\xe2\x80\x8b' $'\xf3\xa0\x81\x81' $'\xc2\xa0'`, consent.Launch{Path: "/bin/echo", Args: []string{"a\nb", "\x1b[2K", "\u202e", "\xff", "\u200b", "\U000e0041", "\u00a0"}}},
 		{`/bin/echo 'größe 日本'`, consent.Launch{Path: "/bin/echo", Args: []string{"größe 日本"}}},
 		{`/bin/echo $'it\'s\\\x00'`, consent.Launch{Path: "/bin/echo", Args: []string{"it's\\\x00"}}},
-		{`KEY="$KEY" env 'a b=...' '1=2' /bin/x`, consent.Launch{Path: "/bin/x", Env: []string{"KEY", "a b", "1=2"}}},
+		{`KEY=v env 'a b=' '1=2' /bin/x`, consent.Launch{Path: "/bin/x", Env: []string{"KEY=v", "a b", "1=2"}}},
 		{`: 'confined by docker, image "x"' && 'if'`, consent.Launch{Path: "if", Isolation: `docker, image "x"`}},
 		{`: 'reads env.K: ${keyring:k}' && : $'reads env.L: ${file:\xe2\x80\xae}' && cd /p && /bin/x`,
 			consent.Launch{Path: "/bin/x", Dir: "/p", References: []string{"env.K: ${keyring:k}", "env.L: ${file:\u202e}"}}},
 		{`connect by http to https://a.example/, which reads 'headers.X: ${env:KEY}'`,
 			consent.Launch{Transport: "http", URL: "https://a.example/", References: []string{"headers.X: ${env:KEY}"}}},
 		{`cd -- -p && /bin/x`, consent.Launch{Path: "/bin/x", Dir: "-p"}},
-		{`connect by http to 'https://example.com/mcp?key=a&b=c', with the headers Authorization X-Key, with the login 'issuer "x"'`,
-			consent.Launch{Transport: "http", URL: "https://example.com/mcp?key=a&b=c", Headers: []string{"Authorization", "X-Key"}, Login: `issuer "x"`}},
+		{`connect by http to 'https://example.com/mcp?key=a&b=c', with the headers 'Authorization: Bearer ${T}' 'X-Key: ****', with the login 'issuer "x"'`,
+			consent.Launch{Transport: "http", URL: "https://example.com/mcp?key=a&b=c", Headers: []string{"Authorization: Bearer ${T}", "X-Key: k"},
+				Masked: map[string]string{"X-Key": "****"}, Login: `issuer "x"`}},
+		{`connect server notes by http to https://a.example/, with the client's secret '****', with the identity 'each user', with the tools 'not "x"'`,
+			consent.Launch{Server: "notes", Transport: "http", URL: "https://a.example/", ClientSecret: "${A:-secret}", Identity: "each user", Tools: `not "x"`}},
+		{`connect by http to https://a.example/, with the client's secret '${A}'`, consent.Launch{Transport: "http", URL: "https://a.example/", ClientSecret: "${A}"}},
 		{`connect by http to $'https://\xd0\xb0pple.com/'`, consent.Launch{Transport: "http", URL: "https://аpple.com/"}},
 	} {
 		if got := c.l.String(); got != c.want {
@@ -83,8 +90,8 @@ func FuzzString(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, l := range []consent.Launch{
-			{Path: text, Args: []string{text}, Dir: text, Env: []string{text, "A=" + text}, Isolation: text},
-			{Transport: text, URL: "https://" + text, Headers: []string{text}, Login: text},
+			{Path: text, Args: []string{text}, Dir: text, Env: []string{text, "A=" + text}, Isolation: text, Server: text, Identity: text, Tools: text, Masked: map[string]string{"A": text}},
+			{Transport: text, URL: "https://" + text, Headers: []string{text, "A: " + text}, Login: text, ClientSecret: text, Server: text, Identity: text, Tools: text},
 		} {
 			for _, r := range l.String() {
 				if r != ' ' && !unicode.IsPrint(r) || r == 0x2800 || unicode.Is(unicode.Variation_Selector, r) {

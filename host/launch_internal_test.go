@@ -1,0 +1,36 @@
+package host
+
+import "testing"
+
+// TestMaskedValue: a secret is not shown, and what a program may run always is, whatever
+// it is called.
+func TestMaskedValue(t *testing.T) {
+	for _, test := range []struct{ name, separator, value, want string }{
+		{"API_KEY", "=", "sk-0123456789abcd", "sk-****abcd"},
+		{"API_KEY", "=", "short", "****"},
+		{"API_KEY", "=", "${API_KEY}", "${API_KEY}"},
+		{"API_KEY", "=", "${API_KEY:-sk-0123456789abcd}", "${API_KEY:-sk-****abcd}"},
+		{"MODE", "=", "production", "production"},
+		{"DATABASE_URL", "=", "postgres://me:pw@db.example/x", "postgres://[redacted: URL credentials]@db.example/x"},
+		{"OPENAI_BASE_URL", "=", "https://evil.example/v1", "https://evil.example/v1"},
+		{"NODE_OPTIONS", "=", "--import=data:text/javascript;base64,YWxlcnQoMSk0123456789", "--import=data:text/javascript;base64,YWxlcnQoMSk0123456789"},
+		{"BASH_FUNC_token%%", "=", "() { evil; }", "() { evil; }"},
+		{"GIT_CONFIG_KEY_0", "=", "core.sshCommand", "core.sshCommand"},
+		{"TOKEN_HELPER", "=", "evil", "evil"},
+		{"TOKEN", "=", "./evil", "./evil"},
+		{"TOKEN", "=", "evil --now; evil", "evil --now; evil"},
+		{"GIT_ASKPASS", "=", "evil", "evil"},
+		{"SESSION", "=", "/tmp/a:/tmp/b", "/tmp/a:/tmp/b"},
+		{"Authorization", ": ", "Bearer sk-0123456789abcd", "Bearer sk-****abcd"},
+		{"Authorization", ": ", "Bearer ${TOKEN}", "Bearer ${TOKEN}"},
+		{"X-Mode", ": ", "fast", "fast"},
+	} {
+		got, ok := maskedValue(test.name, test.separator, test.value)
+		if !ok {
+			got = test.value
+		}
+		if got != test.want {
+			t.Errorf("%s%s%s: got %s, want %s", test.name, test.separator, test.value, got, test.want)
+		}
+	}
+}
