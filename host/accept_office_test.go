@@ -143,7 +143,7 @@ func (o *acceptOffice) called(what string) int {
 }
 
 // acceptBearer makes the header of a user.
-func acceptBearer(_ context.Context, key session.Key) (http.Header, error) {
+func acceptBearer(_ context.Context, key session.Key, _ *config.Server) (http.Header, error) {
 	return http.Header{"Authorization": {"Bearer " + key.User}}, nil
 }
 

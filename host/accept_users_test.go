@@ -53,7 +53,7 @@ func TestAcceptManyUsersWithTokens(t *testing.T) {
 	}
 	opts := &host.Options{
 		StateDir: host.NoState, MaxUserClients: places,
-		OAuth: func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) },
+		OAuth: func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) },
 	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "office", fmt.Sprintf(`{"url": %q}`, o.URL))))
 	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "office"}); err != nil {
@@ -117,7 +117,7 @@ func TestAcceptUserWithoutLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	opts := &host.Options{StateDir: host.NoState, OAuth: func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) }}
+	opts := &host.Options{StateDir: host.NoState, OAuth: func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) }}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "s", fmt.Sprintf(`{"url": %q}`, rs.URL))))
 
 	var required *auth.LoginRequiredError
@@ -175,12 +175,12 @@ func TestAcceptCallWithoutUser(t *testing.T) {
 	o := acceptNewOffice(t, "Authorization", nil)
 	var asked atomic.Int64
 	h := acceptOfficeHost(t, o, "first", func(opts *host.Options) {
-		opts.UserHeaders = func(ctx context.Context, key session.Key) (http.Header, error) {
+		opts.UserHeaders = func(ctx context.Context, key session.Key, e *config.Server) (http.Header, error) {
 			if key.User == "" {
 				asked.Add(1)
 				return http.Header{"Authorization": {"Bearer everybody"}}, nil
 			}
-			return acceptBearer(ctx, key)
+			return acceptBearer(ctx, key, e)
 		}
 	})
 	ctx := watchdog(t)

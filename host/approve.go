@@ -123,14 +123,20 @@ func (h *Host) approved(ctx context.Context, e *config.Server) (*consent.Launch,
 // guard returns a transport that connects as t does, if what would be started is
 // approved at that moment, and confined as the entry says.
 //
-// It is that which make returns for the entry. If the user has to answer something, make
-// is called once more with the answers, which are looked up after the approval.
+// It is that which make returns for the entry, which is called when that is approved and
+// not before: the program's own functions may be behind it. If the user has to answer
+// something, make is called once more with the answers, which are looked up after the
+// approval.
 func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport, error)) (mcp.Transport, error) {
-	t, err := make(e)
-	if err != nil {
+	g := &guarded{host: h, entry: e, make: make, answered: e}
+	if _, err := h.approved(h.ctx, e); err != nil {
+		return g, nil // Connect says so, and makes it when it can be started
+	}
+	var err error
+	if g.inner, err = make(e); err != nil {
 		return nil, err
 	}
-	return &guarded{host: h, entry: e, make: make, answered: e, inner: t}, nil
+	return g, nil
 }
 
 // A guarded transport asks before each connection.
@@ -141,8 +147,8 @@ type guarded struct {
 
 	mu       sync.Mutex     // guards the following
 	answered *config.Server // what inner was made for
-	inner    mcp.Transport
-	refused  error // what he did not answer: no retry asks him again, Restart does
+	inner    mcp.Transport  // nil: not made yet
+	refused  error          // what he did not answer: no retry asks him again, Restart does
 }
 
 // transport returns the transport for the entry with what the user has answered.
@@ -163,7 +169,7 @@ func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server,
 		return nil, nil, err
 	}
 	g.mu.Lock()
-	t, same := g.inner, e == g.entry || e.Hash() == g.answered.Hash()
+	t, same := g.inner, g.inner != nil && (e == g.entry || e.Hash() == g.answered.Hash())
 	g.mu.Unlock()
 	if same {
 		return t, e, nil

@@ -56,7 +56,7 @@ func (h *Host) oauth(key session.Key, e *config.Server) (handler sdkauth.OAuthHa
 	case h.opts.OAuth != nil:
 		const name = "Options.OAuth"
 		defer h.caught(name, &err)
-		handler = h.opts.OAuth(key)
+		handler = h.opts.OAuth(key, e)
 		if handler != nil && nils.Is(handler) {
 			return nil, fmt.Errorf("%s returns a nil %T", name, handler)
 		}
@@ -68,12 +68,12 @@ func (h *Host) oauth(key session.Key, e *config.Server) (handler sdkauth.OAuthHa
 }
 
 // ownHeaders returns what the program makes for the requests of a user.
-func (h *Host) ownHeaders(ctx context.Context, key session.Key) (header http.Header, err error) {
+func (h *Host) ownHeaders(ctx context.Context, key session.Key, e *config.Server) (header http.Header, err error) {
 	if h.opts.UserHeaders == nil {
 		return nil, nil
 	}
 	defer h.caught("Options.UserHeaders", &err)
-	return h.opts.UserHeaders(ctx, key)
+	return h.opts.UserHeaders(ctx, key, e)
 }
 
 // listTools has the registry list the tools of a server. Its options have functions,

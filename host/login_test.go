@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -24,9 +25,9 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 	ctx := watchdog(t)
 	as := authtest.NewServer(t, nil)
 	rs := as.NewMCP(nil)
-	config := &auth.Config{Server: "s", URL: rs.URL}
+	server := &auth.Config{Server: "s", URL: rs.URL}
 	m, err := session.NewManager(session.Memory(), &session.Options{
-		Config:      func(session.Key) (*auth.Config, error) { return config, nil },
+		Config:      func(session.Key) (*auth.Config, error) { return server, nil },
 		RedirectURL: "http://127.0.0.1:1/callback",
 	})
 	if err != nil {
@@ -50,7 +51,7 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := open(t, path, &host.Options{
-		OAuth:     func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) },
+		OAuth:     func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) },
 		ToolGrace: -1,
 	})
 	asked := func(s host.Status) bool { return s.State.Phase == mcp.Authenticating }

@@ -68,20 +68,24 @@ type Options struct {
 	// OAuth, if set, returns what logs the user of a key in at its server, or nil
 	// for a server without login. The Handler of a session.Manager does, and is
 	// harmless for servers that want none. The user is empty for a server that all
-	// share.
-	OAuth func(session.Key) auth.OAuthHandler
+	// share. It is asked only about entries that may be started now, and must not change
+	// them.
+	OAuth func(session.Key, *config.Server) auth.OAuthHandler
 	// Logins, if set, logs users in at the servers, as the configuration says. It is not
 	// used with OAuth, and for one host only. The host does not close it.
 	Logins *Logins
 	// UserHeaders, if set, makes the headers of a user's connections, for servers of
 	// [config.IdentityHeader]. It is asked for each client of a user, and when the server
 	// has answered 401, so that it may return tokens that end some time. Each header
-	// needs a value. It must end with its context.
-	UserHeaders func(context.Context, session.Key) (http.Header, error)
+	// needs a value. It must end with its context. It is asked only about entries that may
+	// be started now, and must not change them. A name of a server is whatever the config
+	// says: who sends a token looks at the entry's URL.
+	UserHeaders func(context.Context, session.Key, *config.Server) (http.Header, error)
 	// Transport, if set, makes the transport for a server, and for the user of the
 	// key if users have connections of their own there. It is not to wait for anything:
 	// what takes time belongs into Connect, which has a context. If it returns nil and no
-	// error the host makes it as the entry says.
+	// error the host makes it as the entry says. It is asked only about entries that may
+	// be started now, and must not change them.
 	Transport func(session.Key, *config.Server) (mcp.Transport, error)
 	// OpenWait is how long Open and OpenStore wait for servers to be ready or to fail
 	// their first attempt. Those that are required are waited for in any case, as long as

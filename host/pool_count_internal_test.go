@@ -25,7 +25,7 @@ func TestPoolCounts(t *testing.T) {
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 			return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
 		},
-		UserHeaders: func(ctx context.Context, _ session.Key) (http.Header, error) {
+		UserHeaders: func(ctx context.Context, _ session.Key, _ *config.Server) (http.Header, error) {
 			switch rand.IntN(6) {
 			case 0:
 				return nil, errors.New("no headers")

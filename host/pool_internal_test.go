@@ -61,7 +61,7 @@ func TestPoolGivesUpTheLinkOfAPredecessor(t *testing.T) {
 // user are asked for. Nobody would end that link.
 func TestPoolMakesNoLinkOfAStoppedServer(t *testing.T) {
 	var s *server
-	h := New(&Options{StateDir: NoState, MaxUserClients: 1, IdleTimeout: -1, UserHeaders: func(context.Context, session.Key) (http.Header, error) {
+	h := New(&Options{StateDir: NoState, MaxUserClients: 1, IdleTimeout: -1, UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) {
 		s.retire(true)
 		return http.Header{"X-User": {"anna"}}, nil
 	}})

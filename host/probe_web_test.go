@@ -240,7 +240,7 @@ func TestTestUsesLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = m.Close() }()
-	h := newHost(t, &host.Options{OAuth: func(key session.Key) sdkauth.OAuthHandler { return m.Handler(key) }})
+	h := newHost(t, &host.Options{OAuth: func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) }})
 	e := remote(t, rs.URL, "http")
 	r := tested(t, h, e)
 	var login *auth.LoginRequiredError

@@ -197,6 +197,9 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 	if e.Identity != config.IdentityHeader {
 		return nil, nil
 	}
+	if _, err := h.approved(ctx, e); err != nil {
+		return nil, err
+	}
 	header := http.Header{}
 	if name := e.UserHeader; name != "" {
 		if key.User == "" || !exactValue(key.User) {
@@ -204,7 +207,7 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 		}
 		header.Set(name, key.User)
 	}
-	more, err := h.ownHeaders(ctx, key)
+	more, err := h.ownHeaders(ctx, key, e)
 	if err != nil {
 		return nil, err
 	}

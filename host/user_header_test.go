@@ -31,7 +31,7 @@ func TestUserHeadersNameTheUserExactly(t *testing.T) {
 		"a line break":  {`"description": "d"`, "anna", http.Header{"X-User": {"anna\r\nX-Admin: s3cr3t"}}, "X-User"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := &host.Options{StateDir: host.NoState, UserHeaders: func(context.Context, session.Key) (http.Header, error) { return test.headers, nil }}
+			opts := &host.Options{StateDir: host.NoState, UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) { return test.headers, nil }}
 			h := acceptNew(t, opts, acceptParse(t, "s", `{"url": "http://127.0.0.1:1/mcp", "headers": {"X-User": "everybody"}, "identity": "`+config.IdentityHeader+`", `+test.entry+`}`))
 			_, err := h.Client(watchdog(t), session.Key{User: test.user, Server: "s"})
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "s3cr3t") {
@@ -45,7 +45,7 @@ func TestUserHeadersNameTheUserExactly(t *testing.T) {
 // to be connected any more.
 func TestCloseEndsTheWaitForUserHeaders(t *testing.T) {
 	asked := make(chan struct{})
-	opts := &host.Options{StateDir: host.NoState, UserHeaders: func(ctx context.Context, _ session.Key) (http.Header, error) {
+	opts := &host.Options{StateDir: host.NoState, UserHeaders: func(ctx context.Context, _ session.Key, _ *config.Server) (http.Header, error) {
 		close(asked)
 		<-ctx.Done()
 		return nil, context.Cause(ctx)

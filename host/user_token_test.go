@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -27,7 +28,7 @@ func TestUserHeadersAreAskedForAgain(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	opts := &host.Options{StateDir: host.NoState, UserHeaders: func(_ context.Context, key session.Key) (http.Header, error) {
+	opts := &host.Options{StateDir: host.NoState, UserHeaders: func(_ context.Context, key session.Key, _ *config.Server) (http.Header, error) {
 		return http.Header{"Authorization": {fmt.Sprintf("Bearer %s-%d", key.User, has.Load())}}, nil
 	}}
 	h := acceptNew(t, opts, acceptParse(t, "s", fmt.Sprintf(`{"url": %q, "identity": "header"}`, server.URL)))

@@ -63,7 +63,7 @@ func measureUsers(ctx context.Context, o *options) (rows []row, err error) {
 		return nil, err
 	}
 	c.Servers[0].Identity = config.IdentityHeader
-	h := host.New(&host.Options{StateDir: host.NoState, UserHeaders: func(_ context.Context, key session.Key) (http.Header, error) {
+	h := host.New(&host.Options{StateDir: host.NoState, UserHeaders: func(_ context.Context, key session.Key, _ *config.Server) (http.Header, error) {
 		return http.Header{"Authorization": {"Bearer " + key.User}}, nil
 	}})
 	defer func() { err = errors.Join(err, h.Close()) }()

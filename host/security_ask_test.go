@@ -1,0 +1,122 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// A credulous program makes transports, headers and logins for whatever server it is
+// asked about, and counts how often it is.
+type credulous struct{ transports, headers, logins atomic.Int64 }
+
+func (c *credulous) options(book *consent.Book) *host.Options {
+	return &host.Options{
+		StateDir: host.NoState, Consents: book,
+		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+			c.transports.Add(1)
+			return nil, nil
+		},
+		UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) {
+			c.headers.Add(1)
+			return http.Header{"Authorization": {"Bearer of-the-user"}}, nil
+		},
+		OAuth: func(session.Key, *config.Server) sdkauth.OAuthHandler {
+			c.logins.Add(1)
+			return nil
+		},
+	}
+}
+
+func (c *credulous) wantNotAsked(t *testing.T) {
+	t.Helper()
+	if got := c.transports.Load(); got != 0 {
+		t.Errorf("got %d calls of Transport, want 0", got)
+	}
+	if got := c.headers.Load(); got != 0 {
+		t.Errorf("got %d calls of UserHeaders, want 0", got)
+	}
+	if got := c.logins.Load(); got != 0 {
+		t.Errorf("got %d calls of OAuth, want 0", got)
+	}
+}
+
+func (c *credulous) forget() {
+	c.transports.Store(0)
+	c.headers.Store(0)
+	c.logins.Store(0)
+}
+
+// TestNothingIsMadeForWhatWasNotAllowed: the program's own functions, which may hand out
+// a user's secrets, are asked only about what was allowed at that moment.
+func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
+	remoteUsers := `"s":{"url":"http://127.0.0.1:1/mcp","type":"http","identity":"header"}`
+	apply := func(t *testing.T, h *host.Host, entries string) *config.Server {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), ".mcp.json")
+		c, err := config.Parse(file, []byte(`{"mcpServers":{`+entries+`}}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Apply(watchdog(t), c); err != nil {
+			t.Fatal(err)
+		}
+		return c.Servers[0]
+	}
+	newHost := func(t *testing.T, program *credulous, book *consent.Book) *host.Host {
+		t.Helper()
+		h := host.New(program.options(book))
+		t.Cleanup(func() { _ = h.Close() })
+		return h
+	}
+	t.Run("pending", func(t *testing.T) {
+		program := &credulous{}
+		h := newHost(t, program, consent.New())
+		apply(t, h, remoteUsers)
+		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
+		var unapproved *host.UnapprovedError
+		if !errors.As(err, &unapproved) {
+			t.Errorf("got %v, want an UnapprovedError", err)
+		}
+		program.wantNotAsked(t)
+	})
+	t.Run("a program that is not there", func(t *testing.T) {
+		program := &credulous{}
+		h := newHost(t, program, consent.New())
+		e := apply(t, h, `"s":{"command":"mcpbelt-no-such-program"}`)
+		if _, err := h.Test(watchdog(t), e, nil); err != nil {
+			t.Fatal(err)
+		}
+		program.wantNotAsked(t)
+	})
+	t.Run("rejected a moment ago", func(t *testing.T) {
+		program, book := &credulous{}, consent.New()
+		h := newHost(t, program, book)
+		apply(t, h, remoteUsers)
+		l := h.Pending()[0]
+		if err := h.Approve(watchdog(t), "ann", l.Fingerprint()); err != nil {
+			t.Fatal(err)
+		}
+		if err := book.Decide(watchdog(t), "bob", l, consent.Rejected); err != nil {
+			t.Fatal(err)
+		}
+		program.forget()
+		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
+		var unapproved *host.UnapprovedError
+		if !errors.As(err, &unapproved) {
+			t.Errorf("got %v, want an UnapprovedError", err)
+		}
+		program.wantNotAsked(t)
+	})
+}
