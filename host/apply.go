@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,11 +76,20 @@ func (h *Host) prepare(c *config.Config) ([]step, error) {
 	if err := sound(c); err != nil {
 		return nil, err
 	}
-	steps, err := h.plan(c)
-	if err == nil {
-		h.warn(c)
+	leave, err := h.visit()
+	if err != nil {
+		return nil, err
 	}
-	return steps, err
+	defer leave()
+	steps, err := h.plan(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(h.choosing()) > 0 {
+		h.followConsents()
+	}
+	h.warn(c)
+	return steps, nil
 }
 
 // sound returns what is wrong with a config that was made by hand, or nil.
@@ -115,9 +125,14 @@ type step struct {
 
 // plan gives the Apply the say about all servers, and finds out what there is to do.
 func (h *Host) plan(c *config.Config) ([]step, error) {
-	hashes := make([]string, len(c.Servers))
-	for i, entry := range c.Servers {
-		hashes[i] = hashOf(entry)
+	entries, hashes := slices.Clone(c.Servers), make([]string, len(c.Servers))
+	choices := choicesOf(c)
+	for i, entry := range entries {
+		if ch := choices[entry.Name]; ch != nil {
+			sl, _ := h.slot(entry.Name)
+			entries[i] = h.choose(sl, ch)
+		}
+		hashes[i] = hashOf(entries[i])
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +143,7 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 	steps := make([]step, 0, len(c.Servers))
 	named := make(map[string]bool, len(c.Servers))
 	order := make([]string, 0, len(c.Servers))
-	for i, entry := range c.Servers {
+	for i, entry := range entries {
 		sl := h.slots[entry.Name]
 		if sl == nil {
 			sl = h.newSlot(entry.Name)
@@ -139,12 +154,19 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 		if kept := h.scopes.keep(entry); kept != entry {
 			entry, hashes[i] = kept, hashOf(kept)
 		}
-		steps = append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hashes[i])})
+		ch := choices[entry.Name]
+		if ch != nil {
+			for j := range ch.entries {
+				ch.entries[j] = h.scopes.keep(ch.entries[j])
+			}
+			ch.last = entry
+		}
+		steps = append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hashes[i], ch)})
 	}
 	for _, name := range h.order {
 		if !named[name] {
 			sl := h.slots[name]
-			sl.claim(h.generation, nil, "")
+			sl.claim(h.generation, nil, "", nil)
 			steps = append(steps, step{slot: sl, generation: h.generation})
 			order = append(order, name) // until it is stopped
 		}

@@ -36,7 +36,7 @@ func (e *UnapprovedError) Error() string {
 	case e.Verdict == consent.Rejected:
 		text += "was rejected; Host.Approve lets it start after all"
 	default:
-		text += "waits for approval: look at its command with Host.Pending, then call Host.Approve or Host.Reject"
+		text += "waits for approval: look at its command with Host.Pending, then call Host.Approve or Host.Reject, or say that the file is not a project's with the Scope of Options.Config"
 	}
 	return text + " with the fingerprint " + e.Launch.Fingerprint()
 }
@@ -216,13 +216,31 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 // Pending returns what waits for approval: of each enabled server from a file that
 // somebody else may have written, and that nobody has approved or rejected, what
 // would be started now. Show its String, which is the exact command. If the book
-// cannot be read all of them wait.
+// cannot be read all of them wait. A server of that name that the user has already runs
+// meanwhile. Who trusts all that a file says allows it with:
+//
+//	for _, l := range h.Pending() {
+//		err = errors.Join(err, h.Approve(ctx, by, l.Fingerprint()))
+//	}
 func (h *Host) Pending() []*consent.Launch {
 	var list []*consent.Launch
-	for _, s := range h.needingApproval() {
+	add := func(e *config.Server) {
 		var unapproved *UnapprovedError
-		if s.needsConsent() && errors.As(h.unapproved(h.ctx, s.entry), &unapproved) && unapproved.Verdict == consent.Pending {
+		if errors.As(h.unapproved(h.ctx, e), &unapproved) && unapproved.Verdict == consent.Pending {
 			list = append(list, unapproved.Launch)
+		}
+	}
+	for _, s := range h.needingApproval() {
+		if s.needsConsent() {
+			add(s.entry)
+		}
+	}
+	for _, sl := range h.choosing() {
+		if !sl.enabled() {
+			continue
+		}
+		for _, e := range sl.waiting() {
+			add(e)
 		}
 	}
 	return list
@@ -241,12 +259,26 @@ func (h *Host) needingApproval() []*server {
 // [Host.Enable] does; if the start fails, the approval stands. What was rejected can be
 // approved after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
 func (h *Host) Approve(ctx context.Context, by, fingerprint string) error {
-	servers, err := h.decide(ctx, by, fingerprint, consent.Approved)
+	servers, slots, err := h.decide(ctx, by, fingerprint, consent.Approved)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(servers))
+	errs := make([]error, len(servers)+len(slots))
 	var wg sync.WaitGroup
+	for i, sl := range slots {
+		wg.Go(func() {
+			// As below, the user is asked while nobody waits for the start.
+			ch := sl.choices()
+			if ch == nil || !sl.enabled() {
+				return
+			}
+			_, err := h.choose(sl, ch).Answered(ctx)
+			if err == nil {
+				err = h.reconsider(ctx, sl)
+			}
+			errs[len(servers)+i] = err
+		})
+	}
 	for i, s := range servers {
 		if !s.needsConsent() {
 			continue
@@ -281,54 +313,66 @@ func (s *server) askAgain() {
 
 // Reject keeps that somebody forbids the launch with a fingerprint, so that nobody is
 // asked again, and stops its server if that runs, here at once and in other processes
-// that share the book within seconds. Calls under way may finish until ctx ends. It
-// fails as [Host.Approve] does.
+// that share the book within seconds. Calls under way may finish until ctx ends. A server
+// of its name that the user has already runs then. It fails as [Host.Approve] does.
 func (h *Host) Reject(ctx context.Context, by, fingerprint string) error {
-	servers, err := h.decide(ctx, by, fingerprint, consent.Rejected)
+	servers, _, err := h.decide(ctx, by, fingerprint, consent.Rejected)
 	if err != nil {
 		return err
 	}
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
-		wg.Go(func() { errs[i] = h.withhold(ctx, s.entry.Name) })
+		wg.Go(func() {
+			errs[i] = errors.Join(h.withhold(ctx, s.entry.Name), h.reconsider(ctx, s.slot))
+		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
 
-// decide keeps what was decided, and returns the servers that have that launch now.
-func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict) ([]*server, error) {
+// decide keeps what was decided, and returns the servers that have that launch now, and
+// the slots in which it waits while another entry runs.
+func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict) (servers []*server, slots []*slot, err error) {
 	need(ctx)
 	if err := h.made(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if h.isClosing() {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	book, err := h.book()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var servers []*server
-	for _, s := range h.needingApproval() {
-		l, err := launchOf(s.entry)
+	var launch *consent.Launch
+	meant := func(e *config.Server) bool {
+		l, err := launchOf(e)
 		if err != nil || l.Fingerprint() != fingerprint {
-			continue
+			return false
 		}
-		if servers == nil {
-			err := book.Decide(ctx, by, l, v)
-			h.recordFor(ctx, consentEvent(by, s.entry.Name, fingerprint, v == consent.Approved, err))
-			if err != nil {
-				return nil, err
-			}
+		launch = l
+		return true
+	}
+	for _, s := range h.needingApproval() {
+		if meant(s.entry) {
+			servers = append(servers, s)
 		}
-		servers = append(servers, s)
 	}
-	if servers == nil {
-		return nil, &StaleLaunchError{Fingerprint: fingerprint}
+	for _, sl := range h.choosing() {
+		if slices.ContainsFunc(sl.waiting(), meant) {
+			slots = append(slots, sl)
+		}
 	}
-	return servers, nil
+	if launch == nil {
+		return nil, nil, &StaleLaunchError{Fingerprint: fingerprint}
+	}
+	err = book.Decide(ctx, by, launch, v)
+	h.recordFor(ctx, consentEvent(by, launch.Server, fingerprint, v == consent.Approved, err))
+	if err != nil {
+		return nil, nil, err
+	}
+	return servers, slots, nil
 }
 
 // withhold stops a server that must not run any more, unless somebody has approved it

@@ -38,12 +38,17 @@ func (h *Host) obeyConsents() {
 		case <-h.intake.Done():
 			return
 		}
-		servers := h.followed()
-		if len(servers) == 0 {
+		servers, slots := h.followed()
+		if len(servers)+len(slots) == 0 {
 			return
 		}
 		for _, s := range servers {
 			h.obeyConsent(s)
+		}
+		for _, sl := range slots {
+			if h.chooses(sl) {
+				h.obey(sl.name, func() error { return h.reconsider(h.intake, sl) })
+			}
 		}
 	}
 }
@@ -85,19 +90,19 @@ func (h *Host) obey(name string, do func() error) {
 	})
 }
 
-// followed returns the servers that need approval and are enabled. If there are none
-// nobody follows them any more.
-func (h *Host) followed() []*server {
+// followed returns the servers that need approval and are enabled, and the slots that
+// have a choice. If there are none nobody follows them any more.
+func (h *Host) followed() (list []*server, slots []*slot) {
 	h.consents.following.Lock()
 	defer h.consents.following.Unlock()
-	var list []*server
+	slots = h.choosing()
 	for _, s := range h.standing() {
 		if s.needsConsent() {
 			list = append(list, s)
 		}
 	}
-	h.consents.followed = len(list) > 0
-	return list
+	h.consents.followed = len(list)+len(slots) > 0
+	return list, slots
 }
 
 // needsConsent reports whether what is decided about the server matters now.

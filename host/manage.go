@@ -229,7 +229,7 @@ func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []s
 		h.order = append(slices.Clone(h.order), name)
 	}
 	h.generation++
-	return append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hash)})
+	return append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hash, nil)})
 }
 
 // A Managed is a record of the host's store with what became of its server.

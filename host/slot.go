@@ -23,6 +23,7 @@ type slot struct {
 	mu     sync.Mutex              // guards the following
 	server *server                 // nil before the first and after the last
 	wanted uint64                  // number of the Apply that has the say
+	choice *choice                 // that it has left; nil: none
 	steps  int                     // of those that are about to change the entry
 	giveUp context.CancelCauseFunc // interrupts who holds the token of changing; may be nil
 	yields bool                    // he is interrupted by others than an Apply
@@ -119,11 +120,12 @@ func (sl *slot) set(s *server) {
 }
 
 // claim gives an Apply the say, and reports whether nothing is to be done: the server
-// that it wants, known by its hash, stands there, and nobody is about to change that.
-func (sl *slot) claim(generation uint64, entry *config.Server, hash string) (done bool) {
+// that it wants, known by its hash, stands there, and nobody is about to change that. The
+// choice is nil if there is none.
+func (sl *slot) claim(generation uint64, entry *config.Server, hash string, ch *choice) (done bool) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.wanted = generation
+	sl.wanted, sl.choice = generation, ch
 	if entry != nil && sl.server != nil && sl.server.hash == hash && sl.steps == 0 {
 		sl.server.move(entry)
 		return true

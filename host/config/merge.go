@@ -57,7 +57,9 @@ func LoadAll(locations []Location, opts *Options) ([]*Config, error) {
 // Merge puts what several files say together: of entries of one name, that of the
 // stronger [Scope] counts, and within a scope that of the earlier config. An entry that
 // is switched off or has an Err counts too: it hides the weaker ones, so that they can
-// be switched off. [Config.Shadowed] has those that are hidden, with their places.
+// be switched off. [Config.Shadowed] has those that are hidden, with their places. A host
+// runs a hidden one, if that is sound and switched on, as long as what hides it waits for
+// approval or was rejected.
 //
 // The new config has no Path and no Format. It shares the servers with the old ones,
 // which must not be changed. Nil configs are left out.
