@@ -108,7 +108,23 @@ func (p *project) follow(h *host.Host, load func(context.Context) (*config.Confi
 }
 
 func readings() []reading {
+	// named gives the file the name of a project's file.
+	named := func(p *project, path string) string {
+		own := filepath.Join(filepath.Dir(path), ".mcp.json")
+		if err := os.Rename(path, own); err != nil {
+			p.Fatal(err)
+		}
+		return own
+	}
 	return []reading{
+		{"`Open` of `.mcp.json` without options", func(p *project, path string) *host.Host { return p.open(named(p, path), nil) }},
+		{"`OpenStore` of `.mcp.json` without options", func(p *project, path string) *host.Host { return p.openStoreOf(named(p, path)) }},
+		{"`UpdateServer` after `Open` of `.mcp.json`", func(p *project, path string) *host.Host { return p.update(p.open(named(p, path), nil), "notes") }},
+		{"`Apply` of `LoadAll` of what `Find` finds", func(p *project, path string) *host.Host {
+			named(p, path)
+			configs, err := config.LoadAll(config.Find(&config.FindOptions{Project: p.dir, Home: p.dir + "/home", Lookup: func(string) (string, bool) { return "", false }}), lax())
+			return p.applied(nil, config.Merge(configs...), err)
+		}},
 		{"`Open` with `Options.Config.Scope`", func(p *project, path string) *host.Host { return p.open(path, asProject()) }},
 		{"`OpenStore` with a `FileStore` that has the scope", func(p *project, path string) *host.Host { return p.openStore(path) }},
 		{"`OpenStore`, the scope in `Options.Config`", func(p *project, path string) *host.Host {
@@ -170,6 +186,17 @@ func readings() []reading {
 			p.follow(h, load)
 			p.write(path, projectFile)
 			return p.follow(h, load)
+		}},
+		{"`Test` of the entry, read without scope", func(p *project, path string) *host.Host {
+			h := p.open(path, asProject())
+			c, err := config.Load(path, nil)
+			if err == nil {
+				_, err = h.Test(p.Context(), c.Servers[0], nil)
+			}
+			if err != nil {
+				p.Fatal(err)
+			}
+			return h
 		}},
 		{"`Apply` of `Merge`", func(p *project, path string) *host.Host {
 			c, err := config.Load(path, asProject())

@@ -51,6 +51,9 @@ func (h *Host) Test(ctx context.Context, e *config.Server, opts *TestOptions) (*
 		return nil, err
 	}
 	defer leave()
+	h.mu.Lock()
+	e = h.scopes.keep(e)
+	h.mu.Unlock()
 	ctx, release := h.whileOpen(ctx)
 	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, testTimeout(e, opts), errTestTime)
