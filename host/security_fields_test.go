@@ -48,7 +48,7 @@ func harmless(field, what, before, after, why string) fieldChange {
 func fieldChanges() []fieldChange {
 	const (
 		once     = "the same program, at another time"
-		bounds   = "it bounds, and does not widen, what the server may do; the program's own limits stay"
+		bounds   = "it says how long to wait"
 		ignored  = "ignored in a file of a project"
 		unusable = "an entry with a fault is not started"
 	)
@@ -117,8 +117,8 @@ func fieldChanges() []fieldChange {
 		localChange("Tools", "the tools that are used", `,"tools":{"allow":["read"]}`, `,"tools":{"allow":["read","delete"]}`),
 		localChange("Tools", "a tool that is held back", `,"tools":{"deny":["delete"]}`, ""),
 		localChange("Tools", "a tool's name", "", `,"tools":{"rename":{"delete":"read"}}`),
-		harmless("Extra", "keys of other programs", "", `,"autoApprove":["x"]`, "this library does not use them"),
-		{field: "Err", what: unusable, why: unusable},
+		harmless("Extra", "keys of other programs", "", `,"autoApprove":["x"]`, "this library does not use them; an `Options.Transport` that does has to decide"),
+		{field: "Err", what: "a fault", why: unusable},
 		{field: "Warnings", what: "warnings", why: "they are for the eye"},
 	}
 }
