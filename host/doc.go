@@ -3,7 +3,7 @@
 //
 // # Opening
 //
-//	h, err := host.Open(ctx, ".mcp.json", nil)
+//	h, err := host.Open(ctx, "mcp.json", nil)
 //	if err != nil {
 //		return err
 //	}
@@ -63,7 +63,10 @@
 //
 // A file in a project may come from anybody. Its servers are not started before
 // somebody has approved exactly what would be run: [Host.Pending] shows it, and
-// [Host.Approve] starts it.
+// [Host.Approve] starts it. So it is with a file that Open is given and that has the name
+// of a project's file, such as .mcp.json, unless the Scope of [Options].Config says that
+// it is the program's own or the user's. A server of the user that has the name of one
+// that waits runs until that is approved.
 //
 // # Many users
 //

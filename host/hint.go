@@ -192,7 +192,7 @@ func (t *trouble) ofEntry() bool {
 	case errors.As(t.err, &nobody):
 		t.hint(HintNoUser, "Each user has a connection of his own to this server, and nobody said for whom to make one. Ask under a context of session.WithUser.")
 	case errors.As(t.err, &unapproved):
-		t.hint(HintUnapproved, "The entry comes from a file in a project, and its server is started only when the user has looked at the exact command and approved it. Show him what is pending, and approve it; approve it anew when it has changed.")
+		t.hint(HintUnapproved, "The entry comes from a file in a project, and its server is started only when the user has looked at the exact command and approved it. Show them what Host.Pending returns, and call Host.Approve; approve it anew when it has changed. A file that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
 	case errors.As(t.err, &isolation):
 		t.hint(HintIsolation, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
 	}

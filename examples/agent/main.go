@@ -51,7 +51,7 @@ func main() {
 func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	config := flags.String("config", ".mcp.json", "`file` that names the MCP servers")
+	config := flags.String("config", "mcp.json", "`file` that names the MCP servers")
 	maxSteps := flags.Int("max-steps", 10, "how often the model is asked at most")
 	maxResult := flags.Int("max-result", 20_000, "how many `bytes` of a tool's result the model gets at once")
 	window := flags.Int("context-window", 200_000, "how many `tokens` the model takes; if the tools would take much of it, it searches for them")

@@ -48,7 +48,7 @@ func main() {
 	var s setup
 	flag.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen at")
 	flag.StringVar(&s.url, "url", "", "`URL` of this program as browsers see it (default http:// and the address)")
-	flag.StringVar(&s.config, "config", ".mcp.json", "config `file` of the servers")
+	flag.StringVar(&s.config, "config", "mcp.json", "config `file` of the servers")
 	flag.StringVar(&s.state, "state", "webbackend-state", "`folder` for logins and what is known of servers")
 	flag.StringVar(&s.admin, "admin", "admin", "`user` who logs in at the servers that all share")
 	flag.Parse()

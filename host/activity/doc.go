@@ -10,7 +10,7 @@
 //	file, err := activity.OpenFile("activity.jsonl", nil)
 //	log := activity.New(nil, file, activity.Slog(slog.Default()))
 //	defer log.Close(ctx)
-//	h, err := host.Open(ctx, ".mcp.json", &host.Options{Activity: log})
+//	h, err := host.Open(ctx, "mcp.json", &host.Options{Activity: log})
 //
 // [Log.Record] records what else a program does. Nothing waits for a sink: when one
 // is too slow events are dropped for it, and an event says how many. Who rather

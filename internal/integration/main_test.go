@@ -74,7 +74,7 @@ func open(t *testing.T, servers map[string]entry, opts *host.Options) *host.Host
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), ".mcp.json")
+	path := filepath.Join(t.TempDir(), "mcp.json")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
