@@ -36,7 +36,9 @@
 //	all := config.Merge(configs...)
 //
 // The files of a project may be somebody else's. Their servers wait for approval, see
-// [Scope.NeedsApproval], and what they say of their own trust and builtin is ignored.
+// [Scope.NeedsApproval], and what they say of their own trust and builtin is ignored. A
+// file that is read by the name of a project's file is one, unless [Options].Scope says
+// otherwise.
 //
 // # Keys of an entry
 //
