@@ -72,7 +72,7 @@ func homes(name string) []string {
 	case name == readme:
 		return []string{"examples/first/"}
 	case name == firstSteps:
-		return []string{"examples/", "adapters/"}
+		return []string{"examples/", "adapters/", "host/"}
 	case folder == "docs/":
 		return []string{"adapters/", "examples/recipes/"}
 	case base == recipesPage:
