@@ -123,13 +123,6 @@ func fieldChanges() []fieldChange {
 	}
 }
 
-// fileOf writes a project's file, and what its entries read.
-func fileOf(t *testing.T, entries string, files map[string]string) *config.Config {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "p")
-	return fileIn(t, dir, entries, files)
-}
-
 func fileIn(t *testing.T, dir, entries string, files map[string]string) *config.Config {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
