@@ -354,7 +354,7 @@ func TestApprovalWithoutWaiting(t *testing.T) {
 	s := server.NewMCPServer("belt", "1")
 	belt.NewExport(s, r, nil).Refresh()
 	res, said := call(t, overHTTP(t, s), "danger")
-	if !res.IsError || !strings.Contains(said, "approval") || len(r.Approvals(t.Context())) != 1 {
+	if !res.IsError || !strings.Contains(said, "has to be approved") || len(r.Approvals(t.Context())) != 1 {
 		t.Errorf("the model is told %q", said)
 	}
 }
