@@ -34,11 +34,9 @@ func (e *UnapprovedError) Error() string {
 	case e.Err != nil:
 		return text + fmt.Sprintf("it cannot be found out whether it was approved: %v", e.Err)
 	case e.Verdict == consent.Rejected:
-		text += "was rejected; Host.Approve lets it start after all"
-	default:
-		text += "waits for approval: look at its command with Host.Pending, then call Host.Approve or Host.Reject, or say that the file is not a project's with the Scope of Options.Config"
+		return text + fmt.Sprintf("was rejected (fingerprint %s): Host.Approve lets it start after all", e.Launch.Fingerprint())
 	}
-	return text + " with the fingerprint " + e.Launch.Fingerprint()
+	return text + fmt.Sprintf("waits for approval (fingerprint %s): look at its command with Host.Pending, then call Host.Approve or Host.Reject; or, if the file is not a project's, say so with the Scope of Options.Config", e.Launch.Fingerprint())
 }
 
 func (e *UnapprovedError) Unwrap() error { return e.Err }
