@@ -19,7 +19,7 @@ PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore norace strangers conformance integration \
+.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names norace strangers conformance integration \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -36,14 +36,15 @@ help:
 	@echo '                  modules whose inputs did not change; ALL=1 checks and records all'
 	@echo '  tidy-check      go.mod and go.sum of the core are tidy'
 	@echo '  systems         the types and the exported API of all packages on linux, windows and darwin'
-	@echo '  norace          what is slow with the race detector: allocations, names by the million, bombs'
+	@echo '  norace          what is slow with the race detector: allocations, bombs'
 	@echo '  conformance     the official conformance suite'
 	@echo '  integration     real servers, a browser'
 	@echo '  strangers       programs that get the modules from a proxy, as users do'
 	@echo '  faults-once     every fault with one seed'
 	@echo '--'
 	@echo 'make long         what takes long and is rarely red: downloaded modules are unaltered, all is built'
-	@echo '                  and vetted for windows and darwin, sqlstore with the race detector, soak'
+	@echo '                  and vetted for windows and darwin, sqlstore with the race detector, names by the'
+	@echo '                  million, soak'
 	@echo 'make outdated     requirements that have a newer version'
 	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and docs/faults.md'
 	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
@@ -62,7 +63,7 @@ test: fmt-check unit staticcheck
 check:
 	@.ci/check
 
-long: verify cross race-sqlstore soak
+long: verify cross race-sqlstore names soak
 
 # From the root: the folders of all modules are below it.
 fmt-check:
@@ -107,7 +108,7 @@ cross:
 norace:
 	@echo '== without the race detector'
 	@$(GO) test -run 'Cost$$' ./mcp
-	@$(GO) test -run '^Test(NamesOfAMillionTools|HiddenRules.*|PolicyIsWritten.*|AcceptedRulesDecide|FitAnything|.*NotAllocate)$$' ./registry
+	@$(GO) test -run '^Test(HiddenRules.*|PolicyIsWritten.*|AcceptedRulesDecide|FitAnything|.*NotAllocate)$$' ./registry
 	@$(GO) test -run '^Test(Bombs|Copies|UnmapLongEnum|NothingIsLostSilently|Corpus(RealTools|IsDeterministic|OddSchemas|MadeSchemas|Back|Forth|Auditor))$$' ./registry/profile
 	@$(GO) test -run '^Test(LargeValues|CheckShapes|MendTraps|BeginningsAlone|EditLarge|MaskOfHostileText)$$' ./internal/schemagate ./internal/redact ./internal/jsonc ./host/config
 
@@ -155,6 +156,10 @@ verify:
 # Requirements of each module that have a newer version or a newer major version.
 outdated:
 	@.ci/outdated
+
+# A million names of hostile servers and tools, in each scheme.
+names:
+	@$(GO) test -count=1 -run '^TestNamesOfAMillionTools$$' ./registry
 
 # The database driver takes minutes to compile with the race detector.
 race-sqlstore:

@@ -26,7 +26,7 @@ func TestAPI(t *testing.T) {
 	}
 	seen := map[string][]string{} // line to systems
 	for _, goos := range on {
-		c := newChecker(goos)
+		c := checkerFor(goos)
 		for folder, pkgs := range byModule {
 			isAdapter := strings.HasPrefix(folder, "adapters/")
 			if isAdapter && goos != on[0] {

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ import (
 // calls, fields and methods have to exist as they are written. What the code leaves
 // out, such as variables that it does not declare, is not looked at.
 func TestDocCode(t *testing.T) {
-	c := newChecker("")
+	c := checkerFor(runtime.GOOS)
 	checked := c.check(t, ".", "./...")
 	byName := map[string]*types.Package{} // those that code in comments can mean
 	for _, path := range []string{"context", "encoding/json", "errors", "fmt", "net/http", "os", "time", "log/slog", "slices"} {
@@ -133,7 +134,7 @@ func isLeftOut(problem string) bool {
 }
 
 func TestDocCodeSeesProblems(t *testing.T) {
-	c := newChecker("")
+	c := checkerFor(runtime.GOOS)
 	byName := map[string]*types.Package{"os": c.check(t, ".", "os")["os"]}
 	for code, want := range map[string]int{
 		"f, err := os.Open(path)\nif err != nil { ... }": 0,

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -21,7 +22,7 @@ func TestSystems(t *testing.T) {
 	for _, goos := range loadedSystems(t) {
 		t.Run(goos, func(t *testing.T) {
 			t.Parallel()
-			c := newChecker(goos)
+			c := checkerFor(goos)
 			for _, folder := range loadedModules(t) {
 				if !strings.HasPrefix(folder, "adapters/") && folder != "bench" {
 					c.check(t, folder, "-test", "-tags", tags, "./...")
@@ -31,28 +32,50 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// A checker type-checks packages for a system from their source. What several modules
-// import is checked once.
+// A checker type-checks packages for a system from their source. What several tests or
+// modules look at is checked once.
 type checker struct {
 	goos string
 	fset *token.FileSet
+
+	mu   sync.Mutex
 	done map[string][]*checkedPackage // by folder
 }
 
-// A checkedPackage is a package with the packages that it imports.
+// A checkedPackage is a package with the files that it was made of and the packages that
+// it imports.
 type checkedPackage struct {
 	*types.Package
+	files   []string
 	imports []*types.Package
 }
 
-func newChecker(goos string) *checker {
-	return &checker{goos: goos, fset: token.NewFileSet(), done: map[string][]*checkedPackage{}}
+// checkers are those of all tests, by system.
+var checkers struct {
+	sync.Mutex
+	of map[string]*checker
+}
+
+func checkerFor(goos string) *checker {
+	checkers.Lock()
+	defer checkers.Unlock()
+	c := checkers.of[goos]
+	if c == nil {
+		c = &checker{goos: goos, fset: token.NewFileSet(), done: map[string][]*checkedPackage{}}
+		if checkers.of == nil {
+			checkers.of = map[string]*checker{}
+		}
+		checkers.of[goos] = c
+	}
+	return c
 }
 
 // check type-checks packages of a module, and returns them with all that they import.
 // Only the bodies of functions of this repository are looked at.
 func (c *checker) check(t *testing.T, folder string, args ...string) map[string]*types.Package {
 	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	byPath := map[string]*types.Package{}
 	for _, p := range goList(t, folder, c.goos, append([]string{"-deps"}, args...)...) { // what is imported comes first
 		switch {
@@ -80,11 +103,9 @@ func (c *checker) checkPackage(t *testing.T, p *listed, byPath map[string]*types
 		imports = append(imports, byPath[path])
 	}
 	ours := p.Module != nil && strings.HasPrefix(p.Module.Path+"/", module+"/")
-	if !ours {
-		for _, done := range c.done[p.Dir] {
-			if slices.Equal(done.imports, imports) {
-				return done.Package
-			}
+	for _, done := range c.done[p.Dir] {
+		if slices.Equal(done.files, p.GoFiles) && slices.Equal(done.imports, imports) {
+			return done.Package
 		}
 	}
 	var files []*ast.File
@@ -110,7 +131,7 @@ func (c *checker) checkPackage(t *testing.T, p *listed, byPath map[string]*types
 	}
 	path, _, _ := strings.Cut(p.ImportPath, " ") // p [q.test] is p as the tests of q see it
 	pkg, _ := conf.Check(path, c.fset, files, nil)
-	c.done[p.Dir] = append(c.done[p.Dir], &checkedPackage{pkg, imports})
+	c.done[p.Dir] = append(c.done[p.Dir], &checkedPackage{pkg, p.GoFiles, imports})
 	return pkg
 }
 
