@@ -1,0 +1,89 @@
+package share
+
+import (
+	"iter"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestBook(t *testing.T) {
+	b := Book{Max: Amount{Count: 8, Bytes: 800}}
+	if b.Exceeds(Owner{}, 4) || b.Exceeds(Owner{User: "ann"}, 4) || b.Full() {
+		t.Error("an empty book has something in it")
+	}
+	ann := Owner{"ann", "s"}
+	b.Add(ann, 150)
+	b.Add(ann, 50)
+	if b.Exceeds(ann, 4) {
+		t.Error("got more than a share for what is just one")
+	}
+	b.Add(ann, 0)
+	for _, o := range []Owner{ann, {User: "ann"}, {Server: "s"}} {
+		if !b.Exceeds(o, 4) {
+			t.Errorf("%+v: got no more than a share in numbers, want more", o)
+		}
+		if b.Exceeds(o, 2) {
+			t.Errorf("%+v: got more than a half", o)
+		}
+	}
+	b.Remove(ann, 0)
+	b.Add(Owner{User: "ben"}, 201)
+	if !b.Exceeds(Owner{User: "ben"}, 4) {
+		t.Error("got no more than a share in bytes, want more")
+	}
+	b.Add(Owner{}, 399)
+	if b.Exceeds(Owner{}, 4) || b.Full() {
+		t.Error("what is nobody's exceeds a share, or the book is full too early")
+	}
+	b.Add(Owner{}, 1)
+	if !b.Full() {
+		t.Errorf("got room beside %+v, want none", b.Total())
+	}
+	for o, bytes := range map[Owner]int{ann: 150, {User: "ben"}: 201, {}: 399} {
+		b.Remove(o, bytes)
+	}
+	b.Remove(ann, 50)
+	b.Remove(Owner{}, 1)
+	if b.Total() != (Amount{}) || len(b.held) != 0 {
+		t.Errorf("got %+v and %d owners, want nothing", b.Total(), len(b.held))
+	}
+	if got := b.Share(100); got != (Amount{1, 8}) {
+		t.Errorf("got a share of %+v, want room for one", got)
+	}
+	unbound := Book{}
+	unbound.Add(ann, 1<<40)
+	if unbound.Full() || unbound.Exceeds(ann, 4) {
+		t.Error("a book without a bound is full")
+	}
+}
+
+func TestFirst(t *testing.T) {
+	for name, test := range map[string]struct {
+		owners []Owner
+		want   int
+	}{
+		"all are within their shares": {[]Owner{{"a", "r"}, {"b", "s"}, {"c", "t"}}, 0},
+		"a user":                      {[]Owner{{"b", ""}, {"a", ""}, {"a", ""}, {"a", ""}}, 1},
+		"a server":                    {[]Owner{{"a", "r"}, {"b", "s"}, {"c", "s"}, {"d", "s"}}, 1},
+		"both":                        {[]Owner{{"a", "r"}, {"a", "r"}, {"a", "s"}, {"b", "s"}, {"c", "s"}}, 2},
+		"nobody":                      {[]Owner{{}, {}, {}, {}}, 0},
+	} {
+		b := Book{Max: Amount{Count: 8}}
+		for _, o := range test.owners {
+			b.Add(o, 0)
+		}
+		all := func(yield func(int, Owner) bool) {
+			for i, o := range test.owners {
+				if !yield(i, o) {
+					return
+				}
+			}
+		}
+		if got := First(&b, iter.Seq2[int, Owner](all)); got != test.want {
+			t.Errorf("%s: got element %d, want %d", name, got, test.want)
+		}
+	}
+}
