@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/share"
 )
 
 // ApprovalOptions say how calls wait for an answer. Zero means the default.
@@ -18,12 +19,14 @@ type ApprovalOptions struct {
 	// is there for [Registry.Await]. Default: 30 minutes.
 	TTL time.Duration
 	// MaxPending is how many calls wait at one time; one more fails with a
-	// [*DeniedError]. A user that is named, as by session.WithUser, has a quarter
-	// of them at most, so that no one keeps others out. All arguments together have
-	// 64 MiB at most. Default: 200.
+	// [*PendingLimitError]. All together take 64 MiB of memory at most, with their
+	// arguments and the definitions of their tools. A user that is named, as by
+	// session.WithUser, has a quarter of both at most, so that no one keeps others
+	// out. Default: 200.
 	MaxPending int
 	// MaxGrants is how many tools are allowed for sessions at one time; the one
-	// that was not used for the longest time is forgotten. Default: 10,000.
+	// that was not used for the longest time is forgotten. A user that is named has a
+	// quarter of them at most. Default: 10,000.
 	MaxGrants int
 }
 
@@ -57,10 +60,9 @@ type approvals struct {
 	byID     map[string]*pending
 	byCall   map[callKey]*pending // those that wait or run
 	waiting  *list.List           // of *pending that wait or run, in the order of asking
-	perUser  map[string]int       // how many of waiting each user has
-	held     int                  // of all arguments in waiting, in bytes
+	held     share.Book           // what these take
 	ended    *list.List           // of *pending whose outcome is kept, in the order of ending
-	weight   int                  // of all outcomes in ended, in bytes
+	kept     share.Book           // what these take
 	changed  chan struct{}        // closed, and replaced, when waiting changes
 	watchers map[string]int       // how many watch the calls of each user; of "" those of all
 	grants   *grants
@@ -70,14 +72,16 @@ func newApprovals(approver Approver, opts ApprovalOptions) *approvals {
 	opts.TTL = positive(opts.TTL, 30*time.Minute)
 	opts.MaxPending = positive(opts.MaxPending, 200)
 	opts.MaxGrants = positive(opts.MaxGrants, 10_000)
+	most := share.Amount{Count: opts.MaxPending, Bytes: maxKept}
 	return &approvals{
 		approver: approver,
 		opts:     opts,
 		byID:     map[string]*pending{},
 		byCall:   map[callKey]*pending{},
 		waiting:  list.New(),
-		perUser:  map[string]int{},
+		held:     share.Book{Max: most},
 		ended:    list.New(),
+		kept:     share.Book{Max: most},
 		changed:  make(chan struct{}),
 		watchers: map[string]int{},
 		grants:   newGrants(opts.MaxGrants),

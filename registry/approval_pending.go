@@ -6,10 +6,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -56,21 +56,50 @@ type callKey struct {
 // A pending is a call that somebody was asked about. All fields but those below
 // mu are set once.
 type pending struct {
-	req     ApprovalRequest // Args are the call's own: nobody else has these bytes
-	key     callKey
-	subject subject
-	parent  string        // what the call is a part of, see [WithCallID]
-	ended   chan struct{} // closed when res and err are set
+	req    ApprovalRequest // Args are the call's own: nobody else has these bytes
+	key    callKey
+	server string        // whose tool it is; empty: a native one
+	parent string        // what the call is a part of, see [WithCallID]
+	ended  chan struct{} // closed when the outcome is set
 
-	// The following need the lock of the approvals, except that res and err may
-	// be read once ended is closed.
+	// The following need the lock of the approvals, except that the outcome may be
+	// read once ended is closed.
 	phase   phase
+	subject subject       // what somebody was asked about; whoever claimed the call may read it
 	dropped bool          // the conversation ended while it was running
 	at      *list.Element // in waiting or ended; nil if it is in neither
-	res     *mcp.CallToolResult
-	err     error
+	memory  int           // what is accounted for: the call or, in ended, its outcome
+	outcome outcome
 	kept    time.Time // until when the outcome is kept
-	weight  int       // of res
+}
+
+// An outcome is what came of a call.
+type outcome struct {
+	res    *mcp.CallToolResult
+	err    error
+	memory int // about how many bytes it takes
+}
+
+// newOutcome returns what comes of a call, to be kept.
+func newOutcome(res *mcp.CallToolResult, err error) (o outcome) {
+	o = outcome{detached(res), err, maxKept + 1}
+	defer func() { _ = recover() }() // of a native tool's own types: too large to be kept
+	o.memory = memoryOfResult(res, maxKept) + memoryOfError(err, maxKept)
+	return o
+}
+
+// callOverhead is what a call takes in memory beside what it holds, while it waits and
+// when its outcome is kept.
+const callOverhead = 1 << 10
+
+// texts returns how long the names are that are kept with a call.
+func (p *pending) texts() int {
+	return len(p.key.user) + len(p.key.conversation) + len(p.key.tool) + len(p.req.CallID) + len(p.parent)
+}
+
+// owner returns whose outcome it is.
+func (p *pending) owner() share.Owner {
+	return share.Owner{User: p.key.user, Server: p.server}
 }
 
 // hold keeps a call until somebody answers.
@@ -88,27 +117,43 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 		if p.subject.same(subject) || p.phase == runs {
 			return &ApprovalRequiredError{p.req.copy(), watched}
 		}
-		a.end(p, stale, nil, &StaleApprovalError{Tool: p.req.Tool.Name})
-	}
-	if most := a.opts.MaxPending; a.waiting.Len() >= most {
-		return &DeniedError{Tool: e.def.Name, Reason: fmt.Sprintf("too many calls wait for approval (at most %d); they must be answered first", most)}
-	} else if most = max(1, most/4); req.User != "" && a.perUser[req.User] >= most {
-		return &DeniedError{Tool: e.def.Name, Reason: fmt.Sprintf("too many calls of this user wait for approval (at most %d); they must be answered first", most)}
-	} else if a.held+len(args) > maxKept {
-		return &DeniedError{Tool: e.def.Name, Reason: "the calls that wait for approval are too large together; they must be answered first"}
+		a.end(p, stale, newOutcome(nil, &StaleApprovalError{Tool: p.req.Tool.Name}))
 	}
 	req.ID = rand.Text()
 	req.Reason = reason
 	req.Asked = now
 	req.Expires = now.Add(a.opts.TTL)
-	p := &pending{req: *req, key: key, subject: subject, parent: onbehalf.CallOf(ctx).Parent, ended: make(chan struct{})}
+	p := &pending{
+		req: *req, key: key, subject: subject, server: e.def.Origin.Server,
+		parent: onbehalf.CallOf(ctx).Parent, ended: make(chan struct{}),
+	}
+	p.memory = callOverhead + p.texts() + len(args) + len(reason) + e.def.memory()
+	if err := a.admit(p); err != nil {
+		return err
+	}
 	p.at = a.waiting.PushBack(p)
 	a.byID[req.ID] = p
 	a.byCall[key] = p
-	a.perUser[req.User]++
-	a.held += len(args)
 	a.announce()
 	return &ApprovalRequiredError{p.req.copy(), watched}
+}
+
+// admit accounts for a call that is to wait, unless there is no room for it. It needs
+// the lock.
+func (a *approvals) admit(p *pending) error {
+	const quarter = 4
+	user := share.Owner{User: p.key.user}
+	a.held.Add(user, p.memory)
+	switch {
+	case a.held.Exceeds(user, quarter):
+		most := a.held.Share(quarter)
+		a.held.Remove(user, p.memory)
+		return &PendingLimitError{p.req.Tool.Name, user.User, most.Count, most.Bytes}
+	case a.held.Full():
+		a.held.Remove(user, p.memory)
+		return &PendingLimitError{p.req.Tool.Name, "", a.held.Max.Count, a.held.Max.Bytes}
+	}
+	return nil
 }
 
 // seen returns the call of that id, if the user of ctx may know of it: he is the
@@ -145,7 +190,7 @@ func (a *approvals) giveBack(p *pending) {
 	defer a.mu.Unlock()
 	p.phase = waits
 	if p.dropped {
-		a.end(p, over, nil, p.denied("the conversation has ended"))
+		a.end(p, over, p.denied("the conversation has ended"))
 		return
 	}
 	a.expire(time.Now())
@@ -154,9 +199,10 @@ func (a *approvals) giveBack(p *pending) {
 
 // finish ends a call that was claimed.
 func (a *approvals) finish(p *pending, how phase, res *mcp.CallToolResult, err error) {
+	o := newOutcome(res, err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.end(p, how, res, err)
+	a.end(p, how, o)
 }
 
 // refuse ends a call that waits, because somebody said no. Seen may be nil.
@@ -175,7 +221,7 @@ func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observa
 	if reason != "" {
 		text += ": " + reason
 	}
-	a.end(p, refused, nil, p.denied(text))
+	a.end(p, refused, p.denied(text))
 	return nil
 }
 
@@ -187,15 +233,15 @@ func (a *approvals) endConversation(user, conversation string) {
 		switch {
 		case p.key.user != user || p.key.conversation != conversation:
 		case p.phase == waits:
-			a.end(p, over, nil, p.denied("the conversation has ended"))
+			a.end(p, over, p.denied("the conversation has ended"))
 		case p.phase == runs:
 			p.dropped = true
 		}
 	}
 }
 
-func (p *pending) denied(reason string) error {
-	return &DeniedError{Tool: p.req.Tool.Name, Reason: reason}
+func (p *pending) denied(reason string) outcome {
+	return newOutcome(nil, &DeniedError{Tool: p.key.tool, Reason: reason})
 }
 
 // expire drops what is past its time. It needs the lock.
@@ -207,7 +253,7 @@ func (a *approvals) expire(now time.Time) {
 			break
 		}
 		if p.phase == waits { // one that runs is not dropped
-			a.end(p, expired, nil, p.denied("nobody approved it in time"))
+			a.end(p, expired, p.denied("nobody approved it in time"))
 		}
 	}
 	for at := a.ended.Front(); at != nil && !now.Before(at.Value.(*pending).kept); at = a.ended.Front() {
@@ -215,28 +261,36 @@ func (a *approvals) expire(now time.Time) {
 	}
 }
 
-// maxKept bounds the arguments of calls that wait, and the outcomes that are kept
-// for [Registry.Await], each together and in bytes.
+// maxKept bounds the calls that wait, and the outcomes that are kept for
+// [Registry.Await], each together and in bytes of memory.
 const maxKept = 64 << 20
 
 // end gives a call its outcome and keeps that for a while. It needs the lock.
-func (a *approvals) end(p *pending, how phase, res *mcp.CallToolResult, err error) {
+func (a *approvals) end(p *pending, how phase, o outcome) {
 	a.waiting.Remove(p.at)
 	delete(a.byCall, p.key)
-	if a.perUser[p.key.user]--; a.perUser[p.key.user] == 0 {
-		delete(a.perUser, p.key.user)
-	}
-	p.phase, p.res, p.err = how, res, err
+	a.held.Remove(share.Owner{User: p.key.user}, p.memory)
+	// It is over; the outcome is all that is wanted.
+	p.req.Args, p.req.Tool, p.req.Reason, p.subject = nil, nil, "", subject{}
+	p.phase, p.outcome = how, o
 	p.kept = time.Now().Add(a.opts.TTL)
-	p.weight = weightOf(res)
-	a.held -= len(p.req.Args)
-	p.req.Args = nil // it is over; the outcome is all that is wanted
+	p.memory = callOverhead + p.texts() + o.memory
 	p.at = a.ended.PushBack(p)
-	a.weight += p.weight
+	a.kept.Add(p.owner(), p.memory)
 	close(p.ended)
 	a.announce()
-	for a.ended.Len() > a.opts.MaxPending || a.weight > maxKept {
-		a.drop(a.ended.Front().Value.(*pending))
+	for a.kept.Full() {
+		a.drop(share.First(&a.kept, a.outcomes))
+	}
+}
+
+// outcomes yields the calls whose outcomes are kept, the oldest first. It needs the
+// lock.
+func (a *approvals) outcomes(yield func(*pending, share.Owner) bool) {
+	for at := a.ended.Front(); at != nil; at = at.Next() {
+		if p := at.Value.(*pending); !yield(p, p.owner()) {
+			return
+		}
 	}
 }
 
@@ -244,7 +298,7 @@ func (a *approvals) end(p *pending, how phase, res *mcp.CallToolResult, err erro
 // lock.
 func (a *approvals) drop(p *pending) {
 	a.ended.Remove(p.at)
-	a.weight -= p.weight
+	a.kept.Remove(p.owner(), p.memory)
 	delete(a.byID, p.req.ID)
 }
 
@@ -252,30 +306,4 @@ func (a *approvals) drop(p *pending) {
 func (a *approvals) announce() {
 	close(a.changed)
 	a.changed = make(chan struct{})
-}
-
-// weightOf returns about how many bytes a result holds.
-func weightOf(res *mcp.CallToolResult) int {
-	if res == nil {
-		return 0
-	}
-	n := 0
-	for _, block := range res.Content {
-		switch b := block.(type) {
-		case *mcp.TextContent:
-			n += len(b.Text)
-		case *mcp.ImageContent:
-			n += len(b.Data)
-		case *mcp.AudioContent:
-			n += len(b.Data)
-		case *mcp.EmbeddedResource:
-			if b.Resource != nil {
-				n += len(b.Resource.Text) + len(b.Resource.Blob)
-			}
-		}
-	}
-	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
-		n += len(raw)
-	}
-	return n
 }

@@ -80,7 +80,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ResumeOptions, seen 
 			a.giveBack(p)
 		} else {
 			a.finish(p, how, res, err)
-			res = share(res)
+			res = shared(res)
 		}
 	}()
 
@@ -166,9 +166,10 @@ func (r *Registry) Refuse(ctx context.Context, id, reason string) error {
 //
 // Await may be called before and after the end, and more than once: outcomes are
 // kept for ApprovalOptions.TTL, though not more than MaxPending of them and not
-// more than 64 MiB. After that, and for another user's id than that of ctx, it
-// fails with an [*UnknownApprovalError]. The results share their blocks of
-// content: do not change these.
+// more than 64 MiB of memory: of what is more the oldest go, first those of users and
+// of servers that have more than a quarter. After that, and for another user's id than
+// that of ctx, Await fails with an [*UnknownApprovalError]. The results share their
+// blocks of content: do not change these.
 //
 // If ctx ends, Await returns its error, and the call goes on waiting.
 func (r *Registry) Await(ctx context.Context, id string) (*mcp.CallToolResult, error) {
@@ -187,19 +188,19 @@ func (r *Registry) Await(ctx context.Context, id string) (*mcp.CallToolResult, e
 	for {
 		select {
 		case <-p.ended:
-			return share(p.res), p.err
+			return shared(p.outcome.res), p.outcome.err
 		case <-timer.C: // one that runs by now is waited for
 			a.mu.Lock()
 			a.expire(time.Now())
 			a.mu.Unlock()
 		case <-ctx.Done():
-			return nil, fmt.Errorf("tool %s: waiting for approval: %w", quote(p.req.Tool.Name), ctx.Err())
+			return nil, fmt.Errorf("tool %s: waiting for approval: %w", quote(p.key.tool), ctx.Err())
 		}
 	}
 }
 
-// share returns a copy of a result for one of several who get it.
-func share(res *mcp.CallToolResult) *mcp.CallToolResult {
+// shared returns a copy of a result for one of several who get it.
+func shared(res *mcp.CallToolResult) *mcp.CallToolResult {
 	if res == nil {
 		return nil
 	}

@@ -3,6 +3,8 @@ package registry
 import (
 	"container/list"
 	"context"
+
+	"github.com/mcpbelt/mcpbelt/internal/share"
 )
 
 // A subject is the tool that somebody was asked about. An approval is for this
@@ -42,9 +44,9 @@ func grantOf(ctx context.Context, e *entry) grantKey {
 // grants are the tools that are allowed for sessions. They need the lock of the
 // approvals.
 type grants struct {
-	max   int
 	byKey map[grantKey]*list.Element // of *granted
 	used  *list.List                 // the one that was used last comes first
+	held  share.Book                 // how many there are, and each user has
 
 	// forgotten grows when grants are taken back. What was decided before that is
 	// not remembered after it.
@@ -57,7 +59,7 @@ type granted struct {
 }
 
 func newGrants(max int) *grants {
-	return &grants{max: max, byKey: map[grantKey]*list.Element{}, used: list.New()}
+	return &grants{byKey: map[grantKey]*list.Element{}, used: list.New(), held: share.Book{Max: share.Amount{Count: max}}}
 }
 
 func (g *grants) add(key grantKey, s subject) {
@@ -66,14 +68,26 @@ func (g *grants) add(key grantKey, s subject) {
 		g.used.MoveToFront(at)
 		return
 	}
+	const quarter = 4
+	user := share.Owner{User: key.user}
 	g.byKey[key] = g.used.PushFront(&granted{key, s})
-	if g.used.Len() > g.max {
-		g.remove(g.used.Back())
+	g.held.Add(user, 0)
+	at := g.used.Back()
+	switch {
+	case g.held.Exceeds(user, quarter):
+		for at.Value.(*granted).key.user != key.user {
+			at = at.Prev()
+		}
+		g.remove(at)
+	case g.held.Full():
+		g.remove(at)
 	}
 }
 
 func (g *grants) remove(at *list.Element) {
-	delete(g.byKey, g.used.Remove(at).(*granted).key)
+	key := g.used.Remove(at).(*granted).key
+	delete(g.byKey, key)
+	g.held.Remove(share.Owner{User: key.user}, 0)
 }
 
 // has reports whether there is a grant for this very tool. One for a tool that is

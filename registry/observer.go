@@ -188,3 +188,29 @@ func (o *Observation) waited(p *pending) {
 		o.CallID, o.parent = p.req.CallID, p.parent
 	}
 }
+
+// weightOf returns about how much content a result holds, in bytes.
+func weightOf(res *mcp.CallToolResult) int {
+	if res == nil {
+		return 0
+	}
+	n := 0
+	for _, block := range res.Content {
+		switch b := block.(type) {
+		case *mcp.TextContent:
+			n += len(b.Text)
+		case *mcp.ImageContent:
+			n += len(b.Data)
+		case *mcp.AudioContent:
+			n += len(b.Data)
+		case *mcp.EmbeddedResource:
+			if b.Resource != nil {
+				n += len(b.Resource.Text) + len(b.Resource.Blob)
+			}
+		}
+	}
+	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
+		n += len(raw)
+	}
+	return n
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -46,11 +47,10 @@ type keptBlock struct {
 // A resultStore keeps results for a time, within a bound of memory. Nothing runs
 // in the background: what has expired goes when the store is used next.
 type resultStore struct {
-	maxBytes, maxCount int
-	ttl                time.Duration
+	ttl time.Duration
 
 	mu       sync.Mutex
-	bytes    int
+	held     share.Book // Max is not changed
 	byHandle map[string]*list.Element
 	used     *list.List // of *storedResult, the one that was used last in front
 }
@@ -61,13 +61,15 @@ type storedResult struct {
 }
 
 func newResultStore(maxBytes, maxCount int, ttl time.Duration) *resultStore {
-	return &resultStore{maxBytes: maxBytes, maxCount: maxCount, ttl: ttl, byHandle: map[string]*list.Element{}, used: list.New()}
+	most := share.Amount{Count: maxCount, Bytes: maxBytes}
+	return &resultStore{ttl: ttl, held: share.Book{Max: most}, byHandle: map[string]*list.Element{}, used: list.New()}
 }
 
 // put keeps a result and returns its handle, 128 random bits that tell nothing. The
-// handle of a result that is larger than the store is empty.
+// handle of a result is empty if it is larger than the store, or than a quarter of it
+// and others need the room.
 func (s *resultStore) put(k *keptResult) (handle string) {
-	if k.size > s.maxBytes {
+	if k.size > s.held.Max.Bytes {
 		return ""
 	}
 	handle = rand.Text()
@@ -76,12 +78,31 @@ func (s *resultStore) put(k *keptResult) (handle string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(now)
-	for s.bytes+k.size > s.maxBytes || len(s.byHandle) >= s.maxCount {
-		s.drop(s.used.Back())
+	e := s.used.PushFront(&storedResult{handle, k})
+	s.byHandle[handle] = e
+	s.held.Add(k.share(), k.size)
+	for s.held.Full() {
+		first := share.First(&s.held, s.unused)
+		if s.drop(first); first == e {
+			return ""
+		}
 	}
-	s.byHandle[handle] = s.used.PushFront(&storedResult{handle, k})
-	s.bytes += k.size
 	return handle
+}
+
+// unused yields the results, the one that was not used for the longest time first. It
+// needs s.mu.
+func (s *resultStore) unused(yield func(*list.Element, share.Owner) bool) {
+	for e := s.used.Back(); e != nil; e = e.Prev() {
+		if !yield(e, e.Value.(*storedResult).share()) {
+			return
+		}
+	}
+}
+
+// share returns whose room a result takes.
+func (k *keptResult) share() share.Owner {
+	return share.Owner{User: k.owner.user, Server: k.origin.Server}
 }
 
 // get returns the result of a handle if it is there and the owner's.
@@ -117,7 +138,7 @@ func (s *resultStore) expire(now time.Time) {
 func (s *resultStore) drop(e *list.Element) {
 	k := s.used.Remove(e).(*storedResult)
 	delete(s.byHandle, k.handle)
-	s.bytes -= k.size
+	s.held.Remove(k.share(), k.size)
 }
 
 // keep keeps a result with its structured content, as the last block, and returns
@@ -127,9 +148,10 @@ func (r *results) keep(ctx context.Context, e *entry, res *mcp.CallToolResult, r
 		return ""
 	}
 	// It is measured before it is copied.
+	most := r.store.held.Max.Bytes
 	total := len(raw) + blockOverhead
 	for _, c := range res.Content {
-		if total += memoryOf(c); total > r.store.maxBytes {
+		if total += memoryOf(c, most); total > most {
 			return ""
 		}
 	}
@@ -171,38 +193,4 @@ func keepBlock(c mcp.Content) keptBlock {
 		return keptBlock{other: &block}
 	}
 	return keptBlock{text: otherText(c)}
-}
-
-// blockOverhead is what a block takes in memory beside what it holds.
-const blockOverhead = 512
-
-// memoryOf returns about how many bytes a block takes that is kept, rather more
-// than less.
-func memoryOf(c mcp.Content) int {
-	if !present(c) {
-		return blockOverhead
-	}
-	_, _, data := mediaOf(c)
-	total := blockOverhead + sizeOf(c) + len(data)
-	switch c := c.(type) {
-	case *mcp.ImageContent:
-		total += memoryOfMeta(c.Meta, c.Annotations)
-	case *mcp.AudioContent:
-		total += memoryOfMeta(c.Meta, c.Annotations)
-	case *mcp.ResourceLink:
-		total += memoryOfMeta(c.Meta, c.Annotations, c.Icons)
-	case *mcp.EmbeddedResource:
-		total += memoryOfMeta(c.Meta, c.Annotations, c.Resource.Meta)
-	}
-	return total
-}
-
-// memoryOfMeta returns about how many bytes JSON takes that was decoded.
-func memoryOfMeta(values ...any) int {
-	const decoded = 16 // times as much, for small values
-	data, err := json.Marshal(values)
-	if err != nil {
-		return noLimit / 4
-	}
-	return decoded * len(data)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -93,8 +94,8 @@ func TestKeptForAWhile(t *testing.T) {
 		if res, _ := r.tool().Call(ctx, args); !res.IsError {
 			t.Error("not expired")
 		}
-		if r.store.bytes != 0 || r.store.used.Len() != 0 || len(r.store.byHandle) != 0 {
-			t.Errorf("the store still has %d bytes", r.store.bytes)
+		if r.store.held.Total() != (share.Amount{}) || r.store.used.Len() != 0 || len(r.store.byHandle) != 0 {
+			t.Errorf("got a store with %+v, want an empty one", r.store.held.Total())
 		}
 	})
 }
@@ -109,8 +110,8 @@ func TestStoreIsBounded(t *testing.T) {
 		for _, e := range r.store.byHandle {
 			total += e.Value.(*storedResult).size
 		}
-		if total != r.store.bytes || total > 1<<20 || len(r.store.byHandle) > 5 || r.store.used.Len() != len(r.store.byHandle) {
-			t.Fatalf("%d results with %d bytes, counted %d", len(r.store.byHandle), total, r.store.bytes)
+		if want := (share.Amount{Count: len(r.store.byHandle), Bytes: total}); r.store.held.Total() != want || total > 1<<20 || want.Count > 5 || r.store.used.Len() != want.Count {
+			t.Fatalf("got %+v counted, want %+v", r.store.held.Total(), want)
 		}
 		if m := handles.FindStringSubmatch(Text(got)); m != nil {
 			return m[1]
@@ -153,5 +154,79 @@ func TestStoreIsBounded(t *testing.T) {
 	got := r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 5000)), &mcp.ImageContent{Meta: meta}))
 	if !strings.Contains(Text(got), "were not kept") {
 		t.Error("a result with a large _meta is kept")
+	}
+}
+
+// One user, or one server, who fills the store pushes out none of another, and goes on
+// keeping results of their own.
+func TestKeptResultsAreShared(t *testing.T) {
+	users := func(user, server string) (context.Context, *entry) {
+		e := stranger()
+		e.def.Origin.Server = server
+		ctx := t.Context()
+		if user != "" {
+			ctx = onbehalf.With(ctx, user)
+		}
+		return ctx, e
+	}
+	for name, test := range map[string]struct {
+		user, server, floods, from string
+		size                       int
+	}{
+		"a user, by number":      {"ann", "a", "eve", "a", 2000},
+		"a user, by size":        {"ann", "a", "eve", "a", 200 << 10},
+		"a server, by number":    {"", "a", "", "b", 2000},
+		"a server, by size":      {"", "a", "", "b", 200 << 10},
+		"a server, for one user": {"ann", "a", "ann", "b", 200 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newResults(&ResultOptions{KeepBytes: 1 << 20, KeepResults: 20, MaxBytes: 1024})
+			keep := func(user, server string, size int) (there func() bool) {
+				ctx, e := users(user, server)
+				handle := handleIn(t, r.shape(ctx, e, resultOf(textBlock(strings.Repeat("x", size)))))
+				return func() bool { return r.store.get(handle, ownerOf(ctx)) != nil }
+			}
+			other := keep(test.user, test.server, 2000)
+			var last func() bool
+			for range 50 {
+				last = keep(test.floods, test.from, test.size)
+			}
+			if !other() {
+				t.Error("the result of another was pushed out")
+			}
+			if !last() {
+				t.Error("the last result is not kept")
+			}
+		})
+	}
+}
+
+// A result that is larger than a share is kept as long as nobody else needs the room,
+// and pushes out nobody who has less than a share.
+func TestKeptResultBeyondAShare(t *testing.T) {
+	r := newResults(&ResultOptions{KeepBytes: 1 << 20, MaxBytes: 1024})
+	keep := func(user string, size int) string {
+		e := stranger()
+		e.def.Origin.Server = ""
+		text := Text(r.shape(onbehalf.With(t.Context(), user), e, resultOf(textBlock(strings.Repeat("x", size)))))
+		if m := handles.FindStringSubmatch(text); m != nil {
+			return m[1]
+		}
+		return ""
+	}
+	there := func(user, handle string) bool { return r.store.get(handle, resultOwner{true, user, ""}) != nil }
+	large := keep("eve", 900<<10)
+	if !there("eve", large) {
+		t.Fatal("a large result is not kept, though there is room")
+	}
+	ann, ben := keep("ann", 100<<10), keep("ben", 200<<10)
+	if there("eve", large) || !there("ann", ann) || !there("ben", ben) {
+		t.Errorf("got large %t, ann %t, ben %t, want the large one gone", there("eve", large), there("ann", ann), there("ben", ben))
+	}
+	if handle := keep("eve", 900<<10); handle != "" {
+		t.Error("a large result is kept in the place of others")
+	}
+	if !there("ann", ann) || !there("ben", ben) {
+		t.Error("the results of others were pushed out")
 	}
 }

@@ -69,8 +69,9 @@ type ResultOptions struct {
 
 	// KeepBytes is how much memory the results take together that are kept for
 	// read_result. The ones that nobody read for the longest time make room for new
-	// ones; what does not fit at all is not kept, and the model is told. Default:
-	// 64 MiB; negative: nothing is kept, and there is no read_result.
+	// ones: first those of users, named as by session.WithUser, and of servers that
+	// have more than a quarter. What does not fit is not kept, and the model is told.
+	// Default: 64 MiB; negative: nothing is kept, and there is no read_result.
 	KeepBytes int
 	// KeepResults is how many results are kept. Default: 1,000.
 	KeepResults int

@@ -380,6 +380,7 @@ var types = []any{
 	(*registry.Options)(nil),
 	(*registry.Origin)(nil),
 	(*registry.PanicError)(nil),
+	(*registry.PendingLimitError)(nil),
 	(*registry.Piece)(nil),
 	(*registry.Policy)(nil),
 	(*registry.PolicyError)(nil),
