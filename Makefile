@@ -176,6 +176,8 @@ soak:
 	@echo '== soak: killed writers'
 	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 1h -run '^TestKilledWriters$$' ./session/filestore
 	@MCPBELT_SOAK=1 $(GO) test -count=1 -v -timeout 1h -run '^TestKilledWhileApproving$$' ./registry
+	@echo '== soak: approvals'
+	@MCPBELT_SOAK=1 $(GO) test -race -count=1 -v -timeout 1h -run '^TestApprovalsWhileDefinitionsFlip$$' ./registry
 	@echo '== soak: killed servers'
 	@$(GO) test -tags integration -race -count=20 -timeout 2h -run Kill ./internal/integration/...
 

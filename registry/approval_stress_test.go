@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -115,4 +117,171 @@ func TestApprovalsAtOnce(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.approvals.idle(t)
 	})
+}
+
+// A flipping is a tool that notes down what runs, and under which definition.
+type flipping struct {
+	def *Definition
+	ran func(def *Definition, args string)
+}
+
+func (f *flipping) Definition() *Definition { return f.def }
+
+func (f *flipping) Call(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	f.ran(f.def, string(args))
+	return resultOf(textBlock("done")), nil
+}
+
+// Definitions flip while calls wait and are resumed, four times at once each. No call
+// runs with other arguments, or as another tool, than was shown, and none runs twice.
+// MCPBELT_SOAK=1 makes 3,200 calls.
+func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
+	calls, resumes, workers := 160, 4, 16
+	if os.Getenv("MCPBELT_SOAK") != "" {
+		calls = 3200
+	}
+	type seen struct{ tool, args string }
+	var (
+		mu                               sync.Mutex
+		shown                            = map[int]seen{}   // by the number of the call
+		ran                              = map[int][]seen{} // the same
+		made, stale, tooLate, questioned int
+	)
+	number := func(args string) int {
+		var in struct{ N int }
+		if err := json.Unmarshal([]byte(args), &in); err != nil {
+			t.Errorf("arguments %q: %v", args, err)
+		}
+		return in.N
+	}
+	var surfaces [2][]Tool
+	for i, text := range []string{"reads", "deletes"} {
+		surfaces[i] = []Tool{&flipping{
+			def: &Definition{
+				Name: "s__tool", Description: text, Origin: Origin{"s", "tool"},
+				InputSchema: json.RawMessage(`{"type":"object","description":"` + text + `"}`),
+			},
+			ran: func(def *Definition, args string) {
+				mu.Lock()
+				defer mu.Unlock()
+				n := number(args)
+				ran[n] = append(ran[n], seen{def.Description, args})
+			},
+		}}
+	}
+	r := New(&Options{Approver: ApproverFunc(func(_ context.Context, req *ApprovalRequest) (Decision, error) {
+		defer clear(req.Args) // which are a copy
+		mu.Lock()
+		defer mu.Unlock()
+		if now := (seen{req.Tool.Description, string(req.Args)}); req.ID != "" && shown[number(now.args)] != now {
+			questioned++
+		}
+		return Decision{Verdict: Ask}, nil
+	})})
+	flip := func() {
+		if _, err := r.Replace("s", surfaces[rand.N(2)]); err != nil {
+			t.Error(err)
+		}
+	}
+	flip()
+	r.Use(func(next Handler) Handler {
+		return func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {
+			if rand.N(4) == 0 { // after the call was confirmed
+				flip()
+			}
+			return next(ctx, call)
+		}
+	})
+
+	ended := make(chan struct{})
+	var flipper, agents sync.WaitGroup
+	flipper.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				flip()
+				runtime.Gosched()
+			}
+		}
+	})
+	resume := func(ctx context.Context, id string) {
+		_, err := r.Resume(ctx, id, nil)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
+			made++
+		case errors.As(err, new(*StaleApprovalError)):
+			stale++
+		case errors.As(err, new(*UnknownApprovalError)):
+			tooLate++
+		default:
+			t.Error(err)
+		}
+	}
+	numbers := make(chan int)
+	for i := range workers {
+		ctx := onbehalf.With(t.Context(), fmt.Sprint(i%3))
+		agents.Go(func() {
+			for n := range numbers {
+				args := json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))
+				_, err := r.Call(ctx, "s__tool", args)
+				var required *ApprovalRequiredError
+				if !errors.As(err, &required) {
+					t.Errorf("got %v, want an ApprovalRequiredError", err)
+					continue
+				}
+				mu.Lock()
+				shown[n] = seen{required.Request.Tool.Description, string(required.Request.Args)}
+				mu.Unlock()
+				clear(args)
+				clear(required.Request.Args)
+				var all sync.WaitGroup
+				for range resumes {
+					all.Go(func() { resume(ctx, required.Request.ID) })
+				}
+				all.Wait()
+			}
+		})
+	}
+	for n := range calls {
+		numbers <- n
+	}
+	close(numbers)
+	agents.Wait()
+	close(ended)
+	flipper.Wait()
+
+	others, twice := 0, 0
+	for n, all := range ran {
+		if len(all) > 1 {
+			twice++
+		}
+		for _, one := range all {
+			if one != shown[n] {
+				others++
+			}
+		}
+	}
+	t.Logf("%d calls, %d resumes each: %d ran, %d were stale, %d resumes came too late; %d ran other than shown, %d more than once", calls, resumes, made, stale, tooLate, others, twice)
+	if others != 0 {
+		t.Errorf("got %d calls that ran with other arguments or another definition than was shown, want 0", others)
+	}
+	if twice != 0 {
+		t.Errorf("got %d calls that ran more than once, want 0", twice)
+	}
+	if questioned != 0 {
+		t.Errorf("got %d calls that the approver was asked again about as something else, want 0", questioned)
+	}
+	if got := len(ran); got != made {
+		t.Errorf("got %d calls that ran, want the %d of which Resume returned a result", got, made)
+	}
+	if got := made + stale + tooLate; got != calls*resumes {
+		t.Errorf("got %d resumes that ended as they may, want %d", got, calls*resumes)
+	}
+	if made == 0 || stale == 0 {
+		t.Errorf("got %d calls that ran and %d that were stale, want some of both", made, stale)
+	}
 }
