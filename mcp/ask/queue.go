@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -40,19 +42,25 @@ var (
 // and answer questions is for the program to check.
 type Queue struct {
 	// Max bounds the questions that wait at one time; further ones are cancelled
-	// at once. It must not be changed once the Queue is in use. Default: 64.
+	// at once. So that no one keeps others out, a server has half of them at most; a
+	// user whom the context of the question names, as by session.WithUser, a quarter;
+	// and a server half of a user's. It must not be changed once the Queue is in use.
+	// Default: 64.
 	Max int
 
 	mu      sync.Mutex // guards the following
 	open    []*pending // in the order in which they were asked
+	held    share.Book // how many these are
 	past    []string   // ids of the last ones that are not open any more
 	pages   []openPage // that the user agreed to visit and may be done with
+	visits  share.Book // how many these are
 	changed chan struct{}
 }
 
 // pending is a question that waits for its answer.
 type pending struct {
 	Question
+	owner  share.Owner
 	form   *mcp.ElicitRequest    // of a form
 	page   *mcp.ElicitURLRequest // of a page
 	answer chan *mcp.ElicitResult
@@ -60,8 +68,9 @@ type pending struct {
 
 // openPage is one that the user agreed to visit.
 type openPage struct {
-	id   string
-	page *mcp.ElicitURLRequest
+	id    string
+	owner share.Owner
+	page  *mcp.ElicitURLRequest
 }
 
 // Questions returns the questions that wait, the oldest first.
@@ -149,10 +158,7 @@ func (q *Queue) Answer(id string, res *mcp.ElicitResult) error {
 	}
 	q.removeLocked(p)
 	if p.page != nil && answer.Action == accept {
-		if len(q.pages) == maxPages {
-			q.pages = slices.Delete(q.pages, 0, 1)
-		}
-		q.pages = append(q.pages, openPage{id, p.page})
+		q.visitLocked(p)
 	}
 	p.answer <- answer
 	return nil
@@ -161,7 +167,7 @@ func (q *Queue) Answer(id string, res *mcp.ElicitResult) error {
 // Done says that the user is done with a page that he had agreed to visit by
 // Answer with the same id. Many servers do not announce it, and a call may wait
 // for it. The error wraps [ErrUnknown] if no such page is remembered; those of
-// the last 64 are.
+// the last 64 are, or fewer of a user or a server that has more than a quarter of them.
 func (q *Queue) Done(id string) error {
 	q.mu.Lock()
 	i := slices.IndexFunc(q.pages, func(p openPage) bool { return p.id == id })
@@ -170,10 +176,31 @@ func (q *Queue) Done(id string) error {
 		return fmt.Errorf("ask: page %.40q: %w", id, ErrUnknown)
 	}
 	page := q.pages[i].page
-	q.pages = slices.Delete(q.pages, i, i+1)
+	q.forgetPageLocked(i)
 	q.mu.Unlock()
 	page.Done()
 	return nil
+}
+
+// visitLocked remembers a page that the user agreed to visit.
+func (q *Queue) visitLocked(p *pending) {
+	q.pages = append(q.pages, openPage{p.ID, p.owner, p.page})
+	q.visits.Max.Count = maxPages
+	q.visits.Add(p.owner, 0)
+	if q.visits.Full() {
+		q.forgetPageLocked(share.First(&q.visits, func(yield func(int, share.Owner) bool) {
+			for i, page := range q.pages {
+				if !yield(i, page.owner) {
+					return
+				}
+			}
+		}))
+	}
+}
+
+func (q *Queue) forgetPageLocked(i int) {
+	q.visits.Remove(q.pages[i].owner, 0)
+	q.pages = slices.Delete(q.pages, i, i+1)
 }
 
 func (q *Queue) findLocked(id string) (*pending, error) {
@@ -195,11 +222,27 @@ func (q *Queue) removeLocked(p *pending) {
 		return
 	}
 	q.open = slices.Delete(q.open, i, i+1)
+	q.held.Remove(p.owner, 0)
 	if len(q.past) == maxPast {
 		q.past = slices.Delete(q.past, 0, 1)
 	}
 	q.past = append(q.past, p.ID)
 	q.broadcastLocked()
+}
+
+// admitLocked accounts for one more question, and reports whether there is room for it.
+func (q *Queue) admitLocked(o share.Owner) bool {
+	if q.held.Max.Count = q.Max; q.Max <= 0 {
+		q.held.Max.Count = defaultMax
+	}
+	user, server := share.Owner{User: o.User}, share.Owner{Server: o.Server}
+	q.held.Add(o, 0)
+	if q.held.Full() || q.held.Exceeds(user, 4) || q.held.Exceeds(server, 2) ||
+		o != user && o != server && q.held.Exceeds(o, 8) {
+		q.held.Remove(o, 0)
+		return false
+	}
+	return true
 }
 
 // ask puts a question into the queue and waits for its answer.
@@ -208,12 +251,10 @@ func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) 
 	p.Asked = time.Now()
 	p.Deadline, _ = ctx.Deadline()
 	p.answer = make(chan *mcp.ElicitResult, 1)
-	limit := q.Max
-	if limit <= 0 {
-		limit = defaultMax
-	}
+	user, _ := onbehalf.User(ctx)
+	p.owner = share.Owner{User: user, Server: p.Server}
 	q.mu.Lock()
-	if len(q.open) >= limit {
+	if !q.admitLocked(p.owner) {
 		q.mu.Unlock()
 		return &mcp.ElicitResult{Action: cancel}, nil
 	}
