@@ -46,7 +46,9 @@ type Options struct {
 	Ledger string
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the
-	// host's logger; the standard error of servers goes there at debug level.
+	// host's logger; the standard error of servers goes there at debug level. In the
+	// context of Elicit, ElicitURL and Sample a client of a user names the user, see
+	// session.UserOf.
 	// Client.Cache is not used: each client has a cache of its own. If Client.Tracer
 	// has a method Registry(*registry.Registry) (stop func()), as that of adapters/otel
 	// has, it records the calls of the host's registry too, from New until Close.

@@ -174,9 +174,29 @@ func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
-	l := newLink(s, key, mcp.NewClient(s.entry.Name, t, s.options()))
+	l := newLink(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
 	l.idleAfter, l.idle = s.idleTimeout(), s.host.pool.rest
 	return l, nil
+}
+
+// userOptions are the options of a user's client: whom its server asks is known.
+func (s *server) userOptions(user string) *mcp.ClientOptions {
+	o := s.options()
+	o.Elicit = asked(user, o.Elicit)
+	o.ElicitURL = asked(user, o.ElicitURL)
+	//lint:ignore SA1019 older servers use it
+	o.Sample = asked(user, o.Sample)
+	return o
+}
+
+// asked returns a handler that finds the user in its context.
+func asked[Request, Result any](user string, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
+	if handle == nil {
+		return nil
+	}
+	return func(ctx context.Context, r Request) (Result, error) {
+		return handle(session.WithUser(ctx, user), r)
+	}
 }
 
 // disown ends the link of a user if the server does not accept the headers any more that

@@ -1,0 +1,78 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// TestQuestionsNameTheirUser: what the server of a user asks by requests of its own is
+// asked of that user.
+func TestQuestionsNameTheirUser(t *testing.T) {
+	questions := [][2]string{
+		{"elicitation/create", `{"message":"Who?","requestedSchema":{"type":"object","properties":{"who":{"type":"string"}}}}`},
+		{"elicitation/create", `{"mode":"url","message":"Visit","url":"https://a.example/","elicitationId":"1"}`},
+		{"sampling/createMessage", `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Who?"}}]}`},
+	}
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[{"name":"ask","inputSchema":{"type":"object"}}]}`),
+		"tools/call": func(c *mcptest.Call) {
+			var answers []string
+			for _, question := range questions {
+				answer, err := c.Ask(question[0], question[1])
+				if err != nil {
+					t.Errorf("%s: %v", question[0], err)
+				}
+				answers = append(answers, string(answer))
+			}
+			text, _ := json.Marshal(strings.Join(answers, "\n"))
+			c.Result(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
+		},
+	})
+	of := func(ctx context.Context) string {
+		user, _ := session.UserOf(ctx)
+		return "I am " + user
+	}
+	visits := make(chan string, 2)
+	opts := &host.Options{
+		StateDir:  host.NoState,
+		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
+		Client: mcp.ClientOptions{
+			Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"who": of(ctx)}}, nil
+			},
+			ElicitURL: func(ctx context.Context, _ *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+				visits <- of(ctx)
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			},
+			Sample: func(ctx context.Context, _ *mcp.SampleRequest) (*mcp.SampleResult, error) {
+				return &mcp.SampleResult{Model: "m", Role: "assistant", Content: []mcp.Content{&mcp.TextContent{Text: of(ctx)}}}, nil
+			},
+		},
+	}
+	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "s", `{"command": "x"}`)))
+	if err := h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range []string{"ann", "ben"} {
+		res, err := h.Registry().Call(session.WithUser(watchdog(t), user), "s__ask", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(registry.Text(res), fmt.Sprintf(`"I am %s"`, user)); got != 2 {
+			t.Errorf("got %d of 2 answers as %s: %s", got, user, registry.Text(res))
+		}
+		if got, want := <-visits, "I am "+user; got != want {
+			t.Errorf("got a visit as %q, want %q", got, want)
+		}
+	}
+}
