@@ -25,8 +25,9 @@ type link struct {
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	gone     func() // called when it is closed; may be nil
-	expelled bool   // for somebody who waits for its place; guarded by the pool
+	gone     func()  // called when it is closed; may be nil
+	rooms    []*room // where it has places; set once
+	expelled *room   // where somebody waits for its place; nil: nowhere. Guarded by the pool
 
 	stop   context.CancelFunc // ends who follows the client; nil if nobody does
 	follow sync.WaitGroup

@@ -101,8 +101,9 @@ type Options struct {
 	// before it is ended. Default: 10 minutes. Negative: for ever.
 	IdleTimeout time.Duration
 	// MaxUserClients bounds the clients of users, at all servers together, that exist
-	// at one time. Who needs one more waits until another has no call under way.
-	// Default: 64.
+	// at one time. Who needs one more waits until another has no call under way. Of
+	// several such servers each has three quarters of the clients at most, so that one
+	// which does not answer keeps nobody from the others. Default: 64.
 	MaxUserClients int
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
 	// servers, what became of them, and which ones may be started. Several hosts and

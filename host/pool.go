@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,20 +13,44 @@ import (
 
 // A pool holds the links of users. There are never more than it has places, those that
 // are being closed included; who needs a place waits, in turn, until a link that nobody
-// has is ended.
+// has is ended. Of several servers each has three quarters of the places at most: one
+// that does not answer leaves some to the users of the others.
 type pool struct {
 	host   *Host
-	places chan struct{} // a token for each link
-	making keylock.Set   // by key: held while a link is made
+	all    *room       // all places
+	making keylock.Set // by key: held while a link is made
 
-	mu      sync.Mutex // guards the following
-	links   map[session.Key]*link
-	waiting int // for a place
-	leaving int // links that are being closed for those who wait
+	mu    sync.Mutex // guards the following, and the rooms
+	links map[session.Key]*link
 }
 
+// A room is a number of places for links: all, or those that one server may have. A
+// link of one of several servers takes a place in two rooms.
+type room struct {
+	places chan struct{} // a token for each link
+
+	waiting int // for a place
+	leaving int // links that are being closed for those who wait here
+}
+
+func newRoom(places int) *room { return &room{places: make(chan struct{}, places)} }
+
 func newPool(h *Host, places int) *pool {
-	return &pool{host: h, places: make(chan struct{}, places), links: map[session.Key]*link{}}
+	return &pool{host: h, all: newRoom(places), links: map[session.Key]*link{}}
+}
+
+// serverRoom returns a room for the links of one server.
+func (p *pool) serverRoom() *room { return newRoom(cap(p.all.places) - cap(p.all.places)/4) }
+
+// rooms returns where a new link of a server needs places, in the order in which they
+// are to be taken.
+func (p *pool) rooms(s *server) []*room {
+	for _, other := range p.host.standing() {
+		if other.perUser() && other.slot != s.slot {
+			return []*room{s.room, p.all}
+		}
+	}
+	return []*room{p.all}
 }
 
 // take returns the link of a user at a server, taken, and makes it if there is none.
@@ -41,15 +66,21 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 	if l := p.find(s, key); l != nil {
 		return l, nil
 	}
-	if err := p.place(ctx, key); err != nil {
-		return nil, err
-	}
+	var in []*room
 	placed := false
 	defer func() {
 		if !placed { // also if a callback panics
-			<-p.places
+			for _, r := range in {
+				<-r.places
+			}
 		}
 	}()
+	for _, r := range p.rooms(s) {
+		if err := p.place(ctx, r, key); err != nil {
+			return nil, err
+		}
+		in = append(in, r)
+	}
 	l, err := s.userLink(ctx, key)
 	if err != nil {
 		return nil, err
@@ -67,6 +98,7 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 		p.closeLocked(old)
 	}
 	l.take()
+	l.rooms = in
 	l.gone = func() { p.freed(l) }
 	p.links[key] = l
 	placed = true
@@ -90,31 +122,30 @@ func (p *pool) drop(l *link) {
 		return
 	}
 	p.mu.Lock()
-	wanted := p.waiting > p.leaving
-	p.mu.Unlock()
-	if wanted {
-		p.expel()
+	defer p.mu.Unlock()
+	for _, r := range l.rooms {
+		p.expelLocked(r)
 	}
 }
 
-// place waits for a place.
-func (p *pool) place(ctx context.Context, key session.Key) error {
+// place waits for a place in a room.
+func (p *pool) place(ctx context.Context, r *room, key session.Key) error {
 	select {
-	case p.places <- struct{}{}:
+	case r.places <- struct{}{}:
 		return nil
 	default:
 	}
 	p.mu.Lock()
-	p.waiting++
+	r.waiting++
+	p.expelLocked(r)
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
-		p.waiting--
+		r.waiting--
 		p.mu.Unlock()
 	}()
-	p.expel()
 	select {
-	case p.places <- struct{}{}:
+	case r.places <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return waited(key, ctx.Err())
@@ -127,14 +158,16 @@ func waited(key session.Key, err error) error {
 	return fmt.Errorf("server %q: all places for the clients of users are taken: %w", key.Server, err)
 }
 
-// expel ends the link that was unused longest, if there is one and somebody waits.
-func (p *pool) expel() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.waiting > p.leaving {
+// expelLocked ends the link in a room that was unused longest, if there is one and
+// somebody waits there.
+func (p *pool) expelLocked(r *room) {
+	for r.waiting > r.leaving {
 		var oldest *link
 		var last time.Time
 		for _, l := range p.links {
+			if !slices.Contains(l.rooms, r) {
+				continue
+			}
 			if used, ok := l.unused(); ok && (oldest == nil || used.Before(last)) {
 				oldest, last = l, used
 			}
@@ -143,8 +176,8 @@ func (p *pool) expel() {
 			return
 		}
 		if oldest.endIfIdle() {
-			p.leaving++
-			oldest.expelled = true
+			r.leaving++
+			oldest.expelled = r
 			p.closeLocked(oldest)
 		}
 	}
@@ -180,14 +213,16 @@ func (p *pool) closeLocked(l *link) {
 	p.host.ending.Go(func() { _ = l.close(p.host.ctx) })
 }
 
-// freed gives the place of a closed link to who waits. In the same step it is said not
+// freed gives the places of a closed link to who waits. In the same step it is said not
 // to be leaving any more, so that nobody else counts on it.
 func (p *pool) freed(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	<-p.places
-	if l.expelled {
-		p.leaving--
+	for _, r := range l.rooms {
+		<-r.places
+	}
+	if l.expelled != nil {
+		l.expelled.leaving--
 	}
 }
 

@@ -19,7 +19,11 @@ import (
 // TestPoolCounts: whatever becomes of those who want a place, each place is that of one
 // link, and nobody is thought to wait or to leave when all have done so.
 func TestPoolCounts(t *testing.T) {
-	const places = 3
+	t.Run("one server", func(t *testing.T) { testPoolCounts(t, 3, false) })
+	t.Run("one of several servers", func(t *testing.T) { testPoolCounts(t, 4, true) })
+}
+
+func testPoolCounts(t *testing.T, places int, several bool) {
 	h := New(&Options{
 		StateDir: NoState, MaxUserClients: places, IdleTimeout: time.Microsecond,
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
@@ -36,12 +40,19 @@ func TestPoolCounts(t *testing.T) {
 		},
 	})
 	sl := h.newSlot("s")
+	var rooms []*room
 	serve := func() *server {
 		s := sl.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
 		s.start(true)
+		rooms = append(rooms, s.room)
 		return s
 	}
 	sl.set(serve())
+	if several {
+		other := h.newSlot("other")
+		other.set(other.newServer(&config.Server{Name: "other", Identity: config.IdentityUser}))
+		h.slots["other"], h.order = other, []string{"other"}
+	}
 	use := func(user string) {
 		defer func() { _ = recover() }()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -92,8 +103,13 @@ func TestPoolCounts(t *testing.T) {
 	p := h.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.places) != 0 || len(p.links) != 0 || p.waiting != 0 || p.leaving != 0 {
-		t.Errorf("%d places, %d links, %d waiting, %d leaving", len(p.places), len(p.links), p.waiting, p.leaving)
+	if len(p.all.places) != 0 || len(p.links) != 0 || p.all.waiting != 0 || p.all.leaving != 0 {
+		t.Errorf("%d places, %d links, %d waiting, %d leaving", len(p.all.places), len(p.links), p.all.waiting, p.all.leaving)
+	}
+	for _, r := range rooms {
+		if len(r.places) != 0 || r.waiting != 0 || r.leaving != 0 {
+			t.Errorf("of one server: %d places, %d waiting, %d leaving", len(r.places), r.waiting, r.leaving)
+		}
 	}
 	h.cancel()
 }
@@ -111,7 +127,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.pool.mu.Lock()
-		waiting, leaving := h.pool.waiting, h.pool.leaving
+		waiting, leaving := h.pool.all.waiting, h.pool.all.leaving
 		h.pool.mu.Unlock()
 		if waiting != 0 || leaving != 0 {
 			t.Fatalf("the place of %d is taken, with %d waiting and %d leaving", i, waiting, leaving)

@@ -49,7 +49,7 @@ func TestPoolGivesUpTheLinkOfAPredecessor(t *testing.T) {
 	h.pool.drop(is)
 	next.retire(true)
 	h.ending.Wait()
-	if n := len(h.pool.places); n != 0 {
+	if n := len(h.pool.all.places); n != 0 {
 		t.Errorf("%d places are still taken", n)
 	}
 	if err := h.Close(); err != nil {
@@ -70,7 +70,7 @@ func TestPoolMakesNoLinkOfAStoppedServer(t *testing.T) {
 	if l, err := h.pool.take(t.Context(), s, session.Key{User: "anna", Server: "s"}); !errors.Is(err, errEnded) {
 		t.Errorf("%v, %v", l, err)
 	}
-	if places, links := len(h.pool.places), len(h.pool.at(s)); places != 0 || links != 0 {
+	if places, links := len(h.pool.all.places), len(h.pool.at(s)); places != 0 || links != 0 {
 		t.Errorf("%d places, %d links", places, links)
 	}
 	if err := h.Close(); err != nil {

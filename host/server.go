@@ -31,6 +31,7 @@ type server struct {
 	shelf       shelf
 	discovering chan struct{} // holds a token while the first user's tools are read
 	discovery   discovery
+	room        *room // for the links of its users
 
 	mu        sync.Mutex // guards the following
 	source    config.Source
@@ -55,6 +56,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		settled: make(chan struct{}),
 
 		discovering: make(chan struct{}, 1),
+		room:        sl.host.pool.serverRoom(),
 		source:      entry.Source,
 		warnings:    entry.Warnings,
 		enabled:     entry.Enabled && entry.Err == nil,
