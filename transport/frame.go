@@ -163,7 +163,7 @@ func result(method string, a inflight.Answer) (json.RawMessage, error) {
 		case "message":
 			e.Message, _ = jsonscan.String(value)
 		case "data":
-			e.Data = value
+			e.Data = bytes.Clone(value) // or the whole message would be kept
 		}
 	}
 	return nil, &e
