@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,7 +98,12 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 	if err == nil {
 		return nil
 	}
-	invalid := &OutputError{Server: c.name, Tool: tool, Result: res, Err: err}
+	own := *res // or the whole message would be kept
+	own.Content = slices.Clone(res.Content)
+	if content != nil {
+		own.StructuredContent = json.RawMessage(bytes.Clone(content))
+	}
+	invalid := &OutputError{Server: c.name, Tool: tool, Result: &own, Err: err}
 	var wrong *schemagate.ValueError
 	if errors.As(err, &wrong) {
 		invalid.Path = wrong.Path

@@ -419,3 +419,37 @@ func ExampleOutputError() {
 	// /n answered
 	// {"n":"many"}
 }
+
+// An OutputError that is kept keeps the result alive, and not the whole message that it
+// came in.
+func TestOutputErrorLetsItsMessageGo(t *testing.T) {
+	counts(t)
+	const junk = 4 << 20
+	result := strings.TrimSuffix(structured(`{"n":"x"}`), "}") + `,"more":"` + strings.Repeat("x", junk) + `"}`
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
+		"tools/list": mcptest.Result(withOutput(`{"type":"object","properties":{"n":{"type":"integer"}}}`)),
+		"tools/call": mcptest.Result(result),
+	})
+	c := newClient(t, &transport.Pipe{Serve: server.Serve}, nil)
+	call := func() error {
+		_, err := c.CallTool(t.Context(), "t", nil, nil)
+		return err
+	}
+	if err := call(); !errors.As(err, new(*mcp.OutputError)) {
+		t.Fatalf("got %v, want an OutputError", err)
+	}
+	before := heap()
+	var kept [4]error
+	for i := range kept {
+		kept[i] = call()
+	}
+	if got := heap() - before; got > 2*junk {
+		t.Errorf("got %d bytes in use for %d errors, want less than half of their messages", got, len(kept))
+	}
+	for _, err := range kept {
+		var invalid *mcp.OutputError
+		if !errors.As(err, &invalid) || string(invalid.Result.StructuredContent.(json.RawMessage)) != `{"n":"x"}` {
+			t.Errorf("got %v, want an OutputError with its result", err)
+		}
+	}
+}
