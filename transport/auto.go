@@ -84,6 +84,7 @@ type face interface {
 	Err() error
 	Announced() int64
 	LateProgress() int64
+	Working() bool
 	Origin() string
 }
 
@@ -159,6 +160,10 @@ func (c *autoConn) Announced() int64 { return c.present().Announced() }
 
 // LateProgress returns how much progress came before the last answer, and went to Read.
 func (c *autoConn) LateProgress() int64 { return c.present().LateProgress() }
+
+// Working reports whether the server has written anything since the last time it was
+// asked.
+func (c *autoConn) Working() bool { return c.present().Working() }
 
 // Origin returns the scheme, host and port of the server.
 func (c *autoConn) Origin() string { return c.http.Origin() }

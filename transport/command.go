@@ -53,8 +53,8 @@ const (
 // has opened is kept from the process.
 //
 // Lines on standard output that are not JSON-RPC are skipped; 100 of them in a
-// row end the connection. The last 64 KiB of standard error are kept for
-// [ExitError].
+// row end the connection, and so does a message that is begun and not continued for
+// 30 s. The last 64 KiB of standard error are kept for [ExitError].
 //
 // Stderr, Noise and Ended are called on goroutines of the connection. What they panic
 // with is dropped.
@@ -207,9 +207,13 @@ func (c *commandConn) PID() int { return c.cmd.Process.Pid }
 // nil if not. The server works in both cases.
 func (c *commandConn) Degraded() error { return c.watchdog.keeper.degraded() }
 
-// Working reports whether the server's process has used the processor since the
-// last time it was asked. It returns false where the system does not tell.
-func (c *commandConn) Working() bool { return c.vitals.worked() }
+// Working reports whether the server's process, or one that descends from it, has used
+// the processor since the last time it was asked, or the server has written anything.
+// Where the system does not tell of the processor only the latter counts.
+func (c *commandConn) Working() bool {
+	wrote := c.stream.Working()
+	return c.vitals.worked() || wrote
+}
 
 // await waits for the process, and then ends whatever it left behind.
 func (c *commandConn) await() {

@@ -63,6 +63,18 @@ type router struct {
 	inbox   *inbox
 	changes atomic.Int64
 	late    atomic.Int64
+	heard   atomic.Bool // since Working was called
+}
+
+// Working reports whether the server has written anything since the last time it was
+// asked: also a part of a message, or an answer that nobody waits for any more.
+func (r *router) Working() bool { return r.heard.Swap(false) }
+
+// hear notes that the server has written something.
+func (r *router) hear() {
+	if !r.heard.Load() {
+		r.heard.Store(true)
+	}
 }
 
 // Announced returns how often the server has announced other tools, as far as
@@ -80,6 +92,7 @@ func (r *router) LateProgress() int64 { return r.late.Load() }
 // hands them on. toSession is called for the messages of the control plane. It
 // returns an error if data is no JSON-RPC; what was well formed is handed on.
 func (r *router) route(data []byte, toSession func(jsonrpc.Message) bool) error {
+	r.hear()
 	m, err := jsonscan.Scan(data)
 	if errors.Is(err, jsonscan.ErrNotObject) {
 		return r.routeBatch(data, toSession)

@@ -59,7 +59,9 @@ func (s *stream) newIntake() {
 		turn:      make(chan struct{}, 1),
 		wanted:    make(chan struct{}, 1),
 		lull:      lull,
-		lines:     lineReader{r: d, limit: s.limit},
+		lines: lineReader{r: d, limit: s.limit, heard: s.hear, stall: &stall{over: func() {
+			s.goes(func() { s.fail(errStalled) })
+		}}},
 	}
 	in := &s.intake
 	if i, ok := d.(interruptible); ok {
@@ -91,9 +93,11 @@ func (in *intake) resume(err error) bool {
 func (s *stream) readAll() {
 	in := &s.intake
 	toSession := func(m jsonrpc.Message) bool { return s.inbox.put(s.ended, m) }
+	defer in.lines.stall.stop()
 	in.turn <- struct{}{}
 	for in.err == nil && s.ended.Err() == nil {
 		for _, m := range in.held {
+			in.lines.stall.stop() // nobody reads meanwhile
 			toSession(m)
 		}
 		in.held = nil

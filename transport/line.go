@@ -23,6 +23,8 @@ const (
 type lineReader struct {
 	r     io.Reader
 	limit int64
+	heard func() // called when something is read; nil: nobody wants to know
+	stall *stall // waits for the rest of a message; nil: nobody minds
 
 	buf      []byte // unread bytes are buf[start:end]
 	start    int
@@ -61,13 +63,30 @@ func (l *lineReader) next() (line, error) {
 		}
 		l.keep(rest)
 		l.searched = len(rest)
-		n, err := l.r.Read(l.buf[l.end:])
+		n, err := l.read(l.buf[l.end:], rest)
 		if n == 0 && err != nil {
 			return line{}, err
 		}
 		l.end += n
 	}
 	return l.nextLong()
+}
+
+// read reads once, after the beginning of a line. An interruption is not the end of
+// the wait for its rest.
+func (l *lineReader) read(p, begun []byte) (int, error) {
+	waits := l.stall != nil && beginsMessage(begun)
+	if waits {
+		l.stall.start()
+	}
+	n, err := l.r.Read(p)
+	if waits && n > 0 {
+		l.stall.stop()
+	}
+	if l.heard != nil && n > 0 {
+		l.heard()
+	}
+	return n, err
 }
 
 // keep makes rest, which may be a part of the buffer, all that is unread.
@@ -104,7 +123,7 @@ func (l *lineReader) nextLong() (line, error) {
 			l.long = slices.Grow(l.long, max(len(l.long), lineRoom))
 		}
 		room := l.long[len(l.long):min(cap(l.long), len(l.long)+longRead)]
-		n, err := l.r.Read(room)
+		n, err := l.read(room, l.long)
 		if n == 0 && err != nil {
 			return line{}, err
 		}

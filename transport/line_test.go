@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func readLines(r io.Reader, limit int64) (got []string) {
@@ -56,5 +59,41 @@ func FuzzLineReader(f *testing.F) {
 				t.Fatalf("got %q, want %q", got, want)
 			}
 		}
+	})
+}
+
+// interrupted is a reader that gives a line's beginning and then nothing, and is
+// interrupted every second.
+type interrupted struct{ begun bool }
+
+func (r *interrupted) Read(p []byte) (int, error) {
+	if !r.begun {
+		r.begun = true
+		return copy(p, "{"), nil
+	}
+	time.Sleep(time.Second) // sleep: on the bubble's clock
+	return 0, os.ErrDeadlineExceeded
+}
+
+// The wait for the rest of a message goes on while those who read it change.
+func TestLineReaderStallsWhileInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := make(chan struct{})
+		l := lineReader{r: &interrupted{}, limit: 1 << 10, stall: &stall{over: func() { close(over) }}}
+		begin := time.Now()
+		for time.Since(begin) < time.Hour {
+			if _, err := l.next(); err != os.ErrDeadlineExceeded {
+				t.Fatalf("got %v, want an interruption", err)
+			}
+			select {
+			case <-over:
+				if got := time.Since(begin); got > 31*time.Second {
+					t.Errorf("got the end after %v, want 30 s", got)
+				}
+				return
+			default:
+			}
+		}
+		t.Error("got no end of the wait")
 	})
 }

@@ -11,10 +11,11 @@ import (
 // vitals tell how a process is, from its line in /proc. They stay true when its
 // id passes to another process.
 type vitals struct {
+	pid  int
 	mu   sync.Mutex // guards the following
 	stat *os.File   // nil if the system does not tell
 	buf  [1 << 10]byte
-	work uint64 // processor time at the last look, in ticks
+	work uint64 // processor time of it and what it started at the last look, in ticks
 }
 
 func watchVitals(pid int) *vitals {
@@ -22,7 +23,7 @@ func watchVitals(pid int) *vitals {
 	if err != nil {
 		return &vitals{}
 	}
-	return &vitals{stat: stat}
+	return &vitals{pid: pid, stat: stat}
 }
 
 func (v *vitals) close() {
@@ -54,7 +55,11 @@ func (v *vitals) read() (fields [statFields][]byte, exists bool) {
 	if n == 0 && err != nil {
 		return fields, false
 	}
-	line := v.buf[:n]
+	return statOf(v.buf[:n]), true
+}
+
+// statOf returns the fields of a line of /proc/PID/stat.
+func statOf(line []byte) (fields [statFields][]byte) {
 	line = line[bytes.LastIndexByte(line, ')')+1:] // the name may hold anything
 	i := 0
 	for field := range bytes.FieldsSeq(line) {
@@ -64,7 +69,15 @@ func (v *vitals) read() (fields [statFields][]byte, exists bool) {
 		fields[i] = field
 		i++
 	}
-	return fields, true
+	return fields
+}
+
+// workOf returns the processor time of a process and of its children that have ended.
+func workOf(fields *[statFields][]byte) (ticks uint64) {
+	for i := range 4 {
+		ticks += decimal(fields[statWork+i])
+	}
+	return ticks
 }
 
 // doomed reports whether the process has ended, or is about to: it has been sent
@@ -87,8 +100,8 @@ func (v *vitals) doomed() bool {
 	return true
 }
 
-// worked reports whether the process, or one that it started and that has ended,
-// has used the processor since the last look.
+// worked reports whether the process, or one that descends from it, has used the
+// processor since the last look.
 func (v *vitals) worked() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -96,13 +109,36 @@ func (v *vitals) worked() bool {
 	if !exists || v.stat == nil {
 		return false
 	}
-	work := uint64(0)
-	for i := range 4 {
-		work += decimal(fields[statWork+i])
-	}
+	work := workOf(&fields) + workOfChildren(v.pid)
 	worked := work != v.work
 	v.work = work
 	return worked
+}
+
+// workOfChildren returns the processor time of the processes that descend from one,
+// or less where the system does not tell its children.
+func workOfChildren(pid int) (ticks uint64) {
+	family := []int{pid}
+	known := map[int]bool{pid: true}
+	for i := 0; i < len(family); i++ {
+		if i > 0 {
+			stat, _ := os.ReadFile("/proc/" + strconv.Itoa(family[i]) + "/stat") // it may have ended
+			fields := statOf(stat)
+			ticks += workOf(&fields)
+		}
+		tasks := "/proc/" + strconv.Itoa(family[i]) + "/task"
+		threads, _ := os.ReadDir(tasks)
+		for _, thread := range threads {
+			children, _ := os.ReadFile(tasks + "/" + thread.Name() + "/children")
+			for child := range bytes.FieldsSeq(children) {
+				if id := int(decimal(child)); id > 0 && !known[id] {
+					known[id] = true
+					family = append(family, id)
+				}
+			}
+		}
+	}
+	return ticks
 }
 
 func decimal(digits []byte) (n uint64) {

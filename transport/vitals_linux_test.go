@@ -13,6 +13,7 @@ import (
 func run(t *testing.T, name string, args ...string) (*exec.Cmd, *vitals) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Skip(err)
 	}
@@ -79,6 +80,22 @@ func TestVitalsWorked(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("a busy process does not work")
 		}
+	}
+}
+
+// Who starts the server in its place, as npx does, does nothing itself.
+func TestVitalsWorkedByChildren(t *testing.T) {
+	cmd, v := run(t, "sh", "-c", "sh -c 'sh -c \"while :; do :; done\"; :' & wait")
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	begin := time.Now()
+	for works := 0; works < 3; {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatal("got no work of the grandchild of a process")
+		}
+		if v.worked() {
+			works++
+		}
+		<-time.After(20 * time.Millisecond)
 	}
 }
 

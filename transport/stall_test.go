@@ -1,0 +1,130 @@
+package transport_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// newWriter returns a server that writes pieces, with a pause after each, reads all
+// that it is sent, and does nothing else.
+func newWriter(pause time.Duration, pieces ...string) *transport.Pipe {
+	return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error {
+		raw := t.(*sdk.IOTransport)
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			for buf := make([]byte, 1<<10); ; {
+				if _, err := raw.Reader.Read(buf); err != nil {
+					return
+				}
+			}
+		}()
+		for _, piece := range pieces {
+			if _, err := raw.Writer.Write([]byte(piece)); err != nil {
+				return err
+			}
+			select {
+			case <-time.After(pause):
+			case <-gone:
+			}
+		}
+		<-gone
+		return nil
+	}}
+}
+
+// A message that is begun and not continued ends the connection, whoever reads it and
+// however often that changes.
+func TestHalfAMessageEndsTheConnection(t *testing.T) {
+	for name, text := range map[string]string{
+		"one byte":           "{",
+		"half":               `{"jsonrpc":"2.0","id":1`,
+		"after a whole one":  `{"jsonrpc":"2.0","method":"x"}` + "\n" + `{"jsonrpc"`,
+		"after noise":        "Listening\n\r\n {",
+		"batch":              ` [ {"jsonrpc":"2.0"`,
+		"byte order mark":    "\ufeff{",
+		"longer than a read": `{"a":"` + strings.Repeat("a", 100<<10),
+	} {
+		for _, calling := range []time.Duration{0, 5 * time.Second} {
+			t.Run(name+"/"+calling.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := dialInBubble(t, newWriter(0, text))
+					begin := time.Now()
+					for calling > 0 && l.Err() == nil && time.Since(begin) < time.Hour {
+						ctx, stop := context.WithTimeout(t.Context(), calling)
+						if _, err := l.Call(ctx, "tools/call", nil, nil); err == nil {
+							t.Error("got an answer, want none")
+						}
+						stop()
+					}
+					ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+					defer stop()
+					for {
+						if _, err := l.Read(ctx); err != nil {
+							break
+						}
+					}
+					if ctx.Err() != nil {
+						t.Fatal("the connection lives on")
+					}
+					if got := time.Since(begin); got < 20*time.Second || got > 40*time.Second {
+						t.Errorf("got the end after %v, want about 30 s", got)
+					}
+					if err := l.Err(); err == nil || !strings.Contains(err.Error(), "nothing more for 30s") {
+						t.Errorf("got %v, want what the server did", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// dialInBubble is dial where time is virtual.
+func dialInBubble(t *testing.T, tr mcp.Transport) link {
+	t.Helper()
+	conn, err := tr.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn.(link)
+}
+
+// What goes on, however slowly, or has not begun, ends nothing.
+func TestSlowMessageIsWaitedFor(t *testing.T) {
+	message := `{"jsonrpc":"2.0","method":"notifications/x","params":{"a":"` + strings.Repeat("a", 64) + `"}}` + "\n"
+	for name, pieces := range map[string][]string{
+		"byte by byte":        strings.Split(message, ""),
+		"in the end":          {message, "\n", message},
+		"noise without end":   {"Loading the model: 10%", "\n", message},
+		"blanks":              {message, "  \r", "\n", message},
+		"log line in between": {"[INFO] it takes", " long", "\n", message},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pause := 25 * time.Second
+				if len(pieces) < len(message) {
+					pause = 10 * time.Minute
+				}
+				l := dialInBubble(t, newWriter(pause, pieces...))
+				for want := strings.Count(strings.Join(pieces, ""), message); want > 0; want-- {
+					if _, err := l.Read(t.Context()); err != nil {
+						t.Fatalf("got %v, want a message", err)
+					}
+				}
+				time.Sleep(time.Hour)
+				if err := l.Err(); err != nil {
+					t.Errorf("got %v, want a connection that lives", err)
+				}
+			})
+		})
+	}
+}
