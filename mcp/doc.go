@@ -34,9 +34,9 @@
 //
 // No more than [ClientOptions].MaxInFlight requests are on their way to a
 // server, and no more than MaxQueued wait for their turn; further ones fail at
-// once with a [*BusyError]. A server that hangs while nothing is asked of it is
-// found out by pings and gets a new connection; one that may be busy is left
-// alone. See HealthInterval.
+// once with a [*BusyError]. A server that hangs is found out by pings and gets a new
+// connection; one that may be busy is left alone, unless one call after the other is
+// given up. See HealthInterval.
 //
 // # Logins
 //

@@ -17,6 +17,7 @@ type flight struct {
 	life            *life
 	request         *request
 	opts            CallOptions
+	number          int // among those of its life
 	clock           *clock
 	unbind          func() bool // from its caller's context; may be nil
 

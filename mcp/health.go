@@ -12,10 +12,14 @@ const (
 	healthPatience = 10 * time.Second
 	// maxMisses is how many pings in a row may go unanswered.
 	maxMisses = 3
+	// maxUnanswered is from how many requests in a row, given up without a sign of
+	// life since, a server counts as stuck: what it was asked is no excuse any more.
+	maxUnanswered = 3
 )
 
 // An UnresponsiveError reports a server that was given up because it gave no
-// sign of life for a long time, though nothing kept it busy.
+// sign of life for a long time, though nothing kept it busy as far as is known. See
+// HealthInterval of [ClientOptions].
 type UnresponsiveError struct {
 	For time.Duration // since the last sign of life
 }
@@ -42,9 +46,45 @@ func (p *pulse) abandoned(longest time.Duration) {
 func (p *pulse) silence() time.Duration { return time.Since(time.Unix(0, p.heard.Load())) }
 func (p *pulse) mayBeBusy() bool        { return time.Now().UnixNano() < p.busy.Load() }
 
+// unanswered are requests in a row that were given up.
+type unanswered struct {
+	n     int
+	heard int64 // the last sign of life, which came before the first of them was
+	begun int   // requests that had begun by then
+}
+
+// gaveUp notes that a request was given up.
+func (l *life) gaveUp() {
+	heard := l.pulse.heard.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unanswered.n == 0 || l.unanswered.heard != heard {
+		l.unanswered = unanswered{heard: heard, begun: l.begun}
+	}
+	l.unanswered.n++
+}
+
+// occupied reports whether requests may be what keeps the server from giving a sign
+// of life. Once it is stuck these are only those from before the first that was given
+// up.
+func (l *life) occupied() bool {
+	heard := l.pulse.heard.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unanswered.n < maxUnanswered || l.unanswered.heard != heard {
+		return len(l.flights) > 0 || l.pulse.mayBeBusy()
+	}
+	for f := range l.flights {
+		if f.number <= l.unanswered.begun {
+			return true
+		}
+	}
+	return false
+}
+
 // watchHealth pings a silent server until the life ends, and returns why the
 // server must be given up. A server that is busy, with requests or by itself, is
-// never given up: it answers when it is done.
+// not given up: it answers when it is done. For what its requests were, see occupied.
 func (c *Client) watchHealth(l *life) error {
 	interval := c.opts.HealthInterval
 	if interval < 0 || l.stateless() {
@@ -65,14 +105,14 @@ func (c *Client) watchHealth(l *life) error {
 			continue
 		}
 		switch {
-		case l.carries() || l.pulse.mayBeBusy() || l.working():
+		case l.working() || l.occupied():
 			misses = 0
 			continue
 		case c.pinged(l):
 			misses = 0
 			continue
 		}
-		if misses++; misses == maxMisses && !l.carries() {
+		if misses++; misses >= maxMisses && !l.occupied() {
 			return &UnresponsiveError{l.pulse.silence()}
 		}
 	}

@@ -38,9 +38,11 @@ type life struct {
 	alive context.Context // ends with the life
 	die   context.CancelFunc
 
-	mu      sync.Mutex // guards the following
-	flights map[*flight]struct{}
-	over    error // why it ended; no request is sent any more
+	mu         sync.Mutex // guards the following
+	flights    map[*flight]struct{}
+	begun      int   // flights so far
+	over       error // why it ended; no request is sent any more
+	unanswered unanswered
 }
 
 func (l *life) modern() bool { return l.info.ProtocolVersion >= Revision20260728 }
@@ -79,6 +81,8 @@ func (l *life) board(f *flight) error {
 		return l.over
 	}
 	l.flights[f] = struct{}{}
+	l.begun++
+	f.number = l.begun
 	return nil
 }
 
@@ -86,13 +90,6 @@ func (l *life) leave(f *flight) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.flights, f)
-}
-
-// carries reports whether a request is on its way.
-func (l *life) carries() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.flights) > 0
 }
 
 // stateless reports whether nothing is lost with the connection, nor gained by a

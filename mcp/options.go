@@ -109,7 +109,9 @@ type ClientOptions struct {
 	// HealthInterval is how long the server may be silent before it is asked for
 	// a sign of life, if nothing is asked of it otherwise. A server that leaves
 	// three pings in a row unanswered, while no request is on its way or may
-	// still run and its process does no work, gets a new connection.
+	// still run and its process does no work, gets a new connection. After three
+	// requests in a row that were given up without a sign of life since, only
+	// requests from before the first of them count, as long as they are not given up.
 	// Connections without state are not pinged. Default: 1 min. Negative: never.
 	HealthInterval time.Duration
 

@@ -136,17 +136,22 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	}
 	r.trace.departs(l, &f.opts)
 	result, err := c.exchangeOn(f, l, r.method, params, &f.opts)
-	switch OutcomeOf(err) {
-	case Answered:
+	outcome := OutcomeOf(err)
+	ended, cause := f.ended()
+	switch {
+	case outcome == Answered:
 		l.pulse.beat()
-	case Unknown:
+	case ended != nil:
+		l.gaveUp()
+	}
+	if outcome == Unknown {
 		l.pulse.abandoned(r.total)
 	}
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
-	if ended, cause := f.ended(); ended != nil && errors.Is(err, ended) {
-		err = WithOutcome(cause, OutcomeOf(err))
+	if ended != nil && errors.Is(err, ended) {
+		err = WithOutcome(cause, outcome)
 	}
 	return nil, err
 }

@@ -27,7 +27,7 @@ type Transport = sdk.Transport
 //	Err() error       // why it ended, as soon as that is known; nil while it lives
 //	PID() int         // of the server's process, for State
 //	Degraded() error  // what it lacks although it works, for State
-//	Working() bool    // the server's process has done work since the last question
+//	Working() bool    // the server has done work since the last question, or written anything
 //	Stateless() bool  // nothing is lost with it, so it is not pinged
 //	Announced() int64 // announcements of other tools that came before the last answer
 //	LateProgress() int64 // progress that came before the last answer and went to Read

@@ -1,0 +1,203 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// wedges returns a handler that answers on no connection but the second.
+func wedges(answer mcptest.Handler) mcptest.Handler {
+	return func(c *mcptest.Call) {
+		if c.Connection == 1 {
+			mcptest.Hang(c)
+			return
+		}
+		answer(c)
+	}
+}
+
+// newWedgedServer returns a server that shakes hands, and whose first connection never
+// says anything again.
+func newWedgedServer(t testing.TB, revision string) *mcptest.Server {
+	script := mcptest.Handshake(revision, "")
+	script["ping"] = wedges(mcptest.Result("{}"))
+	script["tools/call"] = wedges(text("fine"))
+	if discover := script["server/discover"]; discover != nil {
+		script["server/discover"] = mcptest.Sequence(discover, wedges(discover))
+	}
+	return mcptest.NewServer(t, script)
+}
+
+// A server that says nothing any more is replaced though it is called all the time, by
+// one caller or by many.
+func TestWedgedServerInUse(t *testing.T) {
+	for _, callers := range []int{1, 10} {
+		everywhere(t, func(t *testing.T, revision string, p plane) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newWedgedServer(t, revision)
+				c := newClient(t, p.to(server), nil)
+				ready(t, c)
+				var all sync.WaitGroup
+				for i := range callers {
+					all.Go(func() {
+						time.Sleep(time.Duration(i) * 7 * time.Second)
+						for range 10 {
+							if _, err := call(t, c, "x"); err == nil {
+								return
+							}
+						}
+						t.Error("got ten calls that failed, want one of them to succeed")
+					})
+				}
+				all.Wait()
+				if got := server.Connections(); got != 2 {
+					t.Errorf("got %d connections, want 2", got)
+				}
+			})
+		})
+	}
+}
+
+// The state says why the connection ended.
+func TestWedgedServerIsUnresponsive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, newWedgedServer(t, mcp.Revision20251125), nil)
+		ready(t, c)
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			for range 10 {
+				if _, err := call(t, c, "x"); err == nil {
+					return
+				}
+			}
+		})
+		var why error
+		for s := range c.Watch(t.Context()) {
+			if s.Phase != mcp.Ready {
+				why = s.Err
+				break
+			}
+		}
+		var mute *mcp.UnresponsiveError
+		if !errors.As(why, &mute) {
+			t.Errorf("got %v, want an UnresponsiveError", why)
+		}
+		calls.Wait()
+	})
+}
+
+// A call that has not been given up is waited for, however many later ones were.
+func TestSlowCallIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const work = 9 * time.Minute // of one call, on the only thread
+		free := make(chan struct{})
+		waits := func(answer mcptest.Handler) mcptest.Handler {
+			return func(c *mcptest.Call) {
+				<-free
+				answer(c)
+			}
+		}
+		server := legacy(t, mcptest.Script{"tools/call": waits(text("fine")), "ping": waits(mcptest.Result("{}"))})
+		c := newClient(t, server, nil)
+		ready(t, c)
+		time.AfterFunc(work, func() { close(free) })
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}); err != nil {
+				t.Errorf("got %v, want no error", err)
+			}
+		})
+		synctest.Wait()
+		for range 8 {
+			if _, err := call(t, c, "x"); err == nil {
+				t.Error("a call beside the slow one succeeded")
+			}
+		}
+		all.Wait()
+		if got := server.Connections(); got != 1 {
+			t.Errorf("got %d connections, want 1", got)
+		}
+	})
+}
+
+// A process that works is left alone, however many calls were given up.
+func TestWorkingServerInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newWedgedServer(t, mcp.Revision20251125)
+		end := time.Now().Add(30 * time.Minute)
+		c := newClient(t, worker{server, func() bool { return time.Now().Before(end) }}, nil)
+		ready(t, c)
+		for time.Now().Before(end) {
+			if _, err := call(t, c, "x"); err == nil {
+				t.Fatal("a call of a wedged server succeeded")
+			}
+		}
+		if got := server.Connections(); got != 1 {
+			t.Fatalf("got %d connections while the server works, want 1", got)
+		}
+		for range 10 {
+			if _, err := call(t, c, "x"); err == nil {
+				return
+			}
+		}
+		t.Error("got ten calls that failed after the work, want one of them to succeed")
+	})
+}
+
+// A server that is too slow for its callers, and answers pings, is not replaced.
+func TestTooSlowServerIsNotReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/call": mcptest.Hang})
+		c := newClient(t, server, nil)
+		ready(t, c)
+		for range 20 {
+			ctx, giveUp := context.WithTimeout(t.Context(), 20*time.Second)
+			if _, err := c.CallTool(ctx, "x", nil, nil); err == nil {
+				t.Error("a call succeeded")
+			}
+			giveUp()
+		}
+		if got := server.Connections(); got != 1 {
+			t.Errorf("got %d connections, want 1", got)
+		}
+	})
+}
+
+// A server with one thread that answers all, too late for those who asked, is not
+// replaced: it is at work.
+func TestLateServerIsNotReplaced(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			thread := make(chan struct{}, 1)
+			slowly := func(answer mcptest.Handler) mcptest.Handler {
+				return func(c *mcptest.Call) {
+					thread <- struct{}{}
+					defer func() { <-thread }()
+					time.Sleep(70 * time.Second)
+					answer(c)
+				}
+			}
+			server := legacy(t, mcptest.Script{"tools/call": slowly(text("fine")), "ping": slowly(mcptest.Result("{}"))})
+			c := newClient(t, p.to(server), nil)
+			ready(t, c)
+			for range 30 {
+				if _, err := call(t, c, "x"); err == nil {
+					t.Error("got an answer in time, want none")
+				}
+			}
+			if got := server.Connections(); got != 1 {
+				t.Errorf("got %d connections, want 1", got)
+			}
+			synctest.Wait()
+			_ = c.Close()
+			time.Sleep(2 * time.Hour) // the handlers end
+		})
+	})
+}
