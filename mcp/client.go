@@ -35,6 +35,8 @@ type Client struct {
 	draining bool          // Shutdown was called: no new requests
 	active   int           // uses that Shutdown waits for
 
+	declinedAt time.Time // when declined questions were told of last
+
 	wake     chan struct{} // capacity 1: a call needs the server, try again soon
 	renew    chan struct{} // capacity 1: Reconnect was called
 	announce chan struct{} // capacity 1: the server announced other lists

@@ -264,6 +264,9 @@ func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause erro
 	for _, params := range wanted {
 		var res *ElicitResult
 		var p *page
+		if !x.life.tap.mayAsk(methodElicit, &x.asked) {
+			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
+		}
 		err := x.client.attendTo(methodElicit, func() (err error) {
 			res, p, err = x.client.elicitURL(bounded, params, false)
 			return err

@@ -38,8 +38,9 @@ type exchange struct {
 	request  request
 	progress func(*ProgressParams) // may be nil
 	rounds   int                   // requests sent
-	life     *life                 // of the last one; nil if there was none
-	watch    *taskWatch            // if the request may become a task that reports progress
+	asked    asked
+	life     *life      // of the last one; nil if there was none
+	watch    *taskWatch // if the request may become a task that reports progress
 
 	first flight // of the first round
 }
@@ -73,6 +74,7 @@ func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params 
 		method: method,
 		meta:   o.Meta,
 		call:   x,
+		asked:  &x.asked,
 		idle:   o.IdleTimeout,
 		total:  o.CallTimeout,
 		until:  time.Now().Add(o.CallTimeout),
@@ -150,7 +152,7 @@ func (x *exchange) ended(ctx context.Context) error {
 func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
 	bounded, stop := x.within(ctx)
 	defer stop()
-	responses, err := x.client.fulfil(bounded, x.life, need.requests)
+	responses, err := x.client.fulfil(bounded, x.life, &x.asked, need.requests)
 	if err != nil && bounded.Err() != nil {
 		err = fmt.Errorf("waiting for what the server wants to know: %w", x.ended(ctx))
 	}

@@ -131,7 +131,7 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service) {
 	ctx, o := t.open(ctx, req, true)
 	result, err := t.grant(ctx, req.Method, req.Params)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, errTooManyQuestions) { // of which it was told
 			t.client.opts.Logger.Warn("mcp: a request of the server failed", "server", t.client.name, "method", harmless([]byte(req.Method)), "error", err)
 		}
 		resp.Error = refuse(err)
@@ -159,6 +159,9 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service) {
 func (t *tap) grant(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if method == methodPing {
 		return json.RawMessage(`{}`), nil
+	}
+	if isQuestion(method) && t.client.declares(method) && !t.mayAsk(method, nil) {
+		return declinedAnswer(method)
 	}
 	t.mu.Lock()
 	t.granting++

@@ -43,6 +43,7 @@ type life struct {
 	begun      int   // flights so far
 	over       error // why it ended; no request is sent any more
 	unanswered unanswered
+	questions  int64 // of the server, for which none of flights was counted yet
 }
 
 func (l *life) modern() bool { return l.info.ProtocolVersion >= Revision20260728 }
@@ -90,6 +91,7 @@ func (l *life) leave(f *flight) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.flights, f)
+	l.settleLocked(f.request.asked)
 }
 
 // stateless reports whether nothing is lost with the connection, nor gained by a
@@ -216,7 +218,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	}
 	t.spoken.Store(&l.info.ProtocolVersion)
 	l.tasks = t.taskAbilities(l.info.ProtocolVersion)
-	t.pulse.Store(&l.pulse)
+	t.life.Store(l)
 	go func() {
 		_ = l.session.Wait()
 		close(l.ended)

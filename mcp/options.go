@@ -51,6 +51,13 @@ type ClientOptions struct {
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	MaxSampleRounds int
+	// MaxQuestions bounds the questions, elicitations and samplings together, that a
+	// server can ask in one call or another request of the client. On each connection
+	// it can ask four times as many at once, and one more each second, in whatever
+	// requests or without any. Further ones are declined and the user is not asked: an
+	// elicitation with the action decline, a sampling with an error. Logger and
+	// QuestionsDeclined of [State] tell of it. Default: 16.
+	MaxQuestions int
 	// Roots are the folders and files that the server may know of, each a file
 	// URI. Default: none, and the server is told that there are none to ask for.
 	// One that is no plain file URI is left out and logged, see [RootError].
@@ -148,6 +155,7 @@ const (
 	defaultMaxPages       = 1_000
 	defaultMaxCatalog     = 32 << 20
 	defaultSampleRounds   = 10
+	defaultMaxQuestions   = 16
 )
 
 // withDefaults returns a copy of o in which every limit is set.
@@ -178,6 +186,7 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	orDefault(&c.MaxPages, defaultMaxPages)
 	orDefault(&c.MaxCatalog, defaultMaxCatalog)
 	orDefault(&c.MaxSampleRounds, defaultSampleRounds)
+	orDefault(&c.MaxQuestions, defaultMaxQuestions)
 	if c.Cache == nil {
 		c.Cache = NewCache(defaultCacheBytes)
 	}

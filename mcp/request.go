@@ -18,6 +18,7 @@ type request struct {
 	meta   Meta              // the caller's own members of _meta
 	header map[string]string // further HTTP header fields
 	call   *exchange         // that it belongs to; may be nil
+	asked  *asked            // questions in the course of it; nil if it is no reason for any
 	trace  *RequestInfo      // while it is traced
 
 	unknown bool // nothing is known of what it does

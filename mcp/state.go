@@ -64,6 +64,10 @@ type State struct {
 	// ResourcesVersion and PromptsVersion do the same for the lists of resources
 	// and resource templates, and of prompts.
 	ResourcesVersion, PromptsVersion uint64
+	// QuestionsDeclined counts the questions of the server that were declined because
+	// it asked too many, over all connections. Those that come within ten seconds are
+	// one change for [Client.Watch]. See MaxQuestions of [ClientOptions].
+	QuestionsDeclined int
 
 	// The following describe the server while Ready, and while Authenticating on a
 	// connection that lives on. They are zero otherwise.

@@ -89,7 +89,7 @@ func (c *Client) began(l *life) {
 		PID:             l.tap.conn.PID(),
 		Degraded:        l.tap.conn.Degraded(),
 	}
-	s.keepVersions(c.state)
+	s.keepCounts(c.state)
 	s.count(listTools | listResources | listPrompts)
 	c.setLocked(s, l)
 }
@@ -99,12 +99,13 @@ func (c *Client) set(s State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Connections = c.state.Connections
-	s.keepVersions(c.state)
+	s.keepCounts(c.state)
 	c.setLocked(s, nil)
 }
 
-func (s *State) keepVersions(of State) {
+func (s *State) keepCounts(of State) {
 	s.ToolsVersion, s.ResourcesVersion, s.PromptsVersion = of.ToolsVersion, of.ResourcesVersion, of.PromptsVersion
+	s.QuestionsDeclined = of.QuestionsDeclined
 }
 
 // attend watches a life until it ends and returns why.

@@ -41,9 +41,11 @@ type tap struct {
 	listed   atomic.Int64           // of those, how many the list of tools takes account of
 	mended   atomic.Int64           // times that announcements may have been missed
 	reported atomic.Int64           // notifications of progress that belong to no request
-	pulse    atomic.Pointer[pulse]  // nil during the handshake
+	life     atomic.Pointer[life]   // nil during the handshake
 	modern   atomic.Bool            // revision 2026-07-28 is spoken
 	spoken   atomic.Pointer[string] // the revision; nil during the handshake
+
+	allowance allowance
 
 	mu      sync.Mutex // guards the following, and orders wg.Add before wg.Wait
 	waited  bool       // wait was called
@@ -110,8 +112,8 @@ func (t *tap) readAll() {
 			t.table.Fail(err, func(int64) error { return WithOutcome(err, Unknown) })
 			return
 		}
-		if p := t.pulse.Load(); p != nil {
-			p.beat()
+		if l := t.life.Load(); l != nil {
+			l.pulse.beat()
 		}
 		if t.takes(m) {
 			continue
@@ -200,7 +202,7 @@ func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
 // Write implements Conn for the session.
 func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 	req, ok := m.(*jsonrpc.Request)
-	if ok && req.Method == noteCancelled && t.pulse.Load() == nil {
+	if ok && req.Method == noteCancelled && t.life.Load() == nil {
 		return nil // no request of the handshake is cancelled: the connection is closed
 	}
 	probing := ok && req.Method == methodDiscover

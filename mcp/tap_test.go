@@ -40,7 +40,7 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 	if len(log.methods) > 0 {
 		t.Errorf("during the handshake: %q", log.methods)
 	}
-	tap.pulse.Store(&pulse{})
+	tap.life.Store(&life{})
 	if err := tap.Write(t.Context(), note); err != nil {
 		t.Error(err)
 	}

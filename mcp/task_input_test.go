@@ -209,7 +209,7 @@ func TestTaskInputWithoutEnd(t *testing.T) {
 		_, err := call(t, c, "x")
 		taskError(t, err)
 		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) || invalid.Path != "inputRequests" || asked != 160 {
+		if !errors.As(err, &invalid) || invalid.Path != "inputRequests" || asked != 16 {
 			t.Errorf("asked %d times, then %v", asked, err)
 		}
 	})

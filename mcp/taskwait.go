@@ -215,6 +215,7 @@ func (w *taskWait) hear() {
 func (w *taskWait) request(method string) *request {
 	r := w.call.client.taskRequest(method, w.task.ID)
 	r.idle, r.total, r.until = w.call.request.idle, w.call.request.total, w.call.request.until
+	r.asked = &w.call.asked
 	return r
 }
 
@@ -382,7 +383,7 @@ func (w *taskWait) respond(ctx context.Context, s *taskState, l *life) error {
 		fresh, err := w.fresh(s.requests)
 		if err == nil && fresh != nil {
 			w.refused = nil
-			w.pending, err = c.fulfil(ctx, l, fresh)
+			w.pending, err = c.fulfil(ctx, l, &w.call.asked, fresh)
 		}
 		if err != nil {
 			w.helpless = true

@@ -99,8 +99,9 @@ func refuse(err error) *JSONRPCError {
 }
 
 // fulfil grants the wishes that came with a result of revision 2026-07-28, by
-// the ids that the server gave them, one after the other.
-func (c *Client) fulfil(ctx context.Context, l *life, requests json.RawMessage) (json.RawMessage, error) {
+// the ids that the server gave them, one after the other. Of counts the questions among
+// them.
+func (c *Client) fulfil(ctx context.Context, l *life, of *asked, requests json.RawMessage) (json.RawMessage, error) {
 	if requests == nil {
 		return nil, nil
 	}
@@ -118,7 +119,12 @@ func (c *Client) fulfil(ctx context.Context, l *life, requests json.RawMessage) 
 			return nil, at(path, err)
 		}
 		work, o := l.tap.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true)
-		response, err := c.grant(work, method, params, false)
+		var response json.RawMessage
+		if isQuestion(method) && !l.tap.mayAsk(method, of) {
+			response, err = declinedAnswer(method)
+		} else {
+			response, err = c.grant(work, method, params, false)
+		}
 		o.end(response, err)
 		if err != nil {
 			return nil, ungranted(path, err)
