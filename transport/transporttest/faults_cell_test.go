@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -48,6 +49,8 @@ type cell struct {
 	meter  *lagMeter
 	client *mcp.Client
 	world  *world
+
+	questions atomic.Int64 // that came to the user
 
 	mu       sync.Mutex
 	attempts []*attempt

@@ -3,6 +3,7 @@
 package transporttest_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,6 +22,7 @@ type call struct {
 	token  string // of its progress
 	first  bool   // it is the first that the plan is about
 	again  bool   // it brings the answers to the server's questions
+	rounds int    // how often it has done so
 }
 
 func (c *call) run() { c.victim.ledger.note(c.nonce, "ran") }
@@ -38,6 +40,12 @@ func (c *call) misbehave(deed string) {
 		return
 	case "elicit":
 		c.elicit()
+		return
+	case "questions":
+		c.askOften()
+		return
+	case "stop":
+		c.stop()
 		return
 	case "poison":
 		if c.first {
@@ -87,6 +95,16 @@ func (c *call) hang() {
 	if _, own := c.outlet.(*response); own {
 		<-c.outlet.gone()
 	}
+}
+
+// stop stops the process, or the network if the server is no process.
+func (c *call) stop() {
+	if c.outlet.gone() != nil {
+		c.victim.freeze()
+		return
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	select {}
 }
 
 // pause waits, or until the client has left.
@@ -238,9 +256,10 @@ func (c *call) endless(sound string) {
 	<-c.outlet.gone()
 }
 
+const question = `{"message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`
+
 // elicit asks the user before it runs the call.
 func (c *call) elicit() {
-	const question = `{"message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`
 	if c.victim.plan.Era == mcp.Revision20260728 && !c.again {
 		c.victim.ledger.note(c.nonce, "refused")
 		c.victim.send(c.outlet, answer(c.id, `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}`))
@@ -248,6 +267,27 @@ func (c *call) elicit() {
 	}
 	if !c.again {
 		c.victim.ask(c.outlet, "elicitation/create", question)
+	}
+	c.run()
+	c.victim.send(c.outlet, done(c.id, c.nonce))
+}
+
+// askOften asks the user without end, as far as one may wait for it, before it runs
+// the call.
+func (c *call) askOften() {
+	const requests, rounds, each = 200, 5, 16
+	if c.victim.plan.Era != mcp.Revision20260728 {
+		for range requests {
+			c.victim.ask(c.outlet, "elicitation/create", question)
+		}
+	} else if c.rounds < rounds {
+		c.victim.ledger.note(c.nonce, "refused")
+		var questions []string
+		for i := range each {
+			questions = append(questions, fmt.Sprintf(`"q%d":{"method":"elicitation/create","params":%s}`, i, question))
+		}
+		c.victim.send(c.outlet, answer(c.id, fmt.Sprintf(`{"resultType":"input_required","requestState":"%d","inputRequests":{%s}}`, c.rounds+1, strings.Join(questions, ","))))
+		return
 	}
 	c.run()
 	c.victim.send(c.outlet, done(c.id, c.nonce))

@@ -38,6 +38,7 @@ type row struct {
 	dark     bool // a black hole stands between
 	notices  bool // a shared connection is given up for want of a sign of life
 	heavy    bool // it takes much time of the machine
+	waits    bool // it takes much time and little of the machine's
 	login    bool // the client logs in
 	repeats  bool // calls may run twice: the tool's annotations are trusted
 	padding  int  // of the arguments, in bytes
@@ -53,7 +54,7 @@ type row struct {
 
 // faults is the table.
 func faults() []row {
-	return slices.Concat(deaths(), silences(), nonsense(), oversize(), networks(), refusals(), lists(), processes(), stores(), handlers())
+	return slices.Concat(deaths(), silences(), nonsense(), oversize(), networks(), refusals(), lists(), processes(), stores(), handlers(), wedges())
 }
 
 func wires(w ...wire) []wire { return w }

@@ -186,6 +186,7 @@ func (v *victim) call(id string, params []byte, o outlet) {
 			ProgressToken json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
 		InputResponses json.RawMessage `json:"inputResponses"`
+		RequestState   string          `json:"requestState"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		if web, ok := o.(decider); ok {
@@ -194,8 +195,11 @@ func (v *victim) call(id string, params []byte, o outlet) {
 		v.send(o, failure(id, -32602, "bad parameters"))
 		return
 	}
-	c := &call{victim: v, outlet: o, id: id, nonce: p.Arguments.Nonce, token: string(p.Meta.ProgressToken), again: p.InputResponses != nil}
+	c := &call{victim: v, outlet: o, id: id, nonce: p.Arguments.Nonce, token: string(p.Meta.ProgressToken), again: p.InputResponses != nil, rounds: atoi(p.RequestState)}
 	hit := v.hits(c)
+	if v.plan.Deed == "questions" && c.again {
+		hit = true // the same call goes on
+	}
 	if web, ok := o.(decider); ok {
 		refusal := http.HandlerFunc(nil)
 		if hit {

@@ -178,7 +178,7 @@ func (m *matrix) row(t *testing.T, r row) result {
 	}
 	before := settledStock()
 	hurt := m.neighbours.failures()
-	m.run(cells, r.heavy)
+	m.run(cells, &r)
 	left := leaks(before, cookie)
 	res.Leaks = len(left)
 	for _, l := range left {
@@ -203,10 +203,13 @@ func (m *matrix) row(t *testing.T, r row) result {
 }
 
 // run runs cells, some at a time.
-func (m *matrix) run(cells []*cell, heavy bool) {
+func (m *matrix) run(cells []*cell, r *row) {
 	turns := make(chan struct{}, atOnce)
-	if heavy {
+	switch {
+	case r.heavy:
 		turns = make(chan struct{}, 2)
+	case r.waits:
+		turns = make(chan struct{}, 4*atOnce)
 	}
 	var wg sync.WaitGroup
 	for _, c := range cells {
