@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A ConfigError reports a Config that cannot be used.
@@ -17,7 +19,7 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("auth: server %q: %s %s", e.Server, e.Field, e.Problem)
+	return printed("auth: server %q: %s %s", e.Server, e.Field, e.Problem)
 }
 
 // A URLError reports an address that was refused before anything was sent there:
@@ -35,7 +37,7 @@ type URLError struct {
 }
 
 func (e *URLError) Error() string {
-	return fmt.Sprintf("auth: server %q: %s %q refused: %s", e.Server, e.Field, e.Origin, e.Problem)
+	return printed("auth: server %q: %s %q refused: %s", e.Server, e.Field, e.Origin, e.Problem)
 }
 
 // A DiscoveryError reports that no authorization server was found.
@@ -50,7 +52,7 @@ type DiscoveryError struct {
 }
 
 func (e *DiscoveryError) Error() string {
-	return fmt.Sprintf("auth: server %q: no usable %s: %s", e.Server, e.Stage, whatOf(e.Err))
+	return printed("auth: server %q: no usable %s: %s", e.Server, e.Stage, whatOf(e.Err))
 }
 
 // Unwrap returns Err.
@@ -70,7 +72,7 @@ type MetadataError struct {
 }
 
 func (e *MetadataError) Error() string {
-	return fmt.Sprintf("auth: server %q: authorization server %q: %s %s", e.Server, e.Issuer, e.Field, e.Problem)
+	return printed("auth: server %q: authorization server %q: %s %s", e.Server, e.Issuer, e.Field, e.Problem)
 }
 
 // An IssuerMismatchError reports something of another authorization server than
@@ -87,12 +89,12 @@ type IssuerMismatchError struct {
 
 func (e *IssuerMismatchError) Error() string {
 	if e.Got == "" {
-		return fmt.Sprintf("auth: server %q: the %s names no issuer; it must be %q", e.Server, e.What, e.Want)
+		return printed("auth: server %q: the %s names no issuer; it must be %q", e.Server, e.What, e.Want)
 	}
 	if e.What == "metadata" && strings.TrimSuffix(e.Got, "/") == strings.TrimSuffix(e.Want, "/") {
-		return fmt.Sprintf("auth: server %q: the metadata is of issuer %q, and the server names %q: if that is a mistake of its, set Issuer to the former", e.Server, e.Got, e.Want)
+		return printed("auth: server %q: the metadata is of issuer %q, and the server names %q: if that is a mistake of its, set Issuer to the former", e.Server, e.Got, e.Want)
 	}
-	return fmt.Sprintf("auth: server %q: the %s is of issuer %q; it must be %q", e.Server, e.What, e.Got, e.Want)
+	return printed("auth: server %q: the %s is of issuer %q; it must be %q", e.Server, e.What, e.Got, e.Want)
 }
 
 // A ResourceMismatchError reports protected resource metadata of another server.
@@ -106,7 +108,7 @@ type ResourceMismatchError struct {
 }
 
 func (e *ResourceMismatchError) Error() string {
-	return fmt.Sprintf("auth: server %q: its metadata is about %q, not about %q", e.Server, e.Got, e.URL)
+	return printed("auth: server %q: its metadata is about %q, not about %q", e.Server, e.Got, e.URL)
 }
 
 // A ScopeError reports that the server wants more than it may have.
@@ -120,7 +122,7 @@ type ScopeError struct {
 }
 
 func (e *ScopeError) Error() string {
-	return fmt.Sprintf("auth: server %q: scopes %q: %s", e.Server, e.Scopes, e.Problem)
+	return printed("auth: server %q: scopes %q: %s", e.Server, e.Scopes, e.Problem)
 }
 
 // A StateError reports a response that does not belong to a login: its state is
@@ -134,9 +136,9 @@ type StateError struct {
 
 func (e *StateError) Error() string {
 	if e.Server == "" {
-		return "auth: response to no login: " + e.Problem
+		return "auth: response to no login: " + plain.Text(e.Problem)
 	}
-	return fmt.Sprintf("auth: server %q: response to no login: %s", e.Server, e.Problem)
+	return printed("auth: server %q: response to no login: %s", e.Server, e.Problem)
 }
 
 // A RegistrationError reports that there is no client as which to log in.
@@ -151,9 +153,9 @@ type RegistrationError struct {
 
 func (e *RegistrationError) Error() string {
 	if refused, ok := e.Err.(*OAuthError); ok {
-		return fmt.Sprintf("auth: server %q: no client at %q: %s; register one by hand and set Client", e.Server, e.Issuer, refused.what())
+		return printed("auth: server %q: no client at %q: %s; register one by hand and set Client", e.Server, e.Issuer, refused.what())
 	}
-	return fmt.Sprintf("auth: server %q: no client at %q: %s", e.Server, e.Issuer, whatOf(e.Err))
+	return printed("auth: server %q: no client at %q: %s", e.Server, e.Issuer, whatOf(e.Err))
 }
 
 // Unwrap returns Err.
@@ -177,7 +179,7 @@ type OAuthError struct {
 }
 
 func (e *OAuthError) Error() string {
-	return fmt.Sprintf("auth: server %q: %s", e.Server, e.what())
+	return printed("auth: server %q: %s", e.Server, e.what())
 }
 
 func (e *OAuthError) what() string {
@@ -186,9 +188,9 @@ func (e *OAuthError) what() string {
 		code = "no error code"
 	}
 	if e.Status == 0 {
-		return fmt.Sprintf("%s refused: %s", e.Request, code)
+		return printed("%s refused: %s", e.Request, code)
 	}
-	return fmt.Sprintf("%s refused: %s (HTTP status %d)", e.Request, code, e.Status)
+	return printed("%s refused: %s (HTTP status %d)", e.Request, code, e.Status)
 }
 
 // A RequestError reports a request to an authorization server, or for metadata,
@@ -209,11 +211,11 @@ type RequestError struct {
 }
 
 func (e *RequestError) Error() string {
-	return fmt.Sprintf("auth: server %q: %s", e.Server, e.what())
+	return printed("auth: server %q: %s", e.Server, e.what())
 }
 
 func (e *RequestError) what() string {
-	return fmt.Sprintf("%s request to %s: %v", e.Request, e.Host, e.Err)
+	return printed("%s request to %s: %v", e.Request, e.Host, e.Err)
 }
 
 // Unwrap returns Err.
@@ -246,14 +248,14 @@ type LoginRequiredError struct {
 func (e *LoginRequiredError) Error() string {
 	who := ""
 	if e.User != "" {
-		who = fmt.Sprintf(" of user %q", e.User)
+		who = printed(" of user %q", e.User)
 	}
-	text := fmt.Sprintf("auth: server %q needs a login%s", e.Server, who)
+	text := printed("auth: server %q needs a login%s", e.Server, who)
 	if len(e.Scopes) > 0 {
-		text += fmt.Sprintf(" for scopes %q", e.Scopes)
+		text += printed(" for scopes %q", e.Scopes)
 	}
 	if e.Reason != "" {
-		text += " (" + e.Reason + ")"
+		text += " (" + plain.Text(e.Reason) + ")"
 	}
 	if e.URL != "" {
 		text += ": open the login URL of this error"
@@ -271,6 +273,10 @@ func (e *LoginRequiredError) LoggedIn() <-chan struct{} { return e.Done }
 // needs more rights. An mcp.Client then goes on with its connection.
 func (e *LoginRequiredError) StepUp() bool { return len(e.Scopes) > 0 }
 
+// printed is fmt.Sprintf with control and hidden characters made visible: the values
+// may be a server's words.
+func printed(format string, args ...any) string { return plain.Text(fmt.Sprintf(format, args...)) }
+
 // whatOf returns the text of an error that is part of another, which has named
 // the server already.
 func whatOf(err error) string {
@@ -280,5 +286,5 @@ func whatOf(err error) string {
 	if err == nil {
 		return "it is not known why"
 	}
-	return err.Error()
+	return plain.Text(err.Error())
 }

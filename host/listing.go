@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -98,7 +99,7 @@ func (e *ChangedError) Error() string {
 	case e.Change == nil:
 		what = "the server does not have it any more. Look at the list of tools again."
 	}
-	text := fmt.Sprintf("tool %q of server %q was not called and nothing ran: %s", e.Tool, e.Server, what)
+	text := plain.Text(fmt.Sprintf("tool %q of server %q was not called and nothing ran: %s", e.Tool, e.Server, what))
 	if e.Change != nil {
 		text += " " + e.Change.Summary()
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // An Outcome says what is known about a request that returned an error.
@@ -56,7 +58,7 @@ func SafeToRetry(err error) bool {
 }
 
 // WithOutcome returns an error that reads and unwraps as err and whose
-// [OutcomeOf] is o. Transports use it to say what became of a request.
+// [OutcomeOf] is o. Control and hidden characters in its text are made visible. Transports use it to say what became of a request.
 // It returns nil if err is nil.
 func WithOutcome(err error, o Outcome) error {
 	if err == nil {
@@ -70,7 +72,16 @@ type outcomeError struct {
 	outcome Outcome
 }
 
-func (e *outcomeError) Error() string    { return e.err.Error() }
+// visible returns an error whose text shows control and hidden characters of others:
+// err itself if it has none.
+func visible(err error) error {
+	if err == nil || plain.Text(err.Error()) == err.Error() {
+		return err
+	}
+	return WithOutcome(err, OutcomeOf(err))
+}
+
+func (e *outcomeError) Error() string    { return plain.Text(e.err.Error()) }
 func (e *outcomeError) Unwrap() error    { return e.err }
 func (e *outcomeError) Outcome() Outcome { return e.outcome }
 
@@ -106,7 +117,7 @@ func (e *OutcomeUnknownError) Error() string {
 	if e.Tool != "" {
 		what += " " + e.Tool
 	}
-	return fmt.Sprintf("mcp: server %q: %s: outcome unknown, it may have run: %v", e.Server, what, e.Err)
+	return plain.Text(fmt.Sprintf("mcp: server %q: %s: outcome unknown, it may have run: %v", e.Server, what, e.Err))
 }
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
@@ -123,7 +134,7 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("mcp: server %q is unavailable: %v", e.Server, e.Err)
+	return plain.Text(fmt.Sprintf("mcp: server %q is unavailable: %v", e.Server, e.Err))
 }
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
@@ -154,8 +165,10 @@ type ServerError struct {
 	Err    *JSONRPCError // the server's code, message and data
 }
 
+// Error quotes the server's message on one line, cut off after 500 characters, with
+// control and hidden characters made visible.
 func (e *ServerError) Error() string {
-	return fmt.Sprintf("mcp: server %q: %s: %s (code %d)", e.Server, e.Method, e.Err.Message, e.Err.Code)
+	return fmt.Sprintf("mcp: server %q: %s: %s (code %d)", e.Server, e.Method, plain.Line(e.Err.Message), e.Err.Code)
 }
 
 func (e *ServerError) Unwrap() error { return e.Err }
@@ -180,7 +193,7 @@ func (e *ProtocolError) Error() string {
 	if where := strings.TrimSpace(e.Method + " " + e.Path); where != "" {
 		text += ": " + where
 	}
-	return fmt.Sprintf("%s: %v", text, e.Err)
+	return plain.Text(fmt.Sprintf("%s: %v", text, e.Err))
 }
 
 func (e *ProtocolError) Unwrap() error { return e.Err }

@@ -148,11 +148,11 @@ func (c *Client) connect(era *era) (*life, error) {
 			err = fmt.Errorf("no connection within %v: %w", c.opts.ConnectTimeout, err)
 		}
 		if t == nil || !era.failed(version, t) || ctx.Err() != nil {
-			return nil, err
+			return nil, visible(err)
 		}
 		if SafeToRetry(t.died()) {
 			era.suspect = false // the probe never reached the server
-			return nil, err
+			return nil, visible(err)
 		}
 	}
 }

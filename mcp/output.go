@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
@@ -32,7 +33,7 @@ type OutputError struct {
 }
 
 func (e *OutputError) Error() string {
-	return fmt.Sprintf("mcp: server %q: the result of tool %q does not match the tool's output schema: %v", e.Server, e.Tool, e.Err)
+	return plain.Text(fmt.Sprintf("mcp: server %q: the result of tool %q does not match the tool's output schema: %v", e.Server, e.Tool, e.Err))
 }
 
 func (e *OutputError) Unwrap() error { return e.Err }

@@ -239,7 +239,7 @@ func (c *Client) explain(r *request, err error) error {
 	case NotSent:
 		return WithOutcome(fmt.Errorf("mcp: server %q: %s not sent: %w", c.name, r.method, err), NotSent)
 	default:
-		return fmt.Errorf("mcp: server %q: %s: %w", c.name, r.method, err)
+		return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", c.name, r.method, err), outcome)
 	}
 }
 

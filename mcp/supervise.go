@@ -96,6 +96,7 @@ func (c *Client) began(l *life) {
 
 // set publishes a state without a life, keeping what counts across lives.
 func (c *Client) set(s State) {
+	s.Err = visible(s.Err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Connections = c.state.Connections

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A TaskStatus says how far a task is.
@@ -94,7 +96,7 @@ func (e *TaskError) Error() string {
 	if e.Task != nil && e.Task.Status != "" {
 		what += fmt.Sprintf(" (%s)", e.Task.Status)
 	}
-	return fmt.Sprintf("mcp: server %q: %s has no result: %v", e.Server, what, e.Err)
+	return plain.Text(fmt.Sprintf("mcp: server %q: %s has no result: %v", e.Server, what, e.Err))
 }
 
 func (e *TaskError) Unwrap() error { return e.Err }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -48,7 +49,7 @@ type ArgumentsError struct {
 }
 
 func (e *ArgumentsError) Error() string {
-	return fmt.Sprintf("arguments of tool %s: %v", quote(e.Tool), e.Err)
+	return plain.Text(fmt.Sprintf("arguments of tool %s: %v", quote(e.Tool), e.Err))
 }
 
 func (e *ArgumentsError) Unwrap() error { return e.Err }
@@ -71,7 +72,7 @@ func (e *DefinitionError) Error() string {
 	if e.Field != "" {
 		text += e.Field + " "
 	}
-	return text + e.Err.Error()
+	return text + plain.Text(e.Err.Error())
 }
 
 func (e *DefinitionError) Unwrap() error { return e.Err }
@@ -89,7 +90,7 @@ type DuplicateError struct {
 }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("registry: the name %s for %v is taken by %v; rename one of them", quote(e.Name), e.Refused, e.Holder)
+	return plain.Text(fmt.Sprintf("registry: the name %s for %v is taken by %v; rename one of them", quote(e.Name), e.Refused, e.Holder))
 }
 
 // A ResultError reports a tool that ran but returned no usable result: nil, a
@@ -103,7 +104,7 @@ type ResultError struct {
 }
 
 func (e *ResultError) Error() string {
-	return fmt.Sprintf("result of tool %s: %v", quote(e.Tool), e.Err)
+	return plain.Text(fmt.Sprintf("result of tool %s: %v", quote(e.Tool), e.Err))
 }
 
 func (e *ResultError) Unwrap() error { return e.Err }
@@ -136,11 +137,11 @@ func (e *PanicError) Outcome() mcp.Outcome { return mcp.Unknown }
 // the length is bounded and nothing in them can forge a line of the text.
 func quote(name string) string {
 	if len(name) <= maxName {
-		return strconv.Quote(name)
+		return plain.Text(strconv.Quote(name))
 	}
 	cut := maxName
 	for cut > 0 && !utf8.RuneStart(name[cut]) {
 		cut--
 	}
-	return strings.TrimSuffix(strconv.Quote(name[:cut]), `"`) + `…"`
+	return plain.Text(strings.TrimSuffix(strconv.Quote(name[:cut]), `"`) + `…"`)
 }

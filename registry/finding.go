@@ -88,7 +88,8 @@ const (
 const (
 	// TokenANSIEscape: a terminal would obey it. Blocked by default.
 	TokenANSIEscape Token = "ansi_escape"
-	// TokenControlCharacters: other control characters than tab and line ends.
+	// TokenControlCharacters: other control characters than tab and line ends, such as
+	// a carriage return without a line feed.
 	// Blocked by default; a warning for those of C1, which come of a broken encoding.
 	TokenControlCharacters Token = "control_characters"
 	// TokenTagCharacters: letters that only models see. Blocked by default.

@@ -56,6 +56,9 @@ func (g *gate) judge(s textguard.Sight) (Token, Severity, string) {
 	case textguard.Escape:
 		return TokenANSIEscape, Block, "a terminal would obey " + seen
 	case textguard.Control:
+		if s.First == '\r' {
+			return TokenControlCharacters, Block, "a terminal covers what stands before a carriage return without a line feed: " + seen
+		}
 		return TokenControlCharacters, Block, seen + " of control"
 	case textguard.LateC1:
 		return TokenControlCharacters, Warn, seen + " of control, of a broken encoding perhaps"

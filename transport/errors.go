@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -30,7 +31,8 @@ type ExitError struct {
 	Code   int    // exit code; -1 if a signal ended the process
 	Signal string // name of that signal, such as "killed"; empty otherwise
 	// Stderr holds the last lines that the process wrote to its standard
-	// error, at most 4 KiB. It is the server's text and may hold anything.
+	// error, at most 4 KiB. It is the server's text and may hold anything; Error makes
+	// control and hidden characters in it visible.
 	Stderr string
 }
 
@@ -42,7 +44,7 @@ func (e *ExitError) Error() string {
 	if e.Stderr == "" {
 		return fmt.Sprintf("server process %q %s", e.Path, how)
 	}
-	return fmt.Sprintf("server process %q %s; its last lines on stderr:\n%s", e.Path, how, indent(e.Stderr))
+	return fmt.Sprintf("server process %q %s; its last lines on stderr:\n%s", e.Path, how, plain.Text(indent(strings.ReplaceAll(e.Stderr, "\t", "    "))))
 }
 
 func indent(text string) string {
@@ -97,7 +99,7 @@ type RedirectError struct {
 }
 
 func (e *RedirectError) Error() string {
-	return fmt.Sprintf("HTTP redirect %d to %s refused: only redirects within the configured origin that keep the method are followed; configure the new URL if it is right", e.Code, e.To)
+	return fmt.Sprintf("HTTP redirect %d to %s refused: only redirects within the configured origin that keep the method are followed; configure the new URL if it is right", e.Code, plain.Line(e.To))
 }
 
 // Outcome returns mcp.NotSent, but mcp.Unknown for 303: by it a server that has

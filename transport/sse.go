@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -147,7 +148,7 @@ func (c *sseConn) address(named string) (*url.URL, error) {
 		return nil, errors.New("the event stream names an address that is no URL")
 	}
 	if !sameOrigin(u, c.url) {
-		return nil, fmt.Errorf("the event stream of %s names an address on another origin, %s", c.url.Host, u.Host)
+		return nil, fmt.Errorf("the event stream of %s names an address on another origin, %s", c.url.Host, plain.Line(u.Host))
 	}
 	return u, nil
 }

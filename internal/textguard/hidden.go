@@ -1,6 +1,7 @@
 package textguard
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -11,7 +12,7 @@ type Kind int
 // The kinds, in the order in which [Hidden] returns them.
 const (
 	Escape    Kind = iota // ESC and the introducers of C1: terminals obey what follows
-	Control               // other control characters of C0, and DEL; not \t \n \r
+	Control               // other control characters of C0, and DEL; not \t, \n and the \r of a line end
 	LateC1                // other control characters of C1, mostly a broken encoding
 	Tag                   // tag characters, outside the three flags that have them
 	Direction             // overrides, embeddings and isolates of the direction of writing
@@ -59,11 +60,22 @@ func Hidden(text string) []Sight {
 // or white space.
 func plainASCII(text string) int {
 	for i := range len(text) {
-		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
+		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && !endsLine(text, i) {
 			return i
 		}
 	}
 	return len(text)
+}
+
+// endsLine reports whether the character at i is a carriage return that belongs to the
+// end of a line, or of the text. Any other one takes a terminal back to where the line
+// began, so that what follows covers what was there.
+func endsLine(text string, i int) bool {
+	if text[i] != '\r' {
+		return false
+	}
+	rest := text[i+1:]
+	return rest == "" || rest[0] == '\n' || strings.HasPrefix(rest, "\r\n")
 }
 
 // A scan goes along a text.
@@ -83,8 +95,8 @@ type scan struct {
 	mark    Sight
 }
 
-func (s *scan) next(i int, r rune, n int) {
-	kind, hidden := s.classify(i, r, n)
+func (s *scan) next(i int, r rune, n int) (kind Kind, hidden bool) {
+	kind, hidden = s.classify(i, r, n)
 	if hidden {
 		s.note(kind, i, r)
 	}
@@ -101,6 +113,7 @@ func (s *scan) next(i int, r rune, n int) {
 	if r < utf8.RuneSelf || !isModifier(r) {
 		s.base = r
 	}
+	return kind, hidden
 }
 
 func (s *scan) note(kind Kind, i int, r rune) {
@@ -136,7 +149,7 @@ func (s *scan) classify(i int, r rune, n int) (Kind, bool) {
 	case r == 0x1b:
 		return Escape, true
 	case r < ' ':
-		return Control, r != '\t' && r != '\n' && r != '\r'
+		return Control, r != '\t' && r != '\n' && !endsLine(s.text, i)
 	case r < 0x7f:
 		return 0, false
 	case r == 0x7f:
@@ -151,7 +164,7 @@ func (s *scan) classify(i int, r rune, n int) (Kind, bool) {
 		return Unseen, true // not UTF-8
 	case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
 		return Direction, true
-	case r == 0x200e || r == 0x200f || r == 0x061c:
+	case isMark(r):
 		if s.marks++; s.marks == 1 {
 			s.mark = Sight{First: r, Start: i}
 		}
@@ -184,6 +197,9 @@ func unseen(r rune) bool {
 	}
 	return private(r)
 }
+
+// isMark reports whether a character says in which direction its neighbours are written.
+func isMark(r rune) bool { return r == 0x200e || r == 0x200f || r == 0x061c }
 
 func private(r rune) bool {
 	return r >= 0xe000 && r <= 0xf8ff || r >= 0xf0000

@@ -1,0 +1,96 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// spell is what a hostile server says: it moves the cursor, covers a line, turns the
+// direction of writing, and hides characters.
+const spell = "no\x1b[2J\x1b]0;title\x07 safe\revil \u202egnp.exe\u202c ze\u200bro \u3164fill\u00ad \u009b31m \U000e0041"
+
+// deceives returns the first character of a text that a terminal would obey, or that
+// nobody sees; 0 if there is none.
+func deceives(text string) rune {
+	for _, r := range text {
+		if r != '\n' && (!unicode.IsPrint(r) || r == 0x3164) {
+			return r
+		}
+	}
+	return 0
+}
+
+func spelled(t *testing.T) string {
+	t.Helper()
+	quoted, err := json.Marshal(spell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(quoted)
+}
+
+// What a server writes into its errors and answers is made visible in the texts of errors.
+func TestErrorTextsShowWhatIsHidden(t *testing.T) {
+	quoted := spelled(t)
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		script := mcptest.Script{
+			"tools/call":   mcptest.Error(-32000, spell),
+			"prompts/get":  mcptest.Result(`{"resultType":"complete","messages":[{"role":` + quoted + `}]}`),
+			"prompts/list": mcptest.Result(`{"resultType":` + quoted + `,"prompts":[],` + quoted + `:1}`),
+		}
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, `{"tools":{},"prompts":{}}`), script)
+		c := newClient(t, p.to(server), nil)
+		_, called := call(t, c, "x")
+		_, got := c.GetPrompt(t.Context(), "x", nil, nil)
+		var listed error
+		for _, err := range c.Prompts(t.Context()) {
+			listed = err
+		}
+		for what, err := range map[string]error{"tools/call": called, "prompts/get": got, "prompts/list": listed} {
+			if what == "tools/call" && err == nil {
+				t.Errorf("%s: got no error", what)
+			}
+			if err == nil {
+				continue
+			}
+			if r := deceives(err.Error()); r != 0 {
+				t.Errorf("%s: got %q with %U in it, want visible characters", what, err, r)
+			}
+		}
+	})
+}
+
+func TestStateErrorShowsWhatIsHidden(t *testing.T) {
+	server := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Error(-32000, spell), "server/discover": mcptest.Error(-32000, spell)})
+	c := newClient(t, server, nil)
+	err := c.Ready(t.Context())
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	if r := deceives(err.Error()); r != 0 {
+		t.Errorf("Ready: got %q with %U in it, want visible characters", err, r)
+	}
+	state := c.State().Err
+	if state == nil || !strings.Contains(state.Error(), "evil") {
+		t.Fatalf("State: got %v, want what the server says", state)
+	}
+	if r := deceives(state.Error()); r != 0 {
+		t.Errorf("State: got %q with %U in it, want visible characters", state, r)
+	}
+}
+
+func TestServerErrorIsOneShortLine(t *testing.T) {
+	err := &mcp.ServerError{Server: "x", Method: "tools/call", Err: &mcp.JSONRPCError{Code: 1, Message: strings.Repeat("a\nb", 1000)}}
+	got := err.Error()
+	if strings.Contains(got, "\n") {
+		t.Errorf("got %q, want one line", got)
+	}
+	if len(got) > 1000 {
+		t.Errorf("got %d bytes, want a short text", len(got))
+	}
+}
