@@ -88,17 +88,17 @@ func (s *server) linkFor(ctx context.Context) (context.Context, *link, func(), e
 func (s *server) verify(ctx context.Context, l *link, o *offer) (*listing, error) {
 	known := l.known.Load()
 	state := l.client.State()
-	fresh := known != nil && state.Phase == mcp.Ready && known.connection == state.Connections
-	if s.perUser() { // nobody follows the client
-		fresh = fresh && known.version == state.ToolsVersion
+	var err error
+	switch {
+	case known == nil || state.Phase != mcp.Ready || known.connection != state.Connections:
+		known, err = s.list(ctx, l)
+	case known.version != state.ToolsVersion:
+		known, err = s.listAnnounced(ctx, l, known, o)
 	}
-	if !fresh {
-		var err error
-		if known, err = s.list(ctx, l); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
-	err := known.check(s.entry.Name, l.key.User, o)
+	err = known.check(s.entry.Name, l.key.User, o)
 	if err == nil || s.perUser() {
 		return known, err
 	}

@@ -8,11 +8,18 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 const (
 	listRetryBase    = time.Second
 	listRetryCeiling = 30 * time.Second
+	// listTime bounds the first attempt to read in the background what a server has
+	// announced. Each further one has twice the time of the one before, so that a slow
+	// server is read in the end.
+	listTime = 10 * time.Second
+	// listPatience is how long a call waits for what a server has announced.
+	listPatience = 5 * time.Second
 )
 
 // follow keeps the shelf as the state of the client for all users wants it, until ctx
@@ -55,7 +62,7 @@ func (s *server) follow(ctx context.Context, l *link) {
 // the connection lasts it is tried again, with growing waits.
 func (s *server) keepListed(ctx context.Context, l *link) {
 	for attempt := 0; ; attempt++ {
-		done := s.listOnce(ctx, l)
+		done := s.listOnce(ctx, l, listTime<<min(attempt, 6))
 		s.settle()
 		l.begun()
 		if done {
@@ -74,7 +81,8 @@ func (s *server) keepListed(ctx context.Context, l *link) {
 }
 
 // listOnce reports whether there is nothing more to read for the present connection.
-func (s *server) listOnce(ctx context.Context, l *link) bool {
+// Limit bounds the reading of what the server has announced.
+func (s *server) listOnce(ctx context.Context, l *link, limit time.Duration) bool {
 	state := l.client.State()
 	if state.Phase != mcp.Ready {
 		return true
@@ -83,7 +91,7 @@ func (s *server) listOnce(ctx context.Context, l *link) bool {
 		s.shelf.keep()
 		return s.shelf.noted() || s.shelf.update()
 	}
-	if _, err := s.list(ctx, l); err != nil {
+	if _, err := s.listWithin(ctx, l, limit); err != nil {
 		return ctx.Err() != nil
 	}
 	return s.shelf.noted()
@@ -99,6 +107,12 @@ type readFail struct {
 // all users. Tools that were read already are not read again, and who waits while
 // somebody else fails to read them fails with him.
 func (s *server) list(ctx context.Context, l *link) (*listing, error) {
+	return s.listWithin(ctx, l, 0)
+}
+
+// listWithin is list, with a limit for the reading of tools in the place of others that
+// the connection had; 0: none but that of any request.
+func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (*listing, error) {
 	came := time.Now()
 	if err := l.client.Ready(ctx); err != nil {
 		return nil, err
@@ -109,14 +123,21 @@ func (s *server) list(ctx context.Context, l *link) (*listing, error) {
 		return nil, mcp.WithOutcome(fmt.Errorf("server %q: listing the tools: %w", s.entry.Name, ctx.Err()), mcp.NotSent)
 	}
 	defer func() { <-l.reading }()
-	state := l.client.State()
-	if known := l.known.Load(); known != nil && known.version == state.ToolsVersion && known.connection == state.Connections {
-		return known, nil
+	state, before := l.client.State(), l.known.Load()
+	anew := before != nil && before.connection == state.Connections
+	if anew && before.version == state.ToolsVersion {
+		return before, nil
 	}
 	if failed := l.unread.Load(); failed != nil && failed.at.After(came) {
 		return nil, failed.err
 	}
-	tools, err := l.client.Tools(ctx)
+	reading := ctx
+	if anew && limit > 0 {
+		var stop context.CancelFunc
+		reading, stop = context.WithTimeout(ctx, limit)
+		defer stop()
+	}
+	tools, err := l.client.Tools(reading)
 	if err != nil {
 		unread := fmt.Errorf("listing the tools: %w", err)
 		err = mcp.WithOutcome(fmt.Errorf("server %q: %w", s.entry.Name, unread), mcp.NotSent)
@@ -139,4 +160,27 @@ func (s *server) list(ctx context.Context, l *link) (*listing, error) {
 		s.host.broadcast()
 	}
 	return known, nil
+}
+
+// listAnnounced returns the tools that the server has announced in the place of those in
+// before, as far as they can be read soon. Otherwise tool o is held back.
+func (s *server) listAnnounced(ctx context.Context, l *link, before *listing, o *offer) (*listing, error) {
+	waiting, stop := context.WithTimeout(ctx, listPatience)
+	defer stop()
+	known, err := s.list(waiting, l)
+	state := l.client.State()
+	if err == nil || ctx.Err() != nil || state.Phase != mcp.Ready || state.Connections != before.connection {
+		return known, err
+	}
+	origin := registry.Origin{Server: s.entry.Name, Tool: o.tool.Name}
+	held := &registry.QuarantinedError{
+		Name:   origin.Tool,
+		Change: &registry.Change{Server: origin.Server, Tool: origin.Tool, Kind: registry.ToolUnread},
+	}
+	for _, t := range s.host.registry.Snapshot().Tools() {
+		if d := t.Definition(); d.Origin == origin {
+			held.Name = d.Name
+		}
+	}
+	return nil, held
 }

@@ -15,6 +15,9 @@ const (
 	ToolRejected  ChangeKind = "rejected"       // somebody looked at it and said no
 	ToolRemoved   ChangeKind = "removed"        // the server has it no more; only Ledger.Verify tells
 	ServerChanged ChangeKind = "server_changed" // the configuration leads to another server than the approved one
+	// ToolUnread: the server has announced that its tools have changed, and they cannot
+	// be read. It waits for the server, not for somebody's approval.
+	ToolUnread ChangeKind = "unread"
 )
 
 // A FieldChange is a difference between what was approved and what is there.
@@ -40,7 +43,7 @@ type Change struct {
 	Tool   string     `json:"tool,omitempty"` // name of the tool there; empty if the server itself changed
 	Kind   ChangeKind `json:"kind"`           // why it waits
 	// Hash is of what is there now; an approval is for this alone. Of a tool that
-	// was removed it is of what was approved.
+	// was removed it is of what was approved; of one that cannot be read it is empty.
 	Hash string `json:"hash"`
 	// Fields are the differences, if something was approved before; at most 32.
 	Fields []FieldChange `json:"fields,omitempty"`

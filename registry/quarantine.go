@@ -10,7 +10,7 @@ import (
 )
 
 // A QuarantinedError reports a call to a tool that is new or changed and was not
-// approved. Nothing ran. Its text is an analysis of what changed.
+// approved, or whose change cannot be read ([ToolUnread]). Nothing ran. Its text is an analysis of what changed.
 type QuarantinedError struct {
 	Name   string  // what the tool is called in the catalogue
 	Change *Change // what changed
@@ -39,6 +39,8 @@ func (e *QuarantinedError) Error() string {
 			tool = "what it leads to"
 		}
 		return text + fmt.Sprintf("Somebody has looked at server %s and rejected %s. Do not call it again; do without it, or ask the user.", server, tool)
+	case ToolUnread:
+		return text + fmt.Sprintf("Server %s has announced that its tools have changed, and the change cannot be read. ", server) + whatToDoUnread
 	case ServerChanged:
 		text += fmt.Sprintf("The configuration of server %s leads to another server than the one that was approved. ", server)
 	default:
@@ -47,7 +49,10 @@ func (e *QuarantinedError) Error() string {
 	return text + c.Summary() + whatToDo
 }
 
-const whatToDo = "Ask the user to review this and to approve or reject the tool; do not call it before that."
+const (
+	whatToDo       = "Ask the user to review this and to approve or reject the tool; do not call it before that."
+	whatToDoUnread = "Call it again later, or do without it."
+)
 
 // Summary quotes the first differences, cut to what a model or a person reads, and says
 // that they are the server's words. It is empty if there are none.
@@ -114,6 +119,9 @@ type analysisOfField struct {
 func (e *QuarantinedError) Analysis() *mcp.CallToolResult {
 	a := analysis{Status: "quarantined", Name: cutText(e.Name, maxName), Action: whatToDo}
 	if c := e.Change; c != nil {
+		if c.Kind == ToolUnread {
+			a.Action = whatToDoUnread
+		}
 		a.Reason, a.Server, a.Tool, a.Hash = c.Kind, cutText(c.Server, maxName), cutText(c.Tool, maxName), c.Hash
 		a.More = c.More + max(0, len(c.Fields)-textFields)
 		for _, f := range c.Fields[:min(len(c.Fields), textFields)] {
