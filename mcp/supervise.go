@@ -17,7 +17,8 @@ const (
 	// closer to the last one than this, doubled with each failure.
 	wakeBase    = 250 * time.Millisecond
 	wakeCeiling = 5 * time.Second
-	// announceEvery bounds how often announcements of other tools are passed on.
+	// announceEvery bounds how often announcements of one kind of list are passed on,
+	// and how soon after each other tools are read because of them.
 	announceEvery = 250 * time.Millisecond
 )
 
@@ -112,7 +113,7 @@ func (s *State) keepCounts(of State) {
 // attend watches a life until it ends and returns why.
 func (c *Client) attend(l *life) error {
 	var due <-chan time.Time // when announcements may be passed on again
-	pending := false
+	var passed [numLists]time.Time
 	timer := time.NewTimer(0)
 	timer.Stop()
 	defer timer.Stop()
@@ -141,21 +142,13 @@ func (c *Client) attend(l *life) error {
 			c.showLogin(l)
 			continue
 		case <-c.announce:
-			if due != nil {
-				pending = true
-				continue
-			}
-			c.versionsChanged()
 		case <-due:
-			due = nil
-			if !pending {
-				continue
-			}
-			pending = false
-			c.versionsChanged()
 		}
-		timer.Reset(announceEvery)
-		due = timer.C
+		due = nil
+		if wait := c.passOn(&passed); wait > 0 {
+			timer.Reset(wait)
+			due = timer.C
+		}
 	}
 }
 
@@ -166,6 +159,8 @@ const (
 	listTools listKinds = 1 << iota
 	listResources
 	listPrompts
+
+	numLists = iota
 )
 
 // listChanged takes the announcement that lists of the server have changed. Any
@@ -176,9 +171,33 @@ func (c *Client) listChanged(kinds listKinds) {
 	poke(c.announce)
 }
 
-// versionsChanged makes the announcements known.
-func (c *Client) versionsChanged() {
-	kinds := listKinds(c.outdated.Swap(0))
+// passOn makes announcements known, those of each kind of list as often as they may be.
+// Passed is when that was done last. It returns how long the rest has to wait, or 0 if
+// there is none.
+func (c *Client) passOn(passed *[numLists]time.Time) (wait time.Duration) {
+	now := time.Now()
+	announced, kinds := listKinds(c.outdated.Load()), listKinds(0)
+	for i := range passed {
+		kind := listKinds(1) << i
+		left := passed[i].Add(announceEvery).Sub(now)
+		switch {
+		case announced&kind == 0:
+		case left <= 0:
+			kinds |= kind
+			passed[i] = now
+		case wait == 0 || left < wait:
+			wait = left
+		}
+	}
+	if kinds != 0 {
+		c.outdated.And(^uint32(kinds)) // what is announced from here on is counted below, too
+		c.versionsChanged(kinds)
+	}
+	return wait
+}
+
+// versionsChanged makes announcements known.
+func (c *Client) versionsChanged(kinds listKinds) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state

@@ -18,6 +18,10 @@ type toolCache struct {
 	listing  chan struct{} // holds a token while the list is being read
 	checking chan struct{} // holds a token while a large result is being checked
 
+	asked *life     // where the list was asked for last; this and the next two belong to whom listing has let in
+	at    time.Time // when that was
+	heard int64     // announcements up to then
+
 	// The following are guarded by the client's lock.
 	version    uint64 // State.ToolsVersion they were read at; 0: never
 	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
@@ -76,6 +80,9 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if tools, ok := c.toolsSince(begun); ok {
 			return tools, nil
 		}
+		if err := c.spaceOut(ctx); err != nil {
+			return nil, err
+		}
 		before := c.State()
 		if before.Phase == Ready && (before.Capabilities == nil || before.Capabilities.Tools == nil) {
 			return []*Tool{}, nil // a server that has none need not know the request
@@ -85,6 +92,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			return nil, err
 		}
 		version, announced, mended := before.ToolsVersion, l.tap.announced(), l.tap.mended.Load()
+		c.tools.asked, c.tools.at, c.tools.heard = l, time.Now(), announced
 		reading := c.beginTools()
 		tasks, hints := make(map[string]taskSupport), make(map[*Tool]json.RawMessage)
 		pages := c.toolPages(l, tasks, hints)
@@ -103,6 +111,28 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
+}
+
+// spaceOut waits for a moment if the server has announced other tools since it was asked
+// for the list just before. The caller has the token of listing.
+func (c *Client) spaceOut(ctx context.Context) error {
+	l, err := c.acquire(ctx, nil)
+	if err != nil {
+		return err
+	}
+	wait := time.Until(c.tools.at.Add(announceEvery))
+	if l != c.tools.asked || l.tap.announced() == c.tools.heard || wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.closing.Done(): // as the next step finds
+	case <-ctx.Done():
+		return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", c.name, methodListTools, ctx.Err()), NotSent)
+	}
+	return nil
 }
 
 // goodTools returns the tools as last listed if they can be used, and otherwise
