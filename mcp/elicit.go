@@ -17,6 +17,9 @@ type ElicitRequest struct {
 	Params *ElicitParams
 	// Fields are the fields of the schema, in its order.
 	Fields []FormField
+	// Warnings are reasons to look twice, such as fields that ask for a secret. They are
+	// sentences for the user, and have no words of the server.
+	Warnings []string
 }
 
 // elicit asks the user, and checks the question before and the answer after.
@@ -46,7 +49,7 @@ func (c *Client) elicitForm(ctx context.Context, params *ElicitParams) (*ElicitR
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.opts.Elicit(ctx, &ElicitRequest{Server: c.name, Params: params, Fields: form.fields})
+	res, err := c.opts.Elicit(ctx, &ElicitRequest{Server: c.name, Params: params, Fields: form.fields, Warnings: form.warnings()})
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,11 @@ type FormField struct {
 	// Format is what a string must be: "email", "uri", "date" (2006-01-02) or
 	// "date-time" (RFC 3339). Other formats are not checked.
 	Format string `json:"format,omitempty"`
+	// Secret says that the field asks for what looks like a password, a token or
+	// another secret, by its name, its title or its format. The protocol forbids
+	// servers to ask for that in a form: warn the user, and do not show or keep what
+	// they type.
+	Secret bool `json:"secret,omitempty"`
 }
 
 // A Choice is one of the values to choose from in a [FormField].

@@ -143,6 +143,7 @@ func (f *FormField) settle() error {
 			f.Default = nil
 		}
 	}
+	f.Secret = f.asksForSecret()
 	return nil
 }
 

@@ -25,6 +25,9 @@ func (d *dialog) fillIn(r *mcp.ElicitRequest, content map[string]any) error {
 	if r.Params != nil {
 		d.say("%s", quoted(r.Params.Message))
 	}
+	for _, warning := range r.Warnings {
+		d.say("  Warning: %s\n", line(warning))
+	}
 	if len(r.Fields) > 0 {
 		d.say("Instead of an answer you can type /decline or /cancel, and /skip to leave a field out.\n")
 	}

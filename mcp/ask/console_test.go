@@ -54,6 +54,16 @@ func TestConsoleForm(t *testing.T) {
 	}
 }
 
+func TestConsoleWarnsOfSecrets(t *testing.T) {
+	u := newUser(t)
+	answer := granted(t, &mcp.ClientOptions{Elicit: u.console.Elicit}, elicit, form("Log in.", `{"name":{"type":"string"},"password":{"type":"string"}}`, `[]`))
+	u.await(t, "  Warning: Field 2 asks for what looks like a secret")
+	u.after(t, "> ", "/decline")
+	if got, want := <-answer, `{"action":"decline"}`; got != want {
+		t.Errorf("the server got %s, want %s", got, want)
+	}
+}
+
 func TestConsoleLeaves(t *testing.T) {
 	one := form("?", `{"a":{"type":"string"}}`, `[]`)
 	for _, test := range []struct {

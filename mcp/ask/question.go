@@ -47,7 +47,7 @@ type Question struct {
 	URL string `json:"url,omitempty"`
 	// Host is its host: what to highlight.
 	Host string `json:"host,omitempty"`
-	// Warnings are reasons to look twice at the page, as sentences.
+	// Warnings are reasons to look twice at the form or the page, as sentences.
 	Warnings []string `json:"warnings,omitempty"`
 	// Sample is the conversation, of [KindSample] and [KindReply].
 	//

@@ -279,7 +279,7 @@ func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) 
 
 // Elicit keeps a form until it is filled in.
 func (q *Queue) Elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	p := &pending{Question: Question{Kind: KindForm, Server: r.Server, Fields: r.Fields}, form: r}
+	p := &pending{Question: Question{Kind: KindForm, Server: r.Server, Fields: r.Fields, Warnings: r.Warnings}, form: r}
 	if r.Params != nil {
 		p.Message = r.Params.Message
 	}

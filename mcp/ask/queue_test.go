@@ -36,6 +36,19 @@ func yes(content map[string]any) *mcp.ElicitResult {
 	return &mcp.ElicitResult{Action: "accept", Content: content}
 }
 
+func TestQueueWarnsOfSecrets(t *testing.T) {
+	var q ask.Queue
+	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, form("Log in.", `{"token":{"type":"string"}}`, `[]`))
+	question := next(t, &q)
+	if len(question.Warnings) != 1 {
+		t.Errorf("got the warnings %q, want one", question.Warnings)
+	}
+	if err := q.Answer(question.ID, nil); err != nil {
+		t.Error(err)
+	}
+	<-answer
+}
+
 func TestQueueForm(t *testing.T) {
 	var q ask.Queue
 	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit,

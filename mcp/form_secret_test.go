@@ -1,0 +1,75 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// askedFor returns what a handler is asked when a server asks for the properties.
+func askedFor(t *testing.T, properties string) *mcp.ElicitRequest {
+	t.Helper()
+	var asked *mcp.ElicitRequest
+	server := legacy(t, mcptest.Script{"tools/call": asking(`{"message":"Who?","requestedSchema":{"type":"object","properties":` + properties + `}}`)})
+	c := newClient(t, server, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		asked = r
+		return nil, nil
+	}})
+	mustCall(t, c, "x")
+	if asked == nil {
+		t.Fatalf("%s: nobody was asked", properties)
+	}
+	return asked
+}
+
+func TestFormMarksSecrets(t *testing.T) {
+	for _, test := range []struct {
+		name, schema string
+		want         bool
+	}{
+		{"password", `{"type":"string"}`, true},
+		{"dbPassword2", `{"type":"string"}`, true},
+		{"user_passwd", `{"type":"string"}`, true},
+		{"API-Key", `{"type":"string"}`, true},
+		{"apikeys", `{"type":"array"}`, true},
+		{"accessKey", `{"type":"string"}`, true},
+		{"client.secret", `{"type":"string"}`, true},
+		{"x", `{"type":"string","title":"Your GitHub token"}`, true},
+		{"x", `{"type":"string","format":"password"}`, true},
+		{"pin", `{"type":"integer"}`, true},
+		{"p\u0430ssword", `{"type":"string"}`, true},
+		{"pass\u200bword", `{"type":"string"}`, true},
+		{"credentials", `{"type":"string"}`, true},
+		{"name", `{"type":"string","title":"Your name"}`, false},
+		{"secretary", `{"type":"string"}`, false},
+		{"passwordless", `{"type":"boolean"}`, false},
+		{"max_tokens", `{"type":"integer"}`, false},
+		{"keepSecret", `{"type":"boolean"}`, false},
+		{"token", `{"type":"string","enum":["BTC","ETH"]}`, false},
+		{"keyboard", `{"type":"string"}`, false},
+		{"access", `{"type":"string"}`, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			name, err := json.Marshal(test.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := askedFor(t, fmt.Sprintf(`{"first":{"type":"string"},%s:%s}`, name, test.schema))
+			if got := r.Fields[1].Secret; got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+			var want []string
+			if test.want {
+				want = []string{"Field 2 asks for what looks like a secret, such as a password or a token. Servers must not ask for that in a form."}
+			}
+			if !slices.Equal(r.Warnings, want) {
+				t.Errorf("got the warnings %q, want %q", r.Warnings, want)
+			}
+		})
+	}
+}
