@@ -78,7 +78,9 @@ func (e *entry) complete(flow *auth.Flow, p *pending, at version, callback strin
 		}
 		return &StoreError{Key: e.key, Op: "remove", Err: err}
 	}
-	grant, err := flow.Complete(ctx, p.Login, callback)
+	asking, stopAsking := e.manager.request(ctx)
+	defer stopAsking()
+	grant, err := flow.Complete(asking, p.Login, callback)
 	var failed *auth.RequestError
 	if errors.As(err, &failed) && failed.NotSent {
 		// The code was not used: the user can reload the page.

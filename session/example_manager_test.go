@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
@@ -30,6 +31,20 @@ func played() (*authtest.Server, string, *session.Manager) {
 		panic(err)
 	}
 	return as, url, m
+}
+
+func ExampleManager_Shutdown() {
+	as, _, m := played()
+	defer as.Close()
+
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	if err := m.Shutdown(ctx); err != nil {
+		fmt.Println("a request for a token was cut off:", err)
+	}
+	_, err := m.Login(context.Background(), session.Key{User: "ann", Server: "files"})
+	fmt.Println(err)
+	// Output: session: manager closed
 }
 
 func ExampleManager_Login() {

@@ -298,7 +298,9 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (over bool, err e
 	}
 	ctx, stop := t.manager.lasting(t.key)
 	defer stop()
-	renewed, err := t.flow.Refresh(ctx, grant)
+	asking, stopAsking := t.manager.request(ctx)
+	defer stopAsking()
+	renewed, err := t.flow.Refresh(asking, grant)
 	if err == nil {
 		err = t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
 		if err == nil {
@@ -436,14 +438,16 @@ func (t *task) obtain(ctx context.Context, more []string) error {
 	if err != nil {
 		return err
 	}
-	asking, stop := t.manager.lasting(t.key)
+	ctx, stop := t.manager.lasting(t.key)
 	defer stop()
+	asking, stopAsking := t.manager.request(ctx)
+	defer stopAsking()
 	g, err := t.flow.Obtain(asking, a, c, scopes)
 	if unknownClient(c, err) {
-		t.manager.forgetClient(asking, t.config, c)
+		t.manager.forgetClient(ctx, t.config, c)
 	}
 	if err != nil {
 		return t.failed(err)
 	}
-	return t.keep(asking, &answer{grant: g, url: t.config.URL, login: t.need.asked})
+	return t.keep(ctx, &answer{grant: g, url: t.config.URL, login: t.need.asked})
 }

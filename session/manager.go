@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -20,8 +21,12 @@ const (
 	// other processes included.
 	workTime = 60 * time.Second
 	// requestTime bounds the request for a token, and the saving of its answer.
-	// Neither ends with the caller, nor with Close.
+	// Neither ends with the caller.
 	requestTime = 30 * time.Second
+	// closeTime is how long Close waits for requests for tokens, and saveTime how long
+	// what became of them can be saved when they were cut off.
+	closeTime = 5 * time.Second
+	saveTime  = 2 * time.Second
 	// maxRetired bounds the sessions that are removed from memory for a new one.
 	maxRetired = 8
 	// maxFlows bounds the flows that are kept.
@@ -72,9 +77,12 @@ type Manager struct {
 	opts   Options
 	holder string // tells this manager from others that share the store
 
-	closing context.Context // ends with Close
-	close   context.CancelFunc
-	wg      sync.WaitGroup
+	closing  context.Context // ends with Close
+	close    context.CancelFunc
+	requests context.Context // ends when requests for tokens are cut off
+	cut      context.CancelFunc
+	lost     atomic.Bool // a request was cut off
+	wg       sync.WaitGroup
 
 	mu      sync.Mutex // guards the following
 	closed  bool
@@ -108,26 +116,41 @@ func NewManager(store *Store, o *Options) (*Manager, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	closing, end := context.WithCancel(context.Background())
+	requests, cut := context.WithCancel(context.Background())
 	m := &Manager{
-		store:   store,
-		opts:    opts,
-		holder:  rand.Text(),
-		closing: closing,
-		close:   end,
-		entries: map[Key]*list.Element{},
-		recent:  list.New(),
-		flows:   map[*auth.Config]*auth.Flow{},
+		store:    store,
+		opts:     opts,
+		holder:   rand.Text(),
+		closing:  closing,
+		close:    end,
+		requests: requests,
+		cut:      cut,
+		entries:  map[Key]*list.Element{},
+		recent:   list.New(),
+		flows:    map[*auth.Config]*auth.Flow{},
 	}
 	m.keeper.wake, m.keeper.lines = make(chan struct{}, 1), map[string]*line{}
 	m.wg.Go(m.keep)
 	return m, nil
 }
 
-// Close ends the logins that are shown to users and returns when all goroutines
-// have ended. A request for a token that is under way is brought to its end, and
-// its answer saved if the store takes it, for at most a minute. Later calls only
-// wait for that.
+// Close is [Manager.Shutdown] with 5 seconds for the requests under way. It returns
+// nil also if some were cut off.
 func (m *Manager) Close() error {
+	ctx, stop := context.WithTimeout(context.Background(), closeTime)
+	defer stop()
+	_ = m.Shutdown(ctx)
+	return nil
+}
+
+// Shutdown ends the logins that are shown to users, and returns when all goroutines
+// have ended. A request for a token that is under way is brought to its end, and its
+// answer saved. When ctx ends such requests are cut off, and Shutdown returns ctx's
+// error about 2 seconds later at most, if the store ends with its contexts: the store
+// says then that the answer is missing, and whoever uses the session next finds out
+// whether its refresh token is still good. It can be called several times: ctx cuts off
+// what earlier calls wait for.
+func (m *Manager) Shutdown(ctx context.Context) error {
 	if m.close == nil {
 		return nil // the zero Manager
 	}
@@ -135,12 +158,18 @@ func (m *Manager) Close() error {
 	m.closed = true
 	m.mu.Unlock()
 	m.close()
+	stop := context.AfterFunc(ctx, m.cut)
 	m.wg.Wait()
+	stop()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for c, f := range m.flows {
 		f.Close()
 		delete(m.flows, c)
+	}
+	m.cut() // there are none any more
+	if m.lost.Load() {
+		return ctx.Err()
 	}
 	return nil
 }
@@ -257,7 +286,19 @@ func (m *Manager) flow(key Key) (*auth.Flow, *auth.Config, error) {
 }
 
 // lasting returns a context for what must come to its end once it has begun,
-// whoever asked for it.
+// whoever asked for it. It ends saveTime after requests for tokens were cut off.
 func (m *Manager) lasting(key Key) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(WithUser(context.Background(), key.User), requestTime)
+	ctx, cancel := context.WithTimeout(WithUser(context.Background(), key.User), requestTime)
+	stop := context.AfterFunc(m.requests, func() { time.AfterFunc(saveTime, cancel) })
+	return ctx, func() { stop(); cancel() }
+}
+
+// request returns a context for a request for a token, within one of lasting.
+func (m *Manager) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(m.requests, func() {
+		m.lost.Store(true)
+		cancel()
+	})
+	return ctx, func() { stop(); cancel() }
 }

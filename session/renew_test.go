@@ -78,6 +78,62 @@ func TestRefreshOutlivesClose(t *testing.T) {
 	}
 }
 
+// A token endpoint that hangs does not hold up the end, and the store says that the
+// answer is missing.
+func TestShutdownCutsOffAHungRefresh(t *testing.T) {
+	for _, ends := range []struct {
+		name string
+		end  func(*Manager) error
+		want error
+	}{
+		{"Shutdown", func(m *Manager) error {
+			ctx, stop := context.WithCancel(context.Background())
+			stop()
+			return m.Shutdown(ctx)
+		}, context.Canceled},
+		{"Close", (*Manager).Close, nil},
+	} {
+		t.Run(ends.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, &authtest.Options{Refresh: authtest.RefreshKept}, nil)
+			m := w.manager(nil)
+			w.mustLogIn(m, alice)
+			w.as.ExpireAll()
+			release := make(chan struct{})
+			defer close(release)
+			w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Wait: release})
+			before := w.as.Count(authtest.TokenEndpoint)
+			called := make(chan struct{})
+			go func() { defer close(called); _, _ = w.call(w.ctx, m, alice) }()
+			if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- ends.end(m) }()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, ends.want) {
+					t.Errorf("got %v, want %v", err, ends.want)
+				}
+			case <-time.After(20 * time.Second): // a request alone has 30
+				t.Fatal("got no end while the token endpoint hangs")
+			}
+			<-called
+			r, _, err := w.manager(nil).load(w.ctx, alice, recordName(alice))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Journal == nil || !r.Journal.Lost {
+				t.Errorf("got the journal %+v, want that an answer was lost", r.Journal)
+			}
+			if r.Grant == nil || r.Ended != "" {
+				t.Errorf("got a session that has ended (%q), want one that can be tried", r.Ended)
+			}
+			w.mustCall(w.manager(nil), alice)
+		})
+	}
+}
+
 func TestOldRefreshTokenIsKept(t *testing.T) {
 	w := newWorld(t, &authtest.Options{Refresh: authtest.RefreshKept}, nil)
 	m := w.manager(nil)

@@ -161,7 +161,7 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 			ask := !r.Login.Prompt && !declined(why) // nothing is shown unless the user clicks on it
 			return r.with(func(r *record) {
 				r.Login, r.Silent = nil, ""
-				if !ask {
+				if !ask && e.manager.requests.Err() == nil { // else the next process may ask
 					r.Silent = silence(why)
 				}
 				if refused := (*auth.OAuthError)(nil); errors.As(why, &refused) {
@@ -183,7 +183,9 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 	case why != nil:
 		return why
 	case errors.As(err, &over):
-		_ = flow.Revoke(ctx, g) // nobody keeps it
+		asking, stopAsking := e.manager.request(ctx)
+		defer stopAsking()
+		_ = flow.Revoke(asking, g) // nobody keeps it
 	case err == nil:
 		e.manager.opts.Logger.Info("session: logged in", "user", e.key.User, "server", e.key.Server)
 	}
