@@ -139,10 +139,12 @@ type Config struct {
 // public networks. The host of Config.URL is always allowed, and so are the hosts
 // of the issuers and endpoints that a Config names; a name among them may lead
 // into private networks, but not to link-local addresses or those where clouds
-// give credentials to their machines. If one of these hosts is localhost or a
-// loopback address, all loopback addresses are allowed, and http there.
+// give credentials to their machines. If one of these hosts is localhost, 127.0.0.1 or
+// ::1, these three are allowed, and http there; if one is another loopback address, that
+// one is. Metadata that names yet another one needs Allow.
 type Network struct {
-	// Allow are private networks whose addresses may be spoken to.
+	// Allow are private networks, or networks of this machine such as 127.0.0.0/8, whose
+	// addresses may be spoken to.
 	Allow []netip.Prefix
 	// AllowHTTP allows http, without TLS, for all that may be spoken to. Tokens
 	// then travel readable.

@@ -16,7 +16,7 @@ type places struct {
 	trusted  []string // hosts as canonical returns them
 	networks []netip.Prefix
 	http     bool
-	loopback bool // a trusted host is this machine
+	loopback []netip.Addr // those of this machine that a trusted host leads to
 }
 
 func newPlaces(o Options) places {
@@ -24,7 +24,7 @@ func newPlaces(o Options) places {
 	for _, host := range o.Trusted {
 		host = canonical(host)
 		p.trusted = append(p.trusted, host)
-		p.loopback = p.loopback || isLocal(host)
+		p.loopback = append(p.loopback, loopbackOf(host)...)
 	}
 	return p
 }
@@ -134,7 +134,7 @@ func (p *places) checkURL(u *url.URL) (problem string) {
 	} else if isLocal(host) && !p.allowsLoopback() {
 		return refusal(loopback)
 	}
-	if u.Scheme == "http" && !p.http && !(p.loopback && isLocal(host)) {
+	if u.Scheme == "http" && !p.http && !(len(p.loopback) > 0 && isLocal(host)) {
 		return "is http, which is not encrypted; it must be https"
 	}
 	return ""
@@ -155,7 +155,7 @@ func (p *places) checkAddr(host string, addr netip.Addr) (problem string) {
 		return ""
 	case slices.ContainsFunc(p.networks, func(n netip.Prefix) bool { return n.Contains(addr) }):
 		return ""
-	case kind == loopback && p.loopback:
+	case slices.Contains(p.loopback, addr):
 		return ""
 	case slices.Contains(p.trusted, host) && !isLocal(host):
 		// What the configuration writes as a number is meant. A name that it
@@ -168,10 +168,30 @@ func (p *places) checkAddr(host string, addr netip.Addr) (problem string) {
 	return refusal(kind)
 }
 
+// allowsLoopback reports whether the machine's own name may lead anywhere.
 func (p *places) allowsLoopback() bool {
-	return p.loopback || slices.ContainsFunc(p.networks, func(n netip.Prefix) bool {
-		return n.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || n.Contains(netip.IPv6Loopback())
+	return slices.ContainsFunc(usualLoopback(), func(a netip.Addr) bool {
+		return slices.Contains(p.loopback, a) || slices.ContainsFunc(p.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 	})
+}
+
+// usualLoopback returns the addresses to which localhost leads.
+func usualLoopback() []netip.Addr {
+	return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+}
+
+// loopbackOf returns the addresses of this machine that a canonical host stands for.
+// The usual ones are one place; another one may be that of another program, such as a
+// resolver, or of a container.
+func loopbackOf(host string) []netip.Addr {
+	addr, err := netip.ParseAddr(host)
+	switch {
+	case !isLocal(host):
+		return nil
+	case err != nil, slices.Contains(usualLoopback(), addr):
+		return usualLoopback()
+	}
+	return []netip.Addr{addr}
 }
 
 func refusal(k kind) string {

@@ -33,8 +33,9 @@ const (
 // Options say which addresses are allowed besides https on public networks.
 type Options struct {
 	// Trusted are hosts (without port) that may be on private networks: those
-	// that the configuration itself names. If one is a loopback address or
-	// localhost, all loopback addresses are allowed, and http there.
+	// that the configuration itself names. If one is localhost, 127.0.0.1 or ::1,
+	// these three are allowed, and http there; if one is another loopback address,
+	// that one is.
 	Trusted []string
 	// Networks may be spoken to.
 	Networks []netip.Prefix
