@@ -212,7 +212,9 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 //   - The [Approver] decides, and sees the arguments as they are then.
 //   - The middleware of [Registry.Use], and then the tool, get the call.
 //   - The result is checked against the output schema, and shaped, see
-//     [ResultOptions].
+//     [ResultOptions]. That of a server that is not [Server].Trusted loses the characters
+//     that models read and people do not see, in texts, links and strings of structured
+//     content. Middleware gets it as it came.
 //
 // A name that is not listed fails with an [*UnknownToolError]; if its server is known
 // not to be ready, see [Registry.Explain], with a [*NotReadyError]; or, if the ledger
@@ -276,6 +278,9 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage)
 	}
 	if err := r.validator.result(e, res); err != nil {
 		return nil, err
+	}
+	if !e.trusted() && !e.def.ReturnDirect {
+		res = withoutHidden(res)
 	}
 	if r.results != nil {
 		res = r.results.shape(ctx, e, res)

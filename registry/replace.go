@@ -289,19 +289,23 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 			diff.reject(o.def.Name, err)
 			continue
 		}
+		offered := o.def // which is what the gate looks at
+		if server != nil && !server.Trusted {
+			o.tool, o.def = describedPlainly(o.tool, o.def)
+		}
 		like := known[origin{o.def.Name, o.def.Origin.Tool}]
 		o.complete(server, like)
 		if server != nil {
-			if f, ok := excess[o.def]; ok {
+			if f, ok := excess[offered]; ok {
 				o.findings = []Finding{f}
 			}
 			if len(o.findings) == 0 || o.findings[0].Severity < Block {
 				if o.as(like) {
 					o.checked = like.checked
 				} else {
-					o.checked = r.gate.check(o.def)
+					o.checked = r.gate.check(offered)
 				}
-				o.findings = confused(severest(o.findings, o.checked, r.gate.references(o.def, other)), looks, o.def)
+				o.findings = confused(severest(o.findings, o.checked, r.gate.references(offered, other)), looks, offered)
 			}
 			if len(o.findings) > 0 && o.findings[0].Severity >= Block {
 				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.called(), Findings: o.findings})

@@ -1,0 +1,52 @@
+package textguard
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Strip returns text without the characters that [Hidden] calls Tag and Unseen: a model
+// reads them and people do not see them. Separators of lines and paragraphs become line
+// feeds. What scripts and emoji need stays, and so does what is not UTF-8.
+func Strip(text string) string {
+	if !hides(text) {
+		return text
+	}
+	rightToLeft := scan{text: text}
+	rightToLeft.all(func(rune, int, Kind, bool) {})
+	s := scan{text: text}
+	var out strings.Builder
+	out.Grow(len(text))
+	at := 0
+	s.all(func(r rune, n int, kind Kind, hidden bool) {
+		mark := isMark(r) && !rightToLeft.rtl
+		switch {
+		case r == utf8.RuneError && n == 1, !mark && !(hidden && (kind == Tag || kind == Unseen)):
+			out.WriteString(text[at : at+n])
+		case r == 0x2028 || r == 0x2029:
+			out.WriteByte('\n')
+		}
+		at += n
+	})
+	return out.String()
+}
+
+// hides reports whether there is something for Strip.
+func hides(text string) bool {
+	for _, s := range Hidden(text) {
+		if s.Kind == Tag || s.Kind == Unseen {
+			return true
+		}
+	}
+	return false
+}
+
+// all goes along the whole text.
+func (s *scan) all(each func(r rune, n int, kind Kind, hidden bool)) {
+	for i := 0; i < len(s.text); {
+		r, n := utf8.DecodeRuneInString(s.text[i:])
+		kind, hidden := s.next(i, r, n)
+		each(r, n, kind, hidden)
+		i += n
+	}
+}
