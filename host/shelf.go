@@ -21,9 +21,10 @@ type shelf struct {
 	public   bool       // the tools belong into the registry
 	offers   []*offer
 	tools    []registry.Tool
-	listed   bool  // there is a list, if only from an earlier time
-	placed   bool  // the registry has taken it over
-	err      error // why the tools could not be listed, or noted
+	says     *string // the server's instructions; nil: not known
+	listed   bool    // there is a list, if only from an earlier time
+	placed   bool    // the registry has taken it over
+	err      error   // why the tools could not be listed, or noted
 	rejected []registry.Rejection
 	unnoted  bool        // err is that of the registry
 	dirty    bool        // offers are not in the catalogue cache
@@ -100,7 +101,7 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 	news := map[string]bool{}
 	for _, c := range ledger.Verify(s.facts(), tools) {
 		switch {
-		case c.Kind == registry.ToolRemoved, c.Kind == registry.ToolRejected, !c.Since.IsZero():
+		case c.Kind == registry.InstructionsChanged, c.Kind == registry.ToolRemoved, c.Kind == registry.ToolRejected, !c.Since.IsZero():
 		case c.Tool == "":
 			return nil
 		default:
@@ -133,7 +134,10 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 
 // facts is what the registry has to know of the server.
 func (s *server) facts() registry.Server {
-	return registry.Server{Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint()}
+	s.shelf.mu.Lock()
+	says := s.shelf.says
+	s.shelf.mu.Unlock()
+	return registry.Server{Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says}
 }
 
 // put takes over a list of tools.
@@ -142,6 +146,7 @@ func (sh *shelf) put(l *listing) {
 	sh.keep()
 	sh.mu.Lock()
 	sh.offers, sh.tools, sh.listed, sh.err, sh.dirty = l.offers, tools, true, nil, true
+	sh.says = &l.instructions
 	sh.mu.Unlock()
 	sh.update()
 	sh.complete()
@@ -265,7 +270,7 @@ func (sh *shelf) clear() {
 	sh.mu.Lock()
 	sh.keepLocked()
 	public := sh.public
-	sh.tools, sh.listed, sh.placed, sh.public = nil, false, false, false
+	sh.tools, sh.says, sh.listed, sh.placed, sh.public = nil, nil, false, false, false
 	sh.mu.Unlock()
 	if public {
 		_, _ = sh.server.host.registry.ReplaceServer(registry.Server{Name: sh.server.entry.Name}, nil)

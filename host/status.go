@@ -25,7 +25,8 @@ type Status struct {
 	// Stage is how far the server is from being of use.
 	Stage Stage
 	// State is the state of the client that all users share. Its phase is Idle for a
-	// server that does not run now, and for one with a client for each user.
+	// server that does not run now, and for one with a client for each user. Its
+	// Instructions are those that were approved, see [registry.Registry.Instructions].
 	State mcp.State
 	// Users is the number of clients of users.
 	Users int
@@ -70,6 +71,7 @@ func (h *Host) Servers() []Status {
 
 func (s *server) status() Status {
 	users := s.host.pool.at(s)
+	instructions := s.host.registry.Instructions(s.entry.Name)
 	s.shelf.mu.Lock()
 	rejected, listErr, listed := s.shelf.rejected, s.shelf.err, s.shelf.placed
 	s.shelf.mu.Unlock()
@@ -90,6 +92,9 @@ func (s *server) status() Status {
 	if s.link != nil {
 		status.State = s.link.client.State()
 		status.Err = errors.Join(status.Err, status.State.Err)
+		if status.State.Server != nil || status.State.Instructions != "" { // it is connected
+			status.State.Instructions = instructions
+		}
 	}
 	status.Stage = s.stageLocked(status.State, listed)
 	if status.Stage == StageCached {

@@ -15,6 +15,9 @@ const (
 	ToolRejected  ChangeKind = "rejected"       // somebody looked at it and said no
 	ToolRemoved   ChangeKind = "removed"        // the server has it no more; only Ledger.Verify tells
 	ServerChanged ChangeKind = "server_changed" // the configuration leads to another server than the approved one
+	// InstructionsChanged: the instructions are not what was approved, or were never
+	// approved. It is a change of the server, and holds back no tool.
+	InstructionsChanged ChangeKind = "instructions_changed"
 	// ToolUnread: the server has announced that its tools have changed, and they cannot
 	// be read. It waits for the server, not for somebody's approval.
 	ToolUnread ChangeKind = "unread"
@@ -24,7 +27,8 @@ const (
 type FieldChange struct {
 	// Field is where: a JSON pointer into the tool as its server sends it, such
 	// as "/description" or "/inputSchema/properties/path/type". It is cut off
-	// after 256 bytes. For a server that changed it is "/fingerprint".
+	// after 256 bytes. For a server that changed it is "/fingerprint", for
+	// instructions "/instructions".
 	Field string `json:"field"`
 	// Before is the JSON value that was approved; empty if there was nothing. A long
 	// text is cut around what differs, another long value at its end. Characters that
@@ -40,7 +44,7 @@ type FieldChange struct {
 // shared: do not change what its fields lead to.
 type Change struct {
 	Server string     `json:"server"`         // configured name of the server
-	Tool   string     `json:"tool,omitempty"` // name of the tool there; empty if the server itself changed
+	Tool   string     `json:"tool,omitempty"` // name of the tool there; empty if the server itself or its instructions changed
 	Kind   ChangeKind `json:"kind"`           // why it waits
 	// Hash is of what is there now; an approval is for this alone. Of a tool that
 	// was removed it is of what was approved; of one that cannot be read it is empty.
@@ -49,8 +53,8 @@ type Change struct {
 	Fields []FieldChange `json:"fields,omitempty"`
 	// More is how many differences there are beside Fields.
 	More int `json:"more,omitempty"`
-	// Surface is the whole tool as it is now, as JSON; nil if the server itself
-	// changed. It is made of the server's words.
+	// Surface is the whole tool as it is now, or an object with the instructions, as
+	// JSON; nil if the server itself changed. It is made of the server's words.
 	Surface json.RawMessage `json:"surface,omitempty"`
 	// Since is when it was first seen as it is now; zero if the ledger has no
 	// record of it.

@@ -35,7 +35,7 @@ type LedgerOptions struct {
 
 // A Ledger remembers which tools of servers were approved, by everything that a
 // server says of them: name, title, description, schemas and annotations. It
-// belongs into the [Options] of a [Registry], which asks it about each tool. Make
+// compares the instructions of servers, too, see [Registry.Instructions]. It belongs into the [Options] of a [Registry], which asks it about each tool. Make
 // one with [OpenLedger], [LoadLedger] or [NewLedger].
 //
 // The first list of tools that a server gives is approved under [LedgerPin]; one

@@ -123,18 +123,26 @@ func (s *ledgerState) over(memory *ledgerState) *ledgerState {
 			own := e.server(name)
 			own.approved, own.rejected, own.pending = nil, m, nil
 		}
+		if t := srv.instructions; t != nil && t.rejected != nil && there.instructions.yields(t.rejected) {
+			e.server(name).instructions = there.instructions.without(t.rejected)
+		}
 		for tool, t := range srv.tools {
 			was := there.tools[tool]
 			if m := t.rejected; m != nil && was.yields(m) {
-				var pending *ledgerMark
-				if was != nil && !was.pending.has(m.hash) {
-					pending = was.pending
-				}
-				e.setTool(name, tool, was.with(nil, m, pending))
+				e.setTool(name, tool, was.without(m))
 			}
 		}
 	}
 	return e.state
+}
+
+// without returns the tool as it is after m was rejected.
+func (t *ledgerTool) without(m *ledgerMark) *ledgerTool {
+	var pending *ledgerMark
+	if t != nil && !t.pending.has(m.hash) {
+		pending = t.pending
+	}
+	return t.with(nil, m, pending)
 }
 
 // yields reports whether what a file says of a tool was said before m was rejected.

@@ -11,7 +11,8 @@ import (
 )
 
 // Pending returns what waits for approval, of the given servers or, if none is
-// given, of all: what a server leads to first, then its tools by name. What was
+// given, of all: what a server leads to first, then its instructions, then its tools by
+// name. What was
 // rejected does not wait.
 func (l *Ledger) Pending(servers ...string) []Change {
 	state := l.now().state
@@ -22,6 +23,9 @@ func (l *Ledger) Pending(servers ...string) []Change {
 		}
 		if srv.pending != nil {
 			changes = append(changes, *srv.changeTo(ServerChanged, name, srv.pending.fingerprint))
+		}
+		if t := srv.instructions; t != nil && t.pending != nil {
+			changes = append(changes, *t.waiting(name, ""))
 		}
 		for tool, t := range srv.tools {
 			if t.pending != nil {
@@ -35,7 +39,7 @@ func (l *Ledger) Pending(servers ...string) []Change {
 
 func sortChanges(changes []Change) {
 	slices.SortFunc(changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool), cmp.Compare(b.Kind, a.Kind))
 	})
 }
 
@@ -121,6 +125,16 @@ func decideOne(e *ledgerEdit, c Change, by string, at time.Time, tool toolDecisi
 	if srv == nil {
 		return &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash}
 	}
+	if c.Tool == "" && (c.Kind == InstructionsChanged || srv.instructions.has(c.Hash)) {
+		next, ok := tool(srv.instructions, c.Hash, by, at)
+		if !ok {
+			return &StaleChangeError{Server: c.Server, Hash: c.Hash, Now: srv.instructions.waitingHash()}
+		}
+		if next != srv.instructions {
+			e.server(c.Server).instructions = next
+		}
+		return nil
+	}
 	if c.Tool == "" {
 		next := *srv
 		if !server(&next, c.Hash, by, at) {
@@ -154,7 +168,7 @@ func (srv *ledgerServer) waitingHash() string {
 }
 
 func (t *ledgerTool) waitingHash() string {
-	if t.pending == nil {
+	if t == nil || t.pending == nil {
 		return ""
 	}
 	return t.pending.hash
@@ -162,6 +176,8 @@ func (t *ledgerTool) waitingHash() string {
 
 func approveTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool) {
 	switch {
+	case !t.has(hash):
+		return nil, false
 	case t.pending.has(hash):
 		rejected := t.rejected
 		if rejected.has(hash) {
@@ -178,6 +194,8 @@ func approveTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, boo
 
 func rejectTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool) {
 	switch {
+	case !t.has(hash):
+		return nil, false
 	case t.pending.has(hash):
 		return t.with(t.approved, t.pending.decided(by, at), nil), true
 	case t.rejected.has(hash):

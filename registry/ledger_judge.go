@@ -72,16 +72,22 @@ func (t *ledgerTool) changeTo(kind ChangeKind, server string, sf *surface) *Chan
 	return c
 }
 
-// waiting returns the change that waits; the tool has a pending mark.
+// waiting returns the change that waits; the tool, or if its name is empty the
+// instructions, have a pending mark.
 func (t *ledgerTool) waiting(server, tool string) *Change {
 	if c := t.change.Load(); c != nil {
 		return c
 	}
 	c := &Change{Server: server, Tool: tool, Kind: ToolNew, Hash: t.pending.hash, Since: t.pending.at}
+	if tool == "" {
+		c.Kind = InstructionsChanged
+	}
 	after := t.pending.canonical()
 	c.Surface = json.RawMessage(after)
 	if t.approved != nil {
-		c.Kind = ToolChanged
+		if tool != "" {
+			c.Kind = ToolChanged
+		}
 		c.compare(t.approved.canonical(), after)
 	}
 	t.change.Store(c)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A LedgerEntry is what somebody has decided about a tool or a server.
+// A LedgerEntry is what somebody has decided about a tool, a server or its instructions.
 type LedgerEntry struct {
 	Server   string    // configured name of the server
-	Tool     string    // name of the tool there; empty if it is about the server itself
+	Tool     string    // name of the tool there; empty if it is about the server itself or its instructions
 	Hash     string    // of what was decided about
 	Rejected bool      // it was rejected; otherwise approved
 	By       string    // who decided; "first use" or "trusted" if nobody was asked
@@ -30,13 +30,19 @@ func (l *Ledger) Entries(servers ...string) []LedgerEntry {
 		if m := srv.rejected; m != nil {
 			entries = append(entries, LedgerEntry{Server: name, Hash: fingerprintHash(m.fingerprint), Rejected: true, By: m.by, At: m.at})
 		}
-		for tool, t := range srv.tools {
+		add := func(tool string, t *ledgerTool) {
 			if m := t.approved; m != nil {
 				entries = append(entries, LedgerEntry{Server: name, Tool: tool, Hash: m.hash, By: m.by, At: m.at})
 			}
 			if m := t.rejected; m != nil {
 				entries = append(entries, LedgerEntry{Server: name, Tool: tool, Hash: m.hash, Rejected: true, By: m.by, At: m.at})
 			}
+		}
+		if srv.instructions != nil {
+			add("", srv.instructions)
+		}
+		for tool, t := range srv.tools {
+			add(tool, t)
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b LedgerEntry) int {
@@ -46,14 +52,17 @@ func (l *Ledger) Entries(servers ...string) []LedgerEntry {
 }
 
 // Verify returns what a server offers otherwise than the ledger says, whatever the
-// mode: tools that are new, changed, rejected or gone, and a server that is another
-// one. It changes nothing. An integration test fails if it returns anything.
+// mode: tools that are new, changed, rejected or gone, a server that is another one,
+// and instructions that are others than those it knows. It changes nothing. An integration test fails if it returns anything.
 func (l *Ledger) Verify(s Server, tools []Tool) []Change {
 	state := l.now().state
 	srv := state.servers[s.Name]
 	var changes []Change
 	if srv != nil {
 		if c := srv.judge(LedgerPin, &s); c != nil {
+			changes = append(changes, *c)
+		}
+		if c := srv.verifyInstructions(&s); c != nil {
 			changes = append(changes, *c)
 		}
 		s.Fingerprint = "" // reported; now tool by tool

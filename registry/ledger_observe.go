@@ -3,8 +3,6 @@ package registry
 import (
 	"time"
 	"unicode/utf8"
-
-	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
 // A sighting is a list of tools that a server has given.
@@ -12,6 +10,7 @@ type sighting struct {
 	server Server
 	mode   LedgerMode
 	tools  map[string]*surface
+	lists  bool // tools, or that there are none; else only instructions are known
 	at     time.Time
 }
 
@@ -19,7 +18,7 @@ type sighting struct {
 // approved by being there. Names that the file cannot hold are left out, and so
 // are never approved.
 func sightingOf(server *Server, mode LedgerMode, entries []*entry, now time.Time) *sighting {
-	s := &sighting{server: *server, mode: mode, tools: make(map[string]*surface, len(entries)), at: now}
+	s := &sighting{server: *server, mode: mode, tools: make(map[string]*surface, len(entries)), lists: len(entries) > 0 || server.Instructions == nil, at: now}
 	for _, e := range entries {
 		sf := e.seen()
 		name := sf.def.called() // at its server, whatever others call it
@@ -44,10 +43,13 @@ func (e *entry) seen() *surface {
 func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	name := s.server.Name
 	srv := e.state.servers[name]
-	first := srv == nil
-	if first {
-		srv = e.server(name)
-		srv.mode = s.mode
+	first := srv == nil || srv.bare()
+	if srv == nil {
+		e.server(name).mode = s.mode
+	}
+	durable = s.observeInstructions(e)
+	if !s.lists { // it may only have gone away
+		return durable
 	}
 	s.observeServer(e, first)
 	before := e.state.servers[name].tools // of the state, or of this edit
@@ -69,7 +71,7 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	if e.changed && e.own[e.state.servers[name]] {
 		e.server(name).mode = s.mode
 	}
-	return first
+	return first || durable
 }
 
 // observeServer compares the fingerprint. One that was not known before is kept
@@ -150,6 +152,9 @@ func (s *sighting) explain(state *ledgerState) {
 	if srv == nil {
 		return
 	}
+	if t := srv.instructions; t != nil && t.pending != nil {
+		t.waiting(s.server.Name, "")
+	}
 	for tool := range s.tools {
 		if t := srv.tools[tool]; t != nil && t.pending != nil {
 			t.waiting(s.server.Name, tool)
@@ -159,6 +164,5 @@ func (s *sighting) explain(state *ledgerState) {
 
 // markOf makes a mark of a surface.
 func markOf(sf *surface, by string, at time.Time) *ledgerMark {
-	text := canonjson.AppendIndented(nil, sf.canonical(), surfaceIndent)
-	return &ledgerMark{hash: sf.hash, by: by, at: at, surface: text}
+	return &ledgerMark{hash: sf.hash, by: by, at: at, surface: sf.surfaceText()}
 }

@@ -220,6 +220,8 @@ func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
 			srv.rejected, err = p.serverMark(true)
 		case "pending":
 			srv.pending, err = p.serverMark(false)
+		case instructionsKey:
+			srv.instructions, err = p.marks(p.cursor.Value(), at)
 		case "tools":
 			err = p.list(`"tools"`, func(name string, at int) error { return p.toolOf(srv, before, name, at) })
 		default:
@@ -243,10 +245,21 @@ func (p *ledgerParser) toolOf(srv, before *ledgerServer, name string, at int) er
 			return nil
 		}
 	}
+	t, err := p.marks(text, at)
+	srv.tools[name] = t
+	return err
+}
+
+// marks reads what is known of a tool, or of the instructions of a server.
+func (p *ledgerParser) marks(text []byte, at int) (*ledgerTool, error) {
 	text = bytes.Clone(text) // as with a server
 	defer p.enter(text, at)()
+	what, it := "a tool", "the tool"
+	if p.tool == "" {
+		what, it = `"instructions"`, "the instructions"
+	}
 	t := &ledgerTool{text: text}
-	err := p.members("a tool", func(key string, _ int) (err error) {
+	err := p.members(what, func(key string, _ int) (err error) {
 		switch key {
 		case "approved":
 			t.approved, err = p.mark(true)
@@ -260,10 +273,9 @@ func (p *ledgerParser) toolOf(srv, before *ledgerServer, name string, at int) er
 		return err
 	})
 	if err == nil && t.approved == nil && t.rejected == nil && t.pending == nil && t.extra == nil {
-		err = p.fail(0, "nothing is said of the tool; %s", restoreCure)
+		err = p.fail(0, "nothing is said of %s; %s", it, restoreCure)
 	}
-	srv.tools[name] = t
-	return err
+	return t, err
 }
 
 // said reads who said it, and when; false if key is something else.
@@ -360,6 +372,9 @@ func (p *ledgerParser) checkMark(m *ledgerMark, start, hashAt int) error {
 	p.room = canonical
 	if hashOf(canonical) != m.hash {
 		return p.fail(hashAt, "the hash is not that of the surface: one of them was edited by hand; %s", restoreCure)
+	}
+	if p.tool == "" {
+		return nil // of instructions
 	}
 	for key, value := range jsonscan.Fields(canonical) {
 		if string(key) != "name" {

@@ -43,6 +43,9 @@ func (s *ledgerState) render() []byte {
 func (srv *ledgerServer) size() int {
 	n := 1024 + len(srv.text)
 	if srv.text == nil {
+		if srv.instructions != nil {
+			n += srv.instructions.size()
+		}
 		for name, t := range srv.tools {
 			n += 64 + len(name) + t.size()
 		}
@@ -140,6 +143,10 @@ func (w *ledgerWriter) members(srv *ledgerServer) {
 	w.serverMark("approved", srv.approved)
 	w.serverMark("rejected", srv.rejected)
 	w.serverMark("pending", srv.pending)
+	if srv.instructions != nil {
+		w.key(instructionsKey)
+		w.tool(srv.instructions)
+	}
 	w.extras(srv.extra)
 	w.key("tools")
 	w.list(serverIndent+"  ", slices.Sorted(maps.Keys(srv.tools)), func(name string) { w.tool(srv.tools[name]) })
@@ -174,7 +181,7 @@ func (w *ledgerWriter) tool(t *ledgerTool) {
 		w.out = append(w.out, t.text...)
 		return
 	}
-	w.open(toolIndent)
+	w.open(w.indent)
 	w.mark("approved", t.approved)
 	w.mark("rejected", t.rejected)
 	w.mark("pending", t.pending)

@@ -27,9 +27,11 @@ type ledgerServer struct {
 	approved *ledgerServerMark
 	rejected *ledgerServerMark
 	pending  *ledgerServerMark
-	tools    map[string]*ledgerTool
-	extra    []ledgerExtra
-	text     []byte // as it stands in the file; nil if it was edited since. Guarded by Ledger.turn.
+	// instructions are what is known of the server's instructions; nil: nothing.
+	instructions *ledgerTool
+	tools        map[string]*ledgerTool
+	extra        []ledgerExtra
+	text         []byte // as it stands in the file; nil if it was edited since. Guarded by Ledger.turn.
 }
 
 // A ledgerServerMark says who said something of a fingerprint, and when.
@@ -40,7 +42,7 @@ type ledgerServerMark struct {
 	extra       []ledgerExtra
 }
 
-// A ledgerTool is what is known of a tool. One at least of its marks is there.
+// A ledgerTool is what is known of a tool, or of the instructions of a server. One at least of its marks is there.
 type ledgerTool struct {
 	approved *ledgerMark
 	rejected *ledgerMark

@@ -326,10 +326,10 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 }
 
 // record makes the ledger know what a server offers. A server that offers nothing
-// is not made known by it: it may only have gone away, before anything of it was
-// seen.
+// is not made known by it, unless it has instructions: it may only have gone away, before
+// anything of it was seen.
 func (r *Registry) record(server *Server, offers []*offer) error {
-	if r.ledger == nil || server == nil || len(offers) == 0 {
+	if r.ledger == nil || server == nil || len(offers) == 0 && (server.Instructions == nil || *server.Instructions == "") {
 		return nil
 	}
 	entries := make([]*entry, len(offers))

@@ -18,6 +18,9 @@ type Server struct {
 	Fingerprint string
 	// Mode replaces the mode of the [Ledger] for this server. Empty: it does not.
 	Mode LedgerMode
+	// Instructions are what the server says of its use when somebody connects, which the
+	// ledger compares as it does tools, see [Registry.Instructions]. Nil: not known.
+	Instructions *string
 }
 
 // known reports whether more is known of the server than its name.

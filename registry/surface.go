@@ -15,6 +15,7 @@ import (
 type surface struct {
 	hash string // "sha256:" and hexadecimal digits
 	def  *Definition
+	text []byte // canonical JSON of what is no tool; nil: def has it
 }
 
 // surfaceOf returns the surface of a server's tool.
@@ -23,7 +24,12 @@ func surfaceOf(def *Definition) *surface {
 }
 
 // canonical returns the JSON that is hashed.
-func (s *surface) canonical() []byte { return canonicalSurface(s.def) }
+func (s *surface) canonical() []byte {
+	if s.text != nil {
+		return s.text
+	}
+	return canonicalSurface(s.def)
+}
 
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
