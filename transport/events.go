@@ -2,7 +2,9 @@ package transport
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -12,14 +14,14 @@ type event struct {
 	name  string
 	data  []byte
 	id    string        // empty if the event has none
-	retry time.Duration // zero if the event has none
+	retry time.Duration // at most longestRetry; zero if the event has none
 	// oversize says that data holds only the ends of what was too large.
 	oversize bool
 }
 
 // maxSkipped is how many times its limit an event may be long to be skipped.
 // One that is longer, or has no end, ends the stream.
-const maxSkipped = 4
+const maxSkipped = 16
 
 // An eventReader reads server-sent events as the HTML standard defines them:
 // lines end with CR, LF or both, a line without a colon is a field with an
@@ -33,8 +35,9 @@ type eventReader struct {
 
 	buf        [4 << 10]byte // unread bytes are buf[start:end]
 	start, end int
-	afterCR    bool // the last line ended with CR
-	begun      bool // the first line, which may carry a byte order mark, was read
+	afterCR    bool  // the last line ended with CR
+	begun      bool  // the first line, which may carry a byte order mark, was read
+	skipped    int64 // bytes of this event, about, since it is too large
 }
 
 func newEventReader(r io.Reader, limit int64) *eventReader {
@@ -45,9 +48,14 @@ func newEventReader(r io.Reader, limit int64) *eventReader {
 // end of the stream; an event that was not finished by then is dropped.
 func (e *eventReader) next() (event, error) {
 	var ev event
-	var data []byte
+	var data, spare []byte
+	e.skipped = 0
 	for {
-		line, oversize, err := e.line(e.limit - int64(len(data)) + int64(len("data: ")))
+		room := e.limit - int64(len(data))
+		if ev.oversize {
+			room = keptOfOversize // nobody needs more of it
+		}
+		line, oversize, err := e.line(spare, room+int64(len("data: ")))
 		if err != nil {
 			return event{}, err
 		}
@@ -65,15 +73,21 @@ func (e *eventReader) next() (event, error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "data":
-			data = append(append(data, value...), '\n')
-			if !oversize && int64(len(data)-1) <= e.limit {
-				break
+			if ev.oversize {
+				spare = line[:0]
 			}
-			if !e.skips {
-				return event{}, tooLarge(e.limit)
+			if data == nil {
+				data = value // which has memory of its own
+			} else {
+				data = append(data, value...)
 			}
-			ev.oversize = true
-			data = append(ends(data[:len(data)-1]), '\n')
+			if ev.oversize = ev.oversize || oversize || int64(len(data)) > e.limit; ev.oversize {
+				if e.skipped += int64(len(value)); !e.skips || e.skipped > maxSkipped*e.limit {
+					return event{}, tooLarge(e.limit)
+				}
+				data = cut(data)
+			}
+			data = append(data, '\n')
 		case "event":
 			ev.name = string(value)
 		case "id":
@@ -81,8 +95,9 @@ func (e *eventReader) next() (event, error) {
 				ev.id = string(value)
 			}
 		case "retry":
-			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
-				ev.retry = time.Duration(ms) * time.Millisecond
+			// Of a number without end the largest that there is.
+			if ms, err := strconv.ParseUint(string(value), 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+				ev.retry = time.Duration(min(ms, uint64(longestRetry.Milliseconds()))) * time.Millisecond
 			}
 		}
 	}
@@ -91,20 +106,24 @@ func (e *eventReader) next() (event, error) {
 // line returns the next line without its end, or the ends of one that is longer
 // than limit. A line end of CR LF that arrives in two reads must not make two
 // lines, and a CR must end its line at once.
-func (e *eventReader) line(limit int64) (line []byte, oversize bool, err error) {
-	skipped := int64(0)
+//
+// It is put into spare, if there is room.
+func (e *eventReader) line(spare []byte, limit int64) (line []byte, oversize bool, err error) {
+	line = spare
 	for {
 		chunk, found, err := e.chunk()
 		if err != nil {
 			return nil, false, err
 		}
+		if cap(line)-len(line) < len(chunk) {
+			line = slices.Grow(line, max(len(line), len(chunk)))
+		}
 		line = append(line, chunk...)
-		if int64(len(line)) > limit {
-			if skipped += int64(len(chunk)); !e.skips || skipped > maxSkipped*e.limit {
+		if oversize = oversize || int64(len(line)) > limit; oversize {
+			if e.skipped += int64(len(chunk)); !e.skips || e.skipped > maxSkipped*e.limit {
 				return nil, false, tooLarge(e.limit)
 			}
-			line, oversize = ends(line), true
-			limit = int64(len(line))
+			line = cut(line)
 		}
 		if !found {
 			continue
@@ -115,6 +134,19 @@ func (e *eventReader) line(limit int64) (line []byte, oversize bool, err error) 
 		}
 		return line, oversize, nil
 	}
+}
+
+// cut returns the ends of a text that is too long, in its own memory unless that
+// is worth giving back.
+func cut(text []byte) []byte {
+	if cap(text) > lineRoom {
+		return ends(text)
+	}
+	if len(text) <= 2*keptOfOversize {
+		return text
+	}
+	copy(text[keptOfOversize:], text[len(text)-keptOfOversize:])
+	return text[:2*keptOfOversize]
 }
 
 // chunk returns bytes up to the end of the line, or all that are buffered, and

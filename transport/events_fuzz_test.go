@@ -25,6 +25,7 @@ func parseEvents(stream string) string {
 		switch {
 		case line == "":
 			retry, _ := strconv.Atoi(fields["retry"])
+			retry = min(retry, int(longestRetry/time.Millisecond))
 			data, hasData := fields["data"]
 			if hasData || fields["id"] != "" || retry != 0 {
 				fmt.Fprintf(&out, "%q %q %q %v\n", fields["event"], strings.TrimSuffix(data, "\n"), fields["id"], time.Duration(retry)*time.Millisecond)
@@ -32,17 +33,11 @@ func parseEvents(stream string) string {
 			fields = map[string]string{}
 		case name == "data":
 			fields["data"] += value + "\n"
-		case name == "id" && !strings.Contains(value, "\x00"), name == "event", name == "retry" && digits.MatchString(value) && fits(value):
+		case name == "id" && !strings.Contains(value, "\x00"), name == "event", name == "retry" && digits.MatchString(value):
 			fields[name] = value
 		}
 	}
 	return out.String()
-}
-
-// fits reports whether a number of milliseconds is one that is waited for.
-func fits(digits string) bool {
-	n, err := strconv.Atoi(digits)
-	return err == nil && n < 1<<31
 }
 
 // FuzzEvents: the reader finds what another parser finds, however the stream

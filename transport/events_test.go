@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -42,6 +43,9 @@ func TestEventReader(t *testing.T) {
 		"id only":           {"id: 7\n\n", `"" "" "7" 0s`},
 		"id with NUL":       {"id: a\x00\ndata: a\n\n", `"" "a" "" 0s`},
 		"retry not number":  {"retry: 1x\ndata: a\n\n", `"" "a" "" 0s`},
+		"longest retry":     {"retry: 30000\ndata: a\n\n", `"" "a" "" 30s`},
+		"retry of an hour":  {"retry: 3600000\ndata: a\n\n", `"" "a" "" 30s`},
+		"endless retry":     {"retry: " + strings.Repeat("9", 40) + "\ndata: a\n\n", `"" "a" "" 30s`},
 		"negative retry":    {"retry: -1\ndata: a\n\n", `"" "a" "" 0s`},
 		"unfinished":        {"data: a\n\ndata: b\n", `"" "a" "" 0s`},
 		"nothing":           {"\n\n\n", ""},
@@ -96,12 +100,73 @@ func TestEventReaderSkips(t *testing.T) {
 			}
 		}
 	}
-	events := newEventReader(io.MultiReader(strings.NewReader("data: "), strings.NewReader(strings.Repeat("x", 10_000))), 700)
+	events := newEventReader(io.MultiReader(strings.NewReader("data: "), strings.NewReader(strings.Repeat("x", 20_000))), 700)
 	events.skips = true
 	var limit *mcp.LimitError
 	if _, err := events.next(); !errors.As(err, &limit) {
 		t.Errorf("without end: %v", err)
 	}
+}
+
+// TestRefusedEventCostsNoMoreThanALine: what is too large is dropped while it is
+// read, in one line or in many, so that it costs about as much as from a pipe.
+func TestRefusedEventCostsNoMoreThanALine(t *testing.T) {
+	const limit, size = 1 << 20, 8 << 20
+	allocated := func(read func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		read()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	repeated := func(text string) io.Reader { return &repeat{text: text, left: size} }
+	ofLine := allocated(func() {
+		lines := lineReader{r: io.MultiReader(repeated("x"), strings.NewReader("\n")), limit: limit}
+		if l, err := lines.next(); err != nil || !l.oversize {
+			t.Errorf("got a line that is too large: %v, and the error %v", l.oversize, err)
+		}
+	})
+	for name, data := range map[string]io.Reader{
+		"one line":    io.MultiReader(strings.NewReader("data: "), repeated("x")),
+		"short lines": repeated("data: " + strings.Repeat("x", 250) + "\n"),
+		"long lines":  repeated("data: " + strings.Repeat("x", limit/2) + "\n"),
+		"other lines": io.MultiReader(strings.NewReader("data: x\n:"), repeated("x")),
+	} {
+		ofEvent := allocated(func() {
+			events := newEventReader(io.MultiReader(data, strings.NewReader("\ndata: end\n\ndata: next\n\n")), limit)
+			events.skips = true
+			if _, err := events.next(); err != nil {
+				t.Errorf("%s: got error %v, want none", name, err)
+			}
+			if ev, err := events.next(); err != nil || string(ev.data) != "next" {
+				t.Errorf("%s: got %.20q and the error %v, want the next event", name, ev.data, err)
+			}
+		})
+		if ofEvent > 2*ofLine {
+			t.Errorf("%s: got %d bytes of memory allocated, want at most twice the %d of a line", name, ofEvent, ofLine)
+		}
+	}
+}
+
+// repeat reads a text again and again.
+type repeat struct {
+	text string
+	left int
+	at   int
+}
+
+func (r *repeat) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, io.EOF
+	}
+	n := 0
+	for n < len(p) && r.left > 0 {
+		c := copy(p[n:], r.text[r.at:])
+		r.at = (r.at + c) % len(r.text)
+		r.left -= c
+		n += c
+	}
+	return n, nil
 }
 
 // FuzzEventReader: how a stream is cut into reads must not change its events.

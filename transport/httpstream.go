@@ -18,6 +18,9 @@ const (
 	// maxResumes is how often in a row a stream is resumed that delivers
 	// nothing new in between.
 	maxResumes = 5
+	// maxEventID bounds the ids of events that are sent back, in bytes: a stream
+	// is not resumed behind an event with a longer one.
+	maxEventID = 4 << 10
 	// defaultRetry is the wait before a stream is opened again when the server
 	// set none; longestRetry bounds the waits of repeated attempts.
 	defaultRetry = time.Second
@@ -45,8 +48,22 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // A cursor is a place in a server's event stream.
 type cursor struct {
-	lastID string
+	lastID string        // empty if the stream cannot be resumed there
 	retry  time.Duration // as the server wished; zero if it did not
+}
+
+// note moves the cursor behind an event. To resume behind an earlier one would
+// repeat what has been routed, so an id that is too long leaves none.
+func (c *cursor) note(ev *event) {
+	switch {
+	case len(ev.id) > maxEventID:
+		c.lastID = ""
+	case ev.id != "" && httpfield.ValidValue(ev.id):
+		c.lastID = ev.id
+	}
+	if ev.retry > 0 {
+		c.retry = ev.retry
+	}
 }
 
 // resumable routes the events of an answering stream until done reports that the
@@ -102,12 +119,7 @@ func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jso
 		if err != nil {
 			return err
 		}
-		if ev.id != "" && httpfield.ValidValue(ev.id) {
-			at.lastID = ev.id
-		}
-		if ev.retry > 0 {
-			at.retry = ev.retry
-		}
+		at.note(&ev)
 		if len(ev.data) == 0 || ev.name != "" && ev.name != "message" {
 			continue
 		}

@@ -150,7 +150,7 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 				s.events <- "{]"
 			}
 		},
-		"without end": func(s *oldServer) { s.events <- strings.Repeat("x", 10_000) },
+		"without end": func(s *oldServer) { s.events <- strings.Repeat("x", 20_000) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s *oldServer
@@ -214,6 +214,30 @@ func TestSSEBrokenAnswer(t *testing.T) {
 				t.Errorf("a later call: %v", err)
 			}
 		})
+	}
+}
+
+// An answer that is many times too large costs its call, and no other.
+func TestSSERefusedAnswerIsSkipped(t *testing.T) {
+	const limit = 64 << 10
+	huge := `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 10*limit) + `"}`
+	var calls atomic.Int32
+	l := dial(t, &transport.SSE{MaxMessage: limit, URL: listen(t, newOldServer(func(p *post, events chan<- string) {
+		p.WriteHeader(http.StatusAccepted)
+		if calls.Add(1) == 1 {
+			events <- p.fill(huge)
+		} else {
+			events <- p.fill(answer)
+		}
+	}))})
+	_, err := ask(t, l)
+	var tooLarge *mcp.LimitError
+	if !errors.As(err, &tooLarge) {
+		t.Errorf("got %v, want a LimitError", err)
+	}
+	wantOutcome(t, err, mcp.Answered)
+	if got, err := ask(t, l); err != nil {
+		t.Errorf("got %s and the error %v of the next call, want an answer", got, err)
 	}
 }
 
