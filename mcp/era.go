@@ -39,15 +39,18 @@ func (e *era) succeeded(version string) {
 	*e = era{legacy: legacy, patient: e.patient && !legacy}
 }
 
-// failed learns from a handshake that was begun with the given revision and
-// failed. It reports whether another attempt makes sense at once, on a new
-// connection and without the probe.
-func (e *era) failed(begunWith string, t *tap) (again bool) {
+// forget is for a server that was replaced by another one.
+func (e *era) forget() { *e = era{} }
+
+// failed learns from a handshake that was begun with the given revision and failed
+// with err. It reports whether another attempt makes sense at once, on a new
+// connection: without the probe, or with it if a server that was initialized
+// before does not know that any more.
+func (e *era) failed(begunWith string, t *tap, err error) (again bool) {
 	if begunWith != Revision20260728 {
-		// Whatever was known does not hold any more: a server may have been
-		// replaced by a newer one.
-		*e = era{}
-		return false
+		replaced := e.legacy && refusesHandshake(err)
+		e.forget() // whatever was known does not hold any more
+		return replaced
 	}
 	probed, late := t.probed()
 	e.patient = late

@@ -38,6 +38,9 @@ type life struct {
 	alive context.Context // ends with the life
 	die   context.CancelFunc
 
+	asking chan struct{} // holds a token while the server is asked which revision it speaks
+	landed chan struct{} // capacity 1: the last flight of a retired life has ended
+
 	mu         sync.Mutex // guards the following
 	flights    map[*flight]struct{}
 	begun      int   // flights so far
@@ -92,6 +95,16 @@ func (l *life) leave(f *flight) {
 	defer l.mu.Unlock()
 	delete(l.flights, f)
 	l.settleLocked(f.request.asked)
+	if l.over != nil && len(l.flights) == 0 {
+		poke(l.landed)
+	}
+}
+
+// carries reports whether a request is on its way.
+func (l *life) carries() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.flights) > 0
 }
 
 // stateless reports whether nothing is lost with the connection, nor gained by a
@@ -147,7 +160,7 @@ func (c *Client) connect(era *era) (*life, error) {
 		if ctx.Err() != nil && c.closing.Err() == nil {
 			err = fmt.Errorf("no connection within %v: %w", c.opts.ConnectTimeout, err)
 		}
-		if t == nil || !era.failed(version, t) || ctx.Err() != nil {
+		if t == nil || !era.failed(version, t, err) || ctx.Err() != nil {
 			return nil, visible(err)
 		}
 		if SafeToRetry(t.died()) {
@@ -209,6 +222,8 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		ended:   make(chan struct{}),
 		roots:   roots,
 		sick:    make(chan error, 1),
+		asking:  make(chan struct{}, 1),
+		landed:  make(chan struct{}, 1),
 		flights: make(map[*flight]struct{}),
 	}
 	l.alive, l.die = context.WithCancel(c.closing)
@@ -226,7 +241,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	t.modern.Store(l.modern())
 	l.watch.Go(func() {
 		if err := c.watchHealth(l); err != nil {
-			l.sick <- err
+			l.fallSick(err)
 		}
 	})
 	if err := c.follow(ctx, l); err != nil {

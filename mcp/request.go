@@ -78,7 +78,7 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 		}
 		failed = err
 		c.retried(ctx, r.trace, err)
-		if l.tap.over() {
+		if l.tap.over() || isRevisionError(err) {
 			spent = l
 		}
 	}
@@ -96,7 +96,7 @@ func graver(first, second error) error {
 // mayRepeat reports whether a failed request can be sent once more: on a new
 // connection, or where only its answer was lost on the same.
 func (c *Client) mayRepeat(l *life, r *request, err error) bool {
-	if !l.tap.over() {
+	if !l.tap.over() && !isRevisionError(err) {
 		return errors.Is(err, ErrAnswerLost) && r.repeatable()
 	}
 	return SafeToRetry(err) || OutcomeOf(err) == Unknown && r.repeatable()
@@ -138,11 +138,11 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	r.trace.departs(l, &f.opts)
 	result, err := c.exchangeOn(f, l, r.method, params, &f.opts)
 	outcome := OutcomeOf(err)
-	ended, cause := f.ended()
+	given, _ := f.ended()
 	switch {
 	case outcome == Answered:
 		l.pulse.beat()
-	case ended != nil:
+	case given != nil:
 		l.gaveUp()
 	}
 	if outcome == Unknown {
@@ -151,8 +151,9 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
-	if ended != nil && errors.Is(err, ended) {
-		err = WithOutcome(cause, outcome)
+	err = c.lookInto(f, l, err)
+	if ended, cause := f.ended(); ended != nil && errors.Is(err, ended) {
+		err = WithOutcome(cause, OutcomeOf(err))
 	}
 	return nil, err
 }
@@ -255,7 +256,10 @@ func (c *Client) Ping(ctx context.Context) error {
 		c.traceUnsent(ctx, &request{method: methodPing}, err)
 		return err
 	}
-	_, _, err = c.send(ctx, c.pingRequest(l))
+	_, last, err := c.send(ctx, c.pingRequest(l))
+	if err != nil && last != nil && last.modern() != l.modern() {
+		_, _, err = c.send(ctx, c.pingRequest(last)) // to each revision its own
+	}
 	return err
 }
 

@@ -40,6 +40,9 @@ func (c *Client) supervise() {
 			c.greetWithLevel(l)
 			err = c.attend(l)
 			c.endLife(l, err)
+			if isRevisionError(err) {
+				era.forget()
+			}
 			if time.Since(born) >= healthyAfter || errors.Is(err, errRenewed) {
 				failures = 0
 			}
@@ -133,6 +136,9 @@ func (c *Client) attend(l *life) error {
 		case <-l.ended:
 			return l.cause()
 		case err := <-l.sick:
+			if isRevisionError(err) {
+				l.drain(retireWait, c.closing.Done())
+			}
 			return err
 		case <-c.logins:
 			c.showLogin(l)

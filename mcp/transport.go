@@ -42,6 +42,10 @@ type Transport = sdk.Transport
 //	LoginURL() string          // a human has to log in there before requests are let in
 //	LoggedIn() <-chan struct{} // closed when somebody has; nil if nobody will tell
 //	StepUp() bool              // only that request needs more rights
+//
+// and of these, of an error that a Caller returns:
+//
+//	Refused() bool // by HTTP status 400, 404 or 405, whether or not there is a JSON-RPC error
 type Conn = sdk.Connection
 
 // A Caller is the second face of a [Conn]: the data plane. The Conn numbers

@@ -327,10 +327,11 @@ func postFields(header http.Header) http.Header {
 func (c *httpConn) postHeader(own http.Header) (http.Header, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.modern = own != nil
-	if c.modern {
+	if own != nil {
+		c.modern = c.version == "" // else it only asks whether there is such a server now
 		return postFields(own), ""
 	}
+	c.modern = false
 	return c.sessionHeaderLocked(), c.session
 }
 
@@ -353,11 +354,23 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session str
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return statusError(resp) // the header says more than an error in the body
 	}
-	if isRPC {
-		return answer
+	if !isRPC {
+		answer = statusError(resp)
 	}
-	return statusError(resp)
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return &refusedError{answer}
+	}
+	return answer
 }
+
+// A refusedError is an error that came with a status by which servers turn away
+// what they do not understand, such as requests of another revision.
+type refusedError struct{ error }
+
+// Refused reports true, for mcp.Client.
+func (e *refusedError) Refused() bool { return true }
+func (e *refusedError) Unwrap() error { return e.error }
 
 // sessionGone reports whether a refusal of a request that named a session means
 // that the server does not know it. The protocol wants status 404, whatever the

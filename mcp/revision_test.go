@@ -1,0 +1,342 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// An address is a URL behind which another server can be put.
+type address struct {
+	transport.HTTP
+	server atomic.Pointer[site]
+}
+
+func newAddress(t *testing.T, first *site) *address {
+	t.Helper()
+	a := &address{}
+	a.server.Store(first)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.Load().ServeHTTP(w, r) }))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	a.URL = server.URL
+	return a
+}
+
+// textResult is a result of tools/call as JSON.
+func textResult(text string) string {
+	return `{"content":[{"type":"text","text":"` + text + `"}],"resultType":"complete"}`
+}
+
+// newOldSite returns a site of the older revisions that has sessions, and refuses
+// whatever does not belong to one.
+func newOldSite(t *testing.T, refuse func(*visit)) *site {
+	t.Helper()
+	inSession := func(act func(*visit)) func(*visit) {
+		return func(v *visit) {
+			if v.Header.Get("Mcp-Session-Id") != "s" {
+				refuse(v)
+				return
+			}
+			act(v)
+		}
+	}
+	shake := result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+	return newSite(t, mcp.Revision20251125, map[string]func(*visit){
+		"initialize": func(v *visit) {
+			v.ResponseWriter.Header().Set("Mcp-Session-Id", "s")
+			shake(v)
+		},
+		"server/discover": refuse,
+		"tools/list":      inSession(result(`{"tools":[]}`)),
+		"tools/call":      inSession(result(textResult("old"))),
+		"ping":            inSession(result(`{}`)),
+	})
+}
+
+// newNewSite returns a site of revision 2026-07-28 that refuses what belongs to
+// another one.
+func newNewSite(t *testing.T, refuse func(*visit)) *site {
+	t.Helper()
+	ofRevision := func(act func(*visit)) func(*visit) {
+		return func(v *visit) {
+			if v.Header.Get("Mcp-Protocol-Version") != mcp.Revision20260728 {
+				refuse(v)
+				return
+			}
+			act(v)
+		}
+	}
+	return newSite(t, mcp.Revision20260728, map[string]func(*visit){
+		"server/discover": ofRevision(result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)),
+		"initialize":      refuse,
+		"ping":            refuse,
+		"tools/list":      ofRevision(result(`{"tools":[],"resultType":"complete"}`)),
+		"tools/call":      ofRevision(result(textResult("new"))),
+	})
+}
+
+// rpcError refuses a request with a JSON-RPC error.
+func rpcError(status int, code int64, data string) func(*visit) {
+	return func(v *visit) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"no"%s}`, code, data)) }
+}
+
+// statusOnly refuses a request with a status and a text.
+func statusOnly(status int) func(*visit) {
+	return func(v *visit) {
+		v.ResponseWriter.Header().Set("Content-Type", "text/plain")
+		v.WriteHeader(status)
+		_, _ = fmt.Fprint(v, "not initialized")
+	}
+}
+
+// wantText fails the test unless a call has the given text as its result.
+func wantText(t *testing.T, c *mcp.Client, want string) {
+	t.Helper()
+	res, err := call(t, c, "x")
+	if err != nil {
+		t.Fatalf("got error %v, want the text %q", err, want)
+	}
+	if got := textOf(t, res); got != want {
+		t.Errorf("got the text %q, want %q", got, want)
+	}
+}
+
+func wantRevision(t *testing.T, c *mcp.Client, want string) {
+	t.Helper()
+	if got := c.State().ProtocolVersion; got != want {
+		t.Errorf("got revision %s, want %s", got, want)
+	}
+}
+
+// A server behind one URL that goes back to an older revision is not lost, however
+// it refuses what it does not know.
+func TestRevisionGoesBack(t *testing.T) {
+	for name, refuse := range map[string]func(*visit){
+		"400 -32000":         rpcError(400, -32000, ""),
+		"400 -32600":         rpcError(400, -32600, ""),
+		"400 -32022":         rpcError(400, unsupportedVersion, `,"data":{"supported":["2025-11-25"]}`),
+		"400 without a code": statusOnly(400),
+		"404":                statusOnly(404),
+		"404 -32601":         rpcError(404, methodNotFound, ""),
+		"405":                statusOnly(405),
+		"200 -32601":         rpcError(200, methodNotFound, ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := newNewSite(t, rpcError(400, unsupportedVersion, ""))
+			a := newAddress(t, now)
+			c := newClient(t, &a.HTTP, nil)
+			wantText(t, c, "new")
+			before := newOldSite(t, refuse)
+			a.server.Store(before)
+			wantText(t, c, "old")
+			wantRevision(t, c, mcp.Revision20251125)
+			if got := len(before.of("tools/call")); got != 2 {
+				t.Errorf("got %d calls at the older server, want 2: the refused one and its repetition", got)
+			}
+			if err := c.Ping(t.Context()); err != nil {
+				t.Errorf("got error %v of a ping, want none", err)
+			}
+		})
+	}
+}
+
+// A server that ran what it refuses to answer is not asked to run it again.
+func TestRevisionGoesBackInTheMiddle(t *testing.T) {
+	a := newAddress(t, newNewSite(t, rpcError(400, unsupportedVersion, "")))
+	c := newClient(t, &a.HTTP, nil)
+	wantText(t, c, "new")
+	before := newOldSite(t, rpcError(200, methodNotFound, ""))
+	before.script["tools/call"] = rpcError(200, -32000, "") // also without a session
+	a.server.Store(before)
+	_, err := call(t, c, "x")
+	wantOutcome(t, err, mcp.Answered)
+	if got := len(before.of("tools/call")); got != 1 {
+		t.Errorf("got %d calls, want 1", got)
+	}
+	before.script["tools/call"] = result(textResult("old"))
+	wantText(t, c, "old")
+	wantRevision(t, c, mcp.Revision20251125)
+}
+
+// A server with sessions that is replaced by one of revision 2026-07-28 only is not
+// lost either.
+func TestRevisionGoesOn(t *testing.T) {
+	for name, refuse := range map[string]func(*visit){
+		"400 -32022": rpcError(400, unsupportedVersion, `,"data":{"supported":["2026-07-28"]}`),
+		"400 -32020": rpcError(400, headerMismatch, ""),
+		"400 -32602": rpcError(400, -32602, ""),
+		"200 -32022": rpcError(200, unsupportedVersion, ""),
+		"404 -32601": rpcError(404, methodNotFound, ""),
+		"200 -32601": rpcError(200, methodNotFound, ""),
+		"400":        statusOnly(400),
+		"405":        statusOnly(405),
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAddress(t, newOldSite(t, rpcError(400, -32000, "")))
+			c := newClient(t, &a.HTTP, nil)
+			wantText(t, c, "old")
+			now := newNewSite(t, refuse)
+			a.server.Store(now)
+			wantText(t, c, "new")
+			wantRevision(t, c, mcp.Revision20260728)
+		})
+	}
+}
+
+// Calls that are under way when it turns out that the server was replaced are not
+// cut off: all of them are sent again, and none has an unknown outcome.
+func TestRevisionGoesBackUnderManyCalls(t *testing.T) {
+	a := newAddress(t, newNewSite(t, rpcError(400, unsupportedVersion, "")))
+	c := newClient(t, &a.HTTP, nil)
+	wantText(t, c, "new")
+	a.server.Store(newOldSite(t, rpcError(400, -32000, "")))
+	var calls sync.WaitGroup
+	for range 20 {
+		calls.Go(func() {
+			if _, err := call(t, c, "x"); err != nil {
+				t.Errorf("got error %v, want none", err)
+			}
+		})
+	}
+	calls.Wait()
+	if got := c.State().Connections; got != 2 {
+		t.Errorf("got %d connections, want 2", got)
+	}
+}
+
+// A server that speaks its revision still has answered, whatever it answers.
+func TestRevisionStays(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, code := range []int64{methodNotFound, -32600, -32602, -32000, headerMismatch, missingCapability} {
+			server := featured(t, revision, mcptest.Script{"tools/call": mcptest.Error(code, "no"), "tools/list": mcptest.Result(`{"tools":[]}`)})
+			c := newClient(t, p.to(server), nil)
+			_, err := call(t, c, "x")
+			var refused *mcp.ServerError
+			if !errors.As(err, &refused) {
+				t.Errorf("%d: got %v, want a ServerError", code, err)
+			}
+			wantOutcome(t, err, mcp.Answered)
+			if got := c.State().Connections; got != 1 {
+				t.Errorf("%d: got %d connections, want 1", code, got)
+			}
+		}
+	})
+}
+
+// The same over HTTP, whose status may say more.
+func TestRevisionStaysOverHTTP(t *testing.T) {
+	for _, revision := range eras() {
+		for name, refuse := range map[string]func(*visit){
+			"400 -32000": rpcError(400, -32000, ""),
+			"400 -32602": rpcError(400, -32602, ""),
+			"404 -32601": rpcError(404, methodNotFound, ""),
+			"200 -32601": rpcError(200, methodNotFound, ""),
+			"400":        statusOnly(400),
+			"404":        statusOnly(404),
+		} {
+			s := newSite(t, revision, map[string]func(*visit){"tools/call": refuse, "tools/list": result(`{"tools":[]}`)})
+			c := newClient(t, &s.HTTP, nil)
+			_, err := call(t, c, "x")
+			if err == nil {
+				t.Errorf("%s, %s: got no error, want one", revision, name)
+			}
+			if got := len(s.of("tools/call")); got != 1 {
+				t.Errorf("%s, %s: got %d calls, want 1", revision, name, got)
+			}
+			if got := c.State().Connections; got != 1 {
+				t.Errorf("%s, %s: got %d connections, want 1", revision, name, got)
+			}
+		}
+	}
+}
+
+// An older server that does not know pings is none of revision 2026-07-28.
+func TestRevisionOfServerWithoutPing(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		server := legacy(t, mcptest.Script{"ping": mcptest.Error(methodNotFound, "no"), "tools/call": mcptest.Error(methodNotFound, "no")})
+		c := newClient(t, p.to(server), nil)
+		_, err := call(t, c, "x")
+		wantOutcome(t, err, mcp.Answered)
+		if got := c.State().Connections; got != 1 {
+			t.Errorf("got %d connections, want 1", got)
+		}
+	})
+}
+
+// A pipe may lead to a server elsewhere, which can be replaced as well.
+func TestRevisionGoesBackBehindAPipe(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		shakes := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
+		server := legacy(t, mcptest.Script{
+			"server/discover": mcptest.Sequence(shakes, mcptest.Error(methodNotFound, "no")),
+			"tools/call": func(c *mcptest.Call) {
+				if c.Connection == 1 {
+					c.Error(methodNotFound, "no")
+				} else {
+					c.Result(textResult("old"))
+				}
+			},
+		})
+		c := newClient(t, p.to(server), nil)
+		wantText(t, c, "old")
+		wantRevision(t, c, mcp.Revision20251125)
+	})
+}
+
+// A program that speaks nothing but revision 2026-07-28 since it was updated is
+// connected to at once.
+func TestRevisionOfUpdatedProgram(t *testing.T) {
+	for _, code := range []int64{methodNotFound, -32600, unsupportedVersion} {
+		everyPlane(t, func(t *testing.T, p plane) {
+			synctest.Test(t, func(t *testing.T) {
+				old, current := mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Handshake(mcp.Revision20260728, "")
+				server := legacy(t, mcptest.Script{
+					"server/discover": mcptest.Sequence(mcptest.Error(methodNotFound, "no"), current["server/discover"]),
+					"initialize":      mcptest.Sequence(old["initialize"], mcptest.Error(code, "no")),
+					"tools/call":      text("done"),
+				})
+				c := newClient(t, p.to(server), nil)
+				wantText(t, c, "done")
+				server.Disconnect()
+				synctest.Wait()
+				wantPhase(t, c, mcp.Ready)
+				wantRevision(t, c, mcp.Revision20260728)
+				wantCount(t, server, "initialize", 2)
+			})
+		})
+	}
+}
+
+// A call that is meant for one connection is not sent on another.
+func TestRevisionGoesBackForBoundCall(t *testing.T) {
+	a := newAddress(t, newNewSite(t, rpcError(400, unsupportedVersion, "")))
+	c := newClient(t, &a.HTTP, nil)
+	wantText(t, c, "new")
+	before := newOldSite(t, rpcError(400, -32000, ""))
+	a.server.Store(before)
+	_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.CallToolOptions{Connection: 1})
+	if !errors.Is(err, mcp.ErrOtherConnection) {
+		t.Errorf("got %v, want ErrOtherConnection", err)
+	}
+	wantOutcome(t, err, mcp.NotSent)
+	if got := len(before.of("tools/call")); got != 1 {
+		t.Errorf("got %d calls, want 1", got)
+	}
+	if got := c.State().Err; got != nil && !strings.Contains(got.Error(), mcp.Revision20260728) {
+		t.Errorf("got the state's error %v, want it to name %s", got, mcp.Revision20260728)
+	}
+}
