@@ -114,7 +114,10 @@ func (t *toolCall) decode(raw json.RawMessage, l *life) (need *inputRequired, er
 		}
 	}
 	t.result, need, err = decodeCallResult(raw, l.modern())
-	if err != nil && l.modern() && t.client.declaresTasks() && isTask(err) {
+	if err != nil && l.modern() && isTask(err) {
+		if !t.client.declaresTasks() {
+			return nil, at("resultType", errUnaskedTask)
+		}
 		t.task, err = decodeTask(raw, true)
 	}
 	return need, err

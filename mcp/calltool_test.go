@@ -139,7 +139,7 @@ func TestCallToolInvalidResult(t *testing.T) {
 		`{"content":[{"type":"resource_link","size":"big"}]}`:               "content[0].size",
 		`{"isError":"yes"}`:                                                 "isError",
 		`{"_meta":7}`:                                                       "_meta",
-		`{"resultType":"task"}`:                                             "resultType",
+		`{"resultType":"tasks"}`:                                            "resultType",
 		`{"resultType":7}`:                                                  "resultType",
 		`{"resultType":"complete","inputRequests":7}`:                       "inputRequests",
 		`{"content":[{"type":"text","annotations":7}]}`:                     "content[0].annotations",

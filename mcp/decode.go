@@ -155,10 +155,12 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 	res.Content = whole.room[:0]
 	var need inputRequired
 	kind := kindComplete
+	task, content := false, false
 	var err error
 	c := jsonscan.Walk(raw)
 	for key := range c.Members() {
 		if string(key) == "content" {
+			content = true
 			if res.Content, err = decodeContents(&c, res.Content); err != nil {
 				return nil, nil, err
 			}
@@ -184,12 +186,16 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 			if string(value) != "null" {
 				need.state = value
 			}
+		case "task":
+			task = true
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 	}
 	switch {
+	case kind == kindComplete && task && !content && !modern:
+		return nil, nil, at("task", errUnaskedTask)
 	case kind == kindComplete:
 		return res, nil, nil
 	case kind == kindInputRequired && modern:

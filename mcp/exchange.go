@@ -223,7 +223,11 @@ func (x *exchange) repeatable() bool {
 func (x *exchange) answered(err error) error {
 	var invalid *ProtocolError
 	if errors.As(err, &invalid) {
-		return &ProtocolError{Server: x.client.name, Method: x.request.method, Path: invalid.Path, Err: invalid.Err}
+		invalid = &ProtocolError{Server: x.client.name, Method: x.request.method, Path: invalid.Path, Err: invalid.Err}
+		if errors.Is(err, errUnaskedTask) {
+			return &OutcomeUnknownError{Server: x.client.name, Method: x.request.method, Tool: x.request.tool, Err: invalid}
+		}
+		return invalid
 	}
 	what := x.request.method
 	if x.request.tool != "" {

@@ -146,3 +146,42 @@ func TestTaskInvalidEnd(t *testing.T) {
 		})
 	}
 }
+
+// A task that was not asked for is no success without content, and what it does may
+// not be over.
+func TestTaskNotAskedFor(t *testing.T) {
+	for _, test := range []struct{ name, revision, answer, path string }{
+		{"older", mcp.Revision20251125, `{"task":{"taskId":"t1","status":"working","ttl":null}}`, "task"},
+		{"older, with metadata", mcp.Revision20251125, `{"_meta":{},"task":{"taskId":"t1","status":"working"}}`, "task"},
+		{"older, broken", mcp.Revision20251125, `{"task":7}`, "task"},
+		{"oldest", "2024-11-05", `{"task":{"taskId":"t1","status":"working"}}`, "task"},
+		{"newest", mcp.Revision20260728, `{"resultType":"task","taskId":"t1","status":"working","ttlMs":null}`, "resultType"},
+	} {
+		everyPlane(t, func(t *testing.T, p plane) {
+			server := mcptest.NewServer(t, mcptest.Handshake(test.revision, ""), mcptest.Script{
+				"tools/call": mcptest.Sequence(mcptest.Result(test.answer), text("next")),
+			})
+			c := newClient(t, p.to(server), nil)
+			res, err := call(t, c, "x")
+			var invalid *mcp.ProtocolError
+			if !errors.As(err, &invalid) {
+				t.Fatalf("%s: got %v and the error %v, want a ProtocolError", test.name, res, err)
+			}
+			if invalid.Path != test.path {
+				t.Errorf("%s: got the path %q, want %q", test.name, invalid.Path, test.path)
+			}
+			wantOutcome(t, err, mcp.Unknown)
+			if strings.Contains(err.Error(), "t1") {
+				t.Errorf("%s: got the error %q, want it without the task's id", test.name, err)
+			}
+			if got := textOf(t, mustCall(t, c, "x")); got != "next" {
+				t.Errorf("%s: got %q of the next call, want \"next\"", test.name, got)
+			}
+		})
+	}
+	// A result may have a member of that name.
+	server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(`{"task":{},"content":[{"type":"text","text":"done"}]}`)})
+	if got := textOf(t, mustCall(t, newClient(t, server, nil), "x")); got != "done" {
+		t.Errorf("got %q, want \"done\"", got)
+	}
+}

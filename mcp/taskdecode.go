@@ -14,6 +14,10 @@ import (
 // maxTaskID bounds the id of a task in bytes. It has to fit a header field.
 const maxTaskID = 4096
 
+// errUnaskedTask is wrong with an answer that is a task although none was asked for.
+// What the call began may go on.
+var errUnaskedTask = errors.New("a task that was not asked for, which may still run")
+
 func checkTaskID(id string) error {
 	switch {
 	case id == "":
