@@ -138,10 +138,15 @@ func (p *pager[T]) ask(ctx context.Context, l *life) (page listPage[T], err erro
 }
 
 // outlived reports whether a page was refused because of a cursor that the
-// server does not know any more, though it was good once: it is from the cache
-// or of an earlier connection. Then the list has to be read from the beginning.
+// server does not know any more, though it was good once. Then the list has to be
+// read from the beginning: once if the same connection gave the cursor, whose list
+// may have changed, and more often if it is from the cache or of an earlier one.
 func (p *pager[T]) outlived(err error, l *life) bool {
-	return p.cursor != nil && l != p.source && refusedParams(err) && p.restarts < maxListings
+	most := maxListings
+	if l == p.source {
+		most = 1
+	}
+	return p.cursor != nil && refusedParams(err) && p.restarts < most
 }
 
 // restart goes back to the first page, this time from the server.

@@ -234,25 +234,59 @@ func TestListStaleCursor(t *testing.T) {
 	})
 }
 
-// A cursor that was never good is an error, not a reason to try again.
+// A cursor that is never good is an error, after the list was begun once more.
 func TestListBadCursor(t *testing.T) {
-	for _, revision := range eras() {
-		server := featured(t, revision, mcptest.Script{"resources/list": func(c *mcptest.Call) {
-			if cursorOf(c.Params) == "" {
-				c.Result(resourcePage(`,"nextCursor":"x","ttlMs":0`, "a:1"))
-			} else {
-				c.Error(-32602, "unknown cursor")
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, l := range lists {
+			server := featured(t, revision, mcptest.Script{l.method: func(c *mcptest.Call) {
+				if cursorOf(c.Params) == "" {
+					c.Result(`{"` + l.member + `":[` + item(1) + `],"nextCursor":"x","ttlMs":0}`)
+				} else {
+					c.Error(-32602, "unknown cursor")
+				}
+			}})
+			c := newClient(t, p.to(server), nil)
+			_, err := l.read(t.Context(), c)
+			var refused *mcp.ServerError
+			if !errors.As(err, &refused) {
+				t.Fatalf("%s: got %v, want a ServerError", l.method, err)
 			}
-		}})
-		c := newClient(t, server, nil)
-		got, err := collect(c.Resources(t.Context()))
-		var refused *mcp.ServerError
-		if uris(got) != "a:1" || !errors.As(err, &refused) || refused.Method != "resources/list" || refused.Err.Code != -32602 {
-			t.Errorf("%v, %v", got, err)
+			if refused.Err.Code != -32602 {
+				t.Errorf("%s: got code %d, want -32602", l.method, refused.Err.Code)
+			}
+			wantCount(t, server, l.method, 4)
+			wantPhase(t, c, mcp.Ready)
 		}
-		wantCount(t, server, "resources/list", 2)
-		wantPhase(t, c, mcp.Ready)
-	}
+	})
+}
+
+// A cursor that the connection which gave it refuses makes the list be read from the
+// beginning, without what was yielded before.
+func TestListRefusedCursor(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, l := range lists {
+			server := featured(t, revision, mcptest.Script{l.method: func(c *mcptest.Call) {
+				switch cursor := cursorOf(c.Params); {
+				case cursor == "" && c.Number == 1:
+					c.Result(`{"` + l.member + `":[` + item(1) + `],"nextCursor":"old","ttlMs":0}`)
+				case cursor == "":
+					c.Result(`{"` + l.member + `":[` + item(1) + `],"nextCursor":"new","ttlMs":0}`)
+				case cursor == `"new"`:
+					c.Result(`{"` + l.member + `":[` + item(2) + `]}`)
+				default: // the list has changed
+					c.Error(-32602, "unknown cursor")
+				}
+			}})
+			n, err := l.read(t.Context(), newClient(t, p.to(server), nil))
+			if err != nil {
+				t.Errorf("%s: got error %v, want none", l.method, err)
+			}
+			if n != 2 {
+				t.Errorf("%s: got %d items, want 2", l.method, n)
+			}
+			wantCount(t, server, l.method, 4)
+		}
+	})
 }
 
 // A new connection may not know the cursors of the one before.
