@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // An era is what a client has learned about the revisions that its server
@@ -81,20 +83,69 @@ func modernRefusal(err error) error {
 // supportsOlder reports whether the data of an error about the version lists one
 // with the initialize handshake.
 func supportsOlder(data []byte) bool {
-	if jsonscan.Valid(data) != nil {
-		return false
+	versions, _ := versionsIn(data, "supported")
+	return slices.ContainsFunc(versions, func(version string) bool { return version < Revision20260728 && isKnown(version) })
+}
+
+func isKnown(version string) bool { return slices.Contains(sdk.SupportedProtocolVersions(), version) }
+
+// discoveredNone returns the error for a server whose answer to the probe lists
+// revisions, none of which is known; else nil.
+func discoveredNone(result []byte) error {
+	versions, _ := versionsIn(result, "supportedVersions")
+	if len(versions) == 0 || slices.ContainsFunc(versions, isKnown) {
+		return nil
 	}
-	known := sdk.SupportedProtocolVersions()
-	for key, value := range jsonscan.Fields(data) {
-		if string(key) != "supported" {
+	return WithOutcome(fmt.Errorf("no known revision of the protocol: the server has %s", namesOf(versions)), NotSent)
+}
+
+// withRevisions adds to the error of a handshake which revisions the server says that
+// it has.
+func withRevisions(err error) error {
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	versions, _ := versionsIn(answer.Data, "supported")
+	if len(versions) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the server has %s", err, namesOf(versions))
+}
+
+// namesOf names revisions in a text that is short and safe to print.
+func namesOf(versions []string) string {
+	const most, size = 8, 32
+	var names []string
+	for i, version := range versions {
+		if i == most {
+			names = append(names, "and more")
+			break
+		}
+		if len(version) > size {
+			version = version[:size] + "..."
+		}
+		names = append(names, plain.Line(version))
+	}
+	return strings.Join(names, ", ")
+}
+
+// versionsIn returns the list of revisions that is a member of an object, and
+// whether there is one.
+func versionsIn(object []byte, member string) (versions []string, ok bool) {
+	if jsonscan.Valid(object) != nil {
+		return nil, false
+	}
+	for key, value := range jsonscan.Fields(object) {
+		if string(key) != member {
 			continue
 		}
 		for element := range jsonscan.Elements(value) {
-			version, ok := jsonscan.String(element)
-			if ok && version < Revision20260728 && slices.Contains(known, version) {
-				return true
+			if version, ok := jsonscan.String(element); ok {
+				versions = append(versions, version)
 			}
 		}
+		return versions, value[0] == '['
 	}
-	return false
+	return nil, false
 }

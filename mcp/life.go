@@ -197,7 +197,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	select {
 	case s = <-done:
 		if s.err != nil {
-			s.err = t.blame(s.err)
+			s.err = withRevisions(t.blame(s.err))
 		}
 	case <-ctx.Done():
 		s.err = ctx.Err()

@@ -10,8 +10,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // retireWait is how long requests in flight may take to be refused like the one
@@ -202,24 +200,4 @@ func refusesHandshake(err error) bool {
 func lacks(object []byte, member, version string) bool {
 	versions, ok := versionsIn(object, member)
 	return ok && !slices.Contains(versions, version)
-}
-
-// versionsIn returns the list of revisions that is a member of an object, and
-// whether there is one.
-func versionsIn(object []byte, member string) (versions []string, ok bool) {
-	if jsonscan.Valid(object) != nil {
-		return nil, false
-	}
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) != member {
-			continue
-		}
-		for element := range jsonscan.Elements(value) {
-			if version, ok := jsonscan.String(element); ok {
-				versions = append(versions, version)
-			}
-		}
-		return versions, len(value) > 0 && value[0] == '['
-	}
-	return nil, false
 }

@@ -340,3 +340,51 @@ func TestRevisionGoesBackForBoundCall(t *testing.T) {
 		t.Errorf("got the state's error %v, want it to name %s", got, mcp.Revision20260728)
 	}
 }
+
+// Whoever cannot speak with a server is told which revisions it has.
+func TestUnsupportedRevisionIsNamed(t *testing.T) {
+	refused := func(code int64, supported string) mcptest.Handler {
+		return func(c *mcptest.Call) {
+			c.ErrorData(code, "unsupported protocol version", `{"supported":`+supported+`}`)
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		server mcptest.Script
+		want   string
+	}{
+		{"the probe is refused", mcptest.Script{
+			"server/discover": refused(unsupportedVersion, `["2099-01-01","2098-01-01"]`),
+		}, "the server has 2099-01-01, 2098-01-01"},
+		{"the probe is answered", mcptest.Script{
+			"server/discover": mcptest.Result(`{"resultType":"complete","supportedVersions":["2099-01-01"],"capabilities":{}}`),
+		}, "the server has 2099-01-01"},
+		{"initialize is refused", mcptest.Script{
+			"initialize": refused(-32602, `["1.0"]`),
+		}, "the server has 1.0"},
+		{"initialize is refused by a newer server", mcptest.Script{
+			"initialize": refused(unsupportedVersion, `["2099-01-01"]`),
+		}, "the server has 2099-01-01"},
+		{"initialize is answered", mcptest.Handshake("1999-12-31", ""), "1999-12-31"},
+		{"what deceives", mcptest.Script{
+			"server/discover": refused(unsupportedVersion, `["\u001b[2J\n`+strings.Repeat("9", 1000)+`"]`),
+		}, "the server has <U+001B>[2J 9999"},
+		{"many", mcptest.Script{
+			"server/discover": refused(unsupportedVersion, `["1"`+strings.Repeat(`,"1"`, 100)+`]`),
+		}, "the server has 1, 1, 1, 1, 1, 1, 1, 1, and more"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			everyPlane(t, func(t *testing.T, p plane) {
+				c := newClient(t, p.to(mcptest.NewServer(t, test.server)), nil)
+				err := c.Ready(t.Context())
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Fatalf("got %v, want it to say %q", err, test.want)
+				}
+				if got := len(err.Error()); got > 400 {
+					t.Errorf("got an error of %d bytes, want at most 400", got)
+				}
+				wantOutcome(t, err, mcp.NotSent)
+			})
+		})
+	}
+}

@@ -158,7 +158,9 @@ func (t *tap) takesProbe(m *jsonrpc.Response) bool {
 		return true
 	}
 	t.settled = true
-	t.refused = modernRefusal(m.Error)
+	if t.refused = modernRefusal(m.Error); m.Error == nil {
+		t.refused = discoveredNone(m.Result)
+	}
 	return false
 }
 
