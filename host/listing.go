@@ -18,8 +18,9 @@ type listing struct {
 	version    uint64 // ToolsVersion, see mcp.State
 	offers     []*offer
 	byName     map[string]*offer
-	// instructions are what the server said of its use.
-	instructions string
+	problems   []mcp.ListProblem // of the tools that cannot be read
+
+	instructions string // what the server said of its use
 }
 
 // An offer is a tool as a server described it.
@@ -37,7 +38,10 @@ func newOffer(t *mcp.Tool, raw json.RawMessage) *offer {
 
 // newListing makes a listing of what c listed when it was in a state.
 func newListing(state mcp.State, c *mcp.Client, tools []*mcp.Tool) *listing {
-	l := &listing{connection: state.Connections, version: state.ToolsVersion, instructions: state.Instructions, byName: make(map[string]*offer, len(tools))}
+	l := &listing{
+		connection: state.Connections, version: state.ToolsVersion, instructions: state.Instructions,
+		byName: make(map[string]*offer, len(tools)), problems: c.ListProblems(),
+	}
 	for _, t := range tools {
 		o := newOffer(t, c.RawAnnotations(t))
 		l.offers = append(l.offers, o)

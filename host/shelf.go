@@ -26,9 +26,10 @@ type shelf struct {
 	placed   bool    // the registry has taken it over
 	err      error   // why the tools could not be listed, or noted
 	rejected []registry.Rejection
-	unnoted  bool        // err is that of the registry
-	dirty    bool        // offers are not in the catalogue cache
-	grace    *time.Timer // removes the tools of a lost server
+	unread   []registry.Rejection // of these, the tools that cannot be read
+	unnoted  bool                 // err is that of the registry
+	dirty    bool                 // offers are not in the catalogue cache
+	grace    *time.Timer          // removes the tools of a lost server
 }
 
 // open begins to hold tools, in public or not.
@@ -147,6 +148,7 @@ func (sh *shelf) put(l *listing) {
 	sh.mu.Lock()
 	sh.offers, sh.tools, sh.listed, sh.err, sh.dirty = l.offers, tools, true, nil, true
 	sh.says = &l.instructions
+	sh.unread = unreadable(sh.server.entry, l.problems)
 	sh.mu.Unlock()
 	sh.update()
 	sh.complete()
@@ -200,12 +202,13 @@ func (sh *shelf) update() bool {
 	sh.publishing.Lock()
 	defer sh.publishing.Unlock()
 	sh.mu.Lock()
-	public, tools := sh.public, sh.tools
+	public, tools, unread := sh.public, sh.tools, sh.unread
 	sh.mu.Unlock()
 	if !public {
 		return true
 	}
 	diff, err := sh.server.host.listTools(sh.server.facts(), tools)
+	diff.Rejected = append(diff.Rejected, unread...)
 	sh.told = sh.server.host.recordHeldBack(sh.server.entry.Name, sh.told, &diff)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -256,7 +259,7 @@ func (sh *shelf) vanish() {
 		sh.mu.Unlock()
 		return // the connection came back
 	}
-	sh.grace, sh.tools = nil, nil
+	sh.grace, sh.tools, sh.unread = nil, nil, nil
 	sh.mu.Unlock()
 	sh.update()
 	sh.server.host.broadcast()
@@ -270,7 +273,7 @@ func (sh *shelf) clear() {
 	sh.mu.Lock()
 	sh.keepLocked()
 	public := sh.public
-	sh.tools, sh.says, sh.listed, sh.placed, sh.public = nil, nil, false, false, false
+	sh.tools, sh.says, sh.unread, sh.listed, sh.placed, sh.public = nil, nil, nil, false, false, false
 	sh.mu.Unlock()
 	if public {
 		_, _ = sh.server.host.registry.ReplaceServer(registry.Server{Name: sh.server.entry.Name}, nil)

@@ -145,6 +145,7 @@ func (p *probe) listed(client *mcp.Client, all []*mcp.Tool) {
 		p.fail(err)
 		return
 	}
+	preview.Rejected = append(preview.Rejected, unreadable(p.entry, client.ListProblems())...)
 	p.preview = preview
 }
 

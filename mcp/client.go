@@ -29,11 +29,12 @@ type Client struct {
 	mu       sync.Mutex // guards the following
 	started  bool
 	state    State
-	changed  chan struct{} // closed and replaced when state or current changes
-	current  *life         // while Ready, and while Authenticating if a life needs it
-	attempts int           // attempts to connect that have ended
-	draining bool          // Shutdown was called: no new requests
-	active   int           // uses that Shutdown waits for
+	changed  chan struct{}            // closed and replaced when state or current changes
+	current  *life                    // while Ready, and while Authenticating if a life needs it
+	attempts int                      // attempts to connect that have ended
+	draining bool                     // Shutdown was called: no new requests
+	active   int                      // uses that Shutdown waits for
+	problems map[string][]ListProblem // of the lists last read, by method
 
 	declinedAt time.Time // when declined questions were told of last
 

@@ -56,6 +56,31 @@ func ExampleClient_Resources() {
 	// book://ada
 }
 
+// A tool without a name costs no other. What was left out can be shown.
+func ExampleClient_ListProblems() {
+	s := sdk.NewServer(&sdk.Implementation{Name: "careless", Version: "1"}, nil)
+	s.AddTool(&sdk.Tool{Name: "good", InputSchema: map[string]any{"type": "object"}}, nil)
+	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			res, err := next(ctx, method, r)
+			if list, ok := res.(*sdk.ListToolsResult); ok {
+				list.Tools = append(list.Tools, &sdk.Tool{InputSchema: map[string]any{"type": "object"}})
+			}
+			return res, err
+		}
+	})
+	c := mcp.NewClient("careless", &transport.Pipe{Serve: s.Run}, nil)
+	defer c.Close()
+	tools, err := c.Tools(context.Background())
+	fmt.Println(len(tools), err)
+	for _, p := range c.ListProblems() {
+		fmt.Println(p.Method, p.Path, p.Token)
+	}
+	// Output:
+	// 1 <nil>
+	// tools/list tools[1] invalid
+}
+
 func ExampleClient_ResourceTemplates() {
 	c := mcp.NewClient("library", library(), nil)
 	defer c.Close()

@@ -33,11 +33,12 @@ type list[T any] struct {
 // A listPage is one page of a list.
 type listPage[T any] struct {
 	freshness
-	items []*T
-	next  json.RawMessage // the cursor of the next one as the server wrote it; nil on the last
-	bytes int
-	life  *life
-	kept  bool // it is from the cache
+	items    []*T
+	problems []ListProblem
+	next     json.RawMessage // the cursor of the next one as the server wrote it; nil on the last
+	bytes    int
+	life     *life
+	kept     bool // it is from the cache
 }
 
 // A pager reads the pages of a list one after the other.
@@ -55,6 +56,7 @@ type pager[T any] struct {
 	bytes    int64
 	seen     map[string]bool // cursors
 	restarts int
+	problems []ListProblem // of the pages so far
 
 	stalest  freshness // of the pages with a hint
 	unhinted bool      // there was a page without one
@@ -153,7 +155,7 @@ func (p *pager[T]) outlived(err error, l *life) bool {
 func (p *pager[T]) restart() {
 	p.fresh = true
 	p.cursor, p.source, p.seen = nil, nil, nil
-	p.pages, p.items, p.bytes = 0, 0, 0
+	p.pages, p.items, p.bytes, p.problems = 0, 0, 0, nil
 	p.stalest, p.unhinted = freshness{}, false
 	p.restarts++
 }
@@ -164,6 +166,7 @@ func (p *pager[T]) count(page *listPage[T]) error {
 	p.pages++
 	p.items += len(page.items)
 	p.bytes += int64(page.bytes)
+	p.problems = append(p.problems, page.problems[:min(len(page.problems), maxListProblems-len(p.problems))]...)
 	switch {
 	case !page.hinted:
 		p.unhinted = true
@@ -181,6 +184,7 @@ func (p *pager[T]) count(page *listPage[T]) error {
 		// To older revisions an empty cursor is none; from 2026-07-28 on it is
 		// one like all others.
 		p.ended = true
+		c.keepProblems(p.list.method, p.problems)
 		return nil
 	case p.pages == c.opts.MaxPages:
 		err = &LimitError{"pages of " + p.list.method, int64(c.opts.MaxPages)}
@@ -218,7 +222,11 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 				raw := walk.Value()
 				item, err := p.item(raw, modern)
 				if err != nil {
-					err = p.invalid(fmt.Sprintf("%s[%d]", p.list.member, i), err)
+					path := fmt.Sprintf("%s[%d]", p.list.member, i)
+					if len(page.problems) < maxListProblems {
+						page.problems = append(page.problems, p.problemOf(raw, path, err))
+					}
+					err = p.invalid(path, err)
 					p.client.opts.Logger.Warn("mcp: leaving out an invalid "+p.list.noun, "server", p.client.name, p.list.noun, nameOf(raw), "error", err)
 				} else {
 					page.items = append(page.items, item)
@@ -271,7 +279,7 @@ func listsItems(method string) bool {
 // nameOf returns the name of an invalid item for the log, as far as it has one.
 func nameOf(item []byte) string {
 	for key, value := range jsonscan.Fields(item) {
-		if string(key) == "name" {
+		if string(key) == "name" && jsonscan.Valid(value) == nil {
 			return harmless(value)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 )
 
 // flaws are members of an item that spoil it, and why.
-var flaws = []struct{ name, member, reason string }{
-	{"deep", `"inputSchema":` + strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200), "nested too deeply"},
-	{"duplicate", `"name":"twice"`, "duplicate key"},
-	{"nested duplicate", `"inputSchema":{"type":"object","type":"string"}`, "duplicate key"},
-	{"bad UTF-8", "\"description\":\"\xff\"", "invalid UTF-8"},
-	{"wrong type", `"description":7`, "not a string"},
+var flaws = []struct{ name, member, reason, token string }{
+	{"deep", `"inputSchema":` + strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200), "nested too deeply", "too_deep"},
+	{"duplicate", `"name":"twice"`, "duplicate key", "duplicate_key"},
+	{"nested duplicate", `"inputSchema":{"type":"object","type":"string"}`, "duplicate key", "duplicate_key"},
+	{"bad UTF-8", "\"description\":\"\xff\"", "invalid UTF-8", "invalid_utf8"},
+	{"wrong type", `"description":7`, "not a string", "invalid"},
 }
 
 // Nesting without end costs no memory for each level, and no other tool.
@@ -31,6 +31,34 @@ func TestBottomlessToolIsLeftOut(t *testing.T) {
 		}
 		if len(tools) != 1 {
 			t.Errorf("%d levels: got %d tools, want 1", depth, len(tools))
+		}
+	}
+}
+
+// Whatever a string of an item holds, the item ends where it ends.
+func TestItemWithBrokenStringIsLeftOut(t *testing.T) {
+	for _, flaw := range []struct{ name, member, reason string }{
+		{"a control character", "\"description\":\"a\tb\"", "control character in string"},
+		{"a wrong escape", `"description":"C:\x"`, "unknown escape"},
+		{"half an escape", `"title":"\u12"`, `malformed \u escape`},
+	} {
+		list := `{"tools":[` + item(1) + `,` + flawed(flaw.member) + `,` + item(2) + `],"resultType":"complete"}`
+		for _, revision := range eras() {
+			for name, respond := range map[string]func(*visit){
+				"JSON":   result(list),
+				"stream": func(v *visit) { v.stream(`{"jsonrpc":"2.0","id":$ID,"result":` + list + `}`) },
+			} {
+				s := newSite(t, revision, map[string]func(*visit){"tools/list": respond})
+				c := newClient(t, &s.HTTP, nil)
+				tools, err := c.Tools(t.Context())
+				if err != nil {
+					t.Fatalf("%s, %s, %s: got error %v, want none", flaw.name, revision, name, err)
+				}
+				if len(tools) != 2 {
+					t.Errorf("%s, %s, %s: got %d tools, want 2", flaw.name, revision, name, len(tools))
+				}
+				wantProblem(t, c, mcp.ListProblem{Method: "tools/list", Path: "tools[1]", Name: "bad", Token: "invalid"}, flaw.reason)
+			}
 		}
 	}
 }
@@ -62,7 +90,62 @@ func TestFlawedItemIsLeftOut(t *testing.T) {
 				if !strings.Contains(log.String(), flaw.reason) {
 					t.Errorf("%s with %s: got the log %q, want the reason %q", l.method, flaw.name, &log, flaw.reason)
 				}
+				wantProblem(t, c, mcp.ListProblem{Method: l.method, Path: l.member + "[1]", Name: "bad", Token: flaw.token}, flaw.reason)
 			}
+		}
+	})
+}
+
+// wantProblem fails the test unless one item was left out of the client's lists, for a
+// reason.
+func wantProblem(t *testing.T, c *mcp.Client, want mcp.ListProblem, reason string) {
+	t.Helper()
+	problems := c.ListProblems()
+	if len(problems) != 1 {
+		t.Fatalf("got the problems %v, want one", problems)
+	}
+	got := problems[0]
+	if !strings.Contains(got.Err.Error(), reason) {
+		t.Errorf("got the error %q, want it to say %q", got.Err, reason)
+	}
+	got.Err = nil
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Problems are those of the lists as last read, and no more than are of use.
+func TestListProblems(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		bad := strings.TrimSuffix(strings.Repeat(`{"name":7},`, 70), ",")
+		server := featured(t, revision, mcptest.Script{
+			"resources/list": func(c *mcptest.Call) {
+				switch {
+				case cursorOf(c.Params) != "":
+					c.Result(`{"resources":[` + bad + `],"resultType":"complete"}`)
+				case c.Number == 1:
+					c.Result(`{"resources":[` + bad + `],"nextCursor":"2","resultType":"complete"}`)
+				default:
+					c.Result(`{"resources":[` + item(1) + `],"resultType":"complete"}`)
+				}
+			},
+			"prompts/list": mcptest.Result(`{"prompts":[{"name":"a","name":"\u001b[2J"}],"resultType":"complete"}`),
+		})
+		c := newClient(t, p.to(server), nil)
+		if got := c.ListProblems(); len(got) > 0 {
+			t.Errorf("got %v before any list was read, want none", got)
+		}
+		_, _ = collect(c.Prompts(t.Context()))
+		_, _ = collect(c.Resources(t.Context()))
+		if got := len(c.ListProblems()); got != 101 {
+			t.Errorf("got %d problems, want 1 of prompts and 100 of resources", got)
+		}
+		if got := c.ListProblems()[0].Method; got != "prompts/list" {
+			t.Errorf("got a problem of %s first, want one of prompts/list", got)
+		}
+		_, _ = collect(c.Resources(t.Context()))
+		if got := len(c.ListProblems()); got != 1 {
+			t.Errorf("got %d problems, want 1: the resources were read again", got)
 		}
 	})
 }

@@ -54,8 +54,8 @@ func newToolCache() toolCache {
 // slice, and not an iterator as that of [Client.Resources], since calls need the
 // whole list. Neither the tools nor what they point to may be changed.
 //
-// A tool that is no valid tool at all is left out and logged, and so is one whose
-// JSON has a key twice, bad UTF-8 or more than 128 levels. A list that ends
+// A tool that is no valid tool at all is left out, and so is one whose JSON has a key
+// twice, bad UTF-8 or more than 128 levels; see [Client.ListProblems]. A list that ends
 // beyond a limit of [ClientOptions], or goes round in circles, is an error.
 func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	if err := c.enter(); err != nil {

@@ -59,6 +59,10 @@ const (
 	TokenTooComplex Token = "too_complex"
 )
 
+// TokenUnreadable is the token of a tool that never came to the gate: its server lists
+// it in a form that is no tool, or breaks the rules for JSON. It is always blocked.
+const TokenUnreadable Token = "unreadable"
+
 // The tokens of tools that are too much, which are blocked by default.
 const (
 	// TokenTooManyTools: the server lists more tools than [GateOptions].MaxTools.

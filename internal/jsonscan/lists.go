@@ -1,9 +1,9 @@
 package jsonscan
 
 // ScanLists is [Scan] for a message that Scan refused: it also accepts one in
-// which the elements of lists, the arrays that are members of the result, are
-// well-formed but break the other rules, those for keys, nesting and UTF-8. Each
-// element has to be checked with [Valid] before it is used. Ok reports whether
+// which the elements of lists, the arrays that are members of the result, break the
+// rules for keys, nesting and UTF-8, or have strings with control characters or
+// wrong escapes. Where an element ends is certain all the same. Each element has to be checked with [Valid] before it is used. Ok reports whether
 // the message is acceptable.
 func ScanLists(data []byte) (m Message, ok bool) {
 	if !wellFormed(data) {
@@ -64,8 +64,8 @@ func (f *frame) lists() {
 // rest returns the frame.
 func (f *frame) rest() []byte { return append(f.out, f.data[f.done:]...) }
 
-// wellFormed reports whether data is one JSON value by the grammar alone. It
-// takes a byte for each level of nesting, of which there may be any number.
+// wellFormed reports whether data is one JSON value by the grammar alone, whatever
+// is between the quotes of its strings but for keys. It takes a byte for each level of nesting, of which there may be any number.
 func wellFormed(data []byte) bool {
 	s := scanner{data: data}
 	var open []byte // the brackets, innermost last
@@ -81,6 +81,10 @@ func wellFormed(data []byte) bool {
 					return false
 				}
 				continue
+			}
+		} else if s.peek('"') {
+			if !s.quoted() {
+				return false
 			}
 		} else if s.value(0) != nil {
 			return false
@@ -109,6 +113,17 @@ func wellFormed(data []byte) bool {
 
 // closing returns the bracket that closes what one opens.
 func closing(bracket byte) byte { return bracket + 2 }
+
+// quoted passes over a string as a Cursor does, and reports whether it has an end.
+func (s *scanner) quoted() bool {
+	for s.pos++; s.pos < len(s.data); s.pos += 2 {
+		if s.pos = special(s.data, s.pos); s.pos < len(s.data) && s.data[s.pos] == '"' {
+			s.pos++
+			return true
+		}
+	}
+	return false
+}
 
 // member passes over a key and its colon.
 func (s *scanner) member() bool {

@@ -32,6 +32,13 @@ type Message struct {
 // IsResponse reports whether m answers a request.
 func (m *Message) IsResponse() bool { return m.Method == "" && (m.Result != nil || m.Error != nil) }
 
+// Reasons of a [SyntaxError] for JSON that is well-formed and not acceptable.
+const (
+	TooDeep      = "nested too deeply"
+	DuplicateKey = "duplicate key"
+	InvalidUTF8  = "invalid UTF-8"
+)
+
 // A SyntaxError says where the input is not acceptable JSON and why.
 type SyntaxError struct {
 	Offset int // in bytes
@@ -81,7 +88,7 @@ func (s *scanner) whole() (kind byte, err error) {
 	}
 	// Outside of strings nothing but ASCII was accepted.
 	if s.high&highs != 0 && !utf8.Valid(s.data) {
-		return 0, &SyntaxError{invalidUTF8(s.data), "invalid UTF-8"}
+		return 0, &SyntaxError{invalidUTF8(s.data), InvalidUTF8}
 	}
 	return kind, nil
 }
@@ -286,7 +293,7 @@ func isHex(c byte) bool {
 
 func (s *scanner) array(depth int) error {
 	if depth > MaxDepth {
-		return s.fail("nested too deeply")
+		return s.fail(TooDeep)
 	}
 	s.pos++
 	s.space()
@@ -314,7 +321,7 @@ func (s *scanner) array(depth int) error {
 
 func (s *scanner) object(depth int) error {
 	if depth > MaxDepth {
-		return s.fail("nested too deeply")
+		return s.fail(TooDeep)
 	}
 	s.pos++
 	s.space()
@@ -386,7 +393,7 @@ func (s *scanner) claim(key span, first int, seen map[string]struct{}) (map[stri
 	if s.keys-first < fewKeys {
 		for i := first; i < s.keys; i++ {
 			if string(s.openKey(i)) == string(s.text(key)) {
-				return nil, s.fail("duplicate key")
+				return nil, s.fail(DuplicateKey)
 			}
 		}
 		s.push(key)
@@ -399,7 +406,7 @@ func (s *scanner) claim(key span, first int, seen map[string]struct{}) (map[stri
 		}
 	}
 	if _, dup := seen[string(s.text(key))]; dup {
-		return nil, s.fail("duplicate key")
+		return nil, s.fail(DuplicateKey)
 	}
 	seen[string(s.text(key))] = struct{}{}
 	return seen, nil

@@ -281,6 +281,7 @@ var types = []any{
 	(*mcp.FieldError)(nil),
 	(*mcp.FormField)(nil),
 	(*mcp.LimitError)(nil),
+	(*mcp.ListProblem)(nil),
 	(*mcp.LogMessage)(nil),
 	(*mcp.Outcome)(nil),
 	(*mcp.OutcomeUnknownError)(nil),
