@@ -222,7 +222,19 @@ func refusals() []row {
 				return nil
 			})})
 	}
+	for i, shape := range []string{", 400", ", 400 with an error", ", 404 with -32601", ", 200 with -32601", ", 405"} {
+		rows = append(rows, row{id: fmt.Sprint("11.", 5+i), name: "server of another revision" + shape, deed: "revision turns" + shape,
+			wires: wires(overHTTP), heals: true, expect: orRepeatable})
+	}
 	return rows
+}
+
+// orRepeatable expects that a call that failed can be made again.
+func orRepeatable(_ *cell, a *attempt) error {
+	if a.err != nil && !errors.Is(a.err, context.DeadlineExceeded) && !mcp.SafeToRetry(a.err) {
+		return fmt.Errorf("error %v with outcome %v, want that it was not sent", a.err, mcp.OutcomeOf(a.err))
+	}
+	return nil
 }
 
 // readsAgain reads the list of tools until it is the newer one, as a whole.

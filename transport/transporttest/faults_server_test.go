@@ -85,6 +85,7 @@ type victim struct {
 	plan   plan
 	ledger *ledger
 	deaf   atomic.Bool // it reads no further request
+	turned atomic.Bool // it was replaced by a server of the other revision
 	posts  sync.WaitGroup
 	forget http.HandlerFunc // ends all sessions and says so
 	freeze func()           // makes the network stop to carry anything
@@ -145,13 +146,24 @@ func (v *victim) handshake(id, method string) string {
 		listens = `"listChanged":true`
 	}
 	switch {
-	case method == "initialize" && v.plan.Era == mcp.Revision20251125:
+	case method == "initialize" && v.revision() == mcp.Revision20251125:
 		return answer(id, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{`+listens+`}},"serverInfo":{"name":"victim","version":"1"}}`)
-	case method == "server/discover" && v.plan.Era == mcp.Revision20260728:
+	case method == "server/discover" && v.revision() == mcp.Revision20260728:
 		return answer(id, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{`+listens+`}},`+
 			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"victim","version":"1"}}}`)
 	}
 	return failure(id, -32601, "method not found")
+}
+
+// revision returns the one that the victim speaks now.
+func (v *victim) revision() string {
+	switch {
+	case !v.turned.Load():
+		return v.plan.Era
+	case v.plan.Era == mcp.Revision20251125:
+		return mcp.Revision20260728
+	}
+	return mcp.Revision20251125
 }
 
 func answer(id, result string) string {

@@ -97,6 +97,8 @@ func (s *streamable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	session := r.Header.Get("Mcp-Session-Id")
 	m, _ := jsonscan.Scan(body)
 	switch {
+	case s.turned.Load() && s.foreign(r, m.Method):
+		s.turnAway(w, string(m.ID))
 	case session != "" && !s.knows(session):
 		s.lost(w, r)
 	case r.Method == http.MethodGet && s.plan.Deed == "401 get":
@@ -152,6 +154,39 @@ func (s *streamable) lost(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, text)
 }
 
+// foreign reports whether a request is of another revision than the victim speaks.
+func (s *streamable) foreign(r *http.Request, method string) bool {
+	if s.revision() == mcp.Revision20260728 {
+		return r.Header.Get("Mcp-Protocol-Version") != mcp.Revision20260728
+	}
+	return method != "initialize" && !s.knows(r.Header.Get("Mcp-Session-Id"))
+}
+
+// turnAway answers a request of another revision, in one of the ways that servers have.
+func (v *victim) turnAway(w http.ResponseWriter, id string) {
+	status, text := http.StatusBadRequest, ""
+	switch v.plan.Deed {
+	case "revision turns, 400 with an error":
+		if text = failure(id, -32000, "Bad Request: Server not initialized"); v.revision() == mcp.Revision20260728 {
+			text = failure(id, -32022, "unsupported protocol version")
+		}
+	case "revision turns, 404 with -32601":
+		status, text = http.StatusNotFound, failure(id, -32601, "method not found")
+	case "revision turns, 200 with -32601":
+		status, text = http.StatusOK, failure(id, -32601, "method not found")
+	case "revision turns, 405":
+		status = http.StatusMethodNotAllowed
+	}
+	if id == "" {
+		text = ""
+	}
+	if text != "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
+}
+
 // refusal returns what answers the call without an answer of MCP, if the plan
 // wants that.
 func (v *victim) refusal(c *call) http.HandlerFunc {
@@ -185,6 +220,11 @@ func (v *victim) refusal(c *call) http.HandlerFunc {
 		if s, ok := strings.CutPrefix(deed, "session lost"); ok && s != "" {
 			v.ledger.note(c.nonce, "refused")
 			return v.forget
+		}
+		if strings.HasPrefix(deed, "revision turns") {
+			v.ledger.note(c.nonce, "refused")
+			v.turned.Store(true)
+			return func(w http.ResponseWriter, _ *http.Request) { v.turnAway(w, c.id) }
 		}
 		return nil
 	}
