@@ -47,6 +47,8 @@ func (c *call) misbehave(deed string) {
 	case "stop":
 		c.stop()
 		return
+	case "turn":
+		os.Exit(7) // and comes back in the other revision
 	case "poison":
 		if c.first {
 			c.hang()
@@ -179,6 +181,8 @@ func (c *call) write(deed string) {
 			_ = o.raw(o.frame(listChanged))
 		}
 		_ = o.raw(sound)
+	case "unreadable":
+		_ = o.raw(o.frame(listChanged) + sound)
 	case "progress":
 		_ = o.raw(o.frame(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`+c.token+`,"progress":1}}`) + sound)
 	default:

@@ -54,7 +54,7 @@ type row struct {
 
 // faults is the table.
 func faults() []row {
-	return slices.Concat(deaths(), silences(), nonsense(), oversize(), networks(), refusals(), lists(), processes(), stores(), handlers(), wedges())
+	return slices.Concat(deaths(), silences(), nonsense(), oversize(), networks(), refusals(), lists(), processes(), stores(), handlers(), wedges(), turns())
 }
 
 func wires(w ...wire) []wire { return w }

@@ -86,6 +86,7 @@ type victim struct {
 	ledger *ledger
 	deaf   atomic.Bool // it reads no further request
 	turned atomic.Bool // it was replaced by a server of the other revision
+	closed atomic.Bool // it answers no further tools/list
 	posts  sync.WaitGroup
 	forget http.HandlerFunc // ends all sessions and says so
 	freeze func()           // makes the network stop to carry anything
@@ -108,6 +109,10 @@ func newVictim(p plan) (*victim, error) {
 	for line, n := range readLedger(p.Ledger) {
 		if strings.HasPrefix(line, "got ") {
 			v.calls += n
+		}
+		if strings.HasPrefix(line, "hit ") {
+			v.turned.Store(p.Deed == "turn")
+			v.closed.Store(p.Deed == "unreadable")
 		}
 	}
 	return v, nil
@@ -132,6 +137,10 @@ func (v *victim) serve(line []byte, o outlet) {
 	case "tools/call":
 		v.call(string(m.ID), m.Params, o)
 	case "tools/list":
+		if v.closed.Load() {
+			<-o.gone()
+			return
+		}
 		v.sendList(string(m.ID), m.Params, o)
 	case "ping":
 		v.send(o, answer(string(m.ID), `{}`))
@@ -142,7 +151,7 @@ func (v *victim) serve(line []byte, o outlet) {
 
 func (v *victim) handshake(id, method string) string {
 	listens := ""
-	if v.plan.Deed == "storm" || v.plan.Deed == "pages" {
+	if v.plan.Deed == "storm" || v.plan.Deed == "pages" || v.plan.Deed == "unreadable" {
 		listens = `"listChanged":true`
 	}
 	switch {
@@ -241,6 +250,7 @@ func (v *victim) hits(c *call) bool {
 	}
 	c.first = v.calls == v.plan.Hit
 	if hit && v.plan.Hit > 0 {
+		v.closed.Store(v.plan.Deed == "unreadable")
 		v.ledger.note(c.nonce, "got", "hit")
 		return true
 	}
