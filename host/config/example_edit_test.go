@@ -81,8 +81,9 @@ func ExamplePlanImport() {
 	}
 	for _, s := range plan.Servers {
 		fmt.Println(s.Name, s.Remarks)
+		fmt.Println(s.Launch) // what would be run, for the user
 	}
-	if err := plan.Apply(context.Background()); err != nil { // after the user has seen plan.Diff
+	if err := plan.Apply(context.Background()); err != nil { // after the user has seen it, and plan.Diff
 		fmt.Println(err)
 		return
 	}
@@ -90,6 +91,7 @@ func ExamplePlanImport() {
 	fmt.Printf("%s", text)
 	// Output:
 	// files [lazy: has no place in a file of the format vscode]
+	// : 'server files' && TOKEN='sk-****ijkl' 'npx'
 	// {
 	//   "servers": {
 	//     "files": {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -43,7 +44,8 @@ type Import struct {
 	Servers []Imported
 
 	// Diff is what would change in the text of the target, line by line, as a unified
-	// diff with secrets masked; empty if nothing would.
+	// diff; empty if nothing would. Secrets are masked by name and look; programs, code
+	// for a shell, and variables that lead to code are not, but Launch is what shows all.
 	Diff string
 
 	to            *Options
@@ -55,6 +57,11 @@ type Imported struct {
 	Name    string   // as written in the source
 	Skipped error    // why it is left out, nil if it is not; holds no value of the file
 	Remarks []Remark // on its keys, in their order
+
+	// Launch is what the server is in the target, for the person who decides: its String
+	// is the whole command, as for an approval, with nothing of it masked that could be
+	// run. References are as written. It may hold secrets. Nil if it is left out.
+	Launch *consent.Launch
 }
 
 // A Remark says what becomes of one key of a server.
@@ -71,7 +78,8 @@ func (r Remark) String() string { return plain.Line(r.Key) + ": " + r.Text }
 // export, the program's own file is the source. What is true of a server only in its
 // own file does not come along: that it is trusted or builtin, and what a relative path
 // starts at. The error, if any, is an [*Error] or an [*EditError], and concerns one of
-// the files as a whole. A nil opts means the defaults.
+// the files as a whole. A nil opts means the defaults. Whoever shows the plan shows the
+// Launch of each server.
 func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	var o ImportOptions
 	if opts != nil {
@@ -137,7 +145,26 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	if !bytes.Equal(before, i.plan.after) && (before != nil || i.moved > 0) {
 		i.plan.Diff = unifiedDiff(filepath.ToSlash(target), masked, after)
 	}
+	if i.moved > 0 {
+		return i.plan, i.launches()
+	}
 	return i.plan, nil
+}
+
+// launches tells what the servers are that would be in the target.
+func (i *importer) launches() error {
+	c, err := Parse(i.plan.Target, i.plan.after, &i.target.opts)
+	if err != nil {
+		return err
+	}
+	for j := range i.plan.Servers {
+		out := &i.plan.Servers[j]
+		at := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.Title == out.Name })
+		if out.Skipped == nil && at >= 0 {
+			out.Launch = c.Servers[at].Launch()
+		}
+	}
+	return nil
 }
 
 func entriesByTitle(sections []dialect.Section) map[string]*dialect.Entry {

@@ -10,9 +10,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// masked returns the text as it may be shown.
+// masked returns the text as it may be shown to whoever decides about it: secrets are
+// masked, and what the servers would run is not.
 func (d *draft) masked() ([]byte, error) {
 	m := newMasker()
+	m.code = true
 	text, ok := m.json(d.p.doc.JSON(&d.p.doc.Root), false)
 	if !ok {
 		return nil, &EditError{File: d.path, Err: fmt.Errorf("the file cannot be shown")}
@@ -39,15 +41,20 @@ func (d *draft) masked() ([]byte, error) {
 				var shown json.RawMessage
 				raw := d.p.doc.JSON(f.Value)
 				switch f.Key {
-				case "env", "headers":
+				case "command", "cwd":
+					shown = raw
+				case "env":
+					if f.Name == "" {
+						shown = m.env(raw)
+					}
+				case "headers":
 					if f.Name == "" {
 						shown, _ = m.json(raw, true)
 					}
 				case "args":
-					var args []string
-					if json.Unmarshal(raw, &args) == nil {
-						shown = marshalJSON(m.args(args))
-					}
+					shown = m.jsonArgs(raw)
+				case "isolation":
+					shown = m.isolation(raw)
 				}
 				if shown != nil {
 					var v any
@@ -63,6 +70,53 @@ func (d *draft) masked() ([]byte, error) {
 		return nil, &EditError{File: d.path, Err: fmt.Errorf("the file cannot be shown: %w", err)}
 	}
 	return data, nil
+}
+
+// env masks the variables of an entry.
+func (m *masker) env(raw json.RawMessage) json.RawMessage {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(raw, &values) != nil {
+		shown, _ := m.json(raw, true)
+		return shown
+	}
+	for name, raw := range values {
+		var value string
+		if json.Unmarshal(raw, &value) == nil && showsCode(name, value) {
+			continue
+		}
+		values[name], _ = m.json(raw, true)
+	}
+	return marshalJSON(values)
+}
+
+// jsonArgs masks arguments. It returns nil for what is none.
+func (m *masker) jsonArgs(raw json.RawMessage) json.RawMessage {
+	var args []string
+	if json.Unmarshal(raw, &args) != nil {
+		return nil
+	}
+	return marshalJSON(m.args(args))
+}
+
+// isolation masks what confines an entry, but for the image. It returns nil for what does
+// not.
+func (m *masker) isolation(raw json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	for key, raw := range members {
+		switch shown, _ := m.json(raw, false); key {
+		case "image":
+		case "args":
+			if members[key] = m.jsonArgs(raw); members[key] == nil {
+				members[key] = shown
+			}
+		default:
+			members[key] = shown
+		}
+	}
+	return marshalJSON(members)
 }
 
 // replaceIn puts v at a path in a decoded JSON value, if that is there.
@@ -104,7 +158,8 @@ func unifiedDiff(name string, before, after []byte) string {
 		was = "/dev/null"
 	}
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", was, name)
-	forms := newMasker().forms
+	m := newMasker()
+	m.code = true
 	for i := 0; i < len(lines); {
 		if lines[i].sign == ' ' {
 			i++
@@ -130,7 +185,7 @@ func unifiedDiff(name string, before, after []byte) string {
 		fmt.Fprintf(&out, "@@ -%s +%s @@\n", hunkRange(hunk[0].a, olds), hunkRange(hunk[0].b, news))
 		for _, l := range hunk {
 			out.WriteByte(l.sign)
-			for i, part := range strings.Split(forms.Text(strings.TrimSuffix(l.text, "\r")), "\t") {
+			for i, part := range strings.Split(m.text(strings.TrimSuffix(l.text, "\r")), "\t") {
 				if i > 0 {
 					out.WriteByte('\t')
 				}

@@ -47,9 +47,20 @@ func Mask(s string) string {
 }
 
 // A masker masks what is not a secret as a whole.
-type masker struct{ forms *redact.Redactor }
+type masker struct {
+	forms *redact.Redactor
+	code  bool // what looks like code stays, even if it looks like a secret, too
+}
 
-func newMasker() *masker { return &masker{redact.New(nil)} }
+func newMasker() *masker { return &masker{forms: redact.New(nil)} }
+
+// text masks what has the form of a secret.
+func (m *masker) text(s string) string {
+	if m.code {
+		return m.forms.TextExcept(s, hasShellSyntax)
+	}
+	return m.forms.Text(s)
+}
 
 // maskText masks all of s.
 func maskText(s string) string {

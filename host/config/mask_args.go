@@ -32,6 +32,9 @@ func (m *masker) args(args []string) []string {
 
 // arg masks one argument; before is the one before it, or "".
 func (m *masker) arg(before, arg string) string {
+	if m.code && runs(before, arg) {
+		return arg
+	}
 	if flag := flagName(before); flag != "" && !strings.Contains(before, "=") {
 		if shown, ok := m.flagValue(flag, arg); ok {
 			return shown
@@ -100,7 +103,10 @@ func (m *masker) free(s string) string {
 	if name, text, ok := strings.Cut(s, ": "); ok && secretName(name) {
 		return name + ": " + Mask(text)
 	}
-	if text := m.forms.Text(s); text != s {
+	if m.code && (looksLikePath(s) || hasShellSyntax(s)) {
+		return s
+	}
+	if text := m.text(s); text != s {
 		return text
 	}
 	if looksRandom(s) {

@@ -89,6 +89,7 @@ var sideways = map[[2]string]string{
 	{"host", "host/config"}:                       "a host is built from a configuration",
 	{"host", "host/activity"}:                     "a host tells its log what happens",
 	{"host", "host/consent"}:                      "a host starts what was approved",
+	{"host/config", "host/consent"}:               "an entry says what its launch is",
 	{"host/config/codex", "host/config"}:          "it is a format of config files",
 	{"host/config/goose", "host/config"}:          "it is a format of config files",
 	{"host/landlock", "host"}:                     "it is an isolator of a host",

@@ -80,8 +80,10 @@ func TestImportToCodex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(plan.Servers); got != "[{files <nil> [tools.rename: has no place in a file of the format codex]} {events the transport sse has no place in a file of the format codex []}]" {
-		t.Error(got)
+	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + ` : 'server files' && : 'tools: not ["rm"]' && TOKEN='sk-****9876' 'npx'}` +
+		" {events the transport sse has no place in a file of the format codex [] <nil>}]"
+	if got := fmt.Sprint(plan.Servers); got != want {
+		t.Errorf("got the servers %s, want %s", got, want)
 	}
 	if !strings.HasSuffix(plan.Diff, "@@ -0,0 +1,4 @@\n+[mcp_servers.files]\n+command = \"npx\"\n+env = { TOKEN = \"sk-****9876\" }\n+disabled_tools = [\"rm\"]\n") {
 		t.Error(plan.Diff)

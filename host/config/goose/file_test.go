@@ -72,8 +72,10 @@ func TestImportToGoose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(plan.Servers); got != "[{files <nil> [lazy: has no place in a file of the format goose]} {web <nil> [transport: becomes http: the program needs to be told, and knows no auto]}]" {
-		t.Error(got)
+	want := "[{files <nil> [lazy: has no place in a file of the format goose] : 'server files' && TOKEN='sk-****9876' 'npx'}" +
+		" {web <nil> [transport: becomes http: the program needs to be told, and knows no auto] connect server web by http to https://example.com/mcp}]"
+	if got := fmt.Sprint(plan.Servers); got != want {
+		t.Errorf("got the servers %s, want %s", got, want)
 	}
 	if !strings.HasSuffix(plan.Diff, `
 +extensions:

@@ -1,4 +1,4 @@
-package host
+package config
 
 import "testing"
 
@@ -21,6 +21,8 @@ func TestMaskedValue(t *testing.T) {
 		{"TOKEN", "=", "evil --now; evil", "evil --now; evil"},
 		{"GIT_ASKPASS", "=", "evil", "evil"},
 		{"SESSION", "=", "/tmp/a:/tmp/b", "/tmp/a:/tmp/b"},
+		{"PRIVATE_KEY", "=", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----", "---****----"},
+		{"PRIVATE_KEY", "=", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\nevil", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\nevil"},
 		{"Authorization", ": ", "Bearer sk-0123456789abcd", "Bearer sk-****abcd"},
 		{"Authorization", ": ", "Bearer ${TOKEN}", "Bearer ${TOKEN}"},
 		{"X-Mode", ": ", "fast", "fast"},

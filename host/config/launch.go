@@ -1,0 +1,148 @@
+package config
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+// Launch returns what starting the server means, as a person is shown it who decides
+// whether it may: its String is the whole command, or address. The program and its folder
+// are as the entry has them, and not looked up; a host approves the launch with both
+// absolute. It may hold secrets.
+func (s *Server) Launch() *consent.Launch {
+	l := &consent.Launch{
+		Server:    s.Name,
+		Title:     s.Title,
+		Source:    s.Source.String(),
+		Project:   launchProject(s.Source.File),
+		Transport: s.Transport,
+		Isolation: launchIsolation(s.Isolation),
+		Identity:  launchIdentity(s),
+		Tools:     launchTools(s.Tools),
+
+		References: s.References(),
+	}
+	launchValues(l, s)
+	if s.Transport != TransportStdio {
+		l.URL, l.Login = s.URL, launchLogin(s.Auth)
+		return l
+	}
+	l.Path, l.Args, l.Dir = s.Command, slices.Clone(s.Args), s.Cwd
+	return l
+}
+
+// launchProject returns the real folder of a config file, so that a link that leads
+// to another project now does not take the decisions with it.
+func launchProject(file string) string {
+	if file == "" {
+		return ""
+	}
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return filepath.Dir(file)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// launchValues notes the variables and headers of an entry as written. What stands there
+// as ${file:path} may be changed by whoever writes the entry, so its content counts, too.
+func launchValues(l *consent.Launch, s *Server) {
+	env, headers, clientSecret := s.Written()
+	l.Masked = map[string]string{}
+	note := func(key string, written, values map[string]Secret, separator string, spell func(string) string) []string {
+		list := make([]string, 0, len(written))
+		for _, name := range slices.Sorted(maps.Keys(written)) {
+			text := written[name].Reveal()
+			spelled := spell(name)
+			list = append(list, spelled+separator+text)
+			if shown, ok := maskedValue(name, separator, text); ok {
+				l.Masked[spelled] = shown
+			}
+			if strings.Contains(text, "${file:") && values[name].Reveal() != text {
+				l.References = append(l.References, fmt.Sprintf("%s.%s: SHA-256 %x", key, name, sha256.Sum256([]byte(values[name].Reveal()))))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	if s.Transport == TransportStdio {
+		l.Env = note("env", env, s.Env, "=", func(name string) string { return name })
+		return
+	}
+	l.Headers = note("headers", headers, s.Headers, ": ", http.CanonicalHeaderKey)
+	l.ClientSecret = clientSecret.Reveal()
+}
+
+func launchIdentity(s *Server) string {
+	switch s.Identity {
+	case "", IdentityShared:
+		return ""
+	case IdentityHeader:
+		if s.UserHeader != "" {
+			return fmt.Sprintf("each user's own, in the header %q and what the program sends", http.CanonicalHeaderKey(s.UserHeader))
+		}
+		return "each user's own, in the headers that the program sends"
+	}
+	return fmt.Sprintf("each user's own (%s)", s.Identity)
+}
+
+// launchTools says which tools of a server are used.
+func launchTools(f ToolFilter) string {
+	var parts []string
+	if f.Allow != nil {
+		parts = append(parts, fmt.Sprintf("only %q", slices.Sorted(slices.Values(f.Allow))))
+	}
+	if len(f.Deny) > 0 {
+		parts = append(parts, fmt.Sprintf("not %q", slices.Sorted(slices.Values(f.Deny))))
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Rename)) {
+		parts = append(parts, fmt.Sprintf("%q as %q", name, f.Rename[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func launchLogin(a *Auth) string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprintf("issuer %q, client %q, scopes %q, redirect %q", a.Issuer, a.ClientID, a.Scopes, a.RedirectURL)
+}
+
+// launchIsolation says all that an entry says of the confinement, so that none of it
+// can change unseen.
+func launchIsolation(i *Isolation) string {
+	if i == nil || i.Kind == "" || i.Kind == IsolationNone {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(i.Kind)
+	if i.Image != "" {
+		fmt.Fprintf(&b, ", image %q", i.Image)
+	}
+	for _, m := range i.Mounts {
+		fmt.Fprintf(&b, ", folder %q", m.Path)
+		if m.Target != "" {
+			fmt.Fprintf(&b, " as %q", m.Target)
+		}
+		if m.Write {
+			b.WriteString(" to write")
+		}
+	}
+	if i.Network {
+		b.WriteString(", with network")
+	}
+	if len(i.Args) > 0 {
+		fmt.Fprintf(&b, ", arguments %q", i.Args)
+	}
+	return b.String()
+}
