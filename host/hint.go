@@ -115,6 +115,9 @@ type trouble struct {
 
 func newTrouble(e *config.Server, err error, clean *cleaner) *trouble {
 	home, _ := os.UserHomeDir()
+	if !filepath.IsAbs(home) {
+		home = ""
+	}
 	return &trouble{entry: e, warnings: e.Warnings, err: err, clean: clean, goos: runtime.GOOS, getenv: os.Getenv, home: home}
 }
 

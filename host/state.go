@@ -20,19 +20,19 @@ func stateFolder(option string) string {
 
 // defaultStateFolder returns mcpbelt in the user's state folder: that of the XDG base
 // directories or, without $XDG_STATE_HOME, ~/.local/state, on macOS Application Support,
-// and on Windows %LocalAppData%.
+// and on Windows %LocalAppData%. A variable whose value is not absolute is ignored.
 func defaultStateFolder(goos string, getenv func(string) string, home func() (string, error)) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcpbelt")
 	}
 	if goos == "windows" {
-		if dir := getenv("LocalAppData"); dir != "" {
+		if dir := getenv("LocalAppData"); filepath.IsAbs(dir) {
 			return filepath.Join(dir, "mcpbelt")
 		}
 	}
 	dir, err := home()
 	switch {
-	case err != nil:
+	case err != nil || !filepath.IsAbs(dir): // not in whatever folder the program runs in
 		return ""
 	case goos == "darwin":
 		return filepath.Join(dir, "Library", "Application Support", "mcpbelt")

@@ -24,11 +24,13 @@ type FindOptions struct {
 	// windows; all others are like linux. Default: that of this program.
 	GOOS string
 
-	// Home is the user's folder. Default: as the environment says.
+	// Home is the user's folder. Default: as the environment says, if that is absolute.
 	Home string
 
 	// Lookup returns the value of an environment variable and whether it is set:
-	// XDG_CONFIG_HOME, APPDATA, CODEX_HOME and the like. Default: [os.LookupEnv].
+	// XDG_CONFIG_HOME, APPDATA, CODEX_HOME and the like. A value that is not absolute
+	// is ignored: it would make a file of whatever folder the program runs in the
+	// user's. Default: [os.LookupEnv].
 	Lookup func(name string) (value string, ok bool)
 
 	// Project is the folder of a project, of any kind. Files of projects are looked
@@ -105,7 +107,7 @@ func newFinder(opts *FindOptions) *finder {
 		f.Lookup = os.LookupEnv
 	}
 	if f.Home == "" {
-		f.Home, _ = f.Lookup(homeVariable(f.GOOS))
+		f.Home = f.variable(homeVariable(f.GOOS), "")
 	}
 	if f.Project != "" && f.GOOS == runtime.GOOS {
 		if folder, err := filepath.Abs(f.Project); err == nil {
@@ -213,12 +215,22 @@ func under(f *finder, folder, rest string) string {
 
 func (f *finder) home(rest string) string { return under(f, f.Home, rest) }
 
-// variable is the folder that an environment variable names, or another one.
+// variable is the folder that an environment variable names, or another one if that is
+// no absolute path.
 func (f *finder) variable(name, otherwise string) string {
-	if value, ok := f.Lookup(name); ok && value != "" {
+	if value, ok := f.Lookup(name); ok && f.isAbs(value) {
 		return value
 	}
 	return otherwise
+}
+
+// isAbs reports whether a path is absolute on the operating system.
+func (f *finder) isAbs(folder string) bool {
+	if f.GOOS != "windows" {
+		return path.IsAbs(folder)
+	}
+	folder = strings.ReplaceAll(folder, `\`, "/")
+	return strings.HasPrefix(folder, "//") || len(folder) >= 3 && folder[1:3] == ":/"
 }
 
 // support is the folder below which programs keep what belongs to the user.

@@ -229,3 +229,27 @@ func TestMergeKeepsFaultyNamesApart(t *testing.T) {
 		t.Errorf("%s; shadowed %v", strings.Join(got, " "), merged.Shadowed)
 	}
 }
+
+// TestFindIgnoresRelativeVariables: a variable that is no absolute path makes no file of
+// the folder that the program runs in the user's.
+func TestFindIgnoresRelativeVariables(t *testing.T) {
+	for _, test := range []struct {
+		goos, home string
+		relative   []string
+	}{
+		{"linux", "/home/ann", []string{".", "cfg", "./cfg", "../cfg", `C:\cfg`}},
+		{"darwin", "/Users/ann", []string{".", "cfg"}},
+		{"windows", `C:\Users\Ann`, []string{".", "cfg", `\cfg`, "/cfg", "C:cfg"}},
+	} {
+		want := Find(&FindOptions{GOOS: test.goos, Home: test.home, Lookup: func(string) (string, bool) { return "", false }})
+		for _, value := range test.relative {
+			lookup := func(string) (string, bool) { return value, true }
+			if got := Find(&FindOptions{GOOS: test.goos, Home: test.home, Lookup: lookup}); !slices.Equal(got, want) {
+				t.Errorf("%s, variables that are %s: got %v, want %v", test.goos, value, got, want)
+			}
+			if got := Find(&FindOptions{GOOS: test.goos, Lookup: lookup}); len(got) != 0 {
+				t.Errorf("%s, variables and the user's folder that are %s: got %v, want no file of the user", test.goos, value, got)
+			}
+		}
+	}
+}
