@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 )
 
 // maxKeyFile bounds a file of keys, in bytes.
@@ -66,17 +68,13 @@ func readKeyFile(path string) ([]byte, error) {
 	if info, err = f.Stat(); err != nil {
 		return nil, err
 	}
-	if runtime.GOOS != "windows" {
-		if info.Mode().Perm()&0o077 != 0 {
-			return nil, &KeyError{Problem: fmt.Sprintf("others may use it, its mode is %v; chmod 600", info.Mode().Perm())}
-		}
-		dir, err := os.Stat(filepath.Dir(path))
-		if err != nil {
-			return nil, err
-		}
-		if dir.Mode().Perm()&0o022 != 0 && dir.Mode()&fs.ModeSticky == 0 {
-			return nil, &KeyError{Problem: fmt.Sprintf("others may put another one into its folder, whose mode is %v; chmod 700", dir.Mode().Perm())}
-		}
+	if problem := ownfile.Mode(info, ownfile.NotRead); problem != "" {
+		return nil, &KeyError{Problem: problem}
+	}
+	if problem, err := ownfile.Folder(path); err != nil {
+		return nil, err
+	} else if problem != "" {
+		return nil, &KeyError{Problem: problem}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if len(text) > maxKeyFile {

@@ -41,7 +41,9 @@ func New() *Book { return newBook(&memoryStore{}, nil) }
 
 // Open returns the book that is kept in the file at path. The file is made, for its
 // owner alone, when something is decided; a symbolic link is followed. One that is
-// not sound fails with an [*Error]; one that is missing has no decisions.
+// not sound fails with an [*Error], as does one that belongs to another user but root, or
+// that others may write to or replace, where modes tell (on Windows they do not); one that
+// is missing has no decisions.
 func Open(path string, opts *Options) (*Book, error) {
 	b := newBook(&fileStore{path: path}, opts)
 	b.file = path

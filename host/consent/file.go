@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 )
 
 const (
@@ -52,6 +54,9 @@ func (f *fileStore) read(path string) ([]byte, string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	}
+	if err == nil {
+		err = f.trust(path, info)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -66,10 +71,31 @@ func (f *fileStore) read(path string) ([]byte, string, error) {
 	return data, revision, nil
 }
 
+// trust fails if others than the user may change the file at a resolved path, or the link
+// to it. Info is nil if there is no such file.
+func (f *fileStore) trust(path string, info fs.FileInfo) error {
+	if info != nil {
+		if problem := cmp.Or(ownfile.Owner(info), ownfile.Mode(info, ownfile.NotWrite)); problem != "" {
+			return errors.New(problem)
+		}
+	}
+	for _, place := range []string{path, f.path} {
+		if problem, err := ownfile.Folder(place); err != nil {
+			return err
+		} else if problem != "" {
+			return errors.New(problem)
+		}
+		if filepath.Dir(path) == filepath.Dir(f.path) {
+			break
+		}
+	}
+	return nil
+}
+
 // same reports whether the file is the one that was read with that revision.
 func (f *fileStore) same(path, known string) bool {
 	info, err := os.Stat(path)
-	if err != nil {
+	if err != nil || f.trust(path, info) != nil {
 		return false
 	}
 	f.mu.Lock()
@@ -93,6 +119,9 @@ func (f *fileStore) Save(ctx context.Context, data []byte, old string) (string, 
 	}
 	defer unlock()
 	_, now, err := f.read(path)
+	if err == nil && now == "" {
+		err = f.trust(path, nil)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,124 @@
+//go:build unix
+
+package consent_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/consent"
+)
+
+// decided returns a book in a file of its own, below a folder of its own, in which a launch
+// is approved and which was read since.
+func decided(t *testing.T, path string) (*consent.Book, *consent.Launch) {
+	t.Helper()
+	b, l := open(t, path), launch("x")
+	if err := b.Decide(t.Context(), "ann", l, consent.Approved); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is not read
+		wantVerdict(t, b, l, consent.Approved)
+	}
+	return b, l
+}
+
+// TestBookOfOthers: what others may write, or have written, approves nothing, and is not
+// written to. The error names the file and the cure.
+func TestBookOfOthers(t *testing.T) {
+	dir := func(path string) string { return filepath.Dir(path) }
+	for _, test := range []struct {
+		name, cure string
+		spoil      func(path string) error
+		cured      func(path string) error
+	}{
+		{"the group may write", "chmod 600", func(p string) error { return os.Chmod(p, 0o620) }, func(p string) error { return os.Chmod(p, 0o600) }},
+		{"all may write", "chmod 600", func(p string) error { return os.Chmod(p, 0o666) }, func(p string) error { return os.Chmod(p, 0o644) }},
+		{"a folder of the group", "chmod 700", func(p string) error { return os.Chmod(dir(p), 0o770) }, func(p string) error { return os.Chmod(dir(p), 0o700) }},
+		{"a folder of all", "chmod 700", func(p string) error { return os.Chmod(dir(p), 0o777) }, func(p string) error { return os.Chmod(dir(p), os.ModeSticky|0o777) }},
+		{"another owner", "remove it", func(p string) error { return os.Chown(p, 54321, -1) }, func(p string) error { return os.Chown(p, os.Getuid(), -1) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state", "consents.json")
+			b, l := decided(t, path)
+			if err := test.spoil(path); errors.Is(err, os.ErrPermission) {
+				t.Skip("only root gives files away")
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdict, verdictErr := b.Verdict(t.Context(), l)
+			if verdict != consent.Pending {
+				t.Errorf("got the verdict %q, want none", verdict)
+			}
+			_, openErr := consent.Open(path, nil)
+			for what, err := range map[string]error{
+				"Verdict": verdictErr, "Open": openErr, "Decide": b.Decide(t.Context(), "ann", launch("y"), consent.Approved),
+			} {
+				var failed *consent.Error
+				if !errors.As(err, &failed) || failed.File != path || !strings.Contains(err.Error(), test.cure) {
+					t.Errorf("%s: got the error %v, want an *Error of the file with %q", what, err, test.cure)
+				}
+			}
+			if after, err := os.ReadFile(path); string(after) != string(before) {
+				t.Errorf("got the file %s, %v, want what it was", after, err)
+			}
+			if err := test.cured(path); err != nil {
+				t.Fatal(err)
+			}
+			wantVerdict(t, b, l, consent.Approved)
+		})
+	}
+}
+
+// TestBookBehindALink: neither the folder of a link nor that of what it leads to may be one
+// in which others write.
+func TestBookBehindALink(t *testing.T) {
+	for _, open := range []string{"link", "file"} {
+		top := t.TempDir()
+		for _, folder := range []string{"link", "file"} {
+			if err := os.Mkdir(filepath.Join(top, folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(top, "link", "consents.json")
+		if err := os.Symlink(filepath.Join("..", "file", "consents.json"), path); err != nil {
+			t.Fatal(err)
+		}
+		b, l := decided(t, path)
+		if err := os.Chmod(filepath.Join(top, open), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if verdict, err := b.Verdict(t.Context(), l); verdict != consent.Pending || err == nil {
+			t.Errorf("the folder of the %s is open: got the verdict %q, %v, want none and an error", open, verdict, err)
+		}
+	}
+}
+
+// TestNoBookInAFolderOfOthers: where others could put another one, none is made.
+func TestNoBookInAFolderOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "consents.json")
+	err := open(t, path).Decide(t.Context(), "ann", launch("x"), consent.Approved)
+	var failed *consent.Error
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("got the error %v, want an *Error with the cure", err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got the file, %v, want none", err)
+	}
+}
