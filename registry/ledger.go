@@ -100,8 +100,9 @@ var errInMemory = errors.New("the ledger was made to live in memory")
 // OpenLedger returns the ledger that is kept in the file at path, which is named
 // mcp.lock.json by convention and stands beside the configuration, to be committed
 // with it. The file is made when there is something to write; a symbolic link is
-// followed. One that is not sound fails with a [*LedgerError]: unlike one that is
-// missing it is never taken for empty.
+// followed, but one that leads out of its folder only to a file that is there. One that is
+// not sound fails with a [*LedgerError]: unlike one that is missing it is never taken for
+// empty.
 //
 // The file is JSON with sorted names and one value per line. Each list of servers or
 // tools ends with the member "": "end", which is neither: no line changes because

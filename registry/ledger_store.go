@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -71,7 +72,7 @@ func (f *ledgerFile) Load(ctx context.Context, known string) ([]byte, string, er
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	path, err := atomicfile.Resolve(f.path)
+	path, err := f.resolve()
 	if err != nil {
 		return nil, "", err
 	}
@@ -79,6 +80,33 @@ func (f *ledgerFile) Load(ctx context.Context, known string) ([]byte, string, er
 		return nil, known, nil
 	}
 	return f.read(path)
+}
+
+// resolve returns the path of the file itself. A link that leads out of its folder is
+// followed to a ledger that is there, and not to make a file: where this program writes is
+// not for whoever made the link, such as the author of a project, to say.
+func (f *ledgerFile) resolve() (string, error) {
+	path, err := atomicfile.Resolve(f.path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	if link, err := os.Lstat(f.path); err != nil || link.Mode()&fs.ModeSymlink == 0 {
+		return path, nil
+	}
+	dir, err := filepath.Abs(filepath.Dir(f.path))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	if inside, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(inside) {
+		return path, nil
+	}
+	return "", fmt.Errorf("it is a symbolic link that leads out of its folder, to %s, where there is no file: remove the link, or open the ledger by that path if that is where it belongs", quote(path))
 }
 
 // read reads the file, and remembers what it looked like.
@@ -133,7 +161,7 @@ var errLockHeld = errors.New("another process holds the lock of its folder for t
 // lock keeps others from writing, from reading what is there to having replaced it.
 // Otherwise who is slow would find again and again that others were faster.
 func (f *ledgerFile) lock(ctx context.Context) (unlock func(), err error) {
-	path, err := atomicfile.Resolve(f.path)
+	path, err := f.resolve()
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), newFolderMode)
 	}
@@ -181,7 +209,7 @@ func (f *ledgerFile) gaveBack() {
 
 // Save implements LedgerStore, while the caller holds the lock.
 func (f *ledgerFile) Save(ctx context.Context, data []byte, old string) (string, error) {
-	path, err := atomicfile.Resolve(f.path)
+	path, err := f.resolve()
 	if err != nil {
 		return "", err
 	}
@@ -209,7 +237,7 @@ func readOnly(err error) error {
 // clean removes what a killed process has left beside the file. If that cannot be
 // soon, the next Save does it.
 func (f *ledgerFile) clean(ctx context.Context) {
-	path, err := atomicfile.Resolve(f.path)
+	path, err := f.resolve()
 	if err != nil || !atomicfile.Dirty(path) {
 		return
 	}

@@ -1,0 +1,75 @@
+package registry
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// linked returns the path of a ledger in a project that is a link to a target, beside
+// another folder called other.
+func linked(t *testing.T, target string) (path, other string) {
+	t.Helper()
+	top := t.TempDir()
+	project, other := filepath.Join(top, "project"), filepath.Join(top, "other")
+	for _, dir := range []string{project, filepath.Join(project, "sub"), other} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path = filepath.Join(project, "mcp.lock.json")
+	for link, to := range map[string]string{path: target, filepath.Join(project, "chain"): filepath.Join("..", "other", "file"), filepath.Join(project, "door"): other} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	return path, other
+}
+
+// TestLedgerLinkLeadsToNoFileElsewhere: what a link says makes no file out of its folder.
+func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
+	for _, target := range []string{"../other/file", "chain", "door/file", "sub/../../other/file", "../other/missing/file", filepath.Join(t.TempDir(), "file")} {
+		path, other := linked(t, target)
+		_, err := OpenLedger(path, nil)
+		var failed *LedgerError
+		if !errors.As(err, &failed) || failed.File != path {
+			t.Errorf("%s: got the error %v, want a *LedgerError of the file", target, err)
+		}
+		// A link that takes the place of the file of a ledger that is open is not followed either.
+		if err := os.Rename(path, path+".link"); err != nil {
+			t.Fatal(err)
+		}
+		l := openLedger(t, path, LedgerPin)
+		if err := os.Rename(path+".link", path); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.record(t.Context(), &Server{Name: "github"}, entriesOf(surfaceTool("a"))); !errors.As(err, &failed) {
+			t.Errorf("%s, later: got the error %v, want a *LedgerError", target, err)
+		}
+		if files, err := os.ReadDir(other); len(files) != 0 || err != nil {
+			t.Errorf("%s: got the files %v, %v, want none", target, files, err)
+		}
+		if filepath.IsAbs(target) {
+			if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: got a file, %v, want none", target, err)
+			}
+		}
+	}
+}
+
+// TestLedgerLinkIsFollowed: to a new file in its folder, and to a ledger anywhere.
+func TestLedgerLinkIsFollowed(t *testing.T) {
+	server := &Server{Name: "github"}
+	path, _ := linked(t, "sub/file")
+	mustRecord(t, openLedger(t, path, LedgerPin), server, surfaceTool("a"))
+	if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "sub", "file")); err != nil {
+		t.Errorf("in its folder: got %v, want the file", err)
+	}
+	path, other := linked(t, "../other/file")
+	mustRecord(t, openLedger(t, filepath.Join(other, "file"), LedgerPin), server, surfaceTool("a"))
+	if got := len(openLedger(t, path, LedgerPin).Entries()); got != 1 {
+		t.Errorf("got %d entries of the ledger that is there, want 1", got)
+	}
+}
