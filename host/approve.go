@@ -113,6 +113,7 @@ func (h *Host) approved(ctx context.Context, e *config.Server) (*consent.Launch,
 		verdict, err = book.Verdict(ctx, l)
 	}
 	if err != nil || verdict != consent.Approved {
+		l.Accepted = acceptedTools(h.registry.Ledger(), e.Name)
 		return nil, &UnapprovedError{Launch: l, Verdict: verdict, Err: err}
 	}
 	return l, nil

@@ -41,8 +41,9 @@ type Options struct {
 	Registry *registry.Registry
 	// Ledger is the file in which Open keeps which tools were approved, if Registry is
 	// nil: what a server offers first is, and what it changes later is held back. It is
-	// called mcp.lock.json by convention, and stands beside the config file. Default:
-	// none. See [registry.OpenLedger].
+	// called mcp.lock.json by convention, and stands beside the config file. One that came
+	// with a project holds the decisions of others: Pending says whose, before the server
+	// is started for the first time. Default: none. See [registry.OpenLedger].
 	Ledger string
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the

@@ -16,6 +16,14 @@ type LedgerEntry struct {
 	At       time.Time // when, in UTC
 }
 
+// File returns the path that [OpenLedger] was given; empty if the ledger is kept elsewhere.
+func (l *Ledger) File() string {
+	if l == nil {
+		return ""
+	}
+	return l.file
+}
+
 // Entries returns all decisions about the given servers or, if none is given, about
 // all, sorted by server and tool.
 func (l *Ledger) Entries(servers ...string) []LedgerEntry {

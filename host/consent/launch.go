@@ -44,6 +44,10 @@ type Launch struct {
 	// Empty if all are, under their own.
 	Tools string
 
+	// Accepted says, in one line, how many tools of the server count as accepted already, by
+	// whom and until when, such as by a ledger that came with the project. Empty if none do.
+	Accepted string
+
 	// References say where the entry puts what of this machine, as written, such as
 	// "headers.Authorization: ${env:TOKEN}", see config.Server.References, and of the
 	// files that it reads there a hash of the content.
@@ -59,7 +63,7 @@ type Launch struct {
 }
 
 // Fingerprint returns the SHA-256, in lower case hexadecimal, of what the launch
-// does: all of it but Title, Source and Masked. The order of Env and Headers does not
+// does: all of it but Title, Source, Accepted and Masked. The order of Env and Headers does not
 // matter, nor the case of the names of headers. From the fingerprint of a launch with a
 // weak secret in it, the secret could be guessed.
 func (l *Launch) Fingerprint() string {

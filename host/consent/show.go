@@ -29,6 +29,7 @@ func (l *Launch) String() string {
 	say("server ", l.Server)
 	say("identity: ", l.Identity)
 	say("tools: ", l.Tools)
+	say("tools accepted: ", l.Accepted)
 	say("confined by ", l.Isolation)
 	for _, reference := range l.References {
 		say("reads ", reference)
@@ -74,6 +75,9 @@ func (l *Launch) connection() string {
 	}
 	if l.Tools != "" {
 		text += ", with the tools " + quote(l.Tools)
+	}
+	if l.Accepted != "" {
+		text += ", with the tools accepted " + quote(l.Accepted)
 	}
 	for _, reference := range l.References {
 		text += ", which reads " + quoteASCII(reference)

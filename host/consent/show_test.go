@@ -21,6 +21,8 @@ func TestString(t *testing.T) {
 			Env: []string{"KEY=${KEY}", "NODE_OPTIONS=--require ./x", "TOKEN=tok-01234"}, Masked: map[string]string{"TOKEN": "to****1234"}}},
 		{`: 'server notes' && : 'identity: each user' && : 'tools: only read' && /bin/x`,
 			consent.Launch{Server: "notes", Path: "/bin/x", Identity: "each user", Tools: "only read"}},
+		{`: 'server notes' && : 'tools accepted: 1 by "ann"' && /bin/x`, consent.Launch{Server: "notes", Path: "/bin/x", Accepted: `1 by "ann"`}},
+		{`connect by http to https://a.example/, with the tools accepted '1 by "ann"'`, consent.Launch{Transport: "http", URL: "https://a.example/", Accepted: `1 by "ann"`}},
 		{`/bin/echo '' 'a b' 'it'\''s' '$HOME' ';rm' '#x' '*'`, consent.Launch{Path: "/bin/echo", Args: []string{"", "a b", "it's", "$HOME", ";rm", "#x", "*"}}},
 		{`/bin/echo $'a\nb' $'\x1b[2K' $'\xe2\x80\xae' $'\xff' $'\xe2\x80\x8b' $'\xf3\xa0\x81\x81' $'\xc2\xa0'`, consent.Launch{Path: "/bin/echo", Args: []string{"a\nb", "\x1b[2K", "\u202e", "\xff", "\u200b", "\U000e0041", "\u00a0"}}},
 		{`/bin/echo 'größe 日本'`, consent.Launch{Path: "/bin/echo", Args: []string{"größe 日本"}}},
