@@ -3,7 +3,9 @@ package rest
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,22 +21,31 @@ const minHidden = 6
 // hiddenMark is what stands in the place of a secret.
 const hiddenMark = "[redacted]"
 
-// forms returns the texts by which the hidden secrets could come back: as they
-// are, in a string of JSON, in a URL or a form, and in base64. Longer ones come first,
-// for one may be a part of another.
+// forms returns the texts by which the hidden secrets could come back: as they are, in a
+// string of JSON, in a URL or a form, in hex, and in base64, also inside of a longer text.
+// Longer ones come first, for one may be a part of another. See decodings for texts of
+// which any character may be escaped.
 func (k *keyring) forms() []string {
 	var forms []string
 	for _, secret := range k.hidden {
 		inJSON := canonjson.AppendString(nil, secret)
+		inHex := hex.EncodeToString([]byte(secret))
 		forms = append(forms, secret,
 			string(inJSON[1:len(inJSON)-1]),
 			strings.ReplaceAll(secret, "/", `\/`),
 			escape(secret),
 			url.PathEscape(secret),
 			strings.ReplaceAll(escape(secret), "%20", "+"),
-			base64.StdEncoding.EncodeToString([]byte(secret)),
-			base64.RawURLEncoding.EncodeToString([]byte(secret)),
+			html.EscapeString(secret),
+			inHex, strings.ToUpper(inHex),
 		)
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			raw := encoding.WithPadding(base64.NoPadding)
+			forms = append(forms, encoding.EncodeToString([]byte(secret)), raw.EncodeToString([]byte(secret)))
+			for before := range 3 {
+				forms = append(forms, inBase64(raw, secret, before))
+			}
+		}
 	}
 	slices.SortFunc(forms, func(a, b string) int {
 		if len(a) != len(b) {
@@ -45,18 +56,35 @@ func (k *keyring) forms() []string {
 	return slices.Compact(forms)
 }
 
+// inBase64 returns the characters that a secret has in the base64 of a longer text, with so
+// many bytes before it, whatever these are and whatever follows.
+func inBase64(encoding *base64.Encoding, secret string, before int) string {
+	const bits = 6 // of a character
+	text := encoding.EncodeToString(append(make([]byte, before), secret...))
+	return text[(8*before+bits-1)/bits : 8*(before+len(secret))/bits]
+}
+
+// without takes the hidden secrets out of a text. Forms are those of the keyring.
+func (k *keyring) without(text []byte, forms []string) []byte {
+	for _, form := range forms {
+		if bytes.Contains(text, []byte(form)) {
+			text = bytes.ReplaceAll(text, []byte(form), []byte(hiddenMark))
+		}
+	}
+	for _, d := range decodings() {
+		text = d.without(text, k.hidden)
+	}
+	return text
+}
+
 // clean takes the secrets of a call out of its answer.
 func (k *keyring) clean(a *answer) {
 	forms := k.forms()
 	if len(forms) == 0 {
 		return
 	}
-	for _, form := range forms {
-		if bytes.Contains(a.body, []byte(form)) {
-			a.body = bytes.ReplaceAll(a.body, []byte(form), []byte(hiddenMark))
-		}
-	}
-	a.body = cleanStrings(a.body, forms, 0)
+	a.body = k.without(a.body, forms)
+	a.body = k.cleanStrings(a.body, forms, 0)
 	for _, form := range forms {
 		if a.truncated {
 			a.body = withoutBeginning(a.body, form)
@@ -66,9 +94,7 @@ func (k *keyring) clean(a *answer) {
 	for name, values := range a.header {
 		values = slices.Clone(values)
 		for i := range values {
-			for _, form := range forms {
-				values[i] = strings.ReplaceAll(values[i], form, hiddenMark)
-			}
+			values[i] = string(k.cleanStrings(k.without([]byte(values[i]), forms), forms, 0))
 		}
 		clean[name] = values
 	}
@@ -81,7 +107,7 @@ const maxEscaped = 3
 // cleanStrings takes secrets out of the strings of JSON that have escapes in them.
 // Writers of JSON differ in what they escape: &, + and é may stay or become \u0026 and
 // so on. An echo of a body has JSON in a string, and so all that once more.
-func cleanStrings(body []byte, forms []string, depth int) []byte {
+func (k *keyring) cleanStrings(body []byte, forms []string, depth int) []byte {
 	if depth == maxEscaped || bytes.IndexByte(body, '\\') < 0 {
 		return body
 	}
@@ -102,11 +128,7 @@ func cleanStrings(body []byte, forms []string, depth int) []byte {
 		if !escaped || i >= len(body) || i-begin <= minHidden || json.Unmarshal(body[begin:i+1], &text) != nil {
 			continue
 		}
-		without := text
-		for _, form := range forms {
-			without = strings.ReplaceAll(without, form, hiddenMark)
-		}
-		without = string(cleanStrings([]byte(without), forms, depth+1))
+		without := string(k.cleanStrings(k.without([]byte(text), forms), forms, depth+1))
 		if without != text {
 			clean = canonjson.AppendString(append(clean, body[done:begin]...), without)
 			done = i + 1
