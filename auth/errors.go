@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 // A ConfigError reports a Config that cannot be used.
@@ -115,14 +116,32 @@ func (e *ResourceMismatchError) Error() string {
 type ScopeError struct {
 	// Server is the server's name.
 	Server string
-	// Scopes are those that are too much.
+	// Scopes are those that are too much. They may be the server's text.
 	Scopes []string
 	// Problem says why.
 	Problem string
 }
 
 func (e *ScopeError) Error() string {
-	return printed("auth: server %q: scopes %q: %s", e.Server, e.Scopes, e.Problem)
+	return printed("auth: server %q: scopes %s: %s", e.Server, shownScopes(e.Scopes), e.Problem)
+}
+
+// shownScopes returns a list of scopes as an error shows it, which a server may have made.
+func shownScopes(scopes []string) string {
+	const most, longest = 10, 100
+	shown := make([]string, 0, most)
+	forms := redact.New(nil)
+	for _, scope := range scopes[:min(len(scopes), most)] {
+		if len(scope) > longest {
+			scope = strings.ToValidUTF8(scope[:longest], "") + "…"
+		}
+		shown = append(shown, forms.Text(scope))
+	}
+	text := fmt.Sprintf("%q", shown)
+	if more := len(scopes) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // A StateError reports a response that does not belong to a login: its state is

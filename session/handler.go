@@ -164,7 +164,9 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	if len(r.Header) > 0 {
 		return h.refusedHeader(req, resp, r)
 	}
-	n := need{sent: sentToken(req), challenges: challenges, operation: operationOf(req), rejected: true}
+	sent := sentToken(req)
+	forgetToken(challenges, sent)
+	n := need{sent: sent, challenges: challenges, operation: operationOf(req), rejected: true}
 	if resp.StatusCode == http.StatusForbidden {
 		scopes, ok := missingScopes(challenges)
 		if !ok {
@@ -194,6 +196,18 @@ func (h *Handler) refusedHeader(req *http.Request, resp *http.Response, r *recor
 	}
 	refused.Problem = "the server does not accept the configured secrets; set others by SetHeader"
 	return refused
+}
+
+// forgetToken takes scopes out of challenges that hold the token that was sent: they would
+// be kept, shown, and asked for.
+func forgetToken(challenges []auth.Challenge, sent auth.Secret) {
+	for _, c := range challenges {
+		if scope := c.Params["scope"]; sent != "" && strings.Contains(scope, sent.Reveal()) {
+			c.Params["scope"] = strings.Join(slices.DeleteFunc(strings.Fields(scope), func(s string) bool {
+				return strings.Contains(s, sent.Reveal())
+			}), " ")
+		}
+	}
 }
 
 // missingScopes returns the scopes that a challenge says a request lacks.

@@ -2,7 +2,10 @@ package session
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -123,5 +126,24 @@ func TestStepUpBeyondTheLimit(t *testing.T) {
 	var beyond *auth.ScopeError
 	if _, err := w.callTool(w.ctx, m, alice, "delete"); !errors.As(err, &beyond) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestStepUpForgetsTheToken: a server that repeats the token that it was sent, as a scope,
+// has it neither asked for nor shown.
+func TestStepUpForgetsTheToken(t *testing.T) {
+	w := stepping(t, nil)
+	w.config.MaxScopes = []string{"read", "write"}
+	m := w.manager(nil)
+	w.mustNeedLogin(m, alice)
+	w.mustLogIn(m, alice)
+	token := w.grantOf(m, alice).Token.Access.Reveal()
+	req := httptest.NewRequest(http.MethodPost, w.config.URL, nil)
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp := &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: req, Header: http.Header{
+		"Www-Authenticate": {`Bearer error="insufficient_scope", scope="delete ` + token + `"`},
+	}}
+	if err := m.Handler(alice).Authorize(w.ctx, req, resp); err == nil || strings.Contains(err.Error(), token) {
+		t.Errorf("got the error %v, want one without the token", err)
 	}
 }

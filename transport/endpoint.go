@@ -359,7 +359,7 @@ func (e *endpoint) explain(ctx context.Context, err error, f *fate) error {
 func statusError(resp *http.Response) *StatusError {
 	e := &StatusError{Method: resp.Request.Method, Code: resp.StatusCode}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		e.Challenge = resp.Header.Get("WWW-Authenticate")
+		e.Challenge = challengeOf(resp)
 	}
 	after := resp.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(after, 10, 31); err == nil {

@@ -56,7 +56,9 @@ type StatusError struct {
 	Method     string        // HTTP method
 	Code       int           // status code
 	RetryAfter time.Duration // from the Retry-After field; zero if there was none
-	// Challenge is the WWW-Authenticate field of a 401 or 403.
+	// Challenge is the WWW-Authenticate field of a 401 or 403, to be shown: one line of
+	// at most 500 characters and a note of how many more there are, without control
+	// characters and without what was sent in headers and query. It is the server's text.
 	Challenge string
 }
 

@@ -1,0 +1,29 @@
+package auth
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestScopeErrorIsShort: scopes that a server asks for make no long error, and none with
+// what looks like a secret.
+func TestScopeErrorIsShort(t *testing.T) {
+	github := "ghp_" + strings.Repeat("a1", 18)
+	scopes := []string{"read", github, strings.Repeat("x", 10_000), "\x1b[31m"}
+	for i := range 10_000 {
+		scopes = append(scopes, fmt.Sprint("scope", i))
+	}
+	got := (&ScopeError{Server: "docs", Scopes: scopes, Problem: "are too much"}).Error()
+	if len(got) > 1000 {
+		t.Errorf("got an error of %d bytes, want few", len(got))
+	}
+	for _, part := range []string{github, "\x1b"} {
+		if strings.Contains(got, part) {
+			t.Errorf("got the error %q, want no %q in it", got, part)
+		}
+	}
+	if want := `auth: server "docs": scopes ["read" "write"]: no`; (&ScopeError{"docs", []string{"read", "write"}, "no"}).Error() != want {
+		t.Errorf("got %s, want %s", (&ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), want)
+	}
+}
