@@ -209,13 +209,23 @@ func (t *trouble) ofStatus(u *url.URL) {
 	case code >= 500: // gateways say so in a web page
 		t.hint(HintServerError, fmt.Sprintf("The server fails, or what stands before it (HTTP status %d). Look at its log or its status page, and try again later.", code))
 	case t.answersKind("text/html"):
-		t.hint(HintWebPage, fmt.Sprintf("A web page answers at %s, and no MCP server. Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse, and write it in \"url\" of the entry.", u.Host+u.Path))
+		t.hint(HintWebPage, fmt.Sprintf("A web page answers at %s, and no MCP server. Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse, and write it in \"url\" of the entry.", u.Host+t.shownPath()))
 	case code == http.StatusNotFound, code == http.StatusGone:
-		t.hint(HintWrongPath, fmt.Sprintf("There is nothing at the path %q (HTTP status %d). Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse.", u.Path, code))
+		t.hint(HintWrongPath, fmt.Sprintf("There is nothing at the path %q (HTTP status %d). Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse.", t.shownPath(), code))
 	}
 	if !slices.ContainsFunc(t.list, func(h Hint) bool { return h.Code == HintWantsHTTPS }) {
 		t.ofOtherTransport(status)
 	}
+}
+
+// shownPath returns the path of the entry's URL as it may be shown.
+func (t *trouble) shownPath() string {
+	_, rest, _ := strings.Cut(t.entry.Masked().URL, "://")
+	rest = rest[:strings.IndexAny(rest+"?", "?#")]
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		return rest[i:]
+	}
+	return ""
 }
 
 // ofOtherTransport tells of a server that speaks the other kind of HTTP.

@@ -213,8 +213,8 @@ type cleaner struct {
 }
 
 const (
-	// cleanShortest is how short a value can be to be taken for a secret. What is
-	// shorter, such as a number or a switch, is met in any text.
+	// cleanShortest is how short a value can be to be taken for a secret by its place.
+	// What is shorter, such as a number or a switch, is met in any text.
 	cleanShortest = 6
 	// cleanLongest bounds a text.
 	cleanLongest = 16 << 10
@@ -231,13 +231,14 @@ func newCleaner(e *config.Server) *cleaner {
 			}
 		}
 	}
-	values = append(values, writtenSecrets(e)...)
+	values = slices.DeleteFunc(append(values, writtenSecrets(e)...), func(v string) bool { return len(v) < cleanShortest || isPlace(v) })
+	values = append(values, e.Secrets()...)
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
+	if shown := e.Masked().URL; shown != e.URL {
+		pairs = append(pairs, e.URL, shown)
+	}
 	for _, v := range values {
-		if len(v) < cleanShortest || isPlace(v) {
-			continue
-		}
 		pairs = append(pairs, v, "[redacted]")
 	}
 	return &cleaner{strings.NewReplacer(pairs...), redact.New(nil)}

@@ -150,6 +150,7 @@ func TestClients(t *testing.T) {
 				want.fingerprint = got.fingerprint // TestFingerprint has it
 				want.references = got.references   // TestReferences has them
 				want.templates = got.templates     // TestWritten has them
+				want.secrets = got.secrets         // TestServerShowsWhatIsWritten has them
 				want.Warnings = got.Warnings       // TestWarningsOfAnEntry has them
 				if !reflect.DeepEqual(*got, want) {
 					t.Errorf("server %d:\n got %s\nwant %s\nerr %v", i, bare(*got), bare(want), got.Err)

@@ -22,6 +22,7 @@ type entry struct {
 
 	references []string          // see Server.References
 	templates  map[string]string // see Server.Written
+	secrets    []string          // see Server.Secrets
 	misspelled *dialect.Field    // the unknown key for want of which there is no command or URL
 }
 
@@ -74,7 +75,7 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 		e.limits(s)
 		e.extra(s)
 		s.fingerprint = e.fingerprint(s)
-		s.references, s.templates = e.references, e.templates
+		s.references, s.templates, s.secrets = e.references, e.templates, e.secrets
 	} else {
 		e.fail(found.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", found.Value.Kind)
 	}
@@ -149,6 +150,9 @@ func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
 		e.fail(n.Offset, at, "%w", err)
 		return "", false
 	}
+	if text != n.Text {
+		e.template("text "+text, n.Text, text)
+	}
 	return text, true
 }
 
@@ -160,10 +164,11 @@ func (e *entry) waiting(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	return e.expanded(n, at)
 }
 
-// refer notes the references of the value at a path.
+// refer notes the references of the value at a path, and the secrets that they stand for.
 func (e *entry) refer(at jsonc.Path) {
 	seen := e.expand.seen
-	e.expand.seen = nil
+	e.secrets = append(e.secrets, e.expand.secrets...)
+	e.expand.seen, e.expand.secrets = nil, nil
 	if len(seen) == 0 {
 		return
 	}

@@ -45,6 +45,8 @@ type expander struct {
 	known map[string]resolved
 	// seen are those of the value at hand, as they may be shown.
 	seen map[string]bool
+	// secrets are what those of them stand for that are references to secrets.
+	secrets []string
 	// waits says that the entry has one that waits.
 	waits bool
 }
@@ -83,6 +85,9 @@ func (x *expander) expand(s string) (string, error) {
 		}
 		if err != nil {
 			return "", err
+		}
+		if length > 0 && standsForSecret(s[:length], value) {
+			x.secrets = append(x.secrets, value)
 		}
 		if length == 0 { // not a reference
 			length = 1

@@ -166,17 +166,16 @@ func (f *StatusFile) fail(err error) error {
 }
 
 // MaskError returns the text of an error about s as it may be shown and kept: values of
-// its environment and headers, secrets in its arguments and URL, and what has the form
-// of a secret are masked; it is one line of at most 2 KiB. Of nil it is empty.
+// its environment and headers, secrets in its arguments and URL, [Server.Secrets], and what
+// has the form of a secret are masked; it is one line of at most 2 KiB. Of nil it is empty.
 func (s *Server) MaskError(err error) string {
 	if err == nil {
 		return ""
 	}
-	const shortest = 4 // shorter ones are in any text
 	text := err.Error()
-	var secrets []string
+	secrets := s.Secrets()
 	note := func(value string) {
-		if len(value) >= shortest && Mask(value) != value {
+		if len(value) >= shortestSecret && Mask(value) != value {
 			secrets = append(secrets, value)
 		}
 	}
@@ -197,7 +196,7 @@ func (s *Server) MaskError(err error) string {
 			note(part)
 		}
 	}
-	if shown := m.url(s.URL); s.URL != "" && shown != s.URL {
+	if shown := m.url(s.asWritten(s.URL)); s.URL != "" && shown != s.URL {
 		text = strings.ReplaceAll(text, s.URL, shown)
 		for _, part := range m.urlSecrets(cutURL(s.URL)) {
 			note(part)
