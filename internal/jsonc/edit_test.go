@@ -33,7 +33,7 @@ func TestSet(t *testing.T) {
 		{"empty inside of lines", "{\n    \"a\": {}\n}", "a/b", `[{"c":1}]`,
 			"{\n    \"a\": {\n        \"b\": [\n            {\n                \"c\": 1\n            }\n        ]\n    }\n}"},
 		{"empty with a comment", "{\n  \"a\": {\n    // none yet\n  }\n}", "a/b", `1`,
-			"{\n  \"a\": {\n    // none yet\n    \"b\": 1\n  }\n}"},
+			"{\n  \"a\": {\n    // none yet\n\n    \"b\": 1\n  }\n}"},
 		{"empty with a comment on the line", "{\"a\": { /* none */ }}", "a/b", `1`, "{\"a\": { /* none */\n  \"b\": 1\n}}"},
 		{"objects on the way", `{"x": 1}`, "a/b/c", `1`, `{"x": 1, "a": {"b": {"c": 1}}}`},
 		{"null on the way", `{"a": null}`, "a/b", `1`, `{"a": {"b": 1}}`},
@@ -217,5 +217,24 @@ func TestEditLarge(t *testing.T) {
 	}
 	if got, err = Set([]byte(`{"x": 1}`), file.Bytes()); err != nil || len(got) < members {
 		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+}
+
+// TestRemoveWhatWasAdded: the comments of an object without members stay.
+func TestRemoveWhatWasAdded(t *testing.T) {
+	for _, text := range []string{
+		"{\n  \"a\": { // the servers\n  }\n}\n",
+		"{\n  \"a\": {\n    // the servers\n  }\n}\n",
+		"{\r\n\t\"a\": {\r\n\t\t// the servers\r\n\t\t/* of all */\r\n\t},\r\n}\r\n",
+		"{\n  \"a\": {}\n}\n",
+	} {
+		added, err := Set([]byte(text), []byte(`{"command": "x"}`), "a", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Remove(added, "a", "b")
+		if err != nil || string(got) != text {
+			t.Errorf("got %q, %v, want %q", got, err, text)
+		}
 	}
 }

@@ -172,6 +172,9 @@ func (d *Document) firstItems(n *Node, fresh []Member, l *look) splice {
 	from := n.Offset + 1
 	if len(comments) > 0 {
 		from = comments[len(comments)-1].end
+		if d.tail(n.Offset+1) < from { // an empty line keeps the comment from being the item's
+			b = append(b, l.newline...)
+		}
 	}
 	for i := range fresh {
 		if i > 0 {
