@@ -15,9 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// newConfigMode is the mode of a config file that is made: it may come to hold secrets.
-const newConfigMode = 0o600
-
 // A FileStore is a [Store] over a config file, in any format that is read. Who edits
 // the file meanwhile, by hand or by another program, loses nothing: what is saved is one
 // entry, in the file as it is at that moment, and comments, order and keys that are not
@@ -25,10 +22,9 @@ const newConfigMode = 0o600
 //
 // Revisions are those of one FileStore: another one, of the same file too, has others.
 type FileStore struct {
-	path   string
-	opts   Options
-	editor *textEditor
-	key    []byte // of revisions, which must not tell short secrets
+	path string
+	opts Options
+	key  []byte // of revisions, which must not tell short secrets
 }
 
 // OpenFileStore returns the store over the file at path, which need not exist: the
@@ -41,7 +37,6 @@ func OpenFileStore(path string, opts *Options) *FileStore {
 	if opts != nil {
 		f.opts = *opts
 	}
-	f.editor = &textEditor{path: path, opts: &f.opts}
 	return f
 }
 
@@ -139,7 +134,7 @@ func (f *FileStore) Save(ctx context.Context, name string, r *Record, old Revisi
 		if _, err := placeOf(records, name, r.Name, old); err != nil {
 			return nil, err
 		}
-		next, err := f.editor.put(data, name, r.Name, entry)
+		next, err := f.changed(data, func(d *draft) error { return d.put(name, r.Name, entry) })
 		if err != nil {
 			return nil, err
 		}
@@ -164,8 +159,20 @@ func (f *FileStore) Delete(ctx context.Context, name string, old Revision) error
 		if _, err := presentAt(records, name, old); err != nil {
 			return nil, err
 		}
-		return f.editor.remove(data, name)
+		return f.changed(data, func(d *draft) error { return d.remove(name) })
 	})
+}
+
+// changed returns what becomes of data, which is nil if there is no file.
+func (f *FileStore) changed(data []byte, change func(d *draft) error) ([]byte, error) {
+	d, err := newDraft(f.path, data, &f.opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(d); err != nil {
+		return nil, err
+	}
+	return d.data, nil
 }
 
 // edit replaces the file by what change makes of it, while no other program of this
@@ -195,7 +202,7 @@ func (f *FileStore) edit(ctx context.Context, change func(data []byte, records [
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Replace(ctx, path, next, newConfigMode); err != nil {
+	if err := atomicfile.Replace(ctx, path, next, newFileMode); err != nil {
 		return f.cannotWrite(err)
 	}
 	return nil
