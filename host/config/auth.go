@@ -39,7 +39,10 @@ func (e *entry) auth(s *Server) {
 
 func (e *entry) authSection(s *Server) {
 	f := e.field("auth")
-	if f == nil || !e.check(f.Value, f.At, jsonc.Object) {
+	if f == nil || f.Value.Kind == jsonc.String && f.Value.Text == "oauth" { // which is what happens anyway
+		return
+	}
+	if !e.check(f.Value, f.At, jsonc.Object) {
 		return
 	}
 	if s.Transport == TransportStdio {

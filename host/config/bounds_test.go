@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 		says             string
 	}{
 		"faults":   {`{"mcpServers":{"a":{"command":"c","args":[` + list("%d,", 1000) + `]}}}`, maxFaults + 1, 0, "more faults than these 100"},
-		"pairs":    {`{"mcpServers":{"a":{"command":"c","env":{` + list(`"A%d":"$NONE",`, 1000) + `}}}}`, maxFaults + 1, 0, "more faults"},
+		"pairs":    {`{"mcpServers":{"a":{"command":"c","env":{` + list(`"A%d":"${NONE}",`, 1000) + `}}}}`, maxFaults + 1, 0, "more faults"},
 		"warnings": {`{"mcpServers":{` + list(`"a%d":{"command":"c","cmd":1},`, 1000) + `}}`, 0, maxFaults + 1, "more warnings than these 100"},
 		"files":    {`{"mcpServers":{"a":{"command":"c","args":[` + strings.Repeat(`"${file:f}",`, maxLooked+1) + `]}}}`, 1, 0, "use fewer"},
 		"few":      {`{"mcpServers":{"a":{"command":"c","args":[` + strings.Repeat(`"${file:f}",`, maxLooked) + `]}}}`, 0, 0, ""},

@@ -105,11 +105,11 @@ func TestClients(t *testing.T) {
 			want: []Server{{
 				Name: "weather", Title: "weather", Source: Source{Line: 3}, Transport: "stdio", Enabled: true,
 				Command: "node", Args: []string{"build/index.js"}, Env: map[string]Secret{},
+				ReadTimeout: time.Minute,
 			}, {
 				Name: "linear", Title: "linear", Source: Source{Line: 11}, Transport: "http", Enabled: true,
 				URL: "https://mcp.linear.example/mcp",
 			}},
-			warnings: []string{`:9:7: mcpServers.weather.timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSeconds"`},
 		},
 		{
 			file: "mcpbelt.jsonc",

@@ -26,6 +26,9 @@ type Config struct {
 	// name, in file order: see [Merge], and sections of one file for single projects.
 	Shadowed []Shadow
 
+	// Skipped are the entries that are no MCP servers, in file order.
+	Skipped []Skipped
+
 	// Inputs are what the user is asked for before a server starts, in file order:
 	// ${input:id} stands for the answer. Only some formats have them.
 	Inputs []Input
@@ -36,14 +39,22 @@ type Config struct {
 	Warnings []*Error
 }
 
+// A Skipped is an entry that is no MCP server but a part of the file's program, such as
+// a built-in extension of Goose. It takes no name from a server.
+type Skipped struct {
+	Title  string // the name as written
+	Source Source // where it stands
+	Reason string // why it is none
+}
+
 // Options are settings of [Load] and [Parse].
 type Options struct {
 	// Lookup returns the value of an environment variable and whether it is
 	// set. Default: [os.LookupEnv].
 	Lookup func(name string) (value string, ok bool)
 
-	// Format is the name of the file's [Format]. Default: told from the file's name
-	// and content; if both leave a doubt, that is an error.
+	// Format is the name of the file's [Format]. Default: told from the file's name,
+	// the place where it lies and its content; if they leave a doubt, that is an error.
 	Format string
 
 	// Formats are read besides those of [Formats], such as codex.Format() of the
@@ -70,6 +81,10 @@ type Options struct {
 
 	// written reads values as written, for records.
 	written bool
+
+	// usual is the format that files of the place have, if the content does not say
+	// otherwise. Empty: as the path says.
+	usual string
 
 	// only is the title of the one entry for which the user and Secrets are asked;
 	// empty: all.
@@ -149,7 +164,7 @@ func ParseContext(ctx context.Context, filename string, data []byte, opts *Optio
 	if fault != nil {
 		return nil, fault
 	}
-	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs()}
+	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs(), Skipped: p.skipped}
 	found, hidden := layers(sections)
 	p.expand.asker = newAsker(ctx, opts)
 	p.expand.asker.inputs, p.expand.asker.format = c.Inputs, c.Format
@@ -214,11 +229,22 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	p.expand.literal = p.dialect.Literal
 	sections, fault := p.dialect.Sections(&p.doc.Root)
 	if fault != nil {
+		if client := unread(filename); client != "" {
+			fault.Text = notRead(client)
+		}
 		var why error = errors.New(fault.Text)
 		if fault.Absent {
 			why = &NoServersError{Format: p.dialect.Name, cure: fault.Text}
 		}
 		return nil, nil, p.fault(fault.Offset, fault.At, "%w", why)
+	}
+	for i := range sections {
+		sections[i].Entries = slices.DeleteFunc(sections[i].Entries, func(e dialect.Entry) bool {
+			if e.Skip != "" {
+				p.skipped = append(p.skipped, Skipped{e.Title, p.source(&e), e.Skip})
+			}
+			return e.Skip != ""
+		})
 	}
 	return p, slices.DeleteFunc(sections, func(s dialect.Section) bool {
 		return s.Project != "" && !sameFolder(s.Project, p.project)
@@ -239,6 +265,8 @@ type parser struct {
 	project  string // the folder of the project
 	doc      *jsonc.Document
 	dialect  *dialect.Dialect
+	program  program // whose file it is
+	skipped  []Skipped
 	expand   *expander
 	warnings []*Error
 }

@@ -12,17 +12,20 @@
 //	vscode      VS Code: "servers" and "inputs" in an mcp.json, or in a settings.json or
 //	            a .code-workspace below "mcp"
 //	zed         Zed: "context_servers", in the flat form and the older nested one
-//	kode        Kode's .mcprc: an object with one member for each server
-//	ironclaw    IronClaw: "servers", an object or a list with names
+//	kode        Kode's .mcprc, and a .mcp.json of Copilot CLI without "mcpServers": an
+//	            object with one member for each server
+//	ironclaw    IronClaw's mcp-servers.json: "servers", an object or a list with names
 //	codex       Codex: [mcp_servers.NAME] in a config.toml; package host/config/codex
 //	goose       Goose: "extensions" in a config.yaml; package host/config/goose
 //
 // A format translates the keys of its program; an entry may have our own besides. All
-// errors say the file's own keys, with line and column. A file that may be of two
-// formats is an error that says how to name one: nothing is guessed.
+// errors say the file's own keys, with line and column. A file where a program keeps its
+// own is read in that program's format if the content fits. Of others, a file that may be
+// of two formats is an error that says how to name one: nothing is guessed.
 //
 // A file that cannot be parsed or lists no servers is an error. A bad entry only puts
-// its own server out of use: see [Server.Err]. A key that looks like a misspelled one is
+// its own server out of use: see [Server.Err]. What is no MCP server, such as an
+// extension that is built into Goose, is in [Config.Skipped]. A key that looks like a misspelled one is
 // a warning: see [Config.Warnings]. In the sections tools, isolation and limits an
 // unknown key is a fault, because a misspelled one would let everything through.
 //
@@ -45,24 +48,27 @@
 //	command, args, cwd          a local server, over stdio
 //	url, headers                a remote server; also httpUrl (Gemini CLI: always
 //	                            streamable HTTP) and serverUrl (Windsurf)
-//	type or transport           stdio, http, streamable-http, sse or auto; without it
-//	                            command means stdio and url means auto
+//	type or transport           stdio (local), http, streamable-http, sse or auto
+//	                            (remote); without it command means stdio and url auto
 //	enabled, disabled           false and true switch the server off
 //	description                 free text
 //	connectTimeoutSeconds       see Server.ConnectTimeout
 //	readTimeoutSeconds          see Server.ReadTimeout
-//	timeout                     the same in milliseconds. Less than 1000 is ignored with
-//	                            a warning, as Claude Code does: Cline counts seconds here
+//	timeout                     the same in milliseconds, in the file of Cline in
+//	                            seconds. Less than 1000 milliseconds is ignored with a
+//	                            warning, as Claude Code does
 //	idleTimeoutSeconds          see Server.IdleTimeout
 //	trust, lazy, required       true or false, default false
 //	builtin                     true or false: the program's own, not to be removed
 //	identity, userHeader        shared, user or header; see Server.Identity
 //	auth                        {"clientId", "clientSecret", "scopes", "issuer",
-//	                            "redirectUrl"}, see Auth
+//	                            "redirectUrl"}, see Auth; "oauth" says what is so anyway
 //	oauth                       of other programs: clientId, clientSecret, scopes,
 //	                            redirectUri and callbackPort count if there is no auth
+//	oauthScopes                 like auth.scopes (Kiro, Amazon Q)
 //	isolation                   {"kind": "docker", "image", "mounts": [{"path", "target",
-//	                            "write"}], "network", "args"}, see Isolation
+//	                            "write"}], "network", "args"}, see Isolation. In a list
+//	                            without "kind" it is mcpproxy's, and ignored
 //	limits                      {"maxTools", "maxInFlight", "maxQueued",
 //	                            "maxMessageBytes"}, see Limits
 //	env                         variables for the process, {"NAME": "value"}. Of this
@@ -70,13 +76,17 @@
 //	                            says, such as PATH, HOME, LANG and HTTPS_PROXY; any
 //	                            other has to stand here: "GITHUB_TOKEN": "${GITHUB_TOKEN}"
 //	envFile                     a file of lines NAME=value, which env wins over
-//	tools                       {"allow": [names], "deny": [names], "rename": {old: new}}
+//	tools                       {"allow": [names], "deny": [names], "rename": {old: new}};
+//	                            a list is allow, and ["*"] all of them (Copilot CLI)
 //	includeTools                like tools.allow (Gemini CLI)
 //	excludeTools, disabledTools like tools.deny (Gemini CLI, Windsurf)
 //	alwaysAllow, autoApprove    ignored: approval is not a property of the file
 //
 // In a settings.json of Gemini CLI the lists "allowed" and "excluded" of the
 // section "mcp" switch servers off, as they do there.
+//
+// As in VS Code, a variable in its files may be a number, or null, which sets none; and
+// the last brace of the file may be missing.
 //
 // null is the same as an absent key. All other keys are kept in [Server.Extra].
 //
@@ -85,7 +95,9 @@
 // In command, args, env values, cwd, the URLs, header values, and the values of auth and
 // isolation:
 //
-//	${VAR} or $VAR      the environment variable VAR; unset is an error
+//	${VAR}              the environment variable VAR; unset is an error
+//	$VAR                the same, where the file's program replaces it: Gemini CLI,
+//	                    IronClaw and Goose. Elsewhere it is plain text
 //	${VAR:-default}     VAR, or default if VAR is not set
 //	${env:VAR}          the same as ${VAR}; ${env:VAR:-default} works too
 //	${file:path}        the content of a file of at most 1 MiB, without one line break
@@ -93,14 +105,12 @@
 //	${input:id}         what Options.Input answers to that input of the file
 //	${keyring:name}     the secret of that name in Options.Secrets
 //	${workspaceFolder}  the folder of the project, see Options.Project; also
-//	                    ${workspaceFolderBasename}, ${userHome} and ${pathSeparator}
+//	                    ${workspaceFolderBasename}, ${userHome}, ${pathSeparator}
+//	                    and ${/}
 //
 // In files of a scope that needs approval ${input:id} and ${keyring:name} are looked up
 // after that, see [Server.Answered]; they stand in args, env, headers and url only.
 // [Server.References] says for whoever approves what else a server gets to see.
-//
-// In the formats vscode, zed and codex $VAR without braces is plain text, as it is for
-// those programs.
 //
 // Substitution is one pass: what a variable holds is never expanded again. A $
 // that no name follows, and $$, stay as they are. A literal ${ is written as

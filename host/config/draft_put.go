@@ -20,7 +20,8 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 	fail := func(key string, err error) error {
 		return &EditError{File: d.path, Title: newTitle, Key: key, Err: err}
 	}
-	if _, taken := before[newTitle]; taken && title != newTitle {
+	_, taken := before[newTitle]
+	if taken = taken || d.skips(newTitle); taken && title != newTitle {
 		return fail("", &RecordError{Code: CodeNameTaken, Name: newTitle})
 	}
 	s := &scribe{draft: d, title: newTitle, entry: membersOf(entry)}

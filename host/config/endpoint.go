@@ -33,7 +33,7 @@ func (e *entry) endpoint(s *Server) {
 		e.fail(address.Offset, address.At, "the entry has %q too: remove one of them", command.Written)
 		return
 	case command != nil:
-		if s.Transport == "" {
+		if s.Transport == "" || s.Transport == TransportAuto {
 			s.Transport = TransportStdio
 		}
 		if s.Transport != TransportStdio {
@@ -84,8 +84,8 @@ func (e *entry) address() *dialect.Field {
 	var found *dialect.Field
 	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
 		m := e.field(key)
-		if m == nil {
-			continue
+		if m == nil || m.Value.Kind == jsonc.String && m.Value.Text == "" && e.field("command") != nil {
+			continue // some programs leave it empty for a local server
 		}
 		if found != nil {
 			e.fail(m.Offset, m.At, "the entry has %q too: remove one of them", found.Written)
@@ -104,16 +104,9 @@ func (e *entry) transport() string {
 		if m == nil || !e.check(m.Value, m.At, jsonc.String) {
 			continue
 		}
-		var t string
-		switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(m.Value.Text)) {
-		case "stdio":
-			t = TransportStdio
-		case "http", "streamablehttp":
-			t = TransportHTTP
-		case "sse":
-			t = TransportSSE
-		case "auto":
-			t = TransportAuto
+		t := canonicalTransport(m.Value.Text)
+		switch t {
+		case TransportStdio, TransportHTTP, TransportSSE, TransportAuto:
 		default:
 			e.fail(m.Value.Offset, m.At, "unknown transport: write stdio, http, streamable-http, sse or auto")
 			continue

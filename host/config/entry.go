@@ -50,7 +50,7 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 	s := &Server{
 		Name:    name.name,
 		Title:   found.Title,
-		Source:  Source{File: e.file, Line: e.doc.Position(found.Offset).Line, Format: e.dialect.Name, Scope: e.scope},
+		Source:  p.source(found),
 		Enabled: true,
 	}
 	switch {
@@ -83,6 +83,11 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 	s.Warnings = append([]*Error(nil), p.warnings[before:]...)
 	sortErrors(s.Warnings)
 	return s
+}
+
+// source is the place of an entry.
+func (p *parser) source(found *dialect.Entry) Source {
+	return Source{File: p.file, Line: p.doc.Position(found.Offset).Line, Format: p.dialect.Name, Scope: p.scope}
 }
 
 // err joins the faults in file order.

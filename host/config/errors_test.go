@@ -99,7 +99,8 @@ func TestEntryErrors(t *testing.T) {
 		{`{"command": "x", "trust": "true"}`, `2:32: mcpServers.s.trust: must be a boolean, not a string: remove the quotes`},
 		{`{"command": "x", "enabled": true, "disabled": true}`, `2:40: mcpServers.s.disabled: says the opposite of "enabled": remove one of them`},
 		{`{"command": "x", "description": 5}`, `2:38: mcpServers.s.description: must be a string, not a number: put it in double quotes`},
-		{`{"command": "x", "tools": ["*"]}`, `2:32: mcpServers.s.tools: must be an object, not an array`},
+		{`{"command": "x", "tools": [1]}`, `2:33: mcpServers.s.tools[0]: must be a string, not a number: put it in double quotes`},
+		{`{"command": "x", "tools": "*"}`, `2:32: mcpServers.s.tools: must be an object, not a string`},
 		{`{"command": "x", "tools": {"denny": ["a"]}}`, `2:33: mcpServers.s.tools.denny: unknown key: write "allow", "deny" or "rename"`},
 		{`{"command": "x", "tools": {"deny": "a"}}`, `2:41: mcpServers.s.tools.deny: must be an array, not a string: put it in [ ]`},
 		{`{"command": "x", "tools": {"rename": {"a": "b c"}}}`, `2:49: mcpServers.s.tools.rename.a: is not a name for a tool: use 1 to 128 characters of A-Z, a-z, 0-9, ., _ and -`},
@@ -254,7 +255,7 @@ func TestNoLeaks(t *testing.T) {
 	}, "t": {"url": "${C}", "oauth": {"clientSecret": "hunter2"}}
 	, "u": {"url": "https://hunter2:x@a"}, "v": {"url": "https://a:hunter2"}, "w": {"url": "https://a/hunter2?k=hunter2"}
 	, "x": {"command": "x", "timeout": "hunter2", "type": "hunter2", "enabled": "hunter2"}}}`
-	c, err := Parse("f", []byte(in), &Options{Lookup: look})
+	c, err := Parse(".gemini/settings.json", []byte(in), &Options{Lookup: look}) // which replaces $VAR too
 	if err != nil {
 		t.Fatal(err)
 	}

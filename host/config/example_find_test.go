@@ -93,3 +93,23 @@ func ExampleNoServersError() {
 	fmt.Println(errors.As(err, &none), err)
 	// Output: true settings.json:1:1: the file has no "servers" object: put the servers in {"servers": {}}
 }
+
+func ExampleSkipped() {
+	c, err := config.Parse(".zed/settings.json", []byte(`{"context_servers": {
+  "postgres": {"source": "extension", "settings": {}},
+  "files": {"command": "npx"}
+}}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range c.Servers {
+		fmt.Println(s.Name, s.Source)
+	}
+	for _, s := range c.Skipped {
+		fmt.Println(s.Title, s.Source, s.Reason)
+	}
+	// Output:
+	// files .zed/settings.json:3
+	// postgres .zed/settings.json:2 it is started by an extension of Zed, which only Zed can run
+}

@@ -178,6 +178,8 @@ func (x *expander) braced(inner string) (string, error) {
 		return x.asked(inner, x.asker.keyring, rest)
 	case prefixed && kind == "env":
 		inner = rest
+	case inner == "/":
+		return string(os.PathSeparator), nil
 	}
 	name := inner[:nameLength(inner)]
 	fallback, hasFallback := strings.CutPrefix(inner[len(name):], ":-")

@@ -114,11 +114,11 @@ func TestExpand(t *testing.T) {
 func TestExpandBudget(t *testing.T) {
 	big := strings.Repeat("x", maxExpanded/2)
 	opts := &Options{Lookup: func(string) (string, bool) { return big, true }}
-	c, err := Parse("f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["$B", "$B", "$B"]}, "b": {"command": "x"}}}`), opts)
+	c, err := Parse("f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["${B}", "${B}", "${B}"]}, "b": {"command": "x"}}}`), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "f:1:60: mcpServers.a.args[2]: the references of this file yield more than 16777216 bytes: use smaller values"
+	const want = "f:1:64: mcpServers.a.args[2]: the references of this file yield more than 16777216 bytes: use smaller values"
 	if err := c.Servers[0].Err; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -131,7 +131,7 @@ func TestExpandBudget(t *testing.T) {
 // other.
 func TestExpandEverywhere(t *testing.T) {
 	t.Setenv("MCPBELT_TEST", "v") // with the default Lookup
-	c, err := Parse(filepath.Join("sub", "f"), []byte(`{"mcpServers": {
+	c, err := Parse(filepath.Join("sub", "settings.json"), []byte(`{"mcpServers": {
 		"a": {"command": "${MCPBELT_TEST}", "args": ["$MCPBELT_TEST"], "cwd": "${MCPBELT_TEST}/w", "env": {"$MCPBELT_TEST": "${env:MCPBELT_TEST}"}, "description": "$MCPBELT_TEST"},
 		"b": {"url": "http://${MCPBELT_TEST}/$MCPBELT_TEST", "headers": {"$MCPBELT_TEST": "${MCPBELT_TEST}"}, "x": "${MCPBELT_TEST}"}}}`), nil)
 	if err != nil {

@@ -36,16 +36,23 @@ func (f format) Dialect() *dialect.Dialect { return f.d }
 // document parses a file and tells which dialect it is in.
 func (p *parser) document(data []byte, opts *Options) *Error {
 	formats := Formats()
-	wanted := ""
+	wanted, usual := "", ""
 	if opts != nil {
 		formats = append(formats, opts.Formats...)
-		wanted = opts.Format
+		wanted, usual = opts.Format, opts.usual
+	}
+	if usual == "" {
+		_, usual = programOf(p.file)
 	}
 	extension := strings.ToLower(filepath.Ext(p.file))
-	var candidates []*dialect.Dialect
+	var candidates []*dialect.Dialect // that which the place has first
 	for _, f := range formats {
 		d := f.Dialect()
-		if wanted != "" && f.Name() == wanted || wanted == "" && fits(d.Syntax, extension) {
+		switch {
+		case wanted != "" && f.Name() != wanted || wanted == "" && !fits(d.Syntax, extension):
+		case f.Name() == usual:
+			candidates = slices.Insert(candidates, 0, d)
+		default:
 			candidates = append(candidates, d)
 		}
 	}
@@ -53,13 +60,30 @@ func (p *parser) document(data []byte, opts *Options) *Error {
 		return p.noFormat(formats, wanted, extension)
 	}
 	doc, err := candidates[0].Syntax.Parse(data)
+	if err != nil && candidates[0].Name == "vscode" {
+		doc, err = p.unclosed(data, err)
+	}
 	if err != nil {
 		return p.syntax(err)
 	}
 	p.doc = doc
-	p.dialect, err = p.likeliest(candidates, wanted != "")
-	fault, _ := err.(*Error)
+	var fault *Error
+	p.dialect, fault = p.likeliest(candidates, wanted != "", usual)
+	if fault == nil {
+		p.recognize()
+	}
 	return fault
+}
+
+// unclosed reads a file whose last brace is missing, as VS Code does.
+func (p *parser) unclosed(data []byte, err error) (*jsonc.Document, error) {
+	doc, again := jsonc.Parse(append(slices.Clip(data), "\n}"...))
+	if again != nil {
+		return nil, err
+	}
+	p.doc = doc
+	p.warn(len(data), "", "the last } is missing, which VS Code does not mind: add it, or others cannot read or change the file")
+	return doc, nil
 }
 
 // fits reports whether a file with that extension is written in the syntax.
@@ -76,14 +100,18 @@ func (p *parser) noFormat(formats []Format, wanted, extension string) *Error {
 		names[i] = f.Name()
 	}
 	known := strings.Join(names, ", ")
+	if client := unread(p.file); client != "" && wanted == "" {
+		return p.whole("%s", notRead(client))
+	}
 	if wanted != "" {
 		return p.whole("no format is called %q: Options.Format may be %s; codex and goose are read if Options.Formats has codex.Format() or goose.Format()", wanted, known)
 	}
 	return p.whole("no format reads %s files: give Options.Formats codex.Format() for the config.toml of Codex, goose.Format() for the config.yaml of Goose; these are read: %s", extension, known)
 }
 
-// likeliest returns the one dialect that the file is in.
-func (p *parser) likeliest(candidates []*dialect.Dialect, named bool) (*dialect.Dialect, error) {
+// likeliest returns the one dialect that the file is in: that of its place, if no other
+// is likelier.
+func (p *parser) likeliest(candidates []*dialect.Dialect, named bool, usual string) (*dialect.Dialect, *Error) {
 	if named {
 		return candidates[0], nil
 	}
@@ -97,6 +125,9 @@ func (p *parser) likeliest(candidates []*dialect.Dialect, named bool) (*dialect.
 		if like == best && like > dialect.Foreign {
 			found = append(found, d)
 		}
+	}
+	if i := slices.IndexFunc(found, func(d *dialect.Dialect) bool { return d.Name == usual }); i >= 0 {
+		return found[i], nil
 	}
 	switch len(found) {
 	case 0:

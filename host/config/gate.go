@@ -15,12 +15,15 @@ type gate struct {
 // gate reads the section. What does not look like Gemini's belongs to some
 // other program and is left alone.
 func (p *parser) gate() gate {
-	var g gate
-	if m := p.doc.Root.Member("mcp"); m != nil {
-		g.allowed = titles(m.Value.Member("allowed"))
-		g.excluded = titles(m.Value.Member("excluded"))
+	return gate{allowed: titles(listMember(&p.doc.Root, "allowed")), excluded: titles(listMember(&p.doc.Root, "excluded"))}
+}
+
+// listMember returns one of the lists as written, nil if it is not there.
+func listMember(root *jsonc.Node, key string) *jsonc.Member {
+	if m := root.Member("mcp"); m != nil {
+		return m.Value.Member(key)
 	}
-	return g
+	return nil
 }
 
 func titles(m *jsonc.Member) []string {

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"slices"
-
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -33,11 +31,8 @@ func ironclawLike(filename string, root *jsonc.Node) dialect.Likeness {
 		return dialect.Certain
 	case m.Value.Kind == jsonc.Array:
 		return dialect.Certain
-	case vscodeLike(filename, root) == dialect.Certain:
+	default: // VS Code's
 		return dialect.Foreign
-	default:
-		// VS Code has no "auth", but this package has: it does not decide.
-		return dialect.Possible
 	}
 }
 
@@ -68,13 +63,6 @@ func ironclawFields(e *dialect.Entry) []dialect.Field {
 			continue
 		}
 		fields = append(fields, f)
-	}
-	// A local server may have an empty URL there.
-	isCommand := func(f dialect.Field) bool { return f.Key == "command" && f.Value.Kind == jsonc.String }
-	if slices.ContainsFunc(fields, isCommand) {
-		fields = slices.DeleteFunc(fields, func(f dialect.Field) bool {
-			return f.Key == "url" && f.Value.Kind == jsonc.String && f.Value.Text == ""
-		})
 	}
 	return fields
 }

@@ -23,6 +23,9 @@ func entryKeys() []string {
 
 // hint returns what to say about an unknown key, or "".
 func hint(key string, known []string) string {
+	if strings.HasPrefix(key, "_") { // a note
+		return ""
+	}
 	switch key {
 	case "cmd":
 		return meant("command")

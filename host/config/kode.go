@@ -6,13 +6,16 @@ import (
 )
 
 // kode is the dialect of .mcprc: an object with one member for each server and
-// nothing else. The other files of Kode are in the dialect mcpServers.
+// nothing else, which Copilot CLI takes in a .mcp.json too. The other files of Kode are
+// in the dialect mcpServers.
 func kode() *dialect.Dialect {
 	return &dialect.Dialect{
 		Name:   "kode",
 		Syntax: dialect.JSON(),
 		Like: func(filename string, root *jsonc.Node) dialect.Likeness {
-			if baseName(filename) == ".mcprc" && root.Kind == jsonc.Object && root.Member(serversKey) == nil {
+			switch base := baseName(filename); {
+			case root.Kind != jsonc.Object || root.Member(serversKey) != nil:
+			case base == ".mcprc", (base == ".mcp.json" || base == "mcp.json") && onlyServers(root):
 				return dialect.Certain
 			}
 			return dialect.Foreign
@@ -23,5 +26,17 @@ func kode() *dialect.Dialect {
 			}
 			return []dialect.Section{dialect.Named(root, "")}, nil
 		},
+		Translate: mcpServersFields,
+		Literal:   true,
 	}
+}
+
+// onlyServers reports whether all members of an object look like servers.
+func onlyServers(root *jsonc.Node) bool {
+	for i := range root.Members {
+		if n := &root.Members[i].Value; n.Member("command") == nil && n.Member("url") == nil {
+			return false
+		}
+	}
+	return len(root.Members) > 0
 }

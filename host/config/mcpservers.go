@@ -21,10 +21,10 @@ func mcpServers() *dialect.Dialect {
 			}
 			return dialect.Foreign
 		},
-		Sections: mcpServersSections,
-		Translate: func(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
-			return mcpServersFields(e), nil
-		},
+		Sections:  mcpServersSections,
+		Translate: mcpServersFields,
+		Keys:      []string{"envFilter"}, // of 1mcp
+		Literal:   true,
 	}
 }
 
@@ -95,12 +95,25 @@ func serversSection(n *jsonc.Node, at jsonc.Path) (dialect.Section, *dialect.Fau
 }
 
 // mcpServersFields reads an entry, which in a list has the keys of mcpproxy.
-func mcpServersFields(e *dialect.Entry) []dialect.Field {
-	if !e.Listed {
-		return dialect.Fields(e, nil)
+func mcpServersFields(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault) {
+	keys := map[string]string{"oauthScopes": dialect.Scopes} // of Kiro and Amazon Q
+	if e.Listed {
+		keys = map[string]string{
+			"name": "", "protocol": "type", "working_dir": "cwd",
+			"enabled_tools": "includeTools", "disabled_tools": "disabledTools",
+		}
 	}
-	return dialect.Fields(e, map[string]string{
-		"name": "", "protocol": "type", "working_dir": "cwd",
-		"enabled_tools": "includeTools", "disabled_tools": "disabledTools",
-	})
+	fields = dialect.Fields(e, keys)
+	for i := range fields {
+		f := &fields[i]
+		if f.Key != "isolation" || !e.Listed || f.Value.Kind != jsonc.Object || f.Value.Member("kind") != nil {
+			continue
+		}
+		f.Foreign = true
+		if m := f.Value.Member("enabled"); m == nil || m.Value.Text != "false" {
+			faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Warning: true,
+				Text: "is the container of mcpproxy, which there is not here: the server runs without it; write a \"kind\" of isolation to confine it"})
+		}
+	}
+	return fields, faults
 }

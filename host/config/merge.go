@@ -21,8 +21,8 @@ func (s Shadow) String() string {
 	return fmt.Sprintf("%s (%s) is hidden by %s", s.Server.Name, s.Server.Source, s.By.Source)
 }
 
-// LoadAll loads the files at the locations that exist, each in its format and scope,
-// and with its project for ${workspaceFolder}. What opts says of other things counts for
+// LoadAll loads the files at the locations that exist, each in its scope, in its format
+// if the content fits that, and with its project for ${workspaceFolder}. What opts says of other things counts for
 // all. A file that cannot be read, or lists no servers, does not keep the others from
 // being loaded: the error joins one [*Error] for each such file. A settings.json, which
 // need not list servers at all, is left out without a word if it does not.
@@ -37,7 +37,7 @@ func LoadAll(locations []Location, opts *Options) ([]*Config, error) {
 		if opts != nil {
 			o = *opts
 		}
-		o.Format, o.Scope = location.Format, location.Scope
+		o.Format, o.usual, o.Scope = "", location.Format, location.Scope
 		if location.Project != "" {
 			o.Project = location.Project
 		}
@@ -79,6 +79,7 @@ func Merge(configs ...*Config) *Config {
 			all = append(all, ranked{s, s.Source.Scope.rank()})
 		}
 		merged.Shadowed = append(merged.Shadowed, c.Shadowed...)
+		merged.Skipped = append(merged.Skipped, c.Skipped...)
 		merged.Warnings = append(merged.Warnings, c.Warnings...)
 		for _, in := range c.Inputs {
 			if !asked[in.ID] {

@@ -52,6 +52,14 @@ func (e *entry) checkedPairs(key string) (list []pair, ok bool) {
 
 // pair returns the value of a pair expanded, and whether there is one.
 func (e *entry) pair(p pair) (string, bool) {
+	if e.dialect.Scalars && p.field.Key == "env" {
+		switch p.value.Kind {
+		case jsonc.Null:
+			return "", false
+		case jsonc.Number:
+			return p.value.Text, true
+		}
+	}
 	if !e.check(p.value, p.at, jsonc.String) || e.hopeless() {
 		return "", false
 	}

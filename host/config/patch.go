@@ -84,13 +84,13 @@ func (p *Patch) onto(r *Record) *Record {
 // canonicalTransport returns the constant for one of the spellings that files have.
 func canonicalTransport(text string) string {
 	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(text)) {
-	case "stdio":
+	case "stdio", "local": // of Copilot CLI
 		return TransportStdio
 	case "http", "streamablehttp":
 		return TransportHTTP
 	case "sse":
 		return TransportSSE
-	case "auto":
+	case "auto", "remote":
 		return TransportAuto
 	}
 	return text

@@ -51,7 +51,7 @@ func TestSchemaAcceptsRealFiles(t *testing.T) {
 	s := compiledSchema(t)
 	for _, name := range []string{
 		"claude_code.mcp.json", "claude_desktop_config.json", "cline_mcp_settings.json", "cursor.mcp.json",
-		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "edit/own.want", "edit/new.want",
+		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "mcpServers/.copilot/mcp-config.json", "edit/own.want", "edit/new.want",
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
 		if err != nil {
@@ -74,7 +74,7 @@ func TestSchemaRefuses(t *testing.T) {
 		`{"command": "x", "connectTimeoutSeconds": -1}`, `{"command": "x", "readTimeoutSeconds": "5"}`,
 		`{"command": "x", "idleTimeoutSeconds": 99999999}`, `{"command": "x", "trust": 1}`, `{"command": "x", "lazy": 1}`,
 		`{"command": "x", "required": 1}`, `{"command": "x", "builtin": 1}`, `{"command": "x", "description": 1}`,
-		`{"command": "x", "tools": {"denny": []}}`, `{"command": "x", "tools": {"allow": "a"}}`, `{"command": "x", "tools": {"rename": {"a": "b c"}}}`,
+		`{"command": "x", "tools": {"denny": []}}`, `{"command": "x", "tools": [1]}`, `{"url": "https://a.example", "auth": "basic"}`, `{"command": "x", "tools": {"allow": "a"}}`, `{"command": "x", "tools": {"rename": {"a": "b c"}}}`,
 		`{"command": "x", "includeTools": "a"}`, `{"command": "x", "disabledTools": [1]}`,
 		`{"url": "https://a.example", "auth": 1}`, `{"url": "https://a.example", "auth": {"scopes": ["a b"]}}`,
 		`{"url": "https://a.example", "auth": {"clientId": 1}}`, `{"url": "https://a.example", "identity": "mine"}`,

@@ -18,8 +18,12 @@ func (e *entry) timeouts(s *Server) {
 	if e.field("connectTimeoutSeconds") == nil {
 		s.ConnectTimeout = e.duration(dialect.ConnectMilliseconds, time.Millisecond)
 	}
-	timeout := e.duration("timeout", time.Millisecond)
-	if timeout > 0 && timeout < time.Second {
+	unit := time.Millisecond
+	if e.program.seconds {
+		unit = time.Second
+	}
+	timeout := e.duration("timeout", unit)
+	if timeout > 0 && timeout < time.Second && !e.program.seconds {
 		m := e.field("timeout")
 		e.warn(m.Offset, m.At, "is in milliseconds; less than 1000 is ignored: write \"readTimeoutSeconds\"")
 		timeout = 0

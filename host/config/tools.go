@@ -2,10 +2,14 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
+
+// allTools stands for all tools in the list of Copilot CLI.
+const allTools = "*"
 
 // tools reads the keys that choose and rename tools.
 func (e *entry) tools(s *Server) {
@@ -20,6 +24,12 @@ func (e *entry) tools(s *Server) {
 		f.Deny = append(f.Deny, e.texts(m.Value, m.At)...)
 	}
 	section := e.field("tools")
+	if section != nil && section.Value.Kind == jsonc.Array { // Copilot CLI: those that are allowed
+		if list := e.texts(section.Value, section.At); !slices.Contains(list, allTools) {
+			f.Allow = append(append([]string{}, f.Allow...), list...)
+		}
+		return
+	}
 	if section == nil || !e.check(section.Value, section.At, jsonc.Object) {
 		return
 	}

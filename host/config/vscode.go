@@ -29,17 +29,23 @@ func vscode() *dialect.Dialect {
 		Translate: vscodeFields,
 		Keys:      []string{"envFile", "dev", "gallery", "version", "sandbox", "sandboxEnabled"},
 		Literal:   true,
+		Scalars:   true,
 	}
 }
 
-// vscodeFields says that a sandbox that is asked for is not there.
+// vscodeFields says that a sandbox that is asked for is not there. A list of tools is
+// Copilot's, which VS Code does not heed.
 func vscodeFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 	var faults []dialect.Fault
 	if m := e.Value.Member("sandboxEnabled"); m != nil && m.Value.Text == "true" {
 		faults = append(faults, dialect.Fault{Offset: m.Offset, At: e.At.Key(m.Key), Warning: true,
 			Text: "is the sandbox of VS Code, which there is not here: the server runs without it; write \"isolation\" to confine it"})
 	}
-	return dialect.Fields(e, nil), faults
+	fields := dialect.Fields(e, nil)
+	for i := range fields {
+		fields[i].Foreign = fields[i].Key == "tools" && fields[i].Value.Kind == jsonc.Array
+	}
+	return fields, faults
 }
 
 // vscodeHolder returns the object that has the members servers and inputs, or may.

@@ -27,7 +27,13 @@ func zed() *dialect.Dialect {
 			if m.Value.Kind != jsonc.Object {
 				return nil, notServers(&m.Value, zedKey)
 			}
-			return []dialect.Section{dialect.Named(&m.Value, zedKey)}, nil
+			section := dialect.Named(&m.Value, zedKey)
+			for i := range section.Entries {
+				if e := &section.Entries[i]; ofExtension(e.Value) {
+					e.Skip = "it is started by an extension of Zed, which only Zed can run"
+				}
+			}
+			return []dialect.Section{section}, nil
 		},
 		Translate: zedFields,
 		Keys:      []string{"source", "settings", "remote"},
@@ -35,19 +41,29 @@ func zed() *dialect.Dialect {
 	}
 }
 
+// ofExtension reports whether an entry holds the settings of an extension of Zed.
+func ofExtension(n *jsonc.Node) bool {
+	for _, key := range []string{"command", "url"} {
+		if m := n.Member(key); m != nil && m.Value.Kind != jsonc.Null {
+			return false
+		}
+	}
+	if m := n.Member("source"); m != nil {
+		return m.Value.Text == "extension"
+	}
+	return n.Member("settings") != nil
+}
+
 // zedFields reads the flat form and the older one, in which "command" is an object of
 // path, args, env and timeout.
 func zedFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 	var fields []dialect.Field
-	var faults []dialect.Fault
-	runs := false
 	for _, f := range dialect.Fields(e, nil) {
 		switch {
 		case f.Key == "source" || f.Key == "remote" || f.Key == "settings":
 			f.Foreign = true
 			fields = append(fields, f)
 		case f.Key == "command" && f.Value.Kind == jsonc.Object:
-			runs = true
 			inner := dialect.Entry{At: f.At, Offset: f.Offset, Value: f.Value}
 			for _, g := range dialect.Fields(&inner, map[string]string{"path": "command"}) {
 				if g.Key == "timeout" {
@@ -60,13 +76,8 @@ func zedFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 			f.Key = "readTimeoutSeconds"
 			fields = append(fields, f)
 		default:
-			runs = runs || f.Value.Kind != jsonc.Null && (f.Key == "command" || f.Key == "url")
 			fields = append(fields, f)
 		}
 	}
-	if !runs {
-		faults = append(faults, dialect.Fault{Offset: e.Offset, At: e.At,
-			Text: "is started by an extension of Zed, which only Zed can run: add \"command\" for a local server or \"url\" for a remote one"})
-	}
-	return fields, faults
+	return fields, nil
 }

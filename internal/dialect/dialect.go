@@ -60,6 +60,9 @@ type Dialect struct {
 	// Literal says that $VAR without braces stays as it is, as in that program.
 	Literal bool
 
+	// Scalars says that a variable may be a number, or null, which sets none.
+	Scalars bool
+
 	// Write says how entries are written. Nil: package config knows, or they are not.
 	Write *Writing
 
@@ -87,6 +90,7 @@ type Entry struct {
 	Value  *jsonc.Node // what describes it
 	Fault  *Fault      // why it has no usable name, or nil
 	Listed bool        // it stands in a list, its name inside of it
+	Skip   string      // why it is no MCP server, or ""
 }
 
 // Keys of fields that stand in no file: timeouts in the other unit, and scopes outside

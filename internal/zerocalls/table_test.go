@@ -207,6 +207,7 @@ var types = []any{
 	(*config.Secrets)(nil),
 	(*config.Server)(nil),
 	(*config.Shadow)(nil),
+	(*config.Skipped)(nil),
 	(*config.Source)(nil),
 	(*config.StatusFile)(nil),
 	(*config.Stored)(nil),

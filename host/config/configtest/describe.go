@@ -29,6 +29,9 @@ func Describe(c *config.Config, err error) string {
 	for _, s := range c.Shadowed {
 		describeServer(&b, fmt.Sprintf("shadowed by line %d:", s.By.Source.Line), s.Server)
 	}
+	for _, s := range c.Skipped {
+		fmt.Fprintf(&b, "skipped %q line %d: %s\n", s.Title, s.Source.Line, s.Reason)
+	}
 	for _, w := range c.Warnings {
 		fmt.Fprintln(&b, "warning", filepath.ToSlash(w.Error()))
 	}

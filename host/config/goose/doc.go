@@ -15,7 +15,8 @@
 // # Keys
 //
 //	type             stdio, sse or streamable_http. What is built into Goose (builtin,
-//	                 platform, frontend, inline_python) only Goose can run
+//	                 platform, frontend, inline_python) only Goose can run: it is in
+//	                 config.Config.Skipped
 //	cmd, args, envs  command, args, env
 //	env_keys         names of variables: from the environment, else from the secret store
 //	uri, headers     the URL of a remote server, and headers

@@ -40,17 +40,24 @@ func sections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 		return nil, &dialect.Fault{Offset: root.Offset,
 			Text: "the file has no servers: put them under \"extensions\"", Absent: true}
 	}
+	var section dialect.Section
 	switch m.Value.Kind {
 	case jsonc.Object:
-		return []dialect.Section{dialect.Named(&m.Value, serversKey)}, nil
+		section = dialect.Named(&m.Value, serversKey)
 	case jsonc.Array:
-		return []dialect.Section{dialect.Listed(&m.Value, serversKey)}, nil
+		section = dialect.Listed(&m.Value, serversKey)
 	case jsonc.Null:
 		return nil, nil
 	default:
 		return nil, &dialect.Fault{Offset: m.Value.Offset, At: serversKey,
 			Text: "must be a mapping with one key per server, not " + m.Value.Kind.String()}
 	}
+	for i := range section.Entries {
+		if e := &section.Entries[i]; own(e.Value) {
+			e.Skip = "it is built into Goose, which only Goose can run"
+		}
+	}
+	return []dialect.Section{section}, nil
 }
 
 // translate reads one extension.
@@ -75,9 +82,6 @@ func translate(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 			first, wrong = secrets(f)
 			faults = append(faults, wrong...)
 		case f.Key == "includeTools" && f.Value.Kind == jsonc.Array && len(f.Value.Elems) == 0: // all of them
-		case f.Key == "type" && own(f.Value.Text):
-			faults = append(faults, dialect.Fault{Offset: f.Value.Offset, At: f.At,
-				Text: "is built into Goose, which only Goose can run"})
 		default:
 			fields = append(fields, f)
 		}
@@ -85,9 +89,16 @@ func translate(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 	return append(first, fields...), faults
 }
 
-// own reports whether a type of extension is part of Goose.
-func own(kind string) bool {
-	switch kind {
+// own reports whether an extension is part of Goose.
+func own(n *jsonc.Node) bool {
+	if m := n.Member("config"); m != nil && n.Member("type") == nil {
+		n = &m.Value
+	}
+	m := n.Member("type")
+	if m == nil {
+		return false
+	}
+	switch m.Value.Text {
 	case "builtin", "platform", "frontend", "inline_python":
 		return true
 	default:

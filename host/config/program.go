@@ -1,0 +1,120 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// A program says what the files of one client mean beyond their format.
+type program struct {
+	client  string // as [Location] has it; empty: not known
+	name    string // of a file that no other program has, or ""
+	off     string // the key that switches a server off; empty: there is none
+	bare    bool   // it replaces $VAR without braces
+	seconds bool   // "timeout" counts seconds
+}
+
+// The keys that switch a server off.
+const (
+	offEnabled  = "enabled"      // false in the entry
+	offDisabled = "disabled"     // true in the entry
+	offExcluded = "mcp.excluded" // a list of names at the top of the file
+)
+
+// programs are all clients that [Find] looks for.
+func programs() []program {
+	return []program{
+		{client: "Claude Desktop", name: "claude_desktop_config.json"},
+		{client: "Claude Code"},
+		{client: "Cursor"},
+		{client: "VS Code"},
+		{client: "VS Code Insiders"},
+		{client: "VSCodium"},
+		{client: "Windsurf", off: offDisabled},
+		{client: "Cline", name: "cline_mcp_settings.json", off: offDisabled, seconds: true},
+		{client: "Gemini CLI", off: offExcluded, bare: true},
+		{client: "Copilot CLI"},
+		{client: "Zed", off: offEnabled},
+		{client: "Codex", off: offEnabled},
+		{client: "Goose", off: offEnabled},
+		{client: "Kode"},
+		{client: "IronClaw", off: offEnabled, bare: true},
+		{client: "mcpproxy", off: offEnabled},
+	}
+}
+
+// programOf returns the program whose file that is, and the format that it has there;
+// empty ones if no place of [Find] ends like the path. Whose home the file is in does
+// not matter.
+func programOf(file string) (p program, format string) {
+	slashed := strings.ToLower("/" + strings.TrimPrefix(strings.ReplaceAll(filepath.ToSlash(file), `\`, "/"), "/"))
+	linux := &finder{FindOptions{GOOS: "linux", Home: "/", Lookup: func(string) (string, bool) { return "", false }}}
+	longest, client := 0, ""
+	for _, place := range append(projectPlaces(), linux.userPlaces()...) {
+		end := "/" + strings.TrimPrefix(strings.TrimPrefix(place.path, "/"), ".config/")
+		if len(end) > longest && strings.HasSuffix(slashed, strings.ToLower(end)) {
+			longest, client, format = len(end), place.client, place.format
+		}
+	}
+	for _, p := range programs() {
+		if client != "" && p.client == client || client == "" && p.name == baseName(file) {
+			return p, format
+		}
+	}
+	return program{client: client}, format
+}
+
+// recognize finds out whose file it is, and makes the dialect that program's.
+func (p *parser) recognize() {
+	program, format := programOf(p.file)
+	shared := sharedFormats()
+	switch name := p.dialect.Name; {
+	case name == format || name == "mcpServers" && program.name == baseName(p.file) || slices.Contains(shared, name) && slices.Contains(shared, format):
+		p.program = program
+	case name == "mcpServers" && format == "" && (baseName(p.file) == "settings.json" || listsServers(&p.doc.Root)):
+		p.program, _ = programOf(".gemini/settings.json")
+	}
+	d := *p.dialect
+	d.Literal = d.Literal && !p.program.bare
+	p.dialect = &d
+}
+
+// sharedFormats are those that many programs have, all with the same keys.
+func sharedFormats() []string { return []string{"mcpServers", "kode"} }
+
+// listsServers reports whether the file says by lists which servers are used, as those
+// of Gemini CLI do.
+func listsServers(root *jsonc.Node) bool {
+	return titles(listMember(root, "allowed")) != nil || titles(listMember(root, "excluded")) != nil
+}
+
+// unreadPrograms are those whose files are known but not read, by name.
+func unreadPrograms() map[string]string {
+	return map[string]string{
+		"opencode.json": "opencode", "opencode.jsonc": "opencode",
+		"crush.json": "Crush", ".crush.json": "Crush",
+		"librechat.yaml": "LibreChat", "librechat.yml": "LibreChat",
+	}
+}
+
+// unread returns the program that alone reads a file, or "".
+func unread(file string) string {
+	base := strings.ToLower(baseName(file))
+	if name := unreadPrograms()[base]; name != "" {
+		return name
+	}
+	slashed := strings.ReplaceAll(filepath.ToSlash(file), `\`, "/")
+	if strings.HasSuffix(slashed, ".continue/config.yaml") || strings.Contains(slashed, ".continue/mcpServers/") && !strings.HasSuffix(base, ".json") {
+		return "Continue"
+	}
+	return ""
+}
+
+// notRead is what is said of a file of such a program: advice to change it would break
+// it.
+func notRead(client string) string {
+	return "the file is that of " + client + ", which is not read: leave it as it is, and list the servers in a .mcp.json too, in {\"mcpServers\": {}}"
+}
