@@ -22,13 +22,16 @@ type change struct {
 	value json.RawMessage
 }
 
-// A scribe finds out what to change in one entry.
+// A scribe finds out what to change in one entry, but for the switch: see [draft.switched].
 type scribe struct {
 	draft   *draft
 	title   string // it is to have
 	at      *spot
 	entry   map[string]json.RawMessage // what it is to say, in our words
 	changes []change
+
+	emptied, filled []string        // the path of an object that becomes empty, or no longer is
+	before          json.RawMessage // what was in it
 }
 
 func (s *scribe) put(value json.RawMessage, path ...string) {
@@ -44,7 +47,7 @@ func (s *scribe) key(key string, value, was json.RawMessage) error {
 	case "url":
 		return s.simple(value, key, "serverUrl", "httpUrl")
 	case "enabled":
-		return s.enabled(value)
+		return nil // see draft.switched
 	case "connectTimeoutSeconds":
 		return s.timeout(key, value, dialect.ConnectMilliseconds)
 	case "readTimeoutSeconds":
@@ -150,41 +153,6 @@ func (s *scribe) spelled(transport string) string {
 	return cmp.Or(s.draft.write.Transports[transport], transport)
 }
 
-func (s *scribe) enabled(value json.RawMessage) error {
-	off := string(value) == "false"
-	f, path := s.field("enabled")
-	g, gpath := s.field("disabled")
-	switch {
-	case f != nil:
-		if off != (f.Value.Text == "false") {
-			s.put(strconv.AppendBool(nil, !off), path...)
-		}
-		if g != nil {
-			s.put(nil, gpath...)
-		}
-	case g != nil:
-		s.put(strconv.AppendBool(nil, off), gpath...)
-	case off && s.draft.saysDisabled():
-		s.put(json.RawMessage("true"), "disabled")
-	case off:
-		s.put(json.RawMessage("false"), s.word("enabled"))
-	}
-	return nil
-}
-
-// saysDisabled reports whether another entry of the file has the key "disabled": then
-// the programs that share the file know it, and perhaps not "enabled".
-func (d *draft) saysDisabled() bool {
-	for _, section := range d.sections {
-		for i := range section.Entries {
-			if section.Entries[i].Value.Member("disabled") != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // timeout changes a number of seconds, which may stand there in milliseconds.
 func (s *scribe) timeout(key string, value json.RawMessage, others ...string) error {
 	if f, path := s.field(key); f != nil {
@@ -193,6 +161,10 @@ func (s *scribe) timeout(key string, value json.RawMessage, others ...string) er
 	}
 	for _, other := range others {
 		f, path := s.field(other)
+		if f != nil && other == "timeout" && s.draft.p.program.seconds {
+			s.put(value, path...)
+			return nil
+		}
 		if f == nil || len(f.Value.Text) <= 3 { // less than a second is ignored, as the reader does
 			continue
 		}
@@ -228,7 +200,11 @@ func (s *scribe) pairs(key string, value, was json.RawMessage) error {
 	}
 	if value == nil && f != nil {
 		s.put(nil, holder...)
+		s.emptied, s.before = holder, was
 		return nil
+	}
+	if f != nil && f.Value.Kind == jsonc.Object && len(f.Value.Members) == 0 {
+		s.filled, s.before = holder, value
 	}
 	var fresh bool
 	for _, name := range orderOf(value) {
@@ -335,6 +311,9 @@ func innerKey(object, key string) string {
 func (s *scribe) tools(value json.RawMessage) error {
 	wanted := membersOf(value)
 	section, path := s.field("tools")
+	if section != nil && section.Value.Kind == jsonc.Array {
+		return s.toolList(section, path, wanted)
+	}
 	if section != nil && section.Value.Kind != jsonc.Object {
 		s.put(value, path...)
 		return nil
@@ -374,6 +353,28 @@ func (s *scribe) tools(value json.RawMessage) error {
 			continue
 		}
 		s.put(want, append(slices.Clone(path), key)...)
+	}
+	return nil
+}
+
+// toolList changes "tools" where that is the list of those that are allowed, which it
+// stays. What is denied stands beside it.
+func (s *scribe) toolList(section *dialect.Field, path []string, wanted map[string]json.RawMessage) error {
+	if wanted["rename"] != nil {
+		return &EditError{File: s.draft.path, Key: "tools.rename", Err: errElsewhere}
+	}
+	if !s.otherLists([]string{"excludeTools", "disabledTools"}, wanted, "deny") && wanted["deny"] != nil {
+		s.put(wanted["deny"], "excludeTools")
+	}
+	if f, _ := s.field("includeTools"); f != nil {
+		return s.elsewhere("tools", "allow")
+	}
+	isAll := func(n jsonc.Node) bool { return n.Text == allTools }
+	switch allow := wanted["allow"]; {
+	case allow != nil:
+		s.put(allow, path...)
+	case !slices.ContainsFunc(section.Value.Elems, isAll):
+		s.put(marshalJSON([]string{allTools}), path...)
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ type draft struct {
 	p        *parser
 	sections []dialect.Section
 	write    *dialect.Writing
+	remarks  []Remark // on what was changed
 }
 
 // newDraft returns a draft of data, or of a new file if data is nil.
@@ -77,22 +78,17 @@ func newDraft(path string, data []byte, opts *Options) (*draft, error) {
 // and returns its text.
 func newFileOf(path string, opts *Options) (string, error) {
 	extension := strings.ToLower(filepath.Ext(path))
-	base, folder := baseName(path), baseName(filepath.Dir(path))
 	if opts.Format == "" {
-		switch {
-		case base == ".mcprc":
-			opts.Format = "kode"
-		case base == "mcp.json" && folder == ".vscode":
-			opts.Format = "vscode"
-		case base == "mcp-servers.json":
-			opts.Format = "ironclaw"
-		}
+		_, opts.Format = programOf(path)
+	}
+	if opts.Format == "" && baseName(path) == "mcp-servers.json" {
+		opts.Format = "ironclaw"
 	}
 	for _, f := range append(Formats(), opts.Formats...) {
 		d := f.Dialect()
 		if opts.Format == f.Name() || opts.Format == "" && fits(d.Syntax, extension) {
 			opts.Format = f.Name()
-			if w := writingOf(d); w != nil {
+			if w := (program{}).writingOf(d); w != nil {
 				return w.Edit.Empty, nil
 			}
 			return "", fmt.Errorf("files of the format %s are not written: change it by hand", f.Name())
@@ -109,7 +105,7 @@ func (d *draft) take(data []byte) error {
 			return fault
 		}
 	}
-	w := writingOf(p.dialect)
+	w := p.program.writingOf(p.dialect)
 	if w == nil {
 		return &EditError{File: d.path, Err: fmt.Errorf("files of the format %s are not written: change it by hand", p.dialect.Name)}
 	}
@@ -124,7 +120,7 @@ func (d *draft) withoutServers(data []byte) *parser {
 	if d.opts.Format == "" || p.document(data, &d.opts) != nil {
 		return nil
 	}
-	w := writingOf(p.dialect)
+	w := p.program.writingOf(p.dialect)
 	if w == nil || p.doc.Root.Kind != jsonc.Object {
 		return nil
 	}

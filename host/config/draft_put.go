@@ -1,10 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -40,11 +42,27 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 		return fail("", err)
 	}
 	if title != "" && newTitle != title {
-		if data, err = d.renamed(data, s.at, newTitle); err != nil {
+		if data, err = d.renamed(data, s.at, newTitle); err == nil {
+			data, err = d.relisted(data, title, newTitle)
+		}
+		if err != nil {
 			return fail("", err)
 		}
 	}
-	next := &draft{path: d.path, opts: d.opts}
+	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
+	if off := isOff(entry); title == "" || off != isOff(before[title]) {
+		turn := d.switched
+		if title == "" { // nothing was there to come back to
+			turn = d.turned
+		}
+		if data, err = turn(data, newTitle, off); err != nil {
+			return fail("enabled", err)
+		}
+		if note := d.write.Notes["enabled"]; off && note != "" {
+			key := string(jsonc.Path("").Key(newTitle).Key("enabled"))
+			next.remarks = append(slices.Clip(d.remarks), Remark{Key: key, Lost: true, Text: note})
+		}
+	}
 	next.opts.Format = d.p.dialect.Name
 	if err := next.take(data); err != nil {
 		return fail("", fmt.Errorf("the file could not be read any more: %w", err))
@@ -55,6 +73,9 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 	*d = *next
 	return nil
 }
+
+// isOff reports whether an entry in our words is switched off.
+func isOff(entry json.RawMessage) bool { return string(membersOf(entry)["enabled"]) == "false" }
 
 // written returns the text with the entry of s changed.
 func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
@@ -77,7 +98,11 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	}
 	edit := d.write.Edit
 	if s.at.value != nil {
-		return applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
+		data, err := applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
+		if err != nil {
+			return nil, err
+		}
+		return d.tidied(data, s), nil
 	}
 	object, err := applyChanges([]byte("{}"), s.changes, nil, jsonc.Set, jsonc.Remove)
 	if err != nil {
@@ -94,6 +119,59 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 		}
 	}
 	return edit.Set(d.data, object, s.at.path...)
+}
+
+// tidied returns data in which variables or headers that were added to an object without
+// any, and are gone, have left that. Where only a mark tells it from an object that was
+// added too, there is one, see [draft.switched].
+func (d *draft) tidied(data []byte, s *scribe) []byte {
+	edit := d.write.Edit
+	if s.filled != nil {
+		path := append(slices.Clone(s.at.path), s.filled...)
+		less, err := edit.Remove(data, path...)
+		if at := d.valueAt(data, path); err == nil && at >= 0 && data[at] == '{' && d.refilled(less, path, s.before, data) {
+			return mark(data, at)
+		}
+	}
+	if s.emptied != nil {
+		path := append(slices.Clone(s.at.path), s.emptied...)
+		if less, err := edit.Remove(d.data, path...); err != nil || !bytes.Equal(less, data) || d.refilled(less, path, s.before, d.data) {
+			return data // more has changed, or the object was added
+		}
+		at := d.valueAt(d.data, path)
+		if bare, err := edit.Set(unmarked(d.data, at), json.RawMessage("{}"), path...); err == nil {
+			again, err := edit.Set(bare, s.before, path...)
+			if err == nil && (bytes.Equal(again, d.data) || isMarked(d.data, at) && bytes.Equal(mark(again, at-1), d.data)) {
+				return bare
+			}
+		}
+	}
+	return data
+}
+
+// refilled reports whether less becomes data when an object is put at a path.
+func (d *draft) refilled(less []byte, path []string, object json.RawMessage, data []byte) bool {
+	again, err := d.write.Edit.Set(less, object, path...)
+	return err == nil && bytes.Equal(again, data)
+}
+
+// valueAt is where the value at a path of data stands, or -1.
+func (d *draft) valueAt(data []byte, path []string) int {
+	doc, err := d.p.dialect.Syntax.Parse(data)
+	if err != nil {
+		return -1
+	}
+	n := &doc.Root
+	for _, key := range path {
+		if m := n.Member(key); m != nil {
+			n = &m.Value
+		} else if i, err := strconv.Atoi(key); err == nil && i < len(n.Elems) {
+			n = &n.Elems[i]
+		} else {
+			return -1
+		}
+	}
+	return n.Offset
 }
 
 // renamed returns data in which the entry at a place has another name.
@@ -205,11 +283,14 @@ func (d *draft) remove(title string) error {
 	if at == nil {
 		return &EditError{File: d.path, Title: title, Err: &RecordError{Code: CodeNotFound, Name: title}}
 	}
-	data, err := d.write.Edit.Remove(d.data, at.path...)
+	data, err := d.unlisted(d.data, title)
+	if err == nil {
+		data, err = d.write.Edit.Remove(data, at.path...)
+	}
 	if err != nil {
 		return &EditError{File: d.path, Title: title, Err: err}
 	}
-	next := &draft{path: d.path, opts: d.opts}
+	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
 	next.opts.Format = d.p.dialect.Name
 	if err := next.take(data); err != nil {
 		return &EditError{File: d.path, Title: title, Err: fmt.Errorf("the file could not be read any more: %w", err)}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -23,7 +24,9 @@ const newFileMode fs.FileMode = 0o600
 // space, and what this package knows nothing of stay as they are. References such as
 // ${VAR} are written as they are given. What the file's program calls otherwise than we
 // do is written in its words where it stands in them already; where the program has no
-// word, ours is written, which only this package reads.
+// word, ours is written, which only this package reads. A server is switched off in the
+// word that the program reads, see [File.Remarks]; switching it on again leaves the file
+// byte for byte as it was.
 //
 // After each change the text is read back. If the server does not say what it was to
 // say, if it cannot be used and could before, or if another server says something else,
@@ -147,7 +150,7 @@ func (f *File) Record(name string) (*Record, error) {
 		return nil, err
 	}
 	for _, r := range records {
-		if r.Name == name {
+		if r.Name == name && name != "" {
 			return r, nil
 		}
 	}
@@ -185,6 +188,9 @@ func (f *File) Put(name string, r *Record) error {
 	if err := r.Validate(); err != nil {
 		return &EditError{File: f.draft.path, Title: name, Err: err}
 	}
+	if name == "" { // an entry without a name is no server that can be changed
+		return &EditError{File: f.draft.path, Err: &RecordError{Code: CodeNotFound}}
+	}
 	return f.write(name, r)
 }
 
@@ -201,6 +207,11 @@ func (f *File) Remove(name string) error {
 	}
 	return f.draft.remove(name)
 }
+
+// Remarks says of what was changed so far, in its order, what the file's own program
+// does not heed: most of all that a server is switched off, where the program has no key
+// for that. The Key of each begins with the server's name.
+func (f *File) Remarks() []Remark { return slices.Clone(f.draft.remarks) }
 
 func (f *File) write(name string, r *Record) error {
 	entry, err := r.entry()

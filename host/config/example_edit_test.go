@@ -103,3 +103,21 @@ func ExamplePlanImport() {
 	//   }
 	// }
 }
+
+func ExampleFile_Remarks() {
+	path, remove := exampleFile(`{"mcpServers": {"files": {"command": "npx"}}}`)
+	defer remove()
+	err := config.Edit(context.Background(), path, nil, func(f *config.File) error {
+		err := f.Set("files", &config.Patch{Disabled: config.Some(true)})
+		for _, remark := range f.Remarks() {
+			fmt.Println(remark)
+		}
+		return err
+	})
+	text, _ := os.ReadFile(path)
+	fmt.Printf("%s\n%v", text, err)
+	// Output:
+	// files.enabled: has no place in Claude Code, which would start the server: only this package reads it there
+	// {"mcpServers": {"files": {"command": "npx", "enabled": false}}}
+	// <nil>
+}

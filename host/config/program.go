@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -89,6 +90,32 @@ func sharedFormats() []string { return []string{"mcpServers", "kode"} }
 // of Gemini CLI do.
 func listsServers(root *jsonc.Node) bool {
 	return titles(listMember(root, "allowed")) != nil || titles(listMember(root, "excluded")) != nil
+}
+
+// words makes a writing that many programs share that of one of them.
+func (p program) words(w *dialect.Writing) *dialect.Writing {
+	switch {
+	case p.off != "":
+		w.Keys["enabled"] = p.off
+	case p.client == "":
+		w.Keys["enabled"] = offDisabled // which most programs read
+	default:
+		w.Notes = map[string]string{"enabled": noSwitch(p.client)}
+	}
+	if p.seconds {
+		w.Keys["readTimeoutSeconds"] = "timeout"
+	}
+	if p.client == "Copilot CLI" {
+		w.Keys["tools.allow"], w.Keys["tools.deny"] = "tools", "excludeTools"
+		w.Notes["tools"] = "is a list of those that are allowed in Copilot CLI, which knows nothing else of them"
+	}
+	return w
+}
+
+// noSwitch is what is said of a server that is switched off where its program cannot
+// be told.
+func noSwitch(client string) string {
+	return "has no place in " + client + ", which would start the server: only this package reads it there"
 }
 
 // unreadPrograms are those whose files are known but not read, by name.

@@ -7,16 +7,17 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
-// writingOf returns how files of a dialect are written, nil if they are not.
-func writingOf(d *dialect.Dialect) *dialect.Writing {
+// writingOf returns how files of a dialect are written that are the program's, nil if
+// they are not.
+func (p program) writingOf(d *dialect.Dialect) *dialect.Writing {
 	if d.Write != nil {
 		return d.Write
 	}
 	switch d.Name {
 	case "mcpServers":
-		return writesMCPServers([]string{serversKey})
+		return p.words(writesMCPServers([]string{serversKey}))
 	case "kode":
-		return writesMCPServers(nil)
+		return p.words(writesMCPServers(nil))
 	case "vscode":
 		return writesVSCode()
 	case "zed":
