@@ -32,6 +32,7 @@ func TestSet(t *testing.T) {
 		{"empty", `{}`, "a", `{"b":1}`, "{\n  \"a\": {\n    \"b\": 1\n  }\n}"},
 		{"empty inside of lines", "{\n    \"a\": {}\n}", "a/b", `[{"c":1}]`,
 			"{\n    \"a\": {\n        \"b\": [\n            {\n                \"c\": 1\n            }\n        ]\n    }\n}"},
+		{"empty list inside of lines", "{\n  \"a\": []\n}", "a/-", `"b"`, "{\n  \"a\": [\"b\"]\n}"},
 		{"empty with a comment", "{\n  \"a\": {\n    // none yet\n  }\n}", "a/b", `1`,
 			"{\n  \"a\": {\n    // none yet\n\n    \"b\": 1\n  }\n}"},
 		{"empty with a comment on the line", "{\"a\": { /* none */ }}", "a/b", `1`, "{\"a\": { /* none */\n  \"b\": 1\n}}"},

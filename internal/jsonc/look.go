@@ -166,7 +166,8 @@ func (d *Document) firstItems(n *Node, fresh []Member, l *look) splice {
 	inner := outer + l.unit
 	comments, _ := d.trivia(n.Offset + 1)
 	var b []byte
-	if l.oneLine && len(comments) == 0 {
+	flat := n.Kind == Array && !l.tall && len(fresh) == 1 && fresh[0].Value.Kind < Array && n.End == n.Offset+len("[]")
+	if (l.oneLine || flat) && len(comments) == 0 {
 		return splice{n.Offset, n.End, l.list(nil, n.Kind, fresh, outer, true)}
 	}
 	from := n.Offset + 1
