@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -254,7 +255,9 @@ func TestScopeStays(t *testing.T) {
 // TestProjectFileWaits: a file with the name of a project's file is one, unless the
 // program says otherwise.
 func TestProjectFileWaits(t *testing.T) {
-	for _, name := range []string{".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".kode.json", ".mcprc"} {
+	for _, name := range []string{".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".kode.json", ".mcprc",
+		".vs/mcp.json", ".github/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".roo/mcp.json", ".kilocode/mcp.json",
+		".amazonq/mcp.json", ".factory/mcp.json", ".warp/.mcp.json", "opencode.json", ".opencode/opencode.jsonc", "crush.json", ".crush.json"} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
 			path := filepath.Join(p.dir, name)
@@ -262,8 +265,12 @@ func TestProjectFileWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			key := "mcpServers"
-			if filepath.Dir(name) == ".vscode" {
+			switch filepath.Dir(name) {
+			case ".vscode", ".vs":
 				key = "servers"
+			}
+			if base := filepath.Base(name); strings.Contains(base, "opencode") || strings.Contains(base, "crush") {
+				key = "mcp"
 			}
 			p.write(path, `{"`+key+`":{"notes":{"command":"`+p.dir+`/bin/notes"}}}`)
 			wantStage(t, p.open(path, nil), host.StageUnapproved)

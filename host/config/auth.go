@@ -76,30 +76,41 @@ func (e *entry) authSection(s *Server) {
 }
 
 // oauth reads what other programs say of a client that is registered already: Claude
-// Code, VS Code, Gemini CLI and Zed. It stays in Extra, as all that is theirs, and the
+// Code, VS Code, Gemini CLI, Zed, OpenCode and Crush. It stays in Extra, as all that is theirs, and the
 // rest of it is left to the server. What is written for us counts instead.
 func (e *entry) oauth(s *Server) {
-	f := e.field("oauth")
-	if f == nil || f.Value.Kind != jsonc.Object || s.Auth != nil || s.Transport == TransportStdio || e.expand.written {
+	if s.Auth != nil || s.Transport == TransportStdio || e.expand.written {
 		return
 	}
 	a := &Auth{}
-	for i := range f.Value.Members {
-		m := &f.Value.Members[i]
-		at, text := f.At.Key(m.Key), m.Value.Kind == jsonc.String
+	read := func(key string, n *jsonc.Node, at jsonc.Path) {
+		text := n.Kind == jsonc.String
 		switch {
-		case text && (m.Key == "clientId" || m.Key == "client_id"):
-			a.ClientID, _ = e.visible(&m.Value, at)
-		case text && (m.Key == "clientSecret" || m.Key == "client_secret"):
-			secret, _ := e.visible(&m.Value, at)
-			e.template("clientSecret", m.Value.Text, secret)
+		case text && (key == "clientId" || key == "client_id"):
+			a.ClientID, _ = e.visible(n, at)
+		case text && (key == "clientSecret" || key == "client_secret"):
+			secret, _ := e.visible(n, at)
+			e.template("clientSecret", n.Text, secret)
 			a.ClientSecret = Secret(secret)
-		case m.Key == "scopes" && (text || m.Value.Kind == jsonc.Array):
-			a.Scopes = e.scopes(&m.Value, at)
-		case text && (m.Key == "redirectUri" || m.Key == "redirect_uri"):
-			a.RedirectURL = e.redirect(&m.Value, at)
-		case m.Key == "callbackPort" && m.Value.Kind == jsonc.Number:
-			a.RedirectURL = fmt.Sprintf("http://localhost:%d/callback", e.count(&m.Value, at, 1, 65535))
+		case (key == "scopes" || key == "scope") && (text || n.Kind == jsonc.Array):
+			a.Scopes = e.scopes(n, at)
+		case text && (key == "redirectUri" || key == "redirect_uri"):
+			a.RedirectURL = e.redirect(n, at)
+		case (key == "callbackPort" || key == "callback_port") && n.Kind == jsonc.Number:
+			a.RedirectURL = fmt.Sprintf("http://localhost:%d/callback", e.count(n, at, 1, 65535))
+		}
+	}
+	for i := range e.fields {
+		f := &e.fields[i]
+		if key, ok := strings.CutPrefix(f.Key, "oauth_"); ok { // of Crush
+			read(key, f.Value, f.At)
+		}
+		if f.Key != "oauth" {
+			continue
+		}
+		for j := range f.Value.Members {
+			m := &f.Value.Members[j]
+			read(m.Key, &m.Value, f.At.Key(m.Key))
 		}
 	}
 	if a.ClientID != "" {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -44,6 +45,11 @@ func (s *scribe) key(key string, value, was json.RawMessage) error {
 	switch key {
 	case "transport":
 		return s.transport(value)
+	case "command", "args":
+		if s.draft.write.CommandLine {
+			return s.commandLine()
+		}
+		return s.simple(value, key)
 	case "url":
 		return s.simple(value, key, "serverUrl", "httpUrl")
 	case "enabled":
@@ -142,7 +148,11 @@ func (s *scribe) transport(value json.RawMessage) error {
 	} else if f != nil {
 		return nil
 	}
-	if value != nil && (!plainURL || s.draft.write.Always && wanted != TransportAuto) {
+	if write := s.draft.write; value != nil && (!plainURL || write.Always && write.Transports[wanted] != "") {
+		if write.Strict && write.Transports[wanted] == "" {
+			return &EditError{File: s.draft.path, Key: "transport",
+				Err: fmt.Errorf("a file of the format %s cannot say %s: use auto, which tries it", s.draft.p.dialect.Name, wanted)}
+		}
 		s.put(quoteJSON(s.spelled(wanted)), s.word("transport"))
 	}
 	return nil
@@ -165,17 +175,45 @@ func (s *scribe) timeout(key string, value json.RawMessage, others ...string) er
 			s.put(value, path...)
 			return nil
 		}
-		if f == nil || len(f.Value.Text) <= 3 { // less than a second is ignored, as the reader does
+		if f == nil || other == "timeout" && len(f.Value.Text) <= 3 { // less than a second is ignored, as the reader does
 			continue
 		}
-		if seconds, err := strconv.ParseFloat(string(value), 64); err == nil && seconds >= 1 {
-			s.put(strconv.AppendFloat(nil, seconds*1000, 'f', -1, 64), path...)
+		if seconds, err := strconv.ParseFloat(string(value), 64); err == nil && (seconds >= 1 || other != "timeout") {
+			s.put(milliseconds(seconds), path...)
 			return nil
 		}
 		s.put(nil, path...)
 	}
 	if value != nil {
-		s.put(value, s.word(key))
+		if seconds, err := strconv.ParseFloat(string(value), 64); err == nil && s.draft.write.Milliseconds && s.draft.write.Keys[key] != "" {
+			value = milliseconds(seconds)
+		}
+		s.put(value, strings.Split(s.word(key), "/")...)
+	}
+	return nil
+}
+
+func milliseconds(seconds float64) json.RawMessage {
+	return strconv.AppendFloat(nil, seconds*1000, 'f', -1, 64)
+}
+
+// commandLine writes the command and its arguments as one list, also in an entry that
+// somebody has taken from a program with two keys.
+func (s *scribe) commandLine() error {
+	path := []string{s.word("command")}
+	if f, at := s.field(dialect.CommandLine); f != nil {
+		path = at
+	}
+	list := []json.RawMessage{s.entry["command"]}
+	var args []json.RawMessage
+	_ = json.Unmarshal(s.entry["args"], &args) // nil is none
+	if list = append(list, args...); list[0] == nil {
+		s.put(nil, path...)
+	} else {
+		s.put(marshalJSON(list), path...)
+	}
+	if f, at := s.field("args"); f != nil {
+		s.put(nil, at...)
 	}
 	return nil
 }

@@ -227,6 +227,9 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 		return nil, nil, fault
 	}
 	p.expand.literal = p.dialect.Literal
+	if p.write = p.program.writingOf(p.dialect, &p.doc.Root); p.write != nil {
+		p.expand.forms = p.write.References
+	}
 	sections, fault := p.dialect.Sections(&p.doc.Root)
 	if fault != nil {
 		if client := unread(filename); client != "" {
@@ -267,6 +270,7 @@ type parser struct {
 	dialect  *dialect.Dialect
 	program  program // whose file it is
 	skipped  []Skipped
+	write    *dialect.Writing // nil if the file is not written
 	expand   *expander
 	warnings []*Error
 }

@@ -8,13 +8,17 @@
 //
 //	mcpServers  Claude Desktop, Claude Code (.mcp.json, and ~/.claude.json with its
 //	            sections for single projects), Cursor, Windsurf, Cline, Gemini CLI,
-//	            Copilot CLI, Kode (.kode.json), mcpproxy (a list with names)
-//	vscode      VS Code: "servers" and "inputs" in an mcp.json, or in a settings.json or
-//	            a .code-workspace below "mcp"
+//	            Copilot CLI, Kiro, Junie, Roo Code, Kilo Code, Amazon Q, Factory, Warp,
+//	            Kode (.kode.json), mcpproxy (a list with names)
+//	vscode      VS Code and Visual Studio: "servers" and "inputs" in an mcp.json, or in a
+//	            settings.json or a .code-workspace below "mcp"
 //	zed         Zed: "context_servers", in the flat form and the older nested one
 //	kode        Kode's .mcprc, and a .mcp.json of Copilot CLI without "mcpServers": an
 //	            object with one member for each server
 //	ironclaw    IronClaw's mcp-servers.json: "servers", an object or a list with names
+//	opencode    OpenCode: "mcp" in an opencode.json or opencode.jsonc, in the form of
+//	            version 1, or with "servers" in it, that of version 2
+//	crush       Crush: "mcp" in a crush.json or .crush.json
 //	codex       Codex: [mcp_servers.NAME] in a config.toml; package host/config/codex
 //	goose       Goose: "extensions" in a config.yaml; package host/config/goose
 //
@@ -111,6 +115,9 @@
 // In files of a scope that needs approval ${input:id} and ${keyring:name} are looked up
 // after that, see [Server.Answered]; they stand in args, env, headers and url only.
 // [Server.References] says for whoever approves what else a server gets to see.
+//
+// In the format opencode {env:VAR}, which is empty if VAR is not set, and {file:path} take
+// the place of all these. In the format crush $(command) is a fault: it is never run.
 //
 // Substitution is one pass: what a variable holds is never expanded again. A $
 // that no name follows, and $$, stay as they are. A literal ${ is written as

@@ -88,7 +88,7 @@ func newFileOf(path string, opts *Options) (string, error) {
 		d := f.Dialect()
 		if opts.Format == f.Name() || opts.Format == "" && fits(d.Syntax, extension) {
 			opts.Format = f.Name()
-			if w := (program{}).writingOf(d); w != nil {
+			if w := (program{}).writingOf(d, nil); w != nil {
 				return w.Edit.Empty, nil
 			}
 			return "", fmt.Errorf("files of the format %s are not written: change it by hand", f.Name())
@@ -105,7 +105,7 @@ func (d *draft) take(data []byte) error {
 			return fault
 		}
 	}
-	w := p.program.writingOf(p.dialect)
+	w := p.program.writingOf(p.dialect, &p.doc.Root)
 	if w == nil {
 		return &EditError{File: d.path, Err: fmt.Errorf("files of the format %s are not written: change it by hand", p.dialect.Name)}
 	}
@@ -120,7 +120,7 @@ func (d *draft) withoutServers(data []byte) *parser {
 	if d.opts.Format == "" || p.document(data, &d.opts) != nil {
 		return nil
 	}
-	w := p.program.writingOf(p.dialect)
+	w := p.program.writingOf(p.dialect, &p.doc.Root)
 	if w == nil || p.doc.Root.Kind != jsonc.Object {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -96,6 +97,12 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 			return nil, err
 		}
 	}
+	for _, c := range s.changes {
+		if d.write.Strict && c.value != nil && !s.known(c.path[0]) {
+			return nil, &EditError{File: d.path, Key: c.path[0],
+				Err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.p.dialect.Name)}
+		}
+	}
 	edit := d.write.Edit
 	if s.at.value != nil {
 		data, err := applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
@@ -172,6 +179,19 @@ func (d *draft) valueAt(data []byte, path []string) int {
 		}
 	}
 	return n.Offset
+}
+
+// known reports whether a key stands in the entry already, or the file's program has it.
+func (s *scribe) known(key string) bool {
+	if s.at.value != nil && s.at.value.Member(key) != nil {
+		return true
+	}
+	for _, word := range s.draft.write.Keys {
+		if first, _, _ := strings.Cut(word, "/"); first == key {
+			return true
+		}
+	}
+	return false
 }
 
 // renamed returns data in which the entry at a place has another name.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // endpoint reads what says where the server is: the transport and its command
 // or URL.
 func (e *entry) endpoint(s *Server) {
-	command := e.field("command")
+	command := cmp.Or(e.field("command"), e.field(dialect.CommandLine))
 	address := e.address()
 	s.Transport = e.transport()
 	switch {
@@ -37,13 +38,13 @@ func (e *entry) endpoint(s *Server) {
 			s.Transport = TransportStdio
 		}
 		if s.Transport != TransportStdio {
-			e.fail(command.Offset, command.At, "the transport %s has no command: use %q, or the type \"stdio\"", s.Transport, e.word("url"))
+			e.fail(command.Offset, command.At, "the transport %s has no command: use %q, or the type %q", s.Transport, e.word("url"), e.kind(TransportStdio))
 			return
 		}
 		e.command(s, command)
 	default:
 		if s.Transport == TransportStdio {
-			e.fail(address.Offset, address.At, "the transport stdio has no URL: use %q, or the type \"http\"", e.word("command"))
+			e.fail(address.Offset, address.At, "the transport stdio has no URL: use %q, or the type %q", e.word("command"), e.kind(TransportHTTP))
 			return
 		}
 		if address.Key == "httpUrl" {
@@ -108,7 +109,7 @@ func (e *entry) transport() string {
 		switch t {
 		case TransportStdio, TransportHTTP, TransportSSE, TransportAuto:
 		default:
-			e.fail(m.Value.Offset, m.At, "unknown transport: write stdio, http, streamable-http, sse or auto")
+			e.fail(m.Value.Offset, m.At, "unknown transport: write %s", e.kinds())
 			continue
 		}
 		if said != "" && said != t {
@@ -120,11 +121,39 @@ func (e *entry) transport() string {
 	return said
 }
 
+// kind is how the file's program writes a transport, if it takes no other word.
+func (e *entry) kind(transport string) string {
+	if e.write == nil || !e.write.Strict {
+		return transport
+	}
+	return cmp.Or(e.write.Transports[transport], e.write.Transports[TransportAuto], transport)
+}
+
+// kinds are the words for transports that a file can have.
+func (e *entry) kinds() string {
+	if e.kind(TransportStdio) == TransportStdio {
+		return "stdio, http, streamable-http, sse or auto"
+	}
+	return e.kind(TransportStdio) + " or " + e.kind(TransportHTTP)
+}
+
 // command reads the keys of a local server.
 func (e *entry) command(s *Server, c *dialect.Field) {
+	program, at := c.Value, c.At
+	if c.Key == dialect.CommandLine {
+		if len(c.Value.Elems) == 0 {
+			e.fail(c.Value.Offset, c.At, "is empty: write the program to run and its arguments")
+			return
+		}
+		program, at = &c.Value.Elems[0], c.At.Index(0)
+		for i := range c.Value.Elems[1:] {
+			arg, _ := e.argument(&c.Value.Elems[i+1], c.At.Index(i+1))
+			s.Args = append(s.Args, arg)
+		}
+	}
 	var ok bool
-	if s.Command, ok = e.system(c.Value, c.At); ok && strings.TrimSpace(s.Command) == "" {
-		e.fail(c.Value.Offset, c.At, "is empty: write the program to run")
+	if s.Command, ok = e.system(program, at); ok && strings.TrimSpace(s.Command) == "" {
+		e.fail(program.Offset, at, "is empty: write the program to run")
 	}
 	if m := e.field("args"); m != nil && e.check(m.Value, m.At, jsonc.Array) {
 		for i := range m.Value.Elems {
@@ -133,12 +162,16 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 		}
 	}
 	if strings.ContainsAny(s.Command, " \t") && !strings.ContainsAny(s.Command, `/\`) && len(s.Args) == 0 {
-		e.warn(c.Value.Offset, c.At, "has spaces but is run as one program, not by a shell: put the words after the first in \"args\"")
+		e.warn(program.Offset, at, "has spaces but is run as one program, not by a shell: put the words after the first in \"args\"")
 	}
 	if m := e.field("cwd"); m != nil {
 		s.Cwd, _ = e.system(m.Value, m.At)
 		if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !e.expand.written {
-			s.Cwd = filepath.Join(e.dir, s.Cwd)
+			from := e.dir
+			if e.dialect.InProject && e.project != "" {
+				from = e.project
+			}
+			s.Cwd = filepath.Join(from, s.Cwd)
 		}
 	}
 	if m := e.field("headers"); m != nil && len(m.Value.Members) > 0 {
@@ -181,7 +214,7 @@ func (e *entry) url(f *dialect.Field) string {
 		e.fail(n.Offset, at, "holds a space, a line break or a control character: remove it or write it as %%XX")
 		return ""
 	}
-	if e.expand.written && strings.Contains(text, "$") || asked && strings.Contains(text, "${") {
+	if e.expand.written && e.expand.refers(text) || asked && strings.Contains(text, "${") {
 		return text // what it will be is not known
 	}
 	scheme, _, _ := strings.Cut(text, ":")

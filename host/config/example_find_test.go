@@ -85,6 +85,8 @@ func ExampleFormats() {
 	// zed
 	// kode
 	// ironclaw
+	// opencode
+	// crush
 }
 
 func ExampleNoServersError() {

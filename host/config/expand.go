@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 const (
@@ -28,6 +30,9 @@ type expander struct {
 
 	// literal says that $VAR without braces is no reference.
 	literal bool
+	// forms are the references that the file's program knows. CurlyRefs take the place of
+	// ours, and SecretRefs are read besides them.
+	forms dialect.References
 
 	asker *asker // of inputs and the keyring
 	// off says that the entry is disabled: nobody is asked for it.
@@ -59,13 +64,17 @@ var errDisabledAsks = errors.New("${input:id} and ${keyring:name} are looked up 
 // than the names of variables and files.
 func (x *expander) expand(s string) (string, error) {
 	if x.written {
-		as := &expander{lookup: func(string) (string, bool) { return "", true }, left: maxExpanded, form: true, literal: x.literal}
+		as := &expander{lookup: func(string) (string, bool) { return "", true }, left: maxExpanded, form: true, literal: x.literal, forms: x.forms}
 		_, err := as.expand(s)
 		return s, err
 	}
+	mark := byte('$')
+	if x.forms == dialect.CurlyRefs {
+		mark = '{'
+	}
 	var b strings.Builder
 	for {
-		i := strings.IndexByte(s, '$')
+		i := strings.IndexByte(s, mark)
 		if i < 0 {
 			b.WriteString(s)
 			return b.String(), nil
@@ -103,11 +112,16 @@ func (x *expander) expand(s string) (string, error) {
 	}
 }
 
-// reference reads the reference at the start of s, which begins with '$', and
+// reference reads the reference at the start of s, which begins with '$' or '{', and
 // returns its length in s and what it stands for. The length is 0 if s does not
 // begin with a reference. The byte before s is 0 at the start of the value.
 func (x *expander) reference(s string, before byte) (length int, value string, err error) {
-	if !strings.HasPrefix(s, "${") {
+	switch {
+	case x.forms == dialect.CurlyRefs:
+		return x.curly(s)
+	case x.forms == dialect.SecretRefs && strings.HasPrefix(s, "${{"):
+		return x.secret(s)
+	case !strings.HasPrefix(s, "${"):
 		length = 1 + nameLength(s[1:])
 		if length == 1 || x.literal {
 			return 0, "", nil
@@ -143,6 +157,58 @@ func (x *expander) once(reference string, find func() (string, error)) (string, 
 		x.known[reference] = resolved{value, err}
 	}
 	return value, err
+}
+
+// refers reports whether a text may have references.
+func (x *expander) refers(text string) bool {
+	if x.forms == dialect.CurlyRefs {
+		return strings.Contains(text, "{env:") || strings.Contains(text, "{file:")
+	}
+	return strings.Contains(text, "$")
+}
+
+// curly reads a reference {env:VAR} or {file:path}. A variable that is not set is empty.
+func (x *expander) curly(s string) (length int, value string, err error) {
+	kind, rest, _ := strings.Cut(s[1:], ":")
+	name, _, closed := strings.Cut(rest, "}")
+	if !closed || kind != "env" && kind != "file" || name == "" {
+		return 0, "", nil
+	}
+	length = len(kind) + len(name) + len("{:}")
+	value, err = x.once(s[:length], func() (string, error) {
+		if kind == "env" {
+			value, _ := x.lookup(name)
+			return value, nil
+		}
+		if x.form {
+			return "", nil
+		}
+		if below, ok := strings.CutPrefix(name, "~/"); ok {
+			if home, ok := x.lookup("userHome"); ok {
+				name = filepath.Join(home, below)
+			}
+		}
+		return x.file(name)
+	})
+	return length, value, err
+}
+
+// secret reads a reference ${{ secrets.VAR }}: a variable, or else a secret of that name.
+func (x *expander) secret(s string) (length int, value string, err error) {
+	inner, _, closed := strings.Cut(s[len("${{"):], "}}")
+	if !closed {
+		return 0, "", errors.New("a ${{ is not closed: add }}")
+	}
+	name, known := strings.CutPrefix(strings.TrimSpace(inner), "secrets.")
+	if !known || name == "" || nameLength(name) < len(name) || len(name) > maxVariable {
+		return 0, "", errors.New("unknown reference ${{…}}: write ${{ secrets.NAME }}")
+	}
+	value, err = x.once("${"+name+"}", func() (string, error) { return x.braced(name) })
+	var unset *UnsetVariableError
+	if errors.As(err, &unset) {
+		value, err = x.braced("keyring:" + name)
+	}
+	return len(inner) + len("${{}}"), value, err
 }
 
 // asksSomebody reports whether a reference is one to an input or the keyring.

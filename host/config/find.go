@@ -11,7 +11,7 @@ import (
 // A Location is a place where a program keeps a file that lists servers.
 type Location struct {
 	Client  string // the program, such as "Claude Desktop"
-	Format  string // the name of the file's [Format]; codex and goose need their packages
+	Format  string // the name of the file's [Format]; codex, goose and continue need their packages
 	Scope   Scope  // whose file it is
 	Path    string // absolute
 	Project string // the folder of the project, "" if none was given
@@ -82,9 +82,25 @@ func projectPlaces() []usualPlace {
 		{"Cursor", "mcpServers", ScopeProject, ".cursor/mcp.json"},
 		{"VS Code", "vscode", ScopeProject, ".vscode/mcp.json"},
 		{"VS Code", "vscode", ScopeProject, ".vscode/settings.json"},
+		{"Visual Studio", "vscode", ScopeProject, ".vs/mcp.json"},
 		{"Gemini CLI", "mcpServers", ScopeProject, ".gemini/settings.json"},
+		{"Copilot CLI", "mcpServers", ScopeProject, ".github/mcp.json"},
 		{"Zed", "zed", ScopeProject, ".zed/settings.json"},
 		{"Codex", "codex", ScopeProject, ".codex/config.toml"},
+		{"OpenCode", "opencode", ScopeProject, ".opencode/opencode.json"},
+		{"OpenCode", "opencode", ScopeProject, ".opencode/opencode.jsonc"},
+		{"OpenCode", "opencode", ScopeProject, "opencode.json"},
+		{"OpenCode", "opencode", ScopeProject, "opencode.jsonc"},
+		{"Crush", "crush", ScopeProject, ".crush.json"},
+		{"Crush", "crush", ScopeProject, "crush.json"},
+		{"Kiro", "mcpServers", ScopeProject, ".kiro/settings/mcp.json"},
+		{"Junie", "mcpServers", ScopeProject, ".junie/mcp/mcp.json"},
+		{"Roo Code", "mcpServers", ScopeProject, ".roo/mcp.json"},
+		{"Kilo Code", "mcpServers", ScopeProject, ".kilocode/mcp.json"},
+		{"Amazon Q", "mcpServers", ScopeProject, ".amazonq/mcp.json"},
+		{"Factory", "mcpServers", ScopeProject, ".factory/mcp.json"},
+		{"Warp", "mcpServers", ScopeProject, ".warp/.mcp.json"},
+		{"Continue", "continue", ScopeProject, ".continue/config.yaml"},
 		{"Kode", "mcpServers", ScopeProject, ".kode.json"},
 		{"Kode", "kode", ScopeRC, ".mcprc"},
 	}
@@ -199,6 +215,18 @@ func (f *finder) userPlaces() []usualPlace {
 		user("Zed", "zed", under(f, f.zed(), "settings.json")),
 		user("Codex", "codex", under(f, f.variable("CODEX_HOME", f.home(".codex")), "config.toml")),
 		user("Goose", "goose", f.goose()),
+		user("OpenCode", "opencode", f.variable("OPENCODE_CONFIG", "")),
+		user("OpenCode", "opencode", f.config("opencode/opencode.json")),
+		user("OpenCode", "opencode", f.config("opencode/opencode.jsonc")),
+		user("Crush", "crush", f.crush()),
+		user("Kiro", "mcpServers", f.home(".kiro/settings/mcp.json")),
+		user("Junie", "mcpServers", f.home(".junie/mcp/mcp.json")),
+		user("Roo Code", "mcpServers", under(f, code("Code"), "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json")),
+		user("Kilo Code", "mcpServers", under(f, code("Code"), "globalStorage/kilocode.kilo-code/settings/mcp_settings.json")),
+		user("Amazon Q", "mcpServers", f.home(".aws/amazonq/mcp.json")),
+		user("Factory", "mcpServers", f.home(".factory/mcp.json")),
+		user("Warp", "mcpServers", f.home(".warp/.mcp.json")),
+		user("Continue", "continue", f.home(".continue/config.yaml")),
 		user("Kode", "mcpServers", f.home(".kode.json")),
 		user("IronClaw", "ironclaw", f.home(".ironclaw/mcp-servers.json")),
 		user("mcpproxy", "mcpServers", f.home(".mcpproxy/mcp_config.json")),
@@ -262,6 +290,13 @@ func (f *finder) zed() string {
 		return f.support("Zed")
 	}
 	return f.home(".config/zed")
+}
+
+func (f *finder) crush() string {
+	if folder := f.variable("LOCALAPPDATA", ""); folder != "" && f.GOOS == "windows" && f.variable("XDG_CONFIG_HOME", "") == "" {
+		return under(f, folder, "crush/crush.json")
+	}
+	return f.config("crush/crush.json")
 }
 
 func (f *finder) goose() string {

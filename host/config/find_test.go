@@ -23,7 +23,8 @@ func places(list []Location, clients ...string) []string {
 
 // TestFindOnEachSystem has the places of the user on the three operating systems.
 func TestFindOnEachSystem(t *testing.T) {
-	all := []string{"Claude Desktop", "Claude Code", "Cursor", "Windsurf", "VS Code", "Cline", "Gemini CLI", "Zed", "Codex", "Goose", "Kode", "IronClaw"}
+	all := []string{"Claude Desktop", "Claude Code", "Cursor", "Windsurf", "VS Code", "Cline", "Gemini CLI", "Zed", "Codex", "Goose", "Kode", "IronClaw",
+		"OpenCode", "Crush", "Kiro", "Junie", "Roo Code", "Kilo Code", "Amazon Q", "Factory", "Warp", "Continue"}
 	for _, test := range []struct {
 		name string
 		opts FindOptions
@@ -42,6 +43,17 @@ Gemini CLI mcpServers user /home/ann/.gemini/settings.json
 Zed zed user /home/ann/.config/zed/settings.json
 Codex codex user /home/ann/.codex/config.toml
 Goose goose user /home/ann/.config/goose/config.yaml
+OpenCode opencode user /home/ann/.config/opencode/opencode.json
+OpenCode opencode user /home/ann/.config/opencode/opencode.jsonc
+Crush crush user /home/ann/.config/crush/crush.json
+Kiro mcpServers user /home/ann/.kiro/settings/mcp.json
+Junie mcpServers user /home/ann/.junie/mcp/mcp.json
+Roo Code mcpServers user /home/ann/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json
+Kilo Code mcpServers user /home/ann/.config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json
+Amazon Q mcpServers user /home/ann/.aws/amazonq/mcp.json
+Factory mcpServers user /home/ann/.factory/mcp.json
+Warp mcpServers user /home/ann/.warp/.mcp.json
+Continue continue user /home/ann/.continue/config.yaml
 Kode mcpServers user /home/ann/.kode.json
 IronClaw ironclaw user /home/ann/.ironclaw/mcp-servers.json`},
 		{"darwin", FindOptions{GOOS: "darwin"}, map[string]string{"HOME": "/Users/ann", "XDG_CONFIG_HOME": ""}, `
@@ -56,9 +68,20 @@ Gemini CLI mcpServers user /Users/ann/.gemini/settings.json
 Zed zed user /Users/ann/.config/zed/settings.json
 Codex codex user /Users/ann/.codex/config.toml
 Goose goose user /Users/ann/.config/goose/config.yaml
+OpenCode opencode user /Users/ann/.config/opencode/opencode.json
+OpenCode opencode user /Users/ann/.config/opencode/opencode.jsonc
+Crush crush user /Users/ann/.config/crush/crush.json
+Kiro mcpServers user /Users/ann/.kiro/settings/mcp.json
+Junie mcpServers user /Users/ann/.junie/mcp/mcp.json
+Roo Code mcpServers user /Users/ann/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json
+Kilo Code mcpServers user /Users/ann/Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json
+Amazon Q mcpServers user /Users/ann/.aws/amazonq/mcp.json
+Factory mcpServers user /Users/ann/.factory/mcp.json
+Warp mcpServers user /Users/ann/.warp/.mcp.json
+Continue continue user /Users/ann/.continue/config.yaml
 Kode mcpServers user /Users/ann/.kode.json
 IronClaw ironclaw user /Users/ann/.ironclaw/mcp-servers.json`},
-		{"windows", FindOptions{GOOS: "windows"}, map[string]string{"USERPROFILE": `C:\Users\Ann`, "APPDATA": `D:\Roaming`}, `
+		{"windows", FindOptions{GOOS: "windows"}, map[string]string{"USERPROFILE": `C:\Users\Ann`, "APPDATA": `D:\Roaming`, "LOCALAPPDATA": `E:\Local`}, `
 Claude Desktop mcpServers user D:\Roaming\Claude\claude_desktop_config.json
 Claude Code mcpServers user C:\Users\Ann\.claude.json
 Cursor mcpServers user C:\Users\Ann\.cursor\mcp.json
@@ -70,9 +93,20 @@ Gemini CLI mcpServers user C:\Users\Ann\.gemini\settings.json
 Zed zed user D:\Roaming\Zed\settings.json
 Codex codex user C:\Users\Ann\.codex\config.toml
 Goose goose user D:\Roaming\Block\goose\config\config.yaml
+OpenCode opencode user C:\Users\Ann\.config\opencode\opencode.json
+OpenCode opencode user C:\Users\Ann\.config\opencode\opencode.jsonc
+Crush crush user E:\Local\crush\crush.json
+Kiro mcpServers user C:\Users\Ann\.kiro\settings\mcp.json
+Junie mcpServers user C:\Users\Ann\.junie\mcp\mcp.json
+Roo Code mcpServers user D:\Roaming\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json
+Kilo Code mcpServers user D:\Roaming\Code\User\globalStorage\kilocode.kilo-code\settings\mcp_settings.json
+Amazon Q mcpServers user C:\Users\Ann\.aws\amazonq\mcp.json
+Factory mcpServers user C:\Users\Ann\.factory\mcp.json
+Warp mcpServers user C:\Users\Ann\.warp\.mcp.json
+Continue continue user C:\Users\Ann\.continue\config.yaml
 Kode mcpServers user C:\Users\Ann\.kode.json
 IronClaw ironclaw user C:\Users\Ann\.ironclaw\mcp-servers.json`},
-		{"moved", FindOptions{GOOS: "linux", Home: "/h"}, map[string]string{"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k"}, `
+		{"moved", FindOptions{GOOS: "linux", Home: "/h"}, map[string]string{"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "OPENCODE_CONFIG": "/o/my.json"}, `
 Claude Desktop mcpServers user /x/Claude/claude_desktop_config.json
 Claude Code mcpServers user /k/.claude.json
 Cursor mcpServers user /h/.cursor/mcp.json
@@ -84,6 +118,18 @@ Gemini CLI mcpServers user /h/.gemini/settings.json
 Zed zed user /x/zed/settings.json
 Codex codex user /c/config.toml
 Goose goose user /x/goose/config.yaml
+OpenCode opencode user /o/my.json
+OpenCode opencode user /x/opencode/opencode.json
+OpenCode opencode user /x/opencode/opencode.jsonc
+Crush crush user /x/crush/crush.json
+Kiro mcpServers user /h/.kiro/settings/mcp.json
+Junie mcpServers user /h/.junie/mcp/mcp.json
+Roo Code mcpServers user /x/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json
+Kilo Code mcpServers user /x/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json
+Amazon Q mcpServers user /h/.aws/amazonq/mcp.json
+Factory mcpServers user /h/.factory/mcp.json
+Warp mcpServers user /h/.warp/.mcp.json
+Continue continue user /h/.continue/config.yaml
 Kode mcpServers user /h/.kode.json
 IronClaw ironclaw user /h/.ironclaw/mcp-servers.json`},
 		{"nobody", FindOptions{GOOS: "linux"}, nil, ``},

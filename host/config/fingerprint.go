@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -15,13 +16,19 @@ import (
 func (e *entry) fingerprint(s *Server) string {
 	d := digest{sha256.New()}
 	address := cmp.Or(e.text("url"), e.text("httpUrl"), e.text("serverUrl"))
-	d.list("mcpbelt fingerprint 1", s.Transport, e.text("command"), e.text("cwd"), address)
+	command := e.text("command")
 	var args []string
-	if m := e.field("args"); m != nil {
-		for _, arg := range m.Value.Elems {
-			args = append(args, arg.Text)
+	for _, key := range []string{dialect.CommandLine, "args"} {
+		if m := e.field(key); m != nil {
+			for _, arg := range m.Value.Elems {
+				args = append(args, arg.Text)
+			}
 		}
 	}
+	if e.field(dialect.CommandLine) != nil && len(args) > 0 {
+		command, args = args[0], args[1:]
+	}
+	d.list("mcpbelt fingerprint 1", s.Transport, command, e.text("cwd"), address)
 	d.list(args...)
 	d.list(e.keys("env", func(name string) string { return name })...)
 	d.list(e.keys("headers", http.CanonicalHeaderKey)...)

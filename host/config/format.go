@@ -20,11 +20,12 @@ type Format interface {
 	Dialect() *dialect.Dialect
 }
 
-// Formats returns the formats that are always read: mcpServers, vscode, zed, kode and
-// ironclaw, all of them JSON with comments.
+// Formats returns the formats that are always read: mcpServers, vscode, zed, kode,
+// ironclaw, opencode and crush, all of them JSON with comments.
 func Formats() []Format {
 	return []Format{
 		format{mcpServers()}, format{vscode()}, format{zed()}, format{kode()}, format{ironclaw()},
+		format{dialect.OpenCode()}, format{dialect.Crush()},
 	}
 }
 
@@ -104,9 +105,9 @@ func (p *parser) noFormat(formats []Format, wanted, extension string) *Error {
 		return p.whole("%s", notRead(client))
 	}
 	if wanted != "" {
-		return p.whole("no format is called %q: Options.Format may be %s; codex and goose are read if Options.Formats has codex.Format() or goose.Format()", wanted, known)
+		return p.whole("no format is called %q: Options.Format may be %s; codex, goose and continue are read if Options.Formats has codex.Format(), goose.Format() or goose.Continue()", wanted, known)
 	}
-	return p.whole("no format reads %s files: give Options.Formats codex.Format() for the config.toml of Codex, goose.Format() for the config.yaml of Goose; these are read: %s", extension, known)
+	return p.whole("no format reads %s files: give Options.Formats codex.Format() for the config.toml of Codex, goose.Format() for the config.yaml of Goose, goose.Continue() for that of Continue; these are read: %s", extension, known)
 }
 
 // likeliest returns the one dialect that the file is in: that of its place, if no other

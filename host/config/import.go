@@ -297,7 +297,7 @@ func (d *draft) folder() string {
 func (i *importer) carry(out *Imported, r *Record) {
 	write := i.target.write
 	name := i.target.p.dialect.Name
-	if write.Always && r.kind() == TransportAuto {
+	if write.Always && write.Transports[TransportAuto] == "" && r.kind() == TransportAuto {
 		r.Transport = TransportHTTP
 		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: "becomes http: the program needs to be told, and knows no auto"})
 	}
@@ -311,7 +311,7 @@ func (i *importer) carry(out *Imported, r *Record) {
 	}
 	x := &translation{
 		fromLiteral: i.source.dialect.Literal, toLiteral: i.target.p.dialect.Literal,
-		forms: write.References, dir: i.source.dir,
+		forms: write.References, from: i.source.expand.forms, dir: i.source.dir,
 	}
 	x.record(r, func(key, reference string) {
 		text := fmt.Sprintf("holds %s, which the program of the format %s does not replace: it would take the text as it is", reference, name)
@@ -334,7 +334,7 @@ func (i *importer) carry(out *Imported, r *Record) {
 		case known && note == "":
 		case known:
 			out.Remarks = append(out.Remarks, Remark{Key: key, Text: note})
-		case i.opts.OwnKeys:
+		case i.opts.OwnKeys && !write.Strict:
 			out.Remarks = append(out.Remarks, Remark{Key: key, Text: "only this package reads it there"})
 		case key == "enabled":
 			out.Skipped = fmt.Errorf("it is switched off, which a file of the format %s cannot say: its program would start it", name)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -51,7 +52,7 @@ func (d *draft) masked() ([]byte, error) {
 					if f.Name == "" {
 						shown, _ = m.json(raw, true)
 					}
-				case "args":
+				case "args", dialect.CommandLine:
 					shown = m.jsonArgs(raw)
 				case "isolation":
 					shown = m.isolation(raw)

@@ -12,6 +12,7 @@ import (
 type translation struct {
 	fromLiteral, toLiteral bool               // $VAR without braces stays as it is
 	forms                  dialect.References // that the program of the target replaces
+	from                   dialect.References // that the program of the source does
 	dir                    string             // where relative paths of the source start
 
 	unknown []string // references that the program of the target does not replace
@@ -19,6 +20,9 @@ type translation struct {
 
 // text returns a value in the target's form.
 func (x *translation) text(s string) string {
+	if x.from == dialect.CurlyRefs {
+		return x.fromCurly(s)
+	}
 	var b strings.Builder
 	for {
 		i := strings.IndexByte(s, '$')
@@ -31,6 +35,10 @@ func (x *translation) text(s string) string {
 		end := strings.IndexByte(s, '}')
 		name := 1 + nameLength(s[1:])
 		switch {
+		case x.from == dialect.SecretRefs && strings.HasPrefix(s, "${{") && strings.Contains(s, "}}"):
+			inner, after, _ := strings.Cut(s[len("${{"):], "}}")
+			b.WriteString(x.braced(strings.TrimPrefix(strings.TrimSpace(inner), "secrets.")))
+			s = after
 		case strings.HasPrefix(s, "${") && end > 0:
 			b.WriteString(x.braced(s[2:end]))
 			s = s[end+1:]
@@ -75,12 +83,62 @@ func (x *translation) braced(inner string) string {
 		known = !special
 	case dialect.BareRefs:
 		known = !prefixed
+	case dialect.CurlyRefs:
+		if prefixed && kind == "file" {
+			return "{" + inner + "}"
+		}
+		if inner != "" && nameLength(inner) == len(inner) {
+			return "{env:" + inner + "}"
+		}
+	case dialect.SecretRefs:
+		if inner != "" && nameLength(inner) == len(inner) {
+			return "${{ secrets." + inner + " }}"
+		}
 	}
 	reference := "${" + inner + "}"
 	if !known {
 		x.unknown = append(x.unknown, shownKind(inner))
 	}
 	return reference
+}
+
+// fromCurly is text for a source with references {env:VAR} and {file:path}, in which all
+// else is plain.
+func (x *translation) fromCurly(s string) string {
+	var b strings.Builder
+	plain := func(text string) {
+		if x.forms == dialect.CurlyRefs {
+			b.WriteString(text)
+			return
+		}
+		as := &translation{fromLiteral: true, toLiteral: x.toLiteral, forms: x.forms}
+		for i, part := range strings.Split(text, "${") {
+			if i > 0 {
+				b.WriteString("${DOLLAR:-$}{")
+			}
+			b.WriteString(as.text(part))
+		}
+	}
+	for {
+		before, after, found := strings.Cut(s, "{")
+		kind, rest, _ := strings.Cut(after, ":")
+		name, left, closed := strings.Cut(rest, "}")
+		switch {
+		case !found:
+			plain(s)
+			return b.String()
+		case closed && name != "" && (kind == "env" || kind == "file"):
+			plain(before)
+			if kind == "file" || x.forms == dialect.EditorRefs {
+				name = kind + ":" + name
+			}
+			b.WriteString(x.braced(name))
+			s = left
+		default:
+			plain(before + "{")
+			s = after
+		}
+	}
 }
 
 // shownKind is a reference without what may be a secret in it.

@@ -16,7 +16,7 @@ func entryKeys() []string {
 		"trust", "lazy", "required", "tools", "includeTools", "excludeTools", "disabledTools",
 		"alwaysAllow", "autoApprove", "envFile", "idleTimeoutSeconds",
 		"auth", "identity", "userHeader", "isolation", "limits", "builtin",
-		dialect.ConnectMilliseconds, dialect.ReadMilliseconds, dialect.Scopes,
+		dialect.CommandLine, dialect.ConnectMilliseconds, dialect.ReadMilliseconds, dialect.Scopes,
 		"oauth",
 	}
 }

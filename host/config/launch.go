@@ -68,7 +68,7 @@ func launchValues(l *consent.Launch, s *Server) {
 			if shown, ok := maskedValue(name, separator, text); ok {
 				l.Masked[spelled] = shown
 			}
-			if strings.Contains(text, "${file:") && values[name].Reveal() != text {
+			if strings.Contains(text, "{file:") && values[name].Reveal() != text {
 				l.References = append(l.References, fmt.Sprintf("%s.%s: SHA-256 %x", key, name, sha256.Sum256([]byte(values[name].Reveal()))))
 			}
 		}

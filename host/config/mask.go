@@ -117,6 +117,10 @@ func maskBetween(s string) string {
 // shown. The length is 0 if there is none. After a bare dollar only capitals are
 // taken for a name: a password may begin with one.
 func shownReference(s string) (length int, shown string) {
+	if strings.HasPrefix(s, "{env:") || strings.HasPrefix(s, "{file:") { // of OpenCode
+		length, shown = shownReference("$" + s)
+		return max(length-1, 0), strings.TrimPrefix(shown, "$")
+	}
 	if len(s) < 2 || s[0] != '$' {
 		return 0, ""
 	}

@@ -39,6 +39,17 @@ func programs() []program {
 		{client: "Gemini CLI", off: offExcluded, bare: true},
 		{client: "Copilot CLI"},
 		{client: "Zed", off: offEnabled},
+		{client: "OpenCode", off: offEnabled},
+		{client: "Crush", off: offDisabled, bare: true},
+		{client: "Visual Studio"},
+		{client: "Kiro", off: offDisabled},
+		{client: "Junie"},
+		{client: "Roo Code", off: offDisabled, seconds: true},
+		{client: "Kilo Code", off: offDisabled, seconds: true},
+		{client: "Amazon Q", off: offDisabled},
+		{client: "Factory", off: offDisabled},
+		{client: "Warp"},
+		{client: "Continue"},
 		{client: "Codex", off: offEnabled},
 		{client: "Goose", off: offEnabled},
 		{client: "Kode"},
@@ -121,8 +132,6 @@ func noSwitch(client string) string {
 // unreadPrograms are those whose files are known but not read, by name.
 func unreadPrograms() map[string]string {
 	return map[string]string{
-		"opencode.json": "opencode", "opencode.jsonc": "opencode",
-		"crush.json": "Crush", ".crush.json": "Crush",
 		"librechat.yaml": "LibreChat", "librechat.yml": "LibreChat",
 	}
 }

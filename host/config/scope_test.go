@@ -12,6 +12,7 @@ func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv(homeVariable("linux"), home)
 	t.Setenv(homeVariable("windows"), home)
+	t.Setenv("XDG_CONFIG_HOME", "")
 	dir := t.TempDir()
 	t.Chdir(dir)
 	if err := os.Mkdir(filepath.Join(dir, ".vscode"), 0o700); err != nil {
@@ -30,6 +31,22 @@ func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
 		{".zed/settings.json", "", ScopeProject},
 		{".codex/config.toml", "", ScopeProject},
 		{".mcprc", "", ScopeRC},
+		{"opencode.json", "", ScopeProject},
+		{".opencode/opencode.jsonc", "", ScopeProject},
+		{filepath.Join(home, ".config", "opencode", "opencode.json"), "", ScopeProgram},
+		{"crush.json", "", ScopeProject},
+		{".crush.json", "", ScopeProject},
+		{".kiro/settings/mcp.json", "", ScopeProject},
+		{filepath.Join(home, ".kiro", "settings", "mcp.json"), "", ScopeProgram},
+		{".junie/mcp/mcp.json", "", ScopeProject},
+		{".roo/mcp.json", "", ScopeProject},
+		{".kilocode/mcp.json", "", ScopeProject},
+		{".amazonq/mcp.json", "", ScopeProject},
+		{".factory/mcp.json", "", ScopeProject},
+		{".warp/.mcp.json", "", ScopeProject},
+		{".github/mcp.json", "", ScopeProject},
+		{".vs/mcp.json", "", ScopeProject},
+		{".continue/config.yaml", "", ScopeProject},
 		{"mcp.json", "", ScopeProgram},
 		{"settings.json", "", ScopeProgram},
 		{"my.mcp.json", "", ScopeProgram},

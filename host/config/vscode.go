@@ -65,7 +65,7 @@ func vscodeHolder(root *jsonc.Node) (*jsonc.Node, jsonc.Path) {
 
 func vscodeLike(filename string, root *jsonc.Node) dialect.Likeness {
 	holder, at := vscodeHolder(root)
-	if !isObject(holder, "servers") {
+	if !isObject(holder, "servers") || dialect.IsOpenCode(filename, root) {
 		return dialect.Foreign
 	}
 	base := strings.ToLower(baseName(filename))

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// writingOf returns how files of a dialect are written that are the program's, nil if
-// they are not.
-func (p program) writingOf(d *dialect.Dialect) *dialect.Writing {
+// writingOf returns how a file of a dialect is written that is the program's, nil if it
+// is not. A new file has no root.
+func (p program) writingOf(d *dialect.Dialect, root *jsonc.Node) *dialect.Writing {
 	if d.Write != nil {
-		return d.Write
+		return d.Write(root)
 	}
 	switch d.Name {
 	case "mcpServers":

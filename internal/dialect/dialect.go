@@ -63,8 +63,13 @@ type Dialect struct {
 	// Scalars says that a variable may be a number, or null, which sets none.
 	Scalars bool
 
-	// Write says how entries are written. Nil: package config knows, or they are not.
-	Write *Writing
+	// InProject says that a relative "cwd" starts at the folder of the project, and not at
+	// that of the file.
+	InProject bool
+
+	// Write says how entries are written in the file with that root, which is nil for a
+	// new file. Nil: package config knows, or they are not.
+	Write func(root *jsonc.Node) *Writing
 
 	// Snake says that the file's program writes keys in snake_case, so that ours may
 	// be written in it too.
@@ -93,9 +98,10 @@ type Entry struct {
 	Skip   string      // why it is no MCP server, or ""
 }
 
-// Keys of fields that stand in no file: timeouts in the other unit, and scopes outside
-// of "auth".
+// Keys of fields that stand in no file: a command with its arguments in one list,
+// timeouts in the other unit, and scopes outside of "auth".
 const (
+	CommandLine         = "(command and arguments)"
 	Scopes              = "(scopes)"
 	ConnectMilliseconds = "(connect timeout in milliseconds)"
 	ReadMilliseconds    = "(read timeout in milliseconds)"

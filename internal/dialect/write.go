@@ -31,8 +31,19 @@ type Writing struct {
 	// Keys are those of package config that the program itself knows, with the key that
 	// it has for them. What is not among them is written under the key of package
 	// config, which the program does not heed. "tools.allow" and "tools.deny" are the
-	// lists of tools of a program that has them in keys of their own.
+	// lists of tools of a program that has them in keys of their own. "enabled" is "disabled" in a
+	// program that has the opposite of it. A "/" leads into an object.
 	Keys map[string]string
+
+	// Strict says that the program refuses a file with keys or transports that it does not
+	// know, so that none is written.
+	Strict bool
+
+	// CommandLine says that the command and its arguments are one list.
+	CommandLine bool
+
+	// Milliseconds says that timeouts are written in milliseconds.
+	Milliseconds bool
 
 	// Transports are the values of the key for the transport, if the program has one;
 	// one that is "" says nothing. One that is not there is not known.
@@ -65,4 +76,6 @@ const (
 	BareRefs                       // $VAR and ${VAR}
 	EditorRefs                     // ${env:VAR} and ${input:id}
 	AllOwnRefs                     // those of package config
+	CurlyRefs                      // {env:VAR} and {file:path}, and no others
+	SecretRefs                     // ${{ secrets.VAR }}
 )

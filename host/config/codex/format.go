@@ -26,7 +26,7 @@ func (f format) Dialect() *dialect.Dialect {
 			return dialect.Foreign
 		},
 		Sections:  sections,
-		Write:     writing(),
+		Write:     writing,
 		Translate: translate,
 		Keys: []string{"env_vars", "bearer_token_env_var", "http_headers", "env_http_headers", "startup_timeout_sec",
 			"startup_timeout_ms", "tool_timeout_sec", "enabled_tools", "disabled_tools"},

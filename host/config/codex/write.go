@@ -17,7 +17,7 @@ var (
 )
 
 // writing says how the tables of Codex are written.
-func writing() *dialect.Writing {
+func writing(*jsonc.Node) *dialect.Writing {
 	return &dialect.Writing{
 		Edit:      &dialect.Edit{Set: set, Remove: remove, Rename: rename},
 		Container: []string{serversKey},

@@ -26,7 +26,7 @@ func (f format) Dialect() *dialect.Dialect {
 			return dialect.Foreign
 		},
 		Sections:  sections,
-		Write:     writing(),
+		Write:     writing,
 		Translate: translate,
 		Keys:      []string{"cmd", "envs", "env_keys", "uri", "available_tools", "bundled", "display_name"},
 		Words:     map[string]string{"command": "cmd", "url": "uri", "env": "envs"},

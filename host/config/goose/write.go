@@ -12,7 +12,7 @@ import (
 )
 
 // writing says how the extensions of Goose are written.
-func writing() *dialect.Writing {
+func writing(*jsonc.Node) *dialect.Writing {
 	return &dialect.Writing{
 		Edit:      &dialect.Edit{Set: set, Remove: remove, Rename: rename, Empty: "extensions: {}\n"},
 		Container: []string{serversKey},

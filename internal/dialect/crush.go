@@ -1,0 +1,112 @@
+package dialect
+
+import (
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+func crushNames() []string { return []string{"crush.json", ".crush.json"} }
+
+// Crush is the dialect of the crush.json of Crush: "mcp" has one member for each server.
+func Crush() *Dialect {
+	return &Dialect{
+		Name:   "crush",
+		Syntax: JSON(),
+		Like:   crushLike,
+		Sections: func(root *jsonc.Node) ([]Section, *Fault) {
+			m := root.Member(mcpKey)
+			if m == nil {
+				return nil, &Fault{Offset: root.Offset,
+					Text: `the file has no "mcp" object: put the servers in {"mcp": {}}`, Absent: true}
+			}
+			if m.Value.Kind != jsonc.Object {
+				return nil, &Fault{Offset: m.Value.Offset, At: mcpKey,
+					Text: "must be an object with one member per server, not " + m.Value.Kind.String()}
+			}
+			return []Section{Named(&m.Value, mcpKey)}, nil
+		},
+		Translate: crushFields,
+		Keys: []string{"disabled_tools", "enabled_tools", "sessionless", "oauth_client_id", "oauth_client_secret",
+			"oauth_callback_port", "channel_enabled", "channel_reply"},
+		Write: writesCrush,
+	}
+}
+
+func crushLike(filename string, root *jsonc.Node) Likeness {
+	named := hasName(filename, crushNames()...)
+	m := root.Member(mcpKey)
+	switch {
+	case root.Kind != jsonc.Object:
+		return Foreign
+	case m == nil || m.Value.Kind != jsonc.Object:
+		if named && root.Member("mcpServers") == nil { // which says what is missing
+			return Possible
+		}
+		return Foreign
+	case named, hasSchema(root, "charm.land/crush"), hasSchema(root, "charmbracelet/crush"):
+		return Certain
+	}
+	if hasName(filename, "opencode.json", "opencode.jsonc") || hasSchema(root, "opencode.ai") || servers2(&m.Value) != nil {
+		return Foreign
+	}
+	for i := range m.Value.Members {
+		if kind := m.Value.Members[i].Value.Member("type"); kind != nil {
+			switch kind.Value.Text {
+			case "stdio", "http", "sse":
+				return Possible
+			}
+		}
+	}
+	return Foreign
+}
+
+// crushFields reads one server. What Crush would run to get a value is a fault.
+func crushFields(e *Entry) ([]Field, []Fault) {
+	fields := Fields(e, map[string]string{
+		"timeout": "connectTimeoutSeconds", "enabled_tools": "includeTools", "disabled_tools": "disabledTools",
+	})
+	var faults []Fault
+	for i := range fields {
+		switch f := &fields[i]; f.Key {
+		case "sessionless", "channel_enabled", "channel_reply":
+			f.Foreign = true
+		case "command", "args", "env", "headers", "url", "oauth_client_id", "oauth_client_secret":
+			faults = substituted(f.Value, f.At, faults)
+		}
+	}
+	return fields, faults
+}
+
+// substituted appends a fault for each text with $(command), which Crush runs.
+func substituted(n *jsonc.Node, at jsonc.Path, faults []Fault) []Fault {
+	if n.Kind == jsonc.String && strings.Contains(n.Text, "$(") {
+		faults = append(faults, Fault{Offset: n.Offset, At: at,
+			Text: "holds a $(command), which is not run here: put what it prints into a variable, and write ${VAR}"})
+	}
+	for i := range n.Elems {
+		faults = substituted(&n.Elems[i], at.Index(i), faults)
+	}
+	for i := range n.Members {
+		faults = substituted(&n.Members[i].Value, at.Key(n.Members[i].Key), faults)
+	}
+	return faults
+}
+
+func writesCrush(*jsonc.Node) *Writing {
+	return &Writing{
+		Edit:      EditJSON(),
+		Container: []string{mcpKey},
+		Keys: map[string]string{
+			"transport": "type", "command": "command", "args": "args", "env": "env", "url": "url", "headers": "headers",
+			"enabled": "disabled", "connectTimeoutSeconds": "timeout",
+			"tools": "tools", "tools.allow": "enabled_tools", "tools.deny": "disabled_tools",
+		},
+		Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse"},
+		Always:     true,
+		References: BracedRefs,
+		Notes: map[string]string{
+			"connectTimeoutSeconds": "is called timeout there, in seconds",
+		},
+	}
+}

@@ -1,0 +1,175 @@
+package dialect
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// mcpKey is where OpenCode and Crush have their servers.
+const mcpKey = "mcp"
+
+// OpenCode is the dialect of the opencode.json and opencode.jsonc of OpenCode: "mcp" has
+// one member for each server, or, since version 2, "mcp" has "servers" with them.
+// Version 2 reads both forms.
+func OpenCode() *Dialect {
+	return &Dialect{
+		Name:      "opencode",
+		Syntax:    JSON(),
+		Like:      openCodeLike,
+		Sections:  openCodeSections,
+		Translate: openCodeFields,
+		Keys:      []string{"environment", "enabled", "disabled", "timeout"},
+		Words:     map[string]string{"env": "environment"},
+		Literal:   true,
+		InProject: true,
+		Write:     writesOpenCode,
+	}
+}
+
+// IsOpenCode reports whether a file is certainly OpenCode's.
+func IsOpenCode(filename string, root *jsonc.Node) bool {
+	return openCodeLike(filename, root) == Certain
+}
+
+func openCodeLike(filename string, root *jsonc.Node) Likeness {
+	named := hasName(filename, "opencode.json", "opencode.jsonc")
+	m := root.Member(mcpKey)
+	switch {
+	case root.Kind != jsonc.Object:
+		return Foreign
+	case m == nil || m.Value.Kind != jsonc.Object:
+		if named && root.Member("mcpServers") == nil { // which says what is missing
+			return Possible
+		}
+		return Foreign
+	case named, hasSchema(root, "opencode.ai"):
+		return Certain
+	case hasName(filename, crushNames()...), hasSchema(root, "charm"):
+		return Foreign
+	}
+	for _, server := range openCodeServers(root).Entries {
+		kind, command := server.Value.Member("type"), server.Value.Member("command")
+		if kind != nil && (kind.Value.Text == "local" || kind.Value.Text == "remote") ||
+			command != nil && command.Value.Kind == jsonc.Array {
+			return Certain
+		}
+	}
+	return Foreign
+}
+
+// hasName reports whether the last part of a path of this or another system is one of
+// those names.
+func hasName(filename string, names ...string) bool {
+	return slices.Contains(names, strings.ToLower(path.Base(strings.ReplaceAll(filename, `\`, "/"))))
+}
+
+// hasSchema reports whether a file says that its schema is at a place with that word.
+func hasSchema(root *jsonc.Node, word string) bool {
+	m := root.Member("$schema")
+	return m != nil && m.Value.Kind == jsonc.String && strings.Contains(m.Value.Text, word)
+}
+
+func openCodeSections(root *jsonc.Node) ([]Section, *Fault) {
+	m := root.Member(mcpKey)
+	if m == nil {
+		return nil, &Fault{Offset: root.Offset,
+			Text: `the file has no "mcp" object: put the servers in {"mcp": {}}`, Absent: true}
+	}
+	if m.Value.Kind != jsonc.Object {
+		return nil, &Fault{Offset: m.Value.Offset, At: mcpKey,
+			Text: "must be an object with one member per server, not " + m.Value.Kind.String()}
+	}
+	return []Section{openCodeServers(root)}, nil
+}
+
+// openCodeServers returns the servers, without what only switches on or off one that an
+// organization describes elsewhere, and without the timeout for all servers.
+func openCodeServers(root *jsonc.Node) Section {
+	mcp := &root.Member(mcpKey).Value
+	if servers := servers2(mcp); servers != nil {
+		return Named(servers, jsonc.Path(mcpKey).Key("servers"))
+	}
+	section := Named(mcp, mcpKey)
+	section.Entries = slices.DeleteFunc(section.Entries, func(e Entry) bool {
+		return onlySwitch(e.Value) || e.Title == "timeout" && !isServer(e.Value)
+	})
+	return section
+}
+
+// servers2 returns the object "servers" of the second form, or nil.
+func servers2(mcp *jsonc.Node) *jsonc.Node {
+	m := mcp.Member("servers")
+	if m == nil || m.Value.Kind != jsonc.Object || isServer(&m.Value) {
+		return nil
+	}
+	return &m.Value
+}
+
+// isServer reports whether an object describes a server, or is meant to.
+func isServer(n *jsonc.Node) bool {
+	for _, key := range []string{"type", "command", "url", "enabled"} {
+		if m := n.Member(key); m != nil && m.Value.Kind != jsonc.Object {
+			return true
+		}
+	}
+	return false
+}
+
+// onlySwitch reports whether an entry only switches a server on or off.
+func onlySwitch(n *jsonc.Node) bool {
+	return len(n.Members) == 1 && (n.Member("enabled") != nil || n.Member("disabled") != nil)
+}
+
+// openCodeFields reads one server. Timeouts are in milliseconds: one number is for the
+// start.
+func openCodeFields(e *Entry) ([]Field, []Fault) {
+	var fields []Field
+	for _, f := range Fields(e, map[string]string{"environment": "env", "timeout": ConnectMilliseconds}) {
+		switch {
+		case f.Key == "command" && f.Value.Kind == jsonc.Array:
+			f.Key = CommandLine
+		case f.Key == ConnectMilliseconds && f.Value.Kind == jsonc.Object:
+			inner := Entry{At: f.At, Offset: f.Offset, Value: f.Value}
+			fields = append(fields, Fields(&inner, map[string]string{"startup": ConnectMilliseconds, "request": ReadMilliseconds})...)
+			continue
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// writesOpenCode says how servers are written: in the first form, which both versions
+// read, unless the file has the second one.
+func writesOpenCode(root *jsonc.Node) *Writing {
+	w := &Writing{
+		Edit:      EditJSON(),
+		Container: []string{mcpKey},
+		Keys: map[string]string{
+			"transport": "type", "command": "command", "args": "command", "env": "environment", "cwd": "cwd",
+			"url": "url", "headers": "headers", "enabled": "enabled", "connectTimeoutSeconds": "timeout",
+		},
+		Transports:   map[string]string{"stdio": "local", "auto": "remote", "http": "", "sse": ""},
+		Always:       true,
+		Strict:       true,
+		CommandLine:  true,
+		Milliseconds: true,
+		References:   CurlyRefs,
+		Notes: map[string]string{
+			"transport":             "becomes remote there, which is streamable HTTP or else SSE",
+			"connectTimeoutSeconds": "is called timeout there, in milliseconds",
+		},
+	}
+	if root == nil || root.Member(mcpKey) == nil || servers2(&root.Member(mcpKey).Value) == nil {
+		return w
+	}
+	w.Container = []string{mcpKey, "servers"}
+	w.Keys["enabled"] = "disabled"
+	w.Keys["connectTimeoutSeconds"] = "timeout/startup"
+	w.Keys["readTimeoutSeconds"] = "timeout/request"
+	w.Notes["connectTimeoutSeconds"] = "is called timeout.startup there, in milliseconds"
+	w.Notes["readTimeoutSeconds"] = "is called timeout.request there, in milliseconds"
+	return w
+}
