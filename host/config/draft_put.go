@@ -28,12 +28,13 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 		return fail("", &RecordError{Code: CodeNameTaken, Name: newTitle})
 	}
 	s := &scribe{draft: d, title: newTitle, entry: membersOf(entry)}
+	was := before[title]
 	if title == "" {
-		s.at = d.fresh(newTitle)
+		s.at, was = d.fresh(newTitle), nil // an entry of a list may have no name
 	} else if s.at = d.find(title); s.at == nil {
 		return fail("", &RecordError{Code: CodeNotFound, Name: title})
 	}
-	data, err := d.written(s, before[title])
+	data, err := d.written(s, was)
 	if err != nil {
 		var edit *EditError
 		if errors.As(err, &edit) {

@@ -66,7 +66,7 @@ func TestSkippedHideNobody(t *testing.T) {
 // file.
 func TestFilesOfOthers(t *testing.T) {
 	for path, client := range map[string]string{
-		"librechat.yaml": "LibreChat",
+		"librechat.yaml":        "LibreChat",
 		".continue/config.yaml": "Continue", ".continue/mcpServers/a.yaml": "Continue",
 	} {
 		_, err := Parse(path, []byte(`{"other": 1}`), nil)

@@ -88,6 +88,8 @@ func split(path string) []string {
 func TestRemove(t *testing.T) {
 	const lines = "{\n  // about a\n  \"a\": 1, // a\n\n  /* about b,\n     long */\n  \"b\": 2, // b\n  // about c\n  \"c\": 3 // c\n  // footer\n}\n"
 	for _, c := range []struct{ name, have, path, want string }{
+		{"the bracket behind the last", "[{ \"a\": 1,\n   \"b\": 2 }]", "0/b", "[{ \"a\": 1 }]"},
+		{"the bracket behind the last, and a comment", "[{ \"a\": 1, // one\n   \"b\": 2 }]", "0/b", "[{ \"a\": 1 // one\n   }]"},
 		{"not there", lines, "d", lines},
 		{"not there below", lines, "d/e/f", lines},
 		{"below a null", `{"a": null}`, "a/b", `{"a": null}`},

@@ -49,7 +49,11 @@ func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
 		for i+1 < len(items) && gone(i+1) && blank(d.data[items[i].tail:items[i+1].lead]) {
 			i++
 		}
-		list = append(list, d.removal(n, items[from].lead, items[i].tail))
+		before := -1 // the end of the item before it, if no comment is behind that
+		if from > 0 && items[from-1].tail == items[from-1].comma+1 {
+			before = items[from-1].tail
+		}
+		list = append(list, d.removal(n, items[from].lead, items[i].tail, before))
 	}
 	if len(list) == 0 {
 		return nil
@@ -65,8 +69,9 @@ func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
 }
 
 // removal returns what takes away the bytes between from and to, which are inside
-// of n, and the white space that only they needed.
-func (d *Document) removal(n *Node, from, to int) splice {
+// of n, and the white space that only they needed. What is before them ends at before, or
+// that is -1.
+func (d *Document) removal(n *Node, from, to, before int) splice {
 	line := lineStart(d.data, from)
 	first := line > n.Offset && blank(d.data[line:from])
 	end := to + len(leadingBlanks(d.data[to:]))
@@ -80,7 +85,9 @@ func (d *Document) removal(n *Node, from, to int) splice {
 			line = before // one empty line is enough
 		}
 		return splice{from: line, to: next}
-	case end == n.End-1 && !first: // the closing bracket
+	case end == n.End-1 && first && before >= 0 && blank(d.data[before:from]): // the closing bracket
+		return splice{from: before, to: to}
+	case end == n.End-1 && !first:
 		return splice{from: from - len(trailingBlanks(d.data[:from])), to: to}
 	default:
 		return splice{from: from, to: end}

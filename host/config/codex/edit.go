@@ -380,8 +380,8 @@ func (t *text) addLine(line string, table []string, header int) ([]byte, error) 
 		}
 	}
 	text := indent + prefix + line + t.lineEnd
-	if at > 0 && at == len(t.data) && t.data[at-1] != '\n' {
-		text = t.lineEnd + text
+	if at > 0 && at == len(t.data) && t.data[at-1] != '\n' { // which stays so
+		text = t.lineEnd + strings.TrimSuffix(text, t.lineEnd)
 	}
 	return t.splice(at, at, text), nil
 }
@@ -421,13 +421,10 @@ func (t *text) addTable(want *jsonc.Node, path []string, depth int) ([]byte, err
 	}
 	before := ""
 	if at > t.mark {
-		if t.data[at-1] != '\n' {
-			before = t.lineEnd
+		if t.data[at-1] != '\n' { // which stays so
+			before, b = t.lineEnd, bytes.TrimSuffix(b, []byte(t.lineEnd))
 		}
 		before += t.lineEnd
-		if at == len(t.data) && bytes.HasSuffix(t.data, []byte(t.lineEnd+t.lineEnd)) {
-			before = ""
-		}
 	}
 	return t.splice(at, at, before+string(b)), nil
 }

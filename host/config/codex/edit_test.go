@@ -60,7 +60,7 @@ func TestSet(t *testing.T) {
 		{"table by headers", before, "mcp_servers/a/tools/rm", `{"approval_mode":"auto","x":1}`,
 			strings.Replace(before, "approval_mode = \"prompt\"\n", "approval_mode = \"auto\"\nx = 1\n", 1)},
 		{"empty file", "", "mcp_servers/c", `{"command":"x"}`, "[mcp_servers.c]\ncommand = \"x\"\n"},
-		{"no line break at the end", "a = 1", "mcp_servers/c", `{"command":"x"}`, "a = 1\n\n[mcp_servers.c]\ncommand = \"x\"\n"},
+		{"no line break at the end", "a = 1", "mcp_servers/c", `{"command":"x"}`, "a = 1\n\n[mcp_servers.c]\ncommand = \"x\""},
 		{"CRLF", "[mcp_servers.a]\r\ncommand = 'x'\r\n", "mcp_servers/a/cwd", `"y"`, "[mcp_servers.a]\r\ncommand = 'x'\r\ncwd = \"y\"\r\n"},
 		{"dotted keys", "mcp_servers.a.command = \"x\" # c\nb = 1\n", "mcp_servers/a/cwd", `"y"`, "mcp_servers.a.command = \"x\" # c\nmcp_servers.a.cwd = \"y\"\nb = 1\n"},
 		{"indented", "[mcp_servers.a]\n  command = \"x\"\n", "mcp_servers/a/cwd", `"y"`, "[mcp_servers.a]\n  command = \"x\"\n  cwd = \"y\"\n"},

@@ -29,6 +29,7 @@ func remove(data []byte, path ...string) ([]byte, error) {
 		return nil, editError(path, errUnwritable)
 	}
 	var gone []span
+	last := -1 // the end of the last table, if that goes
 	for i := range t.list {
 		s := &t.list[i]
 		if !slices.Equal(s.path, path) && !below(s.path, path) {
@@ -38,15 +39,16 @@ func remove(data []byte, path ...string) ([]byte, error) {
 			gone = append(gone, span{t.lead(s.start), s.end})
 			continue
 		}
-		end := len(data)
-		if i+1 < len(t.list) {
-			end = s.end
-			for j := i + 1; j < len(t.list) && !t.list[j].header; j++ {
-				end = t.list[j].end
-			}
-			end = t.blankAfter(end)
+		end, next := s.end, i+1
+		for ; next < len(t.list) && !t.list[next].header; next++ {
+			end = t.list[next].end
 		}
-		gone = append(gone, span{t.lead(s.start), max(end, s.end)})
+		if next < len(t.list) {
+			end = t.blankAfter(end)
+		} else {
+			last = end
+		}
+		gone = append(gone, span{t.lead(s.start), end})
 	}
 	var out []byte
 	at := 0
@@ -56,8 +58,13 @@ func remove(data []byte, path ...string) ([]byte, error) {
 		}
 		at = max(at, g.end)
 	}
-	if at >= len(data) && len(out) > 0 { // no empty lines at the end
-		out = append(bytes.TrimRight(out, "\r\n"), t.lineEnd...)
+	if lineEnd := []byte(t.lineEnd); at == last {
+		if bytes.HasSuffix(out, bytes.Repeat(lineEnd, 2)) { // the empty line in front of it
+			out = bytes.TrimSuffix(out, lineEnd)
+		}
+		if at == len(data) && !bytes.HasSuffix(data, lineEnd) {
+			out = bytes.TrimSuffix(out, lineEnd)
+		}
 	}
 	return append(out, data[at:]...), nil
 }

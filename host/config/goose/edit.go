@@ -416,11 +416,20 @@ func (t *text) add(want *jsonc.Node, path []string) ([]byte, error) {
 	return nil, editError(path, errUnwritable)
 }
 
-// behind puts lines where others end.
+// behind puts lines where others end. A file without an end of its last line stays so.
 func (t *text) behind(at int, lines string) []byte {
-	lines += t.lineEnd
 	if at > 0 && t.data[at-1] != '\n' {
 		lines = t.lineEnd + lines
+	} else {
+		lines += t.lineEnd
 	}
 	return t.splice(at, at, lines)
+}
+
+// without takes lines away. A file without an end of its last line stays so.
+func (t *text) without(start, end int) []byte {
+	if end == len(t.data) && !bytes.HasSuffix(t.data, []byte{'\n'}) {
+		start -= len(t.lineEnd)
+	}
+	return t.splice(max(start, 0), end, "")
 }

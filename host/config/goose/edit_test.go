@@ -76,7 +76,7 @@ func TestSet(t *testing.T) {
 			changed(t, "# address\n", "# address\n  \"c d\":\n    cmd: x\n    args:\n      - z\n      - \"-\"\n    enabled: false\n")},
 		{"first server", "extensions: {}\n", "extensions/a", `{"cmd":"x"}`, "extensions:\n  a:\n    cmd: x\n"},
 		{"first server, nothing there", "extensions: # none\nb: 1\n", "extensions/a", `{"cmd":"x"}`, "extensions: # none\n  a:\n    cmd: x\nb: 1\n"},
-		{"no extensions", "b: 1", "extensions/a", `{"cmd":"x"}`, "b: 1\nextensions:\n  a:\n    cmd: x\n"},
+		{"no extensions", "b: 1", "extensions/a", `{"cmd":"x"}`, "b: 1\nextensions:\n  a:\n    cmd: x"},
 		{"CRLF", "extensions:\r\n    a:\r\n        cmd: x\r\n", "extensions/b", `{"cmd":"z"}`, "extensions:\r\n    a:\r\n        cmd: x\r\n    b:\r\n        cmd: z\r\n"},
 		{"all in brackets", "{extensions: {a: {cmd: x}}}\n", "extensions/b", `{"cmd":"y"}`, "{extensions: {a: {cmd: x}, b: {cmd: \"y\"}}}\n"},
 		{"invisible", "a: 1\n", "a", `"\u202e\n\ud83d\ude00"`, "a: \"\\u202e\\n😀\"\n"},

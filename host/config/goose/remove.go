@@ -34,11 +34,11 @@ func remove(data []byte, path ...string) ([]byte, error) {
 		if len(bytes.TrimLeft(t.data[line:member.Offset], " ")) > 0 { // behind a dash
 			return nil, editError(path, errUnwritable)
 		}
-		out = t.splice(t.lead(line, t.column(member.Offset)), t.block(member.Offset), "")
+		out = t.without(t.lead(line, t.column(member.Offset)), t.block(member.Offset))
 	case member == nil:
 		line := t.lineStart(have.Offset)
 		dash := line + bytes.IndexByte(t.data[line:], '-')
-		out = t.splice(t.lead(line, dash-line), t.block(dash), "")
+		out = t.without(t.lead(line, dash-line), t.block(dash))
 	default:
 		err = errUnwritable
 	}
