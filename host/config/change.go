@@ -223,7 +223,7 @@ func (s *scribe) pairs(key string, value, was json.RawMessage) error {
 	wanted, before := membersOf(value), membersOf(was)
 	f, holder := s.field(key)
 	if f == nil || f.Value.Kind != jsonc.Object {
-		holder = []string{s.word(key)}
+		holder = strings.Split(s.word(key), "/")
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, stays := wanted[name]; stays {

@@ -232,7 +232,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	}
 	sections, fault := p.dialect.Sections(&p.doc.Root)
 	if fault != nil {
-		if client := unread(filename); client != "" {
+		if client := unread(filename); client != "" && p.dialect.Name != "continue" {
 			fault.Text = notRead(client)
 		}
 		var why error = errors.New(fault.Text)

@@ -21,6 +21,7 @@
 //	crush       Crush: "mcp" in a crush.json or .crush.json
 //	codex       Codex: [mcp_servers.NAME] in a config.toml; package host/config/codex
 //	goose       Goose: "extensions" in a config.yaml; package host/config/goose
+//	continue    Continue: "mcpServers", a list, in a config.yaml; package host/config/goose
 //
 // A format translates the keys of its program; an entry may have our own besides. All
 // errors say the file's own keys, with line and column. A file where a program keeps its
@@ -108,6 +109,7 @@
 //	                    at its end; a relative path starts at the config file's folder
 //	${input:id}         what Options.Input answers to that input of the file
 //	${keyring:name}     the secret of that name in Options.Secrets
+//	${{ secrets.NAME }} ${NAME}, or else ${keyring:NAME}, as Continue has it
 //	${workspaceFolder}  the folder of the project, see Options.Project; also
 //	                    ${workspaceFolderBasename}, ${userHome}, ${pathSeparator}
 //	                    and ${/}

@@ -112,17 +112,16 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 		}
 		return d.tidied(data, s), nil
 	}
-	object, err := applyChanges([]byte("{}"), s.changes, nil, jsonc.Set, jsonc.Remove)
+	object := []byte("{}")
+	if !s.at.named {
+		object = marshalJSON(map[string]string{"name": s.title})
+	}
+	object, err := applyChanges(object, s.changes, nil, jsonc.Set, jsonc.Remove)
 	if err != nil {
 		return nil, err
 	}
 	if name := d.write.Name; s.at.named && name != "" {
 		if object, err = jsonc.Set(object, quoteJSON(s.title), name); err != nil {
-			return nil, err
-		}
-	}
-	if !s.at.named {
-		if object, err = jsonc.Set(object, quoteJSON(s.title), "name"); err != nil {
 			return nil, err
 		}
 	}

@@ -30,8 +30,8 @@ type expander struct {
 
 	// literal says that $VAR without braces is no reference.
 	literal bool
-	// forms are the references that the file's program knows. CurlyRefs take the place of
-	// ours, and SecretRefs are read besides them.
+	// forms are the references that the file's program knows: CurlyRefs take the place of
+	// ours.
 	forms dialect.References
 
 	asker *asker // of inputs and the keyring
@@ -119,7 +119,7 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 	switch {
 	case x.forms == dialect.CurlyRefs:
 		return x.curly(s)
-	case x.forms == dialect.SecretRefs && strings.HasPrefix(s, "${{"):
+	case strings.HasPrefix(s, "${{"):
 		return x.secret(s)
 	case !strings.HasPrefix(s, "${"):
 		length = 1 + nameLength(s[1:])
@@ -193,7 +193,8 @@ func (x *expander) curly(s string) (length int, value string, err error) {
 	return length, value, err
 }
 
-// secret reads a reference ${{ secrets.VAR }}: a variable, or else a secret of that name.
+// secret reads a reference ${{ secrets.VAR }} of Continue: a variable, or else a secret of
+// that name.
 func (x *expander) secret(s string) (length int, value string, err error) {
 	inner, _, closed := strings.Cut(s[len("${{"):], "}}")
 	if !closed {

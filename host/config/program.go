@@ -152,5 +152,8 @@ func unread(file string) string {
 // notRead is what is said of a file of such a program: advice to change it would break
 // it.
 func notRead(client string) string {
+	if client == "Continue" {
+		return "the file is that of Continue: give Options.Formats goose.Continue(), of the package host/config/goose"
+	}
 	return "the file is that of " + client + ", which is not read: leave it as it is, and list the servers in a .mcp.json too, in {\"mcpServers\": {}}"
 }

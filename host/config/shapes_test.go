@@ -65,13 +65,12 @@ func TestSkippedHideNobody(t *testing.T) {
 // TestFilesOfOthers: an error names the program and gives no advice that would break its
 // file.
 func TestFilesOfOthers(t *testing.T) {
-	for path, client := range map[string]string{
-		"librechat.yaml":        "LibreChat",
-		".continue/config.yaml": "Continue", ".continue/mcpServers/a.yaml": "Continue",
+	for path, want := range map[string]string{
+		"librechat.yaml":              "the file is that of LibreChat, which is not read: leave it as it is",
+		".continue/config.yaml":       "the file is that of Continue: give Options.Formats goose.Continue()",
+		".continue/mcpServers/a.yaml": "the file is that of Continue: give Options.Formats goose.Continue()",
 	} {
-		_, err := Parse(path, []byte(`{"other": 1}`), nil)
-		want := "the file is that of " + client + ", which is not read: leave it as it is"
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(path, []byte(`{"other": 1}`), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		}
 	}

@@ -1,18 +1,19 @@
 // Package goose reads the config.yaml of Goose, which lists MCP servers under
-// "extensions".
+// "extensions", and that of Continue, which has a list "mcpServers" of them: the formats
+// that need a parser of YAML.
 //
 // # Reading
 //
 // Give [Format] to package config, in config.Options.Formats; files that end in .yaml
 // or .yml are then read:
 //
-//	config.Load("config.yaml", &config.Options{Formats: []config.Format{goose.Format()}})
+//	config.Load("config.yaml", &config.Options{Formats: []config.Format{goose.Format(), goose.Continue()}})
 //
 // All else of the file is left alone. Errors say line, column and key path of the YAML
 // file, such as extensions.github.envs.TOKEN. Aliases and merge keys are followed, up to
 // the number of values that any file may have.
 //
-// # Keys
+// # Keys of Goose
 //
 //	type             stdio, sse or streamable_http. What is built into Goose (builtin,
 //	                 platform, frontend, inline_python) only Goose can run: it is in
@@ -26,4 +27,16 @@
 //	description      free text
 //
 // The keys of package config may stand there too, in snake_case or as they are.
+//
+// # Keys of Continue
+//
+//	name, type, url          type is stdio, sse or streamable-http
+//	command, args, env, cwd  as everywhere
+//	apiKey                   the token of the header Authorization
+//	requestOptions           its headers; all else is left to Continue
+//	connectionTimeout        milliseconds, for start and handshake
+//	uses                     a server that stands elsewhere, which is left out
+//
+// ${{ secrets.NAME }} is the variable of that name, or else the secret in
+// config.Options.Secrets. Continue has no word that switches a server off.
 package goose

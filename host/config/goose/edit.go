@@ -347,7 +347,7 @@ func (t *text) elements(have, want *jsonc.Node, path []string) ([]byte, error) {
 	indent := strings.Repeat(" ", t.column(starts[0]))
 	var b strings.Builder
 	for _, e := range want.Elems[first : len(want.Elems)-last] {
-		b.WriteString(indent + "- " + string(appendFlow(nil, &e)) + t.lineEnd)
+		b.WriteString(t.element(&e, indent) + t.lineEnd)
 	}
 	olds := have.Elems[first : len(have.Elems)-last]
 	var from, to int
@@ -411,7 +411,7 @@ func (t *text) add(want *jsonc.Node, path []string) ([]byte, error) {
 		line := t.lineStart(parent.Elems[size-1].Offset)
 		dash := line + bytes.IndexByte(t.data[line:], '-')
 		indent := strings.Repeat(" ", t.column(dash))
-		return t.behind(t.block(dash), indent+"- "+string(appendFlow(nil, want))), nil
+		return t.behind(t.block(dash), t.element(want, indent)), nil
 	}
 	return nil, editError(path, errUnwritable)
 }

@@ -80,7 +80,7 @@ func TestSet(t *testing.T) {
 		{"CRLF", "extensions:\r\n    a:\r\n        cmd: x\r\n", "extensions/b", `{"cmd":"z"}`, "extensions:\r\n    a:\r\n        cmd: x\r\n    b:\r\n        cmd: z\r\n"},
 		{"all in brackets", "{extensions: {a: {cmd: x}}}\n", "extensions/b", `{"cmd":"y"}`, "{extensions: {a: {cmd: x}, b: {cmd: \"y\"}}}\n"},
 		{"invisible", "a: 1\n", "a", `"\u202e\n\ud83d\ude00"`, "a: \"\\u202e\\n😀\"\n"},
-		{"list of servers", "extensions:\n- name: a\n  cmd: x\n", "extensions/-", `{"name":"b"}`, "extensions:\n- name: a\n  cmd: x\n- {name: b}\n"},
+		{"list of servers", "extensions:\n- name: a\n  cmd: x\n", "extensions/-", `{"name":"b"}`, "extensions:\n- name: a\n  cmd: x\n- name: b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := set([]byte(c.have), []byte(c.value), split(c.path)...)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
@@ -94,5 +95,51 @@ func TestImportToGoose(t *testing.T) {
 	}
 	if err := plan.Apply(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEditContinue makes a file and changes it.
+func TestEditContinue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".continue", "config.yaml")
+	opts := &config.Options{Formats: []config.Format{Format(), Continue()}}
+	for _, change := range []func(*config.File) error{
+		func(f *config.File) error {
+			return f.Add(&config.Record{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}})
+		},
+		func(f *config.File) error {
+			return f.Add(&config.Record{Name: "web", URL: "https://web.example.com/mcp", Transport: config.TransportHTTP,
+				Headers: map[string]config.Secret{"X-A": "b"}, ConnectTimeout: 9 * time.Second})
+		},
+		func(f *config.File) error {
+			return f.Set("web", &config.Patch{ConnectTimeout: config.Some(2 * time.Second), Headers: config.Some(map[string]config.Secret{"X-A": "c", "X-B": "d"})})
+		},
+	} {
+		if err := config.Edit(t.Context(), path, opts, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `mcpServers:
+  - name: files
+    command: npx
+    args:
+      - "-y"
+      - files
+    env:
+      KEY: "${{ secrets.KEY }}"
+  - name: web
+    type: streamable-http
+    url: https://web.example.com/mcp
+    requestOptions:
+      headers:
+        X-A: c
+        X-B: d
+    connectionTimeout: 2000
+`
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

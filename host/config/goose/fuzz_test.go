@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 	file := filepath.Join(f.TempDir(), "f.yaml")
 	opts := &config.Options{
 		Lookup:  func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 },
-		Formats: []config.Format{Format()},
+		Formats: []config.Format{Format(), Continue()},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := config.Parse(file, data, opts)

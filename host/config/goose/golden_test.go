@@ -20,7 +20,11 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(files) < 4 {
 		t.Fatal(err, files)
 	}
-	for _, file := range files {
+	more, err := filepath.Glob(filepath.Join("testdata", "continue", "*.yaml"))
+	if err != nil || len(more) < 2 {
+		t.Fatal(err, more)
+	}
+	for _, file := range append(files, more...) {
 		t.Run(filepath.ToSlash(file), func(t *testing.T) { golden(t, file) })
 	}
 }
@@ -42,7 +46,7 @@ func golden(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := &config.Options{Lookup: lookup, Formats: []config.Format{Format()}}
+	opts := &config.Options{Lookup: lookup, Formats: []config.Format{Format(), Continue()}}
 	c, err := config.Parse(file, data, opts)
 	got := strings.ReplaceAll(configtest.Describe(c, err), here, "HERE")
 	want, err := os.ReadFile(file + ".golden")

@@ -43,12 +43,21 @@ func (t *text) after(n *jsonc.Node, indent string) string {
 		}
 	case n.Kind == jsonc.Array && len(n.Elems) > 0:
 		for i := range n.Elems {
-			b.WriteString(t.lineEnd + indent + t.unit + "- " + string(appendFlow(nil, &n.Elems[i])))
+			b.WriteString(t.lineEnd + t.element(&n.Elems[i], indent+t.unit))
 		}
 	default:
 		b.WriteString(" " + string(appendFlow(nil, n)))
 	}
 	return b.String()
+}
+
+// element returns an element of a list with its dash.
+func (t *text) element(n *jsonc.Node, indent string) string {
+	if n.Kind != jsonc.Object || len(n.Members) == 0 || len(t.unit) < len("- ") {
+		return indent + "- " + string(appendFlow(nil, n))
+	}
+	first := t.lineEnd + indent + t.unit
+	return indent + "-" + t.unit[1:] + strings.TrimPrefix(t.after(n, indent), first)
 }
 
 // appendFlow appends a value on one line.
