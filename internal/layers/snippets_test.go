@@ -12,6 +12,7 @@ import (
 const (
 	readme     = "README.md"
 	firstSteps = "docs/getting-started.md"
+	configPage = "docs/configuration.md"
 	// recipesPage is the page of docs/adapters for the code that users copy.
 	recipesPage = "recipes"
 )
@@ -73,6 +74,8 @@ func homes(name string) []string {
 		return []string{"examples/first/"}
 	case name == firstSteps:
 		return []string{"examples/", "adapters/", "host/"}
+	case name == configPage:
+		return []string{"examples/configs/", "host/config/"}
 	case folder == "docs/":
 		return []string{"adapters/", "examples/recipes/"}
 	case base == recipesPage:
@@ -115,7 +118,7 @@ func (tr *tree) says(folders []string, code string) bool {
 // TestSnippets holds the code in the pages that users read first against the examples.
 func TestSnippets(t *testing.T) {
 	tr := repository(t)
-	names := []string{readme, firstSteps, "docs/adapters.md"}
+	names := []string{readme, firstSteps, configPage, "docs/adapters.md"}
 	for _, p := range adapterPages(t) {
 		names = append(names, "docs/adapters/"+p+".md")
 	}
