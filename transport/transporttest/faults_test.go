@@ -123,8 +123,15 @@ func TestFaultReport(t *testing.T) {
 	for _, r := range table() {
 		want = append(want, describe(r.result(kept.Seeds)))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%s has not the rows of the table: run make faults\n got %q\nwant %q", reportFile, got, want)
+	for _, row := range want {
+		if !slices.Contains(got, row) {
+			t.Errorf("%s: got no row %s: run make faults", reportFile, row)
+		}
+	}
+	for _, row := range got {
+		if !slices.Contains(want, row) {
+			t.Errorf("%s: got the row %s, want none: run make faults", reportFile, row)
+		}
 	}
 }
 
