@@ -246,6 +246,9 @@ func doing(s *Status) string {
 	case StageReady:
 		return "It is connected, and its tools are listed." + users
 	case StageWaiting:
+		if s.State.Phase == mcp.Ready {
+			return "It is connected, but its tools could not be listed. That is tried again by itself."
+		}
 		return fmt.Sprintf("There is no connection. After %d failures in a row the next attempt is at %s, or when a call needs it.", s.State.Failures, s.State.RetryAt.Format(time.RFC3339))
 	case StageLogin:
 		return "It waits for the user to log in."

@@ -174,12 +174,12 @@ func (h *Host) notReady(ctx context.Context, name string) (reason string, err er
 	case StageLogin:
 		return reasonLogin, status.Err
 	case StageWaiting:
+		if status.State.Phase == mcp.Ready {
+			return reasonUnlisted, status.Err
+		}
 		return unreached(status.Err), status.Err
 	case StageStarting:
-		switch {
-		case status.State.Phase == mcp.Ready && status.Err != nil:
-			return reasonUnlisted, status.Err
-		case status.State.Failures > 0: // and it is tried again just now
+		if status.State.Failures > 0 { // and it is tried again just now
 			return unreached(status.Err), status.Err
 		}
 		return reasonStarting, status.Err

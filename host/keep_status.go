@@ -176,7 +176,10 @@ func (k *statusKeeper) load() bool {
 func lastOf(last config.LastStatus, s Status, entry *config.Server) config.LastStatus {
 	switch s.Stage {
 	case StageStarting:
-		return last // it is not clear yet what becomes of it
+		if s.Err == nil {
+			return last // it is not clear yet what becomes of it
+		}
+		last.Status = config.StatusError
 	case StageReady:
 		switch {
 		case s.State.Phase == mcp.Ready:

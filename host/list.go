@@ -27,13 +27,20 @@ const (
 func (s *server) follow(ctx context.Context, l *link) {
 	defer s.settle()
 	stage := Stage("")
+	told := func() {
+		s.host.broadcast()
+		if now := s.status(); now.Stage != stage {
+			s.host.record(stateEvent(s.entry.Name, stage, now.Stage, now.Err))
+			stage = now.Stage
+		}
+	}
 	for state := range l.client.Watch(ctx) {
 		if state.Phase == mcp.Waiting {
 			s.slot.meter.fault(state.Err)
 		}
 		switch state.Phase {
 		case mcp.Ready:
-			s.keepListed(ctx, l)
+			s.keepListed(ctx, l, told)
 		case mcp.Connecting:
 			s.shelf.lost()
 		case mcp.Waiting:
@@ -50,17 +57,13 @@ func (s *server) follow(ctx context.Context, l *link) {
 			s.settle()
 			l.begun()
 		}
-		s.host.broadcast()
-		if now := s.status(); now.Stage != stage {
-			s.host.record(stateEvent(s.entry.Name, stage, now.Stage, now.Err))
-			stage = now.Stage
-		}
+		told()
 	}
 }
 
 // keepListed reads the server's tools and puts them on the shelf. If that fails while
-// the connection lasts it is tried again, with growing waits.
-func (s *server) keepListed(ctx context.Context, l *link) {
+// the connection lasts it is tried again, with growing waits, and told is called.
+func (s *server) keepListed(ctx context.Context, l *link, told func()) {
 	for attempt := 0; ; attempt++ {
 		done := s.listOnce(ctx, l, listTime<<min(attempt, 6))
 		s.settle()
@@ -68,7 +71,7 @@ func (s *server) keepListed(ctx context.Context, l *link) {
 		if done {
 			break
 		}
-		s.host.broadcast()
+		told()
 		timer := time.NewTimer(backoff.Full(attempt, listRetryBase/2, listRetryBase, listRetryCeiling))
 		select {
 		case <-timer.C:

@@ -12,6 +12,6 @@ const (
 	StageCached     Stage = "cached"     // not started; its tools are known from an earlier time, and a call starts it
 	StageStarting   Stage = "starting"   // being started or connected
 	StageReady      Stage = "ready"      // connected, and its tools are listed
-	StageWaiting    Stage = "waiting"    // lost or failed; it is tried again at State.RetryAt
+	StageWaiting    Stage = "waiting"    // lost or failed; it is tried again at State.RetryAt, or soon if only its tools could not be listed
 	StageLogin      Stage = "login"      // it wants the user to log in
 )

@@ -96,7 +96,7 @@ func (s *server) status() Status {
 			status.State.Instructions = instructions
 		}
 	}
-	status.Stage = s.stageLocked(status.State, listed)
+	status.Stage = s.stageLocked(status.State, listed, listErr)
 	if status.Stage == StageCached {
 		for _, l := range users {
 			if l.client.State().Phase == mcp.Ready {
@@ -108,8 +108,8 @@ func (s *server) status() Status {
 }
 
 // stageLocked tells the stage by the state of the client for all users, and by whether
-// the tools are known.
-func (s *server) stageLocked(state mcp.State, listed bool) Stage {
+// the tools are known, or why they are not.
+func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage {
 	var unapproved *UnapprovedError
 	switch {
 	case !s.enabled && (s.entry.Err == nil || !s.entry.Enabled):
@@ -122,6 +122,8 @@ func (s *server) stageLocked(state mcp.State, listed bool) Stage {
 		return StageInvalid
 	case state.Phase == mcp.Ready && listed:
 		return StageReady
+	case state.Phase == mcp.Ready && listErr != nil:
+		return StageWaiting
 	case state.Phase == mcp.Ready, state.Phase == mcp.Connecting:
 		return StageStarting
 	case state.Phase == mcp.Waiting:
