@@ -24,8 +24,9 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 
 // renew starts a new server of the same entry in the place of one that does not run.
 func (sl *slot) renew(old *server) *server {
-	s := sl.newServer(old.entry)
+	s := sl.newServer(sl.configured(old))
 	sl.succeed(old, s)
+	sl.forget()
 	return s
 }
 
@@ -45,10 +46,11 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 		sl.interrupt(false)
 	}
 	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
-		s := sl.newServer(old.entry)
+		s := sl.newServer(sl.configured(old))
 		s.enabled, s.err = false, nil
 		old.shelf.clear() // who sees that it is disabled finds none of its tools
 		sl.set(s)
+		sl.forget()
 		return old.finish(), nil
 	})
 }
@@ -75,11 +77,17 @@ func (s *server) finish() wait {
 // the server was waiting for its next attempt, and returns as Enable does. Calls under
 // way are cut off; Refresh lets them finish. The clients of users are ended when
 // their calls have finished, and made again when they are needed.
+//
+// If the server does not run as it is configured, see [Status.Unapplied], it is replaced
+// by what is, as [Host.Apply] does: while that fails the present one goes on.
 func (h *Host) Restart(ctx context.Context, name string) error {
 	return h.change(ctx, "restart", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
 		s.askAgain()
 		l := s.running()
-		switch {
+		switch u := sl.lacks(); {
+		case u != nil:
+			_, until, err := sl.become(ctx, u.entry)
+			return until, err
 		case !s.active():
 			return sl.renew(s).firstAttempt, nil
 		case s.perUser():
@@ -114,7 +122,8 @@ func (s *server) relist(ctx context.Context) error {
 // then finishes its calls in the background; so no tool is missing meanwhile. If that
 // fails for a server the present connection stays, and the error says so. A server with
 // a connection for each user is read by [Host.Discover] for the user of ctx, and left
-// alone without one.
+// alone without one. The new connection is to the server as it is configured, see
+// [Status.Unapplied].
 func (h *Host) Refresh(ctx context.Context, names ...string) error {
 	need(ctx)
 	if err := h.made(); err != nil {
@@ -144,6 +153,13 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 }
 
 func (sl *slot) refresh(ctx context.Context, s *server) error {
+	if u := sl.lacks(); u != nil {
+		_, until, err := sl.become(ctx, u.entry)
+		if err == nil && until != nil {
+			err = until(ctx)
+		}
+		return err
+	}
 	switch l := s.running(); {
 	case s.perUser():
 		return sl.host.discoverFor(ctx, s)

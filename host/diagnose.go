@@ -85,7 +85,8 @@ func (h *Host) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
 	clean := newCleaner(s.entry)
 	d := &Diagnosis{Health: health, Tools: s.registryTools(clean)}
 	status := s.status()
-	_, d.LastErr = sl.meter.lastFailure()
+	_, failing, last := sl.meter.lastFailure()
+	d.LastErr = last
 	d.Err = status.Err
 	if l := s.linkOf(ctx); l != nil {
 		state := l.client.State()
@@ -99,7 +100,15 @@ func (h *Host) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
 		d.Err = errors.Join(d.Err, userError(s, state))
 	}
 	d.Doing = doing(&status)
-	d.Hints = d.hints(ctx, s, status.Warnings, clean)
+	if u := status.Unapplied; u != nil && d.Err == nil {
+		d.Doing += " Its changed entry does not work, so it runs as it was before."
+		d.Err = u.Err
+		d.Hints = hintsOf(ctx, u.entry, u.Err)
+	} else if d.Err == nil && failing != nil && failing.Hash() != s.entry.Hash() {
+		d.Hints = hintsOf(ctx, failing, last) // of an entry that was tried in vain
+	} else {
+		d.Hints = d.hints(ctx, s, status.Warnings, clean)
+	}
 	return d, nil
 }
 
@@ -147,6 +156,21 @@ func (d *Diagnosis) ping(ctx context.Context, c *mcp.Client, clean *cleaner) {
 	d.Err = errors.Join(d.Err, fmt.Errorf("no answer to a ping: %w", err))
 }
 
+// hintsOf says what may be wrong with an entry that the server does not run as.
+func hintsOf(ctx context.Context, entry *config.Server, err error) []Hint {
+	t := newTrouble(entry, err, newCleaner(entry))
+	t.reached = unconnected(entry)
+	return t.diagnose(ctx)
+}
+
+// unconnected is how far a server came that has no connection.
+func unconnected(entry *config.Server) TestStage {
+	if entry.Transport == config.TransportStdio {
+		return TestSpawned // or the error says that it was not
+	}
+	return TestResolved
+}
+
 // hints says what may be wrong with the server.
 func (d *Diagnosis) hints(ctx context.Context, s *server, warnings []*config.Error, clean *cleaner) []Hint {
 	err := d.Err
@@ -162,8 +186,8 @@ func (d *Diagnosis) hints(ctx context.Context, s *server, warnings []*config.Err
 	case StageReady, StageCached:
 		t.reached = TestListed
 	case StageStarting, StageWaiting:
-		if t.reached = TestResolved; s.entry.Transport == config.TransportStdio {
-			t.reached = TestSpawned // or the error says that it was not
+		if t.reached = unconnected(s.entry); d.Protocol != "" {
+			t.reached = TestInitialized
 		}
 	case StageDisabled, StageConfigured:
 		t.list = nil // it has no tools, and is not meant to

@@ -30,14 +30,16 @@ type Health struct {
 	// Since is when the client that all users share came to be as it is; zero if there
 	// is none now.
 	Since time.Time `json:"since,omitzero"`
-	// Error is what is wrong now; empty if nothing is.
+	// Error is what is wrong now, or else why the server does not run as it is configured,
+	// see [Status.Unapplied]; empty if nothing is.
 	Error string `json:"error,omitempty"`
 	// LastError is the last failure of the server's own, of a call or of a connection,
 	// though all may be well since; empty if there was none.
 	LastError string `json:"lastError,omitempty"`
 	// LastErrorAt is when that was.
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
-	// RetryAt is when the next attempt to connect begins; zero if none is planned.
+	// RetryAt is when the next attempt to connect, or to run as is configured, begins;
+	// zero if none is planned.
 	RetryAt time.Time `json:"retryAt,omitzero"`
 	// Failures counts the attempts that failed in a row.
 	Failures int `json:"failures,omitempty"`
@@ -168,10 +170,17 @@ func (s *server) health(status *Status, processes *processTable) Health {
 	if status.State.Phase != mcp.Idle {
 		h.Since = status.State.Since
 	}
-	at, last := s.slot.meter.lastFailure()
+	at, failing, last := s.slot.meter.lastFailure()
 	links := s.host.pool.at(s)
 	shown := words{entry: s.entry}
 	h.Error, h.LastError, h.LastErrorAt = shown.of(status.Err), shown.of(last), at
+	if failing != nil && failing != s.entry {
+		h.LastError = (&words{entry: failing}).of(last)
+	}
+	if u := status.Unapplied; u != nil && status.Err == nil {
+		h.Error, h.Failures = (&words{entry: u.entry}).of(u.Err), u.Failures
+		h.RetryAt = u.RetryAt
+	}
 	for _, l := range links {
 		state := l.client.State()
 		h.Users = append(h.Users, UserHealth{
@@ -266,7 +275,11 @@ func judge(status *Status, h *Health) (Level, Action) {
 	if level, action := judgeCalls(&h.Calls); level != LevelHealthy {
 		return level, action
 	}
-	switch {
+	switch u := status.Unapplied; {
+	case u != nil && u.entry.Err != nil:
+		return LevelDegraded, cureOfEntry(u.Err)
+	case u != nil:
+		return LevelDegraded, cureOfConnection(u.Err)
 	case h.Quarantined > 0 && h.Tools == 0:
 		return LevelUnhealthy, ActionApprove
 	case h.Quarantined > 0:

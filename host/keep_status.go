@@ -197,6 +197,8 @@ func lastOf(last config.LastStatus, s Status, entry *config.Server) config.LastS
 	last.Error = entry.MaskError(s.Err)
 	if last.Error != "" {
 		last.Status = config.StatusError
+	} else if u := s.Unapplied; u != nil { // it works as it was
+		last.Error = u.entry.MaskError(u.Err)
 	}
 	return last
 }

@@ -36,7 +36,7 @@ func (s *server) follow(ctx context.Context, l *link) {
 	}
 	for state := range l.client.Watch(ctx) {
 		if state.Phase == mcp.Waiting {
-			s.slot.meter.fault(state.Err)
+			s.slot.meter.fault(s.entry, state.Err)
 		}
 		switch state.Phase {
 		case mcp.Ready:
@@ -148,7 +148,7 @@ func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (
 			return nil, err
 		}
 		l.unread.Store(&readFail{time.Now(), err})
-		s.slot.meter.fault(unread)
+		s.slot.meter.fault(s.entry, unread)
 		if l.stop != nil {
 			s.shelf.fail(unread)
 		}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -28,8 +29,9 @@ type meter struct {
 	total  CallCounts
 	zero   time.Time // from which slots are numbered; set by the first call
 	slots  [meterSlots]meterPart
-	failed time.Time // when the last failure of the server's own ended
-	reason error     // of that
+	failed time.Time      // when the last failure of the server's own ended
+	reason error          // of that
+	entry  *config.Server // it is about; nil: that which runs
 }
 
 // A meterPart is what happened within one slot of time.
@@ -62,25 +64,26 @@ func (m *meter) ended(now time.Time, took time.Duration, fate callFate, err erro
 		part.spans.add(took)
 	}
 	if fate.failure() {
-		m.failed, m.reason = now, err
+		m.failed, m.reason, m.entry = now, err, nil
 	}
 }
 
-// fault notes an error of the server's connection, which is no call.
-func (m *meter) fault(err error) {
+// fault notes an error of the connection of an entry's server, which is no call.
+func (m *meter) fault(entry *config.Server, err error) {
 	if err == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.failed, m.reason = time.Now(), err
+	m.failed, m.reason, m.entry = time.Now(), err, entry
 }
 
-// lastFailure returns the last failure of the server's own, and when it was.
-func (m *meter) lastFailure() (time.Time, error) {
+// lastFailure returns the last failure of the server's own, when it was, and the entry
+// that it is about; nil if that is the one that runs.
+func (m *meter) lastFailure() (time.Time, *config.Server, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.failed, m.reason
+	return m.failed, m.entry, m.reason
 }
 
 // partLocked returns the slot of a moment, empty if it is that of an earlier round.

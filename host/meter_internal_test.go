@@ -97,7 +97,7 @@ func TestMeterCounts(t *testing.T) {
 		if l := c.Latency; l == nil || l.Count != 3 || l.Max != time.Second || l.P50 > 2*time.Millisecond {
 			t.Errorf("latency %+v", c.Latency)
 		}
-		at, err := m.lastFailure()
+		at, _, err := m.lastFailure()
 		if err == nil || !strings.Contains(err.Error(), "down") || !at.Equal(time.Now()) {
 			t.Errorf("last failure %v at %v", err, at)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -27,6 +28,9 @@ type slot struct {
 	steps  int                     // of those that are about to change the entry
 	giveUp context.CancelCauseFunc // interrupts who holds the token of changing; may be nil
 	yields bool                    // he is interrupted by others than an Apply
+
+	unapplied *Unapplied  // what the server was to become and has not; nil: nothing
+	retry     *time.Timer // of that; may be nil
 }
 
 func (h *Host) newSlot(name string) *slot {
@@ -128,6 +132,7 @@ func (sl *slot) claim(generation uint64, entry *config.Server, hash string, ch *
 	sl.wanted, sl.choice = generation, ch
 	if entry != nil && sl.server != nil && sl.server.hash == hash && sl.steps == 0 {
 		sl.server.move(entry)
+		sl.forgetLocked()
 		return true
 	}
 	sl.steps++
@@ -164,6 +169,17 @@ const (
 // become makes the slot run an entry, or nothing if it is nil, and returns what is to be
 // waited for then. The caller has entered.
 func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait, error) {
+	did, until, err := sl.turn(ctx, entry)
+	if s := sl.now(); did == failed && s != nil && s.hash != hashOf(entry) {
+		sl.note(entry, err)
+	} else {
+		sl.forget()
+	}
+	return did, until, err
+}
+
+// turn is become, without a note of what did not work.
+func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, error) {
 	old := sl.now()
 	switch {
 	case entry == nil && old == nil:

@@ -44,6 +44,10 @@ type Status struct {
 	// Err is what is wrong with the server now: its config entry, its
 	// connection, or its list of tools. It is nil if nothing is.
 	Err error
+	// Unapplied is set while the server does not run as it is configured: its entry was
+	// changed, what that says does not work, and the server goes on as it was. It is
+	// tried again by itself. Do not change it.
+	Unapplied *Unapplied
 }
 
 // Servers returns where each server stands, in the order of the configuration.
@@ -70,8 +74,8 @@ func (h *Host) Servers() []Status {
 }
 
 func (s *server) status() Status {
-	users := s.host.pool.at(s)
 	instructions := s.host.registry.Instructions(s.entry.Name)
+	users, unapplied := s.host.pool.at(s), s.slot.lacks()
 	s.shelf.mu.Lock()
 	rejected, listErr, listed := s.shelf.rejected, s.shelf.err, s.shelf.placed
 	s.shelf.mu.Unlock()
@@ -88,6 +92,7 @@ func (s *server) status() Status {
 		Rejected:    rejected,
 		Warnings:    s.warnings,
 		Err:         errors.Join(s.err, listErr),
+		Unapplied:   unapplied,
 	}
 	if s.link != nil {
 		status.State = s.link.client.State()

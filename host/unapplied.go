@@ -1,0 +1,104 @@
+package host
+
+import (
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/backoff"
+)
+
+const (
+	unappliedBase    = 2 * time.Second
+	unappliedCeiling = 2 * time.Minute
+)
+
+// An Unapplied is the configured entry of a server that goes on as it was, since what the
+// entry says does not work.
+type Unapplied struct {
+	Source   config.Source // where the entry stands
+	Err      error         // why it does not work
+	Since    time.Time     // when it failed first
+	Failures int           // how often it has failed
+	RetryAt  time.Time     // when it is tried again; zero if that could not help
+
+	entry *config.Server
+}
+
+// note keeps an entry that the server was to run as and does not, and has it tried again.
+func (sl *slot) note(entry *config.Server, err error) {
+	u := &Unapplied{Source: entry.Source, Err: err, Since: time.Now(), Failures: 1, entry: entry}
+	hash := hashOf(entry)
+	sl.mu.Lock()
+	if last := sl.unapplied; last != nil && hashOf(last.entry) == hash {
+		u.Since, u.Failures = last.Since, last.Failures+1
+	}
+	sl.forgetLocked()
+	sl.unapplied = u
+	if entry.Err == nil && !sl.host.isClosing() {
+		wait := backoff.Full(u.Failures-1, unappliedBase/2, unappliedBase, unappliedCeiling)
+		u.RetryAt = time.Now().Add(wait)
+		sl.retry = time.AfterFunc(wait, func() { sl.tryAgain(u) })
+	}
+	sl.mu.Unlock()
+	sl.host.broadcast()
+}
+
+// forget says that the server runs, or not, as it is configured.
+func (sl *slot) forget() {
+	sl.mu.Lock()
+	known := sl.unapplied != nil
+	sl.forgetLocked()
+	sl.mu.Unlock()
+	if known {
+		sl.host.broadcast()
+	}
+}
+
+// forgetLocked needs sl.mu.
+func (sl *slot) forgetLocked() {
+	sl.unapplied = nil
+	if sl.retry != nil {
+		sl.retry.Stop()
+		sl.retry = nil
+	}
+}
+
+// lacks returns the entry that the server does not run as, or nil if it runs as it is
+// configured.
+func (sl *slot) lacks() *Unapplied {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	return sl.unapplied
+}
+
+// configured returns the entry that a server of the slot is to have.
+func (sl *slot) configured(s *server) *config.Server {
+	if u := sl.lacks(); u != nil {
+		return u.entry
+	}
+	return s.entry
+}
+
+// tryAgain replaces the server by what is configured, unless somebody has done something
+// about it meanwhile. It is called by a timer.
+func (sl *slot) tryAgain(u *Unapplied) {
+	h := sl.host
+	leave, err := h.visit()
+	if err != nil {
+		return
+	}
+	defer leave()
+	own, out, err := sl.enter(h.intake, true)
+	if err != nil {
+		return
+	}
+	defer out()
+	if own.Err() != nil || sl.lacks() != u {
+		return
+	}
+	began := time.Now()
+	did, _, err := sl.become(own, u.entry)
+	if kind := did.kind(); kind != "" {
+		h.record(eventOf(kind, u.entry, began, err))
+	}
+}
