@@ -15,6 +15,8 @@ const (
 	ToolRejected  ChangeKind = "rejected"       // somebody looked at it and said no
 	ToolRemoved   ChangeKind = "removed"        // the server has it no more; only Ledger.Verify tells
 	ServerChanged ChangeKind = "server_changed" // the configuration leads to another server than the approved one
+	// ServerQuarantined: the server is in quarantine, see [Server.Quarantined].
+	ServerQuarantined ChangeKind = "server_quarantined"
 	// InstructionsChanged: the instructions are not what was approved, or were never
 	// approved. It is a change of the server, and holds back no tool.
 	InstructionsChanged ChangeKind = "instructions_changed"
@@ -44,7 +46,7 @@ type FieldChange struct {
 // shared: do not change what its fields lead to.
 type Change struct {
 	Server string     `json:"server"`         // configured name of the server
-	Tool   string     `json:"tool,omitempty"` // name of the tool there; empty if the server itself or its instructions changed
+	Tool   string     `json:"tool,omitempty"` // name of the tool there; empty if it is about the server itself
 	Kind   ChangeKind `json:"kind"`           // why it waits
 	// Hash is of what is there now; an approval is for this alone. Of a tool that
 	// was removed it is of what was approved; of one that cannot be read it is empty.

@@ -11,15 +11,17 @@ import (
 )
 
 // Pending returns what waits for approval, of the given servers or, if none is
-// given, of all: what a server leads to first, then its instructions, then its tools by
-// name. What was
-// rejected does not wait.
+// given, of all: the server itself first, then its instructions, then its tools by name.
+// What was rejected does not wait.
 func (l *Ledger) Pending(servers ...string) []Change {
 	state := l.now().state
 	var changes []Change
 	for name, srv := range state.servers {
 		if len(servers) > 0 && !slices.Contains(servers, name) {
 			continue
+		}
+		if q := srv.quarantine; q != nil && q.by == "" && !srv.rejected.has(q.fingerprint) {
+			changes = append(changes, *srv.changeTo(ServerQuarantined, name, q.fingerprint))
 		}
 		if srv.pending != nil {
 			changes = append(changes, *srv.changeTo(ServerChanged, name, srv.pending.fingerprint))
@@ -140,9 +142,9 @@ func decideOne(e *ledgerEdit, c Change, by string, at time.Time, tool toolDecisi
 		if !server(&next, c.Hash, by, at) {
 			return &StaleChangeError{Server: c.Server, Hash: c.Hash, Now: next.waitingHash()}
 		}
-		if next.approved != srv.approved || next.rejected != srv.rejected || next.pending != srv.pending {
+		if next.approved != srv.approved || next.rejected != srv.rejected || next.pending != srv.pending || next.quarantine != srv.quarantine {
 			own := e.server(c.Server)
-			own.approved, own.rejected, own.pending = next.approved, next.rejected, next.pending
+			own.approved, own.rejected, own.pending, own.quarantine = next.approved, next.rejected, next.pending, next.quarantine
 		}
 		return nil
 	}
@@ -161,10 +163,12 @@ func decideOne(e *ledgerEdit, c Change, by string, at time.Time, tool toolDecisi
 }
 
 func (srv *ledgerServer) waitingHash() string {
-	if srv.pending == nil {
-		return ""
+	for _, m := range []*ledgerServerMark{srv.pending, srv.quarantine} {
+		if m != nil && m.by == "" {
+			return fingerprintHash(m.fingerprint)
+		}
 	}
-	return fingerprintHash(srv.pending.fingerprint)
+	return ""
 }
 
 func (t *ledgerTool) waitingHash() string {
@@ -220,6 +224,10 @@ func (m *ledgerServerMark) decided(by string, at time.Time) *ledgerServerMark {
 }
 
 func approveServer(srv *ledgerServer, hash, by string, at time.Time) bool {
+	ended := srv.quarantine.hasHash(hash)
+	if ended && srv.quarantine.by == "" {
+		srv.quarantine = srv.quarantine.decided(by, at)
+	}
 	switch {
 	case srv.pending.hasHash(hash):
 		srv.approved, srv.pending = srv.pending.decided(by, at), nil
@@ -229,7 +237,7 @@ func approveServer(srv *ledgerServer, hash, by string, at time.Time) bool {
 	case srv.rejected.hasHash(hash):
 		srv.approved, srv.rejected = srv.rejected.decided(by, at), nil
 	default:
-		return srv.approved.hasHash(hash)
+		return ended || srv.approved.hasHash(hash)
 	}
 	return true
 }
@@ -240,6 +248,8 @@ func rejectServer(srv *ledgerServer, hash, by string, at time.Time) bool {
 		srv.rejected, srv.pending = srv.pending.decided(by, at), nil
 	case srv.approved.hasHash(hash):
 		srv.rejected, srv.approved = srv.approved.decided(by, at), nil
+	case srv.quarantine.hasHash(hash) && !srv.rejected.hasHash(hash):
+		srv.rejected = srv.quarantine.decided(by, at)
 	default:
 		return srv.rejected.hasHash(hash)
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -9,13 +10,18 @@ import (
 // judge returns why a tool of a server may not be called, or nil if it may.
 func (s *ledgerState) judge(mode LedgerMode, server *Server, sf *surface) *Change {
 	srv := s.servers[server.Name]
-	var t *ledgerTool
-	if srv != nil {
-		if c := srv.judge(mode, server); c != nil {
-			return c
-		}
-		t = srv.tools[sf.def.called()]
+	if srv == nil {
+		srv = &ledgerServer{}
 	}
+	if c := srv.judge(mode, server); c != nil {
+		return c
+	}
+	return srv.judgeTool(mode, server, sf)
+}
+
+// judgeTool returns why a tool may not be called if its server may, or nil.
+func (srv *ledgerServer) judgeTool(mode LedgerMode, server *Server, sf *surface) *Change {
+	t := srv.tools[sf.def.called()]
 	switch {
 	case t != nil && t.rejected.has(sf.hash):
 		return t.changeTo(ToolRejected, server.Name, sf)
@@ -32,27 +38,49 @@ func (s *ledgerState) judge(mode LedgerMode, server *Server, sf *surface) *Chang
 func (srv *ledgerServer) judge(mode LedgerMode, server *Server) *Change {
 	now := server.Fingerprint
 	switch {
+	case now != "" && srv.rejected.has(now):
+		return srv.changeTo(ToolRejected, server.Name, now)
+	case srv.quarantines(server):
+		return srv.changeTo(ServerQuarantined, server.Name, quarantinePrint(server))
 	case now == "":
 		return nil
-	case srv.rejected.has(now):
-		return srv.changeTo(ToolRejected, server.Name, now)
 	case mode == LedgerTrust, srv.unknown(), srv.approved.has(now):
 		return nil
 	}
 	return srv.changeTo(ServerChanged, server.Name, now)
 }
 
+// quarantines reports whether the server is in quarantine.
+func (srv *ledgerServer) quarantines(server *Server) bool {
+	switch q := srv.quarantine; {
+	case q == nil:
+		return server.Quarantined
+	case q.by == "":
+		return true
+	default:
+		return server.Quarantined && !q.has(quarantinePrint(server))
+	}
+}
+
+// quarantinePrint is what the end of a quarantine is bound to: the file has no empty
+// fingerprint.
+func quarantinePrint(server *Server) string { return cmp.Or(server.Fingerprint, "none") }
+
 // unknown reports whether no fingerprint of the server was ever compared.
 func (srv *ledgerServer) unknown() bool { return srv.approved == nil && srv.rejected == nil }
 
 func (srv *ledgerServer) changeTo(kind ChangeKind, server, fingerprint string) *Change {
 	c := &Change{Server: server, Kind: kind, Hash: fingerprintHash(fingerprint)}
-	if srv.approved != nil {
+	if srv.approved != nil && !srv.approved.has(fingerprint) {
 		before, after := showPair(canonjson.AppendString(nil, srv.approved.fingerprint), canonjson.AppendString(nil, fingerprint))
 		c.Fields = []FieldChange{{Field: "/fingerprint", Before: before, After: after}}
 	}
-	if srv.pending.has(fingerprint) {
-		c.Since = srv.pending.at
+	mark := srv.pending
+	if kind == ServerQuarantined {
+		mark = srv.quarantine
+	}
+	if mark.has(fingerprint) {
+		c.Since = mark.at
 	}
 	return c
 }

@@ -59,9 +59,20 @@ func (l *Ledger) Entries(servers ...string) []LedgerEntry {
 	return entries
 }
 
+// Quarantines reports whether all of a server is held back because it is in quarantine,
+// see [Server.Quarantined].
+func (l *Ledger) Quarantines(s Server) bool {
+	srv := l.now().state.servers[s.Name]
+	if srv == nil {
+		return s.Quarantined
+	}
+	return srv.quarantines(&s)
+}
+
 // Verify returns what a server offers otherwise than the ledger says, whatever the
 // mode: tools that are new, changed, rejected or gone, a server that is another one,
-// and instructions that are others than those it knows. It changes nothing. An integration test fails if it returns anything.
+// and instructions that are others than those it knows. It changes nothing. An
+// integration test fails if it returns anything.
 func (l *Ledger) Verify(s Server, tools []Tool) []Change {
 	state := l.now().state
 	srv := state.servers[s.Name]
@@ -73,7 +84,8 @@ func (l *Ledger) Verify(s Server, tools []Tool) []Change {
 		if c := srv.verifyInstructions(&s); c != nil {
 			changes = append(changes, *c)
 		}
-		s.Fingerprint = "" // reported; now tool by tool
+	} else {
+		srv = &ledgerServer{}
 	}
 	listed := map[string]bool{}
 	for _, tool := range tools {
@@ -83,15 +95,13 @@ func (l *Ledger) Verify(s Server, tools []Tool) []Change {
 		}
 		sf := surfaceOf(def.asServed())
 		listed[sf.def.called()] = true
-		if c := state.judge(LedgerPin, &s, sf); c != nil {
+		if c := srv.judgeTool(LedgerPin, &s, sf); c != nil {
 			changes = append(changes, *c)
 		}
 	}
-	if srv != nil {
-		for name, t := range srv.tools {
-			if t.approved != nil && !listed[name] {
-				changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: t.approved.hash})
-			}
+	for name, t := range srv.tools {
+		if t.approved != nil && !listed[name] {
+			changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: t.approved.hash})
 		}
 	}
 	sortChanges(changes)

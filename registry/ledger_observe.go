@@ -78,6 +78,7 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 // without asking: there is nothing that it could differ from.
 func (s *sighting) observeServer(e *ledgerEdit, first bool) {
 	name, now := s.server.Name, s.server.Fingerprint
+	s.observeQuarantine(e)
 	srv := e.state.servers[name]
 	switch {
 	case now == "":
@@ -94,6 +95,21 @@ func (s *sighting) observeServer(e *ledgerEdit, first bool) {
 		srv.approved, srv.pending = &ledgerServerMark{fingerprint: now, by: by, at: s.at}, nil
 	case !srv.pending.has(now):
 		e.server(name).pending = &ledgerServerMark{fingerprint: now, at: s.at}
+	}
+}
+
+// observeQuarantine notes what begins a quarantine, and forgets who ended one when there
+// is none any more.
+func (s *sighting) observeQuarantine(e *ledgerEdit) {
+	name, print := s.server.Name, quarantinePrint(&s.server)
+	srv := e.state.servers[name]
+	switch q := srv.quarantine; {
+	case srv.quarantines(&s.server):
+		if q == nil || q.by != "" || !q.has(print) {
+			e.server(name).quarantine = &ledgerServerMark{fingerprint: print, at: s.at}
+		}
+	case q != nil && !s.server.Quarantined:
+		e.server(name).quarantine = nil
 	}
 }
 

@@ -222,6 +222,10 @@ func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
 			srv.pending, err = p.serverMark(false)
 		case instructionsKey:
 			srv.instructions, err = p.marks(p.cursor.Value(), at)
+		case "quarantined":
+			srv.quarantine, err = p.serverMark(false)
+		case "quarantineEnded":
+			srv.quarantine, err = p.serverMark(true)
 		case "tools":
 			err = p.list(`"tools"`, func(name string, at int) error { return p.toolOf(srv, before, name, at) })
 		default:

@@ -143,6 +143,11 @@ func (w *ledgerWriter) members(srv *ledgerServer) {
 	w.serverMark("approved", srv.approved)
 	w.serverMark("rejected", srv.rejected)
 	w.serverMark("pending", srv.pending)
+	if q := srv.quarantine; q != nil && q.by == "" {
+		w.serverMark("quarantined", q)
+	} else {
+		w.serverMark("quarantineEnded", q)
+	}
 	if srv.instructions != nil {
 		w.key(instructionsKey)
 		w.tool(srv.instructions)

@@ -23,10 +23,11 @@ type ledgerState struct {
 
 // A ledgerServer is what is known of a server.
 type ledgerServer struct {
-	mode     LedgerMode // that was used when it was written last
-	approved *ledgerServerMark
-	rejected *ledgerServerMark
-	pending  *ledgerServerMark
+	mode       LedgerMode // that was used when it was written last
+	approved   *ledgerServerMark
+	rejected   *ledgerServerMark
+	pending    *ledgerServerMark
+	quarantine *ledgerServerMark // nil: none; of nobody: it is in quarantine; else who ended that
 	// instructions are what is known of the server's instructions; nil: nothing.
 	instructions *ledgerTool
 	tools        map[string]*ledgerTool

@@ -41,6 +41,8 @@ func (e *QuarantinedError) Error() string {
 		return text + fmt.Sprintf("Somebody has looked at server %s and rejected %s. Do not call it again; do without it, or ask the user.", server, tool)
 	case ToolUnread:
 		return text + fmt.Sprintf("Server %s has announced that its tools have changed, and the change cannot be read. ", server) + whatToDoUnread
+	case ServerQuarantined:
+		text += fmt.Sprintf("All of server %s is in quarantine, and nobody has approved the server yet. ", server)
 	case ServerChanged:
 		text += fmt.Sprintf("The configuration of server %s leads to another server than the one that was approved. ", server)
 	default:

@@ -21,6 +21,11 @@ type Server struct {
 	// Instructions are what the server says of its use when somebody connects, which the
 	// ledger compares as it does tools, see [Registry.Instructions]. Nil: not known.
 	Instructions *string
+	// Quarantined puts the server into quarantine: the [Ledger] holds all of its tools
+	// back until somebody approves the [ServerQuarantined] change, for the Fingerprint
+	// of now. Nothing else ends that: the ledger remembers it when Quarantined is not set
+	// any more. Set anew after that, it counts anew.
+	Quarantined bool
 }
 
 // known reports whether more is known of the server than its name.

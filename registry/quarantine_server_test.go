@@ -1,0 +1,88 @@
+package registry
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// quarantineOf returns why the tool x of a server may not be called; empty if it may.
+func quarantineOf(l *Ledger, s *Server) ChangeKind {
+	if c := l.judge(s, entriesOf(surfaceTool("x"))[0]); c != nil {
+		return c.Kind
+	}
+	return ""
+}
+
+// A quarantine ends by approval and only so, whatever the configuration says later.
+func TestQuarantineEndsByApprovalOnly(t *testing.T) {
+	for _, mode := range []LedgerMode{LedgerTrust, LedgerPin} {
+		for _, print := range []string{"one", ""} {
+			path := filepath.Join(t.TempDir(), "mcp.lock.json")
+			l := openLedger(t, path, mode)
+			free := &Server{Name: "github", Fingerprint: print}
+			held := &Server{Name: "github", Fingerprint: print, Quarantined: true}
+			other := &Server{Name: "github", Fingerprint: "other", Quarantined: true}
+			step := func(what string, s *Server, want ChangeKind) {
+				t.Helper()
+				mustRecord(t, l, s, surfaceTool("x"))
+				for i, l := range []*Ledger{l, openLedger(t, path, mode)} { // and what is kept
+					if got := quarantineOf(l, s); got != want {
+						t.Errorf("mode %s, fingerprint %q, %s, ledger %d: got %q, want %q", mode, print, what, i, got, want)
+					}
+					if got := l.Quarantines(*s); got != (want == ServerQuarantined) {
+						t.Errorf("mode %s, fingerprint %q, %s, ledger %d: got quarantines %v, want the opposite", mode, print, what, i, got)
+					}
+				}
+			}
+			step("not yet", free, "")
+			step("put into quarantine", held, ServerQuarantined)
+			step("taken out of the configuration", free, ServerQuarantined)
+			pending := l.Pending("github")
+			if len(pending) != 1 || pending[0].Kind != ServerQuarantined || pending[0].Tool != "" || pending[0].Since.IsZero() {
+				t.Fatalf("got the pending changes %+v, want the server's quarantine", pending)
+			}
+			mustApprove(t, l, pending...)
+			step("approved", held, "")
+			step("approved, with another address", other, ServerQuarantined)
+			step("back at the former address", held, ServerQuarantined)
+			mustApprove(t, l, l.Pending("github")...)
+			step("approved, taken out of the configuration", free, "")
+			mustApprove(t, l, l.Pending("github")...)
+			step("put into quarantine anew", held, ServerQuarantined)
+			if err := l.Reject(t.Context(), "alice", l.Pending("github")...); err != nil {
+				t.Fatal(err)
+			}
+			if print != "" {
+				if got := quarantineOf(l, held); got != ToolRejected {
+					t.Errorf("mode %s, rejected: got %q, want %q", mode, got, ToolRejected)
+				}
+			}
+		}
+	}
+}
+
+// All tools of a server in quarantine are listed as such, and none is called.
+func TestCatalogueOfAServerInQuarantine(t *testing.T) {
+	l := NewLedger(nil)
+	r := New(&Options{Ledger: l})
+	s := Server{Name: "github", Fingerprint: "one", Quarantined: true}
+	tool := surfaceTool("x")
+	if _, err := r.ReplaceServer(s, []Tool{describedTool{tool}}); err != nil {
+		t.Fatal(err)
+	}
+	held := r.Snapshot().Quarantined()
+	if len(held) != 1 || held[0].Tool.Name != tool.Name || held[0].Change.Kind != ServerQuarantined {
+		t.Fatalf("got %+v in quarantine, want the tool for its server's sake", held)
+	}
+	var quarantined *QuarantinedError
+	_, err := r.Call(t.Context(), tool.Name, nil)
+	if !errors.As(err, &quarantined) || !strings.Contains(err.Error(), "All of server \"github\" is in quarantine") {
+		t.Errorf("got %v, want that all of the server is in quarantine", err)
+	}
+	mustApprove(t, l, l.Pending()...)
+	if got := len(r.Snapshot().Tools()); got != 1 {
+		t.Errorf("after the approval: got %d tools, want 1", got)
+	}
+}
