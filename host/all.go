@@ -53,7 +53,7 @@ type Listing[T any] struct {
 	Errors map[string]error
 	// NotAsked are enabled servers that were not asked: lazy ones that do not run, those
 	// with a connection for each user where ctx has no user, and those that wait for
-	// approval or whose entry cannot be used.
+	// approval, are in quarantine, or whose entry cannot be used.
 	NotAsked []string
 }
 

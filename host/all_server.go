@@ -32,7 +32,7 @@ func (h *Host) useOf(ctx context.Context, name string) (use, error) {
 	switch s.status().Stage {
 	case StageDisabled:
 		return useDisabled, nil
-	case StageInvalid, StageUnapproved:
+	case StageInvalid, StageUnapproved, StageQuarantined:
 		return useUnusable, nil
 	}
 	switch {

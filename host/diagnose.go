@@ -183,7 +183,7 @@ func (d *Diagnosis) hints(ctx context.Context, s *server, warnings []*config.Err
 		t.ofTools(d.Tools)
 	}
 	switch d.Health.Stage {
-	case StageReady, StageCached:
+	case StageReady, StageCached, StageQuarantined:
 		t.reached = TestListed
 	case StageStarting, StageWaiting:
 		if t.reached = unconnected(s.entry); d.Protocol != "" {
@@ -261,6 +261,8 @@ func doing(s *Status) string {
 		return "Its entry cannot be used, so it is not started."
 	case StageUnapproved:
 		return "It is not started before somebody approves that."
+	case StageQuarantined:
+		return "It is in quarantine: none of its tools is called before somebody approves the server." + users
 	case StageConfigured:
 		return "It does not run, and its tools are not known yet." + users
 	case StageCached:

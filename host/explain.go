@@ -160,7 +160,7 @@ func (h *Host) notReady(ctx context.Context, name string) (reason string, err er
 	}
 	status := s.status()
 	switch status.Stage {
-	case StageReady, StageCached:
+	case StageReady, StageCached, StageQuarantined:
 		if status.Err == nil {
 			return "", nil
 		}

@@ -269,6 +269,8 @@ func judge(status *Status, h *Health) (Level, Action) {
 		return LevelUnhealthy, ActionLogin
 	case StageWaiting:
 		return LevelUnhealthy, cureOfConnection(status.Err)
+	case StageQuarantined:
+		return LevelUnhealthy, ActionApprove
 	case StageStarting:
 		return LevelDegraded, ActionWait
 	}

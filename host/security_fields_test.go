@@ -95,6 +95,8 @@ func fieldChanges() []fieldChange {
 		harmless("Builtin", "`builtin`", "", `,"builtin":true`, ignored),
 		harmless("Lazy", "`lazy`", "", `,"lazy":true`, once),
 		harmless("Trust", "`trust`", "", `,"trust":true`, ignored),
+		harmless("Quarantined", "`quarantined`", "", `,"quarantined":true`, "it holds back what the server has"),
+		harmless("Ledger", "`ledger`", `,"ledger":"review"`, "", "it is about what is done when tools change; the program's own mode counts then"),
 		harmless("Description", "the description", "", `,"description":"x"`, "it is text, as what the server says of itself"),
 		harmless("ConnectTimeout", "the time to connect", "", `,"connectTimeoutSeconds":7`, bounds),
 		harmless("ReadTimeout", "the time to answer", "", `,"readTimeoutSeconds":7`, bounds),

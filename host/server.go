@@ -89,6 +89,9 @@ func (s *server) start(public bool) {
 		err = s.host.unapproved(s.host.ctx, s.entry)
 	}
 	if err == nil {
+		err = s.cannotExamine()
+	}
+	if err == nil {
 		s.host.useLogin(s.entry)
 	}
 	s.mu.Lock()
@@ -139,6 +142,7 @@ func (s *server) options() *mcp.ClientOptions {
 		o.MaxQueued = e.Limits.MaxQueued
 	}
 	o.TrustAnnotations = e.Trust
+	s.mute(&o)
 	return &o
 }
 

@@ -138,7 +138,10 @@ func (s *server) facts() registry.Server {
 	s.shelf.mu.Lock()
 	says := s.shelf.says
 	s.shelf.mu.Unlock()
-	return registry.Server{Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says}
+	return registry.Server{
+		Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
+		Mode: registry.LedgerMode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
+	}
 }
 
 // put takes over a list of tools.

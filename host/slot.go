@@ -99,7 +99,7 @@ func (sl *slot) isReady() bool {
 		return false
 	}
 	stage := s.status().Stage
-	return stage == StageReady || stage == StageCached
+	return stage == StageReady || stage == StageCached || stage == StageQuarantined
 }
 
 // present returns the server that stands in the slot.
@@ -231,6 +231,13 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 		old.retire(true)
 		next.start(true)
 		return stopped, nil, next.outcome()
+	}
+	if next.quarantined() && !old.quarantined() { // which begins at once, whatever becomes of it
+		old.shelf.clear()
+		sl.set(next)
+		old.retire(true)
+		next.start(true)
+		return replaced, next.untilStarted(), nil
 	}
 	did, err := sl.replace(ctx, old, next)
 	return did, nil, err

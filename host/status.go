@@ -109,6 +109,12 @@ func (s *server) status() Status {
 			}
 		}
 	}
+	switch status.Stage {
+	case StageReady, StageCached, StageConfigured:
+		if s.quarantined() {
+			status.Stage = StageQuarantined
+		}
+	}
 	return status
 }
 
@@ -123,6 +129,8 @@ func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage 
 		return StageInvalid
 	case errors.As(s.err, &unapproved), errors.As(state.Err, &unapproved):
 		return StageUnapproved
+	case errors.Is(s.err, errNoLedger):
+		return StageQuarantined
 	case s.err != nil:
 		return StageInvalid
 	case state.Phase == mcp.Ready && listed:

@@ -35,6 +35,9 @@ func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error)
 		if err != nil {
 			return nil, err
 		}
+		if s.quarantined() {
+			return nil, mcp.WithOutcome(fmt.Errorf("server %q: %w", key.Server, ErrQuarantined), mcp.NotSent)
+		}
 		if key.User != "" {
 			ctx = session.WithUser(ctx, key.User)
 		}
@@ -68,6 +71,10 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 		var s *server
 		if s, err = sl.present(); err != nil {
 			return err
+		}
+		if s.quarantined() {
+			err = fmt.Errorf("server %q: %w", key.Server, ErrQuarantined)
+			break
 		}
 		own, l, drop, failed := s.linkFor(ctx)
 		if failed == nil {

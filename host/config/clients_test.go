@@ -118,7 +118,7 @@ func TestClients(t *testing.T) {
 				URL: "https://example.com/mcp?key=tok-123", ConnectTimeout: 2500 * time.Millisecond, ReadTimeout: 90 * time.Second,
 				Trust: true, Lazy: true, Required: true,
 				Tools:       ToolFilter{Allow: []string{"read", "list"}, Deny: []string{"list"}, Rename: map[string]string{"read": "get"}},
-				IdleTimeout: 10 * time.Minute, Builtin: true, Identity: IdentityHeader, UserHeader: "X-User",
+				IdleTimeout: 10 * time.Minute, Builtin: true, Quarantined: true, Ledger: LedgerReview, Identity: IdentityHeader, UserHeader: "X-User",
 				Auth: &Auth{ClientID: "id", ClientSecret: "tok-123", Scopes: []string{"a", "b"},
 					Issuer: "https://login.example.com", RedirectURL: "http://127.0.0.1:7777/back"},
 				Limits: Limits{MaxTools: 10, MaxInFlight: 4, MaxQueued: -1, MaxMessage: 1 << 20},

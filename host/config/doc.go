@@ -64,6 +64,9 @@
 //	                            warning, as Claude Code does
 //	idleTimeoutSeconds          see Server.IdleTimeout
 //	trust, lazy, required       true or false, default false
+//	quarantined                 true or false, see Server.Quarantined
+//	ledger                      trust, pin or review, see Server.Ledger; a project's file
+//	                            can only say review
 //	builtin                     true or false: the program's own, not to be removed
 //	identity, userHeader        shared, user or header; see Server.Identity
 //	auth                        {"clientId", "clientSecret", "scopes", "issuer",

@@ -206,10 +206,29 @@ func (e *entry) switches(s *Server) {
 	}
 	s.Trust = e.ownWord("trust")
 	s.Builtin = e.ownWord("builtin")
+	s.Quarantined = e.boolean("quarantined", false)
+	e.ledger(s)
 	s.Lazy = e.boolean("lazy", false)
 	s.Required = e.boolean("required", false)
 	if m := e.field("description"); m != nil && e.check(m.Value, m.At, jsonc.String) {
 		s.Description = m.Value.Text
+	}
+}
+
+// ledger reads what is done about tools that are new or changed. A project's file can
+// only make it stricter.
+func (e *entry) ledger(s *Server) {
+	f := e.field("ledger")
+	if f == nil || !e.check(f.Value, f.At, jsonc.String) {
+		return
+	}
+	switch mode := f.Value.Text; {
+	case mode != LedgerTrust && mode != LedgerPin && mode != LedgerReview:
+		e.fail(f.Value.Offset, f.At, "unknown mode: write trust, pin or review")
+	case mode != LedgerReview && e.scope.NeedsApproval() && !e.expand.written:
+		e.warn(f.Offset, f.At, "is ignored in a file of a project, which can say review only: only the user's own files can say more")
+	default:
+		s.Ledger = mode
 	}
 }
 

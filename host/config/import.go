@@ -257,6 +257,10 @@ func (i *importer) own(out *Imported, r *Record) {
 		r.Trust = false
 		out.lost("trust", "is not taken over: set it there yourself if you trust the server")
 	}
+	if r.Ledger == LedgerTrust || r.Ledger == LedgerPin {
+		r.Ledger = ""
+		out.lost("ledger", "is not taken over: set it there yourself if you trust the server")
+	}
 	if r.Builtin {
 		r.Builtin = false
 		out.lost("builtin", "is not taken over: the server is not the target's own")

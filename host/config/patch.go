@@ -69,6 +69,8 @@ func (p *Patch) onto(r *Record) *Record {
 	c.Required = p.Required.or(c.Required)
 	c.Lazy = p.Lazy.or(c.Lazy)
 	c.Trust = p.Trust.or(c.Trust)
+	c.Quarantined = p.Quarantined.or(c.Quarantined)
+	c.Ledger = p.Ledger.or(c.Ledger)
 	c.ConnectTimeout = p.ConnectTimeout.or(c.ConnectTimeout)
 	c.ReadTimeout = p.ReadTimeout.or(c.ReadTimeout)
 	c.IdleTimeout = p.IdleTimeout.or(c.IdleTimeout)

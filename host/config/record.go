@@ -41,6 +41,9 @@ type Record struct {
 	Lazy     bool // see [Server.Lazy]
 	Trust    bool // see [Server.Trust]
 
+	Quarantined bool   // see [Server.Quarantined]
+	Ledger      string // see [Server.Ledger]
+
 	ConnectTimeout time.Duration // for start and handshake; 0 means the default
 	ReadTimeout    time.Duration // for the answer to one request; 0 likewise
 	IdleTimeout    time.Duration // see [Server.IdleTimeout]; 0 likewise

@@ -31,6 +31,8 @@ type wireRecord struct {
 	Required              bool              `json:"required,omitempty"`
 	Lazy                  bool              `json:"lazy,omitempty"`
 	Trust                 bool              `json:"trust,omitempty"`
+	Quarantined           bool              `json:"quarantined,omitempty"`
+	Ledger                string            `json:"ledger,omitempty"`
 	ConnectTimeoutSeconds float64           `json:"connectTimeoutSeconds,omitempty"`
 	ReadTimeoutSeconds    float64           `json:"readTimeoutSeconds,omitempty"`
 	IdleTimeoutSeconds    float64           `json:"idleTimeoutSeconds,omitempty"`
@@ -97,7 +99,7 @@ func (r *Record) encode(named, whole bool) ([]byte, error) {
 		Description: r.Description, Transport: r.Transport,
 		URL: r.URL, Headers: revealed(r.Headers),
 		Command: r.Command, Args: r.Args, Env: revealed(r.Env), Cwd: r.Cwd,
-		Builtin: r.Builtin, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust,
+		Builtin: r.Builtin, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust, Quarantined: r.Quarantined, Ledger: r.Ledger,
 		ConnectTimeoutSeconds: r.ConnectTimeout.Seconds(),
 		ReadTimeoutSeconds:    r.ReadTimeout.Seconds(),
 		IdleTimeoutSeconds:    r.IdleTimeout.Seconds(),
@@ -216,6 +218,8 @@ type Patch struct {
 	Required       Optional[bool]              // see [Record.Required]
 	Lazy           Optional[bool]              // see [Record.Lazy]
 	Trust          Optional[bool]              // see [Record.Trust]
+	Quarantined    Optional[bool]              // see [Record.Quarantined]
+	Ledger         Optional[string]            // see [Record.Ledger]
 	ConnectTimeout Optional[time.Duration]     // see [Record.ConnectTimeout]
 	ReadTimeout    Optional[time.Duration]     // see [Record.ReadTimeout]
 	IdleTimeout    Optional[time.Duration]     // see [Record.IdleTimeout]
@@ -297,6 +301,10 @@ func (p *Patch) member(key string, raw []byte) (known bool, err error) {
 		err = take(&p.Lazy, raw, takeBool)
 	case "trust":
 		err = take(&p.Trust, raw, takeBool)
+	case "quarantined":
+		err = take(&p.Quarantined, raw, takeBool)
+	case "ledger":
+		err = take(&p.Ledger, raw, takeText)
 	case "connectTimeoutSeconds":
 		err = take(&p.ConnectTimeout, raw, takeSeconds)
 	case "readTimeoutSeconds":

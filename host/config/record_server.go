@@ -15,6 +15,7 @@ func (s *Server) record() *Record {
 		Transport: s.Transport, URL: s.URL, Headers: maps.Clone(s.Headers),
 		Command: s.Command, Args: slices.Clone(s.Args), Env: maps.Clone(s.Env), Cwd: s.Cwd,
 		Disabled: !s.Enabled, Builtin: s.Builtin, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust,
+		Quarantined: s.Quarantined, Ledger: s.Ledger,
 		ConnectTimeout: s.ConnectTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
 		Identity: s.Identity, UserHeader: s.UserHeader,
 		Auth: s.Auth, Isolation: s.Isolation, Limits: s.Limits, Tools: s.Tools, Extra: s.Extra,

@@ -35,6 +35,13 @@ const (
 	IdentityHeader = "header"
 )
 
+// Values of [Server.Ledger], those of [registry.LedgerMode].
+const (
+	LedgerTrust  = "trust"  // they are used
+	LedgerPin    = "pin"    // those of the first list are used, others wait for approval
+	LedgerReview = "review" // all wait for approval
+)
+
 // A Source is the place of an entry.
 type Source struct {
 	File   string // as given to [Load] or [Parse]
@@ -78,11 +85,16 @@ type Server struct {
 	Builtin     bool   // it belongs to the program: it can be changed, but not removed
 	Lazy        bool   // start on first use
 	Trust       bool   // what the server says of its tools is believed
+	Quarantined bool   // none of its tools is to be called before somebody approves the server
 	Description string // in the file's own words
 
 	ConnectTimeout time.Duration // for start and handshake; 0 means the default of the user of this package
 	ReadTimeout    time.Duration // for the answer to one request; 0 likewise
 	IdleTimeout    time.Duration // a lazy server, or a user's connection, ends when unused for so long; 0 likewise
+
+	// Ledger says what is done about tools that are new or changed, one of the Ledger
+	// constants; "" is what the program does.
+	Ledger string
 
 	// Identity says on whose behalf connections are made, one of the Identity
 	// constants; "" is [IdentityShared].
@@ -177,6 +189,9 @@ func (s *Server) Hash() string {
 	d.list()
 	for _, key := range slices.Sorted(maps.Keys(s.Extra)) {
 		d.list(key, string(s.Extra[key]))
+	}
+	if s.Quarantined || s.Ledger != "" {
+		d.list("trust in changes", fmt.Sprint(s.Quarantined), s.Ledger)
 	}
 	return hex.EncodeToString(d.Sum(nil))
 }

@@ -61,6 +61,8 @@ func TestHash(t *testing.T) {
 		`{` + local + `, "oauth": {"a": 2}}`,
 		`{` + local + `, "idleTimeoutSeconds": 1}`,
 		`{` + local + `, "builtin": true}`,
+		`{` + local + `, "quarantined": true}`,
+		`{` + local + `, "ledger": "review"}`,
 		`{` + local + `, "identity": "user"}`,
 		`{` + local + `, "limits": {"maxTools": 1}}`,
 		`{` + local + `, "limits": {"maxInFlight": 1}}`,

@@ -102,7 +102,7 @@ func ownKeys() []string {
 	return []string{
 		"description", "enabled", "transport", "command", "args", "env", "cwd", "url", "headers", "auth",
 		"connectTimeoutSeconds", "readTimeoutSeconds", "idleTimeoutSeconds",
-		"trust", "tools", "lazy", "required", "builtin", "identity", "userHeader", "isolation", "limits",
+		"trust", "quarantined", "ledger", "tools", "lazy", "required", "builtin", "identity", "userHeader", "isolation", "limits",
 	}
 }
 

@@ -60,7 +60,8 @@ func describeServer(b *strings.Builder, what string, s *config.Server) {
 		line("header "+name, masked(s.Headers[name]))
 	}
 	line("description", s.Description)
-	line("flags", strings.TrimSpace(fmt.Sprint(flagOf("required", s.Required), flagOf("builtin", s.Builtin), flagOf("lazy", s.Lazy), flagOf("trust", s.Trust))))
+	line("flags", strings.TrimSpace(fmt.Sprint(flagOf("required", s.Required), flagOf("builtin", s.Builtin), flagOf("lazy", s.Lazy), flagOf("trust", s.Trust), flagOf("quarantined", s.Quarantined))))
+	line("ledger", s.Ledger)
 	line("connect timeout", s.ConnectTimeout)
 	line("read timeout", s.ReadTimeout)
 	line("idle timeout", s.IdleTimeout)

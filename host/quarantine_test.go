@@ -1,0 +1,103 @@
+package host_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// quarantineHost opens a host over a list of servers as mcpproxy writes it.
+func quarantineHost(t *testing.T, ledger *registry.Ledger, entries string) *host.Host {
+	t.Helper()
+	v := &village{}
+	c, err := config.Parse("mcp_config.json", []byte(`{"mcpServers": [`+entries+`]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := host.New(&host.Options{Transport: v.transport, StateDir: host.NoState, Registry: registry.New(&registry.Options{Ledger: ledger})})
+	t.Cleanup(func() { _ = h.Close() })
+	if _, err := h.Apply(watchdog(t), c); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+const quarantinedEntry = `{"name": "s", "command": "look", "enabled": true, "quarantined": true}`
+
+// The sample of mcpproxy: nothing of a server in quarantine is used, its tools are listed
+// with the analysis, and approval ends that.
+func TestServerInQuarantine(t *testing.T) {
+	ledger := registry.NewLedger(&registry.LedgerOptions{Mode: registry.LedgerTrust})
+	h := quarantineHost(t, ledger, quarantinedEntry)
+	s := status(t, h, "s")
+	if s.Stage != host.StageQuarantined || s.Tools != 0 || s.Quarantined != 1 {
+		t.Errorf("got the stage %s, %d tools and %d in quarantine, want %s, 0 and 1", s.Stage, s.Tools, s.Quarantined, host.StageQuarantined)
+	}
+	_, err := call(t, h, "s__look", "{}")
+	var quarantined *registry.QuarantinedError
+	if !errors.As(err, &quarantined) || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Fatalf("got %v, want a QuarantinedError and that nothing was sent", err)
+	}
+	if text := quarantined.Analysis().Content[0].(*mcp.TextContent).Text; !strings.Contains(text, `All of server "s" is in quarantine`) {
+		t.Errorf("got the analysis %q, want that all of the server is in quarantine", text)
+	}
+	if _, err := h.Client(t.Context(), session.Key{Server: "s"}); !errors.Is(err, host.ErrQuarantined) {
+		t.Errorf("got the error %v of Client, want %v", err, host.ErrQuarantined)
+	}
+	if l := h.Prompts(t.Context(), nil); len(l.NotAsked) != 1 {
+		t.Errorf("got the servers %v not asked for prompts, want s", l.NotAsked)
+	}
+	health, err := h.HealthOf("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if health.Action != host.ActionApprove {
+		t.Errorf("got the action %s, want %s", health.Action, host.ActionApprove)
+	}
+	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("s")...); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, h, "s"); got.Stage != host.StageReady || got.Tools != 1 {
+		t.Errorf("after the approval: got the stage %s and %d tools, want %s and 1", got.Stage, got.Tools, host.StageReady)
+	}
+	if text, err := call(t, h, "s__look", "{}"); err != nil || text != "look" {
+		t.Errorf("after the approval: got %q and %v, want an answer", text, err)
+	}
+}
+
+// A server is put into quarantine at once, though what it is to become does not work.
+func TestQuarantineBeginsAtOnce(t *testing.T) {
+	h := quarantineHost(t, registry.NewLedger(nil), `{"name": "s", "command": "look"}`)
+	if _, err := h.Apply(watchdog(t), load(t, "s", `{"command": "bad", "quarantined": true}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(h); got != "" {
+		t.Errorf("got the tools %q, want none", got)
+	}
+}
+
+// Where nobody could end a quarantine the server is not started.
+func TestQuarantineWithoutALedger(t *testing.T) {
+	h := quarantineHost(t, nil, quarantinedEntry)
+	s := status(t, h, "s")
+	if s.Stage != host.StageQuarantined || !errors.Is(s.Err, host.ErrQuarantined) {
+		t.Errorf("got the stage %s and the error %v, want %s and %v", s.Stage, s.Err, host.StageQuarantined, host.ErrQuarantined)
+	}
+	if got := names(h); got != "" {
+		t.Errorf("got the tools %q, want none", got)
+	}
+}
+
+// Each server's entry says what is done about tools that are new.
+func TestLedgerModeOfAServer(t *testing.T) {
+	h := quarantineHost(t, registry.NewLedger(nil), `{"name": "a", "command": "x", "ledger": "review"}, {"name": "b", "command": "x"}`)
+	if got, want := names(h), "b__x"; got != want {
+		t.Errorf("got the tools %q, want %q", got, want)
+	}
+}
