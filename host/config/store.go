@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A Revision is one state of one record. The empty one means that there is none.
@@ -13,6 +14,14 @@ type Revision string
 type Stored struct {
 	Record   *Record  // the caller must not change it, [Record.Apply] makes another one
 	Revision Revision // not empty
+
+	// ID begins with "~" and stays the same when the record is changed or renamed; no
+	// other record of the store has it, or has had it. It is empty, and so are the times
+	// zero, if the store is no [Archive].
+	ID      string
+	Created time.Time // zero if it is not known, as that of what stood in a file before
+	Updated time.Time // when it was saved last; zero likewise
+	Deleted time.Time // zero but for what [Archive.Deleted] returns
 }
 
 // A Store keeps the records of servers. There are [NewMemoryStore], [OpenFileStore] over
@@ -47,8 +56,8 @@ type Configurer interface {
 	Config(ctx context.Context, opts *Options) (*Config, error)
 }
 
-// FindRecord returns the record of that name, or if there is none the one whose server
-// has it, see [Record.ServerName]; else an error of [CodeNotFound].
+// FindRecord returns the record of that ID or name, or if there is none the one whose
+// server has the name, see [Record.ServerName]; else an error of [CodeNotFound].
 func FindRecord(ctx context.Context, store Store, name string) (Stored, error) {
 	all, err := recordsOf(ctx, store)
 	if err != nil {

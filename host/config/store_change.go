@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // maxRetries bounds how often a change is tried again because somebody else was faster.
@@ -31,7 +32,10 @@ func AddRecord(ctx context.Context, store Store, r *Record) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	return Stored{r.clone(), rev}, nil
+	if s, err := FindRecord(ctx, store, r.Name); err == nil && s.Revision == rev {
+		return s, nil
+	}
+	return Stored{Record: r.clone(), Revision: rev}, nil // somebody has changed it already
 }
 
 // nameFree returns an error if a record other than the one called except becomes a
@@ -45,7 +49,7 @@ func nameFree(all []Stored, r *Record, except string) error {
 	return nil
 }
 
-// UpdateRecord applies a patch to the record of a store that is called name, and returns
+// UpdateRecord applies a patch to the record of a store that has that name or ID, and returns
 // what it was and what it is. If somebody else changes the record meanwhile the patch is
 // applied to what that made of it, unless [Patch.Revision] says which one is meant. A
 // patch that changes nothing saves nothing. The error is of [*RecordError]s, or of the
@@ -88,10 +92,12 @@ func updateOnce(ctx context.Context, store Store, name string, p *Patch) (before
 	if err != nil {
 		return before, Stored{}, err
 	}
-	return before, Stored{next, rev}, nil
+	after = before
+	after.Record, after.Revision, after.Updated = next, rev, time.Now().UTC()
+	return before, after, nil
 }
 
-// RemoveRecord removes the record that is called name from a store, and returns it. One
+// RemoveRecord removes the record of that name or ID from a store, and returns it. One
 // that is Builtin stays: the error is of [CodeBuiltinReadOnly] then.
 func RemoveRecord(ctx context.Context, store Store, name string) (removed Stored, err error) {
 	for range maxRetries {
@@ -113,9 +119,14 @@ func RemoveRecord(ctx context.Context, store Store, name string) (removed Stored
 	return removed, nil
 }
 
-// recordOf returns the record that is called name or, if there is none, the one whose
-// server is.
+// recordOf returns the record that has name as its ID, is called name or, if there is
+// none, the one whose server is.
 func recordOf(all []Stored, name string) (Stored, bool) {
+	for _, s := range all {
+		if isID(name) && s.ID == name {
+			return s, true
+		}
+	}
 	for _, s := range all {
 		if s.Record.Name == name {
 			return s, true

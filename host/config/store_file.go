@@ -18,13 +18,15 @@ import (
 // A FileStore is a [Store] over a config file, in any format that is read. Who edits
 // the file meanwhile, by hand or by another program, loses nothing: what is saved is one
 // entry, in the file as it is at that moment, and comments, order and keys that are not
-// known stay. It is a [Configurer].
+// known stay. It is a [Configurer], and an [Archive] of what is changed through it, see
+// [FileStore.Keep].
 //
 // Revisions are those of one FileStore: another one, of the same file too, has others.
 type FileStore struct {
 	path string
 	opts Options
 	key  []byte // of revisions, which must not tell short secrets
+	past pastFile
 }
 
 // OpenFileStore returns the store over the file at path, which need not exist: the
@@ -73,7 +75,15 @@ func (f *FileStore) Records(ctx context.Context) ([]Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.parse(ctx, data)
+	all, err := f.parse(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	past, err := f.past.read()
+	if err != nil {
+		past = &history{} // the servers matter more; a change fails
+	}
+	return past.identify(all), nil
 }
 
 // read returns where the file is and what is in it, nil if it is not there.
@@ -109,7 +119,7 @@ func (f *FileStore) parse(ctx context.Context, data []byte) ([]Stored, error) {
 		if err != nil {
 			return nil, fmt.Errorf("server %q: %w", s.Title, err)
 		}
-		all[i] = Stored{r, f.revision(encoded)}
+		all[i] = Stored{Record: r, Revision: f.revision(encoded)}
 	}
 	return all, nil
 }
@@ -130,6 +140,7 @@ func (f *FileStore) Save(ctx context.Context, name string, r *Record, old Revisi
 		return "", fmt.Errorf("server %q: %w", r.Name, err)
 	}
 	var saved Revision
+	var past *history
 	err = f.edit(ctx, func(data []byte, records []Stored) ([]byte, error) {
 		if _, err := placeOf(records, name, r.Name, old); err != nil {
 			return nil, err
@@ -145,22 +156,36 @@ func (f *FileStore) Save(ctx context.Context, name string, r *Record, old Revisi
 		for _, s := range after {
 			if s.Record.Name == r.Name {
 				saved = s.Revision
-				return next, nil
+				past, err = f.past.read()
+				if err == nil {
+					past.saved(past.identify(records), name, r.Name)
+				}
+				return next, err
 			}
 		}
 		return nil, fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
-	})
+	}, func() error { return f.past.write(ctx, past) })
 	return saved, err
 }
 
 // Delete implements [Store].
 func (f *FileStore) Delete(ctx context.Context, name string, old Revision) error {
 	return f.edit(ctx, func(data []byte, records []Stored) ([]byte, error) {
-		if _, err := presentAt(records, name, old); err != nil {
+		at, err := presentAt(records, name, old)
+		if err != nil {
 			return nil, err
 		}
-		return f.changed(data, func(d *draft) error { return d.remove(name) })
-	})
+		next, err := f.changed(data, func(d *draft) error { return d.remove(name) })
+		if err != nil {
+			return nil, err
+		}
+		past, err := f.past.read()
+		if err != nil {
+			return nil, err
+		}
+		past.removed(past.identify(records), at)
+		return next, f.past.write(ctx, past) // first: it must not be lost
+	}, nil)
 }
 
 // changed returns what becomes of data, which is nil if there is no file.
@@ -176,8 +201,8 @@ func (f *FileStore) changed(data []byte, change func(d *draft) error) ([]byte, e
 }
 
 // edit replaces the file by what change makes of it, while no other program of this
-// library does.
-func (f *FileStore) edit(ctx context.Context, change func(data []byte, records []Stored) ([]byte, error)) error {
+// library does, and then calls done, which may be nil.
+func (f *FileStore) edit(ctx context.Context, change func(data []byte, records []Stored) ([]byte, error), done func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -204,6 +229,9 @@ func (f *FileStore) edit(ctx context.Context, change func(data []byte, records [
 	}
 	if err := atomicfile.Replace(ctx, path, next, newFileMode); err != nil {
 		return f.cannotWrite(err)
+	}
+	if done != nil {
+		return done()
 	}
 	return nil
 }

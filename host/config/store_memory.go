@@ -7,11 +7,12 @@ import (
 	"sync"
 )
 
-// A MemoryStore is a [Store] in memory.
+// A MemoryStore is an [Archive] in memory.
 type MemoryStore struct {
 	mu      sync.Mutex
 	last    uint64 // revision
 	records []Stored
+	history history
 }
 
 // NewMemoryStore returns a store that holds the records, which have different names.
@@ -22,8 +23,10 @@ func NewMemoryStore(records ...*Record) *MemoryStore {
 		if r == nil {
 			panic("config: NewMemoryStore: a record is nil")
 		}
-		m.records = append(m.records, Stored{r.clone(), m.next()})
+		m.records = append(m.records, Stored{Record: r.clone(), Revision: m.next()})
+		m.history.saved(nil, "", r.Name)
 	}
+	m.history.identify(m.records)
 	return m
 }
 
@@ -60,12 +63,14 @@ func (m *MemoryStore) Save(ctx context.Context, name string, r *Record, old Revi
 	if err != nil {
 		return "", err
 	}
-	s := Stored{r.clone(), m.next()}
+	m.history.saved(m.records, name, r.Name)
+	s := Stored{Record: r.clone(), Revision: m.next()}
 	if at < 0 {
 		m.records = append(m.records, s)
 	} else {
 		m.records[at] = s
 	}
+	m.history.identify(m.records)
 	return s.Revision, nil
 }
 
@@ -80,7 +85,39 @@ func (m *MemoryStore) Delete(ctx context.Context, name string, old Revision) err
 	if err != nil {
 		return err
 	}
+	m.history.removed(m.records, at)
 	m.records = slices.Delete(m.records, at, at+1)
+	return nil
+}
+
+// Deleted implements [Archive]. The last 100 are kept.
+func (m *MemoryStore) Deleted(ctx context.Context) ([]Stored, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.history.gone(m.records), nil
+}
+
+// Restore implements [Archive].
+func (m *MemoryStore) Restore(ctx context.Context, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, err := m.history.find(id)
+	if err != nil {
+		return err
+	}
+	r := m.history.deleted[i].Record
+	if _, err := placeOf(m.records, "", r.Name, ""); err != nil {
+		return err
+	}
+	m.history.restored(i)
+	m.records = append(m.records, Stored{Record: r, Revision: m.next()})
+	m.history.identify(m.records)
 	return nil
 }
 

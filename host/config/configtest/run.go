@@ -52,6 +52,7 @@ func checks() []check {
 		{"revisions", checkRevisions},
 		{"rename", checkRename},
 		{"delete", checkDelete},
+		{"archive", checkArchive},
 		{"records belong to the caller", checkOwnership},
 		{"context ended", checkEnded},
 		{"writers", checkWriters},
