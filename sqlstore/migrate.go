@@ -77,6 +77,10 @@ func migrations() [][]string {
 		`CREATE INDEX {i}activity_event ON {p}activity (event_id)`,
 		`CREATE INDEX {i}activity_user ON {p}activity (user_name, seq)`,
 		`CREATE INDEX {i}activity_server ON {p}activity (server, seq)`,
+	}, {
+		`ALTER TABLE {p}servers ADD COLUMN created_ns BIGINT NOT NULL DEFAULT 0`,
+		`ALTER TABLE {p}servers ADD COLUMN updated_ns BIGINT NOT NULL DEFAULT 0`,
+		`ALTER TABLE {p}servers ADD COLUMN deleted_ns BIGINT NOT NULL DEFAULT 0`,
 	}}
 }
 

@@ -4,14 +4,19 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
 // Servers returns the store of the records of servers that belong to the catalogue of
 // that name, see the package on names: one for each host, or for each tenant. Their
-// secrets are kept as the records have them, in clear.
-func (d *Database) Servers(catalogue string) config.Store {
+// secrets are kept as the records have them, in clear, also those of deleted records,
+// which stay in their table: delete rows whose deleted_ns is not 0 to be rid of them.
+func (d *Database) Servers(catalogue string) config.Archive {
 	return &servers{db: d, catalogue: catalogue}
 }
 
@@ -22,24 +27,58 @@ type servers struct {
 
 // Records implements config.Store.
 func (s *servers) Records(ctx context.Context) ([]config.Stored, error) {
-	const op = "list the servers"
+	all, err := s.list(ctx, `deleted_ns = 0 ORDER BY seq`)
+	return all, fail(ctx, "list the servers", err)
+}
+
+// Deleted implements config.Archive.
+func (s *servers) Deleted(ctx context.Context) ([]config.Stored, error) {
+	all, err := s.list(ctx, `deleted_ns <> 0 ORDER BY deleted_ns, seq`)
+	return all, fail(ctx, "list the deleted servers", err)
+}
+
+// list returns the records of which a condition holds.
+func (s *servers) list(ctx context.Context, condition string) ([]config.Stored, error) {
 	var all []config.Stored
-	err := s.db.rows(ctx, `SELECT data, revision FROM {p}servers WHERE catalogue = ? ORDER BY seq`, []any{s.catalogue},
-		func(rows *sql.Rows) error {
+	err := s.db.rows(ctx, `SELECT seq, data, revision, created_ns, updated_ns, deleted_ns FROM {p}servers WHERE catalogue = ? AND `+condition,
+		[]any{s.catalogue}, func(rows *sql.Rows) error {
 			var data []byte
+			var seq, created, updated, deleted int64
 			var stored config.Stored
-			if err := rows.Scan(&data, &stored.Revision); err != nil {
+			if err := rows.Scan(&seq, &data, &stored.Revision, &created, &updated, &deleted); err != nil {
 				return err
 			}
+			stored.ID = idOf(seq)
+			stored.Created, stored.Updated, stored.Deleted = timeOf(created), timeOf(updated), timeOf(deleted)
 			var err error
 			stored.Record, err = config.DecodeRecord(data)
 			all = append(all, stored)
 			return err
 		})
 	if err != nil {
-		return nil, fail(ctx, op, err)
+		return nil, err
 	}
 	return all, nil
+}
+
+// idOf returns the ID of a row, and seqOf what it was made of, or 0.
+func idOf(seq int64) string { return "~" + strconv.FormatInt(seq, 10) }
+
+func seqOf(id string) int64 {
+	digits, _ := strings.CutPrefix(id, "~")
+	seq, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || idOf(seq) != id {
+		return 0
+	}
+	return seq
+}
+
+// timeOf reads a time that is kept; zero is none.
+func timeOf(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
 }
 
 // Save implements config.Store.
@@ -49,18 +88,18 @@ func (s *servers) Save(ctx context.Context, name string, r *config.Record, old c
 	if err != nil {
 		return "", &Error{Op: op, Err: err}
 	}
-	revision := config.Revision(rand.Text())
+	revision, now := config.Revision(rand.Text()), nanoseconds(time.Now())
 	var n int64
 	if name == "" && old == "" {
-		n, err = s.db.exec(ctx, `INSERT INTO {p}servers (catalogue, name, data, revision) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			s.catalogue, r.Name, data, string(revision))
+		n, err = s.db.exec(ctx, `INSERT INTO {p}servers (catalogue, name, data, revision, created_ns, updated_ns) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			s.catalogue, r.Name, data, string(revision), now, now)
 		if err == nil && n == 0 {
 			return "", &config.RecordError{Code: config.CodeNameTaken, Name: r.Name}
 		}
 	} else {
-		n, err = s.db.exec(ctx, `UPDATE {p}servers SET name = ?, data = ?, revision = ? WHERE catalogue = ? AND name = ? AND revision = ?
+		n, err = s.db.exec(ctx, `UPDATE {p}servers SET name = ?, data = ?, revision = ?, updated_ns = ? WHERE catalogue = ? AND name = ? AND revision = ?
 			AND (name = ? OR NOT EXISTS (SELECT 1 FROM {p}servers AS other WHERE other.catalogue = ? AND other.name = ?))`,
-			r.Name, data, string(revision), s.catalogue, name, string(old), r.Name, s.catalogue, r.Name)
+			r.Name, data, string(revision), now, s.catalogue, name, string(old), r.Name, s.catalogue, r.Name)
 		if err != nil || n == 0 {
 			// Two who take one name at the same moment see each other as an error.
 			err = s.why(ctx, name, r.Name, old, err)
@@ -74,11 +113,48 @@ func (s *servers) Save(ctx context.Context, name string, r *config.Record, old c
 
 // Delete implements config.Store.
 func (s *servers) Delete(ctx context.Context, name string, old config.Revision) error {
-	n, err := s.db.exec(ctx, `DELETE FROM {p}servers WHERE catalogue = ? AND name = ? AND revision = ?`, s.catalogue, name, string(old))
+	// The row keeps its number, and gives its name free: no name of a record begins so.
+	n, err := s.db.exec(ctx, `UPDATE {p}servers SET name = ?, deleted_ns = ? WHERE catalogue = ? AND name = ? AND revision = ? AND deleted_ns = 0`,
+		deletedName+rand.Text(), nanoseconds(time.Now()), s.catalogue, name, string(old))
 	if err != nil || n == 0 {
 		return fail(ctx, "delete a server", s.why(ctx, name, name, old, err))
 	}
 	return nil
+}
+
+// deletedName begins what stands in the place of the name of a deleted record.
+const deletedName = "\x01deleted "
+
+// Restore implements config.Archive.
+func (s *servers) Restore(ctx context.Context, id string) error {
+	const op = "restore a server"
+	deleted, err := s.Deleted(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(deleted, func(d config.Stored) bool { return d.ID == id })
+	if i < 0 {
+		return &config.RecordError{Code: config.CodeNotFound, Name: id}
+	}
+	name := deleted[i].Record.Name
+	n, err := s.db.exec(ctx, `UPDATE {p}servers SET name = ?, revision = ?, updated_ns = ?, deleted_ns = 0 WHERE catalogue = ? AND seq = ? AND deleted_ns <> 0
+		AND NOT EXISTS (SELECT 1 FROM {p}servers AS other WHERE other.catalogue = ? AND other.name = ?)`,
+		name, rand.Text(), nanoseconds(time.Now()), s.catalogue, seqOf(id), s.catalogue, name)
+	if err == nil && n > 0 {
+		return nil
+	}
+	all, failed := s.Records(ctx)
+	switch {
+	case failed != nil:
+		return failed
+	case slices.ContainsFunc(all, func(d config.Stored) bool { return d.ID == id }):
+		return &config.RecordError{Code: config.CodeNotFound, Name: id} // somebody has just restored it
+	case slices.ContainsFunc(all, func(d config.Stored) bool { return d.Record.Name == name }):
+		return &config.RecordError{Code: config.CodeNameTaken, Name: name}
+	case err == nil:
+		return &config.RecordError{Code: config.CodeConflict, Name: name}
+	}
+	return fail(ctx, op, err)
 }
 
 // why returns why a record could not be changed.
