@@ -45,6 +45,7 @@ type statusKeeper struct {
 // being made.
 type standing struct {
 	name   string
+	former string // see slot
 	status *Status
 	entry  *config.Server
 }
@@ -80,6 +81,10 @@ func (k *statusKeeper) close() {
 func (h *Host) stand() []standing {
 	h.mu.Lock()
 	names, configured := h.order, h.generation > 0
+	formers := map[string]string{}
+	for name, sl := range h.slots {
+		formers[name] = sl.former
+	}
 	h.mu.Unlock()
 	if !configured {
 		return nil
@@ -94,7 +99,7 @@ func (h *Host) stand() []standing {
 	}
 	all := make([]standing, len(names))
 	for i, name := range names {
-		all[i] = standing{name, status[name], entries[name]}
+		all[i] = standing{name, formers[name], status[name], entries[name]}
 	}
 	return all
 }
@@ -107,7 +112,10 @@ func (k *statusKeeper) keep(all []standing, ended bool) {
 	}
 	now := map[string]config.LastStatus{}
 	for _, s := range all {
-		last := k.kept[s.name]
+		last, known := k.kept[s.name]
+		if !known {
+			last = k.kept[s.former]
+		}
 		if s.status != nil && s.entry != nil {
 			last = lastOf(last, *s.status, s.entry)
 		}

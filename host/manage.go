@@ -1,12 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -37,7 +37,12 @@ func (h *Host) AddServer(ctx context.Context, r *config.Record) (Report, error) 
 // the server run as that says, as [Host.Apply] does: a changed server is replaced when
 // its successor is ready, and if that fails the old one goes on, as the Report says. A
 // masked secret in the patch stays what it is, see [config.Record.Apply]. The name is that
-// of the record or of its server.
+// of the record or of its server, or the record's ID.
+//
+// With another name the server is started under that beside the former one, which is
+// removed when the new one is ready or has failed its first attempt. What was kept of its
+// status stays; what was approved or who is logged in under the former name does not, and
+// a quarantine goes on.
 //
 // The error is as for [Host.AddServer], and of [config.CodeNotFound] if there is no such
 // record.
@@ -54,16 +59,34 @@ func (h *Host) UpdateServer(ctx context.Context, name string, p *config.Patch) (
 	if p != nil && p.Name.Set {
 		renamed := config.Record{Name: p.Name.Value}
 		names = append(names, renamed.ServerName())
+		p = h.stayQuarantined(names[0], p)
 	}
 	return h.manage(ctx, "update", names, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
-		was, is, err := config.UpdateRecord(ctx, store, old.Record.Name, p)
+		was, is, err := config.UpdateRecord(ctx, store, cmp.Or(old.ID, old.Record.Name), p)
 		return was.Record, is.Record, err
 	})
 }
 
+// stayQuarantined returns a patch that gives a server another name, and does not end its
+// quarantine by that.
+func (h *Host) stayQuarantined(name string, p *config.Patch) *config.Patch {
+	sl, err := h.slot(name)
+	if err != nil {
+		return p
+	}
+	if s := sl.now(); s != nil && s.quarantined() {
+		held := *p
+		held.Quarantined = config.Optional[bool]{Set: true, Value: true}
+		return &held
+	}
+	return p
+}
+
 // RemoveServer removes the record of that name from the host's store, and its server.
 // Calls under way finish in the background. A record that belongs to the program is not
-// removed: the error is of [config.CodeBuiltinReadOnly] then.
+// removed: the error is of [config.CodeBuiltinReadOnly] then. The name is as for
+// [Host.UpdateServer]. If the store is a [config.Archive], [Host.RestoreServer] takes it
+// back.
 func (h *Host) RemoveServer(ctx context.Context, name string) (Report, error) {
 	store, err := h.managedStore()
 	if err != nil {
@@ -74,9 +97,30 @@ func (h *Host) RemoveServer(ctx context.Context, name string) (Report, error) {
 		return Report{}, err
 	}
 	return h.manage(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
-		removed, err := config.RemoveRecord(ctx, store, old.Record.Name)
+		removed, err := config.RemoveRecord(ctx, store, cmp.Or(old.ID, old.Record.Name))
 		return removed.Record, nil, err
 	})
+}
+
+// RestoreServer takes back that the record of an ID was removed from the host's store, and
+// starts its server as [Host.AddServer] does. The error is as there, of
+// [config.CodeNotFound] if no such record was removed, and of [config.CodeNameTaken] if
+// another one has its name now.
+func (h *Host) RestoreServer(ctx context.Context, id string) (Report, error) {
+	removed, err := h.RemovedServers(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	for _, m := range removed {
+		if m.ID != id {
+			continue
+		}
+		return h.manage(ctx, "restore", []string{m.Record.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
+			restored, err := config.RestoreRecord(ctx, store, id)
+			return nil, restored.Record, err
+		})
+	}
+	return Report{}, &config.RecordError{Code: config.CodeNotFound, Name: id}
 }
 
 // managedStore returns the store of the host, if that can change what is in it.
@@ -158,13 +202,11 @@ func (h *Host) carryOut(ctx context.Context, what string, change recordChange, u
 	}
 	following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 	defer cancel()
-	var wg sync.WaitGroup
-	for i := range steps {
+	for i := range steps { // of a rename the new server first, so that no tool is missing
 		if st := &steps[i]; !st.done {
-			wg.Go(func() { st.outcome, st.err = h.take(following, st) })
+			st.outcome, st.err = h.take(following, st)
 		}
 	}
-	wg.Wait()
 	report, required := h.report(steps)
 	return report, required.orNil()
 }
@@ -205,8 +247,20 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 	}
 	if before != nil && (after == nil || before.ServerName() != name) {
 		steps = h.claimManaged(steps, before.ServerName(), nil)
+		if after != nil {
+			h.rename(before.ServerName(), name)
+		}
 	}
 	return steps, nil
+}
+
+// rename notes under which name the status of a server was kept.
+func (h *Host) rename(from, to string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if sl := h.slots[to]; sl != nil {
+		sl.former = from
+	}
 }
 
 // claimManaged appends the step that makes a server as an entry says, or removes it if
@@ -234,25 +288,31 @@ func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []s
 
 // A Managed is a record of the host's store with what became of its server.
 type Managed struct {
+	ID       string            // see [config.Stored]; empty if the store has none
 	Record   *config.Record    // with secrets masked
 	Revision config.Revision   // see [config.Patch.Revision]
+	Created  time.Time         // zero if it is not known
+	Updated  time.Time         // zero likewise
+	Deleted  time.Time         // zero but for what [Host.RemovedServers] returns
 	Last     config.LastStatus // the newest that was kept; it is some time behind
 	Status   *Status           // where the server stands; nil if the host does not have it
 }
 
-// MarshalJSON returns the record as it may be shown, with "revision", "lastStatus",
-// "lastError", "lastConnected" and "toolCount". [Host.UpdateServer] takes it back.
+// MarshalJSON returns the record as it may be shown, with "id", "createTime", "updateTime",
+// "deleteTime", "revision", "lastStatus", "lastError", "lastConnected" and "toolCount".
+// [Host.UpdateServer] takes it back.
 func (m Managed) MarshalJSON() ([]byte, error) {
 	show := struct {
+		ID            string          `json:"id,omitempty"`
+		Created       time.Time       `json:"createTime,omitzero"`
+		Updated       time.Time       `json:"updateTime,omitzero"`
+		Deleted       time.Time       `json:"deleteTime,omitzero"`
 		Revision      config.Revision `json:"revision"`
 		LastStatus    string          `json:"lastStatus,omitempty"`
 		LastError     string          `json:"lastError,omitempty"`
-		LastConnected *time.Time      `json:"lastConnected,omitempty"`
+		LastConnected time.Time       `json:"lastConnected,omitzero"`
 		ToolCount     int             `json:"toolCount"`
-	}{m.Revision, m.Last.Status, m.Last.Error, nil, m.Last.Tools}
-	if !m.Last.Connected.IsZero() {
-		show.LastConnected = &m.Last.Connected
-	}
+	}{m.ID, m.Created, m.Updated, m.Deleted, m.Revision, m.Last.Status, m.Last.Error, m.Last.Connected, m.Last.Tools}
 	record, err := json.Marshal(m.Record)
 	if err != nil {
 		return nil, err
@@ -285,7 +345,55 @@ func (h *Host) ManagedServers(ctx context.Context) ([]Managed, error) {
 	managed := make([]Managed, len(all))
 	for i, s := range all {
 		name := s.Record.ServerName()
-		managed[i] = Managed{Record: s.Record.Masked(), Revision: s.Revision, Last: last[name], Status: byName[name]}
+		managed[i] = managedOf(s)
+		managed[i].Last, managed[i].Status = last[name], byName[name]
+	}
+	return managed, nil
+}
+
+func managedOf(s config.Stored) Managed {
+	return Managed{ID: s.ID, Record: s.Record.Masked(), Revision: s.Revision, Created: s.Created, Updated: s.Updated, Deleted: s.Deleted}
+}
+
+// ManagedServer returns one of [Host.ManagedServers], by the name of the record or of its
+// server, or by ID. The error is of [config.CodeNotFound] if there is none.
+func (h *Host) ManagedServer(ctx context.Context, name string) (Managed, error) {
+	all, err := h.ManagedServers(ctx)
+	if err != nil {
+		return Managed{}, err
+	}
+	for _, is := range []func(*Managed) bool{
+		func(m *Managed) bool { return m.ID != "" && m.ID == name },
+		func(m *Managed) bool { return m.Record.Name == name },
+		func(m *Managed) bool { return m.Record.ServerName() == name },
+	} {
+		for i := range all {
+			if is(&all[i]) {
+				return all[i], nil
+			}
+		}
+	}
+	return Managed{}, &config.RecordError{Code: config.CodeNotFound, Name: name}
+}
+
+// RemovedServers returns the records that were removed from the host's store and can be
+// restored, the last one at the end. There are none if the store is no [config.Archive].
+func (h *Host) RemovedServers(ctx context.Context) ([]Managed, error) {
+	store, err := h.managedStore()
+	if err != nil {
+		return nil, err
+	}
+	archive, ok := store.(config.Archive)
+	if !ok {
+		return nil, nil
+	}
+	all, err := archive.Deleted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	managed := make([]Managed, len(all))
+	for i, s := range all {
+		managed[i] = managedOf(s)
 	}
 	return managed, nil
 }

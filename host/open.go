@@ -40,7 +40,11 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 		return nil, err
 	}
 	if o.Store == nil {
-		o.Store = config.OpenFileStore(path, o.Config)
+		store := config.OpenFileStore(path, o.Config)
+		if dir := stateFolder(o.StateDir); dir != "" {
+			store.Keep(filepath.Join(dir, "records", statusName(path)))
+		}
+		o.Store = store
 	}
 	h, err := open(ctx, c, o)
 	if err == nil && o.Follow {

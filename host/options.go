@@ -107,7 +107,8 @@ type Options struct {
 	// which does not answer keeps nobody from the others. Default: 64.
 	MaxUserClients int
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
-	// servers, what became of them, and which ones may be started. Several hosts and
+	// servers, what became of them, which ones may be started, and for Open the IDs of
+	// records and those that were removed, with their secrets. Several hosts and
 	// processes may share it. Default: mcpbelt in the user's state folder, which is
 	// $XDG_STATE_HOME or the system's own, such as ~/.local/state/mcpbelt; it is made
 	// when there is something to keep. [NoState]: nothing is written there.

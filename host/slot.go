@@ -18,6 +18,8 @@ type slot struct {
 	name  string
 	meter *meter
 
+	former string // under which its status was kept before; guarded by the mutex of the host
+
 	// changing holds a token while the server is started, stopped or replaced.
 	changing chan struct{}
 

@@ -82,7 +82,13 @@ type wireTools struct {
 // MarshalJSON returns r as it may be shown: as [Record.Encode] does, with secrets
 // masked. It always says whether the server is enabled. [Record.Apply] takes it back,
 // as a [Patch].
-func (r Record) MarshalJSON() ([]byte, error) { return r.Masked().encode(true, true) }
+func (r Record) MarshalJSON() ([]byte, error) {
+	m := r.Masked()
+	for _, key := range shownKeys() {
+		delete(m.Extra, key)
+	}
+	return m.encode(true, true)
+}
 
 // Encode returns r as JSON with its secrets in clear, for storage that protects it.
 // The keys are those of an entry in a file, and "name". [DecodeRecord] reads it back.
@@ -261,6 +267,8 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte) error) er
 		switch {
 		case err != nil:
 			errs = append(errs, &RecordError{Code: CodeValueInvalid, Field: string(key), Err: err})
+		case !known && other == nil && slices.Contains(shownKeys(), string(key)):
+			// What became of the server, which nobody can say but the host.
 		case !known && other != nil:
 			errs = append(errs, other(string(key), raw))
 		case !known:
@@ -268,6 +276,12 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte) error) er
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// shownKeys are the keys under which a host shows what became of a record. A [Patch]
+// leaves them alone. Those that another program has in its entry are kept, and not shown.
+func shownKeys() []string {
+	return []string{"id", "createTime", "updateTime", "deleteTime", "lastStatus", "lastError", "lastConnected", "toolCount"}
 }
 
 // member reads one member and reports whether its key is known.
@@ -327,8 +341,6 @@ func (p *Patch) member(key string, raw []byte) (known bool, err error) {
 		var revision Optional[string]
 		err = take(&revision, raw, takeText)
 		p.Revision = Revision(revision.Value)
-	case "lastStatus", "lastError", "lastConnected", "toolCount":
-		// What became of the server, which nobody can say but the host.
 	default:
 		return false, nil
 	}

@@ -1,0 +1,175 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A page that knows a server by its ID lists, reads, changes, removes and restores it.
+func TestManageByID(t *testing.T) {
+	path := write(t, "a", `{"command": "x", "id": "theirs"}`)
+	opts := fakes(&host.Options{})
+	opts.StateDir = filepath.Join(t.TempDir(), "state")
+	h := open(t, path, opts)
+	if _, err := h.AddServer(watchdog(t), &config.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}); err != nil {
+		t.Fatal(err)
+	}
+	get := func(name string) host.Managed {
+		t.Helper()
+		m, err := h.ManagedServer(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	a, b := get("a"), get("b")
+	if a.ID == "" || a.ID == b.ID || b.Created.IsZero() {
+		t.Errorf("got the IDs %q and %q, the latter made %v; want two, and a time", a.ID, b.ID, b.Created)
+	}
+	report, err := h.UpdateServer(watchdog(t), b.ID, patch(t, `{"name": "c", "id": "ignored", "createTime": null}`))
+	expectReport(t, "rename", report, err, "started [c] stopped [b] replaced [] kept [] failed 0")
+	if c := get(b.ID); c.Record.Name != "c" || !c.Created.Equal(b.Created) || c.Updated.Before(b.Updated) {
+		t.Errorf("got %+v under the ID, want the renamed record", c)
+	}
+	report, err = h.RemoveServer(watchdog(t), b.ID)
+	expectReport(t, "remove", report, err, "started [] stopped [c] replaced [] kept [] failed 0")
+	removed, err := h.RemovedServers(t.Context())
+	if err != nil || len(removed) != 1 || removed[0].ID != b.ID || removed[0].Deleted.IsZero() {
+		t.Fatalf("got the removed servers %+v and %v, want the one", removed, err)
+	}
+	if text := fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()); strings.Contains(text, managedSecret) {
+		t.Errorf("got the secret %q of a removed server, want it masked", text)
+	}
+	if _, err := h.ManagedServer(t.Context(), b.ID); !isCode(err, config.CodeNotFound) {
+		t.Errorf("got %v for a removed server, want %s", err, config.CodeNotFound)
+	}
+	report, err = h.RestoreServer(watchdog(t), b.ID)
+	expectReport(t, "restore", report, err, "started [c] stopped [] replaced [] kept [] failed 0")
+	if _, err := h.RestoreServer(watchdog(t), b.ID); !isCode(err, config.CodeNotFound) {
+		t.Errorf("got %v of a second undo, want %s", err, config.CodeNotFound)
+	}
+	if got, want := names(h), "a__echo c__echo"; got != want {
+		t.Errorf("got the tools %q, want %q", got, want)
+	}
+	// The next host knows the same IDs, and what another program calls so is left alone.
+	h = open(t, path, opts)
+	if got := get("c").ID; got != b.ID {
+		t.Errorf("got the ID %q in the next run, want %q", got, b.ID)
+	}
+	data, err := json.Marshal(get("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(data), `"id":`); n != 1 || strings.Contains(string(data), "theirs") {
+		t.Errorf("got %s, want the one ID", data)
+	}
+	if _, err := h.UpdateServer(watchdog(t), a.ID, patch(t, `{"description": "new"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(path); err != nil || !strings.Contains(string(data), `"id": "theirs"`) {
+		t.Errorf("got the file %s and %v, want that the key of another program stands there", data, err)
+	}
+}
+
+// A record as JSON has what the columns of MateClaw's table have.
+func TestManagedHasTheSeedsFields(t *testing.T) {
+	now := time.Now()
+	data, err := json.Marshal([]host.Managed{
+		{ID: "~1", Record: &config.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
+			Cwd: "/", Builtin: true, ConnectTimeout: time.Second, ReadTimeout: time.Second, Transport: config.TransportStdio},
+			Created: now, Updated: now, Deleted: now, Last: config.LastStatus{Status: config.StatusError, Error: "e", Connected: now, Tools: 1}},
+		{Record: &config.Record{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]any
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	for column, key := range map[string]string{
+		"id": "id", "name": "name", "description": "description", "transport": "transport", "url": "url", "headers_json": "headers",
+		"command": "command", "args_json": "args", "env_json": "env", "cwd": "cwd", "enabled": "enabled",
+		"connect_timeout_seconds": "connectTimeoutSeconds", "read_timeout_seconds": "readTimeoutSeconds", "last_status": "lastStatus",
+		"last_error": "lastError", "last_connected_time": "lastConnected", "tool_count": "toolCount", "builtin": "builtin",
+		"create_time": "createTime", "update_time": "updateTime", "deleted": "deleteTime",
+	} {
+		if !slices.ContainsFunc(all, func(m map[string]any) bool { return m[key] != nil }) {
+			t.Errorf("got no %s for the column %s in %s", key, column, data)
+		}
+	}
+}
+
+// While a renamed server starts, the former one serves; and what was kept of it stays.
+func TestRenameLeavesNoGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starting, goOn := make(chan struct{}), make(chan struct{})
+		kept := &memoryStatuses{}
+		opts := &host.Options{StateDir: host.NoState, Statuses: kept, Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+			return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
+				if e.Name == "new" {
+					close(starting)
+					<-goOn
+				}
+				return newServer(e.Name).Run(ctx, tr)
+			}}, nil
+		}}
+		h, err := host.OpenStore(t.Context(), config.NewMemoryStore(&config.Record{Name: "old", Command: "x"}), patient(opts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = h.Close() }()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		renamed := make(chan error)
+		go func() {
+			_, err := h.UpdateServer(t.Context(), "old", patch(t, `{"name": "new"}`))
+			renamed <- err
+		}()
+		<-starting
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if _, err := call(t, h, "old__echo", `{"text": "x"}`); err != nil {
+			t.Errorf("while the new one starts: got %v, want that the former one serves", err)
+		}
+		if got := kept.at("new"); got.Tools != 1 || got.Connected.IsZero() {
+			t.Errorf("got the kept status %+v under the new name, want that of the former one", got)
+		}
+		close(goOn)
+		if err := <-renamed; err != nil {
+			t.Fatal(err)
+		}
+		if got, want := names(h), "new__echo"; got != want {
+			t.Errorf("got the tools %q, want %q", got, want)
+		}
+	})
+}
+
+// Another name ends no quarantine.
+func TestRenameEndsNoQuarantine(t *testing.T) {
+	opts := fakes(&host.Options{Registry: registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})})
+	h := openStore(t, config.NewMemoryStore(&config.Record{Name: "a", Command: "x", Quarantined: true}), opts)
+	for _, change := range []string{`{"quarantined": false}`, `{"name": "b"}`} {
+		if _, err := h.UpdateServer(watchdog(t), "a", patch(t, change)); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(h); got != "" {
+			t.Errorf("after %s: got the tools %q, want none", change, got)
+		}
+	}
+}
