@@ -36,7 +36,9 @@ type Report struct {
 // changed one is started beside the old one, which serves until the new one is
 // ready and its tools are in the registry, and is then left to finish its calls in the
 // background; if the new one fails, the old one stays, unless all that the new one
-// wants is a login. Apply returns when every server that it started is ready or has
+// wants is a login. [Status.Unapplied] tells of that, and the new one is tried again.
+// What needs approval is not replaced: a server of which the changed entry nobody has
+// approved is stopped at once, and started when somebody does. Apply returns when every server that it started is ready or has
 // failed its first attempt; it does not wait for lazy ones.
 //
 // Several Apply may run at a time, and each server goes its own way: where they differ

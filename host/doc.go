@@ -47,7 +47,10 @@
 // [Host.Apply] takes another configuration while the host runs: what did not
 // change is not touched, and a changed server is replaced when its successor is
 // ready. No call fails because of it, and no tool that both have is missing for a
-// moment. With [Options].Follow the config file is applied again when it has changed;
+// moment. If the changed entry does not work, the server goes on as it was,
+// [Status].Unapplied says so, and the entry is tried again. A server of a file that needs
+// approval is not replaced: it stops as soon as its entry is another one, and starts
+// when that is approved. With [Options].Follow the config file is applied again when it has changed;
 // [Host.Follow] does that for other files, and for configurations of any kind.
 // [Host.Enable], [Host.Disable], [Host.Restart] and [Host.Refresh] act on single servers,
 // and those on different servers do not wait for each other.

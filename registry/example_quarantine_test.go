@@ -1,0 +1,25 @@
+package registry_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A whole server is looked at before one of its tools is called.
+func ExampleLedger_Quarantines() {
+	ledger := registry.NewLedger(nil)
+	r := registry.New(&registry.Options{Ledger: ledger})
+	server := registry.Server{Name: "mail", Fingerprint: "https://mail.example/mcp", Quarantined: true}
+	if _, err := r.ReplaceServer(server, []registry.Tool{serverTool("mail", "send", "Sends a mail.")}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ledger.Quarantines(server), len(r.Snapshot().Tools()))
+	err := ledger.Approve(context.Background(), "ann", ledger.Pending("mail")...)
+	fmt.Println(ledger.Quarantines(server), len(r.Snapshot().Tools()), err)
+	// Output:
+	// true 0
+	// false 1 <nil>
+}
