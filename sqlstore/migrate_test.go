@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -171,6 +172,48 @@ func TestErrors(t *testing.T) {
 		}
 		if err := d.Migrate(ended()); !errors.Is(err, context.Canceled) {
 			t.Errorf("Migrate after the end: %v", err)
+		}
+	})
+}
+
+// The servers of an earlier release get IDs, and can be deleted and restored.
+func TestMigrateServersOfVersion1(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		if prefix == "" {
+			prefix = sqlstore.DefaultPrefix
+		}
+		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, query := range []string{
+			"ALTER TABLE " + prefix + "servers DROP COLUMN created_ns",
+			"ALTER TABLE " + prefix + "servers DROP COLUMN updated_ns",
+			"ALTER TABLE " + prefix + "servers DROP COLUMN deleted_ns",
+			"UPDATE " + prefix + "version SET version = 1",
+			"INSERT INTO " + prefix + `servers (catalogue, name, data, revision) VALUES ('c', 'a', '{"name":"a","command":"x"}', 'r')`,
+		} {
+			if _, err := db.Exec(query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		store := d.Servers("c")
+		before, err := config.FindRecord(t.Context(), store, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before.ID == "" || !before.Created.IsZero() {
+			t.Errorf("got the ID %q and the time %v, want an ID and no time", before.ID, before.Created)
+		}
+		if _, err := config.RemoveRecord(t.Context(), store, before.ID); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := config.RestoreRecord(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
+			t.Errorf("got the restored record %+v and %v, want that of the ID %q", after, err, before.ID)
 		}
 	})
 }
