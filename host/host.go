@@ -226,6 +226,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		wg.Go(func() {
 			sl.changing <- struct{}{} // who holds it ends soon, since the host is closing
 			defer func() { <-sl.changing }()
+			sl.forget()
 			if s := sl.now(); s != nil {
 				finish[i] = s.finish()
 			}
