@@ -172,8 +172,10 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 			if modern || string(value) != "null" { // to older revisions null is none
 				res.StructuredContent = json.RawMessage(value)
 			}
-		case "isError":
-			res.IsError, err = decodeBool(key, value)
+		case "isError", "is_error": // as some servers write it
+			var failed bool
+			failed, err = decodeBool(key, value)
+			res.IsError = res.IsError || failed
 		case "_meta":
 			res.Meta, err = decodeAs[Meta](key, value)
 		case "resultType":
@@ -224,19 +226,35 @@ func decodeRequests(key, value []byte) (json.RawMessage, error) {
 }
 
 // decodeContents appends the content at the cursor, going down into it: it can be
-// most of the answer.
+// most of the answer. Blocks that cannot be read become a text, as they stand there;
+// those that stand together become one, so that many do not need much memory.
 func decodeContents(c *jsonscan.Cursor, contents []Content) ([]Content, error) {
 	if kind := c.Kind(); kind != '[' && kind != 'n' {
 		return nil, at("content", errNotArray)
 	}
-	for i := range c.Elements() {
+	var unread []byte
+	first := 0 // where unread begins
+	for range c.Elements() {
+		start := c.Pos()
 		content, err := decodeContent(c)
 		if err != nil {
-			return nil, at(fmt.Sprintf("content[%d]", i), err)
+			if unread == nil {
+				first = start
+			}
+			unread = c.From(first)
+			continue
 		}
-		contents = append(contents, content)
+		contents = append(appendUnread(contents, unread), content)
+		unread = nil
 	}
-	return contents, nil
+	return appendUnread(contents, unread), nil
+}
+
+func appendUnread(contents []Content, raw []byte) []Content {
+	if raw == nil {
+		return contents
+	}
+	return append(contents, &TextContent{Text: string(raw)})
 }
 
 // A block has the members of all kinds of content.
@@ -245,7 +263,7 @@ type block struct {
 
 	text, mimeType, uri, name, title, description string
 
-	data        []byte
+	data, blob  []byte // not decoded
 	size        *int64
 	resource    *ResourceContents
 	annotations *Annotations
@@ -253,75 +271,118 @@ type block struct {
 	icons       []Icon
 }
 
+// decodeContent decodes the block at the cursor and passes over it, also if it
+// cannot be read.
 func decodeContent(c *jsonscan.Cursor) (Content, error) {
 	if c.Kind() != '{' {
+		c.Skip()
 		return nil, errNotObject
 	}
 	var b block
-	var err error
+	var bad error // the first
 	start := c.Pos()
 	for key := range c.Members() {
-		value := c.Value()
-		switch string(key) {
-		case "type":
-			b.kind, err = decodeText(key, value)
-		case "text":
-			err = decodeString(&b.text, key, value)
-		case "mimeType":
-			err = decodeString(&b.mimeType, key, value)
-		case "uri":
-			err = decodeString(&b.uri, key, value)
-		case "name":
-			err = decodeString(&b.name, key, value)
-		case "title":
-			err = decodeString(&b.title, key, value)
-		case "description":
-			err = decodeString(&b.description, key, value)
-		case "data":
-			b.data, err = decodeBase64(key, value)
-		case "size":
-			b.size, err = decodeAs[*int64](key, value)
-		case "resource":
-			b.resource, err = decodeResource(value)
-			err = at(string(key), err)
-		case "annotations":
-			b.annotations, err = decodeAs[*Annotations](key, value)
-		case "_meta":
-			b.meta, err = decodeAs[Meta](key, value)
-		case "icons":
-			b.icons, err = decodeIcons(key, value)
-		}
-		if err != nil {
-			return nil, err
+		if err := b.take(key, c.Value()); err != nil && bad == nil {
+			bad = err
 		}
 	}
-	return b.content(c.From(start))
+	raw := c.From(start)
+	if b.unknown() {
+		// A kind that is not known yet stays readable instead of spoiling the
+		// rest of the answer.
+		return &TextContent{Text: string(raw)}, nil
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	return b.content()
 }
 
-func (b *block) content(raw []byte) (Content, error) {
+// take takes a member of the block.
+func (b *block) take(key, value []byte) (err error) {
+	switch string(key) {
+	case "type":
+		b.kind, err = decodeText(key, value)
+	case "text":
+		err = decodeString(&b.text, key, value)
+	case "mimeType", "mime_type":
+		err = decodeMIMEType(&b.mimeType, key, value)
+	case "uri":
+		err = decodeString(&b.uri, key, value)
+	case "name":
+		err = decodeString(&b.name, key, value)
+	case "title":
+		err = decodeString(&b.title, key, value)
+	case "description":
+		err = decodeString(&b.description, key, value)
+	case "data":
+		b.data = value
+	case "blob":
+		b.blob = value
+	case "size":
+		b.size, err = decodeAs[*int64](key, value)
+	case "resource":
+		b.resource, err = decodeResource(value)
+		err = at(string(key), err)
+	case "annotations":
+		b.annotations, err = decodeAs[*Annotations](key, value)
+	case "_meta":
+		b.meta, err = decodeAs[Meta](key, value)
+	case "icons":
+		b.icons, err = decodeIcons(key, value)
+	}
+	return err
+}
+
+// decodeMIMEType decodes what the protocol calls mimeType and some servers
+// mime_type. Of both the protocol's counts.
+func decodeMIMEType(dst *string, key, value []byte) error {
+	if *dst != "" && string(key) == "mime_type" {
+		return nil
+	}
+	return decodeString(dst, key, value)
+}
+
+// unknown reports whether the block says that it is of a kind that is not known.
+func (b *block) unknown() bool {
+	switch string(b.kind) {
+	case "", "text", "image", "audio", "resource_link", "resource":
+		return false
+	}
+	return true
+}
+
+// content returns the block, which is of a kind that is known or of none.
+func (b *block) content() (Content, error) {
 	switch string(b.kind) {
 	case "text":
 		return &TextContent{Text: b.text, Meta: b.meta, Annotations: b.annotations}, nil
 	case "image":
-		return &ImageContent{Data: b.data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, nil
+		data, err := decodeBase64("data", b.data)
+		return &ImageContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, err
 	case "audio":
-		return &AudioContent{Data: b.data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, nil
+		data, err := decodeBase64("data", b.data)
+		return &AudioContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, err
 	case "resource_link":
 		return &ResourceLink{
 			URI: b.uri, Name: b.name, Title: b.title, Description: b.description, MIMEType: b.mimeType,
 			Size: b.size, Meta: b.meta, Annotations: b.annotations, Icons: b.icons,
 		}, nil
 	case "resource":
-		if b.resource == nil {
+		r := b.resource
+		switch {
+		case r == nil && b.uri == "":
 			return nil, at("resource", errMissing)
+		case r == nil: // some servers have no object of its own for it
+			blob, err := decodeBase64("blob", b.blob)
+			if err != nil {
+				return nil, err
+			}
+			r = &ResourceContents{URI: b.uri, MIMEType: b.mimeType, Text: b.text, Blob: blob}
 		}
-		return &EmbeddedResource{Resource: b.resource, Meta: b.meta, Annotations: b.annotations}, nil
-	case "":
-		return nil, at("type", errMissing)
+		return &EmbeddedResource{Resource: r, Meta: b.meta, Annotations: b.annotations}, nil
 	}
-	// A kind that is not known yet stays readable instead of spoiling the
-	// rest of the answer.
-	return &TextContent{Text: string(raw)}, nil
+	return nil, at("type", errMissing)
 }
 
 func decodeResource(raw []byte) (*ResourceContents, error) {
@@ -334,12 +395,12 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 		switch string(key) {
 		case "uri":
 			err = decodeString(&r.URI, key, value)
-		case "mimeType":
-			err = decodeString(&r.MIMEType, key, value)
+		case "mimeType", "mime_type":
+			err = decodeMIMEType(&r.MIMEType, key, value)
 		case "text":
 			err = decodeString(&r.Text, key, value)
 		case "blob":
-			r.Blob, err = decodeBase64(key, value)
+			r.Blob, err = decodeBase64("blob", value)
 		case "_meta":
 			r.Meta, err = decodeAs[Meta](key, value)
 		}
@@ -350,14 +411,19 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 	return r, nil
 }
 
-func decodeBase64(key, value []byte) ([]byte, error) {
-	var text string
-	if err := decodeString(&text, key, value); err != nil {
-		return nil, err
+// decodeBase64 decodes a string of base64, or nothing of no value.
+func decodeBase64(key string, value []byte) ([]byte, error) {
+	if value == nil {
+		return nil, nil
 	}
-	data, err := base64.StdEncoding.DecodeString(text)
+	text, ok := jsonscan.Text(value)
+	if !ok && string(value) != "null" {
+		return nil, at(key, errNotString)
+	}
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(data, text)
 	if err != nil {
-		return nil, at(string(key), errors.New("not base64"))
+		return nil, at(key, errors.New("not base64"))
 	}
-	return data, nil
+	return data[:n], nil
 }

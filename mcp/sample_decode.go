@@ -180,8 +180,10 @@ func decodeToolResult(raw []byte) (*ToolResultContent, error) {
 			if string(value) != "null" {
 				result.StructuredContent = json.RawMessage(value)
 			}
-		case "isError":
-			result.IsError, err = decodeBool(key, value)
+		case "isError", "is_error":
+			var failed bool
+			failed, err = decodeBool(key, value)
+			result.IsError = result.IsError || failed
 		case "_meta":
 			result.Meta, err = decodeAs[Meta](key, value)
 		}

@@ -89,7 +89,7 @@ func TestTaskInvalidEnd(t *testing.T) {
 		{"no result", ``, "completed", "result", "tasks/get", true},
 		{"null result", `,"result":null`, "completed", "result", "tasks/get", true},
 		{"result of wrong type", `,"result":[]`, "completed", "result", "tasks/get", true},
-		{"bad result", `,"result":{"content":[{"type":"text","text":7}]}`, "completed", "result.content[0].text", "tasks/get", true},
+		{"bad result", `,"result":{"content":"text"}`, "completed", "result.content", "tasks/get", true},
 		{"result that needs input", `,"result":{"resultType":"input_required"}`, "completed", "result.resultType", "tasks/get", true},
 		{"result that is a task", `,"result":{"resultType":"task","taskId":"t2"}`, "completed", "result.resultType", "tasks/get", true},
 		{"error of wrong type", `,"error":"oops"`, "failed", "error", "tasks/get", false},

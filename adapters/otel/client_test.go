@@ -180,10 +180,11 @@ func TestErrors(t *testing.T) {
 		call   func(context.Context, *mcp.Client) error
 		want   string
 	}{
-		"code": {mcptest.Script{"tools/call": mcptest.Error(-32602, secret)}, callX, "-32602"},
-		"lost": {mcptest.Script{"tools/call": mcptest.Disconnect}, callX, "outcome_unknown"},
-		"tool": {mcptest.Script{"tools/call": mcptest.Result(`{"isError":true,"content":[{"type":"text","text":"` + secret + `"}]}`)}, callX, "tool_error"},
-		"bad":  {mcptest.Script{"tools/call": mcptest.Result(`{"content":3}`)}, callX, ""}, // the request was answered; what it means is not asked here
+		"code":  {mcptest.Script{"tools/call": mcptest.Error(-32602, secret)}, callX, "-32602"},
+		"lost":  {mcptest.Script{"tools/call": mcptest.Disconnect}, callX, "outcome_unknown"},
+		"tool":  {mcptest.Script{"tools/call": mcptest.Result(`{"isError":true,"content":[{"type":"text","text":"` + secret + `"}]}`)}, callX, "tool_error"},
+		"snake": {mcptest.Script{"tools/call": mcptest.Result(`{"isError":false,"is_error":true,"content":[]}`)}, callX, "tool_error"},
+		"bad":   {mcptest.Script{"tools/call": mcptest.Result(`{"content":3}`)}, callX, ""}, // the request was answered; what it means is not asked here
 		"time": {mcptest.Script{"tools/call": mcptest.Hang}, func(ctx context.Context, c *mcp.Client) error {
 			_, err := c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{CallTimeout: time.Millisecond})
 			return err

@@ -120,8 +120,10 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 // failed reports whether the result of tools/call, as it was sent, is a failure.
 func failed(result json.RawMessage) bool {
 	for key, value := range jsonscan.Fields(result) {
-		if string(key) == "isError" {
-			return string(value) == "true"
+		if string(key) == "isError" || string(key) == "is_error" { // as some servers write it
+			if string(value) == "true" {
+				return true
+			}
 		}
 	}
 	return false
