@@ -98,8 +98,8 @@ type ResultOptions struct {
 	// Redact replaces secrets in texts, links and the strings of structured
 	// content by "[redacted: kind]": private keys, JSON web tokens, bearer tokens,
 	// passwords in addresses, and the keys and tokens of AWS, GitHub, GitLab, Slack,
-	// Google, Stripe, OpenAI, Anthropic and others, by their forms. What is kept
-	// is redacted too. The bytes of images and the _meta are not looked at.
+	// Google, Stripe, OpenAI, Anthropic, Notion, Linear, Atlassian and some eighty
+	// others, by their forms. What is kept is redacted too. The bytes of images and the _meta are not looked at.
 	Redact bool
 	// Secrets are further secrets, the kind of each with what matches it; if the
 	// expression has a group, the group alone is replaced. They imply Redact.

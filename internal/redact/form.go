@@ -1,120 +1,98 @@
 package redact
 
-import (
-	"encoding/base64"
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
-// A rule finds the secrets of one form. Match is asked at each place where the
-// anchor stands, and returns the secret there, or an empty one. It looks at a
-// bounded number of bytes if it finds none, so that a text of anchors alone is
-// read in a time that grows with its length and no faster.
-type rule struct {
-	kind   string
-	anchor string
-	match  func(text string, at int) (from, to int)
+//go:generate go run ./gen
+
+// A form is what secrets of a kind look like: an anchor with parts around it. The
+// forms are in forms.tsv, of which gen makes the table.
+type form struct {
+	kind    string
+	anchors []string
+	lead    part   // before the anchor; the zero part if nothing is
+	tail    []part // behind it
 }
 
-const awsSecret = "AWS secret key"
-
-// A class is a set of bytes.
-type class func(c byte) bool
-
-func alnum(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+// A part is a text, or bytes of a class. Of the last part of a form there may be any
+// number of bytes: then most is 0.
+type part struct {
+	text        string
+	of          class
+	least, most int
 }
-func upper(c byte) bool  { return 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' }
-func hex(c byte) bool    { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
-func word(c byte) bool   { return alnum(c) || c == '_' || c == '-' }
-func dotted(c byte) bool { return word(c) || c == '.' }
-func base(c byte) bool   { return alnum(c) || c == '+' || c == '/' || c == '=' }
-func bearer(c byte) bool { return dotted(c) || base(c) || c == '~' }
 
-// knownForms returns the rules. Of two that begin alike the longer comes first.
-func knownForms() []rule {
-	var rules []rule
-	add := func(kind string, length, most int, of class, anchors ...string) {
-		for _, anchor := range anchors {
-			rules = append(rules, rule{kind, anchor, alone(token(len(anchor), length, most, of))})
+// openRun is how many bytes of a part without end are looked at to tell whether it is
+// a secret.
+const openRun = 400
+
+// end returns the end of the part that begins at a place, or -1.
+func (p part) end(text string, from int) int {
+	if p.of == nil {
+		if !strings.HasPrefix(text[from:], p.text) {
+			return -1
 		}
+		return from + len(p.text)
 	}
-	add("GitHub token", 30, 255, alnum, "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
-	add("GitHub token", 40, 255, word, "github_pat_")
-	add("GitLab token", 18, 400, dotted, "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glft-", "gloas-", "glagent-")
-	add("Slack token", 20, 400, word, "xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "xoxe.xoxb-", "xoxe.xoxp-")
-	add("Slack webhook", 20, 200, base, "hooks.slack.com/services/", "hooks.slack.com/workflows/")
-	add("Google key", 35, 35, word, "AIza")
-	add("Google token", 20, 2048, dotted, "ya29.")
-	add("Google secret", 28, 28, word, "GOCSPX-")
-	add("Stripe key", 16, 255, alnum, "sk_live_", "sk_test_", "rk_live_", "rk_test_")
-	add("Stripe key", 24, 255, base, "whsec_")
-	add("Anthropic key", 20, 400, word, "sk-ant-")
-	add("OpenAI key", 20, 400, word, "sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-")
-	add("OpenRouter key", 40, 400, word, "sk-or-")
-	add("npm token", 36, 36, alnum, "npm_")
-	add("PyPI token", 50, 1024, word, "pypi-AgE")
-	add("Hugging Face token", 30, 40, alnum, "hf_")
-	add("Groq key", 40, 80, alnum, "gsk_")
-	add("xAI key", 60, 120, alnum, "xai-")
-	add("DigitalOcean token", 64, 64, hex, "dop_v1_", "doo_v1_", "dor_v1_")
-	add("Shopify token", 32, 32, alnum, "shpat_", "shpca_", "shppa_", "shpss_")
-	add("age key", 58, 58, upper, "AGE-SECRET-KEY-1")
-
-	add("AWS key", 16, 16, upper, "AKIA", "ASIA")
-	add("API key", 32, 128, alnum, "sk-")
-
-	rules = append(rules,
-		rule{"SendGrid key", "SG.", alone(sendGrid)},
-		rule{"JWT", "eyJ", alone(jwt)},
-		rule{"private key", "-----BEGIN ", privateKey},
-		rule{"URL credentials", "://", userinfo(len("://"))},
-		rule{"URL credentials", `:\/\/`, userinfo(len(`:\/\/`))},
-	)
-	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER "} {
-		rules = append(rules, rule{"bearer token", scheme, alone(bearerToken)})
+	limit := p.most + 1
+	if p.most == 0 {
+		limit = openRun
 	}
-	for _, scheme := range []string{"Basic ", "basic "} {
-		rules = append(rules, rule{"basic credentials", scheme, alone(basicCredentials)})
-	}
-	for _, name := range []string{"ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"} {
-		rules = append(rules, rule{awsSecret, name, assigned(len(name))})
-	}
-	return rules
-}
-
-// run returns the end of the bytes of a class that begin at a place, and stops
-// behind most of them.
-func run(text string, from, most int, of class) int {
-	to := from
-	for to < len(text) && to-from < most && of(text[to]) {
-		to++
+	to := run(text, from, limit, p.of)
+	if to-from < p.least || p.most > 0 && to-from > p.most {
+		return -1
 	}
 	return to
 }
 
-// token matches an anchor and so many bytes of a class behind it. With a fixed
-// length no byte of the class may follow.
-func token(anchor, least, most int, of class) func(string, int) (int, int) {
+// begin returns where the part begins that ends at a place, or -1.
+func (p part) begin(text string, to int) int {
+	if p.of == nil {
+		return to
+	}
+	from := to
+	for from > 0 && to-from <= p.most && p.of(text[from-1]) {
+		from--
+	}
+	if to-from < p.least || to-from > p.most {
+		return -1
+	}
+	return from
+}
+
+// matcher returns what matches the form at an anchor of that length.
+func (f *form) matcher(anchor int) func(string, int) (int, int) {
 	return func(text string, at int) (int, int) {
-		from := at + anchor
-		to := run(text, from, most, of)
-		if least == most && to < len(text) && of(text[to]) {
+		from := f.lead.begin(text, at)
+		if from < 0 || !begins(text, from) {
 			return 0, 0
 		}
-		if to-from < least || plainWord(text[from:to]) {
+		to := at + anchor
+		for _, p := range f.tail {
+			if to = p.end(text, to); to < 0 {
+				return 0, 0
+			}
+		}
+		secret := text[at+anchor : to]
+		if secret == "" {
+			secret = text[from:at]
+		}
+		if plainWord(secret) {
 			return 0, 0
 		}
-		to = run(text, to, len(text), of)
+		if last := len(f.tail) - 1; last >= 0 && f.tail[last].most == 0 {
+			to = run(text, to, len(text), f.tail[last].of)
+		} else if to < len(text) && alnum(text[to]) {
+			return 0, 0 // the word goes on
+		}
 		for text[to-1] == '.' {
 			to-- // the end of a sentence
 		}
-		return at, to
+		return from, to
 	}
 }
 
-// plainWord reports whether what should be a secret is a word or a placeholder:
-// it has no digit and no change of case, or is one letter over and over.
+// plainWord reports whether what should be a secret is a word or a placeholder: it has
+// no digit and no change of case, or is one letter over and over.
 func plainWord(text string) bool {
 	if strings.Count(text, text[:1]) == len(text) {
 		return true
@@ -123,198 +101,4 @@ func plainWord(text string) bool {
 		return false
 	}
 	return strings.ToLower(text) == text || strings.ToUpper(text) == text
-}
-
-// alone lets only those matches pass that do not begin in the middle of a word.
-func alone(match func(string, int) (int, int)) func(string, int) (int, int) {
-	return func(text string, at int) (int, int) {
-		if !begins(text, at) {
-			return 0, 0
-		}
-		return match(text, at)
-	}
-}
-
-// begins reports whether a word may begin at a place. In JSON and in addresses
-// the letter before may be part of an escape.
-func begins(text string, at int) bool {
-	if at == 0 || !word(text[at-1]) {
-		return true
-	}
-	switch {
-	case at >= 2 && text[at-2] == '\\' && strings.IndexByte("nrtbf", text[at-1]) >= 0,
-		at >= 3 && text[at-3] == '%',
-		at >= 6 && text[at-6:at-4] == `\u`:
-		return true
-	}
-	return coloured(text[max(0, at-16):at])
-}
-
-// coloured reports whether text ends with what sets a colour at a terminal.
-func coloured(text string) bool {
-	params, ok := strings.CutSuffix(text, "m")
-	return ok && strings.HasSuffix(strings.TrimRight(params, "0123456789;"), "\x1b[")
-}
-
-// sendGrid matches its two parts.
-func sendGrid(text string, at int) (int, int) {
-	const first, second = 22, 43
-	id := at + len("SG.")
-	dot := run(text, id, first+1, word)
-	if dot-id != first || dot == len(text) || text[dot] != '.' {
-		return 0, 0
-	}
-	to := run(text, dot+1, second+1, word)
-	if to-dot-1 != second {
-		return 0, 0
-	}
-	return at, to
-}
-
-// jwt matches three parts of base64, of which the first two are objects.
-func jwt(text string, at int) (int, int) {
-	const most = 16 << 10
-	head := run(text, at, most, word)
-	if head-at < 10 || !strings.HasPrefix(text[head:], ".eyJ") {
-		return 0, 0
-	}
-	body := run(text, head+1, len(text), word)
-	if body-head < 8 || body == len(text) || text[body] != '.' {
-		return 0, 0
-	}
-	return at, run(text, body+1, len(text), word)
-}
-
-// privateKey matches a key in PEM, also if its end was cut off.
-func privateKey(text string, at int) (int, int) {
-	const (
-		dashes = "-----"
-		most   = 64 << 10
-	)
-	label := at + len("-----BEGIN ")
-	size := strings.Index(text[label:min(len(text), label+64)], dashes)
-	if size < 0 || !strings.Contains(text[label:label+size], "PRIVATE KEY") {
-		return 0, 0
-	}
-	body := label + size + len(dashes)
-	next := strings.Index(text[body:min(len(text), body+most)], dashes)
-	if next < 0 || !strings.HasPrefix(text[body+next:], "-----END ") {
-		return at, keyLines(text, body)
-	}
-	end := body + next + len("-----END ")
-	if size := strings.Index(text[end:min(len(text), end+64)], dashes); size >= 0 {
-		return at, end + size + len(dashes)
-	}
-	return at, end
-}
-
-// keyLines returns the end of the lines that may belong to a key in PEM: headers
-// and base64. JSON may have put \n in place of the line feeds.
-func keyLines(text string, from int) int {
-	for from < len(text) {
-		to := run(text, from, len(text), keyByte)
-		switch {
-		case to == len(text):
-			return to
-		case text[to] == '\n' || text[to] == '\r':
-			from = to + 1
-		case text[to] == ':' || text[to] == '-':
-			size := strings.IndexByte(text[to:min(len(text), to+128)], '\n')
-			if size < 0 {
-				return to
-			}
-			from = to + size + 1
-		default:
-			return to
-		}
-	}
-	return from
-}
-
-func keyByte(c byte) bool { return base(c) || c == '\\' }
-
-// userinfo matches the user and the password in an address.
-func userinfo(anchor int) func(string, int) (int, int) {
-	return func(text string, at int) (int, int) {
-		if at == 0 || !alnum(text[at-1]) {
-			return 0, 0
-		}
-		const most = 1 << 10
-		from := at + anchor
-		to, colon := -1, -1
-		for i := from; i < len(text) && i-from < most && !endsAuthority(text[i]); i++ {
-			switch text[i] {
-			case '@':
-				to = i
-			case ':':
-				if colon < 0 {
-					colon = i
-				}
-			}
-		}
-		if colon < 0 || colon+1 >= to {
-			return 0, 0
-		}
-		return from, to
-	}
-}
-
-func endsAuthority(c byte) bool {
-	return c <= ' ' || strings.IndexByte("/?#\"'<>`\\", c) >= 0
-}
-
-func bearerToken(text string, at int) (int, int) {
-	const least = 16
-	from := at + len("Bearer ")
-	to := run(text, from, len(text), bearer)
-	for to > from && text[to-1] == '.' {
-		to--
-	}
-	if to-from < least || !strings.ContainsAny(text[from:to], "0123456789") {
-		return 0, 0
-	}
-	return from, to
-}
-
-// basicCredentials matches what is a user and a password if it is decoded.
-func basicCredentials(text string, at int) (int, int) {
-	const most = 2 << 10
-	from := at + len("Basic ")
-	to := run(text, from, most, base)
-	if to-from < 8 {
-		return 0, 0
-	}
-	user, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text[from:to], "="))
-	if err != nil || !utf8.Valid(user) || !strings.Contains(string(user), ":") {
-		return 0, 0
-	}
-	return from, to
-}
-
-// assigned matches a secret key of AWS behind its name.
-func assigned(name int) func(string, int) (int, int) {
-	return func(text string, at int) (int, int) {
-		const gap = 8 // such as \": \"
-		from := run(text, at+name, gap, func(c byte) bool { return strings.IndexByte(" \t\\\"':=", c) >= 0 })
-		if from == at+name || !isAWSSecret(text, from) {
-			return 0, 0
-		}
-		return from, from + awsSecretLength
-	}
-}
-
-const awsSecretLength = 40
-
-func isAWSSecret(text string, from int) bool {
-	return run(text, from, awsSecretLength+1, base)-from == awsSecretLength
-}
-
-// secretAfter reports whether text is a secret because it is the value of a key
-// of that name.
-func secretAfter(key, text string) bool {
-	if key == "" || len(text) != awsSecretLength || !isAWSSecret(text, 0) {
-		return false
-	}
-	key = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
-	return strings.HasSuffix(key, "secretaccesskey")
 }

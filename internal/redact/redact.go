@@ -27,7 +27,8 @@ type Pattern struct {
 // use. Make one with [New].
 type Redactor struct {
 	rules    []rule
-	starts   [256][]int // rules by the first byte of their anchor
+	starts   [1 << startBits]uint16 // one more than the place in shared, by the start of the anchor; 0: no rule
+	shared   [][]int                // rules that share a start, the longest anchor first
 	patterns []Pattern
 }
 
@@ -35,8 +36,15 @@ type Redactor struct {
 func New(patterns []Pattern) *Redactor {
 	r := &Redactor{rules: knownForms()}
 	for i, rule := range r.rules {
-		first := rule.anchor[0]
-		r.starts[first] = append(r.starts[first], i)
+		slot := &r.starts[startOf(rule.anchor, 0)]
+		if *slot == 0 {
+			r.shared = append(r.shared, nil)
+			*slot = uint16(len(r.shared))
+		}
+		r.shared[*slot-1] = append(r.shared[*slot-1], i)
+	}
+	for _, rules := range r.shared {
+		slices.SortStableFunc(rules, func(a, b int) int { return len(r.rules[b].anchor) - len(r.rules[a].anchor) })
 	}
 	for _, p := range patterns {
 		if p.Regexp != nil {
@@ -44,6 +52,19 @@ func New(patterns []Pattern) *Redactor {
 		}
 	}
 	return r
+}
+
+// Anchors have at least startLength bytes, by which they are found.
+const (
+	startLength = 3
+	startBits   = 12
+)
+
+// startOf returns a number for the bytes that begin at a place.
+func startOf(text string, at int) uint32 {
+	_ = text[at+startLength-1]
+	bytes := uint32(text[at]) | uint32(text[at+1])<<8 | uint32(text[at+2])<<16
+	return bytes * 0x9e3779b1 >> (32 - startBits)
 }
 
 // A span is a secret in a text.
@@ -80,17 +101,19 @@ func (r *Redactor) TextExcept(text string, keep func(secret string) bool) string
 
 // known appends the secrets of known forms. They do not overlap.
 func (r *Redactor) known(text string, spans []span) []span {
-	for at := 0; at < len(text); {
+	for at := 0; at+startLength <= len(text); {
 		next := at + 1
-		for _, i := range r.starts[text[at]] {
-			rule := &r.rules[i]
-			if !strings.HasPrefix(text[at:], rule.anchor) {
-				continue
-			}
-			if from, to := rule.match(text, at); from < to {
-				spans = append(spans, span{from, to, rule.kind})
-				next = to
-				break
+		if slot := r.starts[startOf(text, at)]; slot != 0 {
+			for _, i := range r.shared[slot-1] {
+				rule := &r.rules[i]
+				if !strings.HasPrefix(text[at:], rule.anchor) {
+					continue
+				}
+				if from, to := rule.match(text, at); from < to {
+					spans = append(spans, span{from, to, rule.kind})
+					next = to
+					break
+				}
 			}
 		}
 		at = next

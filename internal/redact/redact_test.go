@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -76,6 +77,99 @@ func secrets() []struct{ before, secret, after, kind string } {
 	return list
 }
 
+// mixed is a text of n bytes out of an alphabet, the same each time.
+func mixed(n int, alphabet string) string {
+	source := rand.New(rand.NewPCG(uint64(n), uint64(len(alphabet))))
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = alphabet[source.IntN(len(alphabet))]
+	}
+	return string(text)
+}
+
+const (
+	digits = "0123456789"
+	hexes  = digits + "abcdef"
+	uppers = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	words  = uppers + "abcdefghijklmnopqrstuvwxyz" + "_-"
+)
+
+// The keys of services that have MCP servers are found.
+func TestServiceSecretsGo(t *testing.T) {
+	r := redact.New(nil)
+	for _, s := range []struct{ secret, kind string }{
+		{"ntn_" + mixed(11, digits) + letters(35), "Notion token"},
+		{"secret_" + letters(43), "Notion token"},
+		{"lin_api_" + letters(40), "Linear key"},
+		{"lin_oauth_" + mixed(64, hexes), "Linear key"},
+		{"ATATT3xFfGF0" + mixed(170, words) + "=" + mixed(8, uppers), "Atlassian token"},
+		{"figd_" + mixed(40, words), "Figma token"},
+		{"hvs." + letters(24), "Vault token"},
+		{"hvs.CAESI" + mixed(86, words), "Vault token"},
+		{"hvb.AAAAAQ" + mixed(140, words), "Vault token"},
+		{"dapi" + mixed(32, hexes), "Databricks token"},
+		{"sbp_" + mixed(40, hexes), "Supabase key"},
+		{"sb_secret_" + letters(22) + "_" + letters(8), "Supabase key"},
+		{"pplx-" + letters(48), "Perplexity key"},
+		{"r8_" + letters(37), "Replicate token"},
+		{"tvly-" + letters(32), "Tavily key"},
+		{"tvly-dev-" + letters(32), "Tavily key"},
+		{"glsa_" + letters(32) + "_" + mixed(8, hexes), "Grafana token"},
+		{"glc_" + base64.StdEncoding.EncodeToString([]byte(`{"o":"12","n":"name","k":"`+letters(24)+`"}`)), "Grafana token"},
+		{"PMAK-" + mixed(24, hexes) + "-" + mixed(34, hexes), "Postman key"},
+		{"sntryu_" + mixed(64, hexes), "Sentry token"},
+		{"sntrys_" + base64.StdEncoding.EncodeToString([]byte(`{"iat":1.5,"url":"https://sentry.example"}`)) + "_" + letters(43), "Sentry token"},
+		{"lsv2_pt_" + mixed(32, hexes) + "_" + mixed(10, hexes), "LangSmith key"},
+		{"NRAK-" + mixed(27, uppers), "New Relic key"},
+		{mixed(36, hexes) + "NRAL", "New Relic key"},
+		{mixed(10, digits) + ":AA" + mixed(33, words), "Telegram token"},
+		{"pat" + letters(14) + "." + mixed(64, hexes), "Airtable token"},
+		{letters(14) + ".atlasv1." + mixed(67, words[:62]), "Terraform token"},
+		{"a1b8Q~" + letters(34), "Azure secret"},
+		{"BSA" + letters(28), "Brave key"},
+		{"SSWS " + "00" + mixed(40, words), "Okta token"},
+	} {
+		for _, c := range [][2]string{{"", ""}, {"the key is ", ", and no other"}, {`{"key":"`, `"}`}, {"KEY=", "\n"}, {"https://example.com/?key=", "&x=1"}} {
+			want := c[0] + "[redacted: " + s.kind + "]" + c[1]
+			if got := r.Text(c[0] + s.secret + c[1]); got != want {
+				t.Errorf("%q: got %q, want %q", c[0]+s.secret+c[1], got, want)
+			}
+		}
+		if inside := "x" + s.secret; r.Text(inside) != inside && !strings.Contains(s.secret, ":AA") {
+			t.Errorf("%q: got %q, want it left alone, for it begins in the middle of a word", inside, r.Text(inside))
+		}
+	}
+}
+
+// No text of the tools of many servers is taken for a secret.
+func TestNoFalseAlarms(t *testing.T) {
+	r := redact.New(nil)
+	seen := 0
+	for _, server := range toolcorpus.Servers() {
+		for _, tool := range server.Tools {
+			raw, err := json.Marshal(tool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen += len(raw)
+			if got := r.JSON(raw); string(got) != string(raw) {
+				t.Errorf("%s %s: got %s, want it as it is", server.Name, tool.Name, got)
+			}
+			if got := r.Text(string(raw)); got != string(raw) {
+				t.Errorf("%s %s: got %s, want it as it is", server.Name, tool.Name, got)
+			}
+		}
+	}
+	for _, d := range toolcorpus.Documents() {
+		if text := fmt.Sprintf("%+v", d); r.Text(text) != text {
+			t.Errorf("got %s, want it as it is", r.Text(text))
+		}
+	}
+	if seen < 100<<10 {
+		t.Errorf("got %d bytes of tools, want a corpus", seen)
+	}
+}
+
 func TestSecretsGo(t *testing.T) {
 	r := redact.New(nil)
 	for _, s := range secrets() {
@@ -109,6 +203,11 @@ func harmless() []string {
 		"pk_live_" + letters(24), // a publishable key is meant for everybody
 		"AKIAN is a name", "SG.Some.Long.Package.Name.That.Goes.On.And.On.And.On.And.On.And.On.Until.It.Ends",
 		"the secret_access_key is 40 bytes long", "npm_config_registry_of_some_very_long_name_of_it",
+		"ntn_your_integration_token_of_some_length_goes_right_here", "secret_manager_of_the_whole_organization_of_the_user",
+		"the 12:AAB hour of the day, and 1234567:AAPL is what was bought", "dapi is an API of debuggers, dapi-1234", "pk_12345_rows",
+		"pattern.of.something", "patent." + strings.Repeat("ab12", 16), "re_quest_of_12345678", "hvs.tech/some-page-about-heating-and-ventilation",
+		"tvly-your-tavily-api-key-goes-here", "figd_name_of_a_figure_description_in_a_paper", "sha256~abc", "r8_register_of_an_old_processor_with_8_bits",
+		"glsa_" + letters(20), "dapi" + mixed(32, hexes) + "xyz", mixed(36, hexes) + "NRALS", "API-VERSION-OF-THE-SERVER", "fc-" + letters(40), "sk_learn_1.2", "v1.0-rc1", "AccountKey=",
 		"", "\x00\xff\xfe", "://", "-----BEGIN ", "Bearer ", "ghp_",
 	}
 }
@@ -173,6 +272,7 @@ func TestBeginningsAlone(t *testing.T) {
 	for _, part := range []string{
 		"eyJ", "eyJ.", "eyJaaaaaaaaaa.eyJ", "://", "http://a:", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "Bearer ", "Bearer a",
 		"SG.", "SG.a", "ya29.", "sk-", "sk-ant-", "ghp_", " ghp_", "xoxe.", "glpat-.", "Basic ", "Basic YTpi", "aws_secret_access_key=",
+		"1234567:AA", ":AA", "a1b8Q~", "8Q~.", "hvs.", "hvs.hvs.a", "lsv2_pt_", "1234567890abcd.atlasv1.", "NRAL", "sntrys_/", "SSWS ", "pat.", "dp.pt.",
 		"\x1b[31m", "%3Dghp_", `\u003dsk-`, "hooks.slack.com/services/", `"`, `\"`, "A:\n",
 	} {
 		text := strings.Repeat(part, size/len(part))
@@ -222,6 +322,15 @@ func BenchmarkText(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			r.Text(prose)
+		}
+	})
+	image := make([]byte, 768<<10)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(image)
+	encoded := base64.StdEncoding.EncodeToString(image)
+	b.Run("base64", func(b *testing.B) {
+		b.SetBytes(int64(len(encoded)))
+		for b.Loop() {
+			r.Text(encoded)
 		}
 	})
 	b.Run("json", func(b *testing.B) {
