@@ -51,11 +51,12 @@ func kindOf(a netip.Addr) kind {
 	case !within(a, "2000::/3"):
 		return special
 	case within(a,
-		"2001::/23",     // protocol assignments, with Teredo and ORCHID
-		"2001:db8::/32", // documentation
-		"2002::/16",     // 6to4
-		"3ffe::/16",     // 6bone
-		"3fff::/20",     // documentation
+		"2001::/23",         // protocol assignments, with Teredo, AMT, AS112 and ORCHID
+		"2001:db8::/32",     // documentation
+		"2002::/16",         // 6to4
+		"2620:4f:8000::/48", // AS112
+		"3ffe::/16",         // 6bone
+		"3fff::/20",         // documentation
 	):
 		return special
 	}
@@ -71,7 +72,10 @@ func kindOf4(a netip.Addr) kind {
 		"169.254.0.0/16",  // link-local
 		"192.0.0.0/24",    // protocol assignments
 		"192.0.2.0/24",    // documentation
+		"192.31.196.0/24", // AS112
+		"192.52.193.0/24", // AMT
 		"192.88.99.0/24",  // relays of 6to4
+		"192.175.48.0/24", // AS112
 		"198.18.0.0/15",   // benchmarks
 		"198.51.100.0/24", // documentation
 		"203.0.113.0/24",  // documentation
