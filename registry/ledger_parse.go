@@ -21,7 +21,7 @@ func parseLedger(file string, data []byte, before *ledgerState) (*ledgerState, e
 	if line := conflictLine(data); line > 0 {
 		return nil, &LedgerError{File: file, Line: line, Err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
 	}
-	if err := jsonscan.Valid(data); err != nil {
+	if err := jsonscan.ValidHalves(data); err != nil {
 		return nil, p.syntax(err)
 	}
 	p.cursor = jsonscan.Walk(data)

@@ -8,17 +8,17 @@ import (
 )
 
 // Append appends the canonical form of a JSON value to dst. It fails, with the
-// error of [jsonscan.Valid], if data is not one JSON value, has a key twice or is
-// nested deeper than [jsonscan.MaxDepth]; dst is returned as it was then.
+// error of [jsonscan.ValidHalves], if data is not one JSON value, has a key twice
+// or is nested deeper than [jsonscan.MaxDepth]; dst is returned as it was then.
 func Append(dst, data []byte) ([]byte, error) {
-	if err := jsonscan.Valid(data); err != nil {
+	if err := jsonscan.ValidHalves(data); err != nil {
 		return dst, err
 	}
 	return AppendChecked(dst, data), nil
 }
 
 // AppendChecked is [Append] for data that is a part of what passed
-// [jsonscan.Valid]. It panics or writes nonsense if it is not.
+// [jsonscan.ValidHalves]. It panics or writes nonsense if it is not.
 func AppendChecked(dst, data []byte) []byte {
 	w := writer{dst: dst, src: data}
 	w.value()

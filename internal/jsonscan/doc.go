@@ -6,8 +6,8 @@
 // The standard decoder accepts duplicate keys (the last one wins), folds the
 // case of field names and replaces bad UTF-8. A message that two programs read
 // differently is a way to smuggle a call past a check, so everything here is
-// refused that leaves room for a second reading: duplicate keys, bad UTF-8,
-// trailing bytes, and nesting deeper than [MaxDepth].
+// refused that leaves room for a second reading: duplicate keys, bad UTF-8, halves
+// of surrogate pairs, trailing bytes, and nesting deeper than [MaxDepth].
 //
 // # Use
 //

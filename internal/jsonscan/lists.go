@@ -2,9 +2,10 @@ package jsonscan
 
 // ScanLists is [Scan] for a message that Scan refused: it also accepts one in
 // which the elements of lists, the arrays that are members of the result, break the
-// rules for keys, nesting and UTF-8, or have strings with control characters or
-// wrong escapes. Where an element ends is certain all the same. Each element has to be checked with [Valid] before it is used. Ok reports whether
-// the message is acceptable.
+// rules for keys, nesting, UTF-8 and halves of surrogate pairs, or have strings with
+// control characters or wrong escapes. Where an element ends is certain all the same.
+// Each element has to be checked with [Valid] before it is used. Ok reports whether the
+// message is acceptable.
 func ScanLists(data []byte) (m Message, ok bool) {
 	if !wellFormed(data) {
 		return Message{}, false
@@ -64,10 +65,11 @@ func (f *frame) lists() {
 // rest returns the frame.
 func (f *frame) rest() []byte { return append(f.out, f.data[f.done:]...) }
 
-// wellFormed reports whether data is one JSON value by the grammar alone, whatever
-// is between the quotes of its strings but for keys. It takes a byte for each level of nesting, of which there may be any number.
+// wellFormed reports whether data is one JSON value by the grammar alone, whatever is
+// between the quotes of its strings but for keys. It takes a byte for each level of
+// nesting, of which there may be any number.
 func wellFormed(data []byte) bool {
-	s := scanner{data: data}
+	s := scanner{data: data, halves: true}
 	var open []byte // the brackets, innermost last
 	for {
 		s.space()

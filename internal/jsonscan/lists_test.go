@@ -15,6 +15,7 @@ func TestScanLists(t *testing.T) {
 		"control":          "{\"a\":\"\t\n\x00\"}",
 		"unknown escape":   `{"a":"C:\Users\x"}`,
 		"short escape":     `{"a":"\u12"}`,
+		"half a character": `{"a":"\ud83d"}`,
 		"sound":            `{"a":[1,{}]}`,
 		"empty containers": `[ { } , [ ] ]`,
 	} {
@@ -56,6 +57,7 @@ func TestScanListsRefuses(t *testing.T) {
 		"a wrong escape beside":    `{"id":1,"result":{"a":[],"b":"\x"}}`,
 		"an open string":           `{"id":1,"result":{"a":["\"]}}`,
 		"a quote in a string":      `{"id":1,"result":{"a":["a"b"]}}`,
+		"half a key beside":        `{"id":1,"result":{"a":[` + deep + `],"\ud83d":0}}`,
 		"trailing bytes":           `{"id":1,"result":{"a":[]}} {}`,
 		"nothing":                  ``,
 		"no object":                `[` + deep + `]`,

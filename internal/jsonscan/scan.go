@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -50,6 +51,14 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Rea
 // Valid checks that data is one JSON value and nothing else.
 func Valid(data []byte) error {
 	s := scanner{data: data}
+	_, err := s.whole()
+	return err
+}
+
+// ValidHalves is [Valid] for what is written here: it also accepts halves of
+// surrogate pairs, which stand for bytes that are no UTF-8.
+func ValidHalves(data []byte) error {
+	s := scanner{data: data, halves: true}
 	_, err := s.whole()
 	return err
 }
@@ -115,6 +124,8 @@ type scanner struct {
 	keys int // how many
 	near [keyRoom]span
 	more []span // those that near has no room for
+
+	halves bool // of surrogate pairs are accepted
 
 	keep                                       bool // the parts of a message, which follow
 	version, id, method, params, result, error span
@@ -275,16 +286,35 @@ func (s *scanner) escape() error {
 		s.pos++
 		return nil
 	case 'u':
-		s.pos++
-		for range 4 {
-			if s.pos >= len(s.data) || !isHex(s.data[s.pos]) {
-				return s.fail("malformed \\u escape")
-			}
-			s.pos++
+		r, err := s.codeUnit()
+		if err != nil || s.halves || !utf16.IsSurrogate(r) {
+			return err
 		}
-		return nil
+		// Half a character: readers differ about what it is without the other.
+		if !s.peek('\\') || s.pos+1 >= len(s.data) || s.data[s.pos+1] != 'u' {
+			return s.fail("half a surrogate pair")
+		}
+		s.pos++
+		second, err := s.codeUnit()
+		if err == nil && utf16.DecodeRune(r, second) == utf8.RuneError {
+			err = s.fail("half a surrogate pair")
+		}
+		return err
 	}
 	return s.fail("unknown escape")
+}
+
+// codeUnit reads the u of an escape and its four digits.
+func (s *scanner) codeUnit() (rune, error) {
+	s.pos++
+	start := s.pos
+	for range 4 {
+		if s.pos >= len(s.data) || !isHex(s.data[s.pos]) {
+			return 0, s.fail("malformed \\u escape")
+		}
+		s.pos++
+	}
+	return hex4(s.data[start:]), nil
 }
 
 func isHex(c byte) bool {

@@ -51,6 +51,15 @@ func TestScanRefuses(t *testing.T) {
 		"control character": "{\"id\":\"\n\"}",
 		"cut":               `{"id":1,"result":{"a":`,
 		"comment":           `{"id":1 /* */}`,
+		"first half":        `{"a":"\ud83d"}`,
+		"first half, text":  `{"a":"x\uD83Dx"}`,
+		"first half, other": `{"a":"\ud83d\u0041"}`,
+		"first half, line":  `{"a":"\ud83d\n"}`,
+		"first half, twice": `{"a":"\ud83d\ud83d\ude00"}`,
+		"first half, cut":   `{"a":"\ud83d\ude0"}`,
+		"second half":       `{"a":"\ude00"}`,
+		"halves swapped":    `{"a":"\uDE00\uD83D"}`,
+		"half in a key":     `{"a\ud800":1}`,
 	} {
 		if _, err := Scan([]byte(in)); err == nil {
 			t.Errorf("%s: accepted %q", name, in)
@@ -62,6 +71,15 @@ func TestScanRefuses(t *testing.T) {
 	var at *SyntaxError
 	if _, err := Scan([]byte(`{"a":1,}`)); !errors.As(err, &at) || at.Offset != 7 {
 		t.Errorf("trailing comma: got %v", err)
+	}
+}
+
+// A character of two halves is one, and so are those next to the halves.
+func TestScanTakesPairs(t *testing.T) {
+	for _, text := range []string{`\ud83d\ude00`, `\uD800\uDC00`, `\udbff\udfff`, `x\ud83d\ude00\ud83d\ude00y`, `\ud7ff`, `\ue000`, `\uFFFD`, `\\ud83d`} {
+		if err := Valid([]byte(`{"` + text + `":"` + text + `"}`)); err != nil {
+			t.Errorf("%s: got %v, want it accepted", text, err)
+		}
 	}
 }
 
