@@ -63,7 +63,7 @@ type Record struct {
 func (r *Record) kind() string {
 	switch {
 	case r.Transport != "":
-		return r.Transport
+		return canonicalTransport(r.Transport)
 	case r.URL != "" && r.Command == "":
 		return TransportAuto
 	}

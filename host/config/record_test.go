@@ -182,6 +182,20 @@ func TestRecordValidate(t *testing.T) {
 	}
 }
 
+// A transport may be written in Go as it may be in JSON.
+func TestRecordValidateTakesEachSpelling(t *testing.T) {
+	for _, transport := range []string{"http", "streamable_http", "streamable-http", "streamableHttp", "Streamable_HTTP", "HTTP", "SSE", "Auto"} {
+		r := &config.Record{Name: "a", Transport: transport, URL: "https://h"}
+		if err := r.Validate(); err != nil {
+			t.Errorf("%s: got %v, want it accepted", transport, err)
+		}
+	}
+	r := &config.Record{Name: "a", Transport: "STDIO"}
+	if got := codes(r.Validate()); got != "stdio_command_required command" {
+		t.Errorf("got %s, want that the command is missing", got)
+	}
+}
+
 func TestRecordDecodeIsStrict(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name": "a", "comand": "x"}`:                   "field_unknown comand",
