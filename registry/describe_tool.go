@@ -24,7 +24,7 @@ const describeToolInput = `{"type":"object","properties":{` +
 	`"required":["names"],"additionalProperties":false}`
 
 type describeToolArgs struct {
-	Names toolNames `json:"names"`
+	Names toolNames `json:"names,omitempty"` // that they are missing is said below
 }
 
 // toolNames are names of tools. A model that wants one may give it without a list
@@ -60,7 +60,11 @@ type undescribed struct {
 
 func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.CallToolResult, error) {
 	if len(in.Names) == 0 {
-		return &mcp.CallToolResult{IsError: true, Content: text(`"names" is empty: give the names of the tools`)}, nil
+		wrong := `"names" is empty`
+		if in.Names == nil {
+			wrong = `"names" is missing`
+		}
+		return &mcp.CallToolResult{IsError: true, Content: text(wrong + ": it must be an array of names of tools, as search_tools shows them")}, nil
 	}
 	callable := f.registry.callableBy(ctx)
 	described := []byte(`{"tools":[`)

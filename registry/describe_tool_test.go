@@ -87,7 +87,7 @@ func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
 		`{"names":null}`:        `"names" must be an array of names of tools`,
 		`{"names":[1]}`:         `"names" must be an array of names of tools`,
 		`{"names":{"a":"b"}}`:   `"names" must be an array of names of tools`,
-		`{}`:                    `"names" is missing`,
+		`{}`:                    `"names" is missing: it must be an array of names of tools`,
 		`{"name":"clock"}`:      `"name" is not known; did you mean "names"?`,
 		`{"names":["x"],"a":1}`: `"a" is not known`,
 	} {
