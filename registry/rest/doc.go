@@ -42,11 +42,13 @@
 //
 // # Logins
 //
-// An [Auth] sends an API key, a bearer token, or a user and his password, or fetches
+// An [Auth] sends an API key, a bearer token, or a user and their password, or fetches
 // a token first, see [TokenSource]. Secrets are asked for when a request is made, with
-// the context of its caller, so each user can have his own. Answers that repeat a
+// the context of its caller, so each user can have their own. Answers that repeat a
 // secret that was sent are given with "[redacted]" in its place, if it has 6 bytes or
-// more; no error shows one.
+// more; no error shows one. A secret is what ${NAME} stands for in a header or in the
+// login, whatever it is called, but for the user name; in the base URL it is one if its
+// name says so, as API_KEY does and TENANT does not.
 //
 // # Trust
 //

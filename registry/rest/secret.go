@@ -206,10 +206,15 @@ func (t secretText) withToken() (secretText, bool) {
 	return with, found
 }
 
-// ofLogin reports whether what the text refers to is secret by its place. A user
-// name is not: results are full of those.
-func (t secretText) ofLogin() bool {
-	return strings.HasPrefix(t.place, "auth.") && !strings.HasSuffix(t.place, ".user")
+// secretByPlace reports whether what the text refers to is secret by its place, which
+// it is in headers and logins. The user name of a login is not: results are full of
+// those.
+func (t secretText) secretByPlace() bool {
+	switch t.place {
+	case "auth.user", "auth.token.user", "auth.token.fields.user":
+		return false
+	}
+	return strings.HasPrefix(t.place, "auth.") || strings.HasPrefix(t.place, "headers.")
 }
 
 // empty reports whether nothing was written.
@@ -246,11 +251,11 @@ type keyring struct {
 }
 
 // text returns a text with its secrets put in. All of it is hidden if it is secret;
-// otherwise those of its secrets are that are called so.
+// otherwise its secrets are, if their place or their name makes them so.
 func (k *keyring) text(ctx context.Context, t secretText, secret bool) (string, error) {
 	text, err := t.fill(func(name string) (string, error) {
 		value, err := k.value(ctx, t.place, name)
-		if err == nil && (secret || t.ofLogin() || soundsSecret(name)) {
+		if err == nil && (secret || t.secretByPlace() || soundsSecret(name)) {
 			k.hide(value)
 		}
 		return value, err

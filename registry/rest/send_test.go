@@ -30,7 +30,7 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 		_, _ = io.WriteString(w, "["+string(inJSON)+`,"`+strings.ReplaceAll(testSecret, "/", `\/`)+`","`+url.QueryEscape(testSecret)+`","`+
 			base64.StdEncoding.EncodeToString([]byte(testSecret))+`","`+base64.RawURLEncoding.EncodeToString([]byte(testSecret))+`","alice12",123456789012345678901]`)
 	})
-	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Headers: map[string]string{"X-User": "${USER}"}}, network(server))
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Headers: map[string]string{"X-User": "alice12"}}, network(server))
 	a := mustSend(t, s, get())
 	if want := `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`; string(a.body) != want {
 		t.Errorf("answer %s, want %s", a.body, want)
@@ -48,6 +48,17 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 				t.Errorf("%d bytes: %s, truncated %v", n, a.body, a.truncated)
 			}
 		}
+	}
+}
+
+// What a header refers to is a secret, whatever the header and the secret are called.
+func TestHeaderSecretsAreHidden(t *testing.T) {
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		_, _ = io.WriteString(w, "for "+strings.Join(r.Header["X-Custom"], " ")+" of "+strings.Join(r.Header["User"], " "))
+	})
+	s := newTestService(t, &API{BaseURL: server.URL, Headers: map[string]string{"X-Custom": "v1 ${TENANT}", "User": "${USER}"}}, network(server))
+	if got, want := string(mustSend(t, s, get()).body), "for v1 [redacted] of [redacted]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
