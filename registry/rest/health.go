@@ -32,7 +32,7 @@ func (e *HealthError) Error() string {
 func (e *HealthError) Unwrap() error { return e.Err }
 
 // Health asks the API whether it can be used, with the login. It returns nil if so.
-// Nothing is remembered, and nobody asks in the background.
+// Nothing is remembered, and nothing asks in the background; see [Service.Watch].
 //
 // With a [API].HealthPath that is a GET whose status has to be one of success. Without
 // one it is a HEAD of the base URL, where most APIs have nothing: any answer will do

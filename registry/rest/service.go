@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -31,6 +32,7 @@ type Service struct {
 	ops   []*operation
 	tools []*tool
 	link  *link
+	sick  atomic.Bool // as Watch has found
 }
 
 // New makes a Service of an API, of which it keeps a copy. Nothing is sent and no
@@ -99,12 +101,12 @@ func (s *Service) compile() error {
 }
 
 // Tools returns the tools that are enabled, in the order of the endpoints; none if
-// the API is disabled. A tool that is called although it has been disabled since
+// the API is disabled, or not healthy while [Service.Watch] runs. A tool that is called although it has been disabled since
 // fails with a [*DisabledError].
 func (s *Service) Tools() []registry.Tool {
 	tools := make([]registry.Tool, 0, len(s.tools))
 	for _, t := range s.tools {
-		if t.enabled() {
+		if t.enabled() && !s.sick.Load() {
 			tools = append(tools, t)
 		}
 	}
@@ -131,11 +133,13 @@ func (s *Service) Server() registry.Server {
 	return registry.Server{Name: s.api.Name, Trusted: s.api.Trusted, Fingerprint: s.fingerprint()}
 }
 
+var errNoRegistry = errors.New("rest: the registry is nil")
+
 // Publish makes the enabled tools all the tools that a registry has of the service.
 // The errors are those of [registry.Registry.ReplaceServer].
 func (s *Service) Publish(r *registry.Registry) (registry.Diff, error) {
 	if r == nil {
-		return registry.Diff{}, errors.New("rest: the registry is nil")
+		return registry.Diff{}, errNoRegistry
 	}
 	return r.ReplaceServer(s.Server(), s.Tools())
 }

@@ -1,0 +1,99 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// listed waits until a registry lists so many tools.
+func listed(t *testing.T, r *registry.Registry, want int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got := -1
+	for s := range r.Watch(ctx) {
+		if got = len(s.Tools()); got == want {
+			return
+		}
+	}
+	t.Fatalf("got %d tools, want %d", got, want)
+}
+
+// The tools are listed while the API is healthy, and not while it is not.
+func TestWatchHidesToolsOfASickAPI(t *testing.T) {
+	var status atomic.Int32
+	status.Store(http.StatusOK)
+	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		if r.URL.Path == "/health" {
+			w.WriteHeader(int(status.Load()))
+			return
+		}
+		_, _ = io.WriteString(w, "done")
+	})
+	s := newTestService(t, &API{BaseURL: server.URL, HealthPath: "/health"}, network(server))
+	r := registry.New(nil)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Watch(ctx, r, time.Millisecond) }()
+	listed(t, r, 1)
+	tool := r.Snapshot().Tools()[0]
+	status.Store(http.StatusServiceUnavailable)
+	listed(t, r, 0)
+	if _, err := s.Publish(r); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.Snapshot().Tools()); got != 0 {
+		t.Errorf("got %d tools of Publish while the API is sick, want none", got)
+	}
+	if res, err := tool.Call(t.Context(), nil); err != nil || res.IsError {
+		t.Errorf("got %+v, %v of a tool that was got before, want its result", res, err)
+	}
+	status.Store(http.StatusNoContent)
+	listed(t, r, 1)
+	status.Store(http.StatusInternalServerError)
+	listed(t, r, 0)
+	stop()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+	if _, err := s.Publish(r); err != nil {
+		t.Fatal(err)
+	}
+	listed(t, r, 1) // for nothing would find out when it is healthy again
+}
+
+// A secret that cannot be had says nothing of the API: users may have it.
+func TestWatchWithoutASecret(t *testing.T) {
+	server := newWebAPI(t, nil)
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}, network(server))
+	r := registry.New(nil)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Watch(ctx, r, time.Hour) }()
+	listed(t, r, 1)
+	stop()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+}
+
+func TestWatchEnds(t *testing.T) {
+	server := newWebAPI(t, nil)
+	s := newTestService(t, &API{BaseURL: server.URL}, network(server))
+	if err := s.Watch(t.Context(), nil, 0); err == nil {
+		t.Error("got no error for a registry that is nil")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Watch(t.Context(), registry.New(nil), 0); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
