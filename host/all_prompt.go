@@ -19,8 +19,9 @@ type Prompt struct {
 	// Server is the name of the server.
 	Server string
 	// Name is what it is called among the prompts of all servers, such as
-	// "github__review": at most 64 characters of a-z A-Z 0-9 _ and -, by the rules of
-	// [registry.Names]. It depends on nothing but the server and the prompt's own name.
+	// "github__review", as a tool of that name would be by the [registry.Names] of the
+	// registry: its scheme and its length count. It depends on nothing but the server
+	// and the prompt's own name, so that BareTool and Custom count as ServerTool.
 	Name string
 	// Prompt is what the server says of it: text of an untrusted party, passed on as
 	// it is.
@@ -67,7 +68,7 @@ func (e *UnknownPromptError) Outcome() mcp.Outcome {
 // Prompts asks all servers for their prompts, as [Host.Resources] does for
 // resources. Of prompts of a server with the same name the first counts.
 func (h *Host) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
-	guard := textguard.NewGuard()
+	guard, names := textguard.NewGuard(), h.promptNames()
 	l := listAll(ctx, h, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
 		g := &itemGate{guard: guard}
 		g.text("/name", p.Name, true)
@@ -80,16 +81,10 @@ func (h *Host) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] 
 				g.text(fmt.Sprintf("/arguments/%d/description", i), a.Description, true)
 			}
 		}
-		return p.Name, Prompt{Server: server, Name: promptName(server, p.Name), Prompt: p, Findings: g.found}
+		return p.Name, Prompt{Server: server, Name: names.of(server, p.Name), Prompt: p, Findings: g.found}
 	})
 	tellApartPrompts(l)
 	return l
-}
-
-// promptName returns what a prompt is called.
-func promptName(server, prompt string) string {
-	name, _ := registry.Names{}.Name(server, prompt)
-	return name
 }
 
 // tellApartPrompts leaves out prompts whose names are the same though they are different,
@@ -157,11 +152,12 @@ func (h *Host) atPrompt(ctx context.Context, name string, f func(ctx context.Con
 // findPrompt returns where the prompt of a name is. A plain name says so itself; for
 // one that ends in a hash the servers that may have it are asked for their prompts.
 func (h *Host) findPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	server, prompt, ok := strings.Cut(name, "__")
+	names := h.promptNames()
+	server, prompt, ok := names.split(name)
 	if !ok {
 		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, h.names())}
 	}
-	if whole, why := (registry.Names{}).Name(server, prompt); whole != name || why != "" {
+	if whole, why := names.Name(server, prompt); whole != name || why != "" {
 		return h.lookForPrompt(ctx, name)
 	}
 	_, err = h.slot(server)
@@ -169,7 +165,7 @@ func (h *Host) findPrompt(ctx context.Context, name string) (server, prompt stri
 	if errors.As(err, &unknown) {
 		wrong := &UnknownPromptError{Name: name, Err: err}
 		for _, near := range nearest(server, h.names()) {
-			wrong.Suggestions = append(wrong.Suggestions, promptName(near, prompt))
+			wrong.Suggestions = append(wrong.Suggestions, names.of(near, prompt))
 		}
 		err = wrong
 	}
@@ -178,49 +174,29 @@ func (h *Host) findPrompt(ctx context.Context, name string) (server, prompt stri
 
 // lookForPrompt looks for a prompt in the lists of the servers that may have it.
 func (h *Host) lookForPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	// The name of the server is whole or cut off, perhaps with an underscore before it.
-	part, _, _ := strings.Cut(strings.TrimLeft(name, "_"), "__")
-	part = strings.TrimRight(part, "_-")
+	names := h.promptNames()
 	var may []string
-	for _, server := range h.names() {
-		if strings.HasPrefix(strings.TrimLeft(server, "_"), part) {
-			may = append(may, server)
+	if part := names.beginning(name); part != "" {
+		for _, server := range h.names() {
+			if strings.HasPrefix(strings.TrimLeft(server, "_"), part) {
+				may = append(may, server)
+			}
 		}
 	}
 	wrong := &UnknownPromptError{Name: name}
-	if part == "" || len(may) == 0 {
+	if len(may) == 0 {
 		return "", "", wrong
 	}
-	l := h.Prompts(ctx, &ListOptions{Servers: may, Start: endsInHash(name)})
-	var names []string
+	l := h.Prompts(ctx, &ListOptions{Servers: may, Start: names.endsInHash(name)})
+	var have []string
 	for _, p := range l.Items {
 		if p.Name == name {
 			return p.Server, p.Prompt.Name, nil
 		}
-		names = append(names, p.Name)
+		have = append(have, p.Name)
 	}
-	wrong.Suggestions, wrong.Err = nearest(name, names), l.Err()
+	wrong.Suggestions, wrong.Err = nearest(name, have), l.Err()
 	return "", "", wrong
-}
-
-// endsInHash reports whether a name can be one that registry.Names has made with a
-// hash. Any other that is not plain is nobody's.
-func endsInHash(name string) bool {
-	const length = 10
-	at := len(name) - length
-	if at < 1 || len(name) > registry.DefaultMaxName || name[at-1] != '_' {
-		return false
-	}
-	digit := false
-	for _, c := range []byte(name[at:]) {
-		switch {
-		case '2' <= c && c <= '7':
-			digit = true
-		case c < 'a' || c > 'z':
-			return false
-		}
-	}
-	return digit
 }
 
 // explainPrompt makes an UnknownPromptError of the error of a server that does not

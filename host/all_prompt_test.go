@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 func promptText(t *testing.T, h *host.Host, name string) (string, error) {
@@ -57,6 +58,48 @@ func TestPromptsOfAllServers(t *testing.T) {
 	}
 	if !seen["a__review"] || !seen["b__review"] {
 		t.Errorf("plain names are missing in %v", seen)
+	}
+}
+
+// Prompts are called as tools are: by the scheme of the registry.
+func TestPromptsFollowTheScheme(t *testing.T) {
+	for _, test := range []struct {
+		names registry.Names
+		want  string // of the prompt review of github
+		wrong string
+		near  string
+	}{
+		{registry.Names{Scheme: registry.MCPServerTool}, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
+		{registry.Names{Scheme: registry.ColonTool}, "github:review", "gitub:review", "github:review"},
+		{registry.Names{Scheme: registry.UnderscoreTool}, "github_review", "gitub_review", "github_review"},
+		{registry.Names{Scheme: registry.MCPServerTool, MaxLength: 128}, "mcp__github__review", "mcp__github__reviw", "mcp__github__review"},
+		{registry.Names{Scheme: registry.BareTool}, "github__review", "github__reviw", "github__review"},
+		{registry.Names{Custom: func(server, tool string) string { return tool + "_of_" + server }}, "github__review", "gitub__review", "github__review"},
+	} {
+		long := strings.Repeat("long-", 15)
+		all := shelf{"github": with(prompt("review"), prompt("a b"), prompt(long), prompt("__")), "b_c": with(prompt("review"), prompt("x_y"))}
+		path, opts := write(t, "github", `{"command": "x"}`, "b_c", `{"command": "x"}`), shelfOptions(all)
+		opts.Registry = registry.New(&registry.Options{Names: test.names})
+		h := open(t, path, opts)
+		l := h.Prompts(watchdog(t), nil)
+		if len(l.Items) != 6 {
+			t.Fatalf("%v: got %d prompts, want 6; %v", test.names, len(l.Items), l.Errors)
+		}
+		seen := map[string]bool{}
+		for _, p := range l.Items {
+			seen[p.Name] = true
+			if got, err := promptText(t, h, p.Name); err != nil || got != p.Prompt.Name+" for me" {
+				t.Errorf("%q of %q and %q: got %q, %v", p.Name, p.Server, p.Prompt.Name, got, err)
+			}
+		}
+		if !seen[test.want] {
+			t.Errorf("got the prompts %v, want %s among them", seen, test.want)
+		}
+		_, err := promptText(t, h, test.wrong)
+		var unknown *host.UnknownPromptError
+		if !errors.As(err, &unknown) || strings.Join(unknown.Suggestions, " ") != test.near {
+			t.Errorf("%s: got %v, want %s suggested", test.wrong, err, test.near)
+		}
 	}
 }
 

@@ -65,6 +65,14 @@ func ExampleNames() {
 	// <nil>
 }
 
+// What a tool would be called can be told before it is there.
+func ExampleRegistry_Names() {
+	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.MCPServerTool}})
+	name, _ := r.Names().Name("github", "create_issue")
+	fmt.Println(name)
+	// Output: mcp__github__create_issue
+}
+
 func ExampleDefinition_DisplayName() {
 	d := &registry.Definition{Name: "github__create_issue", Origin: registry.Origin{Server: "github", Tool: "create_issue"}}
 	fmt.Println(d.DisplayName())

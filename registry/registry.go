@@ -132,6 +132,12 @@ func (r *Registry) hide(tools []Tool) {
 // Ledger returns the ledger of the registry's options; nil if there is none.
 func (r *Registry) Ledger() *Ledger { return r.ledger }
 
+// Names returns how the tools of servers are called, as the registry's options say.
+func (r *Registry) Names() Names {
+	r.mustBeMade()
+	return r.names
+}
+
 // Snapshot returns the catalogue as it is now.
 func (r *Registry) Snapshot() *Snapshot {
 	r.mustBeMade()

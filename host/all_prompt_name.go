@@ -1,0 +1,76 @@
+package host
+
+import (
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// promptNames says how prompts are called.
+type promptNames struct {
+	registry.Names
+	prefix, separator string // of plain names
+}
+
+// promptNames returns the names that the registry has for tools, as far as they depend
+// on nothing but the server and the tool: not all servers may be there to be asked.
+func (h *Host) promptNames() promptNames {
+	names := h.registry.Names()
+	names.Custom = nil
+	switch names.Scheme {
+	case registry.MCPServerTool:
+		return promptNames{names, "mcp__", "__"}
+	case registry.ColonTool:
+		return promptNames{names, "", ":"}
+	case registry.UnderscoreTool:
+		return promptNames{names, "", "_"}
+	}
+	names.Scheme = registry.ServerTool
+	return promptNames{names, "", "__"}
+}
+
+// of returns what a prompt is called.
+func (n promptNames) of(server, prompt string) string {
+	name, _ := n.Name(server, prompt)
+	return name
+}
+
+// split returns the server and the prompt of a plain name.
+func (n promptNames) split(name string) (server, prompt string, ok bool) {
+	rest, ok := strings.CutPrefix(name, n.prefix)
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, n.separator)
+}
+
+// beginning returns what the server of a name that is not plain begins with. Its name
+// is whole or cut off there, perhaps with an underscore before it.
+func (n promptNames) beginning(name string) string {
+	rest := strings.TrimLeft(strings.TrimPrefix(name, n.prefix), "_")
+	part, _, _ := strings.Cut(rest, n.separator)
+	return strings.TrimRight(part, "_-")
+}
+
+// endsInHash reports whether a name can be one that registry.Names has made with a
+// hash. Any other that is not plain is nobody's.
+func (n promptNames) endsInHash(name string) bool {
+	const (
+		length = 10
+		most   = 256 // the most that MaxLength can be
+	)
+	at := len(name) - length
+	if at < 1 || len(name) > most || name[at-1] != '_' {
+		return false
+	}
+	digit := false
+	for _, c := range []byte(name[at:]) {
+		switch {
+		case '2' <= c && c <= '7':
+			digit = true
+		case c < 'a' || c > 'z':
+			return false
+		}
+	}
+	return digit
+}
