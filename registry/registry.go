@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -21,7 +23,8 @@ type Registry struct {
 	ledger    *Ledger // nil: none
 	approvals *approvals
 	validator *validator
-	results   *results // nil: results stay as they came
+	results   *results         // nil: results stay as they came
+	scrubber  *redact.Redactor // of arguments on their way to servers; nil: none
 	search    *searcher
 	tokens    *tokenCounter
 
@@ -82,6 +85,13 @@ func New(opts *Options) *Registry {
 		search:    newSearcher(o.Search),
 		tokens:    newTokenCounter(o.Search),
 		catalogue: catalogue{names: o.Names, ledger: o.Ledger, servers: map[string]*stock{}},
+	}
+	if o.Arguments.Redact {
+		var secrets map[string]*regexp.Regexp
+		if o.Results != nil {
+			secrets = o.Results.Secrets
+		}
+		r.scrubber = newRedactor(secrets)
 	}
 	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate}
 	if r.ledger != nil {
@@ -311,6 +321,9 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*m
 		e = now // by a new client perhaps
 	case r.approvals.approver != nil:
 		return nil, &StaleApprovalError{Tool: e.def.Name}
+	}
+	if r.scrubber != nil && e.server != nil {
+		args = r.scrubber.JSON(args)
 	}
 	res, err := e.tool.Call(ctx, args)
 	if wrong, ok := err.(*ArgumentsError); ok && wrong.Tool == e.def.Origin.Tool && wrong.Tool != e.def.Name {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/redact"
@@ -137,11 +136,7 @@ func newResults(opts *ResultOptions) *results {
 	r := &results{opts: opts.filled()}
 	r.limit = resultSize{r.opts.MaxBytes, r.opts.MaxTokens}
 	if r.opts.Redact || len(r.opts.Secrets) > 0 {
-		var patterns []redact.Pattern
-		for _, kind := range slices.Sorted(maps.Keys(r.opts.Secrets)) {
-			patterns = append(patterns, redact.Pattern{Kind: kind, Regexp: r.opts.Secrets[kind]})
-		}
-		r.redactor = redact.New(patterns)
+		r.redactor = newRedactor(r.opts.Secrets)
 	}
 	if r.opts.KeepBytes > 0 {
 		r.store = newResultStore(r.opts.KeepBytes, r.opts.KeepResults, r.opts.KeepFor)

@@ -33,6 +33,14 @@ type ArgumentOptions struct {
 	// MendNulls takes null for a missing property, where null is not allowed and
 	// the property is optional.
 	MendNulls bool
+	// Redact replaces secrets in the strings of arguments, keys included, by
+	// "[redacted: kind]" on their way to a server, as [ResultOptions].Redact does in
+	// results, with the Secrets of Options.Results as well. It comes last: approvers,
+	// middleware and observers see the arguments as they were, and that the schema
+	// allows what the server gets is not checked again. Tools of the program itself
+	// get the arguments as they are. A tool that wants a secret as an argument cannot
+	// be used then.
+	Redact bool
 }
 
 // Room in the cache of a validator.
