@@ -64,6 +64,7 @@ func forms() []form {
 		{kind: "Salesforce token", anchors: []string{"00D"}, tail: []part{{of: alnum, least: 12, most: 15}, {text: "!"}, {of: dotted, least: 80, most: 0}}},
 		{kind: "Contentful token", anchors: []string{"CFPAT-"}, tail: []part{{of: word, least: 43, most: 43}}},
 		{kind: "Telegram token", anchors: []string{":AA"}, lead: part{of: digit, least: 6, most: 12}, tail: []part{{of: word, least: 32, most: 33}}},
+		{kind: "Telegram token", anchors: []string{"bot"}, tail: []part{{of: digit, least: 6, most: 12}, {text: ":AA"}, {of: word, least: 32, most: 33}}},
 		{kind: "Discord webhook", anchors: []string{"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}, tail: []part{{of: digit, least: 16, most: 20}, {text: "/"}, {of: word, least: 60, most: 0}}},
 		{kind: "Resend key", anchors: []string{"re_"}, tail: []part{{of: alnum, least: 8, most: 8}, {text: "_"}, {of: alnum, least: 24, most: 24}}},
 		{kind: "SendGrid key", anchors: []string{"SG."}, tail: []part{{of: word, least: 22, most: 22}, {text: "."}, {of: word, least: 43, most: 43}}},

@@ -123,6 +123,7 @@ func TestServiceSecretsGo(t *testing.T) {
 		{"NRAK-" + mixed(27, uppers), "New Relic key"},
 		{mixed(36, hexes) + "NRAL", "New Relic key"},
 		{mixed(10, digits) + ":AA" + mixed(33, words), "Telegram token"},
+		{"bot" + mixed(10, digits) + ":AA" + mixed(33, words), "Telegram token"}, // in addresses
 		{"pat" + letters(14) + "." + mixed(64, hexes), "Airtable token"},
 		{letters(14) + ".atlasv1." + mixed(67, words[:62]), "Terraform token"},
 		{"a1b8Q~" + letters(34), "Azure secret"},
