@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Sampling and roots are deprecated since revision 2026-07-28, and work.
+
 package host
 
 import (
