@@ -6,8 +6,8 @@ import (
 )
 
 // Strip returns text without the characters that [Hidden] calls Tag and Unseen: a model
-// reads them and people do not see them. Separators of lines and paragraphs become line
-// feeds. What scripts and emoji need stays, and so does what is not UTF-8.
+// reads them and people do not see them. What scripts and emoji need stays, and so do
+// separators of lines and paragraphs, and what is not UTF-8.
 func Strip(text string) string {
 	if !hides(text) {
 		return text
@@ -21,10 +21,8 @@ func Strip(text string) string {
 	s.all(func(r rune, n int, kind Kind, hidden bool) {
 		mark := isMark(r) && !rightToLeft.rtl
 		switch {
-		case r == utf8.RuneError && n == 1, !mark && !(hidden && (kind == Tag || kind == Unseen)):
+		case r == utf8.RuneError && n == 1, r == 0x2028, r == 0x2029, !mark && !(hidden && (kind == Tag || kind == Unseen)):
 			out.WriteString(text[at : at+n])
-		case r == 0x2028 || r == 0x2029:
-			out.WriteByte('\n')
 		}
 		at += n
 	})

@@ -15,7 +15,7 @@ func TestStrip(t *testing.T) {
 		"\ufeffbom":                               "bom",
 		"tags\U000e0068\U000e0069":                "tags",
 		"left\u200emark":                          "leftmark",
-		"line\u2028end\u2029":                     "line\nend\n",
+		"line\u2028end\u2029":                     "line\u2028end\u2029",
 		"bytes \xff\u200b":                        "bytes \xff",
 		"\x1b[31mred\x1b[0m":                      "\x1b[31mred\x1b[0m",
 		"\U0001f468\u200d\U0001f4bb \u2764\ufe0f": "\U0001f468\u200d\U0001f4bb \u2764\ufe0f",
