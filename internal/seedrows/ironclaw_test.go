@@ -1,0 +1,573 @@
+//lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.
+
+package seedrows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// The messages of the document.
+const (
+	ironclawInitialize = `{
+    "protocolVersion": "2024-11-05",
+    "capabilities": {
+      "tools": { "listChanged": false }
+    },
+    "serverInfo": {
+      "name": "postgres-mcp-server",
+      "version": "1.0.0"
+    }
+  }`
+	ironclawList = `{
+    "tools": [
+      {
+        "name": "postgres_query",
+        "description": "Execute a SQL query",
+        "inputSchema": {
+          "type": "object",
+          "properties": {
+            "query": { "type": "string", "description": "SQL query to execute" }
+          },
+          "required": ["query"]
+        },
+        "annotations": {
+          "destructive_hint": false,
+          "read_only_hint": true
+        }
+      }
+    ]
+  }`
+	ironclawTool = `{
+  "name": "github-copilot_list_issues",
+  "description": "List issues for a repository",
+  "inputSchema": {
+    "type": "object",
+    "properties": {
+      "owner": { "type": "string", "description": "Repository owner" },
+      "repo": { "type": "string", "description": "Repository name" },
+      "state": { "type": "string", "enum": ["open", "closed", "all"] }
+    },
+    "required": ["owner", "repo"]
+  },
+  "annotations": {
+    "destructive_hint": false,
+    "read_only_hint": true
+  }
+}`
+	ironclawArguments = `{
+      "query": "SELECT * FROM users LIMIT 5"
+    }`
+	ironclawResult = `{
+    "content": [
+      {
+        "type": "text",
+        "text": "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com"
+      }
+    ],
+    "is_error": false
+  }`
+)
+
+// ironclawServer is the server of the document's exchange, with further answers.
+func ironclawServer(t *testing.T, more mcptest.Script) *mcptest.Server {
+	t.Helper()
+	return mcptest.NewServer(t, mcptest.Handshake("2024-11-05", ""), mcptest.Script{
+		"initialize": mcptest.Result(ironclawInitialize),
+		"tools/list": mcptest.Result(ironclawList),
+		"tools/call": mcptest.Result(ironclawResult),
+	}, more)
+}
+
+// ironclawHost runs the third server of the document's file.
+func ironclawHost(t *testing.T, more mcptest.Script) (*host.Host, *mcptest.Server) {
+	t.Helper()
+	server := ironclawServer(t, more)
+	return open(t, "mcp_servers.json", `{"servers": {"postgres": {"url": "http://localhost:3000", "metadata": {"description": "Local PostgreSQL MCP server"}}}}`, fakes(fakeServers{"postgres": server})), server
+}
+
+// ironclawAnswer is what a tool's answer becomes.
+func ironclawAnswer(t *testing.T, result string) (*mcp.CallToolResult, error) {
+	t.Helper()
+	h, _ := ironclawHost(t, mcptest.Script{"tools/call": mcptest.Result(result)})
+	return h.Registry().Call(patience(t), "postgres__postgres_query", json.RawMessage(ironclawArguments))
+}
+
+func ironclawFile(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "ironclaw", "mcp_servers.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// ironclawLogins runs a file whose servers want logins.
+func ironclawLogins(t *testing.T, text string) *host.Host {
+	t.Helper()
+	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := logins.Close(); err != nil {
+			t.Errorf("got the error %v of Close, want none", err)
+		}
+	})
+	return open(t, "mcp_servers.json", text, &host.Options{Logins: logins})
+}
+
+// ironclawLogIn is a user who logs in.
+func ironclawLogIn(t *testing.T, h *host.Host, as *authtest.Server, key session.Key) {
+	t.Helper()
+	ctx := patience(t)
+	login, err := h.Login(ctx, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	callback, err := as.ApproveAs(ctx, "user "+key.User, login.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Complete(ctx, callback, &session.CompleteOptions{User: key.User}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ironclawWhoami asks the server github whose token it got.
+func ironclawWhoami(t *testing.T, h *host.Host, user string) (string, error) {
+	t.Helper()
+	ctx := patience(t)
+	if user != "" {
+		ctx = session.WithUser(ctx, user)
+	}
+	res, err := h.Registry().Call(ctx, "github__whoami", nil)
+	if err != nil {
+		return "", err
+	}
+	return registry.Text(res), nil
+}
+
+// ironclawTokens is the life of a login: it is needed, it is made, its token is refreshed,
+// and when that is refused it is needed again.
+func ironclawTokens(t *testing.T, h *host.Host, as *authtest.Server) {
+	t.Helper()
+	equal(t, "before", status(t, h, "github").Stage, host.StageLogin)
+	ironclawLogIn(t, h, as, session.Key{Server: "github"})
+	until(t, h, "github", func(s host.Status) bool { return s.Stage == host.StageReady })
+	for _, refreshes := range []int{0, 1} {
+		if _, err := ironclawWhoami(t, h, ""); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "refreshes", as.Granted("refresh_token"), refreshes)
+		as.ExpireAll()
+	}
+	as.EndAll()
+	_, err := ironclawWhoami(t, h, "")
+	var needed *auth.LoginRequiredError
+	equal(t, "a new login is needed", errors.As(err, &needed), true)
+}
+
+func TestIronClaw(t *testing.T) { t.Parallel(); run(t, ironclaw) }
+
+var ironclaw = []row{
+	{1, func(t *testing.T) {
+		h := open(t, "mcp_servers.json", strings.ReplaceAll(`{"servers": {"postgres": {"url": "http://localhost:3000"}}}`, "http://localhost:3000", remote(t, "postgres_query").URL), nil)
+		equal(t, "the arguments at the server", call(t, h, "postgres__postgres_query", `{"query":"SELECT * FROM users LIMIT 10"}`), `{"query":"SELECT * FROM users LIMIT 10"}`)
+	}},
+	{2, func(t *testing.T) {
+		mendedElsewhere(t, "5: unix sockets as a transport")
+		socket := filepath.Join(t.TempDir(), "s")
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var served sync.WaitGroup
+		served.Go(func() { // one JSON message a line
+			for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+				served.Go(func() {
+					_ = newServer("local", "look").Run(context.Background(), &sdk.IOTransport{Reader: conn, Writer: conn})
+				})
+			}
+		})
+		t.Cleanup(func() { _ = l.Close(); served.Wait() })
+		h := open(t, "mcp-servers.json", `{"schema_version": 1, "servers": [{"name": "socket", "url": "", "transport": {"transport": "unix", "socket_path": "`+socket+`"}}]}`, nil)
+		equal(t, "answer", call(t, h, "socket__look", `{"a":1}`), `{"a":1}`)
+	}},
+	{3, func(t *testing.T) {
+		h, server := ironclawHost(t, nil)
+		state := status(t, h, "postgres").State
+		equal(t, "version", state.ProtocolVersion, "2024-11-05")
+		equal(t, "serverInfo", state.Server.Name+" "+state.Server.Version, "postgres-mcp-server 1.0.0")
+		equal(t, "capabilities", encode(t, state.Capabilities), `{"tools":{}}`)
+		request := decode[map[string]any](t, string(server.Received("initialize")[0].Params))
+		equal(t, "what a client sends", request["clientInfo"] != nil && request["capabilities"] != nil && request["protocolVersion"] != nil, true)
+	}},
+	{4, func(t *testing.T) {
+		h, server := ironclawHost(t, nil)
+		equal(t, "answer", call(t, h, "postgres__postgres_query", ironclawArguments), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com")
+		got := decode[struct {
+			Name      string
+			Arguments map[string]string
+		}](t, string(server.Received("tools/call")[0].Params))
+		equal(t, "request", got.Name+" "+got.Arguments["query"], "postgres_query SELECT * FROM users LIMIT 5")
+		h, _ = ironclawHost(t, mcptest.Script{"tools/list": mcptest.Sequence(
+			mcptest.Result(`{"tools":[`+ironclawTool+`],"nextCursor":"2"}`), mcptest.Result(`{"tools":[`+plain("second")+`]}`))})
+		equal(t, "pages", names(h.Registry()), "postgres__github-copilot_list_issues postgres__second")
+	}},
+	{6, func(t *testing.T) {
+		server := mcptest.NewServer(t, mcptest.Handshake("2025-06-18", `{"tools":{},"resources":{},"logging":{},"completions":{}}`), mcptest.Script{
+			"tools/list":          tools(plain("ask")),
+			"resources/list":      mcptest.Result(`{"resources":[{"uri":"db://users","name":"users"}]}`),
+			"resources/read":      mcptest.Result(`{"contents":[{"uri":"db://users","text":"Alice"}]}`),
+			"completion/complete": mcptest.Result(`{"completion":{"values":["users"]}}`),
+			"logging/setLevel":    mcptest.Result(`{}`),
+			"tools/call": func(c *mcptest.Call) {
+				c.Progress(1)
+				c.Notify("notifications/message", `{"level":"info","data":"working"}`)
+				var all []string
+				for method, params := range map[string]string{
+					"roots/list":             ``,
+					"sampling/createMessage": `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9}`,
+					"elicitation/create":     `{"message":"Which?","requestedSchema":{"type":"object","properties":{}}}`,
+				} {
+					answer, err := c.Ask(method, params)
+					if err != nil {
+						c.Error(-32603, method+": "+err.Error())
+						return
+					}
+					all = append(all, string(answer))
+				}
+				slices.Sort(all)
+				text, _ := json.Marshal(strings.Join(all, " "))
+				c.Result(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
+			},
+		})
+		opts := fakes(fakeServers{"s": server})
+		logged := make(chan string, 1)
+		opts.Client = mcp.ClientOptions{
+			Roots:  []*mcp.Root{{URI: "file:///home/ann/app"}},
+			Sample: func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return ironclawSample(), nil },
+			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			},
+			LogLevel: "info",
+			Log: func(m *mcp.LogMessage) {
+				select {
+				case logged <- encode(t, m):
+				default:
+				}
+			},
+		}
+		h := open(t, "mcp.json", `{"mcpServers":{"s":{"command":"x"}}}`, opts)
+		var progress atomic.Int32
+		res, err := h.Registry().Call(registry.WithProgress(patience(t), func(*mcp.ProgressParams) { progress.Add(1) }), "s__ask", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"file:///home/ann/app", "sampled", "decline"} {
+			contains(t, "what the server was answered", registry.Text(res), want)
+		}
+		equal(t, "progress", progress.Load(), 1)
+		contains(t, "log", <-logged, "working")
+		resources := h.Resources(patience(t), nil)
+		if len(resources.Items) != 1 {
+			t.Fatalf("got %d resources, want 1", len(resources.Items))
+		}
+		read, err := h.ReadResource(patience(t), resources.Items[0].Address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "resource", read.Contents[0].Text, "Alice")
+		err = h.WithClient(patience(t), session.Key{Server: "s"}, func(ctx context.Context, c *mcp.Client) error {
+			res, err := c.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "p"}, Argument: mcp.CompleteArgument{Name: "a"}}, nil)
+			if err == nil {
+				equal(t, "completion", strings.Join(res.Completion.Values, " "), "users")
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{8, func(t *testing.T) {
+		c, err := config.Parse("mcp_servers.json", []byte(ironclawFile(t)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, s := range c.Servers {
+			all = append(all, s.Name+" "+s.URL)
+		}
+		equal(t, "servers", strings.Join(all, ", "), "github https://mcp.github.com, notion https://mcp.notion.so, postgres http://localhost:3000")
+		path := filepath.Join(t.TempDir(), "mcp-servers.json")
+		text := `{"servers": [{"name": "bad", "url": 7}, {"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c, err = config.Load(path, nil); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "a bad entry has an error", c.Servers[0].Err != nil, true)
+		equal(t, "a good one has none", c.Servers[1].Err, nil)
+		if err := config.Edit(patience(t), path, nil, func(f *config.File) error { return f.Remove("bad") }); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the rest stays", string(data), `{"servers": [{"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`)
+	}},
+	{11, func(t *testing.T) {
+		mendedElsewhere(t, "1: IronClaw's sample config logs in")
+		c, err := config.Parse("mcp_servers.json", []byte(ironclawFile(t)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := c.Servers[0].Auth
+		if a == nil {
+			t.Fatalf("got no login, want that of %s", c.Servers[0].Name)
+		}
+		equal(t, "client", a.ClientID+" "+a.ClientSecret.Reveal(), "made-up-client made-up-secret")
+		equal(t, "scopes", strings.Join(a.Scopes, " "), "repo read:org")
+		equal(t, "what is wrong with the file", fmt.Sprint(c.Warnings, c.Servers[0].Err, c.Servers[1].Err), "[] <nil> <nil>")
+	}},
+	{26, func(t *testing.T) {
+		t.Run("found", func(t *testing.T) {
+			as := authtest.NewServer(t, nil)
+			ironclawTokens(t, ironclawLogins(t, `{"servers": {"github": {"url": "`+as.NewMCP(nil).URL+`"}}}`), as)
+		})
+		t.Run("given", func(t *testing.T) {
+			mendedElsewhere(t, "1: IronClaw's sample config logs in")
+			as := authtest.NewServer(t, &authtest.Options{
+				Discovery: authtest.NoMetadata, NoRegistration: true, Resource: authtest.ResourceOptional, Iss: authtest.IssAbsent,
+				Clients: []authtest.Client{{ID: "made-up-client", Secret: "made-up-secret", RedirectURIs: []string{"http://127.0.0.1:1/callback"}}},
+			})
+			rs := as.NewMCP(&authtest.ResourceOptions{Placement: authtest.MetadataNowhere})
+			text := strings.NewReplacer("https://mcp.github.com", rs.URL,
+				"https://github.com/login/oauth/authorize", as.Issuer+"/authorize", "https://github.com/login/oauth/access_token", as.Issuer+"/token",
+				"https://mcp.notion.so", "http://127.0.0.1:1", "http://localhost:3000", "http://127.0.0.1:1").Replace(ironclawFile(t))
+			ironclawTokens(t, ironclawLogins(t, text), as)
+			asked := as.Requests()[0]
+			equal(t, "the first request goes to", string(asked.Endpoint), string(authtest.AuthorizationEndpoint))
+			equal(t, "with the scopes", asked.Query.Get("scope"), "repo read:org")
+		})
+	}},
+	{27, func(t *testing.T) {
+		as := authtest.NewServer(t, nil)
+		rs := as.NewMCP(nil)
+		h := ironclawLogins(t, `{"servers": {"github": {"url": "`+rs.URL+`"}}}`)
+		ironclawLogIn(t, h, as, session.Key{Server: "github"})
+		equal(t, "metadata of the resource", rs.Count(authtest.ResourceMetadataEndpoint) > 0, true)
+		equal(t, "registrations", as.Count(authtest.RegistrationEndpoint), 1)
+		for _, r := range as.Requests() {
+			if r.Endpoint == authtest.AuthorizationEndpoint {
+				equal(t, "PKCE and resource", r.Query.Get("code_challenge_method")+" "+r.Query.Get("resource"), "S256 "+rs.URL)
+			}
+		}
+	}},
+	{28, func(t *testing.T) {
+		as := authtest.NewServer(t, nil)
+		h := ironclawLogins(t, `{"servers": {"github": {"url": "`+as.NewMCP(nil).URL+`", "identity": "user"}}}`)
+		for _, user := range []string{"alice", "bob"} {
+			ironclawLogIn(t, h, as, session.Key{User: user, Server: "github"})
+		}
+		if err := h.Discover(patience(t), session.Key{User: "alice", Server: "github"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, user := range []string{"alice", "bob"} {
+			who, err := ironclawWhoami(t, h, user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "the user of "+user, strings.TrimSpace(who), "user "+user)
+		}
+		if err := h.Logout(patience(t), session.Key{User: "bob", Server: "github"}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ironclawWhoami(t, h, "bob")
+		equal(t, "a user who has logged out is known", err == nil, false)
+		_, err = ironclawWhoami(t, h, "alice")
+		equal(t, "the error of another", err, nil)
+	}},
+	{29, func(t *testing.T) {
+		as := authtest.NewServer(t, nil)
+		h := ironclawLogins(t, `{"servers": {"github": {"url": "`+as.NewMCP(nil).URL+`"}}}`)
+		ironclawLogIn(t, h, as, session.Key{Server: "github"})
+		until(t, h, "github", func(s host.Status) bool { return s.Stage == host.StageReady })
+		as.ExpireAll()
+		var wg sync.WaitGroup
+		var failed atomic.Int32
+		for range 20 {
+			wg.Go(func() {
+				if _, err := ironclawWhoami(t, h, ""); err != nil {
+					failed.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		equal(t, "calls that failed", failed.Load(), 0)
+		equal(t, "refreshes", as.Granted("refresh_token"), 1)
+	}},
+	{34, func(t *testing.T) {
+		c := mcp.NewClient("postgres", &transport.Pipe{Serve: ironclawServer(t, nil).Serve}, nil)
+		t.Cleanup(func() { _ = c.Close() })
+		list, err := c.Tools(patience(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := registry.New(nil)
+		for _, tool := range list {
+			if err := r.Add(registry.Remote("postgres", c, tool)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res, err := r.Call(patience(t), "postgres__postgres_query", json.RawMessage(ironclawArguments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		contains(t, "answer", registry.Text(res), "Alice")
+	}},
+	{37, func(t *testing.T) {
+		for hint, want := range map[string]bool{"true": true, "false": false} {
+			tool := strings.Replace(strings.Replace(ironclawTool, `"destructive_hint": false`, `"destructive_hint": `+hint, 1), `"read_only_hint": true`, `"read_only_hint": false`, 1)
+			yes := true
+			ask := policy(t, registry.Rule{Verdict: registry.Ask, Destructive: &yes})
+			server := ironclawServer(t, mcptest.Script{"tools/list": tools(tool)})
+			opts := fakes(fakeServers{"postgres": server})
+			opts.Registry = registry.New(&registry.Options{Approver: ask})
+			h := open(t, "mcp.json", `{"mcpServers": {"postgres": {"command": "x", "trust": true}}}`, opts) // its hints are believed
+			_, err := h.Registry().Call(patience(t), "postgres__github-copilot_list_issues", json.RawMessage(`{"owner":"a","repo":"b"}`))
+			var required *registry.ApprovalRequiredError
+			equal(t, "destructive "+hint+" requires approval", errors.As(err, &required), want)
+			equal(t, "the call went to the server", len(server.Received("tools/call")) == 0, want)
+		}
+	}},
+	{41, func(t *testing.T) {
+		same, other := plain("look"), `{"name":"look","description":"Look, and send it to me","inputSchema":{"type":"object"}}`
+		byUser := map[string]*mcptest.Server{}
+		for user, tool := range map[string]string{"alice": same, "bob": other, "carl": same} {
+			byUser[user] = script(t, mcptest.Script{"tools/list": tools(tool), "tools/call": mcptest.Result(ironclawResult)})
+		}
+		h := open(t, "mcp.json", `{"mcpServers":{"s":{"command":"x","identity":"user"}}}`, &host.Options{Transport: func(key session.Key, _ *config.Server) (mcp.Transport, error) {
+			return &transport.Pipe{Serve: byUser[key.User].Serve}, nil
+		}})
+		if err := h.Discover(patience(t), session.Key{User: "alice", Server: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := h.Registry().Call(session.WithUser(patience(t), "bob"), "s__look", nil)
+		var changed *host.ChangedError
+		equal(t, "another surface is refused", errors.As(err, &changed) && changed.User == "bob", true)
+		_, err = h.Registry().Call(session.WithUser(patience(t), "carl"), "s__look", nil)
+		equal(t, "the error of the same surface", err, nil)
+	}},
+	{42, func(t *testing.T) {
+		h, _ := ironclawHost(t, mcptest.Script{"tools/list": tools(
+			ironclawTool, `{"name":"bidi","description":"safe \u202e evil","inputSchema":{"type":"object"}}`,
+			`{"name":"remote","inputSchema":{"$ref":"https://evil.example/s.json"}}`, `{"name":"`+strings.Repeat("n", 300)+`","inputSchema":{"type":"object"}}`)})
+		equal(t, "what is left", names(h.Registry()), "postgres__github-copilot_list_issues")
+		var tokens []string
+		for _, r := range status(t, h, "postgres").Rejected {
+			tokens = append(tokens, r.Err.Error())
+		}
+		for _, want := range []registry.Token{registry.TokenBidiCharacters, registry.TokenRemoteRef, registry.TokenNameTooLong} {
+			contains(t, "tokens", strings.Join(tokens, " "), string(want))
+		}
+	}},
+	{46, func(t *testing.T) {
+		res, err := ironclawAnswer(t, ironclawResult)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "text", registry.Text(res), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com")
+		res, err = ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mimeType":"image/png"},{"type":"resource","resource":{"uri":"db://users","text":"Alice"}}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, _ := res.Content[0].(*mcp.ImageContent)
+		equal(t, "image", image != nil && image.MIMEType == "image/png" && string(image.Data) == "\x01\x02\x03", true)
+		contains(t, "resource", registry.Text(res), "Alice")
+	}},
+	{59, func(t *testing.T) {
+		dir := t.TempDir()
+		text := `{"mcpServers":{"postgres":{"command":"x","lazy":true}}}`
+		first := fakes(fakeServers{"postgres": ironclawServer(t, nil)})
+		first.StateDir = dir
+		h := open(t, "mcp.json", text, first)
+		until(t, h, "postgres", func(s host.Status) bool { return s.Tools == 1 })
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		server := ironclawServer(t, nil)
+		second := fakes(fakeServers{"postgres": server})
+		second.StateDir = dir
+		h = open(t, "mcp.json", text, second)
+		equal(t, "tools while the server does not run", names(h.Registry()), "postgres__postgres_query")
+		equal(t, "connections", server.Connections(), 0)
+		contains(t, "a call starts it", call(t, h, "postgres__postgres_query", ironclawArguments), "Alice")
+	}},
+	{63, func(t *testing.T) {
+		h, _ := ironclawHost(t, mcptest.Script{"tools/list": tools(ironclawTool,
+			`{"name":"slow","inputSchema":{"type":"object"},"annotations":{"destructive_hint":true,"side_effects_hint":true,"execution_time_hint":"slow"}}`)})
+		for name, want := range map[string]string{
+			"github-copilot_list_issues": `{"annotated":true,"readOnly":true,"destructive":false,"idempotent":true,"openWorld":true,"sideEffects":false}`,
+			"slow":                       `{"annotated":true,"readOnly":false,"destructive":true,"idempotent":false,"openWorld":true,"sideEffects":true,"executionTime":"slow"}`,
+		} {
+			tool, _ := h.Registry().Snapshot().Lookup("postgres__" + name)
+			equal(t, "hints of "+name, encode(t, tool.Definition().Hints()), want)
+		}
+		t.Run("is_error", func(t *testing.T) {
+			res, err := ironclawAnswer(t, strings.Replace(ironclawResult, `"is_error": false`, `"is_error": true`, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "it is an error", res.IsError, true)
+		})
+		t.Run("mime_type", func(t *testing.T) {
+			res, err := ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mime_type":"image/png"},{"type":"resource","uri":"db://users","mime_type":"text/plain","text":"Alice"}],"is_error":false}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			image, _ := res.Content[0].(*mcp.ImageContent)
+			equal(t, "image", image != nil && image.MIMEType == "image/png", true)
+			resource, _ := res.Content[1].(*mcp.EmbeddedResource)
+			equal(t, "resource", resource != nil && resource.Resource.URI == "db://users" && resource.Resource.MIMEType == "text/plain", true)
+		})
+		t.Run("a block that cannot be read", func(t *testing.T) {
+			res, err := ironclawAnswer(t, `{"content":[{"type":"text","text":"Alice"},{"type":"hologram","data":"not base64!"}],"is_error":true}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "it is an error", res.IsError, true)
+			contains(t, "the other block", registry.Text(res), "Alice")
+		})
+	}},
+}
+
+// ironclawSample is the answer of a model.
+func ironclawSample() *mcp.SampleResult {
+	return &mcp.SampleResult{Model: "m", Role: "assistant", Content: []mcp.Content{&mcp.TextContent{Text: "sampled"}}}
+}

@@ -1,0 +1,452 @@
+package seedrows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// The requests of the document.
+const (
+	mateclawFilesystem = `{
+    "name": "filesystem",
+    "description": "File system read/write tools",
+    "transport": "stdio",
+    "command": "npx",
+    "argsJson": "[\"-y\", \"@anthropic/mcp-filesystem\", \"/home/user/workspace\"]",
+    "enabled": true
+  }`
+	mateclawRemote = `{
+    "name": "remote-tools",
+    "description": "Remote tool service",
+    "transport": "streamable_http",
+    "url": "https://mcp.example.com/mcp",
+    "headersJson": "{\"Authorization\": \"Bearer your-api-key\"}",
+    "connectTimeoutSeconds": 15,
+    "readTimeoutSeconds": 60,
+    "enabled": true
+  }`
+	mateclawInternal = `{
+    "name": "internal-data-service",
+    "description": "Internal enterprise data query MCP service",
+    "transport": "streamable_http",
+    "url": "https://mcp-api.internal.example.com/mcp",
+    "headersJson": "{\"Authorization\": \"Bearer sk-your-api-key\", \"X-Team-Id\": \"engineering\"}",
+    "connectTimeoutSeconds": 10,
+    "readTimeoutSeconds": 120,
+    "enabled": true
+  }`
+	mateclawTavily = `{
+    "name": "tavily-search",
+    "description": "Tavily real-time web search",
+    "transport": "stdio",
+    "command": "npx",
+    "argsJson": "[\"-y\", \"@anthropic/mcp-tavily\"]",
+    "envJson": "{\"TAVILY_API_KEY\": \"${TAVILY_API_KEY}\"}",
+    "enabled": true
+  }`
+	mateclawLegacy = `{
+    "name": "legacy-mcp-server",
+    "description": "Legacy SSE transport MCP server",
+    "transport": "sse",
+    "url": "http://192.168.1.100:3001/sse",
+    "enabled": true
+  }`
+	mateclawUpdate = `{
+    "description": "Updated description",
+    "readTimeoutSeconds": 60
+  }`
+	mateclawTools = "filesystem__get_file_info filesystem__list_directory filesystem__read_file filesystem__search_files filesystem__write_file"
+)
+
+// mateclawRecord reads a request. A door that speaks MateClaw's REST has to do the same:
+// maps and lists come as texts.
+func mateclawRecord(t *testing.T, request string) *config.Record {
+	t.Helper()
+	members := decode[map[string]json.RawMessage](t, request)
+	for _, key := range []string{"args", "env", "headers"} {
+		if text := members[key+"Json"]; text != nil {
+			members[key] = json.RawMessage(decode[string](t, string(text)))
+			delete(members, key+"Json")
+		}
+	}
+	r := decode[config.Record](t, encode(t, members))
+	return &r
+}
+
+// mateclawHost runs the servers of requests, of which one may be at another address.
+func mateclawHost(t *testing.T, opts *host.Options, requests ...string) *host.Host {
+	t.Helper()
+	h := openStore(t, config.NewMemoryStore(), opts)
+	for _, r := range requests {
+		if _, err := h.AddServer(patience(t), mateclawRecord(t, r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+func mateclawPatch(t *testing.T, text string) *config.Patch {
+	t.Helper()
+	p := decode[config.Patch](t, text)
+	return &p
+}
+
+func TestMateClaw(t *testing.T) { t.Parallel(); run(t, mateclaw) }
+
+var mateclaw = []row{
+	{1, func(t *testing.T) {
+		at := remote(t, "Authorization").URL
+		h := mateclawHost(t, nil, mateclawFilesystem,
+			strings.ReplaceAll(mateclawRemote, "https://mcp.example.com", at), strings.ReplaceAll(mateclawLegacy, "http://192.168.1.100:3001", at))
+		for name, want := range map[string]string{"filesystem": "stdio", "remote-tools": "http", "legacy-mcp-server": "sse"} {
+			s := status(t, h, name)
+			equal(t, name, string(s.Stage)+" over "+s.Transport, "ready over "+want)
+		}
+		equal(t, "the header", call(t, h, "remote-tools__Authorization", `{}`), "Bearer your-api-key{}")
+	}},
+	{7, func(t *testing.T) {
+		r := mateclawRecord(t, mateclawFilesystem)
+		equal(t, "the record", strings.Join(append([]string{r.Name, r.Description, r.Transport, r.Command}, r.Args...), "|"),
+			"filesystem|File system read/write tools|stdio|npx|-y|@anthropic/mcp-filesystem|/home/user/workspace")
+		for name, ok := range map[string]bool{"My server_1-a.b": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a/b": false, "": false} {
+			equal(t, "the name "+name, (&config.Record{Name: name, Command: "npx"}).Validate() == nil, ok)
+		}
+		equal(t, "enabled by default", mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, false)
+		h := openStore(t, config.NewMemoryStore(&config.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true}), nil)
+		_, err := h.RemoveServer(patience(t), "own")
+		equal(t, "a builtin server is not deleted", errors.Is(err, &config.RecordError{Code: config.CodeBuiltinReadOnly}), true)
+		t.Run("id, times and logical delete", func(t *testing.T) {
+			h := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled": true`, `"enabled": false`, 1))
+			shown := func() (m struct{ Name, ID, CreateTime, UpdateTime string }) {
+				all, err := h.ManagedServers(patience(t))
+				if err != nil || len(all) != 1 {
+					t.Fatalf("got %d records and the error %v, want 1", len(all), err)
+				}
+				return decode[struct{ Name, ID, CreateTime, UpdateTime string }](t, encode(t, all[0]))
+			}
+			before := shown()
+			if before.ID == "" || before.CreateTime == "" || before.UpdateTime == "" {
+				t.Errorf("got %+v, want an id and times", before)
+			}
+			if _, err := h.UpdateServer(patience(t), before.ID, mateclawPatch(t, `{"name":"files"}`)); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "the id of a server with another name", shown().Name+" "+shown().ID, "files "+before.ID)
+			if _, err := h.RemoveServer(patience(t), before.ID); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.RestoreServer(patience(t), before.ID); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "the id after the deletion was undone", shown().ID, before.ID)
+		})
+	}},
+	{11, func(t *testing.T) {
+		h := mateclawHost(t, nil, mateclawTavily)
+		equal(t, "the variable", call(t, h, "tavily-search__TAVILY_API_KEY", ``), "tvly-made-up{}")
+		at := remote(t, "Authorization").URL
+		request := strings.NewReplacer("https://mcp.example.com", at, "Bearer your-api-key", "Bearer ${MCP_API_KEY}").Replace(mateclawRemote)
+		equal(t, "the header", call(t, mateclawHost(t, nil, request), "remote-tools__Authorization", ``), "Bearer made-up-key{}")
+		// The document has $VAR, too. Here it is read in the files of programs that do so.
+		c, err := config.Parse(".gemini/settings.json", []byte(`{"mcpServers":{"s":{"command":"npx","env":{"K":"$MCP_API_KEY $MCP_API_KEY_ID"}}}}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "variables of similar names", c.Servers[0].Env["K"].Reveal(), "made-up-key another")
+	}},
+	{13, func(t *testing.T) {
+		equal(t, "the form of masks", config.Mask("sk-0123456789abcd"), "sk-****abcd")
+		r := mateclawRecord(t, strings.ReplaceAll(mateclawInternal, "https://mcp-api.internal.example.com", "http://127.0.0.1:1"))
+		shown := encode(t, r)
+		equal(t, "the key is shown in "+shown, strings.Contains(shown, "sk-your-api-key"), false)
+		echo := decode[config.Patch](t, encode(t, map[string]any{"headers": decode[map[string]json.RawMessage](t, shown)["headers"]}))
+		kept, err := r.Apply(&echo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "a masked value that comes back", kept.Headers["Authorization"].Reveal(), "Bearer sk-your-api-key")
+		contains(t, "arguments as they are", encode(t, mateclawRecord(t, mateclawFilesystem)), `"args":["-y","@anthropic/mcp-filesystem","/home/user/workspace"]`)
+	}},
+	{14, func(t *testing.T) {
+		before := mateclawRecord(t, mateclawRemote)
+		after, err := before.Apply(mateclawPatch(t, mateclawUpdate))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "description", after.Description, "Updated description")
+		equal(t, "read timeout", after.ReadTimeout, 60*time.Second)
+		equal(t, "what is not passed", after.URL+after.ConnectTimeout.String()+after.Headers["Authorization"].Reveal(), "https://mcp.example.com/mcp15sBearer your-api-key")
+		cleared, err := before.Apply(mateclawPatch(t, `{"description": ""}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "what is passed empty", cleared.Description, "")
+	}},
+	{15, func(t *testing.T) {
+		r := mateclawRecord(t, mateclawInternal)
+		equal(t, "the limits", r.ConnectTimeout.String()+" "+r.ReadTimeout.String(), "10s 2m0s")
+		hung := script(t, mcptest.Script{"tools/list": tools(plain("look")), "tools/call": mcptest.Hang})
+		h := mateclawHost(t, fakes(fakeServers{"slow": hung}), `{"name":"slow","command":"x","readTimeoutSeconds":0.05}`)
+		_, err := h.Registry().Call(patience(t), "slow__look", nil)
+		var timeout *mcp.TimeoutError
+		equal(t, "a call that takes too long ends by the limit", errors.As(err, &timeout), true)
+	}},
+	{16, func(t *testing.T) {
+		h := mateclawHost(t, nil, mateclawFilesystem)
+		before := status(t, h, "filesystem").State
+		entry, err := config.ReadServer(patience(t), config.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := h.Test(patience(t), entry, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "success", report.Success, true)
+		var found []string
+		for _, tool := range report.Tools {
+			found = append(found, tool.Name)
+		}
+		for _, want := range []string{"read_file", "write_file", "list_directory", "search_files", "get_file_info"} {
+			contains(t, "discovered tools", strings.Join(found, " "), want)
+		}
+		equal(t, "the latency is told", report.Took > 0, true)
+		after := status(t, h, "filesystem").State
+		equal(t, "the live process", after.PID, before.PID)
+		equal(t, "its connections", after.Connections, before.Connections)
+	}},
+	{17, func(t *testing.T) {
+		h := mateclawHost(t, nil, mateclawFilesystem)
+		before := status(t, h, "filesystem").State.PID
+		report, err := h.UpdateServer(patience(t), "filesystem", mateclawPatch(t, `{"args":["-y","@anthropic/mcp-filesystem","/elsewhere"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "replaced", strings.Join(report.Replaced, " "), "filesystem")
+		now := status(t, h, "filesystem").State.PID
+		equal(t, "the same process", now == before, false)
+		report, err = h.UpdateServer(patience(t), "filesystem", mateclawPatch(t, `{"command":"/no/such/program"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the failure is told", report.Failed["filesystem"] != nil, true)
+		equal(t, "the old client", status(t, h, "filesystem").State.PID, now)
+		equal(t, "its tools", call(t, h, "filesystem__read_file", `{}`), `{}`)
+		t.Run("and says so", func(t *testing.T) {
+			health, err := h.HealthOf("filesystem")
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "healthy", health.Level == host.LevelHealthy, false)
+			equal(t, "what helps", health.Action, host.ActionConfigure)
+			contains(t, "the status says why", encode(t, health), "/no/such/program")
+		})
+	}},
+	{18, func(t *testing.T) {
+		h := mateclawHost(t, nil, mateclawFilesystem, mateclawTavily)
+		before := status(t, h, "filesystem").State.PID
+		if err := h.Restart(patience(t), "filesystem"); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the process after a restart is the old one", status(t, h, "filesystem").State.PID == before, false)
+		other := status(t, h, "tavily-search").State.PID
+		if err := h.Refresh(patience(t)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the process after refreshing all is the old one", status(t, h, "tavily-search").State.PID == other, false)
+		equal(t, "tools", names(h.Registry()), mateclawTools+" tavily-search__PARENT_SECRET tavily-search__TAVILY_API_KEY")
+	}},
+	{19, func(t *testing.T) {
+		broken := mateclawRecord(t, strings.ReplaceAll(mateclawRemote, "https://mcp.example.com", "http://127.0.0.1:1"))
+		h := openStore(t, config.NewMemoryStore(broken, mateclawRecord(t, mateclawFilesystem)), nil)
+		equal(t, "one that works", status(t, h, "filesystem").Stage, host.StageReady)
+		equal(t, "one that fails", status(t, h, "remote-tools").Stage, host.StageWaiting)
+		equal(t, "the failure is told", status(t, h, "remote-tools").Err != nil, true)
+	}},
+	{20, func(t *testing.T) {
+		statuses := config.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
+		h := mateclawHost(t, &host.Options{Statuses: statuses}, mateclawFilesystem, `{"name":"broken","command":"/no/such/program"}`)
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := statuses.Statuses(patience(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "tool_count", kept["filesystem"].Tools, 5)
+		equal(t, "last_error of success", kept["filesystem"].Error, "")
+		equal(t, "last_connected_time is there", kept["filesystem"].Connected.IsZero(), false)
+		equal(t, "last_status of failure", kept["broken"].Status, config.StatusError)
+		contains(t, "last_error of failure", kept["broken"].Error, "/no/such/program")
+		t.Run("of a server that cannot list", func(t *testing.T) {
+			statuses := config.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
+			opts := fakes(fakeServers{"s": script(t, mcptest.Script{"tools/list": mcptest.Error(-32603, "the index is locked")})})
+			opts.Statuses, opts.OpenWait = statuses, time.Millisecond
+			h := openStore(t, config.NewMemoryStore(&config.Record{Name: "s", Command: "x"}), opts)
+			until(t, h, "s", func(s host.Status) bool { return s.Stage == host.StageWaiting && s.Err != nil })
+			if err := h.Close(); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := statuses.Statuses(patience(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			contains(t, "last_error", kept["s"].Error, "the index is locked")
+		})
+	}},
+	{21, func(t *testing.T) {
+		h := mateclawHost(t, nil, mateclawFilesystem)
+		state := func() string {
+			all, err := h.ManagedServers(patience(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(all[0].Status.Stage)
+		}
+		equal(t, "connected", state(), string(host.StageReady))
+		if err := h.Disable(patience(t), "filesystem"); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "disconnected", state(), string(host.StageDisabled))
+		equal(t, "its tools", names(h.Registry()), "")
+		if err := h.Enable(patience(t), "filesystem"); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "connected again", names(h.Registry()), mateclawTools)
+	}},
+	{23, func(t *testing.T) {
+		for how, end := range map[string]func(h *host.Host) error{
+			"disabled": func(h *host.Host) error { return h.Disable(patience(t), "filesystem") },
+			"deleted":  func(h *host.Host) error { _, err := h.RemoveServer(patience(t), "filesystem"); return err },
+			"replaced": func(h *host.Host) error { return h.Restart(patience(t), "filesystem") },
+			"shutdown": func(h *host.Host) error { return h.Close() },
+		} {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled"`, `"envJson": "{\"LIFELINE\": \"`+l.Addr().String()+`\"}", "enabled"`, 1))
+			process, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := end(h); err != nil {
+				t.Fatal(err)
+			}
+			_ = process.SetDeadline(time.Now().Add(time.Minute)) // of a test that hangs
+			if _, err = process.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("%s: got %v of the process, want that it has ended", how, err)
+			}
+			_, _ = process.Close(), l.Close()
+		}
+	}},
+	{24, func(t *testing.T) {
+		opts := fakes(fakeServers{"hung": mcptest.NewServer(t, mcptest.Script{"server/discover": mcptest.Hang, "initialize": mcptest.Hang})})
+		opts.OpenWait = time.Millisecond
+		h := openStore(t, config.NewMemoryStore(&config.Record{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem)), opts)
+		if _, err := h.UpdateServer(patience(t), "filesystem", mateclawPatch(t, mateclawUpdate)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "another server is worked on meanwhile", status(t, h, "hung").Stage, host.StageStarting)
+	}},
+	{33, func(t *testing.T) {
+		opts := &host.Options{Registry: registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}})}
+		h := mateclawHost(t, opts, mateclawFilesystem, strings.Replace(mateclawFilesystem, `"filesystem"`, `"second"`, 1))
+		all := strings.Fields(names(h.Registry()))
+		equal(t, "two servers with the same tools: names", len(slices.Compact(all)), 10)
+		native := registry.MustFunc("read_file", "", func(context.Context, struct{}) (string, error) { return "", nil })
+		if err := h.Registry().Add(native); err != nil {
+			t.Fatal(err)
+		}
+		var duplicate *registry.DuplicateError
+		equal(t, "a name that is taken is refused", errors.As(h.Registry().Add(native), &duplicate), true)
+	}},
+	{34, func(t *testing.T) {
+		h := mateclawHost(t, nil)
+		native := registry.MustFunc("native", "A tool of the program", func(context.Context, struct{}) (string, error) { return "done", nil })
+		if err := h.Registry().Add(native); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "before", names(h.Registry()), "native")
+		if _, err := h.AddServer(patience(t), mateclawRecord(t, mateclawFilesystem)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "after", names(h.Registry()), mateclawTools+" native")
+	}},
+	{47, func(t *testing.T) {
+		r := registry.New(&registry.Options{Results: &registry.ResultOptions{MaxBytes: 8000}})
+		long := strings.Repeat("0123456789", 2000)
+		if err := r.Add(registry.MustFunc("long", "", func(context.Context, struct{}) (string, error) { return long, nil })); err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.Call(patience(t), "long", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "cut to the limit", len(registry.Text(res)) <= 8000, true)
+		contains(t, "how to read on", registry.Text(res), "read_result")
+		contains(t, "the tool for that", names(r), "read_result")
+	}},
+	{48, func(t *testing.T) {
+		tool, err := registry.With(registry.MustFunc("direct", "", func(context.Context, struct{}) (string, error) { return "for the user", nil }),
+			func(d *registry.Definition) { d.ReturnDirect = true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := registry.New(nil)
+		if err := r.Add(tool); err != nil {
+			t.Fatal(err)
+		}
+		listed, _ := r.Snapshot().Lookup("direct")
+		equal(t, "it is marked", listed.Definition().ReturnDirect, true)
+		contains(t, "what the model is told", registry.Withheld, "The result was shown to the user")
+	}},
+	{56, func(t *testing.T) {
+		secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+		secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+		secure.StartTLS()
+		t.Cleanup(secure.Close)
+		h := mateclawHost(t, nil)
+		for request, want := range map[string]host.HintCode{
+			`{"name":"a","command":"no-such-npx"}`:            host.HintNotFound,
+			`{"name":"a","url":"` + secure.URL + `/mcp"}`:     host.HintTLSAuthority,
+			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     host.HintRefused,
+			`{"name":"a","command":"npx","args":["unknown"]}`: host.HintExited,
+		} {
+			entry, err := config.ReadServer(patience(t), config.NewMemoryStore(mateclawRecord(t, request)), "a", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := h.Test(patience(t), entry, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			contains(t, request, encode(t, report.Hints), string(want))
+		}
+	}},
+	{57, func(t *testing.T) {
+		deny := policy(t, registry.Rule{Verdict: registry.Deny, User: "agent-2", Server: "filesystem"})
+		h := mateclawHost(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, mateclawFilesystem)
+		equal(t, "what one agent may call", len(h.Registry().Callable(session.WithUser(patience(t), "agent-1"))), 5)
+		equal(t, "what another may", len(h.Registry().Callable(session.WithUser(patience(t), "agent-2"))), 0)
+	}},
+}
