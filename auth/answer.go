@@ -1,10 +1,12 @@
 package auth
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +43,28 @@ func readAnswer(body []byte) (answer, error) {
 	a := answer{}
 	for name, value := range jsonscan.Fields(body) {
 		a[string(name)] = value
+	}
+	return a, nil
+}
+
+// answerOf reads the body of an answer: a JSON object, or a form, whose parameters are
+// strings. One that stands there twice is an error, as in JSON.
+func answerOf(res *guardhttp.Answer) (answer, error) {
+	if !res.IsForm() || len(res.Body) == 0 {
+		return readAnswer(res.Body)
+	}
+	form, err := url.ParseQuery(string(res.Body))
+	if err != nil {
+		return nil, errors.New("the answer is not a form, as its content type says")
+	}
+	a := make(answer, len(form))
+	for name, values := range form {
+		if len(values) != 1 {
+			return nil, errors.New("the answer has a parameter twice")
+		}
+		if a[name], err = json.Marshal(values[0]); err != nil {
+			return nil, errors.New("the answer is not a form")
+		}
 	}
 	return a, nil
 }
@@ -133,7 +157,7 @@ func cleanCode(code string) string {
 // success returns the object that answers a request, or an [*OAuthError] if the
 // request was refused. Some authorization servers refuse with status 200.
 func (f *Flow) success(request, host string, res *guardhttp.Answer) (answer, error) {
-	a, err := readAnswer(res.Body)
+	a, err := answerOf(res)
 	if res.Status >= 200 && res.Status < 300 {
 		if err != nil {
 			return nil, f.unreadable(request, host, err)

@@ -167,5 +167,8 @@ func (f *Flow) sameIssuer(a *Authority) error {
 	if want := f.config.Issuer; want != "" && want != a.Issuer {
 		return &IssuerMismatchError{Server: f.config.Server, What: "session", Want: want, Got: a.Issuer}
 	}
+	if given := f.config.Authority; given != nil && given.TokenEndpoint != a.TokenEndpoint {
+		return &IssuerMismatchError{Server: f.config.Server, What: "token endpoint of the session", Want: given.TokenEndpoint, Got: a.TokenEndpoint}
+	}
 	return nil
 }

@@ -91,6 +91,13 @@ type Config struct {
 	// exactly the same; the server may write it with or without a slash at its
 	// end.
 	Issuer string
+	// Authority, if set, is the authorization server, in the place of discovery: for
+	// servers that publish no metadata. It needs TokenEndpoint and what the grant type
+	// begins at. Its Issuer is by default Issuer, that of Client, or else the origin of
+	// TokenEndpoint; Client and Issuer are its own if they name none. Its Resource is by
+	// default URL. That it supports PKCE with S256 is assumed, as by AssumePKCE. Nothing
+	// is looked up: an authority that needs more than this is not reached.
+	Authority *Authority
 	// ChooseIssuers returns the authorization servers to be tried, in order,
 	// out of those that the server names. It is not used with Issuer.
 	ChooseIssuers func(named []string) []string

@@ -22,6 +22,7 @@ func New(c *Config) (*Flow, error) {
 	if own.Server == "" && err == nil {
 		own.Server = u.Host
 	}
+	own.completeAuthority(u)
 	if own.ClientName == "" {
 		own.ClientName = "MCP client"
 	}
@@ -54,6 +55,7 @@ func (c *Config) clone() *Config {
 		enterprise.SigningKey = enterprise.SigningKey.clone()
 		own.Enterprise = &enterprise
 	}
+	own.Authority = c.Authority.clone()
 	own.Scopes = slices.Clone(c.Scopes)
 	own.MaxScopes = slices.Clone(c.MaxScopes)
 	own.LoginParams = maps.Clone(c.LoginParams)
@@ -94,6 +96,12 @@ func (c *Config) hosts() []string {
 	if c.Enterprise != nil {
 		named = append(named, c.Enterprise.Issuer, c.Enterprise.TokenEndpoint, c.Enterprise.Client.Issuer)
 	}
+	if a := c.Authority; a != nil {
+		named = append(named, a.Issuer)
+		for _, e := range a.endpoints() {
+			named = append(named, e.url)
+		}
+	}
 	var hosts []string
 	for _, raw := range named {
 		if u, err := url.Parse(raw); err == nil && u.Host != "" {
@@ -129,6 +137,9 @@ func (k *configCheck) all() {
 	}
 	if c.Issuer != "" {
 		k.issuer("Issuer", c.Issuer)
+	}
+	if c.Authority != nil {
+		k.authority(c.Authority)
 	}
 	k.scopes()
 	k.loginParams()

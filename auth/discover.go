@@ -45,12 +45,17 @@ type DiscoverOptions struct {
 // Config.Issuer it also counts as having none if it answers with something else,
 // such as a page.
 //
+// With Config.Authority it returns that, and requests nothing.
+//
 // Its errors are [*DiscoveryError], [*ResourceMismatchError],
 // [*IssuerMismatchError], [*MetadataError] and [*URLError]. If ctx has ended,
 // errors.Is finds that in a DiscoveryError.
 func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, error) {
 	if o == nil {
 		o = &DiscoverOptions{}
+	}
+	if given := f.config.Authority; given != nil {
+		return given.clone(), nil
 	}
 	server, err := url.Parse(f.config.URL)
 	if err != nil {

@@ -41,7 +41,7 @@ func (f *Flow) revoke(ctx context.Context, g *Grant, client *Client, kind string
 	if res.Status >= 200 && res.Status < 300 {
 		return nil
 	}
-	a, _ := readAnswer(res.Body)
+	a, _ := answerOf(res)
 	switch code := a.code(); {
 	case code == "invalid_token":
 		return nil // it is revoked already, perhaps with the other one

@@ -38,7 +38,7 @@ func (f *Flow) post(ctx context.Context, p *clientPost) (*guardhttp.Answer, erro
 	if err != nil || p.key == "" || !f.nonces.keep(p.endpoint, res.Header.Get("DPoP-Nonce")) {
 		return res, err
 	}
-	if a, err := readAnswer(res.Body); err != nil || a.code() != "use_dpop_nonce" {
+	if a, err := answerOf(res); err != nil || a.code() != "use_dpop_nonce" {
 		return res, nil
 	}
 	if res, err = f.postOnce(ctx, p); err == nil {

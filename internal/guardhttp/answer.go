@@ -10,12 +10,25 @@ import (
 )
 
 // An Answer is a response that was read whole. Its body is JSON by its content
-// type, or begins like an object where the type says nothing; or it is nil if it
+// type, or begins like an object where the type says nothing, or is a form, see
+// [Answer.IsForm]; or it is nil if it
 // is empty, or if it is another with a status that is not of success.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+}
+
+// IsForm reports whether the body is in form encoding by its content type, as some
+// authorization servers answer.
+func (a *Answer) IsForm() bool { return a != nil && mediaType(a.Header) == formType }
+
+const formType = "application/x-www-form-urlencoded"
+
+// mediaType returns the media type of a body, without parameters.
+func mediaType(h http.Header) string {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return kind
 }
 
 // An unreadable error reports an answer that came and is of no use.
@@ -65,6 +78,8 @@ func notJSON(h http.Header) (problem string, vague bool) {
 	case kind == "" && err != nil:
 		return "the answer has no content type, and must have application/json", true
 	case kind == "application/json" || strings.HasSuffix(kind, "+json") && strings.HasPrefix(kind, "application/"):
+		return "", false
+	case kind == formType:
 		return "", false
 	case len(kind) > 64:
 		return "the answer is not JSON by its content type", false
