@@ -38,7 +38,9 @@ type LoginOptions struct {
 // An entry says nothing of logins as a rule: the server does, and a client is
 // registered when it is needed. The key "auth" of an entry names a client that was
 // registered by hand (clientId, clientSecret, and with them issuer, which has
-// registered it), the scopes to ask for, and the issuer. Nobody logs in at a server whose
+// registered it), the scopes to ask for, the issuer, how users log in (grant,
+// loginParams, askConsent), and the endpoints of an authorization server that publishes
+// no metadata (authorizationUrl, tokenUrl, deviceUrl). Nobody logs in at a server whose
 // entry has an Authorization header.
 //
 // Where all users share a connection they share its login, which has no user. Where
@@ -66,6 +68,7 @@ type loginFacts struct {
 	url, client, issuer, redirect string
 	secret                        config.Secret
 	scopes                        string
+	login                         string // endpoints, grant and parameters
 	hash                          string // of the whole entry, for Configure
 }
 
@@ -182,6 +185,7 @@ func (l *Logins) facts(e *config.Server) loginFacts {
 	if a := e.Auth; a != nil {
 		f.client, f.secret, f.issuer, f.redirect = a.ClientID, a.ClientSecret, a.Issuer, a.RedirectURL
 		f.scopes = fmt.Sprintf("%q", a.Scopes)
+		f.login = fmt.Sprintf("%q %q %q %q %v %q", a.AuthorizationURL, a.TokenURL, a.DeviceURL, a.Grant, a.AskConsent, a.LoginParams)
 	}
 	if l.configure != nil {
 		f.hash = e.Hash()
@@ -213,10 +217,11 @@ func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
 				c.Client.RedirectURIs = []string{a.RedirectURL}
 			}
 		}
+		configureLogin(a, c)
 	}
 	s := &loginServer{facts: facts, config: c}
 	s.err = l.complete(e, c)
-	if s.err == nil && c.Client != nil && c.Client.Issuer == "" {
+	if s.err == nil && c.Client != nil && c.Client.Issuer == "" && c.Authority == nil {
 		s.err = &auth.ConfigError{Server: e.Name, Field: "auth.issuer",
 			Problem: "is missing: name the authorization server that has registered the clientId, so that its secret goes to no other"}
 	}

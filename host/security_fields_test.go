@@ -41,6 +41,10 @@ func remoteChange(field, what, before, after string) fieldChange {
 	return fieldChange{field: field, what: what, before: remoteEntry(before), after: remoteEntry(after), asks: true}
 }
 
+func given(authorization, token string) string {
+	return `,"auth":{"authorizationUrl":"https://a.example` + authorization + `","tokenUrl":"https://a.example` + token + `"}`
+}
+
 func harmless(field, what, before, after, why string) fieldChange {
 	return fieldChange{field: field, what: what, before: localEntry(before), after: localEntry(after), why: why}
 }
@@ -110,6 +114,13 @@ func fieldChanges() []fieldChange {
 		remoteChange("Auth", "the issuer", `,"auth":{"issuer":"https://a.example"}`, `,"auth":{"issuer":"https://b.example"}`),
 		remoteChange("Auth", "the scopes", `,"auth":{"scopes":["a"]}`, `,"auth":{"scopes":["b"]}`),
 		remoteChange("Auth", "the redirect", `,"auth":{"clientId":"a"}`, `,"auth":{"clientId":"a","redirectUrl":"http://127.0.0.1:7/x"}`),
+		remoteChange("Auth", "where users log in", given("/a", "/t"), given("/b", "/t")),
+		remoteChange("Auth", "the token endpoint", given("/a", "/t"), given("/a", "/u")),
+		remoteChange("Auth", "the device endpoint", `,"auth":{"grant":"device_code","tokenUrl":"https://a.example/t","deviceUrl":"https://a.example/d"}`,
+			`,"auth":{"grant":"device_code","tokenUrl":"https://a.example/t","deviceUrl":"https://a.example/e"}`),
+		remoteChange("Auth", "the grant type", "", `,"auth":{"grant":"device_code"}`),
+		remoteChange("Auth", "a parameter of the login", `,"auth":{"loginParams":{"audience":"a"}}`, `,"auth":{"loginParams":{"audience":"b"}}`),
+		remoteChange("Auth", "the consent", "", `,"auth":{"askConsent":true}`),
 		localChange("Isolation", "the confinement is gone", docker(""), ""),
 		localChange("Isolation", "the image", docker(""), `,"isolation":{"kind":"docker","image":"b"}`),
 		localChange("Isolation", "a folder", docker(""), docker(`,"mounts":["/srv"]`)),

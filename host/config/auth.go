@@ -16,11 +16,21 @@ type Auth struct {
 	Scopes       []string // to ask for; nil means those that the server names
 	Issuer       string   // the authorization server, if the server must not choose it
 	RedirectURL  string   // where the user's browser comes back to
+
+	// TokenURL and AuthorizationURL, or DeviceURL for [GrantDeviceCode], are the endpoints
+	// of the authorization server, of one that publishes no metadata. Nothing is looked up
+	// then, and Issuer is by default the origin of TokenURL.
+	AuthorizationURL, TokenURL, DeviceURL string
+
+	Grant       string            // one of the Grant constants; empty means [GrantAuthorizationCode]
+	LoginParams map[string]string // added to the address where users log in; not secret
+	AskConsent  bool              // see auth.Config.AskConsent
 }
 
 // authKeys are ours, and behind them those of Cursor and IronClaw.
 func authKeys() []string {
 	return []string{"clientId", "clientSecret", "scopes", "issuer", "redirectUrl",
+		"authorizationUrl", "tokenUrl", "deviceUrl", "grant", "loginParams", "askConsent", "type",
 		"CLIENT_ID", "CLIENT_SECRET", "redirect_uri", "authorization_url", "token_url", "use_pkce", "extra_params"}
 }
 
@@ -49,7 +59,7 @@ func (e *entry) authSection(s *Server) {
 		e.warn(f.Offset, f.At, "has no effect on a local server")
 		return
 	}
-	a := &Auth{}
+	a, wrong := &Auth{}, len(e.faults)
 	e.members(f, authKeys(), false, func(key string, at jsonc.Path, m *jsonc.Member) {
 		n := &m.Value
 		switch key {
@@ -66,11 +76,14 @@ func (e *entry) authSection(s *Server) {
 		case "redirectUrl", "redirect_uri":
 			a.RedirectURL = e.redirect(n, at)
 		default:
-			e.warn(m.Offset, at, "is ignored: the server, or \"issuer\", says it")
+			e.authLogin(a, key, at, m)
 		}
 	})
 	if a.ClientSecret != "" && a.ClientID == "" {
 		e.fail(f.Offset, f.At, "has a client secret without \"clientId\": add it")
+	}
+	if len(e.faults) == wrong {
+		e.checkLogin(f, a)
 	}
 	s.Auth = a
 }

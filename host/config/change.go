@@ -328,9 +328,13 @@ func innerKey(object, key string) string {
 	var known []string
 	switch object {
 	case "auth":
-		known = []string{"clientId", "clientSecret", "scopes", "issuer", "redirectUrl"}
-		if key == "redirect_uri" {
+		known = []string{"clientId", "clientSecret", "scopes", "issuer", "redirectUrl",
+			"authorizationUrl", "tokenUrl", "deviceUrl", "grant", "loginParams", "askConsent"}
+		switch key {
+		case "redirect_uri":
 			return "redirectUrl"
+		case "extra_params":
+			return "loginParams"
 		}
 	case "isolation":
 		known = []string{"kind", "image", "mounts", "network", "args"}

@@ -70,7 +70,9 @@
 //	builtin                     true or false: the program's own, not to be removed
 //	identity, userHeader        shared, user or header; see Server.Identity
 //	auth                        {"clientId", "clientSecret", "scopes", "issuer",
-//	                            "redirectUrl"}, see Auth; "oauth" says what is so anyway
+//	                            "redirectUrl", "authorizationUrl", "tokenUrl", "deviceUrl",
+//	                            "grant", "loginParams", "askConsent"}, see Auth; "oauth"
+//	                            says what is so anyway
 //	oauth                       of other programs: clientId, clientSecret, scopes,
 //	                            redirectUri and callbackPort count if there is no auth
 //	oauthScopes                 like auth.scopes (Kiro, Amazon Q)

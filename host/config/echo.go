@@ -81,11 +81,11 @@ func (e *echo) clientSecret(said, sameHost bool) {
 	if next == nil {
 		return
 	}
-	before, issuer, had := "", "", false
+	before, issuer, tokens, had := "", "", "", false
 	if old := e.old.Auth; old != nil {
-		before, issuer, had = old.ClientSecret.Reveal(), old.Issuer, old.ClientSecret != ""
+		before, issuer, tokens, had = old.ClientSecret.Reveal(), old.Issuer, old.TokenURL, old.ClientSecret != ""
 	}
-	same := sameHost && issuer == next.Issuer
+	same := sameHost && issuer == next.Issuer && tokens == next.TokenURL
 	value, code := restored(next.ClientSecret.Reveal(), before, had, said, same, Mask)
 	if code != "" {
 		e.fail(code, "auth.clientSecret")

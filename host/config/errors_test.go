@@ -164,8 +164,8 @@ func TestWarnings(t *testing.T) {
 		{`"command": "x", "auth": {}`, `auth: has no effect on a local server`},
 		{`"url": "https://a", "isolation": {"kind": "docker"}`, `isolation: has no effect on a remote server`},
 		{`"url": "https://a", "userHeader": "X"`, `userHeader: has no effect without "identity": "header"`},
-		{`"url": "https://a", "auth": {"clientID": "x", "token_url": "x"}`, `auth.clientID: unknown key, which is ignored: did you mean "clientId"?
-auth.token_url: is ignored: the server, or "issuer", says it`},
+		{`"url": "https://a", "auth": {"clientID": "x", "use_pkce": false}`, `auth.clientID: unknown key, which is ignored: did you mean "clientId"?
+auth.use_pkce: is ignored: PKCE is always used`},
 		{`"url": "https://a", "headersHelper": "x"`, `headersHelper: headersHelper is not supported and ignored: put the headers in "headers", with ${file:path} or ${VAR}`},
 		{`"command": "x", "headers": {"A": "1"}`, `headers: has no effect on a local server`},
 		{`"url": "https://a", "env": {"A": "1"}`, `env: has no effect on a remote server`},

@@ -111,13 +111,6 @@ func launchTools(f ToolFilter) string {
 	return strings.Join(parts, ", ")
 }
 
-func launchLogin(a *Auth) string {
-	if a == nil {
-		return ""
-	}
-	return fmt.Sprintf("issuer %q, client %q, scopes %q, redirect %q", a.Issuer, a.ClientID, a.Scopes, a.RedirectURL)
-}
-
 // launchIsolation says all that an entry says of the confinement, so that none of it
 // can change unseen.
 func launchIsolation(i *Isolation) string {

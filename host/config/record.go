@@ -78,11 +78,7 @@ func (r *Record) clone() *Record {
 	c.Extra = maps.Clone(r.Extra)
 	c.Tools.Allow, c.Tools.Deny = slices.Clone(r.Tools.Allow), slices.Clone(r.Tools.Deny)
 	c.Tools.Rename = maps.Clone(r.Tools.Rename)
-	if r.Auth != nil {
-		auth := *r.Auth
-		auth.Scopes = slices.Clone(auth.Scopes)
-		c.Auth = &auth
-	}
+	c.Auth = r.Auth.clone()
 	if r.Isolation != nil {
 		isolation := *r.Isolation
 		isolation.Mounts, isolation.Args = slices.Clone(isolation.Mounts), slices.Clone(isolation.Args)

@@ -44,14 +44,6 @@ type wireRecord struct {
 	Tools                 *wireTools        `json:"tools,omitempty"`
 }
 
-type wireAuth struct {
-	ClientID     string   `json:"clientId,omitempty"`
-	ClientSecret string   `json:"clientSecret,omitempty"`
-	Scopes       []string `json:"scopes,omitempty"`
-	Issuer       string   `json:"issuer,omitempty"`
-	RedirectURL  string   `json:"redirectUrl,omitempty"`
-}
-
 type wireIsolation struct {
 	Kind    string      `json:"kind,omitempty"`
 	Image   string      `json:"image,omitempty"`
@@ -110,15 +102,13 @@ func (r *Record) encode(named, whole bool) ([]byte, error) {
 		ReadTimeoutSeconds:    r.ReadTimeout.Seconds(),
 		IdleTimeoutSeconds:    r.IdleTimeout.Seconds(),
 		Identity:              r.Identity, UserHeader: r.UserHeader,
+		Auth: r.Auth.wire(),
 	}
 	if named {
 		w.Name = r.Name
 	}
 	if enabled := !r.Disabled; whole || !enabled {
 		w.Enabled = &enabled
-	}
-	if a := r.Auth; a != nil {
-		w.Auth = &wireAuth{a.ClientID, a.ClientSecret.Reveal(), a.Scopes, a.Issuer, a.RedirectURL}
 	}
 	if i := r.Isolation; i != nil {
 		w.Isolation = &wireIsolation{i.Kind, i.Image, nil, i.Network, i.Args}
@@ -361,14 +351,6 @@ func takeObject[T any](raw []byte) (*T, error) {
 		return nil, errors.New("is not of the right form, or has an unknown key") // err may quote
 	}
 	return &v, nil
-}
-
-func takeAuth(raw []byte) (*Auth, error) {
-	w, err := takeObject[wireAuth](raw)
-	if err != nil {
-		return nil, err
-	}
-	return &Auth{w.ClientID, Secret(w.ClientSecret), w.Scopes, w.Issuer, w.RedirectURL}, nil
 }
 
 func takeIsolation(raw []byte) (*Isolation, error) {

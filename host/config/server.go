@@ -213,15 +213,6 @@ func (d digest) secrets(m map[string]Secret) {
 	d.list()
 }
 
-func (d digest) auth(a *Auth) {
-	if a == nil {
-		d.list()
-		return
-	}
-	d.list(a.ClientID, a.ClientSecret.Reveal(), a.Issuer, a.RedirectURL, fmt.Sprint(a.Scopes != nil))
-	d.list(a.Scopes...)
-}
-
 func (d digest) isolation(i *Isolation) {
 	if i == nil {
 		d.list()

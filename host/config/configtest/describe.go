@@ -68,7 +68,15 @@ func describeServer(b *strings.Builder, what string, s *config.Server) {
 	line("identity", s.Identity)
 	line("user header", s.UserHeader)
 	if s.Auth != nil {
-		line("auth", fmt.Sprintf("%+v", *s.Auth))
+		a := s.Auth
+		line("auth", fmt.Sprintf("{ClientID:%s ClientSecret:%v Scopes:%v Issuer:%s RedirectURL:%s}",
+			a.ClientID, a.ClientSecret, a.Scopes, a.Issuer, a.RedirectURL))
+		line("authorization url", a.AuthorizationURL)
+		line("token url", a.TokenURL)
+		line("device url", a.DeviceURL)
+		line("grant", a.Grant)
+		line("login params", a.LoginParams)
+		line("ask consent", a.AskConsent)
 	}
 	if s.Isolation != nil {
 		line("isolation", fmt.Sprintf("%+v", *s.Isolation))

@@ -1,0 +1,177 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// Values of [Auth.Grant].
+const (
+	GrantAuthorizationCode = "authorization_code" // with a browser that comes back
+	GrantDeviceCode        = "device_code"        // with a short code, on any device
+)
+
+// authLogin reads the keys of "auth" that say how users log in: ours, and those of
+// IronClaw that mean the same. It reports whether the key is one of these.
+func (e *entry) authLogin(a *Auth, key string, at jsonc.Path, m *jsonc.Member) bool {
+	address := func() string { return e.url(&dialect.Field{At: at, Offset: m.Offset, Value: &m.Value}) }
+	switch key {
+	case "authorizationUrl", "authorization_url":
+		a.AuthorizationURL = address()
+	case "tokenUrl", "token_url":
+		a.TokenURL = address()
+	case "deviceUrl":
+		a.DeviceURL = address()
+	case "grant":
+		a.Grant = e.grantType(&m.Value, at)
+	case "askConsent":
+		a.AskConsent = e.boolOf(&m.Value, at)
+	case "loginParams", "extra_params":
+		a.LoginParams = e.loginParams(&m.Value, at)
+	case "type": // "oauth", which is what all of this is
+		if e.check(&m.Value, at, jsonc.String) && !strings.HasPrefix(strings.ToLower(m.Value.Text), "oauth") {
+			e.warn(m.Offset, at, "unknown kind of login, which is ignored: write \"oauth\", or put a fixed token in \"headers\"")
+		}
+	case "use_pkce":
+		if m.Value.Text == "false" {
+			e.warn(m.Offset, at, "is ignored: PKCE is always used")
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (e *entry) grantType(n *jsonc.Node, at jsonc.Path) string {
+	if !e.check(n, at, jsonc.String) {
+		return ""
+	}
+	switch n.Text {
+	case GrantAuthorizationCode, GrantDeviceCode:
+		return n.Text
+	}
+	e.fail(n.Offset, at, "unknown grant type: write %s or %s", GrantAuthorizationCode, GrantDeviceCode)
+	return ""
+}
+
+// ownParams are the parameters of a login that this library sets itself.
+func ownParams() []string {
+	return []string{"", "response_type", "response_mode", "client_id", "redirect_uri", "state", "code_challenge",
+		"code_challenge_method", "scope", "resource", "dpop_jkt", "request", "request_uri"}
+}
+
+func (e *entry) loginParams(n *jsonc.Node, at jsonc.Path) map[string]string {
+	if !e.check(n, at, jsonc.Object) || len(n.Members) == 0 {
+		return nil
+	}
+	params := make(map[string]string, len(n.Members))
+	for i := range n.Members {
+		m := &n.Members[i]
+		at := at.Key(m.Key)
+		if slices.Contains(ownParams(), m.Key) {
+			e.fail(m.Offset, at, "is a parameter that is set otherwise: remove it")
+			continue
+		}
+		params[m.Key], _ = e.visible(&m.Value, at)
+	}
+	return params
+}
+
+// checkLogin notes what is missing of a login whose endpoints are given.
+func (e *entry) checkLogin(f *dialect.Field, a *Auth) {
+	device := a.Grant == GrantDeviceCode
+	switch {
+	case a.TokenURL == "" && (a.AuthorizationURL != "" || a.DeviceURL != ""):
+		e.fail(f.Offset, f.At, "says where a login begins without \"tokenUrl\": add it, or remove both to have them looked up")
+	case a.TokenURL != "" && device && a.DeviceURL == "":
+		e.fail(f.Offset, f.At, "has a \"tokenUrl\" without \"deviceUrl\": add it, or remove the former to have both looked up")
+	case a.TokenURL != "" && !device && a.AuthorizationURL == "":
+		e.fail(f.Offset, f.At, "has a \"tokenUrl\" without \"authorizationUrl\": add it, or remove the former to have both looked up")
+	case device && len(a.LoginParams) > 0:
+		e.fail(f.Offset, f.At, "has \"loginParams\", which a login by %s has no place for: remove them", GrantDeviceCode)
+	}
+}
+
+// launchLogin says all that an entry says of the login, so that none of it can change
+// unseen.
+func launchLogin(a *Auth) string {
+	if a == nil {
+		return ""
+	}
+	text := fmt.Sprintf("issuer %q, client %q, scopes %q, redirect %q", a.Issuer, a.ClientID, a.Scopes, a.RedirectURL)
+	for _, part := range []struct{ name, value string }{
+		{"authorization", a.AuthorizationURL}, {"token", a.TokenURL}, {"device", a.DeviceURL}, {"grant", a.Grant},
+	} {
+		if part.value != "" {
+			text += fmt.Sprintf(", %s %q", part.name, part.value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.LoginParams)) {
+		text += fmt.Sprintf(", parameter %q %q", name, a.LoginParams[name])
+	}
+	if a.AskConsent {
+		text += ", asks for consent"
+	}
+	return text
+}
+
+// auth hashes all that an entry says of the login.
+func (d digest) auth(a *Auth) {
+	if a == nil {
+		d.list()
+		return
+	}
+	d.list(a.ClientID, a.ClientSecret.Reveal(), a.Issuer, a.RedirectURL, fmt.Sprint(a.Scopes != nil))
+	d.list(a.Scopes...)
+	d.list(a.AuthorizationURL, a.TokenURL, a.DeviceURL, a.Grant, fmt.Sprint(a.AskConsent))
+	for _, name := range slices.Sorted(maps.Keys(a.LoginParams)) {
+		d.list(name, a.LoginParams[name])
+	}
+	d.list()
+}
+
+func (a *Auth) clone() *Auth {
+	if a == nil {
+		return nil
+	}
+	own := *a
+	own.Scopes, own.LoginParams = slices.Clone(a.Scopes), maps.Clone(a.LoginParams)
+	return &own
+}
+
+// A wireAuth is an Auth as JSON.
+type wireAuth struct {
+	ClientID         string            `json:"clientId,omitempty"`
+	ClientSecret     string            `json:"clientSecret,omitempty"`
+	Scopes           []string          `json:"scopes,omitempty"`
+	Issuer           string            `json:"issuer,omitempty"`
+	RedirectURL      string            `json:"redirectUrl,omitempty"`
+	AuthorizationURL string            `json:"authorizationUrl,omitempty"`
+	TokenURL         string            `json:"tokenUrl,omitempty"`
+	DeviceURL        string            `json:"deviceUrl,omitempty"`
+	Grant            string            `json:"grant,omitempty"`
+	LoginParams      map[string]string `json:"loginParams,omitempty"`
+	AskConsent       bool              `json:"askConsent,omitempty"`
+}
+
+func takeAuth(raw []byte) (*Auth, error) {
+	w, err := takeObject[wireAuth](raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Auth{w.ClientID, Secret(w.ClientSecret), w.Scopes, w.Issuer, w.RedirectURL,
+		w.AuthorizationURL, w.TokenURL, w.DeviceURL, w.Grant, w.LoginParams, w.AskConsent}, nil
+}
+
+func (a *Auth) wire() *wireAuth {
+	if a == nil {
+		return nil
+	}
+	return &wireAuth{a.ClientID, a.ClientSecret.Reveal(), a.Scopes, a.Issuer, a.RedirectURL,
+		a.AuthorizationURL, a.TokenURL, a.DeviceURL, a.Grant, a.LoginParams, a.AskConsent}
+}
