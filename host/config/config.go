@@ -215,6 +215,10 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 		scope:  opts.scope(filename),
 		expand: &expander{dir: dir, left: maxExpanded},
 	}
+	only := p.scope == ScopeLocal
+	if only { // a part of the user's file
+		p.scope = ScopeUser
+	}
 	if opts != nil {
 		p.project = opts.Project
 		p.expand.written = opts.written
@@ -225,6 +229,9 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	p.expand.lookup = p.predefined(lookup)
 	if fault := p.document(data, opts); fault != nil {
 		return nil, nil, fault
+	}
+	if err := checkLocal(opts, p.dialect.Name); err != nil {
+		return nil, nil, p.fault(p.doc.Root.Offset, "", "%w", err)
 	}
 	p.expand.literal = p.dialect.Literal
 	if p.write = p.program.writingOf(p.dialect, &p.doc.Root); p.write != nil {
@@ -249,9 +256,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 			return e.Skip != ""
 		})
 	}
-	return p, slices.DeleteFunc(sections, func(s dialect.Section) bool {
-		return s.Project != "" && !sameFolder(s.Project, p.project)
-	}), nil
+	return p, p.localSections(sections, only), nil
 }
 
 // sameFolder reports whether two absolute paths name the same folder, as written.

@@ -117,7 +117,7 @@ func (d *draft) take(data []byte) error {
 // yet, and whose format is known. Else it returns nil.
 func (d *draft) withoutServers(data []byte) *parser {
 	p := &parser{file: d.path, dir: filepath.Dir(d.path)}
-	if d.opts.Format == "" || p.document(data, &d.opts) != nil {
+	if d.opts.Format == "" || p.document(data, &d.opts) != nil || checkLocal(&d.opts, p.dialect.Name) != nil {
 		return nil
 	}
 	w := p.program.writingOf(p.dialect, &p.doc.Root)
@@ -125,7 +125,7 @@ func (d *draft) withoutServers(data []byte) *parser {
 		return nil
 	}
 	n := &p.doc.Root
-	for _, key := range w.Container {
+	for _, key := range d.container(w) {
 		m := n.Member(key)
 		if m == nil {
 			return p
@@ -178,14 +178,14 @@ func (d *draft) fresh(title string) *spot {
 	for _, section := range slices.Backward(d.sections) { // that for all projects comes last
 		path, ok := pathTo(&d.p.doc.Root, section.Container)
 		switch {
-		case !ok || section.Project != "":
+		case !ok || section.Project != "" && d.opts.Scope != ScopeLocal:
 		case section.Container.Kind == jsonc.Array:
 			return &spot{path: append(path, "-")}
 		default:
 			return &spot{path: append(path, title), named: true}
 		}
 	}
-	return &spot{path: append(slices.Clone(d.write.Container), title), named: true}
+	return &spot{path: append(slices.Clone(d.container(d.write)), title), named: true}
 }
 
 // pathTo returns the path of a node of the tree below root.

@@ -46,7 +46,9 @@ type File struct {
 // nothing but change the File. An error of change is returned as it is, and nothing is
 // written. A file that cannot be read is never touched.
 //
-// Of opts only Format, Formats and Project count; nil means the defaults. The format of
+// Of opts only Format, Formats, Project and the scope [ScopeLocal] count; nil means the
+// defaults. With that scope it is the section for the project that is changed, and made
+// if need be: what Claude Code calls its local scope, and Kode that of the project. The format of
 // a new file is that of its name or extension, or else mcpServers. The error is otherwise
 // an [*Error], an [*EditError], or wraps that of ctx.
 func Edit(ctx context.Context, path string, opts *Options, change func(*File) error) error {

@@ -87,7 +87,11 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 
 // source is the place of an entry.
 func (p *parser) source(found *dialect.Entry) Source {
-	return Source{File: p.file, Line: p.doc.Position(found.Offset).Line, Format: p.dialect.Name, Scope: p.scope}
+	scope := p.scope
+	if scope == ScopeUser && found.Local {
+		scope = ScopeLocal
+	}
+	return Source{File: p.file, Line: p.doc.Position(found.Offset).Line, Format: p.dialect.Name, Scope: scope}
 }
 
 // err joins the faults in file order.

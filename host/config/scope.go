@@ -14,6 +14,11 @@ const (
 	// ScopeProgram is what the program itself has named or made. A Source without a
 	// Scope is of it. No file that merely lies somewhere takes the place of its servers.
 	ScopeProgram Scope = "program"
+	// ScopeLocal is a section for one project in a file of ScopeUser, as Claude Code and
+	// Kode have them: what the user has chosen for that folder. No file in the folder
+	// takes its name, and it needs no approval. As Options.Scope it is that section of
+	// the file alone, for Options.Project, which must be set.
+	ScopeLocal Scope = "local"
 	// ScopeProject is a file in a project's folder, which somebody else may have
 	// written. A host starts its servers only when the user has approved them. One of
 	// the name of a server of the user hides that, as [Config.Shadowed] says; a host
@@ -28,7 +33,9 @@ const (
 
 // NeedsApproval reports whether the servers of the scope must not be started before
 // somebody has approved them.
-func (s Scope) NeedsApproval() bool { return s != ScopeUser && s != ScopeProgram && s != "" }
+func (s Scope) NeedsApproval() bool {
+	return s != ScopeLocal && s != ScopeUser && s != ScopeProgram && s != ""
+}
 
 // stricter returns the scope that trusts less. If they trust alike it is a, if that says
 // anything.
@@ -46,7 +53,7 @@ func (s Scope) strictness() int {
 		return 0
 	case ScopeProgram:
 		return 1
-	case ScopeUser:
+	case ScopeUser, ScopeLocal:
 		return 2
 	default:
 		return 3
@@ -84,13 +91,15 @@ func (s Scope) rank() int {
 	switch s {
 	case ScopeProgram, "":
 		return 0
-	case ScopeProject:
+	case ScopeLocal:
 		return 1
-	case ScopeRC:
+	case ScopeProject:
 		return 2
-	case ScopeUser:
+	case ScopeRC:
 		return 3
-	default:
+	case ScopeUser:
 		return 4
+	default:
+		return 5
 	}
 }

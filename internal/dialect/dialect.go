@@ -95,6 +95,7 @@ type Entry struct {
 	Value  *jsonc.Node // what describes it
 	Fault  *Fault      // why it has no usable name, or nil
 	Listed bool        // it stands in a list, its name inside of it
+	Local  bool        // it stands in a section for one project
 	Skip   string      // why it is no MCP server, or ""
 }
 

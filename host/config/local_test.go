@@ -1,0 +1,149 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// localWorld has a user's folder with the files of Claude Code and Kode, and a project
+// with a file of its own.
+func localWorld(t *testing.T, files map[string]string) (home, project string) {
+	t.Helper()
+	home, project = t.TempDir(), t.TempDir()
+	for name, text := range files {
+		text = strings.ReplaceAll(text, "PROJECT", filepath.ToSlash(project))
+		path := filepath.Join(home, strings.TrimPrefix(name, "~/"))
+		if !strings.HasPrefix(name, "~/") {
+			path = filepath.Join(project, name)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home, project
+}
+
+func mergedFor(t *testing.T, home, project string) *Config {
+	t.Helper()
+	none := func(string) (string, bool) { return "", false }
+	configs, err := LoadAll(Find(&FindOptions{Home: home, Project: project, Lookup: none}), &Options{Lookup: none})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Merge(configs...)
+}
+
+func command(c *Config, name string) (string, Scope) {
+	for _, s := range c.Servers {
+		if s.Name == name {
+			return s.Command, s.Source.Scope
+		}
+	}
+	return "", ""
+}
+
+// What the user has chosen for a folder is stronger than what lies in the folder.
+func TestLocalScope(t *testing.T) {
+	for _, test := range []struct{ program, own, file string }{
+		{"Claude Code", "~/.claude.json", ".mcp.json"},
+		{"Kode", "~/.kode.json", ".mcprc"},
+	} {
+		inFile := `{"a":{"command":"of-the-repository"},"b":{"command":"of-the-repository"}}`
+		if test.file != ".mcprc" {
+			inFile = `{"mcpServers":` + inFile + `}`
+		}
+		home, project := localWorld(t, map[string]string{
+			test.own:  `{"mcpServers":{"a":{"command":"global"},"b":{"command":"global"}},"projects":{"PROJECT":{"mcpServers":{"a":{"command":"local"}}}}}`,
+			test.file: inFile,
+		})
+		c := mergedFor(t, home, project)
+		got, scope := command(c, "a")
+		if got != "local" || scope != ScopeLocal {
+			t.Errorf("%s: got %q of scope %q, want that of the local scope", test.program, got, scope)
+		}
+		if scope.NeedsApproval() {
+			t.Errorf("%s: got a server of the user's own that needs approval", test.program)
+		}
+		if got, scope := command(c, "b"); got != "of-the-repository" || !scope.NeedsApproval() {
+			t.Errorf("%s: got %q of scope %q, want that of the repository, which needs approval", test.program, got, scope)
+		}
+		if len(c.Shadowed) != 3 {
+			t.Errorf("%s: got %d hidden servers, want 3", test.program, len(c.Shadowed))
+		}
+	}
+}
+
+// A file in a project cannot claim to be the user's section for it.
+func TestProjectsInAFileOfTheProject(t *testing.T) {
+	home, project := localWorld(t, map[string]string{
+		".kode.json": `{"projects":{"PROJECT":{"mcpServers":{"a":{"command":"x"}}}}}`,
+	})
+	if _, scope := command(mergedFor(t, home, project), "a"); scope != ScopeProject {
+		t.Errorf("got scope %q, want %q", scope, ScopeProject)
+	}
+}
+
+// The section of a project can be written, and is made if it is not there.
+func TestEditOfTheLocalScope(t *testing.T) {
+	for name, before := range map[string]string{
+		"no section":       `{"numStartups": 7, "mcpServers": {"a": {"command": "global"}}}`,
+		"no servers":       `{"numStartups": 7, "mcpServers": {"a": {"command": "global"}}, "projects": {"PROJECT": {"history": []}}}`,
+		"a section":        `{"mcpServers": {"a": {"command": "global"}}, "projects": {"PROJECT": {"mcpServers": {}}, "/other": {"mcpServers": {"a": {"command": "other"}}}}}`,
+		"nothing of ours":  `{"numStartups": 7}`,
+		"a file not there": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			home, project := localWorld(t, map[string]string{"~/x": ""})
+			path := filepath.Join(home, ".claude.json")
+			if before != "" {
+				if err := os.WriteFile(path, []byte(strings.ReplaceAll(before, "PROJECT", filepath.ToSlash(project))), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			opts := &Options{Scope: ScopeLocal, Project: project, Format: "mcpServers"}
+			err := Edit(t.Context(), path, opts, func(f *File) error {
+				return f.Add(&Record{Name: "a", Command: "local"})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, scope := command(mergedFor(t, home, project), "a"); got != "local" || scope != ScopeLocal {
+				t.Errorf("got %q of scope %q, want the one that was added", got, scope)
+			}
+			global, err := Load(path, &Options{Scope: ScopeUser, Format: "mcpServers"})
+			if strings.Contains(before, "global") {
+				if got, _ := command(global, "a"); got != "global" {
+					t.Errorf("got %q and %v for all projects, want what was there", got, err)
+				}
+			}
+			if err := Edit(t.Context(), path, opts, func(f *File) error { return f.Remove("a") }); err != nil {
+				t.Fatal(err)
+			}
+			if got, scope := command(mergedFor(t, home, project), "a"); scope == ScopeLocal {
+				t.Errorf("got %q of scope %q, want it gone", got, scope)
+			}
+		})
+	}
+}
+
+func TestLocalScopeThatCannotBe(t *testing.T) {
+	for name, opts := range map[string]*Options{
+		"no project": {Scope: ScopeLocal, Format: "mcpServers"},
+		"relative":   {Scope: ScopeLocal, Format: "mcpServers", Project: "x"},
+		"no place":   {Scope: ScopeLocal, Format: "vscode", Project: t.TempDir()},
+	} {
+		path := filepath.Join(t.TempDir(), "mcp.json")
+		err := Edit(t.Context(), path, opts, func(f *File) error { return f.Add(&Record{Name: "a", Command: "x"}) })
+		var wrong *Error
+		var edit *EditError
+		if !errors.As(err, &wrong) && !errors.As(err, &edit) {
+			t.Errorf("%s: got %v, want an error", name, err)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s: got a file, want none", name)
+		}
+	}
+}
