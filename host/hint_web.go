@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -23,6 +24,10 @@ const hintPatience = 3 * time.Second
 
 // ofWeb looks at a remote server.
 func (t *trouble) ofWeb(ctx context.Context) {
+	if t.entry.Transport == config.TransportUnix {
+		t.ofSocket()
+		return
+	}
 	u, err := url.Parse(t.entry.URL)
 	if err != nil || u.Host == "" {
 		return
@@ -35,6 +40,13 @@ func (t *trouble) ofWeb(ctx context.Context) {
 	t.ofTLS(ctx, u)
 	t.ofRedirect()
 	t.ofStatus(u)
+}
+
+// ofSocket tells why a Unix socket cannot be connected to.
+func (t *trouble) ofSocket() {
+	if errors.Is(t.err, fs.ErrNotExist) || errors.Is(t.err, syscall.ECONNREFUSED) {
+		t.hint(HintRefused, fmt.Sprintf("No server listens on the socket %s: start the server, or correct the path.", t.entry.Socket()))
+	}
 }
 
 // ofProxy tells of troubles that a proxy has, or is. It reports whether there is one.

@@ -119,6 +119,8 @@ func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *con
 func withoutLogin(e *config.Server) string {
 	switch e.Transport {
 	case config.TransportHTTP, config.TransportSSE, config.TransportAuto:
+	case config.TransportUnix:
+		return "it is behind a socket of this machine"
 	default:
 		return "it is a local process"
 	}

@@ -185,6 +185,9 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 			MaxMessage: e.Limits.MaxMessage, Watchdog: &h.watchdog,
 		}, nil
 	}
+	if e.Transport == config.TransportUnix {
+		return &transport.Socket{Path: e.Socket(), MaxMessage: e.Limits.MaxMessage}, nil
+	}
 	all := header.Clone()
 	if all == nil {
 		all = http.Header{}

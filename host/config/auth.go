@@ -59,6 +59,9 @@ func (e *entry) authSection(s *Server) {
 		e.warn(f.Offset, f.At, "has no effect on a local server")
 		return
 	}
+	if s.Transport == TransportUnix {
+		return // which was said
+	}
 	a, wrong := &Auth{}, len(e.faults)
 	e.members(f, authKeys(), false, func(key string, at jsonc.Path, m *jsonc.Member) {
 		n := &m.Value

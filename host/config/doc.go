@@ -52,9 +52,11 @@
 //
 //	command, args, cwd          a local server, over stdio
 //	url, headers                a remote server; also httpUrl (Gemini CLI: always
-//	                            streamable HTTP) and serverUrl (Windsurf)
+//	                            streamable HTTP) and serverUrl (Windsurf). A URL
+//	                            unix:///path is a Unix socket with a JSON message a line
 //	type or transport           stdio (local), http, streamable-http, sse or auto
-//	                            (remote); without it command means stdio and url auto
+//	                            (remote), or unix; without it command means stdio and url
+//	                            auto or unix
 //	enabled, disabled           false and true switch the server off
 //	description                 free text
 //	connectTimeoutSeconds       see Server.ConnectTimeout

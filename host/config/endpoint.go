@@ -54,11 +54,15 @@ func (e *entry) endpoint(s *Server) {
 			}
 			s.Transport = TransportHTTP
 		}
-		if s.Transport == "" {
+		if s.Transport == "" && !isSocket(address) {
 			s.Transport = TransportAuto
 		}
 		e.expand.mayWait = true
-		s.URL = e.url(address)
+		if s.Transport == TransportUnix || isSocket(address) {
+			e.socket(s, address)
+		} else {
+			s.URL = e.url(address)
+		}
 		e.expand.mayWait = false
 		for _, key := range []string{"args", "env", "cwd"} {
 			if m := e.field(key); m != nil && len(m.Value.Elems)+len(m.Value.Members)+len(m.Value.Text) > 0 {
@@ -107,7 +111,7 @@ func (e *entry) transport() string {
 		}
 		t := canonicalTransport(m.Value.Text)
 		switch t {
-		case TransportStdio, TransportHTTP, TransportSSE, TransportAuto:
+		case TransportStdio, TransportHTTP, TransportSSE, TransportAuto, TransportUnix:
 		default:
 			e.fail(m.Value.Offset, m.At, "unknown transport: write %s", e.kinds())
 			continue
@@ -132,7 +136,7 @@ func (e *entry) kind(transport string) string {
 // kinds are the words for transports that a file can have.
 func (e *entry) kinds() string {
 	if e.kind(TransportStdio) == TransportStdio {
-		return "stdio, http, streamable-http, sse or auto"
+		return "stdio, http, streamable-http, sse, auto or unix"
 	}
 	return e.kind(TransportStdio) + " or " + e.kind(TransportHTTP)
 }

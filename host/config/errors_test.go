@@ -72,7 +72,7 @@ func TestEntryErrors(t *testing.T) {
 		{`{"command": "x", "cwd": 1}`, `2:30: mcpServers.s.cwd: must be a string, not a number: put it in double quotes`},
 		{`{"command": "x", "type": "http"}`, `2:7: mcpServers.s.command: the transport http has no command: use "url", or the type "stdio"`},
 		{`{"url": "https://a", "type": "stdio"}`, `2:7: mcpServers.s.url: the transport stdio has no URL: use "command", or the type "http"`},
-		{`{"url": "https://a", "type": "websocket"}`, `2:35: mcpServers.s.type: unknown transport: write stdio, http, streamable-http, sse or auto`},
+		{`{"url": "https://a", "type": "websocket"}`, `2:35: mcpServers.s.type: unknown transport: write stdio, http, streamable-http, sse, auto or unix`},
 		{`{"url": "https://a", "type": "http", "transport": "sse"}`, `2:43: mcpServers.s.transport: differs from "type": remove one of them`},
 		{`{"url": "https://a", "transport": {"type": "http"}}`, `2:40: mcpServers.s.transport: must be a string, not an object`},
 		{`{"httpUrl": "https://a", "type": "sse"}`, `2:7: mcpServers.s.httpUrl: is for the type "http" but the type is "sse": use "url"`},

@@ -15,6 +15,8 @@ func (e *entry) identity(s *Server) {
 			s.Identity = IdentityHeader
 			if s.Transport == TransportStdio {
 				e.fail(f.Value.Offset, f.At, "a local server has no headers: write user for a process of each user, or shared")
+			} else if s.Transport == TransportUnix {
+				e.fail(f.Value.Offset, f.At, "a server behind a socket has no headers: write user for a connection of each user, or shared")
 			}
 		default:
 			e.fail(f.Value.Offset, f.At, "unknown identity: write shared, user or header")

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -51,6 +53,7 @@ func ironclawSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 
 func ironclawFields(e *dialect.Entry) []dialect.Field {
 	var fields []dialect.Field
+	behindSocket := false
 	for _, f := range dialect.Fields(e, map[string]string{"oauth": "auth"}) {
 		switch {
 		case f.Key == "name" && f.Value.Kind == jsonc.String && f.Value.Text == e.Title:
@@ -59,10 +62,18 @@ func ironclawFields(e *dialect.Entry) []dialect.Field {
 			f.Foreign = true
 		case f.Key == "transport" && f.Value.Kind == jsonc.Object:
 			inner := dialect.Entry{At: f.At, Offset: f.Offset, Value: f.Value}
-			fields = append(fields, dialect.Fields(&inner, nil)...)
+			for _, f := range dialect.Fields(&inner, nil) {
+				if f.Key == "socket_path" {
+					f, behindSocket = socketField(f), true
+				}
+				fields = append(fields, f)
+			}
 			continue
 		}
 		fields = append(fields, f)
+	}
+	if behindSocket { // then that is the address
+		fields = slices.DeleteFunc(fields, func(f dialect.Field) bool { return f.Key == "url" && f.Value.Text == "" })
 	}
 	return fields
 }

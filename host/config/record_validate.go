@@ -59,7 +59,7 @@ func (r *Record) faults(name bool) []error {
 		if strings.TrimSpace(r.Command) == "" {
 			fault(CodeCommandRequired, "command")
 		}
-	case TransportHTTP, TransportSSE, TransportAuto:
+	case TransportHTTP, TransportSSE, TransportAuto, TransportUnix:
 		if strings.TrimSpace(r.URL) == "" {
 			fault(CodeURLRequired, "url")
 		}

@@ -23,6 +23,7 @@ const (
 	TransportHTTP  = "http"  // streamable HTTP
 	TransportSSE   = "sse"   // HTTP with server-sent events, of the 2024 protocol
 	TransportAuto  = "auto"  // streamable HTTP or, if the server has none, SSE
+	TransportUnix  = "unix"  // a Unix socket of this machine, see transport.Socket
 )
 
 // Values of [Server.Identity].
@@ -77,7 +78,7 @@ type Server struct {
 	Env     map[string]Secret // added to what the process has of the environment, see transport.BaseEnv
 	Cwd     string            // absolute, or "" for that of this process
 
-	URL     string            // of the others: absolute, http or https; may hold secrets
+	URL     string            // of the others: absolute, http or https, or unix:///path; may hold secrets
 	Headers map[string]Secret // sent with each request
 
 	Enabled     bool   // what the file says, default true; see also Err

@@ -144,5 +144,8 @@ func (l *Launch) target() string {
 	if err != nil {
 		return ""
 	}
+	if u.Scheme == "unix" { // a path
+		return l.URL
+	}
 	return u.Scheme + "://" + u.Host
 }

@@ -1,0 +1,62 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// unixScheme is how the URL of a server behind a Unix socket begins; what follows is the
+// path, as it is.
+const unixScheme = "unix://"
+
+// Socket returns the path of the socket of a server of [TransportUnix], or "".
+func (s *Server) Socket() string {
+	if s.Transport != TransportUnix {
+		return ""
+	}
+	return strings.TrimPrefix(s.URL, unixScheme)
+}
+
+// isSocket reports whether an address is that of a Unix socket.
+func isSocket(f *dialect.Field) bool {
+	return f.Value.Kind == jsonc.String && strings.HasPrefix(f.Value.Text, unixScheme)
+}
+
+// socket reads the address of a server behind a Unix socket.
+func (e *entry) socket(s *Server, f *dialect.Field) {
+	if s.Transport == "" {
+		s.Transport = TransportUnix
+	}
+	text, ok := e.system(f.Value, f.At)
+	path, unix := strings.CutPrefix(text, unixScheme)
+	switch {
+	case !ok:
+	case !unix || s.Transport != TransportUnix:
+		e.fail(f.Value.Offset, f.At, "must start with unix:// for the type \"unix\", and only for that: write unix:///run/server.sock")
+	case e.expand.written && strings.Contains(path, "$"): // what it will be is not known
+		s.URL = text
+	case !filepath.IsAbs(path):
+		e.fail(f.Value.Offset, f.At, "is not absolute: write unix:///run/server.sock")
+	default:
+		s.URL = text
+	}
+	for _, key := range []string{"headers", "auth", "userHeader"} {
+		if m := e.field(key); m != nil && len(m.Value.Members)+len(m.Value.Text) > 0 {
+			e.warn(m.Offset, m.At, "has no effect on a server behind a socket")
+		}
+	}
+}
+
+// socketField makes the field "url" of IronClaw's key "socket_path".
+func socketField(f dialect.Field) dialect.Field {
+	if f.Value.Kind == jsonc.String {
+		made := *f.Value
+		made.Text = unixScheme + made.Text
+		f.Value = &made
+	}
+	f.Key = "url"
+	return f
+}

@@ -1,0 +1,77 @@
+package host_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// IronClaw's entry of a server behind a Unix socket runs, and one that is not there says so.
+func TestServerBehindASocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "mcp") // t.TempDir may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "s.sock")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server := sdk.NewServer(&sdk.Implementation{Name: "socket"}, nil)
+			sdk.AddTool(server, &sdk.Tool{Name: "ping"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "pong"}}}, nil, nil
+			})
+			session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: conn, Writer: conn}, nil)
+			if err != nil {
+				return
+			}
+			defer func() { _ = session.Close() }()
+		}
+	}()
+	defer func() { _ = listener.Close(); <-served }()
+	c, err := config.Parse("mcp-servers.json", []byte(`{"schema_version":1,"servers":[
+		{"name":"there","url":"","transport":{"transport":"unix","socket_path":"`+path+`"}},
+		{"name":"absent","transport":{"transport":"unix","socket_path":"`+path+`.none"},"url":""}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer func() { _ = h.Close() }()
+	if _, err := h.Apply(watchdog(t), c); err != nil {
+		t.Fatal(err)
+	}
+	until(t, h, "there", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
+	if _, err := h.Registry().Call(watchdog(t), "there__ping", nil); err != nil {
+		t.Errorf("got %v, want an answer", err)
+	}
+	for _, s := range c.Servers {
+		report, err := h.Test(watchdog(t), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := report.Err == nil, s.Name == "there"; got != want {
+			t.Errorf("%s: got the test ok %v (%v), want %v", s.Name, got, report.Err, want)
+		}
+		refused := slices.ContainsFunc(report.Hints, func(hint host.Hint) bool { return hint.Code == host.HintRefused })
+		if want := s.Name == "absent"; refused != want {
+			t.Errorf("%s: got the hint %s %v, want %v", s.Name, host.HintRefused, refused, want)
+		}
+	}
+}
