@@ -19,7 +19,7 @@ type Health struct {
 	Server string `json:"server"`
 	// Title is the name as written in the config file.
 	Title string `json:"title,omitempty"`
-	// Transport is the kind of transport: stdio, http, sse or auto.
+	// Transport is the kind of transport: stdio, http, sse, auto or unix.
 	Transport string `json:"transport,omitempty"`
 	// Stage is how far the server is from being of use.
 	Stage Stage `json:"stage"`

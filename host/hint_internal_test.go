@@ -150,7 +150,7 @@ func TestHintForTime(t *testing.T) {
 
 // A proxy that fails is told from a server that does.
 func TestHintForProxies(t *testing.T) {
-	proxy := usesProxy("http://[::1")
+	proxy := usesProxy(&config.Server{URL: "http://[::1"})
 	if proxy != nil {
 		t.Errorf("a proxy for no address: %v", proxy)
 	}

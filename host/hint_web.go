@@ -51,11 +51,14 @@ func (t *trouble) ofSocket() {
 
 // ofProxy tells of troubles that a proxy has, or is. It reports whether there is one.
 func (t *trouble) ofProxy(u *url.URL) bool {
-	proxy := usesProxy(t.entry.URL)
+	proxy := usesProxy(t.entry)
 	if proxy == nil {
 		return false
 	}
 	advice := fmt.Sprintf(" Requests to %s go through the proxy %s, which the variables HTTP_PROXY and HTTPS_PROXY name. Correct them, or add %s to NO_PROXY if it can be reached without.", u.Host, proxy, u.Hostname())
+	if t.entry.Proxy != "" {
+		advice = fmt.Sprintf(" Requests to %s go through the proxy %s, which the entry names: correct \"proxy\" there.", u.Host, proxy)
+	}
 	var op *net.OpError
 	for _, a := range t.answers {
 		if a.proxy || a.status == http.StatusProxyAuthRequired {
@@ -171,7 +174,7 @@ func certificateNames(c *x509.Certificate) string {
 // does answers plain requests with an error, or with nothing that can be read.
 func (t *trouble) speaksTLS(ctx context.Context, u *url.URL) bool {
 	if !slices.ContainsFunc(t.answers, func(a webAnswer) bool { return a.status == http.StatusBadRequest }) && len(t.answers) > 0 ||
-		errors.Is(t.err, syscall.ECONNREFUSED) || ctx.Err() != nil || usesProxy(t.entry.URL) != nil {
+		errors.Is(t.err, syscall.ECONNREFUSED) || ctx.Err() != nil || usesProxy(t.entry) != nil {
 		return false
 	}
 	var dns *net.DNSError

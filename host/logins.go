@@ -69,6 +69,7 @@ type loginFacts struct {
 	secret                        config.Secret
 	scopes                        string
 	login                         string // endpoints, grant and parameters
+	proxy, authorities            string
 	hash                          string // of the whole entry, for Configure
 }
 
@@ -181,7 +182,10 @@ func (l *Logins) forget(server string) {
 }
 
 func (l *Logins) facts(e *config.Server) loginFacts {
-	f := loginFacts{url: e.URL}
+	f := loginFacts{url: e.URL, proxy: e.Proxy}
+	if e.TLS != nil {
+		f.authorities = e.TLS.CAFile
+	}
 	if a := e.Auth; a != nil {
 		f.client, f.secret, f.issuer, f.redirect = a.ClientID, a.ClientSecret, a.Issuer, a.RedirectURL
 		f.scopes = fmt.Sprintf("%q", a.Scopes)
@@ -220,7 +224,9 @@ func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
 		configureLogin(a, c)
 	}
 	s := &loginServer{facts: facts, config: c}
-	s.err = l.complete(e, c)
+	if s.err = configureNetwork(e, c); s.err == nil {
+		s.err = l.complete(e, c)
+	}
 	if s.err == nil && c.Client != nil && c.Client.Issuer == "" && c.Authority == nil {
 		s.err = &auth.ConfigError{Server: e.Name, Field: "auth.issuer",
 			Problem: "is missing: name the authorization server that has registered the clientId, so that its secret goes to no other"}

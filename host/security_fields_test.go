@@ -62,6 +62,8 @@ func fieldChanges() []fieldChange {
 		before: `"notes":{"command":"/bin/true","args":["${file:opts}"]}`, after: `"notes":{"command":"/bin/true","args":["${file:opts}"]}`, files: reads.files}
 	header := remoteChange("Headers", "the content of a file in `${file:path}`", `,"headers":{"X":"${file:opts}"}`, `,"headers":{"X":"${file:opts}"}`)
 	header.files = reads.files
+	authorities := remoteChange("TLS", "the content of the file of authorities", `,"tls":{"caFile":"opts"}`, `,"tls":{"caFile":"opts"}`)
+	authorities.files = reads.files
 	envFile := localChange("Env", "a value in the file of variables", `,"envFile":"vars"`, `,"envFile":"vars"`)
 	envFile.files = map[string]string{"vars": "MODE=evil\nTOKEN=tok-0123456789"}
 	secretFile := localChange("Env", "a secret in the file of variables", `,"envFile":"vars"`, `,"envFile":"vars"`)
@@ -121,6 +123,11 @@ func fieldChanges() []fieldChange {
 		remoteChange("Auth", "the grant type", "", `,"auth":{"grant":"device_code"}`),
 		remoteChange("Auth", "a parameter of the login", `,"auth":{"loginParams":{"audience":"a"}}`, `,"auth":{"loginParams":{"audience":"b"}}`),
 		remoteChange("Auth", "the consent", "", `,"auth":{"askConsent":true}`),
+		remoteChange("Proxy", "the proxy", `,"proxy":"http://a.example:1"`, `,"proxy":"http://b.example:1"`),
+		remoteChange("TLS", "the certificate is not checked", "", `,"tls":{"insecure":true}`),
+		remoteChange("TLS", "the authorities", "", `,"tls":{"caFile":"vars"}`),
+		authorities,
+		remoteChange("TLS", "the certificate that is shown", `,"tls":{"certFile":"a","keyFile":"a"}`, `,"tls":{"certFile":"b","keyFile":"a"}`),
 		localChange("Isolation", "the confinement is gone", docker(""), ""),
 		localChange("Isolation", "the image", docker(""), `,"isolation":{"kind":"docker","image":"b"}`),
 		localChange("Isolation", "a folder", docker(""), docker(`,"mounts":["/srv"]`)),

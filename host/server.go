@@ -201,13 +201,18 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 	if err != nil {
 		return nil, err
 	}
+	settings, err := tlsOf(e, false)
+	if err != nil {
+		return nil, err
+	}
+	proxy := proxyOf(e)
 	switch e.Transport {
 	case config.TransportHTTP:
-		return &transport.HTTP{URL: e.URL, Header: all, OAuth: login, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.HTTP{URL: e.URL, Header: all, OAuth: login, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	case config.TransportSSE:
-		return &transport.SSE{URL: e.URL, Header: all, OAuth: login, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.SSE{URL: e.URL, Header: all, OAuth: login, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	case config.TransportAuto:
-		return &transport.Auto{URL: e.URL, Header: all, OAuth: login, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.Auto{URL: e.URL, Header: all, OAuth: login, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	}
 	return nil, fmt.Errorf("unknown transport %q", e.Transport)
 }

@@ -18,7 +18,7 @@ type Status struct {
 	Description string
 	// Source is where in the config file the server stands.
 	Source config.Source
-	// Transport is the kind of transport: stdio, http, sse or auto.
+	// Transport is the kind of transport: stdio, http, sse, auto or unix.
 	Transport string
 	// Enabled says whether the server is meant to run.
 	Enabled bool

@@ -58,15 +58,15 @@ func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, e
 		t = &c
 	case *transport.HTTP:
 		c := *bare
-		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper)
+		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper, c.TLS, c.Proxy)
 		t = &c
 	case *transport.SSE:
 		c := *bare
-		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper)
+		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper, c.TLS, c.Proxy)
 		t = &c
 	case *transport.Auto:
 		t = &transport.Auto{URL: bare.URL, Header: bare.Header, MaxMessage: bare.MaxMessage,
-			OAuth: p.login(ctx, bare.OAuth), RoundTripper: p.tripper(bare.RoundTripper)}
+			OAuth: p.login(ctx, bare.OAuth), RoundTripper: p.tripper(bare.RoundTripper, bare.TLS, bare.Proxy)}
 	}
 	return t, nil
 }

@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"crypto/tls"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -23,11 +25,17 @@ type webAnswer struct {
 }
 
 // tripper returns what makes the requests of a remote server, and looks on.
-func (p *probe) tripper(inner http.RoundTripper) http.RoundTripper {
+func (p *probe) tripper(inner http.RoundTripper, settings *tls.Config, proxy func(*http.Request) (*url.URL, error)) http.RoundTripper {
 	p.web = true
 	if inner == nil {
 		t := transport.NewRoundTripper()
 		t.OnProxyConnectResponse = p.onProxy
+		if settings != nil {
+			t.TLSClientConfig = settings.Clone()
+		}
+		if proxy != nil {
+			t.Proxy = proxy
+		}
 		p.owned = append(p.owned, t)
 		inner = t
 	}
@@ -70,10 +78,15 @@ func (p *probe) answered(a webAnswer) {
 	}
 }
 
-// usesProxy returns the proxy that requests to an address go through, without its
-// user and password, or nil.
-func usesProxy(address string) *url.URL {
-	u, err := url.Parse(address)
+// usesProxy returns the proxy that requests to a server go through, without its user and
+// password, or nil.
+func usesProxy(e *config.Server) *url.URL {
+	if e.Proxy != "" {
+		if own, err := url.Parse(e.Proxy); err == nil {
+			return &url.URL{Scheme: own.Scheme, Host: own.Host}
+		}
+	}
+	u, err := url.Parse(e.URL)
 	if err != nil {
 		return nil
 	}

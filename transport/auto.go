@@ -2,10 +2,12 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 
@@ -29,6 +31,11 @@ type Auto struct {
 	OAuth auth.OAuthHandler
 	// RoundTripper replaces the HTTP transport, as for [HTTP].
 	RoundTripper http.RoundTripper
+	// TLS, if set, is the TLS configuration, such as for private certificate
+	// authorities. It is not changed, and not used with RoundTripper.
+	TLS *tls.Config
+	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
+	Proxy func(*http.Request) (*url.URL, error)
 	// MaxMessage limits a message of the server, in bytes after decompression.
 	// Default: 16 MiB.
 	MaxMessage int64
@@ -51,7 +58,7 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 		}
 		return c, nil
 	}
-	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.MaxMessage}
+	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage}
 	h, err := recipe.connect(in)
 	if err != nil {
 		return nil, err
@@ -62,7 +69,7 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 }
 
 func (a *Auto) recipeSSE() *SSE {
-	return &SSE{a.URL, a.Header, a.OAuth, a.RoundTripper, a.MaxMessage}
+	return &SSE{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage}
 }
 
 // An autoConn is a connection over streamable HTTP that becomes one over

@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,8 @@ type endpointOptions struct {
 	header       http.Header
 	oauth        auth.OAuthHandler
 	roundTripper http.RoundTripper
+	tls          *tls.Config
+	proxy        func(*http.Request) (*url.URL, error)
 	maxMessage   int64
 }
 
@@ -84,6 +87,12 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 	e.authenticator, _ = o.oauth.(Authenticator)
 	if e.rt = o.roundTripper; e.rt == nil {
 		e.owned = NewRoundTripper()
+		if o.tls != nil {
+			e.owned.TLSClientConfig = o.tls.Clone()
+		}
+		if o.proxy != nil {
+			e.owned.Proxy = o.proxy
+		}
 		e.rt = e.owned
 	}
 	return e, nil

@@ -2,10 +2,12 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -40,6 +42,11 @@ type HTTP struct {
 	// RoundTripper replaces the HTTP transport. Default: one of its own for
 	// each connection, closed with it.
 	RoundTripper http.RoundTripper
+	// TLS, if set, is the TLS configuration, such as for private certificate
+	// authorities. It is not changed, and not used with RoundTripper.
+	TLS *tls.Config
+	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
+	Proxy func(*http.Request) (*url.URL, error)
 	// MaxMessage limits a message of the server, in bytes after decompression.
 	// Default: 16 MiB.
 	MaxMessage int64
@@ -56,7 +63,7 @@ func (h *HTTP) Connect(ctx context.Context) (mcp.Conn, error) {
 }
 
 func (h *HTTP) connect(in *inbox) (*httpConn, error) {
-	c, err := newWebConn(endpointOptions{"HTTP", h.URL, h.Header, h.OAuth, h.RoundTripper, h.MaxMessage}, in)
+	c, err := newWebConn(endpointOptions{"HTTP", h.URL, h.Header, h.OAuth, h.RoundTripper, h.TLS, h.Proxy, h.MaxMessage}, in)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,11 @@ type SSE struct {
 	OAuth auth.OAuthHandler
 	// RoundTripper replaces the HTTP transport, as for [HTTP].
 	RoundTripper http.RoundTripper
+	// TLS, if set, is the TLS configuration, such as for private certificate
+	// authorities. It is not changed, and not used with RoundTripper.
+	TLS *tls.Config
+	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
+	Proxy func(*http.Request) (*url.URL, error)
 	// MaxMessage limits a message of the server, in bytes after decompression.
 	// Default: 16 MiB.
 	MaxMessage int64
@@ -45,7 +51,7 @@ func (s *SSE) Connect(ctx context.Context) (mcp.Conn, error) {
 }
 
 func (s *SSE) connect(ctx context.Context, in *inbox) (*sseConn, error) {
-	w, err := newWebConn(endpointOptions{"SSE", s.URL, s.Header, s.OAuth, s.RoundTripper, s.MaxMessage}, in)
+	w, err := newWebConn(endpointOptions{"SSE", s.URL, s.Header, s.OAuth, s.RoundTripper, s.TLS, s.Proxy, s.MaxMessage}, in)
 	if err != nil {
 		return nil, err
 	}

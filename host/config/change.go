@@ -62,7 +62,7 @@ func (s *scribe) key(key string, value, was json.RawMessage) error {
 		return s.pairs(key, value, was)
 	case "tools":
 		return s.tools(value)
-	case "auth", "isolation", "limits":
+	case "auth", "tls", "isolation", "limits":
 		return s.object(key, value)
 	default:
 		return s.simple(value, key)
@@ -336,6 +336,8 @@ func innerKey(object, key string) string {
 		case "extra_params":
 			return "loginParams"
 		}
+	case "tls":
+		known = tlsKeys()
 	case "isolation":
 		known = []string{"kind", "image", "mounts", "network", "args"}
 	case "limits":

@@ -24,6 +24,7 @@ func (e *echo) fail(code Code, field string) {
 // was, and must not be where it would go elsewhere.
 func (e *echo) restore(p *Patch) {
 	sameHost := e.url(p.URL.Set)
+	sameHost = e.route() && sameHost
 	sameProgram := e.sameProgram()
 	e.values("headers", e.old.Headers, e.next.Headers, p.Headers.Set, sameHost, http.CanonicalHeaderKey)
 	e.values("env", e.old.Env, e.next.Env, p.Env.Set, sameProgram, strings.Clone)

@@ -70,6 +70,7 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 		e.timeouts(s)
 		e.tools(s)
 		e.auth(s)
+		e.route(s)
 		e.identity(s)
 		e.isolation(s)
 		e.limits(s)

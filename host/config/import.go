@@ -265,6 +265,10 @@ func (i *importer) own(out *Imported, r *Record) {
 		r.Builtin = false
 		out.lost("builtin", "is not taken over: the server is not the target's own")
 	}
+	if r.TLS != nil && r.TLS.Insecure {
+		r.TLS.Insecure = false
+		out.lost("tls.insecure", "is not taken over: name the server's authority in \"caFile\"")
+	}
 	dir := i.source.dir
 	if r.Cwd != "" && !filepath.IsAbs(r.Cwd) && !strings.HasPrefix(r.Cwd, "$") && dir != i.target.folder() {
 		r.Cwd = filepath.Join(dir, r.Cwd)

@@ -31,7 +31,7 @@ func (s *Server) Launch() *consent.Launch {
 	}
 	launchValues(l, s)
 	if s.Transport != TransportStdio {
-		l.URL, l.Login = s.URL, launchLogin(s.Auth)
+		l.URL, l.Login, l.Route = s.URL, launchLogin(s.Auth), launchRoute(s)
 		return l
 	}
 	l.Path, l.Args, l.Dir = s.Command, slices.Clone(s.Args), s.Cwd

@@ -49,6 +49,7 @@ func (p *Patch) onto(r *Record) *Record {
 		c.Command, c.Args, c.Env, c.Cwd, c.Isolation, c.Transport = "", nil, nil, "", nil, ""
 	case local && !remote && r.URL != "":
 		c.URL, c.Headers, c.Auth, c.Transport = "", nil, nil, ""
+		c.Proxy, c.TLS = "", nil
 		c.UserHeader = ""
 		if c.Identity == IdentityHeader {
 			c.Identity = ""
@@ -76,6 +77,8 @@ func (p *Patch) onto(r *Record) *Record {
 	c.IdleTimeout = p.IdleTimeout.or(c.IdleTimeout)
 	c.Identity = p.Identity.or(c.Identity)
 	c.UserHeader = p.UserHeader.or(c.UserHeader)
+	c.Proxy = p.Proxy.or(c.Proxy)
+	c.TLS = p.TLS.or(c.TLS)
 	c.Auth = p.Auth.or(c.Auth)
 	c.Isolation = p.Isolation.or(c.Isolation)
 	c.Limits = p.Limits.or(c.Limits)

@@ -30,6 +30,8 @@ type Record struct {
 	Transport string
 	URL       string            // http or https; of a remote server
 	Headers   map[string]Secret // sent with each request to it
+	Proxy     string            // see [Server.Proxy]
+	TLS       *TLS              // see [Server.TLS]
 	Command   string            // the program of a local server
 	Args      []string          // its arguments; may hold secrets
 	Env       map[string]Secret // added to its environment
@@ -78,7 +80,7 @@ func (r *Record) clone() *Record {
 	c.Extra = maps.Clone(r.Extra)
 	c.Tools.Allow, c.Tools.Deny = slices.Clone(r.Tools.Allow), slices.Clone(r.Tools.Deny)
 	c.Tools.Rename = maps.Clone(r.Tools.Rename)
-	c.Auth = r.Auth.clone()
+	c.Auth, c.TLS = r.Auth.clone(), r.TLS.clone()
 	if r.Isolation != nil {
 		isolation := *r.Isolation
 		isolation.Mounts, isolation.Args = slices.Clone(isolation.Mounts), slices.Clone(isolation.Args)
@@ -93,6 +95,9 @@ func (r *Record) Masked() *Record {
 	m, c := newMasker(), r.clone()
 	if c.URL != "" {
 		c.URL = m.url(c.URL)
+	}
+	if c.Proxy != "" {
+		c.Proxy = m.url(c.Proxy)
 	}
 	c.Args = m.argsOrNil(c.Args)
 	maskValues(c.Headers)

@@ -38,6 +38,8 @@ type wireRecord struct {
 	IdleTimeoutSeconds    float64           `json:"idleTimeoutSeconds,omitempty"`
 	Identity              string            `json:"identity,omitempty"`
 	UserHeader            string            `json:"userHeader,omitempty"`
+	Proxy                 string            `json:"proxy,omitempty"`
+	TLS                   *wireTLS          `json:"tls,omitempty"`
 	Auth                  *wireAuth         `json:"auth,omitempty"`
 	Isolation             *wireIsolation    `json:"isolation,omitempty"`
 	Limits                *wireLimits       `json:"limits,omitempty"`
@@ -102,7 +104,7 @@ func (r *Record) encode(named, whole bool) ([]byte, error) {
 		ReadTimeoutSeconds:    r.ReadTimeout.Seconds(),
 		IdleTimeoutSeconds:    r.IdleTimeout.Seconds(),
 		Identity:              r.Identity, UserHeader: r.UserHeader,
-		Auth: r.Auth.wire(),
+		Proxy: r.Proxy, TLS: r.TLS.wire(), Auth: r.Auth.wire(),
 	}
 	if named {
 		w.Name = r.Name
@@ -221,6 +223,8 @@ type Patch struct {
 	IdleTimeout    Optional[time.Duration]     // see [Record.IdleTimeout]
 	Identity       Optional[string]            // see [Record.Identity]
 	UserHeader     Optional[string]            // see [Record.UserHeader]
+	Proxy          Optional[string]            // see [Record.Proxy]
+	TLS            Optional[*TLS]              // see [Record.TLS]
 	Auth           Optional[*Auth]             // see [Record.Auth]
 	Isolation      Optional[*Isolation]        // see [Record.Isolation]
 	Limits         Optional[Limits]            // see [Record.Limits]
@@ -319,6 +323,10 @@ func (p *Patch) member(key string, raw []byte) (known bool, err error) {
 		err = take(&p.Identity, raw, takeText)
 	case "userHeader":
 		err = take(&p.UserHeader, raw, takeText)
+	case "proxy":
+		err = take(&p.Proxy, raw, takeText)
+	case "tls":
+		err = take(&p.TLS, raw, takeTLS)
 	case "auth":
 		err = take(&p.Auth, raw, takeAuth)
 	case "isolation":

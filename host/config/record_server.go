@@ -18,7 +18,7 @@ func (s *Server) record() *Record {
 		Quarantined: s.Quarantined, Ledger: s.Ledger,
 		ConnectTimeout: s.ConnectTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
 		Identity: s.Identity, UserHeader: s.UserHeader,
-		Auth: s.Auth, Isolation: s.Isolation, Limits: s.Limits, Tools: s.Tools, Extra: s.Extra,
+		Proxy: s.Proxy, TLS: s.TLS, Auth: s.Auth, Isolation: s.Isolation, Limits: s.Limits, Tools: s.Tools, Extra: s.Extra,
 	}
 	return r.clone()
 }
@@ -32,7 +32,7 @@ func (s *Server) Masked() *Record {
 	if r.Env, r.Headers, clientSecret = s.Written(); r.Auth != nil {
 		r.Auth.ClientSecret = clientSecret
 	}
-	r.URL = s.asWritten(r.URL)
+	r.URL, r.Proxy = s.asWritten(r.URL), s.asWritten(r.Proxy)
 	for i := range r.Args {
 		r.Args[i] = s.asWritten(r.Args[i])
 	}

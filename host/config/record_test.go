@@ -20,6 +20,7 @@ func fullRecord() *config.Record {
 		Name: "Work GitHub", Description: "issues", Transport: config.TransportHTTP,
 		URL:     "https://api.example.com/mcp?key=" + longSecret + "&n=1",
 		Headers: map[string]config.Secret{"Authorization": "Bearer " + longSecret, "X-Ref": "${TOKEN}"},
+		Proxy:   "http://user:" + longSecret + "@proxy.example.com:3128", TLS: &config.TLS{CAFile: "/etc/ca.pem"},
 		Builtin: true, Required: true, Lazy: true, Trust: true, Quarantined: true, Ledger: config.LedgerPin,
 		ConnectTimeout: 1500 * time.Millisecond, ReadTimeout: time.Minute, IdleTimeout: time.Hour,
 		Identity: config.IdentityHeader, UserHeader: "X-User",

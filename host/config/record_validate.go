@@ -117,6 +117,7 @@ func (r *Record) maskFaults() []error {
 		}
 	}
 	check("url", r.URL)
+	check("proxy", r.Proxy)
 	for i, arg := range r.Args {
 		check(fmt.Sprintf("args[%d]", i), arg)
 	}

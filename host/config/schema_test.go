@@ -139,6 +139,7 @@ func TestSchemaKeys(t *testing.T) {
 	}
 	for section, known := range map[string][]string{
 		"auth": {"askConsent", "authorizationUrl", "clientId", "clientSecret", "deviceUrl", "grant", "issuer", "loginParams", "redirectUrl", "scopes", "tokenUrl", "type"}, "tools": {"allow", "deny", "rename"},
+		"tls":       {"caFile", "certFile", "insecure", "keyFile"},
 		"isolation": {"args", "image", "kind", "mounts", "network"}, "limits": {"maxInFlight", "maxMessageBytes", "maxQueued", "maxTools"},
 	} {
 		got := schemaProperties(t, append(slices.Clone(server), "properties", section)...)

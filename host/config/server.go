@@ -80,6 +80,8 @@ type Server struct {
 
 	URL     string            // of the others: absolute, http or https, or unix:///path; may hold secrets
 	Headers map[string]Secret // sent with each request
+	Proxy   string            // goes in the place of the environment's; may hold a password
+	TLS     *TLS              // nil: as the machine has it; its files are read when the server starts
 
 	Enabled     bool   // what the file says, default true; see also Err
 	Required    bool   // its failure is the failure of the whole
@@ -181,6 +183,7 @@ func (s *Server) Hash() string {
 		s.ConnectTimeout.String(), s.ReadTimeout.String())
 	d.list(s.IdleTimeout.String(), fmt.Sprint(s.Builtin), s.Identity, s.UserHeader, fmt.Sprint(s.Limits))
 	d.auth(s.Auth)
+	d.route(s)
 	d.isolation(s.Isolation)
 	d.list(sorted(s.Tools.Allow)...)
 	d.list(sorted(s.Tools.Deny)...)

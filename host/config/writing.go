@@ -100,7 +100,7 @@ func writesIronclaw() *dialect.Writing {
 // ownKeys are the keys of an entry of ours, in the order in which they are written.
 func ownKeys() []string {
 	return []string{
-		"description", "enabled", "transport", "command", "args", "env", "cwd", "url", "headers", "auth",
+		"description", "enabled", "transport", "command", "args", "env", "cwd", "url", "headers", "proxy", "tls", "auth",
 		"connectTimeoutSeconds", "readTimeoutSeconds", "idleTimeoutSeconds",
 		"trust", "quarantined", "ledger", "tools", "lazy", "required", "builtin", "identity", "userHeader", "isolation", "limits",
 	}

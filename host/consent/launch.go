@@ -19,7 +19,7 @@ type Launch struct {
 	Title     string // the name as written
 	Source    string // where the entry stands, as file:line
 	Project   string // folder of the file, absolute
-	Transport string // stdio, http, sse or auto
+	Transport string // stdio, http, sse, auto or unix
 
 	Path string   // absolute path of the program; in a container, as written
 	Args []string // its arguments, which may hold secrets
@@ -36,6 +36,10 @@ type Launch struct {
 	Login string
 	// ClientSecret is that of the client, as written.
 	ClientSecret string
+
+	// Route says, in one line, how the server is reached if not as usual: through which
+	// proxy, and whose certificates count. Empty if as usual.
+	Route string
 
 	// Identity says, in one line, on whose behalf connections are made and which header
 	// names the user. Empty if all users share one, without an identity of theirs.
@@ -84,6 +88,9 @@ func (l *Launch) Fingerprint() string {
 	d.text(l.Tools)
 	d.text(l.Isolation)
 	d.list(l.References)
+	if l.Route != "" { // what was allowed without one stays so
+		d.text(l.Route)
+	}
 	return hex.EncodeToString(d.Sum(nil))
 }
 

@@ -60,6 +60,9 @@ func (l *Launch) connection() string {
 		}
 		text += " " + quoteASCII(header)
 	}
+	if l.Route != "" {
+		text += ", reached by " + quoteASCII(l.Route)
+	}
 	if l.Login != "" {
 		text += ", with the login " + quoteASCII(l.Login)
 	}

@@ -59,6 +59,10 @@ func describeServer(b *strings.Builder, what string, s *config.Server) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		line("header "+name, masked(s.Headers[name]))
 	}
+	line("proxy", s.Proxy)
+	if s.TLS != nil {
+		line("tls", fmt.Sprintf("%+v", *s.TLS))
+	}
 	line("description", s.Description)
 	line("flags", strings.TrimSpace(fmt.Sprint(flagOf("required", s.Required), flagOf("builtin", s.Builtin), flagOf("lazy", s.Lazy), flagOf("trust", s.Trust), flagOf("quarantined", s.Quarantined))))
 	line("ledger", s.Ledger)

@@ -151,7 +151,8 @@ func records() []*config.Record {
 		},
 		{
 			Name: "remote", Transport: config.TransportHTTP, URL: "https://example.com/mcp?a=b&c=${D}",
-			Headers:  map[string]config.Secret{"Authorization": "Bearer secret", "X-A": "${A:-b}"},
+			Headers: map[string]config.Secret{"Authorization": "Bearer secret", "X-A": "${A:-b}"},
+			Proxy:   "http://user:password@proxy.example.com:3128", TLS: &config.TLS{CAFile: "/etc/ca.pem", CertFile: "/etc/c.pem", KeyFile: "/etc/k.pem"},
 			Identity: config.IdentityHeader, UserHeader: "X-User",
 			Auth: &config.Auth{ClientID: "id", ClientSecret: "secret", Scopes: []string{"a", "b"}, Issuer: "https://login.example.com",
 				RedirectURL: "http://127.0.0.1:9/cb", AuthorizationURL: "https://login.example.com/a", TokenURL: "https://login.example.com/t",

@@ -1,0 +1,192 @@
+package config
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// A TLS says how a remote server is recognised, and this program by it, the key "tls". The
+// nil TLS is that of the machine.
+type TLS struct {
+	CAFile   string // certificates of authorities, PEM, trusted besides those of the machine
+	CertFile string // certificate that is shown to the server, PEM; with KeyFile
+	KeyFile  string // its private key, PEM
+	// Insecure says that the server's certificate is not checked: whoever is on the way
+	// reads and changes everything. It is not so for logins, and an entry with it has a
+	// warning.
+	Insecure bool
+}
+
+// route reads through what and how a remote server is reached. An unknown key of "tls"
+// is a fault: what was meant to be checked must not be lost.
+func (e *entry) route(s *Server) {
+	web := s.Transport == TransportHTTP || s.Transport == TransportSSE || s.Transport == TransportAuto
+	proxy, section := e.field("proxy"), e.field("tls")
+	if !web && s.Transport != "" {
+		for _, f := range []string{"proxy", "tls"} {
+			if f := e.field(f); f != nil {
+				e.warn(f.Offset, f.At, "has an effect on servers with an http or https URL only")
+			}
+		}
+		return
+	}
+	if proxy != nil {
+		s.Proxy = e.proxy(proxy.Value, proxy.At)
+	}
+	if section == nil {
+		return
+	}
+	t := &TLS{}
+	wrong := len(e.faults)
+	e.members(section, tlsKeys(), true, func(key string, at jsonc.Path, m *jsonc.Member) {
+		switch n := &m.Value; key {
+		case "caFile":
+			t.CAFile = e.certificateFile(n, at)
+		case "certFile":
+			t.CertFile = e.certificateFile(n, at)
+		case "keyFile":
+			t.KeyFile = e.certificateFile(n, at)
+		case "insecure":
+			if t.Insecure = e.boolOf(n, at); t.Insecure {
+				e.warn(m.Offset, at, "is on: the server's certificate is not checked, so that anybody on the way can read and change all that is sent; name its authority in \"caFile\" instead")
+			}
+		}
+	})
+	s.TLS = t
+	switch {
+	case len(e.faults) > wrong:
+	case (t.CertFile == "") != (t.KeyFile == ""):
+		e.fail(section.Offset, section.At, "has one of \"certFile\" and \"keyFile\": add the other")
+	case t.Insecure && (t.CAFile != "" || t.CertFile != ""):
+		e.fail(section.Offset, section.At, "has \"insecure\" and a certificate: remove one of them")
+	case strings.HasPrefix(s.Proxy, "https:") && (t.Insecure || t.CertFile != ""):
+		e.fail(section.Offset, section.At, "has \"insecure\" or \"certFile\", which would count for an https proxy too: use an http proxy")
+	}
+}
+
+func tlsKeys() []string { return []string{"caFile", "certFile", "keyFile", "insecure"} }
+
+// proxy returns n expanded as the address of a proxy.
+func (e *entry) proxy(n *jsonc.Node, at jsonc.Path) string {
+	text, ok := e.visible(n, at)
+	if !ok || e.expand.written && e.expand.refers(text) {
+		return text
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+		e.fail(n.Offset, at, "is not the address of a proxy: write http://host:port")
+	case !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
+		e.fail(n.Offset, at, "must start with http://, https://, socks5:// or socks5h://")
+	default:
+		return text
+	}
+	return ""
+}
+
+// certificateFile returns n expanded as a path; a relative one starts at the folder of
+// the file.
+func (e *entry) certificateFile(n *jsonc.Node, at jsonc.Path) string {
+	text, ok := e.system(n, at)
+	switch {
+	case ok && text == "":
+		e.fail(n.Offset, at, "is empty: write the path of a file")
+	case ok && !filepath.IsAbs(text) && !e.expand.written:
+		return filepath.Join(e.dir, text)
+	}
+	return text
+}
+
+// launchRoute says all that an entry says of the way to the server, so that none of it
+// can change unseen. Whose certificates are trusted is what the file of them holds.
+func launchRoute(s *Server) string {
+	var parts []string
+	if s.Proxy != "" {
+		parts = append(parts, fmt.Sprintf("proxy %q", newMasker().url(s.Proxy)))
+	}
+	if t := s.TLS; t != nil {
+		if t.Insecure {
+			parts = append(parts, "the server's certificate is NOT CHECKED")
+		}
+		if t.CAFile != "" {
+			content := "unreadable"
+			if data, err := read(t.CAFile, true); err == nil {
+				content = fmt.Sprintf("SHA-256 %x", sha256.Sum256(data))
+			}
+			parts = append(parts, fmt.Sprintf("authorities %q (%s)", t.CAFile, content))
+		}
+		if t.CertFile != "" {
+			parts = append(parts, fmt.Sprintf("shows the certificate %q with the key %q", t.CertFile, t.KeyFile))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// route hashes the way to the server.
+func (d digest) route(s *Server) {
+	if s.Proxy == "" && s.TLS == nil {
+		return
+	}
+	d.list("route", s.Proxy, fmt.Sprint(s.TLS != nil))
+	if t := s.TLS; t != nil {
+		d.list(t.CAFile, t.CertFile, t.KeyFile, fmt.Sprint(t.Insecure))
+	}
+}
+
+func (t *TLS) clone() *TLS {
+	if t == nil {
+		return nil
+	}
+	own := *t
+	return &own
+}
+
+// A wireTLS is a TLS as JSON.
+type wireTLS struct {
+	CAFile   string `json:"caFile,omitempty"`
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
+	Insecure bool   `json:"insecure,omitempty"`
+}
+
+func takeTLS(raw []byte) (*TLS, error) {
+	w, err := takeObject[wireTLS](raw)
+	if err != nil {
+		return nil, err
+	}
+	t := TLS(*w)
+	return &t, nil
+}
+
+func (t *TLS) wire() *wireTLS {
+	if t == nil {
+		return nil
+	}
+	w := wireTLS(*t)
+	return &w
+}
+
+// route restores the proxy if it is masked, and reports whether the server is reached in
+// the same way: what secrets go through, and who may answer.
+func (e *echo) route() bool {
+	old, next := e.old, e.next
+	if masked := e.masker.url(old.Proxy); old.Proxy != "" && masked != old.Proxy && next.Proxy == masked {
+		next.Proxy = old.Proxy
+	}
+	if looksMasked(next.Proxy) && next.Proxy != old.Proxy {
+		e.fail(CodeMaskUnmatched, "proxy")
+	}
+	tls := func(t *TLS) TLS {
+		if t == nil {
+			return TLS{}
+		}
+		return *t
+	}
+	return old.Proxy == next.Proxy && tls(old.TLS) == tls(next.TLS)
+}

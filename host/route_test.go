@@ -1,0 +1,242 @@
+package host_test
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// A testCA is a private certificate authority, with its files.
+type testCA struct {
+	t    *testing.T
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newTestCA(t *testing.T) *testCA {
+	t.Helper()
+	ca := &testCA{t: t, dir: t.TempDir()}
+	ca.cert, ca.key = ca.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	return ca
+}
+
+// issue makes a certificate, and the files NAME.pem and NAME.key.
+func (ca *testCA) issue(name string, template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+	ca.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	template.SerialNumber, template.Subject = big.NewInt(time.Now().UnixNano()), pkix.Name{CommonName: name}
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent, signer := ca.cert, ca.key
+	if parent == nil {
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{
+		".pem": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "PRIVATE KEY", Bytes: raw},
+	} {
+		if err := os.WriteFile(filepath.Join(ca.dir, name+file), pem.EncodeToMemory(block), 0o600); err != nil {
+			ca.t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// serve runs an MCP server with a certificate of the authority, which counts the requests
+// with a certificate of a client.
+func (ca *testCA) serve(clients tls.ClientAuthType) (address string, shown *atomic.Int64) {
+	ca.t.Helper()
+	cert, key := ca.issue("server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	server := sdk.NewServer(&sdk.Implementation{Name: "private"}, nil)
+	mcpHandler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	shown = new(atomic.Int64)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown.Add(int64(len(r.TLS.PeerCertificates)))
+		mcpHandler.ServeHTTP(w, r)
+	}))
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.cert)
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, ClientAuth: clients, ClientCAs: pool}
+	srv.StartTLS()
+	ca.t.Cleanup(srv.Close)
+	return srv.URL, shown
+}
+
+// parsedEntry returns the entry with these keys of a file in a folder.
+func parsedEntry(t *testing.T, dir, keys string) *config.Server {
+	t.Helper()
+	c, err := config.Parse(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http",`+keys+`}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Servers[0].Err != nil {
+		t.Fatal(c.Servers[0].Err)
+	}
+	return c.Servers[0]
+}
+
+// outcomeOf starts a server and tests it, and returns what both say.
+func outcomeOf(t *testing.T, e *config.Server) (host.Status, error) {
+	t.Helper()
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer func() { _ = h.Close() }()
+	if _, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{e}}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, h, "s", "a result", func(s host.Status) bool { return s.Stage == host.StageReady || s.Err != nil })
+	seen := status(t, h, "s")
+	report, err := h.Test(watchdog(t), e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (report.Err == nil) != (seen.Err == nil) {
+		t.Errorf("got %v from the test and %v from the server, want the same", report.Err, seen.Err)
+	}
+	return seen, seen.Err
+}
+
+func TestPrivateCertificates(t *testing.T) {
+	ca := newTestCA(t)
+	ca.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	open, _ := ca.serve(tls.NoClientCert)
+	closed, shown := ca.serve(tls.RequireAndVerifyClientCert)
+	for _, test := range []struct {
+		name, url, tls string
+		works          bool
+		warnings       int
+	}{
+		{"no authority", open, `null`, false, 0},
+		{"the authority", open, `{"caFile":"ca.pem"}`, true, 0},
+		{"another file", open, `{"caFile":"server.key"}`, false, 0},
+		{"no file", open, `{"caFile":"none.pem"}`, false, 0},
+		{"not checked", open, `{"insecure":true}`, true, 1},
+		{"no client certificate", closed, `{"caFile":"ca.pem"}`, false, 0},
+		{"a client certificate", closed, `{"caFile":"ca.pem","certFile":"client.pem","keyFile":"client.key"}`, true, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			status, err := outcomeOf(t, parsedEntry(t, ca.dir, `"url":"`+test.url+`","tls":`+test.tls))
+			if (err == nil) != test.works {
+				t.Errorf("got %v, want that it works %v", err, test.works)
+			}
+			if len(status.Warnings) != test.warnings {
+				t.Errorf("got the warnings %v, want %d", status.Warnings, test.warnings)
+			}
+		})
+	}
+	if shown.Load() == 0 {
+		t.Error("got no certificate of a client at the server, want one")
+	}
+}
+
+// A connectProxy tunnels to where it is asked to, and notes that.
+type connectProxy struct {
+	url string
+
+	mu   sync.Mutex
+	to   []string
+	auth []string
+}
+
+func newConnectProxy(t *testing.T) *connectProxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &connectProxy{url: "http://" + listener.Addr().String()}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { p.tunnel(near) })
+		}
+	})
+	t.Cleanup(func() { _ = listener.Close(); wg.Wait() })
+	return p
+}
+
+// tunnel serves one connection until either end closes it.
+func (p *connectProxy) tunnel(near net.Conn) {
+	defer func() { _ = near.Close() }()
+	r, err := http.ReadRequest(bufio.NewReader(near))
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	p.to, p.auth = append(p.to, r.Method+" "+r.Host), append(p.auth, r.Header.Get("Proxy-Authorization"))
+	p.mu.Unlock()
+	far, err := net.Dial("tcp", r.Host)
+	if err != nil || r.Method != http.MethodConnect {
+		_, _ = io.WriteString(near, "HTTP/1.1 502 Bad Gateway\r\n\r\n")
+		return
+	}
+	_, _ = io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n")
+	var back sync.WaitGroup
+	back.Go(func() { _, _ = io.Copy(near, far); _ = near.Close() })
+	_, _ = io.Copy(far, near)
+	_ = far.Close()
+	back.Wait()
+}
+
+func TestProxyOfAnEntry(t *testing.T) {
+	ca := newTestCA(t)
+	address, _ := ca.serve(tls.NoClientCert)
+	proxy := newConnectProxy(t)
+	at := strings.Replace(proxy.url, "http://", "http://user:pass-word-1@", 1)
+	e := parsedEntry(t, ca.dir, `"url":"`+address+`","proxy":"`+at+`","tls":{"caFile":"ca.pem"}`)
+	if _, err := outcomeOf(t, e); err != nil {
+		t.Fatal(err)
+	}
+	proxy.mu.Lock()
+	defer proxy.mu.Unlock()
+	if len(proxy.to) == 0 || proxy.to[0] != "CONNECT "+strings.TrimPrefix(address, "https://") {
+		t.Errorf("got %q at the proxy, want CONNECT to the server", proxy.to)
+	}
+	if len(proxy.auth) > 0 && proxy.auth[0] == "" {
+		t.Error("got no Proxy-Authorization, want that of the entry")
+	}
+	for what, text := range map[string]string{"the launch": e.Launch().String(), "the record": e.Masked().String()} {
+		if strings.Contains(text, "pass-word-1") {
+			t.Errorf("got the proxy's password in %s, want it masked: %s", what, text)
+		}
+	}
+}
