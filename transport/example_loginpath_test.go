@@ -1,0 +1,20 @@
+package transport_test
+
+import (
+	"context"
+	"log"
+	"os"
+
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A desktop program finds the programs that the user's terminal finds.
+func ExampleLoginPath() {
+	path, err := transport.LoginPath(context.Background())
+	if err != nil {
+		log.Print(err) // and path is what it was
+	}
+	if err := os.Setenv("PATH", path); err != nil {
+		log.Print(err)
+	}
+}

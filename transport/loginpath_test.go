@@ -1,0 +1,52 @@
+//go:build unix
+
+package transport_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// shell makes a program the user's login shell.
+func shell(t *testing.T, script string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shell")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SHELL", path)
+	t.Setenv("PATH", "/usr/bin:/bin:.:/desktop")
+}
+
+func TestLoginPath(t *testing.T) {
+	shell(t, `echo "Welcome PATH=/evil"; PATH="/opt/nvm/bin:/usr/bin"; export PATH; shift 3; eval "$@"`)
+	got, err := transport.LoginPath(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/opt/nvm/bin:/usr/bin:/bin:/desktop"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A shell that is of no use leaves the PATH as it is.
+func TestLoginPathOfAnUnusableShell(t *testing.T) {
+	for name, script := range map[string]string{"fails": "exit 3", "says nothing": "exit 0"} {
+		shell(t, script)
+		if got, err := transport.LoginPath(t.Context()); err == nil || got != os.Getenv("PATH") {
+			t.Errorf("%s: got %s and %v, want the present PATH and an error", name, got, err)
+		}
+	}
+	shell(t, "exec /bin/sleep 600")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if got, err := transport.LoginPath(ctx); err == nil || !strings.HasSuffix(got, "/desktop") {
+		t.Errorf("hangs: got %s and %v, want the present PATH and an error", got, err)
+	}
+}
