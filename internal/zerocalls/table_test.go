@@ -128,6 +128,7 @@ var functions = []function{
 	{"session.WithUser", session.WithUser},
 	{"transport.BaseEnv", transport.BaseEnv},
 	{"transport.BaseEnvNames", transport.BaseEnvNames},
+	{"transport.LoginPath", transport.LoginPath},
 	{"transport.NewRoundTripper", transport.NewRoundTripper},
 }
 
@@ -212,6 +213,7 @@ var types = []any{
 	(*config.Source)(nil),
 	(*config.StatusFile)(nil),
 	(*config.Stored)(nil),
+	(*config.TLS)(nil),
 	(*config.ToolFilter)(nil),
 	(*config.UnsetVariableError)(nil),
 	(*consent.Book)(nil),
@@ -451,6 +453,7 @@ var types = []any{
 	(*transport.Pipe)(nil),
 	(*transport.RedirectError)(nil),
 	(*transport.SSE)(nil),
+	(*transport.Socket)(nil),
 	(*transport.StartError)(nil),
 	(*transport.StatusError)(nil),
 	(*transport.Watchdog)(nil),
