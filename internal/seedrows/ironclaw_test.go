@@ -198,7 +198,6 @@ var ironclaw = []row{
 		equal(t, "the arguments at the server", call(t, h, "postgres__postgres_query", `{"query":"SELECT * FROM users LIMIT 10"}`), `{"query":"SELECT * FROM users LIMIT 10"}`)
 	}},
 	{2, func(t *testing.T) {
-		mendedElsewhere(t, "5: unix sockets as a transport")
 		socket := filepath.Join(t.TempDir(), "s")
 		l, err := net.Listen("unix", socket)
 		if err != nil {
@@ -342,7 +341,6 @@ var ironclaw = []row{
 		equal(t, "the rest stays", string(data), `{"servers": [{"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`)
 	}},
 	{11, func(t *testing.T) {
-		mendedElsewhere(t, "1: IronClaw's sample config logs in")
 		c, err := config.Parse("mcp_servers.json", []byte(ironclawFile(t)), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -361,7 +359,6 @@ var ironclaw = []row{
 			ironclawTokens(t, ironclawLogins(t, `{"servers": {"github": {"url": "`+as.NewMCP(nil).URL+`"}}}`), as)
 		})
 		t.Run("given", func(t *testing.T) {
-			mendedElsewhere(t, "1: IronClaw's sample config logs in")
 			as := authtest.NewServer(t, &authtest.Options{
 				Discovery: authtest.NoMetadata, NoRegistration: true, Resource: authtest.ResourceOptional, Iss: authtest.IssAbsent,
 				Clients: []authtest.Client{{ID: "made-up-client", Secret: "made-up-secret", RedirectURIs: []string{"http://127.0.0.1:1/callback"}}},

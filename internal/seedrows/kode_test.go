@@ -135,13 +135,12 @@ var kode = []row{
 		}
 		equal(t, "servers after one was added in two scopes", len(k.load().Servers), 2)
 		t.Run("of a project", func(t *testing.T) {
-			mendedElsewhere(t, "5: scopes as their programs mean them")
 			k := newKodeFolder(t)
 			k.write(k.mcprc(), `{"myserver": {"type": "stdio", "command": "python", "args": ["rc"]}}`)
 			k.write(k.global(), `{"projects": {"`+k.project+`": {"mcpServers": {"myserver": {"type": "stdio", "command": "python", "args": ["project"]}}}}}`)
 			equal(t, "the first of three", k.args(), "project")
 			equal(t, "it needs approval", k.load().Servers[0].Source.Scope.NeedsApproval(), false)
-			if err := config.Edit(patience(t), k.global(), &config.Options{Project: k.project, Scope: "local"}, add); err != nil {
+			if err := config.Edit(patience(t), k.global(), &config.Options{Project: k.project, Scope: config.ScopeLocal}, add); err != nil {
 				t.Fatal(err)
 			}
 			data, err := os.ReadFile(k.global())

@@ -124,9 +124,3 @@ func run(t *testing.T, rows []row) {
 		})
 	}
 }
-
-// mendedElsewhere skips what is being mended.
-func mendedElsewhere(t *testing.T, point string) {
-	t.Helper()
-	t.Skip("pending: mended elsewhere: " + point)
-}
