@@ -35,6 +35,7 @@ func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				synctest.Wait() // a list may be under way
 				if len(asked) < 5 {
 					t.Fatalf("got %d lists, want more", len(asked))
 				}
