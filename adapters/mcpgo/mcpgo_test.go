@@ -51,6 +51,8 @@ func overStdio(t *testing.T, s *server.MCPServer, opts ...client.ClientOption) *
 	stdio := server.NewStdioServer(s)
 	stdio.SetErrorLogger(log.New(io.Discard, "", 0))
 	background(t, func(ctx context.Context) {
+		// A client that is closed reads no more, and the server may still write.
+		defer context.AfterFunc(ctx, func() { _ = toClient.Close() })()
 		_ = stdio.Listen(ctx, toServer, fromServer) // ends with the client
 		_ = fromServer.Close()
 	})
