@@ -406,11 +406,6 @@ func (l *lentCaller) Call(ctx context.Context, method string, params json.RawMes
 		// Nobody has looked at these bytes as closely as what decodes them
 		// expects, unlike on a data plane of the connection's own.
 		if err := jsonscan.Valid(answer.Result); err != nil && !(listsItems(method) && jsonscan.ValidLists(answer.Result)) {
-			if method == methodCallTool {
-				if mended, ok := jsonscan.MendContent(answer.Result); ok {
-					return mended, nil
-				}
-			}
 			return nil, &ProtocolError{Path: "result", Err: err}
 		}
 		return answer.Result, nil

@@ -156,11 +156,6 @@ func (r *router) failAnswer(text []byte, err error) {
 // result turns the answer to a request into what mcp.Caller returns.
 func result(method string, a inflight.Answer) (json.RawMessage, error) {
 	if a.Flaw != nil && !listsItems(method) {
-		if method == "tools/call" {
-			if mended, ok := jsonscan.MendContent(a.Result); ok {
-				return mended, nil
-			}
-		}
 		return nil, invalidAnswer("", a.Flaw)
 	}
 	if a.Error == nil {

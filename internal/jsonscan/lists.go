@@ -1,7 +1,5 @@
 package jsonscan
 
-import "encoding/json"
-
 // ScanLists is [Scan] for a message that Scan refused: it also accepts one in
 // which the elements of lists, the arrays that are members of the result, break the
 // rules for keys, nesting, UTF-8 and halves of surrogate pairs, or have strings with
@@ -34,48 +32,6 @@ func ValidLists(result []byte) bool {
 	frame := newFrame(result)
 	frame.lists()
 	return Valid(frame.rest()) == nil
-}
-
-// MendContent returns the result of a call that [ScanLists] accepts without the flaws
-// in its content: blocks that [Valid] refuses become a block of text, as they stand
-// there; those that stand together become one. Ok is false if there are flaws elsewhere.
-func MendContent(result []byte) (mended []byte, ok bool) {
-	if !wellFormed(result) {
-		return nil, false
-	}
-	f := newFrame(result)
-	for key := range f.Members() {
-		if string(key) == "content" {
-			f.mend()
-		}
-	}
-	mended = f.rest()
-	return mended, Valid(mended) == nil
-}
-
-// mend replaces what Valid refuses in the array at the cursor, and passes over it.
-func (f *frame) mend() {
-	first, last := -1, 0 // what is to be replaced
-	replace := func() {
-		if first < 0 {
-			return
-		}
-		text, _ := json.Marshal(string(f.data[first:last])) // a string always has JSON
-		f.out = append(append(f.out, f.data[f.done:first]...), `{"type":"text","text":`...)
-		f.out = append(append(f.out, text...), '}')
-		f.done, first = last, -1
-	}
-	for range f.Elements() {
-		start := f.Pos()
-		if Valid(f.Value()) == nil {
-			replace()
-			continue
-		}
-		if last = f.pos; first < 0 {
-			first = start
-		}
-	}
-	replace()
 }
 
 // A frame is what is left of a value when elements of lists are replaced by
