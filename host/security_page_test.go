@@ -19,7 +19,7 @@ func fieldTable() string {
 	for _, change := range fieldChanges() {
 		means := "it is asked about again"
 		if !change.asks {
-			means = "nobody is asked: " + change.why
+			means = "does not ask: " + change.why
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", change.field, change.what, means)
 	}
