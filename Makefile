@@ -11,7 +11,7 @@ TAGS        := conformance,integration,release
 # A program with the race detector sleeps a second at its end unless it is told not to.
 export GORACE := atexit_sleep_ms=10
 # What the go command inherits in tests, too: nothing is compiled with and without it.
-RACE        := GOFLAGS="$${GOFLAGS:-} -race"
+RACE        := GOFLAGS="$${GOFLAGS:-} $(shell .ci/goflags .)"
 
 # Tests wait at times: one package more than there are processors keeps these busy.
 PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
@@ -113,10 +113,10 @@ norace:
 	@$(GO) test -run '^Test(LargeValues|CheckShapes|MendTraps|BeginningsAlone|EditLarge|MaskOfHostileText)$$' ./internal/schemagate ./internal/redact ./internal/jsonc ./host/config
 
 # Each module is released into a proxy in a folder, and got from there. MODULES limits
-# them; programs for RACE_MODULES are built with the race detector.
+# them.
 strangers:
 	@echo '== programs that get the modules'
-	@MODULES="$(MODULES)" RACE_MODULES="$(RACE_MODULES)" $(GO) test -tags release -count=1 -timeout 20m -run '^TestStrangers$$' ./internal/release
+	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 20m -run '^TestStrangers$$' ./internal/release
 
 conformance:
 	@echo '== conformance'

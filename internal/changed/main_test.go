@@ -19,7 +19,7 @@ func newRepository() fstest.MapFS {
 	for name, text := range map[string]string{
 		"allmodules":              "# folders\n.\tthe core\nheavy\tit has an SDK\nheavy/light\tit has none\n",
 		".ci/module":              "go test ./...",
-		".ci/race":                "exit 1",
+		".ci/goflags":             "exit 1",
 		".ci/staticcheck":         "staticcheck",
 		"go.mod":                  "module " + repository,
 		"go.sum":                  "",

@@ -9,7 +9,6 @@
 //	go test -tags release -run TestStrangers -v -timeout 60m ./internal/release
 //
 // The programs are in testdata, in folders named after those of the modules. The last
-// line of each is a comment with what it prints. Two variables of the environment name
-// modules, by their folders as in the file allmodules: MODULES those to test, if not all,
-// and RACE_MODULES those to build with the race detector.
+// line of each is a comment with what it prints. The variable MODULES of the environment
+// limits the test to the modules of these folders, which the file allmodules lists.
 package release

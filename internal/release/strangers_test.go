@@ -30,10 +30,9 @@ func TestStrangers(t *testing.T) {
 	if len(wanted) == 0 {
 		wanted = all
 	}
-	race := namedModules(t, "RACE_MODULES", all)
 	proxy, version := newProxy(t, all)
 	env := []string{
-		"GOFLAGS=-mod=mod -buildvcs=false", "GOWORK=off",
+		"GOWORK=off",
 		"GOPROXY=file://" + filepath.ToSlash(proxy) + "," + command{}.run(t, "go", "env", "GOPROXY"),
 		"GONOSUMDB=" + path.Dir(module) + "/*," + command{}.run(t, "go", "env", "GONOSUMDB"),
 		"GOPRIVATE=", "GONOPROXY=", // the proxy is asked for every module
@@ -46,10 +45,8 @@ func TestStrangers(t *testing.T) {
 	})
 	for _, folder := range wanted {
 		t.Run(folder, func(t *testing.T) {
-			s := stranger{command{t.TempDir(), env}, path.Join(module, folder), version, nil}
-			if slices.Contains(race, folder) {
-				s.flags = []string{"-race"}
-			}
+			flags := "GOFLAGS=-mod=mod -buildvcs=false " + command{}.run(t, root+"/.ci/goflags", folder)
+			s := stranger{command{t.TempDir(), append(slices.Clone(env), flags)}, path.Join(module, folder), version}
 			s.run(t, "go", "mod", "init", "example.com/stranger")
 			if output, ok := programs[folder]; ok {
 				s.tryProgram(t, output)
@@ -89,12 +86,11 @@ func newProxy(t *testing.T, all []string) (proxy, version string) {
 type stranger struct {
 	command
 	module, version string
-	flags           []string // of go build
 }
 
 func (s *stranger) build(t *testing.T, args ...string) {
 	t.Helper()
-	s.run(t, "go", slices.Concat([]string{"build"}, s.flags, args)...)
+	s.run(t, "go", slices.Concat([]string{"build"}, args)...)
 }
 
 // start runs the program that was built, with folders of its own.
