@@ -34,5 +34,5 @@ func bare(t *testing.T, tr mcp.Transport, opts *sdk.ClientOptions) *sdk.ClientSe
 // mended fails the test of a hazard that the SDK has learned to meet.
 func mended(t *testing.T, place string) {
 	t.Helper()
-	t.Errorf("the SDK does this itself now: remove the place in %s, the row in docs/design.md and this test", place)
+	t.Errorf("the SDK does this itself now: remove the place in %s, the row in docs/hazards.md and this test", place)
 }

@@ -3,39 +3,54 @@ package layers
 import (
 	"fmt"
 	"go/ast"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
 var (
-	tableRow  = regexp.MustCompile(`(?m)^\|.*\|$`)
-	inQuotes  = regexp.MustCompile("`([^`]+)`")
-	testName  = regexp.MustCompile(`^Test[A-Z]\w*$`)
-	goFile    = regexp.MustCompile(`^[\w/]+\.go$`)
-	designDoc = filepath.Join("..", "..", "docs", "design.md")
+	tableRow = regexp.MustCompile(`(?m)^\|.*\|$`)
+	inQuotes = regexp.MustCompile("`([^`]+)`")
+	testName = regexp.MustCompile(`^Test[A-Z]\w*$`)
+	goFile   = regexp.MustCompile(`^[\w/]+\.go$`)
 )
 
-// TestDesignNamesWhatIsThere holds the tables of the design document against
-// the code: the files and tests that they name exist.
+const (
+	hazardsPage = "docs/hazards.md"
+	designPages = "docs/design/*.md"
+	// maxDesignLines bounds a page about the design, so that it can be read in one go.
+	maxDesignLines = 200
+)
+
+// TestDesignNamesWhatIsThere holds the tables of hazards.md and of the pages about the
+// design against the code: the files and tests that they name exist.
 func TestDesignNamesWhatIsThere(t *testing.T) {
 	tr := repository(t)
-	text, err := os.ReadFile(designDoc)
-	if err != nil {
-		t.Fatal(err)
+	fsys := os.DirFS(root)
+	pages, err := fs.Glob(fsys, designPages)
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("got no page %s (%v)", designPages, err)
 	}
-	problems, named := checkDesign(tr, string(text))
-	for _, p := range problems {
-		t.Error(p)
-	}
-	if named == 0 {
-		t.Error("docs/design.md names no test: the check has nothing to do")
+	for _, name := range append(pages, hazardsPage) {
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems, named := checkDesign(tr, name, string(text))
+		report(t, problems)
+		if name == hazardsPage && named == 0 {
+			t.Errorf("%s names no test: the check has nothing to do", name)
+		}
+		if lines := strings.Count(string(text), "\n"); name != hazardsPage && lines > maxDesignLines {
+			t.Errorf("%s: got %d lines, want at most %d", name, lines, maxDesignLines)
+		}
 	}
 }
 
-func checkDesign(tr *tree, text string) (problems []string, named int) {
+func checkDesign(tr *tree, page, text string) (problems []string, named int) {
 	var tests, files []string
 	for _, p := range tr.sorted() {
 		for _, f := range p.files {
@@ -53,10 +68,10 @@ func checkDesign(tr *tree, text string) (problems []string, named int) {
 			case testName.MatchString(name):
 				named++
 				if !slices.Contains(tests, name) {
-					problems = append(problems, fmt.Sprintf("docs/design.md names %s, which is no test", name))
+					problems = append(problems, fmt.Sprintf("%s names %s, which is no test", page, name))
 				}
 			case goFile.MatchString(name) && !slices.Contains(files, name):
-				problems = append(problems, fmt.Sprintf("docs/design.md names %s, which is no file", name))
+				problems = append(problems, fmt.Sprintf("%s names %s, which is no file", page, name))
 			}
 		}
 	}
@@ -66,8 +81,9 @@ func checkDesign(tr *tree, text string) (problems []string, named int) {
 func TestDesignNamesAreMissed(t *testing.T) {
 	tr := sketch(t, map[string]string{"a/a_test.go": "package a\n\nfunc TestHere() {}\n"})
 	text := "Only tables count: `TestElsewhere`.\n\n| a | `a/a_test.go` | `TestHere` |\n| b | `a/b.go` | `TestGone`, `x` |\n"
-	problems, named := checkDesign(tr, text)
-	if len(problems) != 2 || named != 2 {
-		t.Errorf("%d names, problems %q", named, problems)
+	problems, named := checkDesign(tr, hazardsPage, text)
+	if named != 2 {
+		t.Errorf("got %d names of tests, want 2", named)
 	}
+	expect(t, problems, "docs/hazards.md names a/b.go, which is no file", "docs/hazards.md names TestGone, which is no test")
 }
