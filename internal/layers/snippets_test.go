@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ const (
 	readme     = "README.md"
 	firstSteps = "docs/getting-started.md"
 	configPage = "docs/configuration.md"
+	trustPage  = "docs/security.md"
 	// recipesPage is the page of docs/adapters for the code that users copy.
 	recipesPage = "recipes"
 )
@@ -76,6 +78,8 @@ func homes(name string) []string {
 		return []string{"examples/", "adapters/", "host/"}
 	case name == configPage:
 		return []string{"examples/configs/", "host/config/"}
+	case name == trustPage:
+		return []string{"host/"}
 	case folder == "docs/":
 		return []string{"adapters/", "examples/recipes/"}
 	case base == recipesPage:
@@ -115,15 +119,12 @@ func (tr *tree) says(folders []string, code string) bool {
 	return false
 }
 
-// TestSnippets holds the code in the pages that users read first against the examples.
+// TestSnippets holds the code in all pages against the examples.
 func TestSnippets(t *testing.T) {
 	tr := repository(t)
-	names := []string{readme, firstSteps, configPage, "docs/adapters.md"}
-	for _, p := range adapterPages(t) {
-		names = append(names, "docs/adapters/"+p+".md")
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	fsys := os.DirFS(root)
+	for _, name := range linkedPages(t, fsys) {
+		text, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			t.Fatal(err)
 		}
