@@ -4,11 +4,11 @@
 //
 //	b := belt.New(reg, nil)
 //	node, err := b.ToolsNode(ctx)
-//	agent, err := react.NewAgent(ctx, &react.AgentConfig{
+//	reacting, err := react.NewAgent(ctx, &react.AgentConfig{
 //		ToolCallingModel: b.Model(chatModel),
 //		ToolsConfig:      node,
 //	})
-//	message, err := agent.Generate(ctx, messages, agent.WithComposeOptions(b.Live(ctx)))
+//	message, err := reacting.Generate(ctx, messages, agent.WithComposeOptions(b.Live(ctx)))
 //
 // # The model
 //
