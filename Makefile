@@ -94,7 +94,7 @@ tidy-check:
 # takes seconds; make cross compiles. The golden files of the API are those of all systems.
 systems:
 	@echo '== types and API on all systems'
-	@$(GO) test -count=1 -timeout 20m ./internal/layers -run '^Test(API|Systems|LinkedModules|AdapterModules)$$' -modules "$(MODULES)" -systems all
+	@$(GO) test -count=1 -timeout 20m ./internal/layers -run '^Test(API|Systems|DocCode|LinkedModules|AdapterModules)$$' -modules "$(MODULES)" -systems all
 
 # What is built goes nowhere, so that a program leaves no binary.
 cross:

@@ -7,48 +7,93 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
-// TestDocCode type-checks the Go code in the doc comments of the core's packages: its
-// calls, fields and methods have to exist as they are written. What the code leaves
+// TestDocCode type-checks the Go code in the doc comments of packages that users import:
+// its calls, fields and methods have to exist as they are written. What the code leaves
 // out, such as variables that it does not declare, is not looked at.
+//
+// It looks at the modules of the flag -modules.
 func TestDocCode(t *testing.T) {
 	c := checkerFor(runtime.GOOS)
-	checked := c.check(t, ".", "./...")
-	byName := map[string]*types.Package{} // those that code in comments can mean
-	for _, path := range []string{"context", "encoding/json", "errors", "fmt", "net/http", "os", "time", "log/slog", "slices"} {
-		byName[path[strings.LastIndex(path, "/")+1:]] = checked[path]
-	}
-	for _, p := range repository(t).sorted() {
-		if pkg := checked[module+"/"+p.folder]; p.isPublic() && pkg != nil && !strings.HasPrefix(p.folder, "examples/") {
-			byName[pkg.Name()] = pkg
+	modules, blocks := allModules(t), 0
+	for _, folder := range loadedModules(t) {
+		var pkgs []*pkg
+		var paths []string
+		for _, p := range repository(t).sorted() {
+			if modulelist.Holder(modules, p.folder) == folder && p.isPublic() {
+				pkgs = append(pkgs, p)
+				paths = append(paths, module+"/"+p.folder)
+			}
 		}
-	}
-	blocks := 0
-	for _, p := range repository(t).sorted() {
-		if !p.isPublic() || checked[module+"/"+p.folder] == nil {
+		if len(pkgs) == 0 {
 			continue
 		}
-		for _, f := range p.production() {
-			for _, code := range codeInComments(f.ast) {
-				file := codeFile(code)
-				if file == "" {
-					continue // it is not Go
-				}
-				blocks++
-				for _, err := range c.checkCode(file, byName) {
-					t.Errorf("%s: in the code of a comment: %s\n%s", f.path, err, code)
+		checked := c.check(t, folder, paths...)
+		common := commonNames(t, checked)
+		for _, p := range pkgs {
+			byName := namesIn(checked[module+"/"+p.folder], common)
+			for _, f := range p.production() {
+				for _, code := range codeInComments(f.ast) {
+					file, problem := codeFile(code)
+					if problem != "" {
+						t.Errorf("%s: the code of a comment cannot be read: %s\n%s", f.path, problem, code)
+					}
+					if file == "" {
+						continue // it is not Go
+					}
+					blocks++
+					for _, err := range c.checkCode(file, byName) {
+						t.Errorf("%s: in the code of a comment: %s\n%s", f.path, err, code)
+					}
 				}
 			}
 		}
 	}
-	if blocks < 10 {
+	if slices.Contains(loadedModules(t), ".") && blocks < 10 {
 		t.Errorf("found %d blocks of code, want at least 10", blocks)
 	}
+}
+
+// commonNames returns the packages that code in all comments can mean: those of the
+// standard library that are common in examples, and those of this repository.
+func commonNames(t *testing.T, checked map[string]*types.Package) map[string]*types.Package {
+	t.Helper()
+	byName := map[string]*types.Package{}
+	for _, path := range []string{"context", "encoding/json", "errors", "fmt", "net/http", "os", "testing", "time", "log/slog", "slices"} {
+		if p := checked[path]; p != nil {
+			byName[path[strings.LastIndex(path, "/")+1:]] = p
+		}
+	}
+	for _, p := range repository(t).sorted() {
+		top, _, _ := strings.Cut(p.folder, "/")
+		if pkg := checked[module+"/"+p.folder]; p.isPublic() && pkg != nil && top != "examples" && top != "adapters" {
+			byName[pkg.Name()] = pkg
+		}
+	}
+	return byName
+}
+
+// namesIn returns the packages that code in the comments of a package can mean: the common
+// ones, its imports, and, as belt, itself, since an adapter often has the name of its SDK.
+func namesIn(in *types.Package, common map[string]*types.Package) map[string]*types.Package {
+	byName := map[string]*types.Package{}
+	if in != nil {
+		byName["belt"] = in
+		for _, p := range in.Imports() {
+			byName[p.Name()] = p
+		}
+	}
+	maps.Copy(byName, common)
+	return byName
 }
 
 // codeInComments returns the blocks of code in the doc comments of a file.
@@ -78,22 +123,40 @@ func codeInComments(file *ast.File) []string {
 	return blocks
 }
 
-var leftOut = regexp.MustCompile(`(?m)^\s*\.\.\.$|\{ \.\.\. \}`)
+var (
+	leftOut = regexp.MustCompile(`(?m)^\s*\.\.\.$|\{ ?\.\.\. ?\}`)
+	// looksLikeGo finds what no table, command or JSON has.
+	looksLikeGo = regexp.MustCompile(`(?m):= |^\s*func [\w(]|^\s*type \w+ (struct|interface)\b|^\s*import ["(]|^package \w+$|\berr != nil\b`)
+)
 
-// codeFile returns a file with the code in a function; nil if it is not Go, or too little
-// to say so: a single word, a table.
-func codeFile(code string) string {
+// codeFile returns a file with the code: statements in a function, or declarations. It is
+// empty if the code is not Go, or too little to say so: a single word, a table. The
+// problem says what is wrong with code that looks like Go and cannot be read.
+func codeFile(code string) (file, problem string) {
 	code = leftOut.ReplaceAllStringFunc(code, func(s string) string {
 		if strings.HasPrefix(s, "{") {
 			return "{}"
 		}
 		return ""
 	})
-	text := "package p\n\nfunc _() error {\n" + code + "\n}\n"
-	if _, err := parser.ParseFile(token.NewFileSet(), "", text, 0); err != nil || !strings.Contains(code, "(") {
-		return ""
+	parse := func(text string) error {
+		_, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+		return err
 	}
-	return text
+	if strings.Contains(code, "(") {
+		for _, text := range []string{
+			"package p\n\nfunc _() error {\n" + code + "\n}\n",
+			"package p\n\n" + code,
+		} {
+			if parse(text) == nil {
+				return text, ""
+			}
+		}
+	}
+	if looksLikeGo.MatchString(code) {
+		return "", parse("package p\n\nfunc _() error {\n" + code + "\n}\n").Error()
+	}
+	return "", ""
 }
 
 // checkCode returns what is wrong with code that uses the packages of the given names.
@@ -136,25 +199,32 @@ func isLeftOut(problem string) bool {
 func TestDocCodeSeesProblems(t *testing.T) {
 	c := checkerFor(runtime.GOOS)
 	byName := map[string]*types.Package{"os": c.check(t, ".", "os")["os"]}
-	for code, want := range map[string]int{
+	for code, want := range map[string]int{ // -1: it is not Go; -2: it cannot be read
 		"f, err := os.Open(path)\nif err != nil { ... }": 0,
 		"...\nos.Remove(path)":                           0,
 		"f, err := os.Open(ctx, path, nil)":              1,
 		"err := os.Opened(path)":                         1,
 		"l := &os.LinkError{Path: path()}":               1,
+		"func f() {\n\tos.Open(path, 1)\n}":              1,
+		"func f(l os.LinkError) {\n\tl.Gone()\n}":        1,
+		"l := &os.LinkError{...}\nl.Unwrap()":            0,
 		"go run .":                                       -1,
 		"command, args   a local server (stdio)":         -1,
+		"{\"name\": \"f(x)\"}":                           -1,
+		"f, err := os.Open(\nif err != nil {":            -2,
+		"f, err := os.Open(path, ...)":                   -2,
 	} {
-		file := codeFile(code)
-		if want < 0 {
-			if file != "" {
-				t.Errorf("%q: took it for Go", code)
-			}
-			continue
+		file, problem := codeFile(code)
+		if got := problem != ""; got != (want == -2) {
+			t.Errorf("%q: got the problem %q, want one: %t", code, problem, want == -2)
+		}
+		if got := file != ""; got != (want >= 0) {
+			t.Errorf("%q: took it for Go: got %t, want %t", code, got, want >= 0)
 		}
 		if file == "" {
-			t.Errorf("%q: did not take it for Go", code)
-		} else if wrong := c.checkCode(file, byName); len(wrong) != want {
+			continue
+		}
+		if wrong := c.checkCode(file, byName); len(wrong) != want {
 			t.Errorf("%q: got %v, want %d problems", code, wrong, want)
 		}
 	}
