@@ -39,7 +39,7 @@ type Authenticator interface {
 	auth.OAuthHandler
 	// Authenticate adds to header the fields that let one request in, such as
 	// Authorization, and replaces those of the same name. It is called before
-	// each request, whatever its method, and anew where a request is redirected
+	// each request, whatever its method, and again where a request is redirected
 	// to. target is the URL as the server sees it, without a fragment; body is that of a POST and
 	// must not be changed. It must return when ctx ends. Adding nothing is no
 	// error: the server's 401 leads to Authorize.
@@ -108,7 +108,7 @@ func (e *endpoint) logIn(ctx context.Context, req *http.Request, resp *http.Resp
 
 // bearer returns the Authorization field for the user's token, or "". The token
 // source may be slow and knows no context, so it is left behind when ctx ends;
-// while it is busy nobody else asks, so that at most one goroutine stays behind.
+// while it is busy no other request asks, so that at most one goroutine stays behind.
 func (e *endpoint) bearer(ctx context.Context) (string, error) {
 	if e.oauth == nil || e.authenticator != nil {
 		return "", nil
@@ -207,15 +207,15 @@ func refused(ctx context.Context, req *http.Request, frame []byte) *http.Request
 	return shown
 }
 
-// needsRights reports whether a request failed only because the user, who is
-// logged in, lacks rights for it.
+// needsRights reports whether a request failed only because the user is logged in and
+// lacks rights for it.
 func needsRights(err error) bool {
 	var login interface{ StepUp() bool }
 	return errors.As(err, &login) && login.StepUp()
 }
 
-// awaitLogin waits, if a stream that nobody waits for needs a login, until somebody
-// has logged in: to ask again would only begin logins that nobody sees. It reports
+// awaitLogin waits until the user has logged in, if err says that a background stream
+// needs a login: another request would only begin logins that no user sees. It reports
 // whether ctx lasted that long.
 func awaitLogin(ctx context.Context, err error) bool {
 	var login interface{ LoggedIn() <-chan struct{} }

@@ -20,8 +20,8 @@ import (
 // An Auto speaks streamable HTTP or, if the server refuses that in the way of a
 // server which only knows HTTP+SSE, the latter: when initialize is answered
 // with status 400, 404 or 405 and no JSON-RPC error. A server that wants a
-// login, or that cannot be reached, is never tried the other way. What was
-// found is remembered, and found out again when it stops to work.
+// login, or that cannot be reached, is never tried the other way. Auto remembers
+// the result, and tries again when it no longer works.
 type Auto struct {
 	// URL is the server's address, http or https.
 	URL string
@@ -162,7 +162,7 @@ func (c *autoConn) Stateless() bool {
 	return ok && h.Stateless()
 }
 
-// Announced returns how often other tools were announced before the last answer.
+// Announced returns how many notifications of changed tools came before the last answer.
 func (c *autoConn) Announced() int64 { return c.present().Announced() }
 
 // LateProgress returns how much progress came before the last answer, and went to Read.

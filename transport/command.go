@@ -86,8 +86,8 @@ type Command struct {
 	CloseTimeout time.Duration
 	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
 	MaxMessage int64
-	// Watchdog, if set, is shared with other connections, and closed by who
-	// made it after them. Default: each connection has one of its own.
+	// Watchdog, if set, is shared with other connections. The program that made it
+	// closes it after them. Default: each connection has one of its own.
 	Watchdog *Watchdog
 	// Start, if set, starts the process in the place of cmd.Start, which it has to
 	// call, on whatever thread the process is to descend from. It is there to
@@ -209,7 +209,7 @@ func (c *commandConn) Degraded() error { return c.watchdog.keeper.degraded() }
 
 // Working reports whether the server's process, or one that descends from it, has used
 // the processor since the last time it was asked, or the server has written anything.
-// Where the system does not tell of the processor only the latter counts.
+// Where the system does not report processor time only the latter counts.
 func (c *commandConn) Working() bool {
 	wrote := c.stream.Working()
 	return c.vitals.worked() || wrote

@@ -1,4 +1,4 @@
-// Package transport holds recipes for connections to MCP servers.
+// Package transport connects to MCP servers.
 //
 // # Choosing a transport
 //
@@ -10,27 +10,26 @@
 //   - [Pipe] runs a server in this process.
 //
 // Each is a plain struct: fill in the fields, and hand a pointer to
-// mcp.NewClient. A recipe must not be changed after its first use; it may be
-// used for any number of connections, also at the same time.
+// mcp.NewClient. Such a recipe must not be changed after its first use; it may be
+// used for any number of connections, also concurrently.
 //
-// # Two planes
+// # Messages and calls
 //
-// Every connection made here has two faces. To the official SDK's session it is
-// an mcp.Conn, over which the handshake and the server's own requests pass. It
-// is also an mcp.Caller, on which an mcp.Client sends its requests: they are
-// numbered, sent and answered here, and their results reach the caller as the
-// bytes that the server wrote.
+// Every connection made here is an mcp.Conn: it reads and writes messages, for the
+// handshake and for requests and notifications of the server. It is also an
+// mcp.Caller, on which an mcp.Client sends its requests: the connection numbers them,
+// sends them, and returns their results as the bytes that the server wrote.
 //
 // # Limits and errors
 //
 // A message of the server, decoded, is limited to 16 MiB unless MaxMessage says
-// otherwise. Errors tell by mcp.OutcomeOf whether the server can have seen the
+// otherwise. mcp.OutcomeOf says of an error whether the server can have seen the
 // request; [ExitError], [StartError], [StatusError] and [RedirectError] say
 // more. Texts of errors never hold header values, environment values, or what
 // a server wrote in an HTTP body.
 //
 // # Platforms
 //
-// Linux is where all of this is tested. The code for macOS and Windows is
-// compiled and vetted with every change but has not been run there.
+// All tests run on Linux. The code for macOS and Windows is type-checked with every
+// change, and compiled and vetted before a release, but has not been run there.
 package transport

@@ -119,8 +119,8 @@ func parseURL(text string) (*url.URL, error) {
 // NewRoundTripper returns what a connection over HTTP uses if it is given no other
 // RoundTripper: one of its own, so that closing the connection closes its sockets.
 // It finds out within 30 s that the other machine is gone, also while nothing is
-// sent; that a server is busy is no reason for it to give up. Who calls this, to
-// add to what it does, closes the idle connections himself.
+// sent; a busy server is no reason for it to give up. A program that calls it, to
+// wrap the result, has to close the idle connections.
 func NewRoundTripper() *http.Transport {
 	const probes = 3
 	dialer := &net.Dialer{
@@ -165,7 +165,7 @@ func (e *unreachableError) Unwrap() error { return e.err }
 func (e *unreachableError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // do sends one request, again after each login that the server asks for, and
-// returns the last response whatever its status. Its errors tell the outcome.
+// returns the last response whatever its status. Its errors have an outcome.
 func (e *endpoint) do(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	for left := e.sends() - 1; ; left-- {
 		req, resp, err := e.once(ctx, method, to, header, body)
@@ -235,7 +235,7 @@ func addFields(full, fields http.Header) {
 // Origin returns the scheme, host and port of the server.
 func (e *endpoint) Origin() string { return e.url.Scheme + "://" + e.url.Host }
 
-// A fate tells whether the server can have got a request.
+// A fate says whether the server can have got a request.
 type fate struct {
 	stage atomic.Int32
 	trace httptrace.ClientTrace
@@ -244,8 +244,8 @@ type fate struct {
 // The stages of a request.
 const (
 	undecided int32 = iota
-	begun           // somebody has begun to send it
-	sealed          // nobody has, nor will
+	begun           // a part of it may have been sent
+	sealed          // no part of it was sent, nor will be
 )
 
 // begin reports whether sending may begin.
@@ -302,7 +302,7 @@ func (e *endpoint) newRequest(ctx context.Context, method string, to *url.URL, h
 	return req.WithContext(ctx), f
 }
 
-// reports reports whether the round tripper is known to tell how far it comes.
+// reports reports whether the round tripper is known to report how far it comes.
 func (e *endpoint) reports() bool {
 	_, ok := e.rt.(*http.Transport)
 	return ok
@@ -344,7 +344,7 @@ func (e *endpoint) follow(from *url.URL, resp *http.Response, before int) (*url.
 	return to, nil
 }
 
-// explain turns the error of an exchange into one that tells the outcome.
+// explain turns the error of an exchange into one with an outcome.
 func (e *endpoint) explain(ctx context.Context, err error, f *fate) error {
 	var dial *net.OpError
 	dialing := errors.As(err, &dial) && dial.Op == "dial"

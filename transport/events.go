@@ -53,7 +53,7 @@ func (e *eventReader) next() (event, error) {
 	for {
 		room := e.limit - int64(len(data))
 		if ev.oversize {
-			room = keptOfOversize // nobody needs more of it
+			room = keptOfOversize // more of it is not used
 		}
 		line, oversize, err := e.line(spare, room+int64(len("data: ")))
 		if err != nil {

@@ -67,7 +67,7 @@ type router struct {
 }
 
 // Working reports whether the server has written anything since the last time it was
-// asked: also a part of a message, or an answer that nobody waits for any more.
+// asked: also a part of a message, or an answer without a caller.
 func (r *router) Working() bool { return r.heard.Swap(false) }
 
 // hear notes that the server has written something.
@@ -77,10 +77,9 @@ func (r *router) hear() {
 	}
 }
 
-// Announced returns how often the server has announced other tools, as far as
-// its messages have been read. An answer that is known was read after what the
-// server sent before it, so this tells whether the tools changed before the
-// answer.
+// Announced returns how many notifications of changed tools have been read. An
+// answer was read after what the server sent before it, so this says whether the
+// tools changed before the answer.
 func (r *router) Announced() int64 { return r.changes.Load() }
 
 // LateProgress returns how many notifications of progress were handed to the
@@ -143,8 +142,8 @@ func (r *router) routeBatch(data []byte, toSession func(jsonrpc.Message) bool) e
 	return err
 }
 
-// failAnswer ends the request that a broken message was meant to answer, if
-// that can be told, so that its caller need not wait for its deadline.
+// failAnswer ends the request that a broken message was meant to answer, if the
+// message says which, so that its caller need not wait for its deadline.
 func (r *router) failAnswer(text []byte, err error) {
 	for id := range answeredBy(text) {
 		if r.table.FailOne(id, err) {

@@ -39,7 +39,7 @@ func (g *group) release()   {}
 func (g *group) signal(s syscall.Signal) { _ = syscall.Kill(-g.process.Pid, s) }
 
 // awaitEmpty waits until a killed group has no member left, but not longer than
-// for the given time: where nobody reaps orphans, they stay as zombies.
+// for the given time: where no process reaps orphans, they stay as zombies.
 func (g *group) awaitEmpty(within time.Duration) {
 	const look = time.Millisecond
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(look) {

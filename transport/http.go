@@ -86,7 +86,7 @@ type httpConn struct {
 	fields    http.Header // of its posts; never changed; nil if not known yet
 	modern    bool        // a request of revision 2026-07-28 was sent last
 	exchanges map[jsonrpc.ID]context.CancelFunc
-	running   int   // requests that have not been told that the session is lost
+	running   int   // requests that may still learn that the session is lost
 	lost      error // the server does not know the session any more
 
 	closeOnce sync.Once
@@ -158,8 +158,8 @@ func (q *questions) note(m jsonrpc.Message) {
 	}
 }
 
-// withdraw tells the session that questions need no answer any more: the stream on which
-// the server would have said so is gone, with the call that they were for.
+// withdraw cancels questions of the server: the stream on which it would do so itself is
+// gone, with the call that they were for.
 func (c *httpConn) withdraw(asked questions) {
 	for _, id := range asked {
 		params, err := json.Marshal(map[string]any{"requestId": id.Raw(), "reason": "the call has ended"})

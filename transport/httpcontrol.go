@@ -155,7 +155,7 @@ func (c *httpConn) keepVersion(initialized json.RawMessage) {
 }
 
 // keepListening holds a subscriptions/listen stream open: a stream that breaks
-// is opened again, and the session told that its lists may have changed.
+// is opened again, with a notification that the lists may have changed.
 func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
 	opened := false
 	for attempt := 0; ; attempt++ {
@@ -177,8 +177,8 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 	}
 }
 
-// listChanged makes the session read its tools again, since a change may have
-// been announced while nothing listened.
+// listChanged makes the client read its tools again, since a notification may have
+// been lost while no stream was open.
 func (c *httpConn) listChanged() {
 	c.toSession(&jsonrpc.Request{Method: noteToolsChanged})
 }

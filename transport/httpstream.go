@@ -25,7 +25,7 @@ const (
 	// set none; longestRetry bounds the waits of repeated attempts.
 	defaultRetry = time.Second
 	longestRetry = 30 * time.Second
-	// shortestRetry bounds the wait that a server can wish for before the
+	// shortestRetry bounds the wait that a server can ask for before the
 	// listening stream is opened again, of which there is no end.
 	shortestRetry = 100 * time.Millisecond
 )
@@ -49,7 +49,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // A cursor is a place in a server's event stream.
 type cursor struct {
 	lastID string        // empty if the stream cannot be resumed there
-	retry  time.Duration // as the server wished; zero if it did not
+	retry  time.Duration // as the server asked; zero if it did not
 }
 
 // note moves the cursor behind an event. To resume behind an earlier one would
@@ -98,7 +98,7 @@ func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bo
 }
 
 // events routes the events of one response until done, and returns nil then. The
-// caller's handler of progress runs in it, and may panic: nobody else would then
+// caller's handler of progress runs in it, and may panic: nothing else would then
 // end the response.
 func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.Message) bool, done func() bool) error {
 	panics := true

@@ -24,24 +24,24 @@ type interruptible interface {
 	ResumeRead() bool
 }
 
-// An intake is the reading side of a stream. One at a time reads it: the stream's
-// goroutine or, in its stead, a caller that is the only one to wait for an
-// answer. He finds it himself, instead of being woken by another thread, which
-// costs as much as the whole rest of a call to a local server.
+// An intake is the reading side of a stream. One goroutine at a time reads it: the
+// stream's own or, in its stead, that of a caller that is the only one to wait for an
+// answer. Such a caller reads its answer instead of being woken by another thread,
+// which costs as much as the whole rest of a call to a local server.
 //
-// After an answer that nobody follows with a call the goroutine waits a moment
+// After an answer, if no call follows at once, the stream's goroutine waits a moment
 // before it reads on, to let such a caller begin.
 type intake struct {
 	duplex    duplex
 	interrupt func()                     // ends a Read that waits; does nothing if that is not possible
-	turn      chan struct{}              // holds a token while somebody reads
+	turn      chan struct{}              // holds a token while a goroutine reads
 	wanted    chan struct{}              // capacity 1: the goroutine shall read
 	served    atomic.Int64               // answers that their callers read
 	apart     bool                       // callers may read
 	lull      time.Duration              // how long the goroutine leaves the reading to callers
 	toSession func(jsonrpc.Message) bool // never waits; for them
 
-	// The following belong to who reads.
+	// The following belong to the goroutine that reads.
 	lines lineReader
 	noise int               // lines in a row that were not JSON-RPC
 	held  []jsonrpc.Message // for which the session had no room when a caller read them
@@ -97,7 +97,7 @@ func (s *stream) readAll() {
 	in.turn <- struct{}{}
 	for in.err == nil && s.ended.Err() == nil {
 		for _, m := range in.held {
-			in.lines.stall.stop() // nobody reads meanwhile
+			in.lines.stall.stop() // no goroutine reads meanwhile
 			toSession(m)
 		}
 		in.held = nil
@@ -139,8 +139,8 @@ func (s *stream) pauseReading() {
 	}
 }
 
-// readFor reads until call has something to see, or somebody else must read on.
-// It does nothing if somebody reads already.
+// readFor reads until call has something to see, or another goroutine must read on.
+// It does nothing if another goroutine reads already.
 func (s *stream) readFor(ctx context.Context, call *inflight.Call) {
 	in := &s.intake
 	if !in.apart {
@@ -176,7 +176,7 @@ type hooked interface {
 }
 
 // readLine reads one line and hands it on, and reports whether it was a message.
-// It is called by who has the turn. An error that ends the reading is left in the
+// The goroutine that has the turn calls it. An error that ends the reading is left in the
 // intake.
 func (s *stream) readLine(toSession func(jsonrpc.Message) bool) bool {
 	in := &s.intake

@@ -23,8 +23,8 @@ const (
 type lineReader struct {
 	r     io.Reader
 	limit int64
-	heard func() // called when something is read; nil: nobody wants to know
-	stall *stall // waits for the rest of a message; nil: nobody minds
+	heard func() // called when something is read; may be nil
+	stall *stall // waits for the rest of a message; may be nil
 
 	buf      []byte // unread bytes are buf[start:end]
 	start    int
@@ -42,8 +42,8 @@ type line struct {
 }
 
 // next returns the next line without its newline. At the end of input it
-// returns the reader's error; an unfinished line is lost, since nobody can tell
-// whether it is whole. After an error that was only an interruption it may be
+// returns the reader's error; an unfinished line is lost, since it may not be
+// whole. After an error that was only an interruption it may be
 // called again, and goes on where it was.
 func (l *lineReader) next() (line, error) {
 	if l.buf == nil {

@@ -18,10 +18,10 @@ type duplex interface {
 	Read([]byte) (int, error)
 	Write([]byte) (int, error)
 	SetWriteDeadline(time.Time) error
-	// CloseWrite tells the peer that nothing more comes.
+	// CloseWrite signals to the peer that nothing more comes.
 	CloseWrite() error
 	// TakeBack takes what was written last and not read by the peer out of the
-	// duplex, so that nobody can read it any more, and returns its size. It
+	// duplex, so that it cannot be read any more, and returns its size. It
 	// returns 0 if that is not possible. No Write is under way.
 	TakeBack() int64
 }
@@ -72,9 +72,9 @@ func (b *batch) empty() batch {
 }
 
 // An outbox writes the frames of a stream, each as a whole and in the order in
-// which they were put in. Who puts one in writes it, and those that wait with
-// it, as long as that does not block. Then a goroutine takes over, so that
-// nobody is held up by another's frame.
+// which they were put in. The caller that puts a frame in writes it, and those that
+// wait with it, as long as that does not block. Then a goroutine takes over, so that
+// no caller is held up by another's frame.
 //
 // A caller that gives up withdraws its frame. A frame of which only a part is
 // written by then ends the stream: what follows it would be read as its end.
@@ -82,14 +82,14 @@ type outbox struct {
 	duplex duplex
 	fast   tryWriter // nil if the duplex cannot do it
 	goes   func(func()) bool
-	broke  func(error) // told, without a lock held, that the stream cannot be written any more
+	broke  func(error) // called, without a lock held, when the stream cannot be written any more
 
 	mu        sync.Mutex // guards the following
 	progress  sync.Cond  // busy, trying or current has changed
 	queue     batch
 	spare     batch  // memory for the next queue
-	busy      bool   // somebody writes
-	trying    bool   // somebody writes without waiting, and is done in a moment
+	busy      bool   // a goroutine writes
+	trying    bool   // a goroutine writes without waiting, and is done in a moment
 	current   sender // of the frame that the goroutine is writing
 	begun     bool   // a part of the first frame is written
 	abandoned sender // of a begun frame, has given up
@@ -218,7 +218,7 @@ func (f *outgoing) finished() {
 	}
 }
 
-// release says that nobody writes any more.
+// release says that no goroutine writes any more.
 func (o *outbox) release() {
 	o.busy = false
 	o.progress.Broadcast()
@@ -288,7 +288,7 @@ func (o *outbox) withdraw(s sender) mcp.Outcome {
 	for o.trying || o.current == s || o.holds(s) {
 		o.abandoned = s
 		if o.current == s && o.duplex.SetWriteDeadline(time.Unix(1, 0)) != nil {
-			// The write goes on, and nobody can tell how far it comes.
+			// The write goes on, and how far it comes is unknown.
 			o.stopped = true
 			o.goes(func() { o.broke(errTorn) })
 			return mcp.Unknown

@@ -18,7 +18,7 @@ type pipes struct {
 	// the child has not read.
 	unread     *os.File
 	closeStdin sync.Once
-	noise      func(line string) // nil: nobody wants it
+	noise      func(line string) // may be nil
 
 	mu    sync.Mutex // guards the following, and orders deadlines for stdout
 	drain time.Time  // when nothing more is waited for; zero while the process lives

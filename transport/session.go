@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// lostWait is how long requests in flight may take to be told for themselves
+	// lostWait is how long requests in flight may take to learn for themselves
 	// that the session is lost.
 	lostWait = time.Second
 	// deleteTimeout bounds the requests by which Close ends a session.
@@ -34,7 +34,7 @@ func (c *httpConn) leave() {
 }
 
 // lose ends the connection because the server does not know its session, and
-// returns when it has ended. Other requests in flight get the time to be told
+// returns when it has ended. Other requests in flight get the time to learn
 // the same: cut off, they would count as possibly run. The caller has entered.
 func (c *httpConn) lose(ctx context.Context, err error) {
 	c.mu.Lock()

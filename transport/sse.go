@@ -210,7 +210,7 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 	return result(method, answer)
 }
 
-// cancel tells the server, in the background, that nobody waits for id any more.
+// cancel cancels a request at the server, in the background.
 func (c *sseConn) cancel(id int64) {
 	c.notes.goes(func() {
 		ctx, stop := context.WithTimeout(c.ended, cancelTimeout)
@@ -229,7 +229,7 @@ func (c *sseConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	defer stop()
 	err = c.send(ctx, frame)
 	if req, ok := m.(*jsonrpc.Request); err != nil && ok && req.IsCall() {
-		// A refused probe must not end the connection: initialize follows.
+		// A refused discover must not end the connection: initialize follows.
 		c.goes(func() { c.toSession(&jsonrpc.Response{ID: req.ID, Error: err}) })
 		return nil
 	}

@@ -66,7 +66,7 @@ func newStream(d duplex, limit int64, cause func(error) error, doomed func() boo
 // broke ends the stream because it cannot be written any more.
 func (s *stream) broke(err error) {
 	if errors.Is(err, errTorn) || s.cause == nil {
-		s.end(err) // at once, for those who look whether it is over
+		s.end(err) // at once, for callers that look whether it is over
 	}
 	s.goes(func() {
 		if s.cause != nil && s.ended.Err() == nil {
@@ -94,12 +94,12 @@ func (s *stream) fail(err error) {
 			}
 			return mcp.WithOutcome(cause, mcp.Unknown)
 		})
-		s.inbox.end(cause) // last: who reads this end gives up the requests in flight
+		s.inbox.end(cause) // last: the reader of this end gives up the requests in flight
 		s.intake.interrupt()
 	})
 }
 
-// Err returns why the stream ended, or nil while it lives.
+// Err returns why the stream ended, or nil until then.
 func (s *stream) Err() error { return context.Cause(s.ended) }
 
 // mayWrite returns an error if a frame could not reach the peer any more.
@@ -114,7 +114,7 @@ func (s *stream) mayWrite(ctx context.Context) error {
 }
 
 // afterEnd waits for the end of a stream that is about to end, and returns why
-// it ended, to somebody who has sent nothing.
+// it ended, for a caller that has sent nothing.
 func (s *stream) afterEnd(ctx context.Context) error {
 	select {
 	case <-s.ended.Done():
@@ -125,7 +125,7 @@ func (s *stream) afterEnd(ctx context.Context) error {
 }
 
 // send writes one frame that belongs to no request of the data plane. Its
-// errors tell whether the server can have read the whole of it.
+// errors say whether the server can have read the whole of it.
 func (s *stream) send(ctx context.Context, frame []byte) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	return nil, mcp.WithOutcome(err, outcome)
 }
 
-// cancel tells the server, in the background, that nobody waits for id any more.
+// cancel cancels a request at the server, in the background.
 func (s *stream) cancel(id int64) {
 	s.goes(func() {
 		ctx, stop := context.WithTimeout(s.ended, cancelTimeout)

@@ -21,7 +21,7 @@ func (t *tasks) goes(f func()) bool {
 	return true
 }
 
-// wait waits for all tasks, which its caller must have told to end.
+// wait waits for all tasks, which its caller must have ended.
 func (t *tasks) wait() {
 	t.mu.Lock()
 	t.closed = true

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// vitals tell how a process is, from its line in /proc. They stay true when its
+// vitals say how a process is, from its line in /proc. They stay true when its
 // id passes to another process.
 type vitals struct {
 	pid  int
 	mu   sync.Mutex // guards the following
-	stat *os.File   // nil if the system does not tell
+	stat *os.File   // nil if the system does not say
 	buf  [1 << 10]byte
 	work uint64 // processor time of it and what it started at the last look, in ticks
 }
@@ -116,7 +116,7 @@ func (v *vitals) worked() bool {
 }
 
 // workOfChildren returns the processor time of the processes that descend from one,
-// or less where the system does not tell its children.
+// or less where the system does not list its children.
 func workOfChildren(pid int) (ticks uint64) {
 	family := []int{pid}
 	known := map[int]bool{pid: true}

@@ -2,7 +2,7 @@
 
 package transport
 
-// vitals tell how a process is. This system does not say.
+// vitals say how a process is. This system does not.
 type vitals struct{}
 
 func watchVitals(int) *vitals { return &vitals{} }

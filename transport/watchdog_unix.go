@@ -18,8 +18,8 @@ const (
 	// restartTime is how long a shell that was started again must live for the
 	// watchdog to work. If it ends sooner the next would, too.
 	restartTime = time.Second
-	// quitTimeout bounds the wait for a shell that was told to quit. Only one
-	// that somebody stopped takes longer than moments.
+	// quitTimeout bounds the wait for a shell that was asked to quit. Only a stopped
+	// one takes longer than moments.
 	quitTimeout = time.Second
 )
 
@@ -36,7 +36,7 @@ var (
 type keeper struct {
 	shell string // its path; empty means /bin/sh
 
-	starting sync.Mutex // held by who starts a shell
+	starting sync.Mutex // held while a shell is started
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex // guards the following; nothing slow happens under it
@@ -77,7 +77,7 @@ func (k *keeper) path() string {
 	return k.shell
 }
 
-// run starts a shell and tells it of the groups there are. The caller holds
+// run starts a shell and sends it the groups there are. The caller holds
 // k.starting.
 func (k *keeper) run(mark string, again bool) {
 	s, lack, err := startShell(k.path(), mark)

@@ -30,7 +30,7 @@ func newWebConn(o endpointOptions, in *inbox) (*webConn, error) {
 }
 
 // fail ends the connection. Only the first call counts. What was posted may run
-// all the same; where more is known, the request's own exchange tells it.
+// all the same; where more is known, the request's own exchange says so.
 func (c *webConn) fail(err error) {
 	c.end(err)
 	err = context.Cause(c.ended)
@@ -38,7 +38,7 @@ func (c *webConn) fail(err error) {
 	c.inbox.end(err)
 }
 
-// Err returns why the connection ended, or nil while it lives.
+// Err returns why the connection ended, or nil until then.
 func (c *webConn) Err() error { return context.Cause(c.ended) }
 
 // Read implements mcp.Conn.
