@@ -100,7 +100,7 @@ func (s *Server) direct(g grant, form url.Values) (map[string]any, error) {
 	return s.issue(s.newFamily(g), g.scopes), nil
 }
 
-// exchangeAssertion issues a token to whom somebody else vouches for (RFC 7523,
+// exchangeAssertion issues a token for the subject of an assertion (RFC 7523,
 // section 2.1). c is nil if the request names no client.
 func (s *Server) exchangeAssertion(c *client, form url.Values, thumb string) (map[string]any, error) {
 	assertion := form.Get("assertion")

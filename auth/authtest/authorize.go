@@ -48,7 +48,7 @@ func (s *Server) serveAuthorization(w http.ResponseWriter, r *http.Request) erro
 	if a.client, err = s.client(r.Context(), query.Get("client_id")); err != nil {
 		return err
 	}
-	// Until here, nobody may be sent anywhere.
+	// Until here, no browser may be redirected.
 	if !s.mayRedirect(a.client, a.redirectURI) {
 		return refusef("invalid_request", "redirect_uri %q is not registered", a.redirectURI)
 	}

@@ -113,13 +113,13 @@ func (s *Server) exchangeDevice(c *client, form url.Values, thumb string) (map[s
 	return s.issue(s.newFamily(d.grant), d.grant.scopes), nil
 }
 
-// ApproveDevice is the user who types a user code and agrees. The error says that
-// nobody has been given that code.
+// ApproveDevice plays a user who types a user code and agrees. It fails if there is
+// no such code.
 func (s *Server) ApproveDevice(userCode string) error {
 	return s.decide(userCode, approved, defaultUser)
 }
 
-// DenyDevice is the user who types a user code and does not agree.
+// DenyDevice plays a user who types a user code and does not agree.
 func (s *Server) DenyDevice(userCode string) error {
 	return s.decide(userCode, denied, defaultUser)
 }

@@ -10,19 +10,19 @@
 //	// ... log in at resource.URL; it leads to an address for the user:
 //	callback, err := server.Approve(ctx, authorizationURL)
 //
-// [Server.Approve] is the browser and the user who agrees; [Server.Deny] is the
+// [Server.Approve] plays the browser of a user who agrees; [Server.Deny] that of a
 // user who does not. With Options.LoginPage there is a page for a real browser.
 //
 // # Resources
 //
 // [Server.Protect] puts any handler behind the server. [Server.NewMCP] is an MCP
-// server with two tools. [ToolScopes] makes tools need more rights than others.
+// server with two tools. [ToolScopes] makes tools need more scopes than others.
 //
 // # What went on
 //
-// [Server.Requests], [Server.Granted] and [Server.Revoked] tell what was asked and
-// what came of it, [Server.Families] what was issued for which login. What must
-// not be seen in any log is in [Server.Secrets].
+// [Server.Requests], [Server.Granted] and [Server.Revoked] return what was asked and
+// what came of it, [Server.Families] what was issued for which login.
+// [Server.Secrets] returns what must not appear in any log.
 //
 // # Faults
 //

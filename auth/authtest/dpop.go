@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// proofWindow is how far the clocks of those who make proofs may differ from ours.
+// proofWindow is how far the clocks of clients may differ from ours.
 const proofWindow = 5 * time.Minute
 
 // A DPoP says whether tokens are bound to keys (RFC 9449).
@@ -53,7 +53,7 @@ func (n *nonces) get() string {
 	return n.current
 }
 
-// offer tells the nonce to whoever gets the answer.
+// offer puts the nonce into an answer, if one is needed.
 func (n *nonces) offer(w http.ResponseWriter) {
 	if n.needed {
 		w.Header().Set("DPoP-Nonce", n.get())

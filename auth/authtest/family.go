@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A grant is what somebody has agreed to.
+// A grant is what a user has agreed to.
 type grant struct {
 	client   string
 	user     string
@@ -115,7 +115,7 @@ type Family struct {
 	Number int
 	// ClientID is whose login it is.
 	ClientID string
-	// User is who logged in; for a login without a human, the client.
+	// User is the user who logged in; for a login without a human, the client.
 	User string
 	// Resource is what the tokens are good for; empty for everything.
 	Resource string

@@ -36,7 +36,7 @@ type Options struct {
 	// with, whatever they ask for. Default: what they ask for.
 	ClientAuth string
 	// SecretLifetime is how long the secrets of registered clients last.
-	// Default: for ever.
+	// Default: forever.
 	SecretLifetime time.Duration
 	// AnyLoopbackPort lets redirect URIs at loopback addresses differ in their
 	// ports from those that are registered (RFC 8252, section 7.3).
@@ -69,7 +69,7 @@ type Options struct {
 	// all of it.
 	GrantScopes func(user string, asked []string) []string
 	// TokenLifetime is how long access tokens last. Default: an hour. Answers
-	// tell it in seconds, rounded up.
+	// have it in seconds, rounded up.
 	TokenLifetime time.Duration
 	// Refresh says how refresh tokens are issued.
 	Refresh Refresh
@@ -151,7 +151,7 @@ const (
 	// RefreshRotated: each can be used once and brings the next one. The second
 	// use of one revokes all tokens of its login.
 	RefreshRotated Refresh = iota
-	// RefreshKept: the first one is good for ever, and answers to it bring no
+	// RefreshKept: the first one is good forever, and answers to it bring no
 	// other.
 	RefreshKept
 	// RefreshOffline: as RefreshRotated, for logins with the scope

@@ -42,7 +42,7 @@ type records struct {
 	granted  map[string]int // token requests that succeeded, by grant type
 	refused  map[string]int // by error code
 	secrets  []string
-	changed  chan struct{} // closed and replaced with each request; nil if nobody waits
+	changed  chan struct{} // closed and replaced with each request; nil if no caller waits
 }
 
 // add records a request and returns its number.

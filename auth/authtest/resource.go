@@ -62,7 +62,7 @@ const (
 	MetadataAtPath Placement = iota
 	// MetadataAtRoot: at the well-known address for the root of its origin.
 	MetadataAtRoot
-	// MetadataElsewhere: at an address that only the challenge tells.
+	// MetadataElsewhere: at an address that only the challenge has.
 	MetadataElsewhere
 	// MetadataNowhere: it has none.
 	MetadataNowhere
@@ -86,8 +86,8 @@ type Resource struct {
 }
 
 // Protect puts a resource in front of a handler. Options may be nil. It ends with
-// the server. The handler finds in the header of a request who makes it, in
-// Authtest-User and Authtest-Client, and what is granted, in Authtest-Scope.
+// the server. The handler finds the user and the client of a request in its header
+// fields Authtest-User and Authtest-Client, and the granted scopes in Authtest-Scope.
 func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 	if o == nil {
 		o = &ResourceOptions{}

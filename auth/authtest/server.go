@@ -67,7 +67,7 @@ func NewServer(t testing.TB, o *Options) *Server {
 	return s
 }
 
-// New starts a server outside of a test. Somebody has to close it. The error
+// New starts a server outside of a test. The caller closes it. The error
 // says which options cannot be used. As httptest, it panics if it cannot listen.
 func New(o *Options) (*Server, error) {
 	if o == nil {

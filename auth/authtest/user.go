@@ -17,7 +17,7 @@ const (
 	defaultUser    = "user"
 )
 
-// userOf returns who makes an authorization request.
+// userOf returns the user of an authorization request.
 func userOf(r *http.Request) string {
 	if user := r.Header.Get(userHeader); user != "" {
 		return user

@@ -1,3 +1,3 @@
-// Package drivertest checks implementations of driver.Store: [Run] makes of each
-// promise in its comment a test.
+// Package drivertest checks implementations of driver.Store: [Run] tests each
+// promise in its comment.
 package drivertest

@@ -30,7 +30,7 @@ func (p *pair) lock(l driver.Locker, name string) (unlock func()) {
 	return unlock
 }
 
-// expectHeld asks for a lock that somebody holds.
+// expectHeld asks for a lock that is held.
 func (p *pair) expectHeld(l driver.Locker, name string) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), heldFor)
@@ -48,7 +48,7 @@ func checkLock(p *pair) {
 	unlock := p.lock(first, "a")
 	p.expectHeld(second, "a")
 	p.expectHeld(first, "a")
-	p.lock(second, "b")() // nobody waits for another name
+	p.lock(second, "b")() // another name does not wait
 	unlock()
 	again := p.lock(second, "a")
 	unlock() // does nothing

@@ -45,7 +45,7 @@ const childVariable = "TRANSPORTTEST_CHILD"
 //	deaf          ignore SIGTERM from now on
 //	ready         write the line "ready" to stderr
 //	close         close stdout
-//	hang          wait for ever
+//	hang          wait forever
 //	term          write "ready" to stderr, wait for SIGTERM, write "terminated"
 //	exit:CODE     exit
 //	kill          end by SIGKILL

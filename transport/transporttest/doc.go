@@ -1,4 +1,5 @@
-// Package transporttest holds what tests of transports need.
+// Package transporttest has servers, faults and recordings for tests of transports, and of
+// programs that use them.
 //
 // # Testing a transport of your own
 //
@@ -22,8 +23,8 @@
 //
 // [Faulty] makes a recipe of package transport misbehave, as networks and servers
 // do: requests are held back or refused, answers are cut off, doubled, preceded
-// by garbage, or never come although the request was run. A test can so look at
-// what a program makes of it:
+// by garbage, or never come although the request was run. So a test can check how
+// a program copes with it:
 //
 //	tr := transporttest.Faulty(t, server, transporttest.Fault{
 //		Kind: transporttest.FaultDrop, Method: "tools/call", Nth: 1,
@@ -31,7 +32,7 @@
 //
 // # Recording a server
 //
-// A test of an agent need not have the server that the agent uses. [Record]
+// A test of an agent does not need the server that the agent uses. [Record]
 // wraps a transport and writes what passes over its connections to a file,
 // without secrets and made to be read in a review; [Replay] plays the file back
 // through an unchanged mcp.Client, without a process or a network:
@@ -42,6 +43,6 @@
 //	}
 //	c := mcp.NewClient("weather", weather, nil)
 //
-// A call that was not recorded is an [UnrecordedError], which shows in what it
+// A call that was not recorded fails with an [UnrecordedError], which shows how it
 // differs from the nearest one that was.
 package transporttest

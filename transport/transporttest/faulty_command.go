@@ -16,11 +16,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// relayVariable marks a process that RunChild must turn into a relay, and tells
-// it what to do.
+// relayVariable marks a process that RunChild must turn into a relay, and holds
+// its plan.
 const relayVariable = "TRANSPORTTEST_RELAY"
 
-// A relayPlan is what a relay is told.
+// A relayPlan says what a relay does.
 type relayPlan struct {
 	Path   string // of the program
 	Faults []Fault

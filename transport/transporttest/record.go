@@ -66,8 +66,8 @@ type recorder struct {
 	broken error // the first message that cannot be recorded
 }
 
-// save writes what was recorded so far. It reads it again first, lest a file
-// is written that nobody can read.
+// save writes what was recorded so far. It parses it first, so that no file is
+// written that cannot be read.
 func (r *recorder) save(file string) error {
 	r.mu.Lock()
 	broken := r.broken
