@@ -42,8 +42,8 @@ func New() *Book { return newBook(&memoryStore{}, nil) }
 // Open returns the book that is kept in the file at path. The file is made, for its
 // owner alone, when something is decided; a symbolic link is followed. One that is
 // not sound fails with an [*Error], as does one that belongs to another user but root, or
-// that others may write to or replace, where modes tell (on Windows they do not); one that
-// is missing has no decisions.
+// that others may write to or replace, where modes say so (on Windows they do not). A
+// missing file has no decisions.
 func Open(path string, opts *Options) (*Book, error) {
 	b := newBook(&fileStore{path: path}, opts)
 	b.file = path
@@ -86,9 +86,9 @@ func (b *Book) Verdict(ctx context.Context, l *Launch) (Verdict, error) {
 	return Pending, nil
 }
 
-// Decide keeps what somebody has decided of a launch, which is Approved or Rejected,
-// and returns when that would survive a loss of power. It replaces what was decided
-// of it before.
+// Decide keeps a decision about a launch, Approved or Rejected, by the person of that
+// name, and returns when it would survive a loss of power. It replaces an earlier
+// decision about the launch.
 func (b *Book) Decide(ctx context.Context, by string, l *Launch, v Verdict) error {
 	if v != Approved && v != Rejected {
 		return b.fail(fmt.Errorf("%q is no decision: it is approved or rejected; see Forget", v))
@@ -116,8 +116,8 @@ func (b *Book) Decide(ctx context.Context, by string, l *Launch, v Verdict) erro
 	})
 }
 
-// Forget removes decisions by their fingerprints, so that somebody is asked again.
-// What is not there is no error.
+// Forget removes decisions by their fingerprints, so that the user is asked again.
+// A missing decision is no error.
 func (b *Book) Forget(ctx context.Context, fingerprints ...string) error {
 	return b.commit(ctx, func(records map[string]Record) bool {
 		before := len(records)
@@ -135,9 +135,9 @@ func (b *Book) Records(ctx context.Context) ([]Record, error) {
 }
 
 // Watch yields what [Book.Records] returns, now and after each change, until ctx ends.
-// What this process decides is seen at once, what others decide after Interval. A
+// Decisions of this process are seen at once, those of others after Interval. A
 // slow consumer sees the newest, not all. An error is yielded once; the next value
-// tells that it is over. It has no goroutine: it waits in that of the caller.
+// ends it. Watch has no goroutine: it waits in that of the caller.
 func (b *Book) Watch(ctx context.Context) iter.Seq2[[]Record, error] {
 	return func(yield func([]Record, error) bool) {
 		ticker := time.NewTicker(cmp.Or(b.interval, DefaultInterval))
@@ -229,11 +229,11 @@ func (b *Book) become(records map[string]Record, revision string) {
 	b.records, b.revision = records, revision
 }
 
-// maxTries bounds how often somebody else may have been faster. That many times in
-// a row, it is a store that does not keep its word.
+// maxTries bounds how often another process may have been faster. That many conflicts
+// in a row are the fault of a store that breaks its contract.
 const maxTries = 1000
 
-// commit changes what is kept, again if somebody else was faster.
+// commit changes what is kept, again if another process was faster.
 func (b *Book) commit(ctx context.Context, edit func(map[string]Record) bool) error {
 	b.mu.Lock()
 	known, records := b.revision, b.records
@@ -266,7 +266,7 @@ func (b *Book) commit(ctx context.Context, edit func(map[string]Record) bool) er
 	}
 }
 
-// tell wakes those who watch.
+// tell wakes all calls of Watch.
 func (b *Book) tell() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

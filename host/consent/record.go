@@ -13,21 +13,21 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A Verdict says what was decided of a launch.
+// A Verdict is a decision about a launch.
 type Verdict string
 
 // The verdicts.
 const (
-	Pending  Verdict = "pending"  // nobody has decided; it must not be started
+	Pending  Verdict = "pending"  // there is no decision; it must not be started
 	Approved Verdict = "approved" // it may be started
-	Rejected Verdict = "rejected" // it must not be started, and nobody needs to be asked
+	Rejected Verdict = "rejected" // it must not be started, and no user is asked
 )
 
 // A Record is one decision. The names are those that it had at that time.
 type Record struct {
 	Fingerprint string    `json:"fingerprint"` // of the launch, see [Launch.Fingerprint]
 	Verdict     Verdict   `json:"verdict"`     // Approved or Rejected
-	By          string    `json:"by"`          // who decided
+	By          string    `json:"by"`          // the person who decided
 	At          time.Time `json:"at"`          // when, in UTC and whole seconds
 	Project     string    `json:"project"`     // folder of the config file, absolute
 	Server      string    `json:"server"`      // configured name
@@ -98,7 +98,7 @@ func (r *Record) check() error {
 	return checkBy(r.By)
 }
 
-// maxBy bounds the name of who decides.
+// maxBy bounds the name of a person who decides.
 const maxBy = 256 // bytes
 
 func checkBy(by string) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// String returns what is started, on one line, for the eyes of the person who
-// decides: never cut, quoted so that a POSIX shell with $” takes it for what it is,
+// String returns the command on one line, for the person who decides: never cut, quoted
+// so that a POSIX shell with $” takes it for what it is,
 // and with all characters escaped that hide or turn what is seen. Of a remote server
 // it is the URL as it is used.
 //

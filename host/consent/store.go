@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// ErrConflict is wrapped by the error of [Store.Save] if what is kept was changed by
-// somebody else.
+// ErrConflict is wrapped by the error of [Store.Save] if what is kept has another
+// revision than the caller knows.
 var ErrConflict = errors.New("the consents were changed by somebody else")
 
 // A Store is a place that keeps a [Book]: a row of a database, for instance. [Open]
 // has one for files. It is safe for concurrent use, also by several processes, and
-// returns soon after ctx ends. Package consenttest checks that one keeps its word.
+// returns soon after ctx ends. Package consenttest checks implementations.
 type Store interface {
 	// Load returns what is kept, and its revision: a text that is not empty, and
 	// another one each time that something else is kept. If the revision is still

@@ -1,2 +1,2 @@
-// Package consenttest checks that a [consent.Store] keeps its word.
+// Package consenttest checks implementations of [consent.Store]: [Run] tests each promise of it.
 package consenttest
