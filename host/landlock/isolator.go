@@ -58,7 +58,7 @@ func (i *Isolator) Isolate(ctx context.Context, e *config.Server, c *transport.C
 	return &confined, nil
 }
 
-// A wish is what an entry wants.
+// A wish is what an entry asks for.
 type wish struct {
 	read    []string // files and folders that may be read; what is not there is passed over
 	see     []string // likewise, but they must be there
