@@ -27,7 +27,7 @@ const (
 
 // ActivityOptions say which events stay. The zero value, and nil, mean all. Old ones
 // are looked for at the first Write and then every ten minutes in which something is
-// written; an error of that is tried again, and not told.
+// written; it is tried again after an error, which is not reported.
 type ActivityOptions struct {
 	// KeepAge is how old events become. Default: any age.
 	KeepAge time.Duration

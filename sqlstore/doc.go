@@ -1,6 +1,6 @@
 // Package sqlstore keeps what a host and its sessions remember in a SQL database:
-// logins, approved tools, servers that may be started, the records of servers, and
-// the log of what was done. Many processes on many machines may share one database.
+// logins, accepted tools, allowed launches, the records of servers, and the log of
+// what was done. Many processes on many machines may share one database.
 //
 // # Open a database
 //
@@ -27,8 +27,7 @@
 //
 // [Database.Sessions] is a driver for session.NewStore, which seals what it keeps: the
 // database holds no token in clear, only names, sizes and times. It cannot lock; of
-// several processes that want to renew one login, the session's journal keeps all but
-// one away.
+// several processes that renew one login, the session's journal lets one do it.
 //
 // # Names
 //
@@ -42,9 +41,9 @@
 //
 // # Keep servers
 //
-// [Database.Servers] keeps the records of servers, and [Database.Statuses] what became
-// of them. Records are kept as they were written: write ${keyring:name} or
-// ${env:NAME} in the place of a secret that the database is not to hold.
+// [Database.Servers] keeps the records of servers, and [Database.Statuses] their last
+// status. Records are kept as they were written: write ${keyring:name} or ${env:NAME} in
+// place of a secret that the database must not hold.
 //
 // # Keep the log
 //

@@ -101,7 +101,7 @@ func (s *servers) Save(ctx context.Context, name string, r *config.Record, old c
 			AND (name = ? OR NOT EXISTS (SELECT 1 FROM {p}servers AS other WHERE other.catalogue = ? AND other.name = ?))`,
 			r.Name, data, string(revision), now, s.catalogue, name, string(old), r.Name, s.catalogue, r.Name)
 		if err != nil || n == 0 {
-			// Two who take one name at the same moment see each other as an error.
+			// Two writers that take one name at the same moment get an error.
 			err = s.why(ctx, name, r.Name, old, err)
 		}
 	}

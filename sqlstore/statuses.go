@@ -53,7 +53,7 @@ func (s *statuses) save(ctx context.Context, changes map[string]config.LastStatu
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	// In one order, so that two who save do not wait for each other.
+	// In one order, so that two writers do not wait for each other.
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		last := changes[name]
 		if last == (config.LastStatus{}) {
