@@ -20,8 +20,8 @@ import (
 // At any time the user can type /decline or /cancel instead of an answer. When In
 // has ended, every question is cancelled. A line that may have been meant for a
 // question which has ended without it is dropped, and asked for again if there is
-// another question by then: nobody agrees by mistake. What was typed ahead of any
-// question is its answer, as with other programs.
+// another question by then, so that no user agrees by mistake. Text that is typed
+// ahead of a question is its answer, as with other programs.
 type Console struct {
 	// In is where the user's answers come from, line by line; only what is asked
 	// for is read. Default: [os.Stdin].
@@ -30,7 +30,7 @@ type Console struct {
 	// Default: [os.Stderr].
 	Out io.Writer
 	// Open opens a page that the user has agreed to visit, such as [OpenURL].
-	// If it is nil the user is asked to open the page himself.
+	// If it is nil the user is asked to open the page.
 	Open func(ctx context.Context, url string) error
 
 	mu     sync.Mutex // guards the following

@@ -23,9 +23,9 @@ type Model func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error)
 
 var errNoAnswer = errors.New("ask: the model gave no answer")
 
-// Sample returns a handler that shows the user what a server wants of the model,
-// asks model if he agrees, shows him the answer, and asks again before it goes to
-// the server. Where he does not agree, it is [mcp.ErrRejected].
+// Sample returns a handler of sampling requests. It shows the request to the user,
+// calls model if they agree, shows them the answer, and asks again before the answer
+// goes to the server. If they do not agree the error is [mcp.ErrRejected].
 //
 // Other questions can be asked while the model works.
 //
@@ -67,7 +67,7 @@ func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) 
 	}
 }
 
-// wish shows what a server wants of the model.
+// wish shows a sampling request.
 func (d *dialog) wish(r *mcp.SampleRequest) {
 	d.say("\nServer %s wants your model to answer:\n", strconv.Quote(line(r.Server)))
 	if r.Params == nil {

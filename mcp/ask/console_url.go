@@ -10,11 +10,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// ElicitURL shows the page that the user is to visit, its host on a line of its
-// own, and asks whether he agrees; only the whole word yes means that he does.
-// Then it has the page opened by Open, or by the user. Unless the server waits for
-// the answer, it is given when the server says that the user is done, or he says so
-// himself.
+// ElicitURL shows the page that the server wants visited, its host on a line of its
+// own, and asks whether the user agrees; only the whole word yes means that they do.
+// Then Open, or the user, opens the page. Unless the server waits for the answer, it
+// is given when the server or the user says that the user is done.
 func (c *Console) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 	action, err := c.hold(ctx, func(d *dialog) error {
 		if err := d.consent(r); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Deny declines everything. Servers are told that they can ask, and get a no,
-// where without handlers they are told that they cannot ask.
+// Deny declines everything. With it the capability is declared, and requests are
+// declined; without handlers the capability is not declared.
 type Deny struct{}
 
 // Elicit declines to fill in a form.

@@ -1,10 +1,10 @@
-// Package ask holds ready-made handlers for what servers want of the user or of
-// a model: the fields Elicit, ElicitURL and Sample of [mcp.ClientOptions].
+// Package ask has handlers for elicitation and sampling: the fields Elicit, ElicitURL
+// and Sample of [mcp.ClientOptions].
 //
-//   - [Deny] wants nothing of anybody and declines.
+//   - [Deny] declines everything.
 //   - A [Console] asks at a terminal.
-//   - A [Queue] keeps questions until somebody answers them, such as the user of
-//     a web page.
+//   - A [Queue] keeps questions until they are answered, such as by the user of a web
+//     page.
 //
 // One Console or Queue can serve any number of clients:
 //
@@ -18,8 +18,8 @@
 //
 // # What is shown
 //
-// Every question names the server that asks, by the name that the program knows
-// it under. What the server wrote is not trusted: control characters, escape
-// sequences and marks that turn the direction of writing are made visible with
-// [Plain], and a Console sets the server's lines off from its own.
+// Every question names the server that asks, by the program's name for it. The
+// server's text is not trusted: [Plain] makes control characters, escape sequences and
+// marks that turn the direction of writing visible, and a Console sets the server's
+// lines off from its own.
 package ask

@@ -8,9 +8,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// Plain returns text with everything made visible that could deceive who reads
-// it: control characters, escape sequences, what turns the direction of writing,
-// what takes no room, and what is not UTF-8. Such a character becomes its number,
+// Plain returns text with everything made visible that could deceive a reader:
+// control characters, escape sequences, marks that turn the direction of writing,
+// characters without width, and what is not UTF-8. Such a character becomes its number,
 // as in <U+202E>. Only line feeds stay.
 func Plain(text string) string { return plain.Text(text) }
 

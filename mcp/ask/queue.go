@@ -29,7 +29,7 @@ var (
 	// of late.
 	ErrUnknown = errors.New("no such question")
 	// ErrAnswered is wrapped by the errors for the id of a question that was
-	// answered already, or that nobody wants answered any more.
+	// answered already, or withdrawn.
 	ErrAnswered = errors.New("the question was answered or withdrawn already")
 )
 
@@ -38,8 +38,8 @@ var (
 // with its context. The zero Queue is ready; it owns no goroutines. Its methods
 // are safe for concurrent use.
 //
-// The ids of questions cannot be guessed, but they are no secrets: who may see
-// and answer questions is for the program to check.
+// The ids of questions cannot be guessed, but they are no secrets: the program has
+// to check which users may see and answer questions.
 type Queue struct {
 	// Max bounds the questions that wait at one time; further ones are cancelled
 	// at once. So that no one keeps others out, a server has half of them at most; a
@@ -154,7 +154,7 @@ func (q *Queue) Answer(id string, res *mcp.ElicitResult) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, err := q.findLocked(id); err != nil {
-		return err // somebody else was faster
+		return err // another answer was faster
 	}
 	q.removeLocked(p)
 	if p.page != nil && answer.Action == accept {
@@ -164,8 +164,8 @@ func (q *Queue) Answer(id string, res *mcp.ElicitResult) error {
 	return nil
 }
 
-// Done says that the user is done with a page that he had agreed to visit by
-// Answer with the same id. Many servers do not announce it, and a call may wait
+// Done says that the user is done with a page that they agreed to visit by Answer
+// with the same id. Many servers send no notification of it, and a call may wait
 // for it. The error wraps [ErrUnknown] if no such page is remembered; those of
 // the last 64 are, or fewer of a user or a server that has more than a quarter of them.
 func (q *Queue) Done(id string) error {
@@ -268,7 +268,7 @@ func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) 
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		select {
-		case answer := <-p.answer: // whoever gave it was told that it counts
+		case answer := <-p.answer: // its Answer has returned no error
 			return answer, nil
 		default:
 		}
@@ -295,10 +295,10 @@ func (q *Queue) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.El
 	}})
 }
 
-// Sample returns a handler that keeps what a server wants of the model until the
-// user agrees, asks model, and keeps its answer until the user agrees that the
-// server gets it: two questions, of [KindSample] and [KindReply]. Where he does
-// not agree, it is [mcp.ErrRejected].
+// Sample returns a handler of sampling requests. It keeps the request until the
+// user agrees, calls model, and keeps its answer until the user agrees that the
+// server gets it: two questions, of [KindSample] and [KindReply]. If they do not
+// agree the error is [mcp.ErrRejected].
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.

@@ -24,7 +24,7 @@ func Error(code int64, message string) Handler {
 	return func(c *Call) { c.Error(code, message) }
 }
 
-// Hang does not answer, and returns when nobody waits for an answer any more.
+// Hang does not answer, and returns when the request is cancelled or its connection ends.
 func Hang(c *Call) { <-c.Context().Done() }
 
 // Disconnect ends the connection without an answer.
@@ -39,8 +39,8 @@ func Sequence(first Handler, others ...Handler) Handler {
 }
 
 // Handshake returns the script of a server that speaks the given revision and
-// offers the given capabilities, as JSON. Without any it offers tools, and to
-// announce their changes. It answers pings if the revision has them.
+// offers the given capabilities, as JSON. Without any it offers tools, with
+// notifications of their changes. It answers pings if the revision has them.
 func Handshake(revision, capabilities string) Script {
 	if capabilities == "" {
 		capabilities = `{"tools":{"listChanged":true}}`

@@ -114,7 +114,7 @@ func (s *Server) Notify(method, params string) {
 	}
 }
 
-// Connections returns how often somebody connected, or tried to.
+// Connections returns how often a client connected, or tried to.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
