@@ -1,5 +1,5 @@
-// Package atomicfile replaces files whole: whoever reads one, at whatever moment,
-// and whatever is killed meanwhile, finds the old content or the new one.
+// Package atomicfile replaces files whole: a reader, at any moment, finds the old
+// content or the new one, even if the writer is killed meanwhile.
 package atomicfile
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// retryEvery is how often is tried again what another process holds up.
+// retryEvery is the wait before another attempt at what another process holds up.
 const retryEvery = time.Millisecond
 
 // Resolve returns the path of the file that path stands for: symbolic links are

@@ -9,7 +9,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lock waits until no other process, and nobody else in this one, holds the lock
+// Lock waits until no other process, and no other caller in this one, holds the lock
 // of the file at a resolved path, or until ctx ends. The lock ends with its
 // process.
 //
@@ -39,7 +39,7 @@ func lockBeside(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// try locks l as soon as nobody holds it.
+// try locks l as soon as it is free.
 func try(ctx context.Context, l *flock.Flock) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -18,7 +18,7 @@ const noFollow = 0
 // be written there at all, now or later.
 func Unwritable(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
-// rename tries for a while: a file that somebody is reading cannot be replaced
+// rename tries for a while: a file that is being read cannot be replaced
 // here.
 func rename(ctx context.Context, from, to string) error {
 	const patience = 2 * time.Second

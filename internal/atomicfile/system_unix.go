@@ -36,7 +36,7 @@ func syncDir(name string) error {
 	return errors.Join(err, d.Close())
 }
 
-// removeLocked removes a lock file while it is locked. Those who wait for it find
+// removeLocked removes a lock file while it is locked. Those that wait for it find
 // out that it is gone; see sameFile.
 func removeLocked(l *flock.Flock) {
 	_ = os.Remove(l.Path())

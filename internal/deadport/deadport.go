@@ -1,5 +1,5 @@
-// Package deadport has ports at which nobody listens, for tests. One that was only let go
-// of may be somebody else's in a moment.
+// Package deadport has ports without a listener, for tests. A port that was merely
+// closed may get another listener in a moment.
 package deadport
 
 import (
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// URL returns the URL of a port of this machine at which nobody listens, and nobody can
-// until the test is over: a connection goes out from it.
+// URL returns the URL of a port of this machine that has no listener, and can have none
+// until the test is over, since a connection goes out from it.
 func URL(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

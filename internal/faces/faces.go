@@ -1,12 +1,12 @@
-// Package faces lets a connection that stands before another tell what that one tells.
+// Package faces passes the optional methods of a connection through one that wraps it.
 package faces
 
 import "github.com/modelcontextprotocol/go-sdk/mcp"
 
-// A Conn is embedded by a connection that stands before another. It has each method
-// that a client asks a connection for if it has it, and answers for one that has not
-// as if it had been asked in vain. It is not a Caller: who embeds it says whether
-// there is a data plane.
+// A Conn is embedded by a connection that wraps another. It has each optional method
+// that a client looks for. Where the wrapped connection lacks one, Conn returns what a
+// client assumes without it. It is not a Caller: the type that embeds it says whether
+// it is one.
 type Conn struct{ mcp.Connection }
 
 // Err returns why the connection ended, or nil.
@@ -45,7 +45,7 @@ func (c Conn) Stateless() bool {
 	return ok && known.Stateless()
 }
 
-// Announced returns how often other tools were announced before the last answer, or
+// Announced returns how many notifications of changed tools came before the last answer, or
 // less than zero: as many as were read.
 func (c Conn) Announced() int64 {
 	if known, ok := c.Connection.(interface{ Announced() int64 }); ok {

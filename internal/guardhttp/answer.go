@@ -67,7 +67,7 @@ func read(resp *http.Response) (*Answer, error) {
 }
 
 // notJSON says why an answer is not JSON by its header. That is vague if the type
-// is one that tells nothing: a document without an extension gets such a type from
+// is one that says nothing: a document without an extension gets such a type from
 // many servers of static files.
 func notJSON(h http.Header) (problem string, vague bool) {
 	if h.Get("Content-Encoding") != "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // proxyKey is under which a request's context says by which proxy it goes, so that
-// whoever chooses the proxy is asked once.
+// the function that chooses the proxy is called once.
 type proxyKey struct{}
 
 func withProxy(ctx context.Context, by *url.URL) context.Context {

@@ -37,7 +37,7 @@ func (e *Failure) Unwrap() error { return e.Err }
 
 // failure makes the error of a request that went wrong. Much of what package
 // net/http reports repeats what the peer has sent, or where the request went, so
-// what happened is said anew.
+// what happened is said in other words.
 func failure(to *url.URL, sent bool, err error) error {
 	if refused := (*Refusal)(nil); errors.As(err, &refused) {
 		return &Refusal{Origin: originOf(to), Problem: refused.Problem}

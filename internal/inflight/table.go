@@ -5,7 +5,7 @@
 // connection, and keeps each until its answer came. The goroutine that reads
 // the connection calls Answer, Progress and Fail, none of which blocks; each
 // waiting caller runs its own progress callbacks, so progress arrives in order
-// and before the answer, and a slow callback delays nobody else.
+// and before the answer, and a slow callback delays no other caller.
 package inflight
 
 import (
@@ -29,10 +29,10 @@ const FirstID = 1_000_000_000
 const maxFree = 64
 
 // maxProgress bounds the progress notifications that wait for a slow callback;
-// when more arrive the oldest are dropped, since the newest tells the most.
+// when more arrive the oldest are dropped, since the newest says the most.
 const maxProgress = 256
 
-// MaxProgressBytes bounds each of them. Larger ones tell nobody anything.
+// MaxProgressBytes bounds each of them. Larger ones are dropped.
 const MaxProgressBytes = 64 << 10
 
 // An Answer is the result or the error of a request, as sent by the server.
@@ -235,7 +235,7 @@ func (c *Call) Poll(progress func(json.RawMessage)) (a Answer, ended bool, err e
 	return a, ended, err
 }
 
-// Told reports whether Poll would tell anything.
+// Told reports whether Poll would return anything new.
 func (c *Call) Told() bool {
 	c.table.mu.Lock()
 	defer c.table.mu.Unlock()

@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// A Set holds the locks that somebody holds or waits for. The zero value is ready
-// for use, and must not be copied.
+// A Set has the locks that are held or waited for. The zero value is ready for use,
+// and must not be copied.
 type Set struct {
 	mu    sync.Mutex
 	locks map[string]*lock
 }
 
 type lock struct {
-	free  chan struct{} // has a token while nobody holds the lock
-	users int           // who hold it or wait; guarded by Set.mu
+	free  chan struct{} // has a token while the lock is free
+	users int           // callers that hold it or wait; guarded by Set.mu
 }
 
-// Lock waits until nobody else holds the lock of name, or until ctx ends; then
-// it returns ctx's error. Calls of unlock after the first do nothing.
+// Lock waits until the lock of name is free, and takes it. If ctx ends first it
+// returns ctx's error. Calls of unlock after the first do nothing.
 func (s *Set) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
 // Package lines reads what a user types, line by line, for questions that can
-// end before he has answered.
+// end before the user has answered.
 package lines
 
 import (
@@ -64,7 +64,7 @@ func New(in io.Reader) *Reader {
 // (which may be nil) or the Reader is closed. The line that was waited for is
 // then lost: a later Read gets ErrStale for it.
 func (r *Reader) Read(ctx context.Context, until <-chan struct{}) (string, error) {
-	line := make(chan typed, 1) // room for a line that nobody waits for any more
+	line := make(chan typed, 1) // room for a line without a reader
 	r.mu.Lock()
 	if r.shut || r.over {
 		r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *Reader) Read(ctx context.Context, until <-chan struct{}) (string, error
 	}
 }
 
-// read reads one line and gives it to who waits for it.
+// read reads one line and gives it to the caller that waits for it.
 func (r *Reader) read(done chan<- struct{}) {
 	t := scan(r.in)
 	r.mu.Lock()

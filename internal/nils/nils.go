@@ -1,4 +1,4 @@
-// Package nils tells interfaces that hold nothing.
+// Package nils finds interfaces that hold nothing.
 package nils
 
 import "reflect"

@@ -1,5 +1,5 @@
-// Package ownfile tells whether others than the user of this program may change a file on
-// which it relies. On Windows, where modes do not tell, it finds nothing.
+// Package ownfile checks whether others than the user of this program may change a file on
+// which it relies. On Windows, where modes do not say so, it finds nothing.
 package ownfile
 
 import (

@@ -1,11 +1,11 @@
 // Package share accounts for what users and servers hold of a bounded store, so that
-// one of them who fills it keeps nobody else out.
+// none of them can keep the others out by filling it.
 package share
 
 import "iter"
 
-// An Owner is whose something is: a user's, a server's, or what a server has of a
-// user's. The zero Owner is nobody.
+// An Owner owns a part of a store: a user, a server, or a server on behalf of a user.
+// The zero Owner owns nothing.
 type Owner struct{ User, Server string }
 
 // An Amount is how much of a store is taken, or may be.
@@ -66,7 +66,7 @@ func (b *Book) Share(n int) Amount {
 	return share
 }
 
-// Exceeds reports whether an owner holds more than one n-th of Max. Nobody never does.
+// Exceeds reports whether an owner holds more than one n-th of Max. The zero Owner never does.
 func (b *Book) Exceeds(o Owner, n int) bool { return b.held[o].exceeds(b.Share(n)) }
 
 // First returns the element that makes room first in a store that is full: of the

@@ -16,7 +16,7 @@ const (
 	without
 	tell
 	person
-	toward // what follows "the user" where he is told to do something
+	toward // what follows "the user" in an order to them
 	handOver
 	readOut
 	keyFile

@@ -1,12 +1,12 @@
-// Package textguard finds what a text of somebody else hides from people, and
-// what it urges a model to do. It reads text and nothing else: no files, no
-// network, no state.
+// Package textguard finds what a text of a stranger hides from people, and what it
+// urges a model to do. It reads text and nothing else: no files, no network, no
+// state.
 //
 // # What is hidden
 //
-// [Hidden] finds the characters that a person does not see or that turn what he
-// sees into something else: escape sequences, tag characters, overrides of the
-// direction of writing, and what takes no room. Where such a character is part of
+// [Hidden] finds the characters that a person does not see or that turn what they
+// see into something else: escape sequences, tag characters, overrides of the
+// direction of writing, and characters without width. Where such a character is part of
 // how a script or an emoji is written it is left alone.
 //
 // # What is urged

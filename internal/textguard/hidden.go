@@ -143,7 +143,7 @@ func (s *scan) sights() []Sight {
 	return found
 }
 
-// classify tells of which hidden kind a character is here, if it is one.
+// classify returns the hidden kind of a character here, if it is hidden.
 func (s *scan) classify(i int, r rune, n int) (Kind, bool) {
 	switch {
 	case r == 0x1b:

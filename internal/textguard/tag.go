@@ -8,7 +8,7 @@ import (
 // maxTag is the length of the longest tag that is known, with its attributes.
 const maxTag = 64
 
-// tag finds the marks by which a text pretends to come from somebody else: those
+// tag finds the marks by which a text pretends to come from another author: those
 // that separate the turns of a conversation, and pairs of tags such as
 // <IMPORTANT>.
 func tag(text string) (Urge, bool) {

@@ -9,7 +9,7 @@
 // how; testdata/servers holds the array "tools" of each, all pages, in the order of
 // the server; testdata/licences the licences that the packages came with, all of
 // them MIT or Apache-2.0; testdata/tokens.json how many tokens each definition has.
-// To make these files anew, with Node.js 20 or later:
+// To make these files again, with Node.js 20 or later:
 //
 //	mkdir -p bin/toolcorpus && cp internal/toolcorpus/record/package.json bin/toolcorpus
 //	(cd bin/toolcorpus && npm install --ignore-scripts)
@@ -28,10 +28,9 @@
 // their ids: phrase, sentence, identifier, synonym (the tool has other words), form
 // (plurals, -ing, -ed), typo, product (it names one), parameter (what matters is an
 // argument), and vague. Within a kind they belong to the tuning half and to the
-// held-out half by turns. Whoever improves a search looks at the tuning half only;
+// held-out half by turns. To improve a search, look at the tuning half only;
 // of the other half only the measures are read, see [NDCG5] and [Recall5]. Some
 // queries of the two halves look for the same tool; [Unseen] leaves these out.
 //
-// The judgements speak of this very corpus: whoever records other versions judges
-// again.
+// The judgements are of this very corpus: judge again when other versions are recorded.
 package toolcorpus

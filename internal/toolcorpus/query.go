@@ -27,7 +27,7 @@ type Query struct {
 	Relevant map[string]int `json:"relevant"`
 }
 
-// Queries returns all queries, kind by kind. Each call reads the file anew, so that
+// Queries returns all queries, kind by kind. Each call reads the file again, so that
 // the caller may change what it gets.
 func Queries() []Query {
 	var queries []Query

@@ -45,7 +45,7 @@ type Tool struct {
 }
 
 // Servers returns all servers, in the order of their names. Their JSON is compact.
-// Each call reads the files anew, so that the caller may change what it gets.
+// Each call reads the files again, so that the caller may change what it gets.
 func Servers() []Server {
 	var servers []Server
 	read("servers.json", &servers)
