@@ -19,10 +19,10 @@ const (
 )
 
 // A Cache keeps answers for as long as their servers allow, which only those of
-// revision 2026-07-28 do: pages of the lists of tools, prompts, resources and
-// resource templates, and resources that were read. What the server announces to
-// have changed is forgotten at once, and when there is no more room what was not
-// used for the longest time.
+// revision 2026-07-28 do: pages of the lists of tools, prompts, resources and resource
+// templates, and resources that were read. A notification of a change removes answers
+// at once, and when there is no more room those go that were not used for the longest
+// time.
 //
 // A Cache can be shared between clients. An answer that its server calls public
 // is then shared between the clients of the same name, which therefore must be

@@ -25,10 +25,9 @@ type CallToolOptions struct {
 	Meta Meta
 	// Task says what to do if the call becomes a task. Nil means the defaults.
 	Task *TaskOptions
-	// Connection, if not 0, has the call sent on the connection of that number only,
-	// see Connections of [State]: it is for a caller who has read there what the
-	// tools are. Once there is a newer one the call fails with
-	// [ErrOtherConnection].
+	// Connection, if not 0, restricts the call to the connection of that number, see
+	// Connections of [State]: it is for callers that have read the tools on it. Once
+	// there is a newer one the call fails with [ErrOtherConnection].
 	Connection int
 }
 
@@ -36,13 +35,12 @@ type CallToolOptions struct {
 // They are sent as they are, and the result's StructuredContent holds what the
 // server sent as a [json.RawMessage].
 //
-// A failure of the tool itself is no error but a result with IsError set. The
-// errors are [*ServerError] if the server refused the call, [*ProtocolError] if
-// its answer is not allowed, [*LimitError] if it is too large, [*OutputError] if
-// the result does not match the tool's output schema,
-// [*UnavailableError] if there is no connection, [*OutcomeUnknownError] if the
-// call was sent and nothing tells what became of it, [*TaskError] if the call
-// became a task that did not end well, and what Elicit or another handler
+// A failure of the tool itself is no error but a result with IsError set. The errors
+// are [*ServerError] if the server refused the call, [*ProtocolError] if its answer is
+// not allowed, [*LimitError] if it is too large, [*OutputError] if the result does not
+// match the tool's output schema, [*UnavailableError] if there is no connection,
+// [*OutcomeUnknownError] if the call was sent and its outcome is unknown, [*TaskError]
+// if the call became a task that did not end well, and what Elicit or another handler
 // returned if the server asked and could not be answered. See [OutcomeOf].
 func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage, opts *CallToolOptions) (*CallToolResult, error) {
 	if len(args) == 0 {

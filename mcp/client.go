@@ -65,8 +65,8 @@ type Client struct {
 // which it is configured. Nothing is started before the first use. NewClient
 // panics if t is nil or a nil pointer.
 //
-// What panics in t or its connections, on goroutines of the client, is an error of
-// the connection, and Logger is told of it.
+// A panic in t or its connections, on goroutines of the client, becomes an error of the
+// connection, and is logged.
 func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 	if nils.Is(t) {
 		panic("mcp: NewClient: transport is nil")
@@ -131,10 +131,10 @@ func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
 	}
 }
 
-// Ready connects if necessary and returns when the server answers. It returns
-// an [*UnavailableError] when an attempt to connect that was made meanwhile has
-// failed, though the client goes on trying, or when the server wants a login, and
-// ctx's error when ctx ends.
+// Ready connects if necessary and returns when the server answers. It returns an
+// [*UnavailableError] when an attempt to connect that was made meanwhile has failed,
+// though the client keeps trying, or when the server requires a login, and ctx's error
+// when ctx ends.
 func (c *Client) Ready(ctx context.Context) error {
 	l, err := c.acquire(ctx, nil)
 	if err == nil && l.tap.over() {

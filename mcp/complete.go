@@ -14,9 +14,9 @@ const (
 	revision20250326 = "2025-03-26"
 )
 
-// Complete asks the server how an argument of a prompt or a variable of a
-// resource template may go on. Who asks while the user types should do so
-// through a [Completer]. The Meta of params is sent if the options have none.
+// Complete asks the server to complete an argument of a prompt or a variable of a
+// resource template. To ask while the user types, use a [Completer]. The Meta of params
+// is sent if the options have none.
 //
 // An answer holds at most 100 values, as the protocol has it; more are cut off,
 // and HasMore is set then. The error is [errors.ErrUnsupported] if the server

@@ -32,11 +32,10 @@ type CompleterOptions struct {
 	RequestOptions *RequestOptions
 }
 
-// A Completer completes what a user types, for one place where he does so. Only
-// his last word counts: a call ends the one before it, which returns
-// [ErrSuperseded], and the server is not bothered with what lies between. Answers
-// of no more than 16 KiB are kept for as long as the Completer is held, the last 256
-// of them.
+// A Completer completes the text that a user types in one field. Only the newest text
+// counts: a call ends the one before it, which returns [ErrSuperseded], and the server
+// does not see the texts between. Answers of no more than 16 KiB are kept for as long
+// as the Completer is held, the last 256 of them.
 //
 // A Completer is safe for concurrent use and owns no goroutine.
 type Completer struct {

@@ -1,28 +1,28 @@
-// Package mcp speaks the Model Context Protocol with one server, for as long as
-// you hold the client.
+// Package mcp is a client of the Model Context Protocol, for one server and any number
+// of connections to it.
 //
-// # One server, many lives
+// # One server, many connections
 //
 // A [Client] stands for one server and one identity. It connects on first use
 // (or on [Client.Ready]), notices the end of a connection as an event, connects
-// again with growing waits, and goes on until [Client.Close]. Each connection
-// is one life, made from the same [Transport]; what the caller holds stays.
+// again with growing waits, and works until [Client.Close]. Each connection is made
+// from the same [Transport]; the Client that the caller holds stays.
 //
 //	c := mcp.NewClient("notes", &transport.Command{Path: "notes-server"}, nil)
 //	defer c.Close()
 //	res, err := c.CallTool(ctx, "create", json.RawMessage(`{"text":"hi"}`), nil)
 //
-// [Client.State] is a value that tells where the client stands, and
-// [Client.Watch] yields its changes.
+// [Client.State] returns the state of the client as a value, and [Client.Watch] yields
+// its changes.
 //
-// # What became of a call
+// # The outcome of a call
 //
-// A call that returns an error may have run or not, and only sometimes can one
-// know. [OutcomeOf] says which: [NotSent], [Answered] or [Unknown]. The client
-// repeats a call by itself, once, if it was not sent; and if its outcome is
-// unknown only where repeating is harmless by the tool's annotations and
-// [ClientOptions].TrustAnnotations says that those can be believed. Every other
-// call with an unknown outcome returns an [*OutcomeUnknownError].
+// A call that returns an error may have run or not. [OutcomeOf] says what is known:
+// [NotSent], [Answered] or [Unknown]. The client repeats a call by itself, once, if it
+// was not sent. If its outcome is unknown it repeats the call only where that is
+// harmless by the tool's annotations and [ClientOptions].TrustAnnotations says that
+// these can be trusted. Every other call with an unknown outcome returns an
+// [*OutcomeUnknownError].
 //
 // # Deadlines
 //
@@ -34,22 +34,22 @@
 //
 // No more than [ClientOptions].MaxInFlight requests are on their way to a
 // server, and no more than MaxQueued wait for their turn; further ones fail at
-// once with a [*BusyError]. A server that hangs is found out by pings and gets a new
-// connection; one that may be busy is left alone, unless one call after the other is
-// given up. See HealthInterval.
+// once with a [*BusyError]. Pings find a server that hangs, which gets a new
+// connection; a server that may be busy is left alone, unless one call after the other
+// is given up. See HealthInterval.
 //
 // # Logins
 //
-// Nobody waits for a human. A call that needs the user to log in fails with an
-// error that says where, and the state becomes [Authenticating], with its
-// LoginURL. When somebody has logged in the client goes on by itself, on the
-// connection that it has or on a new one.
+// No call waits for a human. A call that needs the user to log in fails with an
+// error that has the address, and the state becomes [Authenticating], with its
+// LoginURL. After the login the client continues by itself, on the connection that it
+// has or on a new one.
 //
 // # Resources and prompts
 //
-// [Client.Resources], [Client.ResourceTemplates] and [Client.Prompts] yield what
-// the server offers, page by page; [Client.ReadResource] and [Client.GetPrompt]
-// fetch one. [Client.ResourceUpdates] tells of changes, across connections:
+// [Client.Resources], [Client.ResourceTemplates] and [Client.Prompts] yield the items
+// of the server, page by page; [Client.ReadResource] and [Client.GetPrompt] fetch one.
+// [Client.ResourceUpdates] yields changes, across connections:
 //
 //	for uri, err := range c.ResourceUpdates(ctx, "file:///journal") {
 //		if err != nil {
@@ -60,40 +60,37 @@
 //	}
 //
 // [Client.Complete] completes an argument, and a [Completer] does so while a user
-// types. What a server allows to be kept is kept in a [Cache].
+// types. A [Cache] keeps the results that a server allows to be kept.
 //
-// # What servers want
+// # Server requests
 //
-// A server may want something itself: an answer of the user, his visit to a web
-// page, words of a language model, the roots it may work in. Set the handlers
-// Elicit, ElicitURL and Sample and the Roots of [ClientOptions]; what is not set
-// the server is told that this client cannot do. Handlers learn which server asks
-// and are the same in all revisions. Package ask has ready ones. While one runs no
-// call grows impatient.
+// A server may make requests itself: elicitation of the user, by form or by URL,
+// sampling of a language model, and its roots. Set the handlers Elicit, ElicitURL and
+// Sample and the Roots of [ClientOptions]; a capability without a handler is not
+// declared. Handlers get the name of the server and are the same in all revisions.
+// Package ask has ready ones. While a handler runs the idle time of calls stands still.
 //
 // # Tasks
 //
-// A call of a tool may become a task, which goes on after the request for it was
-// answered. [Client.CallTool] waits for its result all the same; [TaskOptions]
-// tell of it, and [Client.ResumeTask] comes back to it after a restart.
+// A call of a tool may become a task, which continues after the request for it was
+// answered. [Client.CallTool] waits for its result all the same; [TaskOptions] observe
+// it, and [Client.ResumeTask] comes back to it after a restart.
 //
 // # Structured results
 //
-// What a tool calls its structured result is checked against the tool's output
-// schema. If it does not match the error is an [*OutputError], which holds the
-// result as it came.
+// The structured content of a result is checked against the tool's output schema. If it
+// does not match the error is an [*OutputError], which holds the result as it came.
 //
 // # Protocol revisions
 //
-// The client finds out what a server speaks: it probes for revision 2026-07-28
-// and falls back to the initialize handshake of the older ones, on a new
-// connection if the probe ended the first, and remembers the result. Callers
-// see no difference.
+// The client finds out which revision a server speaks: it sends discover, of revision
+// 2026-07-28, and falls back to initialize of the older ones, on a new connection if
+// discover ended the first. It remembers the result. Callers see no difference.
 //
-// # Two planes
+// # What the official SDK does
 //
-// The handshake, the server's own requests and its notifications pass through a
-// session of the official SDK. The client's requests do not: a [Conn] that is
-// also a [Caller], as all those of package transport are, carries them, and
-// their results are decoded once, here, from the bytes that the server wrote.
+// A session of the official SDK performs the handshake. The server's requests and
+// notifications do not pass it, and neither do the client's requests: a [Conn] that is
+// also a [Caller], as all those of package transport are, carries them, and their
+// results are decoded once, here, from the bytes that the server wrote.
 package mcp

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// An ElicitRequest is a server's wish to ask the user for something.
+// An ElicitRequest is a request of a server that the user fill in a form.
 type ElicitRequest struct {
 	// Server is the name of the server that asks, as given to [NewClient].
 	// Show it to the user: what Params says comes from that server.
@@ -17,8 +17,8 @@ type ElicitRequest struct {
 	Params *ElicitParams
 	// Fields are the fields of the schema, in its order.
 	Fields []FormField
-	// Warnings are reasons to look twice, such as fields that ask for a secret. They are
-	// sentences for the user, and have no words of the server.
+	// Warnings are reasons to look twice, such as fields that ask for a secret. They
+	// are sentences for the user, without text of the server.
 	Warnings []string
 }
 

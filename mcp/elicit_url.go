@@ -14,12 +14,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// An ElicitURLRequest is a server's wish that the user visit a web page, where
-// he gives the server what the client is not to see.
+// An ElicitURLRequest asks the user to open a URL, to enter data that must not pass
+// through the client.
 //
-// The handler shows the user who asks and the whole URL, its host above all, and
-// asks whether he agrees. If he does, it opens the page in his browser, or has
-// him open it, and accepts. Accepting says that the user agreed, not that he is
+// The handler shows the user the server's name and the whole URL, its host above all,
+// and asks whether they agree. If they do, it opens the page in their browser, or lets
+// them open it, and accepts. Accepting says that the user agreed, not that they are
 // done. Nothing may be fetched from the URL before, nor by the program at all.
 type ElicitURLRequest struct {
 	// Server is the name of the server that asks, as given to [NewClient].
@@ -34,20 +34,20 @@ type ElicitURLRequest struct {
 	// Warnings are reasons to look twice, such as a host that can be mistaken
 	// for another one. They are sentences for the user.
 	Warnings []string
-	// Completed is closed when the server announces that the user is done, or
-	// when Done was called. Many servers announce nothing.
+	// Completed is closed when a notification of the server says that the user is done,
+	// or when Done was called. Many servers send none.
 	Completed <-chan struct{}
-	// ServerWaits says that the server waits for the answer, and may give up if
-	// it is not given as soon as the user has agreed. Otherwise nothing but the
-	// caller's own call waits, and the handler can take its time until the user
-	// is done, which spares everybody another round.
+	// ServerWaits says that the server waits for the answer, and may give up if it is
+	// not given as soon as the user has agreed. Otherwise nothing but the caller's own
+	// call waits, and the handler can take its time until the user is done, which saves
+	// another round.
 	ServerWaits bool
 
 	page *page
 }
 
-// Done says that the user is done, for a server that does not announce it. A
-// call that waits for that is then made again.
+// Done says that the user is done, for a server that sends no notification of it. A
+// call that waits for it is then made again.
 func (r *ElicitURLRequest) Done() {
 	if r.page != nil { // of a request that is not the client's
 		r.page.complete()

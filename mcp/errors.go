@@ -32,9 +32,9 @@ func (o Outcome) String() string {
 	}
 }
 
-// OutcomeOf reports what err, returned by a call, tells about the request. It
-// asks the outermost error in the chain that knows; an error that nobody can
-// classify is [Unknown]. The outcome of a nil error is Answered.
+// OutcomeOf returns the outcome of the request that returned err. The outermost error
+// in the chain that has one decides; an error without one is [Unknown]. The outcome of
+// a nil error is Answered.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return Answered
@@ -57,9 +57,9 @@ func SafeToRetry(err error) bool {
 	return err != nil && OutcomeOf(err) == NotSent
 }
 
-// WithOutcome returns an error that reads and unwraps as err and whose
-// [OutcomeOf] is o. Control and hidden characters in its text are made visible. Transports use it to say what became of a request.
-// It returns nil if err is nil.
+// WithOutcome returns an error that reads and unwraps as err and whose [OutcomeOf] is
+// o. Control and hidden characters in its text are made visible. Transports use it to
+// report the outcome of a request. It returns nil if err is nil.
 func WithOutcome(err error, o Outcome) error {
 	if err == nil {
 		return nil
@@ -72,8 +72,8 @@ type outcomeError struct {
 	outcome Outcome
 }
 
-// visible returns an error whose text shows control and hidden characters of others:
-// err itself if it has none.
+// visible returns an error whose text shows control and hidden characters: err itself
+// if it has none.
 func visible(err error) error {
 	if err == nil || plain.Text(err.Error()) == err.Error() {
 		return err
@@ -97,14 +97,14 @@ var ErrClosed = errors.New("mcp: client closed")
 // session.
 var ErrSessionLost = errors.New("the server no longer knows the session")
 
-// ErrAnswerLost is wrapped by the errors of a transport that lost the answer to
-// one request while the connection lives on: its stream broke. The request may
-// have run.
+// ErrAnswerLost is wrapped by the errors of a transport that lost the answer to one
+// request, because its stream broke, while the connection stays. The request may have
+// run.
 var ErrAnswerLost = errors.New("the answer was lost")
 
-// An OutcomeUnknownError reports that a request was sent and that nothing tells
-// whether the server ran it: the connection broke, or time ran out. Repeating
-// it may repeat its side effects, so the Client does not.
+// An OutcomeUnknownError reports that a request was sent and that it is unknown whether
+// the server ran it: the connection broke, or time ran out. Repeating it may repeat its
+// side effects, so the Client does not.
 type OutcomeUnknownError struct {
 	Server string // name of the server, as configured
 	Method string // such as "tools/call"
@@ -142,7 +142,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // Outcome returns [NotSent].
 func (e *UnavailableError) Outcome() Outcome { return NotSent }
 
-// A BusyError reports that a request was turned away because too many are on
+// A BusyError reports that a request was refused by the client because too many are on
 // their way to the server and waiting for their turn. It was not sent.
 type BusyError struct {
 	Server   string // name of the server, as configured
@@ -176,8 +176,8 @@ func (e *ServerError) Unwrap() error { return e.Err }
 // Outcome returns [Answered].
 func (e *ServerError) Outcome() Outcome { return Answered }
 
-// A ProtocolError reports an answer that the protocol does not allow. The
-// connection lives on. The server did answer, so the request has run.
+// A ProtocolError reports an answer that the protocol does not allow. The connection
+// stays. The server did answer, so the request has run.
 type ProtocolError struct {
 	Server string // name of the server, as configured
 	Method string // such as "tools/list"

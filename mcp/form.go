@@ -18,10 +18,9 @@ const (
 	FieldArray = "array"
 )
 
-// A FormField is one field of a form that a server wants to have filled in. All
-// texts are those of the server, which is not to be trusted: see to it that they
-// cannot be taken for your own, and show no control characters. A FormField is
-// not to be changed.
+// A FormField is one field of a form in an elicitation. All texts are those of the
+// server, which is not trusted: set them off from the program's own, and show no
+// control characters. A FormField must not be changed.
 type FormField struct {
 	// Name is the field's name in the answer. It is up to 256 bytes long.
 	Name string `json:"name"`

@@ -113,11 +113,11 @@ func (w *logLevel) get() (LoggingLevel, []byte) {
 // and on later connections: "debug", "info", "notice", "warning", "error",
 // "critical", "alert" or "emergency". The empty level asks for none.
 //
-// It does not connect. A server of revision 2026-07-28 learns of the level with
-// each request. An older one is told at once, and with each new connection, if it
-// offers to be told; what it answers is the error. It cannot be told to log
-// nothing, so that the empty level asks it for emergencies if it was asked for
-// more on this connection. It may log of its own accord if it was never told.
+// It does not connect. A server of revision 2026-07-28 learns of the level with each
+// request. An older one gets logging/setLevel at once, and with each new connection, if
+// it declares logging; its answer is the error. The protocol has no level for no
+// messages, so the empty level asks for emergencies if more was asked for on this
+// connection. A server that never got a level may choose one itself.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works with
 // older servers, and with newer ones that still use it.

@@ -12,29 +12,29 @@ type ClientOptions struct {
 	// Implementation names this program to the server.
 	// Default: mcpbelt, version 0.
 	Implementation *Implementation
-	// Logger receives what a server does against the protocol, and the
-	// comings and goings of connections. Default: nothing is logged.
+	// Logger receives violations of the protocol by the server, and the beginnings and
+	// ends of connections. Default: nothing is logged.
 	Logger *slog.Logger
-	// Elicit answers when the server asks the user for something. If it is
-	// nil the server is told that this client cannot be asked.
+	// Elicit handles elicitation/create requests for forms. If nil, the elicitation
+	// capability for forms is not declared.
 	//
-	// It may be called several times at once, on goroutines of the connection
-	// or on that of a CallTool, and must return when its context ends. An error
-	// that is no [*JSONRPCError] is not shown to the server.
+	// It may be called concurrently, on goroutines of the connection or on that of a
+	// CallTool, and must return when its context ends. The server does not see an error
+	// that is no [*JSONRPCError].
 	Elicit func(context.Context, *ElicitRequest) (*ElicitResult, error)
-	// ElicitURL asks the user for his consent when the server wants him to
-	// visit a web page, and sees to it that the page is opened. The client
-	// neither opens nor fetches it. If ElicitURL is nil the server is told that
-	// this client cannot do that. What is said of Elicit holds here too.
+	// ElicitURL handles elicitation/create requests for a URL: it asks the user for
+	// consent, and has the page opened. The client neither opens nor fetches it. If
+	// nil, the elicitation capability for URLs is not declared. It is called as Elicit
+	// is.
 	ElicitURL func(context.Context, *ElicitURLRequest) (*ElicitResult, error)
-	// Sample answers when the server asks for words of a language model. If it
-	// is nil the server is told that there is none. What is said of Elicit holds
-	// here too. There should be a human who sees what is asked and answered.
+	// Sample handles sampling/createMessage requests. If nil, the sampling capability
+	// is not declared. It is called as Elicit is. A human should see the request and
+	// the answer.
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	Sample func(context.Context, *SampleRequest) (*SampleResult, error)
-	// SampleTools tells the server that Sample can handle tools.
+	// SampleTools declares that Sample can handle tools.
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
@@ -51,46 +51,45 @@ type ClientOptions struct {
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	MaxSampleRounds int
-	// MaxQuestions bounds the questions, elicitations and samplings together, that a
-	// server can ask in one call or another request of the client. On each connection
-	// it can ask four times as many at once, and one more each second, in whatever
-	// requests or without any. Further ones are declined and the user is not asked: an
-	// elicitation with the action decline, a sampling with an error. Logger and
-	// QuestionsDeclined of [State] tell of it. Default: 16.
+	// MaxQuestions bounds the elicitation and sampling requests together that a server
+	// can make in the course of one call or another request of the client. On each
+	// connection it can make four times as many at once, and one more each second, in
+	// any requests or outside of them. Further ones are declined and the user is not
+	// asked: an elicitation with the action decline, a sampling request with an error.
+	// Logger and QuestionsDeclined of [State] report it. Default: 16.
 	MaxQuestions int
-	// Roots are the folders and files that the server may know of, each a file
-	// URI. Default: none, and the server is told that there are none to ask for.
-	// One that is no plain file URI is left out and logged, see [RootError].
-	// See [Client.SetRoots].
+	// Roots are the folders and files that the server may know of, each a file URI.
+	// Default: none, and the roots capability is not declared. A root that is no plain
+	// file URI is left out and logged, see [RootError]. See [Client.SetRoots].
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work
 	// with older servers, and with newer ones that still use them.
 	Roots []*Root
-	// Tasks lets a server of revision 2026-07-28 answer a call of a tool with a
-	// task, for which CallTool then waits. For revision 2025-11-25, where it is
-	// the client who asks for one, see [TaskOptions].
+	// Tasks lets a server of revision 2026-07-28 answer a call of a tool with a task,
+	// for which CallTool then waits. For revision 2025-11-25, where the client asks for
+	// one, see [TaskOptions].
 	Tasks bool
 	// Extensions declares extensions of the protocol by their identifiers, such
 	// as "com.example/feature", each with its settings or nil. See
 	// [Client.Request]. Default: none.
 	Extensions map[string]map[string]any
-	// LogLevel asks the server for log messages of this severity and above.
-	// Default: for none, and so does a level that does not exist, which is
-	// logged. See [Client.SetLogLevel].
+	// LogLevel asks the server for log messages of this severity and above. Default:
+	// for none. A level that does not exist asks for none, too, and is logged. See
+	// [Client.SetLogLevel].
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	LogLevel LoggingLevel
-	// Log receives the server's log messages, in order, one at a time, on a
-	// goroutine of the connection. If it is slow up to 256 wait, and no more
-	// than 4 MiB of them; the oldest give way. Default: they go to Logger, cut
-	// to 4 KiB and without control characters.
+	// Log receives the server's log messages, in order, one at a time, on a goroutine
+	// of the connection. If it is slow up to 256 wait, at most 4 MiB of them; the
+	// oldest are dropped. Default: they go to Logger, cut to 4 KiB and without control
+	// characters.
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	Log func(*LogMessage)
-	// Tracer is told of all requests and notifications, in both directions.
-	// Default: nobody is, and that costs nothing.
+	// Tracer observes every request and notification, in both directions. Nil disables
+	// tracing at no cost.
 	Tracer Tracer
 	// Cache holds what the server allows to be kept, and can be shared between
 	// clients. Default: one of its own, of 4 MiB.
@@ -99,9 +98,9 @@ type ClientOptions struct {
 	// ConnectTimeout bounds the making of a connection, handshake included.
 	// Default: 30 s.
 	ConnectTimeout time.Duration
-	// ProbeTimeout is how long the server may take to answer the probe for
-	// revision 2026-07-28 before the older handshake is tried.
-	// Default: a third of ConnectTimeout.
+	// ProbeTimeout is how long the server may take to answer discover, with which
+	// revision 2026-07-28 begins, before initialize is tried. Default: a third of
+	// ConnectTimeout.
 	ProbeTimeout time.Duration
 	// IdleTimeout is how long a call may go without an answer or progress.
 	// Default: 60 s.
@@ -134,12 +133,11 @@ type ClientOptions struct {
 	MaxPages int
 	// MaxCatalog bounds each of the lists in bytes. Default: 32 MiB.
 	MaxCatalog int64
-	// TrustAnnotations lets the client repeat a call of unknown outcome if the
-	// server annotates the tool as read-only or idempotent. Set it only for a
-	// server whose claims can be believed.
+	// TrustAnnotations lets the client repeat a call of unknown outcome if the server
+	// annotates the tool as read-only or idempotent. Set it only for a trusted server.
 	TrustAnnotations bool
-	// SkipOutputCheck lets results pass that do not match the output schema of
-	// their tool. It is for callers who check that themselves.
+	// SkipOutputCheck lets results pass that do not match the output schema of their
+	// tool. It is for callers that check that themselves.
 	SkipOutputCheck bool
 }
 

@@ -85,7 +85,7 @@ type (
 	// A Role says who speaks: "user" or "assistant".
 	Role = sdk.Role
 
-	// SampleParams are what a server wants a model to go on with.
+	// SampleParams are the conversation of a sampling request.
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
@@ -100,7 +100,7 @@ type (
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	SamplingMessage = sdk.SamplingMessageV2
-	// ModelPreferences say what kind of model a server wishes for.
+	// ModelPreferences say what kind of model a server prefers.
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
@@ -110,7 +110,7 @@ type (
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	ToolChoice = sdk.ToolChoice
-	// ToolUseContent is a model's wish to use a tool of the server.
+	// ToolUseContent is a model's call of a tool of the server.
 	ToolUseContent = sdk.ToolUseContent
 	// ToolResultContent is what came of it.
 	ToolResultContent = sdk.ToolResultContent

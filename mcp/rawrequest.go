@@ -9,9 +9,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// Request sends a request of any method, such as one of an extension, and returns
-// the result as the server wrote it, whatever its resultType. Params must be a
-// JSON object without _meta, or empty; what the revision wants in _meta is added.
+// Request sends a request of any method, such as one of an extension, and returns the
+// result as the server wrote it, whatever its resultType. Params must be a JSON object
+// without _meta, or empty; what the revision requires in _meta is added.
 //
 // The client knows nothing of the method: it does not look for a capability, and
 // repeats the request only if it was not sent. The errors are those of

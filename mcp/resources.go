@@ -15,8 +15,8 @@ const (
 	methodReadResource  = "resources/read"
 )
 
-// ErrResourceNotFound is what the error of [Client.ReadResource] is if the server
-// has no such resource. The [*ServerError] tells what the server says.
+// ErrResourceNotFound is wrapped by the error of [Client.ReadResource] if the server
+// has no such resource. The [*ServerError] has the server's message.
 var ErrResourceNotFound = errors.New("mcp: resource not found")
 
 func offersResources(l *life) bool {

@@ -16,8 +16,8 @@ import (
 
 const noticeRoots = "notifications/roots/list_changed"
 
-// A RootError reports a root that no server is told of, because it does not say
-// plainly which file or folder it means.
+// A RootError reports a root that no server gets, because it does not say plainly which
+// file or folder it means.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
 // older servers, and with newer ones that still use them.
@@ -57,15 +57,15 @@ func RootOf(path string) (*Root, error) {
 	return root, nil
 }
 
-// SetRoots replaces the roots that the server may know of, and tells a server of
-// an older revision that it can ask for them. Each must be a file URI that names
-// a file or folder of this machine plainly, or nothing changes and the error is
-// a [*RootError]. The client keeps no part of roots.
+// SetRoots replaces the roots that the server may know of, and notifies a server of an
+// older revision of the change. Each must be a file URI that names a file or folder of
+// this machine plainly, or nothing changes and the error is a [*RootError]. The client
+// keeps no part of roots.
 //
-// If the server cannot be told within ctx, the error says so, and the new roots
-// stand nevertheless: the old ones are not given out any more. Without a
-// connection there is nothing to tell; a server asks by itself. SetRoots fails if
-// Roots of [ClientOptions] is nil.
+// If the notification cannot be sent within ctx, the error says so, and the new roots
+// count nevertheless: the old ones are not given out any more. Without a connection
+// none is needed; a server asks by itself. SetRoots fails if Roots of [ClientOptions]
+// is nil.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
 // older servers, and with newer ones that still use them.

@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// A SampleRequest is a server's wish to have a language model go on with a
-// conversation.
+// A SampleRequest asks a language model to continue a conversation.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.
@@ -16,18 +15,17 @@ type SampleRequest struct {
 	// Server is the name of the server that asks, as given to [NewClient].
 	// Show it to the user: what Params says comes from that server.
 	Server string
-	// Params are the conversation and how to go on with it. MaxTokens must be
-	// respected. The schemas of Tools, Metadata, and the structured content of
-	// tool results are held as [json.RawMessage], and the numbers in a tool's
-	// input as [json.Number]. IncludeContext may ask for context of this or of all
-	// servers; the client adds none, and to do so is for Sample to decide.
+	// Params are the conversation and how to continue it. MaxTokens must be respected.
+	// The schemas of Tools, Metadata, and the structured content of tool results are
+	// held as [json.RawMessage], and the numbers in a tool's input as [json.Number].
+	// IncludeContext may ask for context of this or of all servers; the client adds
+	// none, and to do so is for Sample to decide.
 	Params *SampleParams
 }
 
-// ErrRejected is what Sample of [ClientOptions] returns when the user does not
-// want the server to have words of the model. A server of an older revision is
-// told so, with code -1; in 2026-07-28 the call that the wish came with ends
-// with this error.
+// ErrRejected is returned by Sample of [ClientOptions] when the user rejects the
+// request. A server of an older revision gets an error with code -1; in 2026-07-28 the
+// call that caused the request ends with this error.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.

@@ -2,11 +2,11 @@ package mcp
 
 import "time"
 
-// A Phase says what a [Client] is doing.
+// A Phase is a stage of a [Client].
 type Phase int
 
 const (
-	// Idle: nobody has used the client yet.
+	// Idle: the client was not used yet.
 	Idle Phase = iota
 	// Connecting: a connection is being made.
 	Connecting
@@ -15,9 +15,9 @@ const (
 	// Waiting: the last connection or attempt failed; the next attempt is at
 	// State.RetryAt, or sooner if a call needs the server.
 	Waiting
-	// Authenticating: a human has to log in, at State.LoginURL. If that turned out
-	// on a connection, it lives on: requests are sent, and those that are refused
-	// fail with the error that tells where to log in.
+	// Authenticating: the user has to log in, at State.LoginURL. A connection that the
+	// client has by then stays: requests are sent, and those that are refused fail with
+	// an error that has the address of the login.
 	Authenticating
 	// Closed: the client was closed, for good.
 	Closed
@@ -58,8 +58,8 @@ type State struct {
 	LoginURL string
 	// Connections counts the connections made so far.
 	Connections int
-	// ToolsVersion grows whenever the server's tools may have changed: with
-	// every new connection and every announcement of the server.
+	// ToolsVersion grows whenever the server's tools may have changed: with every new
+	// connection and every notification of the server.
 	ToolsVersion uint64
 	// ResourcesVersion and PromptsVersion do the same for the lists of resources
 	// and resource templates, and of prompts.
@@ -70,7 +70,7 @@ type State struct {
 	QuestionsDeclined int
 
 	// The following describe the server while Ready, and while Authenticating on a
-	// connection that lives on. They are zero otherwise.
+	// connection that stays. They are zero otherwise.
 
 	// Server names the server's program, as it claims. It may be nil.
 	Server *Implementation

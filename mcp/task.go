@@ -32,10 +32,10 @@ func (s TaskStatus) Ended() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// A Task is work of a server that goes on after its request was answered.
+// A Task is work of a server that continues after its request was answered.
 type Task struct {
-	// ID names the task. Who has it can resume the task, so it may be a secret.
-	// No error repeats it in its text.
+	// ID names the task. It allows to resume the task, so it may be a secret. No error
+	// repeats it in its text.
 	ID string
 	// Status is how far the task is.
 	Status TaskStatus
@@ -46,28 +46,28 @@ type Task struct {
 	// TTL is how long after CreatedAt the server keeps the task.
 	// Zero: as long as it likes.
 	TTL time.Duration
-	// PollInterval is how often the server wants to be asked at most. The client
-	// never asks it more often than every 50 ms, nor less often than every 10
-	// min. Zero: the client's own interval, which is 1 s.
+	// PollInterval is how often the server allows to be asked at most. The client never
+	// asks it more often than every 50 ms, nor less often than every 10 min. Zero: the
+	// client's own interval, which is 1 s.
 	PollInterval time.Duration
 }
 
 // TaskOptions say what to do if a call becomes a task.
 //
-// A server of revision 2025-11-25 that offers tasks says of each tool whether
-// its calls can, or must, be tasks. CallTool asks for a task if it must be one,
-// and also if it can be one and there are TaskOptions. In revision 2026-07-28
-// it is the server who decides, if [ClientOptions].Tasks is set.
+// A server of revision 2025-11-25 that offers tasks says of each tool whether its calls
+// can, or must, be tasks. CallTool asks for a task if it must be one, and also if it
+// can be one and there are TaskOptions. In revision 2026-07-28 the server decides, if
+// [ClientOptions].Tasks is set.
 type TaskOptions struct {
 	// TTL asks a server of revision 2025-11-25 to keep the task that long, in
 	// whole milliseconds. Zero leaves it to the server.
 	TTL time.Duration
-	// Update receives the task when it was made and whenever its status or its
-	// status message changes, on the caller's goroutine. Who stores the ID can
-	// come back to the task with [Client.ResumeTask].
+	// Update receives the task when it was made and whenever its status or its status
+	// message changes, on the caller's goroutine. Store the ID to come back to the task
+	// with [Client.ResumeTask].
 	Update func(*Task)
-	// Keep leaves the task to itself when the caller's context or the time of
-	// the call ends, instead of cancelling it.
+	// Keep lets the task continue when the caller's context or the time of the call
+	// ends, instead of cancelling it.
 	Keep bool
 }
 

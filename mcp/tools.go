@@ -47,12 +47,12 @@ func newToolCache() toolCache {
 	return toolCache{listing: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
 }
 
-// Tools returns the server's tools, in its order. They are read once, all pages
-// of them, and again after the server announced a change or the connection was
-// renewed. A server of revision 2026-07-28 also says for how long they are good,
-// and if it neither does that nor announces changes they are read each time. It is a
-// slice, and not an iterator as that of [Client.Resources], since calls need the
-// whole list. Neither the tools nor what they point to may be changed.
+// Tools returns the server's tools, in its order. They are read once, all pages of
+// them, and again after a notification of a change or on a new connection. A server of
+// revision 2026-07-28 also says how long they are fresh; if it neither does that nor
+// sends notifications they are read each time. It is a slice, and not an iterator as
+// that of [Client.Resources], since calls need the whole list. Neither the tools nor
+// what they point to may be changed.
 //
 // A tool that is no valid tool at all is left out, and so is one whose JSON has a key
 // twice, bad UTF-8 or more than 128 levels; see [Client.ListProblems]. A list that ends

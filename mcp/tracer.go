@@ -10,37 +10,36 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A Tracer is told of what a client and its server ask of each other: of each
-// request when it begins and when it ends, in both directions, and of
-// notifications. It is what an adapter for telemetry implements; the client itself
-// records nothing.
+// A Tracer observes the requests and notifications between a client and its server, in
+// both directions: each when it begins and when it ends. Adapters for telemetry
+// implement it; the client itself records nothing.
 //
-// A Tracer may also be a [RetryTracer] and a [SessionTracer]. Its methods are safe
-// for concurrent use and must be quick, as somebody waits for them. What panics
-// there is swallowed and logged.
+// A Tracer may also be a [RetryTracer] and a [SessionTracer]. Its methods are safe for
+// concurrent use and must be quick, as callers wait for them. A panic in them is
+// recovered and logged.
 //
-// It is not told of what the client does by itself on a level below: cancelling a
-// request, of which RequestEnd tells, and on some transports the progress that a
-// server reports.
+// It does not observe what the client does by itself on a lower level: cancelling a
+// request, which RequestEnd reports, and on some transports the progress that a server
+// reports.
 type Tracer interface {
 	// RequestStart is called before a request or a notification is sent, and when
 	// one of the server has come. The context that it returns must be derived from
 	// ctx, and is that of the work: of RequestEnd, of the transport's HTTP requests,
 	// and of handlers such as Elicit.
 	RequestStart(ctx context.Context, r *RequestInfo) context.Context
-	// RequestEnd is called once for each RequestStart, with the same RequestInfo,
-	// in which it is said by now how it ended. Neither may be kept.
+	// RequestEnd is called once for each RequestStart, with the same RequestInfo, which
+	// says by then how it ended. Neither may be kept.
 	RequestEnd(ctx context.Context, r *RequestInfo)
 }
 
-// A RetryTracer is a [Tracer] that is told when a request is sent once more because
-// the connection broke or only its answer was lost.
+// A RetryTracer is a [Tracer] that observes retries: a request is sent once more
+// because the connection broke or only its answer was lost.
 type RetryTracer interface {
 	// RequestRetry is called between the attempts. Err is how the last one failed.
 	RequestRetry(ctx context.Context, r *RequestInfo, err error)
 }
 
-// A SessionTracer is a [Tracer] that is told of connections.
+// A SessionTracer is a [Tracer] that observes the ends of connections.
 type SessionTracer interface {
 	// SessionEnd is called when a connection has ended whose handshake had
 	// succeeded.
@@ -51,10 +50,10 @@ type SessionTracer interface {
 type RequestInfo struct {
 	// Server is the name given to [NewClient].
 	Server string
-	// Method is the method. What a server asks for can be any text.
+	// Method is the method. That of a server's request can be any text.
 	Method string
-	// Incoming says that the server asks, or tells. In revision 2026-07-28 such
-	// requests come with a result of the server, and have no ID.
+	// Incoming says that the server sent it. In revision 2026-07-28 requests of the
+	// server come with a result, and have no ID.
 	Incoming bool
 	// Notification says that there is no answer.
 	Notification bool
@@ -84,12 +83,12 @@ type RequestInfo struct {
 	header   http.Header
 }
 
-// A ConnectionInfo is what a [Tracer] is told of a connection.
+// A ConnectionInfo describes a connection to a [Tracer].
 type ConnectionInfo struct {
 	// ProtocolVersion is the revision of the protocol; empty during the handshake.
 	ProtocolVersion string
-	// SessionID is the id of the session over HTTP; empty if there is none. Who has
-	// it may be let into the session: take it for a secret.
+	// SessionID is the id of the session over HTTP; empty if there is none. It may give
+	// access to the session: treat it as a secret.
 	SessionID string
 	// Origin is the scheme, host and port of a server that is reached by HTTP, such
 	// as https://example.com; empty for any other.

@@ -15,15 +15,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// ResourceUpdates yields a URI whenever the resource may have changed: first when
-// the server has agreed to announce changes, so that what is read from then on
-// misses none, and again after each announcement and each new connection. It is
-// uri itself or, as the server likes, that of a part of it. A consumer that is
-// slower than the changes sees each URI once.
+// ResourceUpdates yields a URI whenever the resource may have changed: first when the
+// server has accepted the subscription, so that a read from then on misses no change,
+// and again after each notification and each new connection. The URI is uri itself or,
+// as the server chooses, that of a part of it. A consumer that is slower than the
+// changes sees each URI once.
 //
-// It ends when ctx ends or the client is closed. If the server does not announce
-// changes the last yield is an error, which is [errors.ErrUnsupported] if it
-// never does.
+// It ends when ctx ends or the client is closed. If the server sends no notifications
+// of changes the last yield is an error, which is [errors.ErrUnsupported] if it does
+// not support them.
 func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if c.transport == nil {
