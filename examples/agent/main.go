@@ -3,11 +3,11 @@
 //
 // It is a complete tool-calling loop against any endpoint that speaks the
 // OpenAI chat completions API. Copy it and make it yours: loop.go is the loop,
-// chat.go the endpoint and terminal.go the user. A model that is told of too many tools
-// to read them all searches for those that it needs.
+// chat.go the endpoint and terminal.go the user. If there are too many tools for a model
+// to read, it searches for those that it needs.
 //
-// Calls that may change something have to be approved on the terminal. Where a server
-// wants a login its address is shown and opened in the browser; the login is forgotten
+// Calls that may change something have to be approved on the terminal. If a server
+// requires a login its address is shown and opened in the browser; the login is forgotten
 // at the end, unless you keep it with session/filestore.
 //
 //	OPENAI_API_KEY=… OPENAI_MODEL=… agent [flags] "question"
@@ -127,7 +127,7 @@ func respond(ctx context.Context, config, question string, agent *Agent, prompt 
 		}
 	}
 	native, err := registry.With(registry.MustFunc("add", "Add two numbers.", add), func(d *registry.Definition) {
-		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true} // so nobody has to approve it
+		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true} // so no user has to approve it
 	})
 	if err != nil {
 		return "", err

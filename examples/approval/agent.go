@@ -55,7 +55,7 @@ func (a *agent) work(ctx context.Context) error {
 	return nil
 }
 
-// call makes a call. If somebody has to be asked it waits for the answer: the page
+// call makes a call. If the user has to be asked it waits for the answer: the page
 // shows the call, and makes it.
 func (a *agent) call(ctx context.Context, tool string, args json.RawMessage) (*mcp.CallToolResult, error) {
 	res, err := a.tools.Call(ctx, tool, args)

@@ -1,4 +1,4 @@
-// Approval is a web page on which you approve what an agent wants to do.
+// Approval is a web page on which you approve the calls of an agent.
 //
 //	go run ./examples/approval
 //
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// user is who is logged in. A program with many takes him from the request.
+// user is the user who is logged in. A program with many takes it from the request.
 const user = "you"
 
 // run has the agent work, and serves the page, until ctx ends.

@@ -27,7 +27,7 @@ const (
 	maxForm     = 16 << 10         // bytes
 )
 
-// A page is the web page. Whoever else is on this machine can reach it, so it lets
+// A page is the web page. Other users of this machine can reach it, so it lets
 // in only who has the key that was printed.
 type page struct {
 	tools *registry.Registry

@@ -24,7 +24,7 @@ func fillIn(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error
 	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
 }
 
-// visit plays the user and his browser: it presses the button of the page. A
+// visit plays the user and their browser: it presses the button of the page. A
 // program for people shows them the URL instead, and fetches nothing.
 func visit(ctx context.Context, req *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 	fmt.Printf("  %s wants you to visit %s: %s\n", req.Server, req.Host, req.Message)

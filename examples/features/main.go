@@ -1,13 +1,12 @@
-// Features shows what a server can ask of a client, and what else there is than
-// tools: questions to the user, a model, roots, progress, log messages,
-// resources and their changes, prompts, completion, and tasks.
+// Features shows what a server can do besides tools: elicitation, sampling, roots,
+// progress, log messages, resources and their changes, prompts, completion, and tasks.
 //
 //	go run ./examples/features
 //	go run ./examples/features -ask
 //	go run ./examples/features -revision 2025-11-25
 //
 // It builds examples/servers/features first, and needs nothing but Go. Without
-// -ask it answers the server's questions itself.
+// -ask it answers the server's requests itself.
 package main
 
 //lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.

@@ -53,7 +53,7 @@ func journal(ctx context.Context, c *mcp.Client) error {
 		fmt.Printf("  template %s: %s\n", r.URITemplate, r.Description)
 	}
 	entries := []string{"It rained.", "The sun came out."}
-	// The first time is when the server has promised to announce changes.
+	// The first time is when the server has accepted the subscription.
 	for changed, err := range c.ResourceUpdates(ctx, uri) {
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func prompt(ctx context.Context, c *mcp.Client) error {
 // for them, and answers what they ask meanwhile.
 func tasks(ctx context.Context, c *mcp.Client) error {
 	opts := &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(t *mcp.Task) {
-		// Who stores t.ID can come back to the task, from another process too.
+		// Store t.ID to come back to the task, also from another process.
 		fmt.Printf("  task %s %s\n", t.Status, t.StatusMessage)
 	}}}
 	if err := call(ctx, c, "research", `{"topic":"rain","steps":10}`, opts); err != nil {

@@ -125,7 +125,7 @@ func total(_ context.Context, in numbers) (float64, error) {
 func show(ctx context.Context, tools *registry.Registry, tool, args string) {
 	res, err := tools.Call(ctx, tool, json.RawMessage(args))
 	if err != nil {
-		// The call was not made, or nobody knows what became of it. A model reads
+		// The call was not made, or its outcome is unknown. A model reads
 		// that, too.
 		res = registry.ErrorResult(err)
 	}

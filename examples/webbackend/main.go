@@ -8,7 +8,7 @@
 //	{"mcpServers": {"notes": {"url": "https://notes.example/mcp", "identity": "user"}}}
 //
 // Users sign in, are sent to log in at the servers that they want to use, come back, and
-// call tools. Logins are kept in the state folder, sealed: after a restart nobody has to
+// call tools. Logins are kept in the state folder, sealed: after a restart no user has to
 // log in again. A login at a server that all share is for the administrator.
 package main
 

@@ -22,7 +22,7 @@ const (
 	maxTitle     = 80 // characters
 )
 
-// A Note is one note. Notes are values: nobody changes one after it is made.
+// A Note is one note. Notes are values: they do not change once made.
 type Note struct {
 	ID    string `json:"id" jsonschema:"identifies the note and is never used again"`
 	Title string `json:"title"`
@@ -60,7 +60,7 @@ func openNotebook(path string) (*notebook, error) {
 			}
 		}
 	}
-	// Somebody may have edited the file; a new note must not get an old id.
+	// The file may have been edited; a new note must not get an old id.
 	for _, n := range p.Notes {
 		if id, err := strconv.Atoi(n.ID); err == nil {
 			p.LastID = max(p.LastID, id)
