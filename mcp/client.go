@@ -261,8 +261,8 @@ func (c *Client) carriedBy(l *life) bool {
 	return c.current == l
 }
 
-// await is acquire for a caller who has asked for a new attempt when the given
-// number of them had ended: only one that ended later can disappoint him.
+// await is acquire for a caller that has asked for a new attempt when the given number
+// of them had ended: only the failure of one that ended later is returned.
 func (c *Client) await(ctx context.Context, not *life, before int) (*life, error) {
 	if c.transport == nil {
 		return nil, WithOutcome(errZero, NotSent)

@@ -57,7 +57,7 @@ func (r *ElicitURLRequest) Done() {
 // maxURL bounds a URL to be visited, in bytes.
 const maxURL = 8 << 10
 
-// elicitURL asks the user whether he agrees to visit a page.
+// elicitURL asks the user whether they agree to visit a page.
 func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, waits bool) (*ElicitResult, *page, error) {
 	host, warnings, err := examine(params.URL)
 	if err != nil {
@@ -252,8 +252,8 @@ func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
 	return wanted
 }
 
-// visit has the user visit the pages that stand before a request, and returns
-// when he is done with all of them.
+// visit has the user visit the pages that stand before a request, and returns when they
+// are done with all of them.
 func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause error) error {
 	bounded, stop := x.within(ctx)
 	defer stop()

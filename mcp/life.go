@@ -14,8 +14,8 @@ import (
 )
 
 // A life is one connection, from its handshake to its end. Besides those of the
-// connection it owns two goroutines: one waits for the session to end, one pings
-// a silent server.
+// connection it owns up to three goroutines: one waits for the session to end, one
+// pings a silent server, and one keeps the subscriptions to changes.
 type life struct {
 	tap     *tap
 	caller  Caller

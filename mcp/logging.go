@@ -179,8 +179,8 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 	return nil
 }
 
-// greetWithLevel tells a server the level on a new connection, once that is
-// public: who sets another level from then on tells the server himself.
+// greetWithLevel tells a server the level on a new connection, once that is public: a
+// call that sets another level from then on sends it to the server itself.
 func (c *Client) greetWithLevel(l *life) {
 	if level, _ := c.level.get(); level == "" {
 		return

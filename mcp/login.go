@@ -59,10 +59,10 @@ func (c *Client) exchangeOn(ctx context.Context, l *life, method string, params 
 	return result, err
 }
 
-// heed draws from the end of a request whether the user has to log in. Until he
-// has, the connection lives on: other requests may be on their way, and each later
-// one finds out for itself whether it is let in. before is what was needed when
-// the request was sent: an answer shows that it is needed no more.
+// heed draws from the end of a request whether the user has to log in. Until they have,
+// the connection stays: other requests may be on their way, and each later one finds
+// out for itself whether it is let in. before is what was needed when the request was
+// sent: an answer shows that it is needed no more.
 func (c *Client) heed(l *life, before *login, err error) {
 	if err == nil && before == nil {
 		return

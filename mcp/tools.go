@@ -144,8 +144,8 @@ func (c *Client) goodTools() (begun uint64, tools []*Tool, ok bool) {
 	return t.begun, slices.Clip(t.tools), c.presentToolsLocked() && t.good(c.current)
 }
 
-// toolsSince returns the tools if they can be used by somebody who came when they
-// had been listed so many times: what was asked for since then is news to him.
+// toolsSince returns the tools if they can be used by a caller that came when they had
+// been listed so many times: what was asked for since then is news to that caller.
 func (c *Client) toolsSince(begun uint64) ([]*Tool, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

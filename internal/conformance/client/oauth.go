@@ -96,7 +96,7 @@ func clientCredentials(ctx context.Context, c *auth.Config, given *Given) error 
 	return registered(ctx, c, given)
 }
 
-// enterprise exchanges what the user has from the identity provider of his
+// enterprise exchanges what the user has from the identity provider of their
 // organisation.
 func enterprise(ctx context.Context, c *auth.Config, given *Given) error {
 	c.Grant = auth.EnterpriseManaged
