@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -15,37 +14,9 @@ import (
 // answer with a task.
 const extensionTasks = "io.modelcontextprotocol/tasks"
 
-// capabilities returns what the handshake of the older revisions says that this
-// client can do.
-func (c *Client) capabilities() *sdk.ClientCapabilities {
-	caps := &sdk.ClientCapabilities{}
-	if c.opts.Elicit != nil || c.opts.ElicitURL != nil {
-		caps.Elicitation = &sdk.ElicitationCapabilities{}
-	}
-	if c.opts.Elicit != nil {
-		caps.Elicitation.Form = &sdk.FormElicitationCapabilities{}
-	}
-	if c.opts.ElicitURL != nil {
-		caps.Elicitation.URL = &sdk.URLElicitationCapabilities{}
-	}
-	if c.opts.Sample != nil {
-		caps.Sampling = &sdk.SamplingCapabilities{}
-		if c.opts.SampleTools {
-			caps.Sampling.Tools = &sdk.SamplingToolsCapabilities{}
-		}
-	}
-	if c.opts.Roots != nil {
-		caps.RootsV2 = &sdk.RootCapabilities{ListChanged: true}
-	}
-	for name, settings := range c.opts.Extensions {
-		caps.AddExtension(name, settings)
-	}
-	return caps
-}
-
-// modernCapabilities returns the same for revision 2026-07-28. The SDK's own form
-// has members which that does not know.
-func (c *Client) modernCapabilities() map[string]any {
+// capabilities returns what the client declares: for revision 2026-07-28, which is modern,
+// or for the older ones.
+func (c *Client) capabilities(modern bool) map[string]any {
 	type set map[string]any
 	caps := set{}
 	if c.opts.Elicit != nil || c.opts.ElicitURL != nil {
@@ -66,18 +37,22 @@ func (c *Client) modernCapabilities() map[string]any {
 		caps["sampling"] = sampling
 	}
 	if c.opts.Roots != nil {
-		caps["roots"] = set{}
+		roots := set{}
+		if !modern {
+			roots["listChanged"] = true
+		}
+		caps["roots"] = roots
 	}
-	if extensions := c.extensions(); len(extensions) > 0 {
+	if extensions := c.extensions(modern); len(extensions) > 0 {
 		caps["extensions"] = extensions
 	}
 	return caps
 }
 
 // extensions returns the extensions with their settings.
-func (c *Client) extensions() map[string]any {
+func (c *Client) extensions(modern bool) map[string]any {
 	extensions := make(map[string]any, len(c.opts.Extensions)+1)
-	if c.opts.Tasks {
+	if c.opts.Tasks && modern {
 		extensions[extensionTasks] = map[string]any{}
 	}
 	for name, settings := range c.opts.Extensions {
@@ -103,7 +78,7 @@ func (c *Client) requestMeta(version string) []byte {
 	}{
 		{sdk.MetaKeyProtocolVersion, version},
 		{sdk.MetaKeyClientInfo, c.opts.Implementation},
-		{sdk.MetaKeyClientCapabilities, c.modernCapabilities()},
+		{sdk.MetaKeyClientCapabilities, c.capabilities(true)},
 	} {
 		value, err := json.Marshal(member.value)
 		if err != nil {
@@ -114,9 +89,16 @@ func (c *Client) requestMeta(version string) []byte {
 	return meta
 }
 
-// probe returns the session's probe for revision 2026-07-28 with the metadata of
-// all other requests: the session does not know everything that is declared.
-func (c *Client) probe(req *jsonrpc.Request) *jsonrpc.Request {
-	meta := bytes.TrimSuffix(c.requestMeta(Revision20260728), []byte(","))
-	return &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: fmt.Appendf(nil, `{"_meta":{%s}}`, meta)}
+// discoverParams returns the parameters of discover.
+func (c *Client) discoverParams() json.RawMessage {
+	return fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(c.requestMeta(Revision20260728), []byte(",")))
+}
+
+// initializeParams returns the parameters of initialize.
+func (c *Client) initializeParams() (json.RawMessage, error) {
+	return json.Marshal(map[string]any{
+		"protocolVersion": Revision20251125,
+		"capabilities":    c.capabilities(false),
+		"clientInfo":      c.opts.Implementation,
+	})
 }

@@ -205,10 +205,13 @@ func (c slowConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Conn.Write(ctx, m)
 }
 
-// A deafCaller answers no request, and ends it only with its context.
+// A deafCaller answers no request after the handshake, and ends it only with its context.
 type deafCaller struct{ mcp.Conn }
 
-func (deafCaller) Call(ctx context.Context, _ string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+func (deafCaller) Call(ctx context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+	if result, err, ok := initialized(method); ok {
+		return result, err
+	}
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -302,4 +305,15 @@ func TestShutdownCutsOff(t *testing.T) {
 		wantOutcome(t, <-ended, mcp.Unknown)
 		wantClosed(t, c)
 	})
+}
+
+// initialized answers a request of the handshake as a server of revision 2025-11-25 does.
+func initialized(method string) (result json.RawMessage, err error, ok bool) {
+	switch method {
+	case "server/discover":
+		return nil, &mcp.JSONRPCError{Code: -32601, Message: "unknown method"}, true
+	case "initialize":
+		return json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`), nil, true
+	}
+	return nil, nil, false
 }

@@ -42,7 +42,7 @@ func (c *Client) complete(ctx context.Context, params *CompleteParams, opts *Req
 	if err != nil {
 		return nil, c.explain(&ask.request, err)
 	}
-	if caps := l.info.Capabilities; l.info.ProtocolVersion >= revision20250326 && (caps == nil || caps.Completions == nil) {
+	if caps := l.info.capabilities; l.info.revision >= revision20250326 && (caps == nil || caps.Completions == nil) {
 		return nil, c.explain(&ask.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
 	}
 	if err := ask.run(ctx, ask); err != nil {

@@ -54,9 +54,8 @@ func (e *era) failed(begunWith string, t *tap, err error) (again bool) {
 		e.forget() // whatever was known does not hold any more
 		return replaced
 	}
-	probed, late := t.probed()
-	e.patient = late
-	e.suspect = probed && !late
+	e.patient = t.late
+	e.suspect = t.unanswered && !t.late
 	return e.suspect
 }
 
@@ -78,6 +77,17 @@ func modernRefusal(err error) error {
 		return nil
 	}
 	return WithOutcome(fmt.Errorf("the server refuses revision %s: %w", Revision20260728, err), NotSent)
+}
+
+// offersRevision reports whether err refuses the revision of discover, and says that
+// the server supports it.
+func offersRevision(err error) bool {
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) || answer.Code != sdk.CodeUnsupportedProtocolVersion {
+		return false
+	}
+	versions, _ := versionsIn(answer.Data, "supported")
+	return slices.Contains(versions, Revision20260728)
 }
 
 // supportsOlder reports whether the data of an error about the version lists one

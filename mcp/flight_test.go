@@ -11,7 +11,7 @@ import (
 // aloft returns a flight that idles for a minute at most, and two at all.
 func aloft(ctx context.Context, t *testing.T) (*flight, *Client) {
 	t.Helper()
-	c := NewClient("x", once{}, nil)
+	c := NewClient("x", newWriteLog(), nil)
 	t.Cleanup(func() { _ = c.Close() })
 	l := &life{tap: &tap{}, flights: map[*flight]struct{}{}}
 	l.alive, l.die = context.WithCancel(context.Background())

@@ -30,42 +30,29 @@ func (t *tap) echoes(m jsonrpc.Message) bool {
 	if !ok || req.Method != methodInitialize && req.Method != methodDiscover {
 		return false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return req.ID.IsValid() && req.ID == t.greeting
+	id, ok := req.ID.Raw().(int64)
+	return ok && id == t.handshaking.Load()
 }
 
-// greeted notes what the server says of itself in the handshake: the session
-// leaves out what it does not know.
-func (t *tap) greeted(m *jsonrpc.Response) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.greeting == m.ID && m.Error == nil && jsonscan.Valid(m.Result) == nil {
-		t.greeting, t.greetingResult = jsonrpc.ID{}, m.Result
-	}
-}
-
-// takes takes a message of the server, unless it is an answer for the session.
-func (t *tap) takes(m jsonrpc.Message) bool {
+// take takes a message of the server.
+func (t *tap) take(m jsonrpc.Message) {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		t.greeted(m)
-		t.greetingEnds(&m.ID, m.Result, m.Error)
-		return t.takesProbe(m) || t.takesAnswer(m) || t.listened(m)
+		if !t.takesAnswer(m) {
+			t.listened(m)
+		}
 	case *jsonrpc.Request:
 		if jsonscan.Valid(m.Params) != nil && len(m.Params) > 0 {
 			m.Params = nil // what is asked for will be missing
 		}
 		if m.IsCall() {
 			t.serve(m)
-		} else {
-			_, o := t.open(t.reading, m, true)
-			t.notice(m.Method, m.Params)
-			o.end(nil, nil)
+			return
 		}
-		return true
+		_, o := t.open(t.reading, m, true)
+		t.notice(m.Method, m.Params)
+		o.end(nil, nil)
 	}
-	return false
 }
 
 // notice takes a notification. Those that mean nothing here are dropped.

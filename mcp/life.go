@@ -9,25 +9,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A life is one connection, from its handshake to its end. Besides those of the
-// connection it owns up to three goroutines: one waits for the session to end, one
-// pings a silent server, and one keeps the subscriptions to changes.
+// connection it owns up to two goroutines: one pings a silent server, and one keeps the
+// subscriptions to changes.
 type life struct {
 	tap     *tap
 	caller  Caller
-	session *sdk.ClientSession
-	info    *sdk.InitializeResult
+	info    *serverInfo
 	born    time.Time
-	number  int           // State.Connections of it; set before anybody can have it
-	ended   chan struct{} // closed when the session has ended
-	roots   int           // changes of the roots before it began
-	leveled bool          // it was told what to log; guarded by the token for telling
-	tasks   taskAbilities // of revision 2025-11-25
-	meta    []byte        // members of _meta in every request, each followed by a comma
+	number  int    // State.Connections of it; set before anybody can have it
+	roots   int    // changes of the roots before it began
+	leveled bool   // it was told what to log; guarded by the token for telling
+	meta    []byte // members of _meta in every request, each followed by a comma
 
 	unannounced atomic.Bool           // the server does not announce other tools, whatever it says
 	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
@@ -49,7 +44,7 @@ type life struct {
 	questions  int64 // of the server, for which none of flights was counted yet
 }
 
-func (l *life) modern() bool { return l.info.ProtocolVersion >= Revision20260728 }
+func (l *life) modern() bool { return l.info.revision >= Revision20260728 }
 
 // cause returns why an ended life ended.
 func (l *life) cause() error {
@@ -70,11 +65,7 @@ func (l *life) close(cause error, grace time.Duration) {
 	l.end(cause)
 	l.tap.finish()
 	l.watch.Wait() // its ping ends with the connection
-	within(grace, func() {
-		_ = l.session.Close()
-		<-l.ended
-		l.tap.wait()
-	})
+	within(grace, l.tap.wait)
 }
 
 // board binds a flight to the life.
@@ -154,7 +145,7 @@ func (c *Client) connect(era *era) (*life, error) {
 		version := era.version()
 		l, t, err := c.attempt(ctx, version, era.patient)
 		if err == nil {
-			era.succeeded(l.info.ProtocolVersion)
+			era.succeeded(l.info.revision)
 			return l, nil
 		}
 		if ctx.Err() != nil && c.closing.Err() == nil {
@@ -181,45 +172,19 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	if patient {
 		patience = c.opts.ConnectTimeout
 	}
-	t := newTap(c, conn, patience)
-	type shaken struct {
-		session *sdk.ClientSession
-		err     error
-	}
-	done := make(chan shaken, 1)
-	// The SDK's handshake does not always return when its context ends, so it
-	// runs beside, and closing the connection ends it.
-	go func() {
-		session, err := c.sdkClient().Connect(ctx, once{t}, &sdk.ClientSessionOptions{ProtocolVersion: version})
-		done <- shaken{session, err}
-	}()
-	var s shaken
-	select {
-	case s = <-done:
-		if s.err != nil {
-			s.err = withRevisions(t.blame(s.err))
-		}
-	case <-ctx.Done():
-		s.err = ctx.Err()
-		t.finish()
-		within(c.opts.CloseTimeout, func() {
-			if late := <-done; late.err == nil {
-				_ = late.session.Close()
-			}
-		})
-	}
-	if s.err != nil {
+	t := newTap(c, conn)
+	info, err := t.handshake(ctx, version, patience, false)
+	if err != nil {
+		err = t.blame(ctx, err)
 		t.finish()
 		within(c.opts.CloseTimeout, t.wait)
-		return nil, t, s.err
+		return nil, t, err
 	}
 	l := &life{
 		tap:     t,
 		caller:  t.caller(),
-		session: s.session,
-		info:    s.session.InitializeResult(),
+		info:    info,
 		born:    time.Now(),
-		ended:   make(chan struct{}),
 		roots:   roots,
 		sick:    make(chan error, 1),
 		asking:  make(chan struct{}, 1),
@@ -229,15 +194,10 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	l.alive, l.die = context.WithCancel(c.closing)
 	l.pulse.beat()
 	if l.modern() {
-		l.meta = c.requestMeta(l.info.ProtocolVersion)
+		l.meta = c.requestMeta(info.revision)
 	}
-	t.spoken.Store(&l.info.ProtocolVersion)
-	l.tasks = t.taskAbilities(l.info.ProtocolVersion)
+	t.spoken.Store(&info.revision)
 	t.life.Store(l)
-	go func() {
-		_ = l.session.Wait()
-		close(l.ended)
-	}()
 	t.modern.Store(l.modern())
 	l.watch.Go(func() {
 		if err := c.watchHealth(l); err != nil {
@@ -274,17 +234,4 @@ func (c *Client) dial(ctx context.Context) (Conn, error) {
 		})
 		return nil, ctx.Err()
 	}
-}
-
-// once is a transport of the SDK for a connection that exists already.
-type once struct{ conn Conn }
-
-func (o once) Connect(context.Context) (sdk.Connection, error) { return o.conn, nil }
-
-// sdkClient returns the SDK's client for one life.
-func (c *Client) sdkClient() *sdk.Client {
-	client := sdk.NewClient(c.opts.Implementation, &sdk.ClientOptions{
-		Capabilities: c.capabilities(),
-	})
-	return client
 }

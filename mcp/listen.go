@@ -75,7 +75,7 @@ func (c *Client) listen(ctx context.Context, l *life) error {
 
 // announcedLists returns the lists whose changes the server says to announce.
 func (l *life) announcedLists() (lists []member) {
-	caps := l.info.Capabilities
+	caps := l.info.capabilities
 	if caps == nil {
 		return nil
 	}
@@ -274,14 +274,11 @@ func (n *listener) missed() {
 	n.client.listChanged(listTools | listResources | listPrompts)
 }
 
-// listened reports whether m ends a subscription.
-func (t *tap) listened(m *jsonrpc.Response) bool {
-	id, ok := m.ID.Raw().(string)
-	if !ok || !strings.HasPrefix(id, methodListen) {
-		return false
+// listened takes the answer to a subscription, which ends it.
+func (t *tap) listened(m *jsonrpc.Response) {
+	if id, ok := m.ID.Raw().(string); ok && strings.HasPrefix(id, methodListen) {
+		t.endListening(m.ID, m.Error)
 	}
-	t.endListening(m.ID, m.Error)
-	return true
 }
 
 func (t *tap) endListening(id jsonrpc.ID, err error) {

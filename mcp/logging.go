@@ -149,7 +149,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 // tellLevel tells a server of an older revision the present level. The last one
 // told is always the last one set.
 func (c *Client) tellLevel(ctx context.Context, l *life) error {
-	if caps := l.info.Capabilities; l.modern() || caps == nil || caps.Logging == nil {
+	if caps := l.info.capabilities; l.modern() || caps == nil || caps.Logging == nil {
 		return nil
 	}
 	r := &request{

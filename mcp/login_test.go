@@ -438,7 +438,10 @@ type barredConn struct {
 	broken atomic.Bool // which nobody has told the reader yet
 }
 
-func (c *barredConn) Call(context.Context, string, json.RawMessage, *mcp.CallOptions) (json.RawMessage, error) {
+func (c *barredConn) Call(_ context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+	if result, err, ok := initialized(method); ok {
+		return result, err
+	}
 	switch {
 	case c.broken.Load():
 		return nil, mcp.WithOutcome(c.Err(), mcp.NotSent)

@@ -16,7 +16,7 @@ func promptList() *list[Prompt] {
 		method:  methodListPrompts,
 		member:  "prompts",
 		noun:    "prompt",
-		offered: func(l *life) bool { return l.info.Capabilities != nil && l.info.Capabilities.Prompts != nil },
+		offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Prompts != nil },
 		decode:  decodePrompt,
 		key:     func(p *Prompt) string { return p.Name },
 		cached:  true,

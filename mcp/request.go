@@ -164,7 +164,7 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 	for _, m := range r.params {
 		size += len(m.key) + len(m.value) + 4
 	}
-	if !l.tasks.calls {
+	if !l.info.tasks.calls {
 		r.params[paramTask].value = nil // whatever the server before this one could
 	}
 	out := append(make([]byte, 0, size), `{"_meta":{`...)

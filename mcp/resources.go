@@ -20,7 +20,7 @@ const (
 var ErrResourceNotFound = errors.New("mcp: resource not found")
 
 func offersResources(l *life) bool {
-	return l.info.Capabilities != nil && l.info.Capabilities.Resources != nil
+	return l.info.capabilities != nil && l.info.capabilities.Resources != nil
 }
 
 func resourceList() *list[Resource] {

@@ -86,7 +86,7 @@ func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
 		if !c.speaksOther(ctx, l) {
 			return err
 		}
-		other = &revisionError{l.info.ProtocolVersion}
+		other = &revisionError{l.info.revision}
 		l.retire(other)
 	}
 	if !unrun {
@@ -105,9 +105,9 @@ func (c *Client) speaksOther(ctx context.Context, l *life) bool {
 		result, err := c.aside(ctx, l, methodDiscover, l.meta)
 		switch {
 		case err == nil:
-			return lacks(result, "supportedVersions", l.info.ProtocolVersion)
+			return lacks(result, "supportedVersions", l.info.revision)
 		case errors.As(err, &answer) && answer.Code == sdk.CodeUnsupportedProtocolVersion:
-			return lacks(answer.Data, "supported", l.info.ProtocolVersion)
+			return lacks(answer.Data, "supported", l.info.revision)
 		}
 		doubtful, _ := l.doubts(err)
 		return doubtful

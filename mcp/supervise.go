@@ -86,10 +86,10 @@ func (c *Client) began(l *life) {
 	s := State{
 		Phase:           Ready,
 		Connections:     l.number,
-		Server:          withSafeIcons(l.info.ServerInfo),
-		ProtocolVersion: l.info.ProtocolVersion,
-		Instructions:    l.info.Instructions,
-		Capabilities:    l.info.Capabilities,
+		Server:          withSafeIcons(l.info.server),
+		ProtocolVersion: l.info.revision,
+		Instructions:    l.info.instructions,
+		Capabilities:    l.info.capabilities,
 		PID:             l.tap.conn.PID(),
 		Degraded:        l.tap.conn.Degraded(),
 	}
@@ -131,9 +131,7 @@ func (c *Client) attend(l *life) error {
 			return ErrClosed
 		case <-c.renew:
 			return errRenewed
-		case <-l.tap.ended: // the session may outlast it, waiting for handlers
-			return l.cause()
-		case <-l.ended:
+		case <-l.tap.ended:
 			return l.cause()
 		case err := <-l.sick:
 			if isRevisionError(err) {

@@ -5,15 +5,22 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// A writeLog is a connection that notes what is written to it.
+// A writeLog is a connection that notes what is written to it and answers nothing.
 type writeLog struct {
 	closed  chan struct{}
-	methods []string
+	methods chan string
 }
+
+func newWriteLog() *writeLog {
+	return &writeLog{closed: make(chan struct{}), methods: make(chan string, 10)}
+}
+
+func (l *writeLog) Connect(context.Context) (Conn, error) { return l, nil }
 
 func (l *writeLog) Read(context.Context) (jsonrpc.Message, error) {
 	<-l.closed
@@ -21,34 +28,40 @@ func (l *writeLog) Read(context.Context) (jsonrpc.Message, error) {
 }
 
 func (l *writeLog) Write(_ context.Context, m jsonrpc.Message) error {
-	l.methods = append(l.methods, m.(*jsonrpc.Request).Method)
+	l.methods <- m.(*jsonrpc.Request).Method
 	return nil
 }
 
 func (l *writeLog) Close() error      { close(l.closed); return nil }
 func (l *writeLog) SessionID() string { return "" }
 
-// The session may cancel its requests once the handshake is done, and not
-// before, even when it is quicker than the end of the connection.
+// The server is not told that a request of the handshake is cancelled, which the
+// protocol forbids.
 func TestHandshakeIsNotCancelled(t *testing.T) {
-	log := &writeLog{closed: make(chan struct{})}
-	tap := newTap(&Client{}, log, 0)
-	note := &jsonrpc.Request{Method: "notifications/cancelled"}
-	if err := tap.Write(t.Context(), note); err != nil {
-		t.Error(err)
+	log := newWriteLog()
+	tap := newTap(NewClient("s", log, nil), log)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := tap.handshake(ctx, Revision20260728, time.Nanosecond, false)
+		done <- err
+	}()
+	methods := []string{<-log.methods, <-log.methods}
+	slices.Sort(methods)
+	if want := []string{methodInitialize, methodDiscover}; !slices.Equal(methods, want) {
+		t.Errorf("got the requests %q, want %q", methods, want)
 	}
-	if len(log.methods) > 0 {
-		t.Errorf("during the handshake: %q", log.methods)
-	}
-	tap.life.Store(&life{})
-	if err := tap.Write(t.Context(), note); err != nil {
-		t.Error(err)
-	}
-	if !slices.Equal(log.methods, []string{"notifications/cancelled"}) {
-		t.Errorf("after the handshake: %q", log.methods)
+	cancel()
+	if err := <-done; err != context.Canceled {
+		t.Errorf("got the error %v, want %v", err, context.Canceled)
 	}
 	tap.finish()
 	tap.wait()
+	select {
+	case method := <-log.methods:
+		t.Errorf("got %s after the handshake was given up, want nothing", method)
+	default:
+	}
 }
 
 // A counter is a tracer that counts what is open.
@@ -61,18 +74,16 @@ func (c *counter) RequestStart(ctx context.Context, _ *RequestInfo) context.Cont
 func (c *counter) RequestEnd(context.Context, *RequestInfo) { c.open-- }
 
 // A handshake ends for the tracer even if the connection ended before its request
-// was written, and nobody noticed.
+// was written.
 func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
-	log := &writeLog{closed: make(chan struct{})}
-	counter := &counter{}
-	tap := newTap(NewClient("s", once{}, &ClientOptions{Tracer: counter}), log, 0)
+	log, counter := newWriteLog(), &counter{}
+	tap := newTap(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
 	tap.finish()
 	tap.wait()
-	id, _ := jsonrpc.MakeID("1")
-	if err := tap.Write(t.Context(), &jsonrpc.Request{ID: id, Method: methodInitialize}); err != nil {
-		t.Error(err)
+	if _, err := tap.initialize(t.Context()); err == nil {
+		t.Error("got no error, want one")
 	}
 	if counter.open != 0 {
-		t.Errorf("%d are open", counter.open)
+		t.Errorf("got %d open traces, want none", counter.open)
 	}
 }

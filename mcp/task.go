@@ -162,7 +162,7 @@ func (c *Client) CancelTask(ctx context.Context, id string) error {
 		return err
 	}
 	defer c.leave()
-	if !l.modern() && !l.tasks.cancel {
+	if !l.modern() && !l.info.tasks.cancel {
 		return c.noTasks(methodCancelTask, "the server does not offer it")
 	}
 	_, _, err = c.send(ctx, c.taskRequest(methodCancelTask, id))
@@ -177,7 +177,7 @@ func (c *Client) Tasks(ctx context.Context) iter.Seq2[*Task, error] {
 		method:  methodListTasks,
 		member:  "tasks",
 		noun:    "task",
-		offered: func(l *life) bool { return l.tasks.list },
+		offered: func(l *life) bool { return l.info.tasks.list },
 		absent:  c.noTasks(methodListTasks, "the server does not offer it"),
 		decode: func(raw []byte, modern bool) (*Task, error) {
 			s, err := decodeTask(raw, modern)
@@ -228,7 +228,7 @@ func (c *Client) enterTasks(ctx context.Context, method, id string) (*life, erro
 		err = c.explain(r, err)
 	case l.modern() && !c.declaresTasks():
 		err = c.noTasks(method, "ClientOptions.Tasks is not set")
-	case !l.modern() && !l.tasks.any:
+	case !l.modern() && !l.info.tasks.any:
 		err = c.noTasks(method, "the server has no tasks")
 	default:
 		return l, nil

@@ -209,15 +209,9 @@ func decodeMillis(key, value []byte) (time.Duration, error) {
 // taskAbilities are what a server of revision 2025-11-25 can do with tasks.
 type taskAbilities struct{ any, calls, list, cancel bool }
 
-// taskAbilities reads them from the handshake. The session leaves them out.
-func (t *tap) taskAbilities(revision string) taskAbilities {
-	t.mu.Lock()
-	raw := t.greetingResult
-	t.mu.Unlock()
-	if revision < Revision20251125 || revision >= Revision20260728 {
-		return taskAbilities{}
-	}
-	tasks := memberOf(raw, "capabilities", "tasks")
+// decodeTaskAbilities reads them from the result of initialize.
+func decodeTaskAbilities(result []byte) taskAbilities {
+	tasks := memberOf(result, "capabilities", "tasks")
 	return taskAbilities{
 		any:    declared(tasks),
 		calls:  declared(memberOf(tasks, "requests", "tools", "call")),

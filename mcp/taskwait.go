@@ -36,7 +36,7 @@ func (t *toolCall) offerTask(ctx context.Context, o *TaskOptions) error {
 	if err != nil {
 		return c.explain(&t.request, err)
 	}
-	if !l.tasks.calls {
+	if !l.info.tasks.calls {
 		return nil
 	}
 	support, err := t.taskSupport(ctx)
@@ -435,7 +435,7 @@ func (c *Client) abandonTask(id string) {
 	c.mu.Lock()
 	l := c.current
 	c.mu.Unlock()
-	if l == nil || !l.modern() && !l.tasks.cancel {
+	if l == nil || !l.modern() && !l.info.tasks.cancel {
 		return
 	}
 	l.tap.goes(func() {

@@ -198,7 +198,7 @@ func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[str
 // announcesTools reports whether the server announces other tools, as far as it
 // has not turned out yet that it does not.
 func (l *life) announcesTools() bool {
-	caps := l.info.Capabilities
+	caps := l.info.capabilities
 	return caps != nil && caps.Tools != nil && caps.Tools.ListChanged && !l.unannounced.Load()
 }
 
@@ -228,11 +228,11 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport, hints map[*Too
 			method:  methodListTools,
 			member:  "tools",
 			noun:    "tool",
-			offered: func(l *life) bool { return l.info.Capabilities != nil && l.info.Capabilities.Tools != nil },
+			offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Tools != nil },
 			decode: func(raw []byte, modern bool) (*Tool, error) {
 				t, err := decodeTool(raw, modern)
 				if err == nil {
-					l.tasks.note(tasks, t.Name, raw)
+					l.info.tasks.note(tasks, t.Name, raw)
 					if t.Annotations != nil {
 						hints[t] = memberOf(raw, "annotations")
 					}

@@ -141,7 +141,6 @@ type openTrace struct {
 	ctx     context.Context
 	info    *RequestInfo
 	tracing *tracing
-	id      jsonrpc.ID
 }
 
 // end ends it. Somebody must see to it that this is done once.
@@ -173,7 +172,7 @@ func (t *tap) open(ctx context.Context, m *jsonrpc.Request, incoming bool) (cont
 	if !incoming {
 		info.Attempts, info.SentAt = 1, time.Now()
 	}
-	return ctx, &openTrace{ctx, info, t.tracing, m.ID}
+	return ctx, &openTrace{ctx, info, t.tracing}
 }
 
 // openWrite is open for a message that is to be written, and returns it with what the
@@ -201,51 +200,29 @@ func withMeta(params json.RawMessage, more []byte) json.RawMessage {
 	return append(out, '}')
 }
 
-// writeTraced writes a message of the handshake. A request is open until
-// greetingEnds.
-func (t *tap) writeTraced(ctx context.Context, m jsonrpc.Message) error {
-	req, ok := m.(*jsonrpc.Request)
-	if !ok || t.tracing == nil {
-		return t.conn.Write(ctx, m)
+// openRequest begins to trace a request of the handshake, and returns its parameters with
+// what the tracer adds.
+func (t *tap) openRequest(ctx context.Context, method string, params json.RawMessage) (context.Context, json.RawMessage, *openTrace) {
+	if t.tracing == nil {
+		return ctx, params, nil
 	}
-	ctx, req, o := t.openWrite(ctx, req)
-	if !req.IsCall() {
-		err := t.conn.Write(ctx, req)
-		o.end(nil, err)
-		return err
+	info := &RequestInfo{Server: t.client.name, Method: method, Connection: t.connection(), params: params}
+	ctx = t.tracing.start(ctx, info)
+	info.Attempts, info.SentAt = 1, time.Now()
+	if len(info.meta) > 0 {
+		params = withMeta(params, info.appendMeta(nil))
 	}
-	t.greetingEnds(nil, nil, errNotAnswered) // of one before it
-	t.mu.Lock()
-	t.greetingTrace = o
-	t.mu.Unlock()
-	err := t.conn.Write(ctx, req)
-	if err != nil {
-		t.greetingEnds(&req.ID, nil, err)
-	}
-	select {
-	case <-t.ended: // perhaps before the reader could see that it is open
-		t.greetingEnds(&req.ID, nil, t.err)
-	default:
-	}
-	return err
+	return ctx, params, &openTrace{ctx, info, t.tracing}
 }
 
-var errNotAnswered = errors.New("it was not answered in time")
-
-// greetingEnds ends the trace of the handshake's request that has the id, or of any
-// if that is nil.
-func (t *tap) greetingEnds(id *jsonrpc.ID, result json.RawMessage, err error) {
-	if t.tracing == nil {
+// endRequest ends what openRequest began.
+func (t *tap) endRequest(o *openTrace, id int64, result json.RawMessage, err error) {
+	if o == nil {
 		return
 	}
-	t.mu.Lock()
-	o := t.greetingTrace
-	if o == nil || id != nil && o.id != *id {
-		t.mu.Unlock()
-		return
+	if id != 0 {
+		o.info.ID = strconv.FormatInt(id, 10)
 	}
-	t.greetingTrace = nil
-	t.mu.Unlock()
 	o.info.Connection = t.connection()
 	if jsonscan.Valid(result) != nil {
 		result = nil
@@ -255,12 +232,12 @@ func (t *tap) greetingEnds(id *jsonrpc.ID, result json.RawMessage, err error) {
 	} else if o.info.Method == methodDiscover && err == nil {
 		o.info.Connection.ProtocolVersion = Revision20260728
 	}
-	o.end(result, t.greetingError(err))
+	o.end(result, t.handshakeError(err))
 }
 
-// greetingError returns the error of a handshake as the callers of the client get it:
+// handshakeError returns the error of a handshake as the callers of the client get it:
 // what is no answer of the server makes it unavailable.
-func (t *tap) greetingError(err error) error {
+func (t *tap) handshakeError(err error) error {
 	var answered *JSONRPCError
 	if err == nil || errors.As(err, &answered) {
 		return err

@@ -18,8 +18,9 @@ import (
 type Transport = sdk.Transport
 
 // A Conn carries JSON-RPC messages to and from one server until it is closed or the
-// server ends: the handshake, and the server's requests and notifications. A Conn that
-// also implements [Caller] carries the client's requests by its method Call.
+// server ends. A Conn that also implements [Caller] sends the client's requests and
+// finds their answers by its method Call; Read then returns the server's requests and
+// notifications only, and Write takes answers, notifications and subscriptions/listen.
 //
 // A Client also makes use of these methods, each of which a Conn may have:
 //
@@ -54,7 +55,7 @@ type Conn = sdk.Connection
 // A request that the server answered with an error returns a [*JSONRPCError]. For any
 // other error [OutcomeOf] says whether the server can have seen the request. Call
 // returns when ctx ends, whatever the server does; it then cancels the request at the
-// server, without waiting.
+// server, without waiting, unless it is initialize or server/discover.
 //
 // The result of a list of tools, resources, resource templates or prompts may
 // hold items with a key twice, bad UTF-8 or nesting without end: the Client

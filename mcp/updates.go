@@ -195,7 +195,7 @@ func (c *Client) resourceUpdated(params json.RawMessage) {
 
 // announcesUpdates reports whether the server says that it announces changes.
 func (l *life) announcesUpdates() bool {
-	caps := l.info.Capabilities
+	caps := l.info.capabilities
 	return caps != nil && caps.Resources != nil && caps.Resources.Subscribe
 }
 

@@ -63,9 +63,7 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &autoConn{recipe: a, http: h}
-	h.refused = c.fallBack
-	return c, nil
+	return &autoConn{recipe: a, http: h}, nil
 }
 
 func (a *Auto) recipeSSE() *SSE {
@@ -73,8 +71,7 @@ func (a *Auto) recipeSSE() *SSE {
 }
 
 // An autoConn is a connection over streamable HTTP that becomes one over
-// HTTP+SSE if the handshake shows that it must. Both share one inbox, so that
-// the session does not notice.
+// HTTP+SSE if the handshake shows that it must. Both share one inbox.
 type autoConn struct {
 	recipe *Auto
 	http   *httpConn
@@ -104,37 +101,34 @@ func (c *autoConn) present() face {
 	return c.http
 }
 
-// fallBack takes a refused initialize over to HTTP+SSE, if that is what its
-// refusal means.
-func (c *autoConn) fallBack(ctx context.Context, initialize *jsonrpc.Request, err error) bool {
+// fallBack returns the connection over HTTP+SSE with which to initialize, after streamable
+// HTTP was refused with err; else nil, and the error to tell.
+func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
 	var status *StatusError
 	if !errors.As(err, &status) {
-		return false
+		return nil, err
 	}
 	switch status.Code {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
 	default:
-		return false
+		return nil, err
 	}
 	sse, sseErr := c.recipe.recipeSSE().connect(ctx, c.http.inbox)
 	if sseErr != nil {
-		err = fmt.Errorf("%w; the older HTTP+SSE transport failed too: %w", err, sseErr)
-		c.http.toSession(&jsonrpc.Response{ID: initialize.ID, Error: err})
-		return true
+		return nil, fmt.Errorf("%w; the older HTTP+SSE transport failed too: %w", err, sseErr)
 	}
 	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		_ = sse.Close()
-		return true
+	closed := c.closed
+	if !closed {
+		c.sse = sse
 	}
-	c.sse = sse
 	c.mu.Unlock()
-	c.recipe.sse.Store(true)
-	if err := sse.Write(ctx, initialize); err != nil {
-		c.http.toSession(&jsonrpc.Response{ID: initialize.ID, Error: err})
+	if closed {
+		_ = sse.Close()
+		return nil, mcp.WithOutcome(errClosed, mcp.NotSent)
 	}
-	return true
+	c.recipe.sse.Store(true)
+	return sse, nil
 }
 
 // Read implements mcp.Conn.
@@ -147,7 +141,16 @@ func (c *autoConn) Write(ctx context.Context, m jsonrpc.Message) error {
 
 // Call implements mcp.Caller.
 func (c *autoConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	return c.present().Call(ctx, method, params, opts)
+	present := c.present()
+	result, err := present.Call(ctx, method, params, opts)
+	if err == nil || method != methodInitialize || present != face(c.http) {
+		return result, err
+	}
+	sse, err := c.fallBack(ctx, err)
+	if sse == nil {
+		return nil, err
+	}
+	return sse.Call(ctx, method, params, opts)
 }
 
 // SessionID implements mcp.Conn.

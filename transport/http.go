@@ -71,14 +71,11 @@ func (h *HTTP) connect(in *inbox) (*httpConn, error) {
 }
 
 // An httpConn is one connection over streamable HTTP. It owns a goroutine for
-// each request of the control plane, one for the listening stream of a legacy
+// each request that is written, one for the listening stream of a legacy
 // session, and short-lived ones that finish answered streams. Requests of the
 // data plane run on their callers' goroutines.
 type httpConn struct {
 	*webConn
-	// refused, if set, is asked before an error fails the initialize request;
-	// it reports whether it takes the request over.
-	refused func(context.Context, *jsonrpc.Request, error) bool
 
 	mu        sync.Mutex
 	session   string      // session id of a legacy session
@@ -130,6 +127,9 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, deliver, done)
 	answer, ended, failed := call.Poll(opts.Progress)
 	if ended && failed == nil {
+		if method == methodInitialize && answer.Error == nil {
+			c.keepVersion(answer.Result)
+		}
 		return result(method, answer)
 	}
 	if len(asked) > 0 {
@@ -137,8 +137,11 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	}
 	switch {
 	case ctx.Err() == nil || mcp.OutcomeOf(err) == mcp.NotSent:
+		if isHandshake(method) && needsLogin(err) {
+			c.fail(err) // another request would only ask for the same login again
+		}
 		return nil, err
-	case header == nil:
+	case header == nil && !isHandshake(method):
 		id := call.ID // the call is dropped by then
 		c.notes.goes(func() { c.sendCancelled(id) })
 	}

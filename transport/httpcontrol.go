@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	methodDiscover    = "server/discover"
 	methodInitialize  = "initialize"
 	methodListen      = "subscriptions/listen"
 	noteInitialized   = "notifications/initialized"
@@ -22,6 +23,10 @@ const (
 	noteToolsChanged  = "notifications/tools/list_changed"
 	listenHeadersWait = time.Second
 )
+
+// isHandshake reports whether a method is of the handshake, whose requests must not be
+// cancelled.
+func isHandshake(method string) bool { return method == methodInitialize || method == methodDiscover }
 
 // Write implements mcp.Conn. Requests are posted in the background and fail
 // through Read, as an answer with an error would.
@@ -110,32 +115,28 @@ func (c *httpConn) request(req *jsonrpc.Request, frame []byte, fields http.Heade
 	} else {
 		err = c.control(ctx, req, frame)
 	}
-	if err == nil || ctx.Err() != nil {
-		return
-	}
-	if req.Method == methodInitialize && c.refused != nil && c.refused(ctx, req, err) {
-		return
-	}
-	var status *StatusError
-	var login *authorizeError
-	required := errors.As(err, &login) || errors.As(err, &status) && status.Code == http.StatusUnauthorized
-	if required && !(req.Method == methodListen && needsRights(err)) {
-		// Another handshake on this connection would only ask for the same login again.
+	switch {
+	case err == nil, ctx.Err() != nil:
+	case needsLogin(err) && !(req.Method == methodListen && needsRights(err)):
 		c.fail(err)
-		return
+	default:
+		c.toSession(&jsonrpc.Response{ID: req.ID, Error: err})
 	}
-	c.toSession(&jsonrpc.Response{ID: req.ID, Error: err})
 }
 
-// control exchanges one request and takes note of what a handshake settles.
+// needsLogin reports whether an error says that nothing is let in before a login.
+func needsLogin(err error) bool {
+	var status *StatusError
+	var login *authorizeError
+	return errors.As(err, &login) || errors.As(err, &status) && status.Code == http.StatusUnauthorized
+}
+
+// control exchanges one request.
 func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
 	answered := false
 	deliver := func(m jsonrpc.Message) bool {
 		if resp, ok := m.(*jsonrpc.Response); ok && resp.ID == req.ID {
 			answered = true
-			if req.Method == methodInitialize && resp.Error == nil {
-				c.keepVersion(resp.Result)
-			}
 		}
 		return c.toSession(m)
 	}

@@ -2,7 +2,6 @@ package transport_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -149,25 +148,10 @@ func shake(t *testing.T, recipe *transport.HTTP) link {
 
 func handshake(t *testing.T, l link) error {
 	t.Helper()
-	id, err := jsonrpc.MakeID(float64(1))
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx := bounded(t)
 	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`
-	if err := l.Write(ctx, &jsonrpc.Request{ID: id, Method: "initialize", Params: json.RawMessage(params)}); err != nil {
+	if _, err := l.Call(ctx, "initialize", json.RawMessage(params), nil); err != nil {
 		return err
-	}
-	m, err := l.Read(ctx)
-	if err != nil {
-		return err
-	}
-	resp, ok := m.(*jsonrpc.Response)
-	if !ok || resp.ID != id {
-		return fmt.Errorf("got %T", m)
-	}
-	if resp.Error != nil {
-		return resp.Error
 	}
 	return l.Write(ctx, &jsonrpc.Request{Method: "notifications/initialized"})
 }

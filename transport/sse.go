@@ -194,7 +194,7 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 	if err := c.send(ctx, requestFrame(call.ID, method, params)); err != nil {
 		// The answer may have come all the same.
 		if _, ended, failed := call.Poll(opts.Progress); !ended || failed != nil {
-			if ctx.Err() != nil && !mcp.SafeToRetry(err) {
+			if ctx.Err() != nil && !mcp.SafeToRetry(err) && !isHandshake(method) {
 				c.cancel(call.ID) // it may run before its post is answered
 			}
 			return nil, err
@@ -202,7 +202,7 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 	}
 	answer, err := call.Wait(ctx, opts.Progress)
 	if err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !isHandshake(method) {
 			c.cancel(call.ID)
 		}
 		return nil, err
@@ -227,13 +227,7 @@ func (c *sseConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, controlTimeout)
 	defer stop()
-	err = c.send(ctx, frame)
-	if req, ok := m.(*jsonrpc.Request); err != nil && ok && req.IsCall() {
-		// A refused discover must not end the connection: initialize follows.
-		c.goes(func() { c.toSession(&jsonrpc.Response{ID: req.ID, Error: err}) })
-		return nil
-	}
-	return err
+	return c.send(ctx, frame)
 }
 
 // SessionID implements mcp.Conn: the address for messages is the session.

@@ -180,7 +180,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 		return nil, err // of the stream, with its outcome
 	}
 	outcome := s.outbox.withdraw(call)
-	if outcome == mcp.Unknown {
+	if outcome == mcp.Unknown && !isHandshake(method) {
 		s.cancel(call.ID)
 	}
 	return nil, mcp.WithOutcome(err, outcome)

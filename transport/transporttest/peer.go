@@ -42,8 +42,12 @@ func connect(t *testing.T, tr mcp.Transport) *peer {
 		}
 		<-p.done
 	})
-	_, err = p.exchange(ctx, "initialize", json.RawMessage(
-		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"transporttest","version":"1"}}`))
+	params := json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"transporttest","version":"1"}}`)
+	if caller, ok := conn.(mcp.Caller); ok {
+		_, err = caller.Call(ctx, "initialize", params, nil)
+	} else {
+		_, err = p.exchange(ctx, "initialize", params)
+	}
 	if err != nil {
 		t.Fatalf("initialize: %v", err)
 	}

@@ -1,0 +1,273 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+const (
+	methodDiscover   = "server/discover"
+	methodInitialize = "initialize"
+	noteInitialized  = "notifications/initialized"
+	noteCancelled    = "notifications/cancelled"
+)
+
+// A serverInfo is what a server says of itself in the handshake.
+type serverInfo struct {
+	revision     string
+	server       *Implementation
+	capabilities *ServerCapabilities
+	instructions string
+	tasks        taskAbilities // of revision 2025-11-25
+}
+
+// A handshakeRequest is a request of the handshake on its way.
+type handshakeRequest struct {
+	done   chan struct{} // closed when it has ended
+	result json.RawMessage
+	err    error
+	cancel context.CancelFunc
+	traced func(result json.RawMessage, err error) // ends its trace; further calls do nothing
+}
+
+// handshake agrees with the server on a revision: by discover if version is 2026-07-28, and
+// by initialize otherwise or if the server does not know discover, or does not answer it
+// within patience. A server that refuses the revision of discover and says in the same
+// breath that it supports it is asked again, once. It returns when ctx ends or the
+// connection does.
+func (t *tap) handshake(ctx context.Context, version string, patience time.Duration, again bool) (*serverInfo, error) {
+	if version < Revision20260728 {
+		return t.initialize(ctx)
+	}
+	t.unanswered = true
+	discover := t.begin(ctx, methodDiscover, t.client.discoverParams())
+	defer discover.cancel()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-discover.done:
+		if !again && offersRevision(discover.err) {
+			return t.handshake(ctx, version, patience, true)
+		}
+		info, err := t.discovered(ctx, discover)
+		if info != nil || err != nil {
+			return info, err
+		}
+		return t.initialize(ctx)
+	case <-t.ended:
+		return nil, t.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		discover.traced(nil, &TimeoutError{"idle", patience})
+	}
+	// An older server may not answer what it does not know.
+	info, err := t.initialize(ctx)
+	if err != nil {
+		discover.cancel()
+		select {
+		case <-discover.done: // what was answered before the answer to initialize is known
+			t.late = discover.err == nil
+		case <-t.ended:
+		}
+	}
+	return info, err
+}
+
+// discovered reads the end of a discover request. It returns neither information nor an
+// error if the server is to be initialized.
+func (t *tap) discovered(ctx context.Context, discover *handshakeRequest) (*serverInfo, error) {
+	err := discover.err
+	t.unanswered = err != nil && t.over() && !SafeToRetry(err)
+	switch {
+	case err == nil:
+	case t.over(), ctx.Err() != nil, loginFor(err) != nil && !needsRights(err):
+		return nil, err
+	default:
+		return nil, withRevisions(modernRefusal(err))
+	}
+	if err := discoveredNone(discover.result); err != nil {
+		return nil, err
+	}
+	info, err := decodeServerInfo(discover.result)
+	versions, _ := versionsIn(discover.result, "supportedVersions")
+	if err != nil || !slices.Contains(versions, Revision20260728) {
+		return nil, nil // as if it did not know the request
+	}
+	info.revision = Revision20260728
+	if raw := memberOf(discover.result, "_meta", sdk.MetaKeyServerInfo); raw != nil {
+		info.server, _ = decodeImplementation(raw)
+	}
+	return info, nil
+}
+
+// initialize makes the handshake of the revisions before 2026-07-28.
+func (t *tap) initialize(ctx context.Context) (*serverInfo, error) {
+	params, err := t.client.initializeParams()
+	if err != nil {
+		return nil, WithOutcome(err, NotSent) // settings of an extension that are no JSON
+	}
+	initialize := t.begin(ctx, methodInitialize, params)
+	defer initialize.cancel()
+	select {
+	case <-initialize.done:
+	case <-t.ended:
+		return nil, t.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if initialize.err != nil {
+		return nil, withRevisions(initialize.err)
+	}
+	info, err := decodeServerInfo(initialize.result)
+	if err != nil {
+		return nil, at("result", err)
+	}
+	if !isKnown(info.revision) {
+		return nil, fmt.Errorf("unsupported protocol version: %q", namesOf([]string{info.revision}))
+	}
+	if info.revision == Revision20251125 {
+		info.tasks = decodeTaskAbilities(initialize.result)
+	}
+	return info, t.notify(ctx, &jsonrpc.Request{Method: noteInitialized, Params: json.RawMessage("{}")})
+}
+
+// begin sends a request of the handshake. It ends when it is answered, when ctx ends or
+// when it is canceled; the server is not told of that.
+func (t *tap) begin(ctx context.Context, method string, params json.RawMessage) *handshakeRequest {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &handshakeRequest{done: make(chan struct{}), cancel: cancel}
+	ctx, params, o := t.openRequest(ctx, method, params)
+	var id atomic.Int64
+	opts := &CallOptions{Numbered: func(n int64) {
+		id.Store(n)
+		t.handshaking.Store(n)
+	}}
+	var once sync.Once
+	r.traced = func(result json.RawMessage, err error) {
+		once.Do(func() { t.endRequest(o, id.Load(), result, err) })
+	}
+	send := func() {
+		defer close(r.done)
+		defer func() { r.traced(r.result, r.err) }()
+		defer t.client.caught("Call", &r.err)
+		r.result, r.err = t.caller().Call(ctx, method, params, opts)
+	}
+	if !t.goes(send) {
+		r.err = WithOutcome(errEnded, NotSent)
+		r.traced(nil, r.err)
+		close(r.done)
+	}
+	return r
+}
+
+// notify sends a notification of the handshake, and does not wait longer than ctx for a
+// connection that does.
+func (t *tap) notify(ctx context.Context, m *jsonrpc.Request) error {
+	ctx, m, o := t.openWrite(ctx, m)
+	written := make(chan error, 1)
+	err := WithOutcome(errEnded, NotSent)
+	if t.goes(func() { written <- t.conn.Write(ctx, m) }) {
+		select {
+		case err = <-written:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	o.end(nil, err)
+	return err
+}
+
+// decodeServerInfo decodes the result of discover or initialize. Names of members are
+// exact.
+func decodeServerInfo(result []byte) (*serverInfo, error) {
+	info := &serverInfo{}
+	if err := jsonscan.Valid(result); err != nil {
+		return nil, err
+	}
+	for key, value := range jsonscan.Fields(result) {
+		var err error
+		switch string(key) {
+		case "protocolVersion":
+			info.revision, err = decodeAs[string](key, value)
+		case "instructions":
+			info.instructions, err = decodeAs[string](key, value)
+		case "serverInfo":
+			info.server, err = decodeImplementation(value)
+		case "capabilities":
+			info.capabilities, err = decodeCapabilities(value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return info, nil
+}
+
+func decodeImplementation(object []byte) (*Implementation, error) {
+	if object[0] != '{' {
+		return decodeAs[*Implementation]([]byte("serverInfo"), object)
+	}
+	server := &Implementation{}
+	for key, value := range jsonscan.Fields(object) {
+		var err error
+		switch string(key) {
+		case "name":
+			server.Name, err = decodeAs[string](key, value)
+		case "title":
+			server.Title, err = decodeAs[string](key, value)
+		case "description":
+			server.Description, err = decodeAs[string](key, value)
+		case "version":
+			server.Version, err = decodeAs[string](key, value)
+		case "websiteUrl":
+			server.WebsiteURL, err = decodeAs[string](key, value)
+		case "icons":
+			server.Icons, err = decodeAs[[]Icon](key, value)
+		}
+		if err != nil {
+			return nil, at("serverInfo", err)
+		}
+	}
+	return server, nil
+}
+
+func decodeCapabilities(object []byte) (*ServerCapabilities, error) {
+	if object[0] != '{' {
+		return decodeAs[*ServerCapabilities]([]byte("capabilities"), object)
+	}
+	caps := &ServerCapabilities{}
+	for key, value := range jsonscan.Fields(object) {
+		var err error
+		switch string(key) {
+		case "experimental":
+			caps.Experimental, err = decodeAs[map[string]any](key, value)
+		case "extensions":
+			caps.Extensions, err = decodeAs[map[string]any](key, value)
+		case "completions":
+			caps.Completions, err = decodeAs[*sdk.CompletionCapabilities](key, value)
+		case "logging":
+			caps.Logging, err = decodeAs[*sdk.LoggingCapabilities](key, value)
+		case "prompts":
+			caps.Prompts, err = decodeAs[*sdk.PromptCapabilities](key, value)
+		case "resources":
+			caps.Resources, err = decodeAs[*sdk.ResourceCapabilities](key, value)
+		case "tools":
+			caps.Tools, err = decodeAs[*sdk.ToolCapabilities](key, value)
+		}
+		if err != nil {
+			return nil, at("capabilities", err)
+		}
+	}
+	return caps, nil
+}
