@@ -89,8 +89,8 @@
 //
 // # What the official SDK does
 //
-// A session of the official SDK performs the handshake. The server's requests and
-// notifications do not pass it, and neither do the client's requests: a [Conn] that is
-// also a [Caller], as all those of package transport are, carries them, and their
-// results are decoded once, here, from the bytes that the server wrote.
+// Its types are those of this package, and any of its transports can be used. It takes
+// no part in a connection: a [Conn] that is also a [Caller], as all those of package
+// transport are, carries the handshake and the client's requests, and their results are
+// decoded once, here, from the bytes that the server wrote.
 package mcp

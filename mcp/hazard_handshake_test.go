@@ -15,7 +15,7 @@ func TestProbeIsNoObstacle(t *testing.T) {
 		probed mcptest.Handler
 		place  string
 	}{
-		"silent": {mcptest.Hang, "mcp/tap.go"},
+		"silent": {mcptest.Hang, "mcp/handshake.go"},
 		"ends":   {mcptest.Disconnect, "mcp/era.go"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -160,14 +160,19 @@ func TestRevisionGoesBackInTheMiddle(t *testing.T) {
 	c := newClient(t, &a.HTTP, nil)
 	wantText(t, c, "new")
 	before := newOldSite(t, rpcError(200, methodNotFound, ""))
-	before.script["tools/call"] = rpcError(200, -32000, "") // also without a session
+	before.script["tools/call"] = func(v *visit) {
+		if len(before.of("tools/call")) == 1 {
+			rpcError(200, -32000, "")(v) // also without a session
+		} else {
+			result(textResult("old"))(v)
+		}
+	}
 	a.server.Store(before)
 	_, err := call(t, c, "x")
 	wantOutcome(t, err, mcp.Answered)
 	if got := len(before.of("tools/call")); got != 1 {
 		t.Errorf("got %d calls, want 1", got)
 	}
-	before.script["tools/call"] = result(textResult("old"))
 	wantText(t, c, "old")
 	wantRevision(t, c, mcp.Revision20251125)
 }

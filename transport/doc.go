@@ -15,10 +15,10 @@
 //
 // # Messages and calls
 //
-// Every connection made here is an mcp.Conn: it reads and writes messages, for the
-// handshake and for requests and notifications of the server. It is also an
-// mcp.Caller, on which an mcp.Client sends its requests: the connection numbers them,
-// sends them, and returns their results as the bytes that the server wrote.
+// Every connection made here is an mcp.Caller, on which an mcp.Client sends its
+// requests: the connection numbers them, sends them, and returns their results as the
+// bytes that the server wrote. As an mcp.Conn it reads the requests and notifications of
+// the server, and writes what answers them.
 //
 // # Limits and errors
 //

@@ -57,7 +57,7 @@ func cancelledFrame(id int64) []byte {
 }
 
 // A router sends each message that a server wrote to the request it answers, or
-// to the session.
+// to whoever reads the connection.
 type router struct {
 	table   inflight.Table
 	inbox   *inbox

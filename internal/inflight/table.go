@@ -1,8 +1,8 @@
 // Package inflight matches answers to the requests that wait for them.
 //
 // A [Table] numbers the requests of one connection, from [FirstID] upward so
-// that they never meet the small numbers of the SDK's session on the same
-// connection, and keeps each until its answer came. The goroutine that reads
+// that they never meet the small numbers of a program that writes requests of its own
+// on the same connection, and keeps each until its answer came. The goroutine that reads
 // the connection calls Answer, Progress and Fail, none of which blocks; each
 // waiting caller runs its own progress callbacks, so progress arrives in order
 // and before the answer, and a slow callback delays no other caller.
@@ -20,8 +20,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// FirstID is the id of a table's first request. It leaves room below for the
-// session's own ids, and above it more than a billion requests still fit the
+// FirstID is the id of a table's first request. It leaves room below for
+// the ids of others, and above it more than a billion requests still fit the
 // 32-bit integers and doubles that some servers use for ids.
 const FirstID = 1_000_000_000
 
