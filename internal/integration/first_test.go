@@ -41,7 +41,7 @@ func TestFirstProgram(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for line := range strings.Lines(between(t, readme, "It prints\n\n", "\n\nA file that you name")) {
+	for line := range strings.Lines(between(t, readme, "It prints\n\n", "\n\nThe servers of a file")) {
 		if line = strings.TrimSpace(line); !strings.Contains(string(out), line) {
 			t.Errorf("it printed\n%s\nwhich lacks %q", out, line)
 		}
