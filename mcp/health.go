@@ -82,40 +82,36 @@ func (l *life) occupied() bool {
 	return false
 }
 
-// watchHealth pings a silent server until the life ends, and returns why the
-// server must be given up. A server that is busy, with requests or by itself, is
-// not given up: it answers when it is done. For what its requests were, see occupied.
-func (c *Client) watchHealth(l *life) error {
+// watchHealth pings a silent server until the connection ends, and gives it up if it does
+// not answer. A server that is busy, with requests or by itself, is not given up: it
+// answers when it is done. For what its requests were, see occupied.
+func (c *Client) watchHealth(l *life) {
 	interval := c.opts.HealthInterval
 	if interval < 0 || l.stateless() {
-		return nil
+		return
 	}
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	for misses := 0; ; {
-		select {
-		case <-timer.C:
-		case <-l.alive.Done():
-			return nil
-		}
-		timer.Reset(interval)
-		if silence := l.pulse.silence(); silence < interval {
-			misses = 0
-			timer.Reset(interval - silence)
-			continue
-		}
-		switch {
+	misses := 0
+	var look func()
+	look = func() {
+		due := interval
+		switch silence := l.pulse.silence(); {
+		case silence < interval:
+			misses, due = 0, interval-silence
 		case l.working() || l.occupied():
 			misses = 0
-			continue
-		case c.pinged(l):
-			misses = 0
-			continue
+		default:
+			asked := time.Now()
+			if c.pinged(l) {
+				misses = 0
+			} else if misses++; misses >= maxMisses && !l.occupied() {
+				l.fallSick(&UnresponsiveError{l.pulse.silence()})
+				return
+			}
+			due = max(0, interval-time.Since(asked))
 		}
-		if misses++; misses >= maxMisses && !l.occupied() {
-			return &UnresponsiveError{l.pulse.silence()}
-		}
+		l.after(due, look)
 	}
+	l.after(interval, look)
 }
 
 // pinged reports whether the server gives a sign of life when it is asked for

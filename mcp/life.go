@@ -12,8 +12,8 @@ import (
 )
 
 // A life is one connection, from its handshake to its end. Besides those of the
-// connection it owns up to two goroutines: one pings a silent server, and one keeps the
-// subscriptions to changes.
+// connection it owns up to two goroutines: one keeps the subscriptions to changes, and
+// one runs for as long as a silent server is pinged.
 type life struct {
 	tap     *tap
 	caller  Caller
@@ -38,8 +38,9 @@ type life struct {
 
 	mu         sync.Mutex // guards the following
 	flights    map[*flight]struct{}
-	begun      int   // flights so far
-	over       error // why it ended; no request is sent any more
+	begun      int         // flights so far
+	over       error       // why it ended; no request is sent any more
+	health     *time.Timer // for the next look at a silent server; nil if there is none
 	unanswered unanswered
 	questions  int64 // of the server, for which none of flights was counted yet
 }
@@ -66,6 +67,27 @@ func (l *life) close(cause error, grace time.Duration) {
 	l.tap.finish()
 	l.watch.Wait() // its ping ends with the connection
 	within(grace, l.tap.wait)
+}
+
+// after runs f on a goroutine of its own in d, unless the connection ends before.
+func (l *life) after(d time.Duration, f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return
+	}
+	l.health = time.AfterFunc(d, func() {
+		l.mu.Lock()
+		over := l.over != nil
+		if !over {
+			l.watch.Add(1) // before end, and so before close waits
+		}
+		l.mu.Unlock()
+		if !over {
+			defer l.watch.Done()
+			f()
+		}
+	})
 }
 
 // board binds a flight to the life.
@@ -113,6 +135,9 @@ func (l *life) end(cause error) {
 	l.mu.Lock()
 	l.over = cause
 	l.die()
+	if l.health != nil {
+		l.health.Stop()
+	}
 	flights := slices.Collect(maps.Keys(l.flights))
 	l.mu.Unlock()
 	for _, f := range flights {
@@ -199,11 +224,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	t.spoken.Store(&info.revision)
 	t.life.Store(l)
 	t.modern.Store(l.modern())
-	l.watch.Go(func() {
-		if err := c.watchHealth(l); err != nil {
-			l.fallSick(err)
-		}
-	})
+	c.watchHealth(l)
 	if err := c.follow(ctx, l); err != nil {
 		c.sessionEnds(l, err)
 		l.close(err, c.opts.CloseTimeout)
