@@ -86,8 +86,9 @@ type Command struct {
 	CloseTimeout time.Duration
 	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
 	MaxMessage int64
-	// Watchdog, if set, is shared with other connections. The program that made it
-	// closes it after them. Default: each connection has one of its own.
+	// Watchdog, if set, watches the server. The program that made it closes it after
+	// its connections. Default: one that all connections without one of their own
+	// share, and that ends with the last of them.
 	Watchdog *Watchdog
 	// Start, if set, starts the process in the place of cmd.Start, which it has to
 	// call, on whatever thread the process is to descend from. It is there to
@@ -135,7 +136,7 @@ func (c *Command) start() (*commandConn, error) {
 	pipes.noise = forgiven(c.Noise)
 	watchdog := c.Watchdog
 	if watchdog == nil {
-		watchdog = new(Watchdog)
+		watchdog = borrowWatchdog()
 	}
 	start := c.Start
 	if start == nil {
@@ -151,7 +152,7 @@ func (c *Command) start() (*commandConn, error) {
 	if err != nil {
 		pipes.closeOurs()
 		if c.Watchdog == nil {
-			_ = watchdog.Close()
+			returnWatchdog()
 		}
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (c *Command) start() (*commandConn, error) {
 		group:        group,
 		pipes:        pipes,
 		watchdog:     watchdog,
-		ownWatchdog:  c.Watchdog == nil,
+		borrowed:     c.Watchdog == nil,
 		closeTimeout: closeTimeout,
 		vitals:       watchVitals(cmd.Process.Pid),
 		stderr:       newRing(stderrKept, forgiven(c.Stderr)),
@@ -189,7 +190,7 @@ type commandConn struct {
 	vitals       *vitals
 	pipes        *pipes
 	watchdog     *Watchdog
-	ownWatchdog  bool // the connection closes it
+	borrowed     bool // the watchdog is that of the process
 	closeTimeout time.Duration
 	stderr       *ring
 	ended        func() // nil: nothing to clear up
@@ -287,8 +288,8 @@ func (c *commandConn) Close() error {
 		}
 		c.group.release()
 		c.vitals.close()
-		if c.ownWatchdog {
-			_ = c.watchdog.Close()
+		if c.borrowed {
+			returnWatchdog()
 		}
 	})
 	return nil

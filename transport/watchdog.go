@@ -57,6 +57,37 @@ func (w *Watchdog) enroll() string {
 	return mark
 }
 
+// lent is the watchdog of all connections of this process that were given none. There is
+// one as long as one of them needs it.
+var lent struct {
+	mu       sync.Mutex // guards the following
+	watchdog *Watchdog
+	users    int
+}
+
+// borrowWatchdog returns the watchdog of this process, for returnWatchdog.
+func borrowWatchdog() *Watchdog {
+	lent.mu.Lock()
+	defer lent.mu.Unlock()
+	if lent.users++; lent.users == 1 {
+		lent.watchdog = new(Watchdog)
+	}
+	return lent.watchdog
+}
+
+// returnWatchdog ends the watchdog of this process if nobody uses it any more.
+func returnWatchdog() {
+	lent.mu.Lock()
+	var last *Watchdog
+	if lent.users--; lent.users == 0 {
+		last, lent.watchdog = lent.watchdog, nil
+	}
+	lent.mu.Unlock()
+	if last != nil {
+		_ = last.Close()
+	}
+}
+
 // A WatchdogError reports why servers may outlive this process if it is killed.
 // They work nevertheless.
 type WatchdogError struct {

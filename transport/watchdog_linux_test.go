@@ -254,3 +254,25 @@ func sleeper(t *testing.T) int {
 	})
 	return cmd.Process.Pid
 }
+
+// Connections that were given no watchdog have one together, which ends with the last.
+func TestWatchdogIsLent(t *testing.T) {
+	first := dial(t, transporttest.Child("serve"))
+	lent := transport.LentWatchdog()
+	shell := lent.PID()
+	second := dial(t, transporttest.Child("serve"))
+	if got := transport.LentWatchdog(); got != lent || got.PID() != shell {
+		t.Errorf("got another watchdog for the second connection, shell %d, want shell %d", got.PID(), shell)
+	}
+	closeWithin(t, first)
+	if gone(shell) {
+		t.Error("the shell ended with the first of two connections")
+	}
+	closeWithin(t, second)
+	if !gone(shell) {
+		t.Error("the shell lives after the last connection")
+	}
+	if got := transport.LentWatchdog(); got != nil {
+		t.Error("the watchdog is kept after the last connection")
+	}
+}
