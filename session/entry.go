@@ -160,19 +160,7 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, vers
 	if err != nil {
 		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
 	}
-	if at.restored {
-		r = r.with(func(r *record) { r.Journal = r.lostJournal() })
-	}
 	return r, at, nil
-}
-
-// lostJournal is the journal of a record that is older than it should be: its
-// refresh token may be used up.
-func (r *record) lostJournal() *journal {
-	if r.Grant == nil {
-		return r.Journal
-	}
-	return &journal{Refresh: hashOf(r.Grant.Token.Refresh.Reveal()), Lost: true}
 }
 
 // save replaces the session and makes it known.

@@ -17,7 +17,7 @@ func TestFormatStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := newKeyset(&SealingKeys{Current: testKey("k")}).open(forRecord, "alice.github", sealed)
-	if err != nil || string(o.data) != "a session" || o.generation != 7 || o.restored {
+	if err != nil || string(o.data) != "a session" || o.generation != 7 {
 		t.Errorf("a record of version 1 is %q, %v, %v", o.data, o, err)
 	}
 	keys, err := KeyPassphrase("correct horse")(t.Context(), []byte("0123456789abcdef0123456789abcdef"))

@@ -12,9 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
-// olderStates is how many older states of a record a driver may keep.
-const olderStates = 2
-
 // loggedOut is why a user who has logged out is not asked to log in.
 const loggedOut = "the user has logged out"
 
@@ -27,7 +24,6 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 	e := m.entry(key)
 	var grant *auth.Grant
 	var pending string
-	var left error // of what is in older states
 	err := e.exclusively(ctx, func(ctx context.Context) error {
 		_, err := e.change(ctx, func(r *record) *record {
 			grant = r.Grant
@@ -42,12 +38,6 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 		if unsaved := e.takeUnsaved(); err == nil && unsaved != nil {
 			grant = unsaved.grant // the newer one
 		}
-		// Once more for each older state that the driver may keep.
-		for range olderStates {
-			if err == nil && left == nil {
-				_, left = e.change(ctx, func(r *record) *record { return r })
-			}
-		}
 		return err
 	})
 	if err != nil {
@@ -57,13 +47,13 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 	e.stopShowing()
 	m.opts.Logger.Info("session: logged out", "user", key.User, "server", key.Server)
 	if grant == nil {
-		return left
+		return nil
 	}
 	flow, _, err := m.flow(key)
 	if err != nil {
-		return errors.Join(left, err)
+		return err
 	}
-	return errors.Join(left, flow.Revoke(WithUser(ctx, key.User), grant))
+	return flow.Revoke(WithUser(ctx, key.User), grant)
 }
 
 // Forget removes everything that is known of a session. What the program has registered

@@ -1,15 +1,11 @@
 package session
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
 // A login that comes to its end while the user logs out is none.
@@ -109,54 +105,4 @@ func TestCompleteAfterClose(t *testing.T) {
 		t.Error(err)
 	}
 	w.mustCall(two, alice)
-}
-
-// layers is a driver that keeps older states, as filestore does.
-type layers struct {
-	*driver.Memory
-	mu     sync.Mutex
-	states map[string][][]byte // by name, the newest last
-}
-
-func (l *layers) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
-	at, err := l.Memory.Save(ctx, name, data, old)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err == nil {
-		l.states[name] = append(l.states[name], bytes.Clone(data))
-		l.states[name] = l.states[name][max(0, len(l.states[name])-3):]
-	}
-	return at, err
-}
-
-// What a driver keeps of older states has no tokens either.
-func TestLogoutLeavesNothingInOlderStates(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	l := &layers{Memory: driver.NewMemory(), states: map[string][][]byte{}}
-	w.store = openStore(t, l, StaticKey(testKey("k")))
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	kept := func() (n int) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, sealed := range l.states[recordName(alice)] {
-			o, err := w.store.keys.Load().open(forRecord, recordName(alice), sealed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(o.data, []byte("refresh_token")) {
-				n++
-			}
-		}
-		return n
-	}
-	if kept() == 0 {
-		t.Fatal("no token was kept before")
-	}
-	if err := m.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
-	if n := kept(); n > 0 {
-		t.Errorf("%d states still have tokens", n)
-	}
 }

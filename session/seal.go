@@ -19,7 +19,7 @@ import (
 //	1 byte    version of the format, 1
 //	8 bytes   id of the key
 //	8 bytes   generation, big endian
-//	1 byte    1 if the record is a restored one that was sealed anew, else 0
+//	1 byte    0; readers ignore it
 //	24 bytes  nonce
 //
 // The additional data are the purpose, the name of the record and the header: what
@@ -31,8 +31,7 @@ const (
 	atVersion    = len(sealMagic)
 	atKey        = atVersion + 1
 	atGeneration = atKey + keyIDSize
-	atRestored   = atGeneration + 8
-	atNonce      = atRestored + 1
+	atNonce      = atGeneration + 8 + 1
 	sealHeader   = atNonce + chacha20poly1305.NonceSizeX
 
 	keyIDSize = 8
@@ -90,7 +89,6 @@ func additional(use purpose, name string, header []byte) []byte {
 type opened struct {
 	data       []byte
 	generation uint64
-	restored   bool // the driver had restored it before it was sealed anew
 }
 
 // seal seals a record with the current key.
@@ -100,9 +98,6 @@ func (ks *keyset) seal(use purpose, name string, o opened) []byte {
 	sealed[atVersion] = sealVersion
 	copy(sealed[atKey:], ks.current[:])
 	binary.BigEndian.PutUint64(sealed[atGeneration:], o.generation)
-	if o.restored {
-		sealed[atRestored] = 1
-	}
 	nonce := sealed[atNonce:sealHeader]
 	_, _ = rand.Read(nonce) // never fails
 	return ks.ciphers[ks.current].Seal(sealed, nonce, o.data, additional(use, name, sealed))
@@ -141,9 +136,5 @@ func (ks *keyset) open(use purpose, name string, sealed []byte) (opened, error) 
 	if err != nil {
 		return opened{}, &CorruptError{Name: name, Problem: "it was altered, or belongs elsewhere"}
 	}
-	return opened{
-		data:       data,
-		generation: binary.BigEndian.Uint64(header[atGeneration:]),
-		restored:   header[atRestored] != 0,
-	}, nil
+	return opened{data: data, generation: binary.BigEndian.Uint64(header[atGeneration:])}, nil
 }

@@ -34,7 +34,6 @@ const reserved = "store."
 type version struct {
 	revision   driver.Revision
 	generation uint64 // counts the states of the record; sealed with it, and kept by Rotate
-	restored   bool   // it is an older state than was saved last; see driver.Record
 }
 
 // NewStore returns a Store over a driver. Closing it closes the driver; with an
@@ -43,7 +42,7 @@ type version struct {
 //
 // Records are sealed with XChaCha20-Poly1305, each bound to its name and
 // generation: one that was altered, or put in the place of another, is not read.
-// Who can write to the driver's place can still bring back an older state, or
+// Whoever can write to the driver's place can still bring back an older state, or
 // delete it. Names, sizes and times are not hidden.
 func NewStore(ctx context.Context, d driver.Store, source KeySource) (*Store, error) {
 	if source == nil {
@@ -100,8 +99,7 @@ func (s *Store) load(ctx context.Context, name string) (data []byte, at version,
 		return nil, version{}, wrap(name, err)
 	}
 	o, err := s.open(ctx, name, r.Data)
-	at = version{revision: r.Revision, generation: o.generation, restored: r.Restored || o.restored}
-	return o.data, at, err
+	return o.data, version{revision: r.Revision, generation: o.generation}, err
 }
 
 // open opens a record. If its key is unknown, it asks whether there are new ones.
@@ -189,7 +187,7 @@ func wrap(name string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, driver.ErrDamaged):
-		return &CorruptError{Name: name, Problem: "it is damaged, and no older state of it is sound", Err: err}
+		return &CorruptError{Name: name, Problem: "it is damaged", Err: err}
 	}
 	return fmt.Errorf("session: record %q: %w", name, err)
 }

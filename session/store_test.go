@@ -381,31 +381,6 @@ func TestRotateMemory(t *testing.T) {
 	}
 }
 
-// restoring says of every record that it was restored, until it is saved.
-type restoring struct{ *driver.Memory }
-
-func (r restoring) Load(ctx context.Context, name string) (driver.Record, error) {
-	record, err := r.Memory.Load(ctx, name)
-	record.Restored = true
-	return record, err
-}
-
-func TestRotateKeepsThatRecordsWereRestored(t *testing.T) {
-	d := driver.NewMemory()
-	mustSave(t, openStore(t, d, StaticKey(testKey("k"))), "a", "1", version{})
-	if _, err := openStore(t, restoring{d}, StaticKey(testKey("l"), testKey("k"))).Rotate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s := openStore(t, d, StaticKey(testKey("l")))
-	at := expectData(t, s, "a", "1")
-	if !at.restored {
-		t.Error("the record is no longer known to be restored")
-	}
-	if at = mustSave(t, s, "a", "2", at); at.restored || expectData(t, s, "a", "2").restored {
-		t.Error("a saved record is still known as restored")
-	}
-}
-
 func TestPrintingShowsNoKey(t *testing.T) {
 	s := openStore(t, driver.NewMemory(), StaticKey(testKey("k"), testKey("o")))
 	keys := &SealingKeys{Current: testKey("k"), Old: []auth.Secret{testKey("o")}}

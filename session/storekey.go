@@ -120,16 +120,7 @@ func (s *Store) create(ctx context.Context) error {
 		}
 		return err
 	}
-	at, err := s.saveInfo(ctx, keys, "")
-	if err != nil {
-		return err
-	}
-	// Once more, for drivers that keep older states: without the salt, all that
-	// is sealed with a passphrase would be lost.
-	if _, err = s.saveInfo(ctx, keys, at); errors.Is(err, driver.ErrConflict) {
-		return nil
-	}
-	return err
+	return s.saveInfo(ctx, keys, "")
 }
 
 // tryRecord opens one record, if there is any.
@@ -153,15 +144,15 @@ func (s *Store) tryRecord(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision) (driver.Revision, error) {
+func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision) error {
 	data, err := json.Marshal(&keyInfo{
 		Format: keysFormat, Salt: s.salt, Check: keys.seal(forCheck, keysRecord, opened{data: []byte(checkText)}),
 	})
 	if err != nil {
-		return "", err
+		return err
 	}
-	at, err := s.driver.Save(ctx, keysRecord, data, old)
-	return at, wrap(keysRecord, err)
+	_, err = s.driver.Save(ctx, keysRecord, data, old)
+	return wrap(keysRecord, err)
 }
 
 // Rotate asks the key source for the keys and seals with the current one all
@@ -172,8 +163,7 @@ func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision)
 // To replace a key: let the source return the new key as the current one and the
 // old key among the old ones, in every process; call Rotate in one of them; then
 // take the old key away. Processes that run since before have to be started anew
-// or call Rotate, too, before that. What a driver keeps of older states stays
-// sealed as it was.
+// or call Rotate, too, before that.
 func (s *Store) Rotate(ctx context.Context) (resealed int, err error) {
 	keys, err := s.askAgain(ctx)
 	if err != nil {
@@ -218,7 +208,6 @@ func (s *Store) reseal(ctx context.Context, keys *keyset, name string) (done boo
 		if err != nil {
 			return false, err
 		}
-		o.restored = o.restored || r.Restored // which Save would make forgotten
 		_, err = s.driver.Save(ctx, name, keys.seal(forRecord, name, o), r.Revision)
 		if err == nil {
 			return true, nil
@@ -239,7 +228,7 @@ func (s *Store) recheck(ctx context.Context, keys *keyset) error {
 		if id, err := keyOf(keysRecord, info.Check); err != nil || id == keys.current {
 			return err
 		}
-		_, err = s.saveInfo(ctx, keys, at)
+		err = s.saveInfo(ctx, keys, at)
 		if !errors.Is(err, driver.ErrConflict) {
 			return err
 		}

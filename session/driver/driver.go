@@ -13,8 +13,7 @@ var ErrNotFound = errors.New("no such record")
 // ErrConflict reports that a record has another revision than the caller knows.
 var ErrConflict = errors.New("the record was changed by somebody else")
 
-// ErrDamaged reports bytes that are not those that were saved, where no older
-// state is left that is sound. A driver that can tell moves them aside for
+// ErrDamaged reports bytes that are not those that were saved. A driver that can tell moves them aside for
 // whoever wants to examine them; from then on there is no such record.
 var ErrDamaged = errors.New("the record is damaged")
 
@@ -45,11 +44,6 @@ type Record struct {
 	// Revision tells them from all other bytes that were ever kept there, also
 	// before the record was deleted.
 	Revision Revision
-	// Restored says that these are not the bytes that were saved last: those
-	// were damaged, and the driver went back to the newest older state that is
-	// sound. It stays until the next Save. What the bytes allow may have been
-	// used up since; a refresh token is an example.
-	Restored bool
 }
 
 // A Store keeps records of at most MaxData bytes. Names are as [CheckName] wants

@@ -134,11 +134,6 @@ func TestSeesBrokenDrivers(t *testing.T) {
 			}
 			return r, err
 		}}, "empty and large data"},
-		"always restored": {broken{load: func(m *driver.Memory, ctx context.Context, name string) (driver.Record, error) {
-			r, err := m.Load(ctx, name)
-			r.Restored = true
-			return r, err
-		}}, "save"},
 		"delete without comparing": {broken{delete: func(m *driver.Memory, ctx context.Context, name string, old driver.Revision) error {
 			r, err := m.Load(ctx, name)
 			if err != nil {

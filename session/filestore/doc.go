@@ -14,22 +14,20 @@
 //
 // A record is replaced whole or not at all: it is written beside, synced, renamed,
 // and its folder is synced. A process that is killed at any moment, and a loss of
-// power, leave the state before or the state after. Nobody overwrites what he has
+// power, leave the state before or the state after. No writer overwrites what it has
 // not seen: a record is replaced under a lock that all processes ask for, and only
 // if it is what the writer read.
 //
-// Three states of each record are kept, each with a checksum. A file that is not
-// what was written is moved to the folder "damaged", never deleted or overwritten;
-// the logger is told; and the newest older state that is sound takes its place. The
-// session.Manager knows then that its tokens may have been used up.
+// Each file has a checksum. A file that is not what was written is moved to the folder
+// "damaged", never deleted or overwritten, the logger reports it, and the user has to
+// log in again.
 //
 // A full disk, a folder that is read-only and the like are an *[Error], and leave
 // the old state.
 //
 // # The folder
 //
-//	records/xx/0,NAME  a record, its older states being 1,NAME and 2,NAME;
-//	                   xx is the first byte of the SHA-256 of NAME
+//	records/xx/0,NAME  a record; xx is the first byte of the SHA-256 of NAME
 //	locks/             what processes lock: 256 files for the folders of records,
 //	                   and one file for each record that somebody works on now
 //	                   (on Windows: has ever worked on)

@@ -59,11 +59,11 @@ func save(t testing.TB, f *folder, name, data string, old driver.Revision) drive
 }
 
 // expect loads a record.
-func expect(t testing.TB, f *folder, name, data string, restored bool) driver.Revision {
+func expect(t testing.TB, f *folder, name, data string) driver.Revision {
 	t.Helper()
 	r, err := f.Load(t.Context(), name)
-	if err != nil || string(r.Data) != data || r.Restored != restored {
-		t.Errorf("Load(%q): %.40q, restored %v, %v; want %.40q, restored %v", name, r.Data, r.Restored, err, data, restored)
+	if err != nil || string(r.Data) != data {
+		t.Errorf("Load(%q): got %.40q, %v, want %.40q", name, r.Data, err, data)
 	}
 	return r.Revision
 }
@@ -83,9 +83,9 @@ func files(t testing.TB, f *folder, below string) (names []string) {
 	return names
 }
 
-// onDisk returns the path of a state of a record.
-func onDisk(f *folder, name string, state int) string {
-	return filepath.Join(f.dir, filepath.FromSlash(file(name, state)))
+// onDisk returns the path of a record.
+func onDisk(f *folder, name string) string {
+	return filepath.Join(f.dir, filepath.FromSlash(file(name)))
 }
 
 func TestDriver(t *testing.T) {
@@ -94,37 +94,23 @@ func TestDriver(t *testing.T) {
 		&drivertest.Options{Reopen: func(t testing.TB, s driver.Store) driver.Store { return openTest(t, s.(*folder).dir) }})
 }
 
-func TestThreeStatesAreKept(t *testing.T) {
-	for name, link := range map[string]func(string, string) error{
-		"links": nil, "copies": func(string, string) error { return errors.ErrUnsupported },
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := openTest(t, t.TempDir())
-			if link != nil {
-				f.link = link
-			}
-			var at driver.Revision
-			for _, data := range []string{"one", "two", "three", "four"} {
-				at = save(t, f, "a", data, at)
-			}
-			for state, want := range []string{"four", "three", "two"} {
-				if r, err := f.read("a", state); err != nil || string(r.Data) != want {
-					t.Errorf("state %d is %q, %v, want %q", state, r.Data, err, want)
-				}
-			}
-			if got := files(t, f, recordsDir); len(got) != states {
-				t.Errorf("there are files %q", got)
-			}
-			if got := files(t, f, tmpDir); got != nil {
-				t.Errorf("temporary files remain: %q", got)
-			}
-			if err := f.Delete(t.Context(), "a", at); err != nil {
-				t.Fatal(err)
-			}
-			if got := files(t, f, recordsDir); got != nil {
-				t.Errorf("after Delete there are files %q", got)
-			}
-		})
+func TestOneFileARecord(t *testing.T) {
+	f := openTest(t, t.TempDir())
+	var at driver.Revision
+	for _, data := range []string{"one", "two", "three"} {
+		at = save(t, f, "a", data, at)
+	}
+	if got := files(t, f, recordsDir); len(got) != 1 {
+		t.Errorf("files of one record: got %q, want 1", got)
+	}
+	if got := files(t, f, tmpDir); got != nil {
+		t.Errorf("temporary files: got %q, want none", got)
+	}
+	if err := f.Delete(t.Context(), "a", at); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, f, recordsDir); got != nil {
+		t.Errorf("files after Delete: got %q, want none", got)
 	}
 }
 
@@ -142,7 +128,7 @@ func FuzzNoNameBecomesAPath(fuzz *testing.F) {
 				t.Errorf("Save(%q): %v", name, err)
 			}
 		} else {
-			expect(t, f, name, name, false)
+			expect(t, f, name, name)
 			if err := f.Delete(t.Context(), name, at); err != nil {
 				t.Error(err)
 			}

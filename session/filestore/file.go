@@ -12,11 +12,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
-// A file holds one state of one record:
+// A file holds one record:
 //
 //	4 bytes   "mbfs"
 //	1 byte    version of the format, 1
-//	1 byte    1 if the state was restored, else 0
+//	1 byte    0; readers ignore it
 //	16 bytes  revision, random
 //	1 byte    length of the name
 //	          name
@@ -28,8 +28,7 @@ const (
 	fileVersion = 1
 
 	atVersion  = len(fileMagic)
-	atRestored = atVersion + 1
-	atRevision = atRestored + 1
+	atRevision = atVersion + 2
 	atName     = atRevision + revisionSize
 
 	revisionSize = 16
@@ -45,14 +44,11 @@ type damage string
 
 func (d damage) Error() string { return string(d) }
 
-// encode returns the file of a new state of a record.
-func encode(name string, data []byte, restored bool) (file []byte, at driver.Revision) {
+// encode returns the file of a record, with a new revision.
+func encode(name string, data []byte) (file []byte, at driver.Revision) {
 	file = make([]byte, atName, minFile+len(name)+len(data))
 	copy(file, fileMagic)
 	file[atVersion] = fileVersion
-	if restored {
-		file[atRestored] = 1
-	}
 	_, _ = rand.Read(file[atRevision:atName]) // never fails
 	at = revisionOf(file)
 	file = append(file, byte(len(name)))
@@ -96,9 +92,5 @@ func decode(name string, file []byte) (driver.Record, error) {
 	if uint64(len(data)) != uint64(size) {
 		return driver.Record{}, damage("its length does not match")
 	}
-	return driver.Record{
-		Data:     data[:len(data):len(data)],
-		Revision: revisionOf(file),
-		Restored: body[atRestored] != 0,
-	}, nil
+	return driver.Record{Data: data[:len(data):len(data)], Revision: revisionOf(file)}, nil
 }

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"log/slog"
 	"os"
 	"path"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
@@ -23,16 +23,14 @@ const (
 	locksDir   = "locks"
 	tmpDir     = "tmp"
 	damagedDir = "damaged"
-)
 
-// states is how many states of a record are kept: the current one and older ones.
-const states = 3
+	recordPrefix = "0,"
+)
 
 // A folder is a driver.Store and driver.Locker in a folder. It owns no goroutine.
 type folder struct {
 	dir    string // absolute
 	root   *os.Root
-	link   func(from, to string) error // root.Link
 	log    *slog.Logger
 	closed atomic.Bool
 	locks  keylock.Set // held within the process, by name of the lock file
@@ -50,10 +48,10 @@ func shard(name string) string {
 	return hex.EncodeToString(sum[:1])
 }
 
-// file returns the path of a state of a record; state 0 is the current one. The
-// number stands in front since Windows takes no file that is called con or aux.
-func file(name string, state int) string {
-	return path.Join(recordsDir, shard(name), strconv.Itoa(state)+","+name)
+// file returns the path of a record. The prefix is there since Windows takes no file
+// that is called con or aux.
+func file(name string) string {
+	return path.Join(recordsDir, shard(name), recordPrefix+name)
 }
 
 // begin checks what each call has to check.
@@ -67,10 +65,10 @@ func (f *folder) begin(ctx context.Context, name string) error {
 	return driver.CheckName(name)
 }
 
-// read returns a state of a record. The error wraps fs.ErrNotExist, or is a
-// damage, or errNewer, or another one of the file system.
-func (f *folder) read(name string, state int) (driver.Record, error) {
-	raw, err := f.readFile(file(name, state))
+// read returns a record. The error wraps fs.ErrNotExist, or is a damage, or errNewer,
+// or another one of the file system.
+func (f *folder) read(name string) (driver.Record, error) {
+	raw, err := f.readFile(file(name))
 	if err != nil {
 		return driver.Record{}, err
 	}
@@ -118,18 +116,14 @@ func (f *folder) Load(ctx context.Context, name string) (driver.Record, error) {
 	if err := f.begin(ctx, name); err != nil {
 		return driver.Record{}, err
 	}
-	r, err := f.read(name, 0)
-	if err == nil {
+	r, err := f.read(name)
+	switch {
+	case err == nil:
 		return r, nil
-	}
-	var hurt damage
-	if !errors.As(err, &hurt) {
-		if !errors.Is(err, fs.ErrNotExist) {
-			return driver.Record{}, f.fail("load", name, err)
-		}
-		if !f.hasOlder(name) {
-			return driver.Record{}, notFound(name)
-		}
+	case errors.Is(err, fs.ErrNotExist):
+		return driver.Record{}, notFound(name)
+	case !errors.As(err, new(damage)):
+		return driver.Record{}, f.fail("load", name, err)
 	}
 	unlock, err := f.lockShard(ctx, name)
 	if err != nil {
@@ -143,6 +137,36 @@ func (f *folder) Load(ctx context.Context, name string) (driver.Record, error) {
 func notFound(name string) error { return fmt.Errorf("%w: %q", driver.ErrNotFound, name) }
 
 func conflict(name string) error { return fmt.Errorf("%w: %q", driver.ErrConflict, name) }
+
+// current returns a record, and moves its file aside if that is damaged. The caller has
+// locked its shard. The error is driver.ErrNotFound, driver.ErrDamaged or one of
+// the file system.
+func (f *folder) current(name string) (driver.Record, error) {
+	r, err := f.read(name)
+	var problem damage
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return driver.Record{}, notFound(name)
+	case errors.As(err, &problem):
+		if err := f.setAside(name, problem); err != nil {
+			return driver.Record{}, err
+		}
+		return driver.Record{}, fmt.Errorf("%w: %q", driver.ErrDamaged, name)
+	}
+	return r, err
+}
+
+// setAside moves a damaged file to where it can be examined.
+func (f *folder) setAside(name string, problem damage) error {
+	from := file(name)
+	to := path.Join(damagedDir, path.Base(from)+","+rand.Text())
+	if err := f.root.Rename(from, to); err != nil {
+		return err
+	}
+	f.log.Error("a session's file is damaged and was moved aside", "dir", f.dir,
+		"record", name, "problem", string(problem), "file", to)
+	return errors.Join(syncFolder(f.root, damagedDir), syncFolder(f.root, path.Dir(from)))
+}
 
 // Close implements driver.Store.
 func (f *folder) Close() error {

@@ -15,11 +15,11 @@ func TestFormatStays(t *testing.T) {
 	}
 	f := openTest(t, t.TempDir())
 	save(t, f, "alice.github", "x", "")
-	hurt(t, onDisk(f, "alice.github", 0), raw)
-	if at := expect(t, f, "alice.github", "sealed", true); at != "550fb296a4f8eae58dac12a0768aba8c" {
+	hurt(t, onDisk(f, "alice.github"), raw)
+	if at := expect(t, f, "alice.github", "sealed"); at != "550fb296a4f8eae58dac12a0768aba8c" {
 		t.Errorf("the revision is %q", at)
 	}
-	if got := file("alice.github", 2); got != "records/d0/2,alice.github" {
-		t.Errorf("the file is %s", got)
+	if got, want := file("alice.github"), "records/d0/0,alice.github"; got != want {
+		t.Errorf("file: got %s, want %s", got, want)
 	}
 }

@@ -69,7 +69,7 @@ func TestDiskFull(t *testing.T) {
 				if _, err = f.Save(t.Context(), fmt.Sprint("new", i), []byte(strings.Repeat("x", 9000)), ""); err == nil {
 					t.Error("a new record was saved where there is no room")
 				}
-				if got := expect(t, f, "a", kept, false); got != at {
+				if got := expect(t, f, "a", kept); got != at {
 					t.Errorf("the revision is %q, want %q", got, at)
 				}
 			}
@@ -84,7 +84,7 @@ func TestDiskFull(t *testing.T) {
 					t.Fatal(err)
 				}
 				save(t, f, "a", "two", at)
-				expect(t, f, "a", "two", false)
+				expect(t, f, "a", "two")
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestReadOnly(t *testing.T) {
 	expectFailure(t, f.Delete(t.Context(), "a", at), syscall.EROFS)
 	_, err = f.Lock(t.Context(), "a")
 	expectFailure(t, err, syscall.EROFS)
-	expect(t, openTest(t, f.dir), "a", "two", false) // what is there can be read
+	expect(t, openTest(t, f.dir), "a", "two") // what is there can be read
 	_, err = openFolder(filepath.Join(dir, "other"), nil)
 	expectFailure(t, err, syscall.EROFS)
 	remount(0)
@@ -148,7 +148,7 @@ func TestWriteFailsHalfway(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if got := expect(t, f, "a", "one", false); got != at {
+	if got := expect(t, f, "a", "one"); got != at {
 		t.Errorf("the revision is %q, want %q", got, at)
 	}
 	if _, err := f.Load(t.Context(), "b"); !errors.Is(err, driver.ErrNotFound) {

@@ -79,9 +79,6 @@ func writeOn(f *folder) error {
 
 // countOf returns the number in a record that writeOn has saved.
 func countOf(r driver.Record) (int, error) {
-	if r.Restored {
-		return 0, errors.New("the record was restored")
-	}
 	if r.Revision == "" {
 		return 0, nil
 	}

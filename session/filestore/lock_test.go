@@ -136,7 +136,7 @@ func TestOpenRemovesWhatKilledProcessesLeft(t *testing.T) {
 func TestWriterThatStoppedForLong(t *testing.T) {
 	f := openTest(t, t.TempDir())
 	at := save(t, f, "a", "one", "")
-	raw, _ := encode("a", []byte("two"), false)
+	raw, _ := encode("a", []byte("two"))
 	tmp, err := f.writeTemp(raw)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestWriterThatStoppedForLong(t *testing.T) {
 	if err := f.replace(t.Context(), "a", tmp, at); err == nil {
 		t.Error("no error without the new state")
 	}
-	if got := expect(t, f, "a", "one", false); got != at {
+	if got := expect(t, f, "a", "one"); got != at {
 		t.Errorf("the revision is %q, want %q", got, at)
 	}
 }
@@ -171,7 +171,7 @@ func TestWaitForAShardIsBounded(t *testing.T) {
 	if _, err := f.Save(t.Context(), "a", nil, "another"); !errors.Is(err, driver.ErrConflict) {
 		t.Errorf("a conflict that is seen without the lock: %v", err)
 	}
-	expect(t, f, "a", "one", false) // reads without the lock
+	expect(t, f, "a", "one") // reads without the lock
 	if got := files(t, f, tmpDir); got != nil {
 		t.Errorf("temporary files remain: %q", got)
 	}

@@ -23,7 +23,7 @@ func (f *folder) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 				yield("", f.fail("list", "", err))
 				return
 			}
-			for name := range names {
+			for _, name := range names {
 				if err := ctx.Err(); err != nil {
 					yield("", err)
 					return
@@ -36,23 +36,18 @@ func (f *folder) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 	}
 }
 
-// namesIn returns the names in a folder of records. Those of records that have no
-// current state, but older ones, are among them: Load restores them.
-func (f *folder) namesIn(ctx context.Context, dir, prefix string) (map[string]bool, error) {
+// namesIn returns the names in a folder of records.
+func (f *folder) namesIn(ctx context.Context, dir, prefix string) (names []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if f.closed.Load() {
 		return nil, driver.ErrClosed
 	}
-	names := map[string]bool{}
-	err := f.each(path.Join(recordsDir, dir), func(file string) {
-		state, name, ok := strings.Cut(file, ",")
-		if !ok || len(state) != 1 || state[0] < '0' || state[0] >= '0'+states || shard(name) != dir {
-			return // not ours
-		}
-		if strings.HasPrefix(name, prefix) && driver.CheckName(name) == nil {
-			names[name] = true
+	err = f.each(path.Join(recordsDir, dir), func(file string) {
+		name, ok := strings.CutPrefix(file, recordPrefix)
+		if ok && shard(name) == dir && strings.HasPrefix(name, prefix) && driver.CheckName(name) == nil {
+			names = append(names, name)
 		}
 	})
 	if errors.Is(err, fs.ErrNotExist) {

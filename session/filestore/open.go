@@ -19,10 +19,9 @@ type Options struct {
 	// Keys returns the sealing keys. Nil means session.KeyFile of the file
 	// "key" in the folder of the store.
 	Keys session.KeySource
-	// Logger is told of files that are damaged (at level error), of states that
-	// were restored, and of files and folders that others could use (as
-	// warnings). It gets names of records, but nothing of what is in them. Nil
-	// means nobody.
+	// Logger reports files that are damaged (at level error), and files and folders
+	// that others could use (as warnings). It gets names of records, but nothing of
+	// what is in them. Nil discards the reports.
 	Logger *slog.Logger
 }
 
@@ -84,7 +83,6 @@ func (f *folder) open() error {
 	if f.root, err = os.OpenRoot(f.dir); err != nil {
 		return err
 	}
-	f.link = f.root.Link
 	if err = f.prepare(); err != nil {
 		_ = f.root.Close()
 	}

@@ -53,6 +53,20 @@ func TestOpenMakesTheFolder(t *testing.T) {
 	}
 }
 
+// logIn keeps a session in the store.
+func logIn(t *testing.T, s *session.Store) {
+	t.Helper()
+	config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
+	m, err := session.NewManager(s, &session.Options{Config: func(session.Key) (*auth.Config, error) { return config, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if err := m.SetToken(t.Context(), session.Key{Server: "s"}, "token"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestOpenWithAnotherKey(t *testing.T) {
 	dir := t.TempDir()
 	s, err := filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("k")})
@@ -69,27 +83,46 @@ func TestOpenWithAnotherKey(t *testing.T) {
 	}
 }
 
-// The record of the keys is saved twice, so that it can be restored.
-func TestRecordOfKeysIsRestored(t *testing.T) {
-	dir := t.TempDir()
-	opts := &filestore.Options{Keys: session.KeyPassphrase("correct horse")}
-	s, err := filestore.Open(t.Context(), dir, opts)
-	if err != nil {
-		t.Fatal(err)
+// Damage to the record of the keys is reported once. It costs the sessions where the key
+// is made of it, and nothing where the key is known without it.
+func TestRecordOfKeysIsDamaged(t *testing.T) {
+	for name, test := range map[string]struct {
+		keys session.KeySource
+		lost bool
+	}{
+		"key file":   {nil, false},
+		"passphrase": {session.KeyPassphrase("correct horse"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			opts := &filestore.Options{Keys: test.keys}
+			s, err := filestore.Open(t.Context(), dir, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			logIn(t, s)
+			found, err := filepath.Glob(filepath.Join(dir, "records", "*", "0,store.keys"))
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %q, %v", found, err)
+			}
+			if err := os.WriteFile(found[0], []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var corrupt *session.CorruptError
+			if _, err := filestore.Open(t.Context(), dir, opts); !errors.As(err, &corrupt) {
+				t.Errorf("first Open: got %v, want a %T", err, corrupt)
+			}
+			again, err := filestore.Open(t.Context(), dir, opts)
+			var key *session.KeyError
+			if lost := errors.As(err, &key); lost != test.lost {
+				t.Errorf("second Open: got %v, want a %T: %v", err, key, test.lost)
+			}
+			if err == nil {
+				_ = again.Close()
+			}
+		})
 	}
-	defer s.Close()
-	found, err := filepath.Glob(filepath.Join(dir, "records", "*", "0,*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %q, %v", found, err)
-	}
-	if err := os.WriteFile(found[0], []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	again, err := filestore.Open(t.Context(), dir, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
 }
 
 func TestOpenAfterTheEnd(t *testing.T) {

@@ -20,7 +20,7 @@ func (f *folder) Save(ctx context.Context, name string, data []byte, old driver.
 	if len(data) > driver.MaxData {
 		return "", fmt.Errorf("%w: %q: %d bytes", driver.ErrTooLarge, name, len(data))
 	}
-	if r, err := f.read(name, 0); err == nil && r.Revision != old {
+	if r, err := f.read(name); err == nil && r.Revision != old {
 		return "", conflict(name) // without writing and locking for nothing
 	}
 	at, err := f.save(ctx, name, data, old)
@@ -32,12 +32,12 @@ func (f *folder) Save(ctx context.Context, name string, data []byte, old driver.
 
 // save writes the record beside and puts it in its place.
 func (f *folder) save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
-	raw, at := encode(name, data, false)
+	raw, at := encode(name, data)
 	tmp, err := f.writeTemp(raw)
 	if err != nil {
 		return "", err
 	}
-	dir := path.Dir(file(name, 0))
+	dir := path.Dir(file(name))
 	if err = f.makeDir(dir); err == nil {
 		err = f.replace(ctx, name, tmp, old)
 	}
@@ -48,8 +48,7 @@ func (f *folder) save(ctx context.Context, name string, data []byte, old driver.
 	return at, syncFolder(f.root, dir)
 }
 
-// replace puts tmp in the place of the current state of a record, which becomes an
-// older one.
+// replace puts tmp in the place of a record, if its revision is old.
 func (f *folder) replace(ctx context.Context, name, tmp string, old driver.Revision) error {
 	unlock, err := f.lockShard(ctx, name)
 	if err != nil {
@@ -66,41 +65,7 @@ func (f *folder) replace(ctx context.Context, name, tmp string, old driver.Revis
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err == nil {
-		if err := f.shift(name); err != nil {
-			return err
-		}
-	}
-	return f.root.Rename(tmp, file(name, 0))
-}
-
-// shift makes the current state of a record an older one, while it stays the
-// current one.
-func (f *folder) shift(name string) error {
-	for state := states - 2; state > 0; state-- {
-		err := f.root.Rename(file(name, state), file(name, state+1))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	err := f.link(file(name, 0), file(name, 1))
-	if err == nil || full(err) {
-		return err
-	}
-	// The file system has no hard links.
-	raw, err := f.readFile(file(name, 0))
-	if err != nil {
-		return err
-	}
-	tmp, err := f.writeTemp(raw)
-	if err != nil {
-		return err
-	}
-	if err := f.root.Rename(tmp, file(name, 1)); err != nil {
-		f.removeTemp(tmp)
-		return err
-	}
-	return nil
+	return f.root.Rename(tmp, file(name))
 }
 
 // Delete implements driver.Store.
@@ -124,13 +89,10 @@ func (f *folder) delete(ctx context.Context, name string, old driver.Revision) e
 	if r.Revision != old {
 		return conflict(name)
 	}
-	for state := states - 1; state >= 0; state-- {
-		err := f.root.Remove(file(name, state))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := f.root.Remove(file(name)); err != nil {
+		return err
 	}
-	return syncFolder(f.root, path.Dir(file(name, 0)))
+	return syncFolder(f.root, path.Dir(file(name)))
 }
 
 // makeDir makes a folder, unless it is there.

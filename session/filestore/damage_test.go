@@ -1,0 +1,136 @@
+package filestore
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// hurt overwrites a file, as no writer of the store does.
+func hurt(t testing.TB, path string, raw []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestDamageIsNoticedInEveryByte(t *testing.T) {
+	f, log := openLogged(t, t.TempDir())
+	save(t, f, "a", "canary", "")
+	path := onDisk(f, "a")
+	sound := readFile(t, path)
+
+	var broken [][]byte
+	for i := range sound {
+		b := bytes.Clone(sound)
+		b[i] ^= 1 << (i % 8)
+		broken = append(broken, b)
+		if i%9 == 0 {
+			broken = append(broken, sound[:i])
+		}
+	}
+	broken = append(broken, append(bytes.Clone(sound), 0), bytes.Repeat([]byte{0}, len(sound)), make([]byte, maxFile+1))
+	for i, b := range broken {
+		hurt(t, path, b)
+		if _, err := f.Load(t.Context(), "a"); !errors.Is(err, driver.ErrDamaged) {
+			t.Errorf("case %d: Load: got %v, want %v", i, err, driver.ErrDamaged)
+		}
+	}
+	var aside [][]byte
+	for _, name := range files(t, f, damagedDir) {
+		aside = append(aside, readFile(t, filepath.Join(f.dir, damagedDir, name)))
+	}
+	slices.SortFunc(aside, bytes.Compare)
+	slices.SortFunc(broken, bytes.Compare)
+	if !slices.EqualFunc(aside, broken, bytes.Equal) {
+		t.Errorf("%d files were damaged, %d were moved aside, or not as they were", len(broken), len(aside))
+	}
+	if got := strings.Count(log.String(), "level=ERROR"); got != len(broken) {
+		t.Errorf("logged errors: got %d, want %d", got, len(broken))
+	}
+	if strings.Contains(log.String(), "canary") {
+		t.Error("the log shows data")
+	}
+}
+
+// After damage there is no record, and nothing of before can be saved over.
+func TestNoRecordAfterDamage(t *testing.T) {
+	dir := t.TempDir()
+	f := openTest(t, dir)
+	at := save(t, f, "a", "one", "")
+	hurt(t, onDisk(f, "a"), []byte("x"))
+	if _, err := f.Load(t.Context(), "a"); !errors.Is(err, driver.ErrDamaged) {
+		t.Errorf("first Load: got %v, want %v", err, driver.ErrDamaged)
+	}
+	for which, f := range map[string]*folder{"the store": f, "another store": openTest(t, dir)} {
+		if _, err := f.Load(t.Context(), "a"); !errors.Is(err, driver.ErrNotFound) {
+			t.Errorf("second Load of %s: got %v, want %v", which, err, driver.ErrNotFound)
+		}
+		if _, err := f.Save(t.Context(), "a", []byte("z"), at); !errors.Is(err, driver.ErrConflict) {
+			t.Errorf("Save of %s over what was lost: got %v, want %v", which, err, driver.ErrConflict)
+		}
+	}
+	for name, err := range f.Names(t.Context(), "") {
+		t.Errorf("Names: got %q, %v, want none", name, err)
+	}
+	save(t, f, "a", "again", "")
+	expect(t, f, "a", "again")
+}
+
+// A new login is saved in the place of a damaged record.
+func TestSaveOverDamage(t *testing.T) {
+	f := openTest(t, t.TempDir())
+	save(t, f, "a", "one", "")
+	hurt(t, onDisk(f, "a"), nil)
+	save(t, f, "a", "new", "")
+	expect(t, f, "a", "new")
+	if got := files(t, f, damagedDir); len(got) != 1 {
+		t.Errorf("moved aside are %q, want 1 file", got)
+	}
+}
+
+func TestSwappedFiles(t *testing.T) {
+	f := openTest(t, t.TempDir())
+	save(t, f, "alice", "of alice", "")
+	save(t, f, "bob", "of bob", "")
+	hurt(t, onDisk(f, "bob"), readFile(t, onDisk(f, "alice")))
+	if r, err := f.Load(t.Context(), "bob"); !errors.Is(err, driver.ErrDamaged) {
+		t.Errorf("bob's record is %q, %v", r.Data, err)
+	}
+	expect(t, f, "alice", "of alice")
+}
+
+func TestFileOfLaterVersion(t *testing.T) {
+	f := openTest(t, t.TempDir())
+	save(t, f, "a", "x", "")
+	path := onDisk(f, "a")
+	raw := readFile(t, path)
+	raw[atVersion]++
+	raw = sum(raw[:len(raw)-32])
+	hurt(t, path, raw)
+	var e *Error
+	if _, err := f.Load(t.Context(), "a"); !errors.Is(err, errNewer) || !errors.As(err, &e) || e.Cure == "" {
+		t.Errorf("Load: %v", err)
+	}
+	if _, err := f.Save(t.Context(), "a", nil, ""); !errors.Is(err, errNewer) {
+		t.Errorf("Save: %v", err)
+	}
+	if !bytes.Equal(readFile(t, path), raw) {
+		t.Error("the file of a later version was touched")
+	}
+}
