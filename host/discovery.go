@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 const (
@@ -171,7 +172,7 @@ func (d *discovery) try(ctx context.Context) error {
 			break
 		}
 		if err != nil {
-			var corrupt *session.CorruptError
+			var corrupt *seal.CorruptError
 			if !errors.As(err, &corrupt) {
 				unread = err
 			}

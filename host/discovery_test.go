@@ -17,11 +17,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // newLoginHost returns a host over a store of sessions, and its logins. Both are closed by
 // end, once, or when the test ends.
-func newLoginHost(t *testing.T, store *session.Store, opts *host.LoginOptions) (h *host.Host, logins *host.Logins, end func()) {
+func newLoginHost(t *testing.T, store *seal.Store, opts *host.LoginOptions) (h *host.Host, logins *host.Logins, end func()) {
 	t.Helper()
 	o := host.LoginOptions{}
 	if opts != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // LoginOptions configure [Logins].
@@ -75,7 +76,7 @@ type loginFacts struct {
 
 // NewLogins returns logins whose sessions are kept in a store. Close them after the
 // host; they do not close the store.
-func NewLogins(store *session.Store, opts *LoginOptions) (*Logins, error) {
+func NewLogins(store *seal.Store, opts *LoginOptions) (*Logins, error) {
 	var o LoginOptions
 	if opts != nil {
 		o = *opts

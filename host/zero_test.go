@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -55,7 +56,7 @@ func TestNilRefused(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState, Store: config.NewMemoryStore()})
 	defer func() { _ = h.Close() }()
 	_, loginsErr := host.NewLogins(nil, nil)
-	_, zeroErr := host.NewLogins(&session.Store{}, nil)
+	_, zeroErr := host.NewLogins(&seal.Store{}, nil)
 	_, storeErr := host.OpenStore(ctx, nil, &host.Options{StateDir: host.NoState})
 	_, addErr := h.AddServer(ctx, nil)
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }

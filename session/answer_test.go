@@ -27,8 +27,8 @@ func (d *timedDisk) Save(ctx context.Context, name string, data []byte, old driv
 // must not be old when that is sent.
 func TestJournalIsWrittenSoon(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	disk := &timedDisk{Store: w.store.driver}
-	w.store.driver = disk
+	disk := &timedDisk{Store: driver.NewMemory()}
+	w.keepIn(disk)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	w.as.ExpireAll()

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/secret"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // CompleteOptions restrict [Manager.Complete].
@@ -68,11 +69,11 @@ func (m *Manager) complete(ctx context.Context, callback string, check func(Key)
 
 // complete takes the login in the state at out of the store, exchanges the code of
 // a callback and concludes the login.
-func (e *entry) complete(flow *auth.Flow, p *pending, at version, callback string) (err error) {
+func (e *entry) complete(flow *auth.Flow, p *pending, at seal.Version, callback string) (err error) {
 	defer e.manager.caught(e.key, &err)
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
-	if err := e.manager.store.remove(ctx, loginName(p.Login), at); err != nil {
+	if err := e.manager.store.Delete(ctx, loginName(p.Login), at); err != nil {
 		if errors.Is(err, driver.ErrConflict) || errors.Is(err, driver.ErrNotFound) {
 			return &auth.StateError{Server: e.key.Server, Problem: "the login was completed before"}
 		}
@@ -97,12 +98,12 @@ func (m *Manager) putPending(ctx context.Context, p *pending) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.store.save(ctx, loginName(p.Login), data, version{})
+	_, err = m.store.Save(ctx, loginName(p.Login), data, seal.Version{})
 	return err
 }
 
-func (m *Manager) loadPending(ctx context.Context, name string) (*pending, version, error) {
-	data, at, err := m.store.load(ctx, name)
+func (m *Manager) loadPending(ctx context.Context, name string) (*pending, seal.Version, error) {
+	data, at, err := m.store.Load(ctx, name)
 	if errors.Is(err, driver.ErrNotFound) {
 		return nil, at, &auth.StateError{Problem: "its state is not known; it was completed before, or has expired"}
 	}

@@ -8,6 +8,15 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
+)
+
+// Places in a sealed record, and the record of the keys; see package seal.
+const (
+	atVersion  = 4
+	atKey      = 5
+	atSealed   = 46
+	keysRecord = "store.keys"
 )
 
 // spoil alters the record of a session in the driver.
@@ -33,7 +42,7 @@ func TestLoginReplacesACorruptSession(t *testing.T) {
 	w.mustLogIn(m, alice)
 	w.mustLogIn(m, bob)
 	_ = m.Close()
-	w.spoil(disk, alice, sealHeader+1)
+	w.spoil(disk, alice, atSealed)
 	m = w.manager(nil)
 	status, err := m.Status(w.ctx, alice)
 	if err != nil || status.Phase != LoggedOut || status.Reason == "" {
@@ -56,7 +65,7 @@ func TestSessionOfAnotherFormatIsKept(t *testing.T) {
 	_ = m.Close()
 	w.spoil(disk, alice, atVersion)
 	m = w.manager(nil)
-	var corrupt *CorruptError
+	var corrupt *seal.CorruptError
 	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &corrupt) {
 		t.Errorf("%v", err)
 	}
@@ -68,7 +77,7 @@ func TestSessionOfAnotherFormatIsKept(t *testing.T) {
 }
 
 func TestForgetTakesWhatCannotBeRead(t *testing.T) {
-	for name, at := range map[string]int{"altered": sealHeader + 1, "another format": atVersion, "another key": atKey} {
+	for name, at := range map[string]int{"altered": atSealed, "another format": atVersion, "another key": atKey} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, nil)
 			disk := w.breakable()

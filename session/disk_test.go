@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // A brokenDisk is a driver that fails to save when it is told to.
@@ -39,14 +40,20 @@ func (d *brokenDisk) Lock(ctx context.Context, name string) (func(), error) {
 	return d.Store.(driver.Locker).Lock(ctx, name)
 }
 
-func (w *world) breakable() *brokenDisk {
+// keepIn makes d the driver of the world's store.
+func (w *world) keepIn(d driver.Store) {
 	w.t.Helper()
-	d := &brokenDisk{Store: driver.NewMemory()}
-	s, err := NewStore(w.ctx, d, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+	s, err := seal.NewStore(w.ctx, d, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.store = s
+}
+
+func (w *world) breakable() *brokenDisk {
+	w.t.Helper()
+	d := &brokenDisk{Store: driver.NewMemory()}
+	w.keepIn(d)
 	return d
 }
 

@@ -51,10 +51,12 @@
 //
 // # Where sessions are kept
 //
-// A [Store] seals each record, with a key from a [KeySource], before a driver
-// keeps it: files ([filestore]), or anything that implements driver.Store. Who has
-// the store and not the key can read nothing and make nothing up, but can delete
-// records and bring older ones back.
+// A [seal.Store] seals each record, with a sealing key from a [seal.KeySource], before a
+// driver keeps it: files ([filestore]), or anything that implements driver.Store.
+// Whoever has the store and not the key can read nothing and forge nothing, but can
+// delete records and bring older ones back. [Memory] returns a store that ends with the
+// program. A record that was damaged or altered counts as no login: the user logs in
+// again.
 //
 // Where the program has to register itself at an authorization server, it does so once
 // for each redirect URL, for all users and all processes that share the store, and anew

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // An entry is what this process knows of one session.
@@ -20,7 +21,7 @@ type entry struct {
 
 	mu      sync.Mutex // guards the following; held for no time
 	known   *record    // the newest known; nil if none was read yet
-	at      version
+	at      seal.Version
 	read    time.Time     // when it was last read
 	retired bool          // another entry takes this one's place
 	turns   int           // counts the changes of known
@@ -122,7 +123,7 @@ func (e *entry) current(ctx context.Context) (*record, error) {
 }
 
 // load reads the session anew.
-func (e *entry) load(ctx context.Context) (*record, version, error) {
+func (e *entry) load(ctx context.Context) (*record, seal.Version, error) {
 	e.mu.Lock()
 	turns := e.turns
 	e.mu.Unlock()
@@ -142,13 +143,13 @@ func (e *entry) load(ctx context.Context) (*record, version, error) {
 }
 
 // load reads the session of a key. There is always one, though it may be empty.
-func (m *Manager) load(ctx context.Context, key Key, name string) (*record, version, error) {
-	data, at, err := m.store.load(ctx, name)
-	var corrupt *CorruptError
+func (m *Manager) load(ctx context.Context, key Key, name string) (*record, seal.Version, error) {
+	data, at, err := m.store.Load(ctx, name)
+	var corrupt *seal.CorruptError
 	switch {
 	case errors.Is(err, driver.ErrNotFound):
-		return newRecord(key), version{}, nil
-	case errors.As(err, &corrupt) && !errors.Is(err, errFormat), errors.Is(err, driver.ErrDamaged):
+		return newRecord(key), seal.Version{}, nil
+	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, driver.ErrDamaged):
 		m.opts.Logger.Error("session: lost", "user", key.User, "server", key.Server, "error", err)
 		r := newRecord(key)
 		r.Ended = "what was kept of the session cannot be read"
@@ -164,12 +165,12 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, vers
 }
 
 // save replaces the session and makes it known.
-func (e *entry) save(ctx context.Context, r *record, old version) (version, error) {
+func (e *entry) save(ctx context.Context, r *record, old seal.Version) (seal.Version, error) {
 	data, err := r.encode()
 	if err != nil {
 		return old, &StoreError{Key: e.key, Op: "save", Err: err}
 	}
-	at, err := e.manager.store.save(ctx, e.name, data, old)
+	at, err := e.manager.store.Save(ctx, e.name, data, old)
 	if err != nil {
 		return old, &StoreError{Key: e.key, Op: "save", Err: err}
 	}
@@ -189,7 +190,7 @@ func (e *entry) tell(login bool) {
 
 // adoptLocked takes over a state of the record. It reports whether there is a login that
 // there was not before.
-func (e *entry) adoptLocked(r *record, at version) (login bool) {
+func (e *entry) adoptLocked(r *record, at seal.Version) (login bool) {
 	if e.known != nil && at == e.at {
 		return false
 	}
@@ -264,7 +265,7 @@ func (e *entry) change(ctx context.Context, f func(*record) *record) (*record, e
 
 // locked locks the session for this process, if the store can.
 func (e *entry) locked(ctx context.Context) (unlock func(), really bool, err error) {
-	unlock, really, err = e.manager.store.lock(ctx, e.name)
+	unlock, really, err = e.manager.store.Lock(ctx, e.name)
 	if err != nil {
 		return nil, false, &StoreError{Key: e.key, Op: "lock", Err: err}
 	}

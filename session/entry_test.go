@@ -1,12 +1,10 @@
 package session
 
 import (
-	"bytes"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/session/driver"
 )
 
@@ -45,11 +43,7 @@ func TestStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, nil)
 	disk := &tiredDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
-	s, err := NewStore(w.ctx, disk, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.store = s
+	w.keepIn(disk)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	m.entry(alice).agedForTest()

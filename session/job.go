@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 const (
@@ -152,10 +153,10 @@ func (e *entry) attempt(ctx context.Context, j *job, really bool, flow *auth.Flo
 
 // awaitLease waits while another manager sends the refresh token. Whether it still
 // does cannot be told by the clock alone, which may be another machine's.
-func (e *entry) awaitLease(ctx context.Context, r *record, at version) (*record, version, error) {
+func (e *entry) awaitLease(ctx context.Context, r *record, at seal.Version) (*record, seal.Version, error) {
 	tick := time.NewTicker(leasePoll)
 	defer tick.Stop()
-	var seen version
+	var seen seal.Version
 	var since time.Time
 	for {
 		j := r.Journal
@@ -187,7 +188,7 @@ type task struct {
 	flow   *auth.Flow
 	config *auth.Config
 	record *record
-	at     version
+	at     seal.Version
 	reason string // why a login is needed although the present one has not ended
 }
 

@@ -13,11 +13,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // age makes the token of a session one that is due for renewal, for a server at
 // url. No manager may know the session yet.
-func age(ctx context.Context, s *Store, key Key, url string, g auth.Grant) error {
+func age(ctx context.Context, s *seal.Store, key Key, url string, g auth.Grant) error {
 	g.Token.Obtained = time.Now().Add(-50 * time.Minute)
 	g.Token.Expires = time.Now().Add(10 * time.Minute)
 	e := newEntry(&Manager{store: s}, key)
@@ -59,7 +60,7 @@ func TestKeeperDoesNotSpin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				disk := &tiredDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
-				s, err := NewStore(t.Context(), disk, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+				s, err := seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -344,18 +344,11 @@ func TestCachedSessionsAreBounded(t *testing.T) {
 
 func TestDamagedSessionNeedsALogin(t *testing.T) {
 	w := newWorld(t, nil, nil)
+	disk := w.breakable()
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	_ = m.Close()
-	name := recordName(alice)
-	kept, err := w.store.driver.Load(w.ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept.Data[len(kept.Data)-1] ^= 1
-	if _, err := w.store.driver.Save(w.ctx, name, kept.Data, kept.Revision); err != nil {
-		t.Fatal(err)
-	}
+	w.spoil(disk, alice, atSealed)
 	m = w.manager(nil)
 	if required := w.mustNeedLogin(m, alice); required.URL == "" || !strings.Contains(required.Reason, "cannot be read") {
 		t.Errorf("%+v", required)

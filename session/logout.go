@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // loggedOut is why a user who has logged out is not asked to log in.
@@ -66,13 +67,13 @@ func (m *Manager) Forget(ctx context.Context, key Key) error {
 		e.takeUnsaved()
 		for {
 			r, at, err := m.load(ctx, key, e.name)
-			if at == (version{}) {
+			if at == (seal.Version{}) {
 				return err
 			}
 			if err == nil && r.Login != nil {
 				pending = r.Login.Name
 			}
-			err = m.store.remove(ctx, e.name, at) // also what cannot be read
+			err = m.store.Delete(ctx, e.name, at) // also what cannot be read
 			if err == nil || errors.Is(err, driver.ErrNotFound) {
 				_, _, err = e.load(ctx)
 				return err

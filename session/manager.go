@@ -14,6 +14,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 const (
@@ -73,7 +75,7 @@ type Options struct {
 // under way, and one for each login that is completed or shown to a user. Close
 // ends them all.
 type Manager struct {
-	store  *Store
+	store  *seal.Store
 	opts   Options
 	holder string // tells this manager from others that share the store
 
@@ -98,15 +100,12 @@ var errZeroManager = errors.New("session: the zero Manager is not usable: make i
 
 // NewManager returns a manager of the sessions in a store. It does not close the
 // store.
-func NewManager(store *Store, o *Options) (*Manager, error) {
+func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	if o == nil || o.Config == nil {
 		return nil, errors.New("session: Options.Config is required")
 	}
-	switch {
-	case store == nil:
-		return nil, errors.New("session: NewManager: the store is nil")
-	case store.driver == nil:
-		return nil, errZeroStore
+	if err := store.Check(); err != nil {
+		return nil, fmt.Errorf("session: NewManager: %w", err)
 	}
 	opts := *o
 	if opts.MaxCached <= 0 {
@@ -132,6 +131,14 @@ func NewManager(store *Store, o *Options) (*Manager, error) {
 	m.keeper.wake, m.keeper.lines = make(chan struct{}, 1), map[string]*line{}
 	m.wg.Go(m.keep)
 	return m, nil
+}
+
+// Memory returns a store that keeps sessions no longer than the program runs.
+func Memory() *seal.Store {
+	key := make([]byte, seal.KeySize)
+	_, _ = rand.Read(key)                                                                             // never fails
+	s, _ := seal.NewStore(context.Background(), driver.NewMemory(), seal.StaticKey(auth.Secret(key))) // neither can fail
+	return s
 }
 
 // Close is [Manager.Shutdown] with 5 seconds for the requests under way. It returns

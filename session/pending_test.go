@@ -202,7 +202,7 @@ func (w *world) tooLate(m *Manager, callback string) {
 		w.t.Fatal(err)
 	}
 	p.Login.Expires = time.Now().Add(-time.Second)
-	if err := m.store.remove(w.ctx, pendingName(state), at); err != nil {
+	if err := m.store.Delete(w.ctx, pendingName(state), at); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := m.putPending(w.ctx, p); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/secret"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // A registration is what the program has registered itself as at an authorization
@@ -27,14 +28,14 @@ func registrationName(c *auth.Config, issuer, redirect string) string {
 }
 
 // loadRegistration reads a registration. There is always one, though it may be empty.
-func (m *Manager) loadRegistration(ctx context.Context, name string) (*registration, version, error) {
+func (m *Manager) loadRegistration(ctx context.Context, name string) (*registration, seal.Version, error) {
 	r := &registration{}
-	data, at, err := m.store.load(ctx, name)
-	var corrupt *CorruptError
+	data, at, err := m.store.Load(ctx, name)
+	var corrupt *seal.CorruptError
 	switch {
 	case errors.Is(err, driver.ErrNotFound):
-		return r, version{}, nil
-	case errors.As(err, &corrupt) && !errors.Is(err, errFormat), errors.Is(err, driver.ErrDamaged):
+		return r, seal.Version{}, nil
+	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, driver.ErrDamaged):
 		return r, at, nil // the next one replaces it
 	case err != nil:
 		return nil, at, err
@@ -49,10 +50,10 @@ func (m *Manager) loadRegistration(ctx context.Context, name string) (*registrat
 }
 
 // saveRegistration replaces a registration.
-func (m *Manager) saveRegistration(ctx context.Context, name string, c *auth.Client, old version) error {
+func (m *Manager) saveRegistration(ctx context.Context, name string, c *auth.Client, old seal.Version) error {
 	data, err := secret.Encode(&registration{Version: recordFormat, Client: c})
 	if err == nil {
-		_, err = m.store.save(ctx, name, data, old)
+		_, err = m.store.Save(ctx, name, data, old)
 	}
 	return err
 }
@@ -66,7 +67,7 @@ func (t *task) register(ctx context.Context, a *auth.Authority, redirect string)
 		return nil, err
 	}
 	defer unlock()
-	free, _, err := m.store.lock(ctx, name)
+	free, _, err := m.store.Lock(ctx, name)
 	if err != nil {
 		return nil, &StoreError{Key: t.key, Op: "lock", Err: err}
 	}
@@ -77,7 +78,7 @@ func (t *task) register(ctx context.Context, a *auth.Authority, redirect string)
 			return nil, &StoreError{Key: t.key, Op: "load", Err: err}
 		}
 		known, own := r.Client, t.record.Client
-		if at == (version{}) {
+		if at == (seal.Version{}) {
 			known = own // older versions kept it in each session
 		}
 		if known != nil && own != nil && known.ID == own.ID && t.need.asked && t.record.Unanswered {

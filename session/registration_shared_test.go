@@ -69,11 +69,7 @@ func TestUsersShareOneRegistration(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, nil)
-			store, err := NewStore(w.ctx, test.driver, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.store = store
+			w.keepIn(test.driver)
 			var managers []*Manager
 			for range test.managers {
 				managers = append(managers, w.manager(nil))
@@ -230,7 +226,7 @@ func (w *world) dropRegistration(m *Manager) {
 	name := registrationName(w.config, w.as.Issuer, callbackURL)
 	_, at, err := m.loadRegistration(w.ctx, name)
 	if err == nil {
-		err = w.store.remove(w.ctx, name, at)
+		err = w.store.Delete(w.ctx, name, at)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -270,7 +266,7 @@ func TestRegistrationThatCannotBeRead(t *testing.T) {
 			t.Errorf("the record in the store: got %q in it, want it sealed", secret)
 		}
 	}
-	kept.Data[sealHeader] ^= 1
+	kept.Data[atSealed] ^= 1
 	if _, err := disk.Save(w.ctx, name, kept.Data, kept.Revision); err != nil {
 		t.Fatal(err)
 	}

@@ -455,11 +455,7 @@ type noLocks struct{ driver.Store }
 
 func TestStoreWithoutLocks(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	s, err := NewStore(w.ctx, noLocks{driver.NewMemory()}, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.store = s
+	w.keepIn(noLocks{driver.NewMemory()})
 	managers := []*Manager{w.manager(nil), w.manager(nil), w.manager(nil)}
 	w.mustLogIn(managers[0], alice)
 	for round := range 5 {
@@ -483,11 +479,7 @@ func TestStoreWithoutLocks(t *testing.T) {
 // meanwhile, though nothing has locked the session.
 func TestLoginDuringARenewal(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	s, err := NewStore(w.ctx, noLocks{driver.NewMemory()}, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.store = s
+	w.keepIn(noLocks{driver.NewMemory()})
 	here, there := w.manager(nil), w.manager(nil)
 	w.mustLogIn(here, alice)
 	w.mustCall(here, alice)

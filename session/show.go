@@ -44,7 +44,7 @@ func (t *task) stillGood(ctx context.Context, l *login) bool {
 func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
 	ctx, stop := context.WithTimeout(ctx, leasePoll)
 	defer stop()
-	unlock, _, err := e.manager.store.lock(ctx, promptPrefix+hashOf(e.name))
+	unlock, _, err := e.manager.store.Lock(ctx, promptPrefix+hashOf(e.name))
 	if err != nil {
 		return nil
 	}

@@ -171,12 +171,12 @@ func (m *Manager) Watch(ctx context.Context, key Key) iter.Seq[Status] {
 // cannot be read yield an error, and the others follow.
 func (m *Manager) Keys(ctx context.Context) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
-		for name, err := range m.store.names(ctx, sessionPrefix) {
+		for name, err := range m.store.Names(ctx, sessionPrefix) {
 			if err != nil {
 				yield(Key{}, &StoreError{Op: "load", Err: err})
 				return
 			}
-			data, _, err := m.store.load(ctx, name)
+			data, _, err := m.store.Load(ctx, name)
 			if errors.Is(err, driver.ErrNotFound) {
 				continue // it was removed meanwhile
 			}

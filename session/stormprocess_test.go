@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 func stormKey() session.Key { return session.Key{User: "alice", Server: "storm"} }
 
 // stormManager opens a manager as every process of a storm does.
-func stormManager(dir, url string) (*session.Manager, *session.Store, error) {
+func stormManager(dir, url string) (*session.Manager, *seal.Store, error) {
 	store, err := filestore.Open(context.Background(), dir, nil)
 	if err != nil {
 		return nil, nil, err

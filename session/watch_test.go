@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // A deafDisk cannot be read when it is told so.
@@ -33,7 +34,7 @@ func (d *deafDisk) Load(ctx context.Context, name string) (driver.Record, error)
 func watching(t *testing.T, deaf bool, r func(*record), f func(disk *deafDisk, next func() (Status, bool))) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := &deafDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
-		s, err := NewStore(t.Context(), disk, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+		s, err := seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestWatchGetsOverAnError(t *testing.T) {
 // time of a request, not until their clocks are there.
 func TestJournalOfTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := NewStore(t.Context(), noLocks{driver.NewMemory()}, StaticKey(auth.Secret(bytes.Repeat([]byte{1}, KeySize))))
+		s, err := seal.NewStore(t.Context(), noLocks{driver.NewMemory()}, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // patience bounds what a test waits for.
@@ -27,7 +28,7 @@ type world struct {
 	ctx    context.Context
 	as     *authtest.Server
 	rs     *authtest.Resource
-	store  *Store
+	store  *seal.Store
 	config *auth.Config
 	shown  *shownText
 }

@@ -25,7 +25,7 @@
 //
 // # Keep logins
 //
-// [Database.Sessions] is a driver for session.NewStore, which seals what it keeps: the
+// [Database.Sessions] is a driver for seal.NewStore, which seals what it keeps: the
 // database holds no token in clear, only names, sizes and times. It cannot lock; of
 // several processes that renew one login, the session's journal lets one do it.
 //

@@ -106,7 +106,7 @@ func ExampleDatabase_Sessions() {
 		return
 	}
 	defer done()
-	sessions := d.Sessions() // goes into session.NewStore, which seals what it keeps
+	sessions := d.Sessions() // goes into seal.NewStore, which seals what it keeps
 	_, err = sessions.Save(ctx, "ann.github", []byte("sealed"), "")
 	fmt.Println(err)
 	for name := range sessions.Names(ctx, "ann.") {

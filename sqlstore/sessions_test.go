@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/drivertest"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -108,15 +108,15 @@ func TestManyNames(t *testing.T) {
 func TestSealedSessions(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
-		key := make([]byte, session.KeySize)
-		one, err := session.NewStore(t.Context(), w.one.Sessions(), session.StaticKey(auth.Secret(key)))
+		key := make([]byte, seal.KeySize)
+		one, err := seal.NewStore(t.Context(), w.one.Sessions(), seal.StaticKey(auth.Secret(key)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := one.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := session.NewStore(t.Context(), w.two.Sessions(), session.StaticKey(auth.Secret(append(key[1:], 1)))); err == nil {
+		if _, err := seal.NewStore(t.Context(), w.two.Sessions(), seal.StaticKey(auth.Secret(append(key[1:], 1)))); err == nil {
 			t.Error("another key opens the store")
 		}
 	})

@@ -33,6 +33,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // A setup is what the flags say.
@@ -97,7 +98,7 @@ func (b *backend) serve(ctx context.Context, listener net.Listener) error {
 // A backend is the program without its listener.
 type backend struct {
 	setup
-	store  *session.Store
+	store  *seal.Store
 	logins *host.Logins
 	host   *host.Host
 	own    map[string]bool // servers where each user has a login of their own

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -32,7 +33,7 @@ func anybody() session.Key { return session.Key{Server: "notes"} }
 
 // An app is one run of a program that uses the notes server.
 type app struct {
-	store   *session.Store
+	store   *seal.Store
 	manager *session.Manager
 	client  *mcp.Client
 }

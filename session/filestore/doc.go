@@ -3,7 +3,7 @@
 //
 // # Opening
 //
-// [Open] makes the folder if there is none and returns a *session.Store for a
+// [Open] makes the folder if there is none and returns a *seal.Store for a
 // session.Manager. [Options] say where the sealing keys come from. Without any,
 // the key is in the folder, too, like a private key of ssh; then the files are
 // safe from being altered or mixed up, but not from whoever can read the folder.

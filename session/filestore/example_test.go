@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 func ExampleOpen() {
@@ -19,10 +19,10 @@ func ExampleOpen() {
 		return
 	}
 	store, err := filestore.Open(context.Background(), filepath.Join(dir, "my-agent", "sessions"), &filestore.Options{
-		Keys:   session.KeyEnv("MY_AGENT_KEY"),
+		Keys:   seal.KeyEnv("MY_AGENT_KEY"),
 		Logger: slog.Default(),
 	})
-	var key *session.KeyError
+	var key *seal.KeyError
 	var place *filestore.Error
 	switch {
 	case errors.As(err, &key):

@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // Options are for [Open]. The zero value is fine.
 type Options struct {
-	// Keys returns the sealing keys. Nil means session.KeyFile of the file
+	// Keys returns the sealing keys. Nil means seal.KeyFile of the file
 	// "key" in the folder of the store.
-	Keys session.KeySource
+	Keys seal.KeySource
 	// Logger reports files that are damaged (at level error), and files and folders
 	// that others could use (as warnings). It gets names of records, but nothing of
 	// what is in them. Nil discards the reports.
@@ -33,10 +33,10 @@ const staleTemp = time.Hour
 // Open opens the store in the folder dir, which it makes if there is none. A folder
 // that others than its owner may use is refused, unless it is empty or a store
 // already; then they are locked out. An empty dir is refused. The error is an *[Error], a
-// *session.KeyError, or a *session.CorruptError.
+// *seal.KeyError, or a *seal.CorruptError.
 //
 // Several processes, and several stores of one process, may have a folder open.
-func Open(ctx context.Context, dir string, opts *Options) (*session.Store, error) {
+func Open(ctx context.Context, dir string, opts *Options) (*seal.Store, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -46,9 +46,9 @@ func Open(ctx context.Context, dir string, opts *Options) (*session.Store, error
 		return nil, err
 	}
 	if o.Keys == nil {
-		o.Keys = session.KeyFile(filepath.Join(f.dir, "key"))
+		o.Keys = seal.KeyFile(filepath.Join(f.dir, "key"))
 	}
-	s, err := session.NewStore(ctx, f, o.Keys)
+	s, err := seal.NewStore(ctx, f, o.Keys)
 	if err != nil {
 		_ = f.Close()
 		return nil, err

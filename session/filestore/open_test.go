@@ -13,10 +13,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
-func testKey(letter string) session.KeySource {
-	return session.StaticKey(auth.Secret(strings.Repeat(letter, session.KeySize)))
+func testKey(letter string) seal.KeySource {
+	return seal.StaticKey(auth.Secret(strings.Repeat(letter, seal.KeySize)))
 }
 
 func TestOpenMakesTheFolder(t *testing.T) {
@@ -54,7 +55,7 @@ func TestOpenMakesTheFolder(t *testing.T) {
 }
 
 // logIn keeps a session in the store.
-func logIn(t *testing.T, s *session.Store) {
+func logIn(t *testing.T, s *seal.Store) {
 	t.Helper()
 	config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
 	m, err := session.NewManager(s, &session.Options{Config: func(session.Key) (*auth.Config, error) { return config, nil }})
@@ -74,7 +75,7 @@ func TestOpenWithAnotherKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	var key *session.KeyError
+	var key *seal.KeyError
 	if _, err := filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("l")}); !errors.As(err, &key) {
 		t.Errorf("open with another key: %v", err)
 	}
@@ -87,11 +88,11 @@ func TestOpenWithAnotherKey(t *testing.T) {
 // is made of it, and nothing where the key is known without it.
 func TestRecordOfKeysIsDamaged(t *testing.T) {
 	for name, test := range map[string]struct {
-		keys session.KeySource
+		keys seal.KeySource
 		lost bool
 	}{
 		"key file":   {nil, false},
-		"passphrase": {session.KeyPassphrase("correct horse"), true},
+		"passphrase": {seal.KeyPassphrase("correct horse"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -109,12 +110,12 @@ func TestRecordOfKeysIsDamaged(t *testing.T) {
 			if err := os.WriteFile(found[0], []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			var corrupt *session.CorruptError
+			var corrupt *seal.CorruptError
 			if _, err := filestore.Open(t.Context(), dir, opts); !errors.As(err, &corrupt) {
 				t.Errorf("first Open: got %v, want a %T", err, corrupt)
 			}
 			again, err := filestore.Open(t.Context(), dir, opts)
-			var key *session.KeyError
+			var key *seal.KeyError
 			if lost := errors.As(err, &key); lost != test.lost {
 				t.Errorf("second Open: got %v, want a %T: %v", err, key, test.lost)
 			}

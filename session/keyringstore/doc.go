@@ -18,9 +18,9 @@
 // # When there is no keyring
 //
 // On servers and in containers there often is none. Then Open fails with a
-// *session.KeyError, and does not keep sessions less safely than was asked for. The
-// program decides what comes next: session.KeyFile, session.KeyEnv or
-// session.KeyPassphrase.
+// *seal.KeyError, and does not keep sessions less safely than was asked for. The
+// program decides what comes next: seal.KeyFile, seal.KeyEnv or
+// seal.KeyPassphrase.
 //
 // # Waiting
 //
@@ -31,7 +31,7 @@
 //
 // # Replacing the key
 //
-// [NewKey] puts a new key before the old ones, session.Store.Rotate seals all anew,
+// [NewKey] puts a new key before the old ones, seal.Store.Rotate seals all anew,
 // and, when each program that uses the store has been started anew or has called
 // Rotate, [DropOldKeys] takes the others away.
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/zalando/go-keyring"
 
-	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // patience is how long a call waits at most for the keyring, which may wait for
@@ -45,7 +45,7 @@ type entry struct {
 // A question is put to the keyring for all who ask meanwhile.
 type question struct {
 	done chan struct{} // closed when keys and err are set
-	keys *session.SealingKeys
+	keys *seal.Keys
 	err  error
 }
 
@@ -55,7 +55,7 @@ func newEntry(service string) *entry {
 
 // ask calls do in a goroutine, unless one is waiting for the keyring already, and
 // waits for its result. (Of one entry, all calls have the same do.)
-func (e *entry) ask(ctx context.Context, do func() (*session.SealingKeys, error)) (*session.SealingKeys, error) {
+func (e *entry) ask(ctx context.Context, do func() (*seal.Keys, error)) (*seal.Keys, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -66,13 +66,13 @@ func (e *entry) ask(ctx context.Context, do func() (*session.SealingKeys, error)
 	case <-q.done:
 		return q.keys, q.err
 	case <-ctx.Done():
-		return nil, &session.KeyError{Source: e.source(), Problem: "the keyring did not answer; it may wait for you to unlock it", Err: ctx.Err()}
+		return nil, &seal.KeyError{Source: e.source(), Problem: "the keyring did not answer; it may wait for you to unlock it", Err: ctx.Err()}
 	case <-limit.C:
-		return nil, &session.KeyError{Source: e.source(), Problem: "the keyring did not answer in " + e.wait.String() + "; it may wait for you to unlock it", Err: context.DeadlineExceeded}
+		return nil, &seal.KeyError{Source: e.source(), Problem: "the keyring did not answer in " + e.wait.String() + "; it may wait for you to unlock it", Err: context.DeadlineExceeded}
 	}
 }
 
-func (e *entry) question(do func() (*session.SealingKeys, error)) *question {
+func (e *entry) question(do func() (*seal.Keys, error)) *question {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.running != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // account is the second half of the name of the entry.
@@ -19,19 +19,19 @@ const account = "session keys"
 
 // Key returns the keys that the keyring holds under a service name. If it holds
 // none, a new key is put there; programs that do so at once get the same one.
-func Key(service string) session.KeySource {
+func Key(service string) seal.KeySource {
 	e := newEntry(service)
-	return func(ctx context.Context, _ []byte) (*session.SealingKeys, error) {
+	return func(ctx context.Context, _ []byte) (*seal.Keys, error) {
 		return e.ask(ctx, e.getOrMake)
 	}
 }
 
 // NewKey puts a new key into the keyring, before those that are there. Sessions
-// are sealed with it when they are next saved, or by session.Store.Rotate.
+// are sealed with it when they are next saved, or by seal.Store.Rotate.
 func NewKey(ctx context.Context, service string) error {
 	e := newEntry(service)
-	_, err := e.ask(ctx, func() (*session.SealingKeys, error) {
-		return e.change(func(keys *session.SealingKeys) *session.SealingKeys {
+	_, err := e.ask(ctx, func() (*seal.Keys, error) {
+		return e.change(func(keys *seal.Keys) *seal.Keys {
 			made := newKeys()
 			if keys != nil {
 				made.Old = append([]auth.Secret{keys.Current}, keys.Old...)
@@ -43,28 +43,28 @@ func NewKey(ctx context.Context, service string) error {
 }
 
 // DropOldKeys removes all keys but the current one from the keyring. What is still
-// sealed with them is lost: call session.Store.Rotate before.
+// sealed with them is lost: call seal.Store.Rotate before.
 func DropOldKeys(ctx context.Context, service string) error {
 	e := newEntry(service)
-	_, err := e.ask(ctx, func() (*session.SealingKeys, error) {
-		return e.change(func(keys *session.SealingKeys) *session.SealingKeys {
+	_, err := e.ask(ctx, func() (*seal.Keys, error) {
+		return e.change(func(keys *seal.Keys) *seal.Keys {
 			if keys == nil {
 				return nil
 			}
-			return &session.SealingKeys{Current: keys.Current}
+			return &seal.Keys{Current: keys.Current}
 		})
 	})
 	return err
 }
 
-func newKeys() *session.SealingKeys {
-	key := make([]byte, session.KeySize)
+func newKeys() *seal.Keys {
+	key := make([]byte, seal.KeySize)
 	_, _ = rand.Read(key) // never fails
-	return &session.SealingKeys{Current: auth.Secret(key)}
+	return &seal.Keys{Current: auth.Secret(key)}
 }
 
 // get returns the keys in the keyring, nil if there are none.
-func (e *entry) get() (*session.SealingKeys, error) {
+func (e *entry) get() (*seal.Keys, error) {
 	text, err := e.ring.Get(e.service, account)
 	if errors.Is(err, keyring.ErrNotFound) {
 		return nil, nil
@@ -72,20 +72,20 @@ func (e *entry) get() (*session.SealingKeys, error) {
 	if err != nil {
 		return nil, e.fail(err)
 	}
-	keys, err := session.ParseKeys(auth.Secret(text))
-	var key *session.KeyError
+	keys, err := seal.ParseKeys(auth.Secret(text))
+	var key *seal.KeyError
 	if errors.As(err, &key) {
 		key.Source = e.source()
 	}
 	return keys, err
 }
 
-func (e *entry) getOrMake() (*session.SealingKeys, error) {
+func (e *entry) getOrMake() (*seal.Keys, error) {
 	keys, err := e.get()
 	if keys != nil || err != nil {
 		return keys, err
 	}
-	return e.change(func(keys *session.SealingKeys) *session.SealingKeys {
+	return e.change(func(keys *seal.Keys) *seal.Keys {
 		if keys != nil {
 			return keys // somebody else was faster
 		}
@@ -96,10 +96,10 @@ func (e *entry) getOrMake() (*session.SealingKeys, error) {
 // change replaces the keys in the keyring, under a lock that all programs of the
 // user ask for: keyrings have no compare-and-swap, and a key that is overwritten
 // takes all that is sealed with it along.
-func (e *entry) change(do func(*session.SealingKeys) *session.SealingKeys) (*session.SealingKeys, error) {
+func (e *entry) change(do func(*seal.Keys) *seal.Keys) (*seal.Keys, error) {
 	unlock, err := e.lock()
 	if err != nil {
-		return nil, &session.KeyError{Source: e.source(), Problem: "the lock for changing it cannot be had", Err: err}
+		return nil, &seal.KeyError{Source: e.source(), Problem: "the lock for changing it cannot be had", Err: err}
 	}
 	defer unlock()
 	keys, err := e.get()
@@ -129,5 +129,5 @@ func (e *entry) fail(err error) error {
 	if errors.Is(err, keyring.ErrSetDataTooBig) {
 		problem = "there are too many old keys; drop them"
 	}
-	return &session.KeyError{Source: e.source(), Problem: problem, Err: err}
+	return &seal.KeyError{Source: e.source(), Problem: problem, Err: err}
 }

@@ -20,8 +20,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // roleVar tells a process that a test started what it is for.
@@ -45,13 +45,13 @@ func home(t *testing.T) {
 
 func expectKeyError(t *testing.T, err error) {
 	t.Helper()
-	var key *session.KeyError
+	var key *seal.KeyError
 	if !errors.As(err, &key) || !strings.Contains(key.Source, "keyring") {
-		t.Errorf("got %v, want a *session.KeyError of the keyring", err)
+		t.Errorf("got %v, want a *seal.KeyError of the keyring", err)
 	}
 }
 
-func keysOf(t *testing.T, source session.KeySource) *session.SealingKeys {
+func keysOf(t *testing.T, source seal.KeySource) *seal.Keys {
 	t.Helper()
 	keys, err := source(t.Context(), nil)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	var key *session.KeyError
+	var key *seal.KeyError
 	if _, err := Open(t.Context(), dir, &Options{Service: "another"}); !errors.As(err, &key) {
 		t.Errorf("open with another entry: %v", err)
 	}
@@ -160,7 +160,7 @@ func TestKeysDroppedTooEarly(t *testing.T) {
 	if err := errors.Join(NewKey(t.Context(), DefaultService), DropOldKeys(t.Context(), DefaultService)); err != nil {
 		t.Fatal(err)
 	}
-	var key *session.KeyError
+	var key *seal.KeyError
 	if _, err := Open(t.Context(), dir, nil); !errors.As(err, &key) {
 		t.Errorf("open without the key: %v", err)
 	}
@@ -204,7 +204,7 @@ type stuckRing struct {
 func (r stuckRing) Get(string, string) (string, error) {
 	r.asked <- struct{}{}
 	<-r.letGo
-	return strings.Repeat("ab", session.KeySize), nil
+	return strings.Repeat("ab", seal.KeySize), nil
 }
 
 func (r stuckRing) Set(string, string, string) error { return nil }
@@ -296,7 +296,7 @@ func askUntilTold() {
 
 func ExampleOpen() {
 	store, err := Open(context.Background(), "sessions", &Options{Service: "my agent"})
-	var key *session.KeyError
+	var key *seal.KeyError
 	if errors.As(err, &key) {
 		fmt.Println("no keyring:", key)
 		return
@@ -310,7 +310,7 @@ func ExampleOpen() {
 
 func ExampleKey() {
 	// Any driver can have its key in the keyring.
-	store, err := session.NewStore(context.Background(), driver.NewMemory(), Key("my agent"))
+	store, err := seal.NewStore(context.Background(), driver.NewMemory(), Key("my agent"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // DefaultService is what the entry in the keyring is called unless [Options] say
@@ -23,8 +23,8 @@ type Options struct {
 
 // Open opens the store in the folder dir, which it makes if there is none, with a
 // key from the keyring, where it puts one if there is none. Errors are as those of
-// filestore.Open; without a keyring it is a *session.KeyError.
-func Open(ctx context.Context, dir string, opts *Options) (*session.Store, error) {
+// filestore.Open; without a keyring it is a *seal.KeyError.
+func Open(ctx context.Context, dir string, opts *Options) (*seal.Store, error) {
 	var o Options
 	if opts != nil {
 		o = *opts

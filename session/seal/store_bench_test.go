@@ -1,4 +1,4 @@
-package session_test
+package seal_test
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // BenchmarkLoad30000 loads from a store of files with the sessions of 10,000 users
@@ -22,9 +22,9 @@ import (
 func BenchmarkLoad30000(b *testing.B) {
 	const users, servers = 10_000, 3
 	ctx, dir := b.Context(), b.TempDir()
-	open := func() *session.Store {
+	open := func() *seal.Store {
 		s, err := filestore.Open(ctx, dir, &filestore.Options{
-			Keys: session.StaticKey(auth.Secret(strings.Repeat("k", session.KeySize))),
+			Keys: seal.StaticKey(auth.Secret(strings.Repeat("k", seal.KeySize))),
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -40,7 +40,7 @@ func BenchmarkLoad30000(b *testing.B) {
 	for hand := range hands {
 		wg.Go(func() {
 			for i := hand; i < users*servers; i += hands {
-				if err := s.SaveForTest(ctx, name(i), data); err != nil {
+				if _, err := s.Save(ctx, name(i), data, seal.Version{}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -59,7 +59,7 @@ func BenchmarkLoad30000(b *testing.B) {
 	for range b.N {
 		i := rand.IntN(users * servers)
 		start := time.Now()
-		if _, err := s.LoadForTest(ctx, name(i)); err != nil {
+		if _, _, err := s.Load(ctx, name(i)); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(start))

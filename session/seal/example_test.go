@@ -1,4 +1,4 @@
-package session_test
+package seal_test
 
 import (
 	"context"
@@ -8,19 +8,14 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
-
-func ExampleMemory() {
-	store := session.Memory()
-	defer store.Close()
-}
 
 func ExampleNewStore() {
 	// The driver may be one of your own, over a database for example.
-	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyEnv("MY_AGENT_KEY"))
-	var key *session.KeyError
+	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyEnv("MY_AGENT_KEY"))
+	var key *seal.KeyError
 	if errors.As(err, &key) {
 		fmt.Println("no key from", key.Source)
 		return
@@ -33,7 +28,7 @@ func ExampleKeyEnv() {
 	// As `openssl rand -base64 32` prints it. The second key is the one before.
 	os.Setenv("MY_AGENT_KEYS", "eHpDtjZP8yYpHs2RrE0Cz1gVEZ/NYaOzlkNCYFsdZ0A=,tFZp6pBzXSbPjUbxA8oJ9jHm+eDNJoyFnQtPXm8Q7YE=")
 	defer os.Unsetenv("MY_AGENT_KEYS")
-	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyEnv("MY_AGENT_KEYS"))
+	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyEnv("MY_AGENT_KEYS"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,7 +37,7 @@ func ExampleKeyEnv() {
 }
 
 func ExampleKeyFile() {
-	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyFile("/run/secrets/my-agent/key"))
+	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyFile("/run/secrets/my-agent/key"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -52,7 +47,7 @@ func ExampleKeyFile() {
 
 func ExampleKeyPassphrase() {
 	pass := auth.Secret("asked for at the start, and kept nowhere")
-	store, err := session.NewStore(context.Background(), driver.NewMemory(), session.KeyPassphrase(pass))
+	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyPassphrase(pass))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -65,14 +60,14 @@ func ExampleParseKeys() {
 	fetch := func(context.Context) (string, error) {
 		return "c0ffee" + strings.Repeat("0", 58), nil
 	}
-	source := func(ctx context.Context, _ []byte) (*session.SealingKeys, error) {
+	source := func(ctx context.Context, _ []byte) (*seal.Keys, error) {
 		text, err := fetch(ctx)
 		if err != nil {
-			return nil, &session.KeyError{Source: "the key service", Problem: "it does not answer", Err: err}
+			return nil, &seal.KeyError{Source: "the key service", Problem: "it does not answer", Err: err}
 		}
-		return session.ParseKeys(auth.Secret(text))
+		return seal.ParseKeys(auth.Secret(text))
 	}
-	store, err := session.NewStore(context.Background(), driver.NewMemory(), source)
+	store, err := seal.NewStore(context.Background(), driver.NewMemory(), source)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -82,8 +77,8 @@ func ExampleParseKeys() {
 
 func ExampleStore_Rotate() {
 	ctx, place := context.Background(), driver.NewMemory()
-	older, newer := auth.Secret(strings.Repeat("o", session.KeySize)), auth.Secret(strings.Repeat("n", session.KeySize))
-	store, err := session.NewStore(ctx, place, session.StaticKey(older))
+	older, newer := auth.Secret(strings.Repeat("o", seal.KeySize)), auth.Secret(strings.Repeat("n", seal.KeySize))
+	store, err := seal.NewStore(ctx, place, seal.StaticKey(older))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -91,7 +86,7 @@ func ExampleStore_Rotate() {
 	defer store.Close()
 
 	// The new key first, the old one for what is sealed with it still.
-	store, err = session.NewStore(ctx, place, session.StaticKey(newer, older))
+	store, err = seal.NewStore(ctx, place, seal.StaticKey(newer, older))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -103,7 +98,7 @@ func ExampleStore_Rotate() {
 	}
 
 	// Now the old key can go.
-	store, err = session.NewStore(ctx, place, session.StaticKey(newer))
+	store, err = seal.NewStore(ctx, place, seal.StaticKey(newer))
 	if err != nil {
 		fmt.Println(err)
 		return

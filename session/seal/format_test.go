@@ -1,4 +1,4 @@
-package session
+package seal
 
 import (
 	"encoding/hex"
@@ -16,7 +16,7 @@ func TestFormatStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := newKeyset(&SealingKeys{Current: testKey("k")}).open(forRecord, "alice.github", sealed)
+	o, err := newKeyset(&Keys{Current: testKey("k")}).open(forRecord, "alice.github", sealed)
 	if err != nil || string(o.data) != "a session" || o.generation != 7 {
 		t.Errorf("a record of version 1 is %q, %v, %v", o.data, o, err)
 	}

@@ -1,4 +1,4 @@
-package session
+package seal
 
 import (
 	"bytes"
@@ -26,9 +26,12 @@ func openStore(t testing.TB, d driver.Store, source KeySource) *Store {
 	return s
 }
 
-func mustSave(t testing.TB, s *Store, name, data string, old version) version {
+// memory returns a Store over memory.
+func memory(t testing.TB) *Store { return openStore(t, driver.NewMemory(), StaticKey(testKey("m"))) }
+
+func mustSave(t testing.TB, s *Store, name, data string, old Version) Version {
 	t.Helper()
-	at, err := s.save(t.Context(), name, []byte(data), old)
+	at, err := s.Save(t.Context(), name, []byte(data), old)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,9 +39,9 @@ func mustSave(t testing.TB, s *Store, name, data string, old version) version {
 }
 
 // expectData loads a record.
-func expectData(t testing.TB, s *Store, name, want string) version {
+func expectData(t testing.TB, s *Store, name, want string) Version {
 	t.Helper()
-	data, at, err := s.load(t.Context(), name)
+	data, at, err := s.Load(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,13 +53,13 @@ func expectData(t testing.TB, s *Store, name, want string) version {
 
 func TestStoreKeepsStates(t *testing.T) {
 	ctx := t.Context()
-	s := Memory()
+	s := memory(t)
 	defer s.Close()
-	if _, _, err := s.load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
+	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("load of nothing: %v", err)
 	}
-	first := mustSave(t, s, "a", "one", version{})
-	if _, err := s.save(ctx, "a", []byte("two"), version{}); !errors.Is(err, driver.ErrConflict) {
+	first := mustSave(t, s, "a", "one", Version{})
+	if _, err := s.Save(ctx, "a", []byte("two"), Version{}); !errors.Is(err, driver.ErrConflict) {
 		t.Errorf("save over an unknown state: %v", err)
 	}
 	second := mustSave(t, s, "a", "two", first)
@@ -66,13 +69,13 @@ func TestStoreKeepsStates(t *testing.T) {
 	if got := expectData(t, s, "a", "two"); got != second {
 		t.Errorf("loaded version %v, saved as %v", got, second)
 	}
-	if err := s.remove(ctx, "a", first); !errors.Is(err, driver.ErrConflict) {
+	if err := s.Delete(ctx, "a", first); !errors.Is(err, driver.ErrConflict) {
 		t.Errorf("remove of an earlier state: %v", err)
 	}
-	if err := s.remove(ctx, "a", second); err != nil {
+	if err := s.Delete(ctx, "a", second); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
+	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("load of a removed record: %v", err)
 	}
 }
@@ -81,10 +84,10 @@ func TestStoreNames(t *testing.T) {
 	s := openStore(t, driver.NewMemory(), StaticKey(testKey("k")))
 	defer s.Close()
 	for _, name := range []string{"a.1", "a.2", "b.1"} {
-		mustSave(t, s, name, name, version{})
+		mustSave(t, s, name, name, Version{})
 	}
 	list := func(prefix string) (names []string) {
-		for name, err := range s.names(t.Context(), prefix) {
+		for name, err := range s.Names(t.Context(), prefix) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,34 +105,34 @@ func TestStoreNames(t *testing.T) {
 	if got := list(reserved); got != nil {
 		t.Errorf("the store's own names are shown: %q", got)
 	}
-	if _, _, err := s.load(t.Context(), keysRecord); !errors.Is(err, driver.ErrName) {
+	if _, _, err := s.Load(t.Context(), keysRecord); !errors.Is(err, driver.ErrName) {
 		t.Errorf("load of a reserved name: %v", err)
 	}
-	if _, err := s.save(t.Context(), keysRecord, nil, version{}); !errors.Is(err, driver.ErrName) {
+	if _, err := s.Save(t.Context(), keysRecord, nil, Version{}); !errors.Is(err, driver.ErrName) {
 		t.Errorf("save under a reserved name: %v", err)
 	}
-	if err := s.remove(t.Context(), keysRecord, version{}); !errors.Is(err, driver.ErrName) {
+	if err := s.Delete(t.Context(), keysRecord, Version{}); !errors.Is(err, driver.ErrName) {
 		t.Errorf("remove of a reserved name: %v", err)
 	}
 }
 
 func TestStoreLock(t *testing.T) {
-	s := Memory()
+	s := memory(t)
 	defer s.Close()
-	unlock, locked, err := s.lock(t.Context(), "a")
+	unlock, locked, err := s.Lock(t.Context(), "a")
 	if err != nil || !locked {
 		t.Fatalf("lock: %v, %v", locked, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.lock(ended, "a"); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.Lock(ended, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("second lock: %v", err)
 	}
 	unlock()
 
 	plain := openStore(t, struct{ driver.Store }{driver.NewMemory()}, StaticKey(testKey("k")))
 	defer plain.Close()
-	unlock, locked, err = plain.lock(t.Context(), "a")
+	unlock, locked, err = plain.Lock(t.Context(), "a")
 	if err != nil || locked {
 		t.Fatalf("lock of a driver that cannot: %v, %v", locked, err)
 	}
@@ -161,7 +164,7 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 	d := driver.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	defer s.Close()
-	mustSave(t, s, "a", "canary-7Qx", version{})
+	mustSave(t, s, "a", "canary-7Qx", Version{})
 	sealed := sealedRecord(t, d, "a").Data
 	if bytes.Contains(sealed, []byte("canary")) {
 		t.Fatal("the record is not sealed")
@@ -170,7 +173,7 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 		altered := bytes.Clone(sealed)
 		altered[i] ^= 0x10
 		replace(t, d, "a", altered)
-		data, at, err := s.load(t.Context(), "a")
+		data, at, err := s.Load(t.Context(), "a")
 		var corrupt *CorruptError
 		var key *KeyError
 		if inID := i >= atKey && i < atGeneration; inID && !errors.As(err, &key) || !inID && !errors.As(err, &corrupt) {
@@ -183,7 +186,7 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 	for _, n := range []int{0, 1, sealHeader, len(sealed) - 1} {
 		replace(t, d, "a", sealed[:n])
 		var corrupt *CorruptError
-		if _, _, err := s.load(t.Context(), "a"); !errors.As(err, &corrupt) || corrupt.Name != "a" {
+		if _, _, err := s.Load(t.Context(), "a"); !errors.As(err, &corrupt) || corrupt.Name != "a" {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
@@ -195,17 +198,17 @@ func TestStoreNoticesSwappedRecords(t *testing.T) {
 	d := driver.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	defer s.Close()
-	mustSave(t, s, "alice", "of alice", version{})
-	mustSave(t, s, "bob", "of bob", version{})
+	mustSave(t, s, "alice", "of alice", Version{})
+	mustSave(t, s, "bob", "of bob", Version{})
 	replace(t, d, "bob", sealedRecord(t, d, "alice").Data)
 	var corrupt *CorruptError
-	if data, _, err := s.load(t.Context(), "bob"); !errors.As(err, &corrupt) {
+	if data, _, err := s.Load(t.Context(), "bob"); !errors.As(err, &corrupt) {
 		t.Errorf("alice's record as bob's: %q, %v", data, err)
 	}
 	// The check of the keys is sealed for another purpose, under another name.
 	keys := s.keys.Load()
 	replace(t, d, "bob", keys.seal(forCheck, "bob", opened{data: []byte("x")}))
-	if data, _, err := s.load(t.Context(), "bob"); !errors.As(err, &corrupt) {
+	if data, _, err := s.Load(t.Context(), "bob"); !errors.As(err, &corrupt) {
 		t.Errorf("a check as a record: %q, %v", data, err)
 	}
 }
@@ -213,7 +216,7 @@ func TestStoreNoticesSwappedRecords(t *testing.T) {
 func TestStoreWrongKey(t *testing.T) {
 	d := driver.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
-	mustSave(t, s, "a", "x", version{})
+	mustSave(t, s, "a", "x", Version{})
 	_, err := NewStore(t.Context(), d, StaticKey(testKey("l")))
 	var key *KeyError
 	if !errors.As(err, &key) || key.Record != "" {
@@ -223,7 +226,7 @@ func TestStoreWrongKey(t *testing.T) {
 		nil,
 		StaticKey("short"),
 		StaticKey(testKey("k"), "short"),
-		func(context.Context, []byte) (*SealingKeys, error) { return nil, nil },
+		func(context.Context, []byte) (*Keys, error) { return nil, nil },
 	} {
 		if _, err := NewStore(t.Context(), d, source); !errors.As(err, &key) || strings.Contains(err.Error(), "short") {
 			t.Errorf("open with a useless source: %v", err)
@@ -242,15 +245,15 @@ func TestStoreWrongKey(t *testing.T) {
 func TestStoreCreatedByMany(t *testing.T) {
 	d := driver.NewMemory()
 	// As with a passphrase, the key depends on the salt.
-	salted := func(_ context.Context, salt []byte) (*SealingKeys, error) {
-		return &SealingKeys{Current: auth.Secret(salt)}, nil
+	salted := func(_ context.Context, salt []byte) (*Keys, error) {
+		return &Keys{Current: auth.Secret(salt)}, nil
 	}
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
 			s, err := NewStore(t.Context(), d, salted)
 			if err == nil {
-				_, err = s.save(t.Context(), fmt.Sprint("r", i), []byte("x"), version{})
+				_, err = s.Save(t.Context(), fmt.Sprint("r", i), []byte("x"), Version{})
 			}
 			if err != nil {
 				t.Error(err)
@@ -267,8 +270,8 @@ func TestStoreCreatedByMany(t *testing.T) {
 func TestRotate(t *testing.T) {
 	d := driver.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
-	at := mustSave(t, s, "a", "1", version{})
-	mustSave(t, s, "b", "2", version{})
+	at := mustSave(t, s, "a", "1", Version{})
+	mustSave(t, s, "b", "2", Version{})
 
 	both := openStore(t, d, StaticKey(testKey("l"), testKey("k")))
 	expectData(t, both, "a", "1")
@@ -277,7 +280,7 @@ func TestRotate(t *testing.T) {
 	if _, err := NewStore(t.Context(), d, StaticKey(testKey("l"))); !errors.As(err, &key) {
 		t.Errorf("the old key was left out before Rotate: %v", err)
 	}
-	if _, _, err := s.load(t.Context(), "b"); !errors.As(err, &key) || key.Record != "b" {
+	if _, _, err := s.Load(t.Context(), "b"); !errors.As(err, &key) || key.Record != "b" {
 		t.Errorf("load of a record with a new key: %v", err)
 	}
 	if n, err := both.Rotate(t.Context()); n != 1 || err != nil {
@@ -297,14 +300,14 @@ func TestRotate(t *testing.T) {
 func TestNewKeyIsTakenUp(t *testing.T) {
 	var mu sync.Mutex
 	now := StaticKey(testKey("k"))
-	source := func(ctx context.Context, salt []byte) (*SealingKeys, error) {
+	source := func(ctx context.Context, salt []byte) (*Keys, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		return now(ctx, salt)
 	}
 	d := driver.NewMemory()
 	s, other := openStore(t, d, source), openStore(t, d, source)
-	mustSave(t, s, "a", "1", version{})
+	mustSave(t, s, "a", "1", Version{})
 	mu.Lock()
 	now = StaticKey(testKey("l"), testKey("k"))
 	mu.Unlock()
@@ -318,10 +321,10 @@ func TestNewKeyIsTakenUp(t *testing.T) {
 // open.
 func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	now := StaticKey(testKey("k"))
-	source := func(ctx context.Context, salt []byte) (*SealingKeys, error) { return now(ctx, salt) }
+	source := func(ctx context.Context, salt []byte) (*Keys, error) { return now(ctx, salt) }
 	d := driver.NewMemory()
 	s := openStore(t, d, source)
-	mustSave(t, s, "a", "1", version{})
+	mustSave(t, s, "a", "1", Version{})
 	now = StaticKey(testKey("l")) // without the old one
 	var key *KeyError
 	if n, err := s.Rotate(t.Context()); n != 0 || !errors.As(err, &key) {
@@ -334,9 +337,9 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	if err := d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision); err != nil {
 		t.Fatal(err)
 	}
-	other := newKeyset(&SealingKeys{Current: testKey("m")})
+	other := newKeyset(&Keys{Current: testKey("m")})
 	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
-	if _, _, err := s.load(t.Context(), "a"); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, driver.ErrNotFound) {
+	if _, _, err := s.Load(t.Context(), "a"); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("load without the record of the keys: %v, want a *KeyError", err)
 	}
 }
@@ -347,7 +350,7 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 	d := driver.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	for _, name := range []string{"a", "b", "c"} {
-		mustSave(t, s, name, "of "+name, version{})
+		mustSave(t, s, name, "of "+name, Version{})
 	}
 	replace(t, d, "b", sealedRecord(t, d, "a").Data)
 	var corrupt *CorruptError
@@ -374,8 +377,8 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 }
 
 func TestRotateMemory(t *testing.T) {
-	s := Memory()
-	mustSave(t, s, "a", "1", version{})
+	s := memory(t)
+	mustSave(t, s, "a", "1", Version{})
 	if n, err := s.Rotate(t.Context()); n != 0 || err != nil {
 		t.Errorf("Rotate: %d, %v", n, err)
 	}
@@ -383,7 +386,7 @@ func TestRotateMemory(t *testing.T) {
 
 func TestPrintingShowsNoKey(t *testing.T) {
 	s := openStore(t, driver.NewMemory(), StaticKey(testKey("k"), testKey("o")))
-	keys := &SealingKeys{Current: testKey("k"), Old: []auth.Secret{testKey("o")}}
+	keys := &Keys{Current: testKey("k"), Old: []auth.Secret{testKey("o")}}
 	k, o := testKey("k").Reveal(), testKey("o").Reveal()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q"} {
 		for _, v := range []any{s, keys, *keys, StaticKey(testKey("k"))} {

@@ -1,4 +1,4 @@
-package session
+package seal
 
 import (
 	"context"
@@ -47,14 +47,14 @@ func (s *Store) unlock(ctx context.Context) error {
 		if !errors.Is(err, driver.ErrConflict) {
 			return err
 		}
-		// Somebody else was faster.
+		// Another process was faster.
 	}
 }
 
 // loadInfo returns what keysRecord holds.
 func (s *Store) loadInfo(ctx context.Context) (*keyInfo, driver.Revision, error) {
-	if s.driver == nil {
-		return nil, "", errZeroStore
+	if err := s.Check(); err != nil {
+		return nil, "", err
 	}
 	r, err := s.driver.Load(ctx, keysRecord)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store) create(ctx context.Context) error {
 
 // tryRecord opens one record, if there is any.
 func (s *Store) tryRecord(ctx context.Context) error {
-	for name, err := range s.names(ctx, "") {
+	for name, err := range s.Names(ctx, "") {
 		if err != nil {
 			return err
 		}
@@ -170,13 +170,13 @@ func (s *Store) Rotate(ctx context.Context) (resealed int, err error) {
 		return 0, err
 	}
 	var corrupt []error
-	for name, err := range s.names(ctx, "") {
+	for name, err := range s.Names(ctx, "") {
 		if err != nil {
 			return resealed, err
 		}
 		done, err := s.reseal(ctx, keys, name)
 		switch {
-		case errors.As(err, new(*CorruptError)) && !errors.Is(err, errFormat):
+		case errors.As(err, new(*CorruptError)) && !errors.Is(err, ErrFormat):
 			corrupt = append(corrupt, err) // no key opens it
 		case err != nil:
 			return resealed, err

@@ -1,4 +1,4 @@
-package session
+package seal
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ type keyset struct {
 }
 
 // newKeyset returns the keyset of keys, which have the right length.
-func newKeyset(k *SealingKeys) *keyset {
+func newKeyset(k *Keys) *keyset {
 	ks := &keyset{current: idOf(k.Current.Reveal()), ciphers: map[keyID]cipher.AEAD{}}
 	ks.add(k.Current.Reveal())
 	for _, old := range k.Old {
@@ -67,7 +67,7 @@ func newKeyset(k *SealingKeys) *keyset {
 func (ks *keyset) add(key string) {
 	c, err := chacha20poly1305.NewX([]byte(key))
 	if err != nil {
-		return // of another length; SealingKeys.check has seen to that
+		return // of another length; Keys.check has seen to that
 	}
 	ks.ciphers[idOf(key)] = c
 }
@@ -103,9 +103,9 @@ func (ks *keyset) seal(use purpose, name string, o opened) []byte {
 	return ks.ciphers[ks.current].Seal(sealed, nonce, o.data, additional(use, name, sealed))
 }
 
-// errFormat is under a *CorruptError about a record that another version of this
-// package could read.
-var errFormat = errors.New("another format")
+// ErrFormat is wrapped by a [CorruptError] about a record that another version of this
+// package may be able to open.
+var ErrFormat = errors.New("seal: another format")
 
 // keyOf returns which key a record was sealed with. The error is a
 // *CorruptError.
@@ -114,7 +114,7 @@ func keyOf(name string, sealed []byte) (keyID, error) {
 	case len(sealed) < sealHeader+chacha20poly1305.Overhead || !bytes.HasPrefix(sealed, []byte(sealMagic)):
 		return keyID{}, &CorruptError{Name: name, Problem: "it is not a sealed record"}
 	case sealed[atVersion] != sealVersion:
-		return keyID{}, &CorruptError{Name: name, Err: errFormat, Problem: fmt.Sprintf(
+		return keyID{}, &CorruptError{Name: name, Err: ErrFormat, Problem: fmt.Sprintf(
 			"it has format %d, and this program knows only %d", sealed[atVersion], sealVersion)}
 	}
 	return keyID(sealed[atKey:]), nil

@@ -1,0 +1,228 @@
+package seal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/session/driver"
+)
+
+// A Store keeps records in a driver's place, sealed. Make one with [NewStore], or with
+// session.Memory. It is safe for concurrent use, also by several processes that share the
+// place.
+//
+// A program opens and closes it, and calls Rotate; the other methods are those that a
+// session.Manager calls.
+type Store struct {
+	driver driver.Store
+	source KeySource
+	salt   []byte
+	keys   atomic.Pointer[keyset] // a pointer, so that printing a Store shows no key
+}
+
+var errZeroStore = errors.New("seal: the zero Store is not usable: make it with NewStore")
+
+// reserved is what the names of the Store's own records begin with.
+const reserved = "store."
+
+// A Version tells one state of a record from all others. The zero value means that there
+// is no record. Versions can be compared.
+type Version struct {
+	revision   driver.Revision
+	generation uint64 // counts the states of the record; sealed with it, and kept by Rotate
+}
+
+// NewStore returns a Store over a driver. Closing it closes the driver; with an
+// error, that stays the caller's. It asks source for the keys and makes sure that they are those of what is kept
+// there; if not, the error is a *KeyError.
+//
+// Records are sealed with XChaCha20-Poly1305, each bound to its name and
+// generation: one that was altered, or put in the place of another, is not read.
+// Whoever can write to the driver's place can still bring back an older state, or
+// delete it. Names, sizes and times are not hidden.
+func NewStore(ctx context.Context, d driver.Store, source KeySource) (*Store, error) {
+	if source == nil {
+		return nil, &KeyError{Problem: "there is no key source"}
+	}
+	if nils.Is(d) {
+		return nil, errors.New("seal: NewStore: the driver is nil")
+	}
+	s := &Store{driver: d, source: source}
+	if err := s.unlock(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Check returns an error if the Store is nil or zero. It does not ask the driver.
+func (s *Store) Check() error {
+	if s == nil || s.driver == nil {
+		return errZeroStore
+	}
+	return nil
+}
+
+// ask asks the source for the keys.
+func (s *Store) ask(ctx context.Context) (*keyset, error) {
+	k, err := s.source(ctx, bytes.Clone(s.salt))
+	if err == nil {
+		err = k.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newKeyset(k), nil
+}
+
+// check returns an error unless the Store is usable and name one for records of its user.
+func (s *Store) check(name string) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, reserved) {
+		return fmt.Errorf("seal: record %q: %w: reserved", name, driver.ErrName)
+	}
+	return nil
+}
+
+// Load returns the record of a name. The error wraps driver.ErrNotFound if there is none,
+// and is a *CorruptError if it cannot be opened, or a *KeyError if its key is unknown.
+// With these two, the version is that of the record if the driver still has it, so that
+// it can be replaced or removed.
+func (s *Store) Load(ctx context.Context, name string) (data []byte, at Version, err error) {
+	if err := s.check(name); err != nil {
+		return nil, Version{}, err
+	}
+	r, err := s.driver.Load(ctx, name)
+	if err != nil {
+		return nil, Version{}, wrap(name, err)
+	}
+	o, err := s.open(ctx, name, r.Data)
+	return o.data, Version{revision: r.Revision, generation: o.generation}, err
+}
+
+// open opens a record. If its key is unknown, it asks whether there are new ones.
+func (s *Store) open(ctx context.Context, name string, sealed []byte) (opened, error) {
+	o, err := s.keys.Load().open(forRecord, name, sealed)
+	var unknown *KeyError
+	if !errors.As(err, &unknown) {
+		return o, err
+	}
+	keys, asked := s.askAgain(ctx)
+	if errors.As(asked, &unknown) {
+		about := *unknown
+		about.Record = name
+		return opened{}, &about
+	}
+	if asked != nil {
+		return opened{}, asked
+	}
+	return keys.open(forRecord, name, sealed)
+}
+
+// Save seals data and replaces the version old of a record by it; the error wraps
+// driver.ErrConflict if the record has another version. The zero Version means that there
+// must be no record.
+func (s *Store) Save(ctx context.Context, name string, data []byte, old Version) (Version, error) {
+	if err := s.check(name); err != nil {
+		return Version{}, err
+	}
+	next := Version{generation: old.generation + 1}
+	sealed := s.keys.Load().seal(forRecord, name, opened{data: data, generation: next.generation})
+	var err error
+	next.revision, err = s.driver.Save(ctx, name, sealed, old.revision)
+	if err != nil {
+		return Version{}, wrap(name, err)
+	}
+	return next, nil
+}
+
+// Delete deletes the version old of a record. The error wraps driver.ErrConflict if it has
+// another version, and driver.ErrNotFound if there is none.
+func (s *Store) Delete(ctx context.Context, name string, old Version) error {
+	if err := s.check(name); err != nil {
+		return err
+	}
+	return wrap(name, s.driver.Delete(ctx, name, old.revision))
+}
+
+// Names yields the names of the records that begin with prefix, in no order. It ends with
+// the first error.
+func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := s.Check(); err != nil {
+			yield("", err)
+			return
+		}
+		for name, err := range s.driver.Names(ctx, prefix) {
+			if err != nil {
+				yield("", fmt.Errorf("seal: list of records: %w", err))
+				return
+			}
+			if !strings.HasPrefix(name, reserved) && !yield(name, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Lock locks a name across processes, until unlock is called. If the driver is no
+// driver.Locker, locked is false and unlock does nothing.
+func (s *Store) Lock(ctx context.Context, name string) (unlock func(), locked bool, err error) {
+	if err := s.check(name); err != nil {
+		return nil, false, err
+	}
+	l, ok := s.driver.(driver.Locker)
+	if !ok {
+		return func() {}, false, nil
+	}
+	unlock, err = l.Lock(ctx, name)
+	if err != nil {
+		return nil, false, wrap(name, err)
+	}
+	return unlock, true, nil
+}
+
+// wrap says which record an error of the driver is about.
+func wrap(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, driver.ErrDamaged):
+		return &CorruptError{Name: name, Problem: "it is damaged", Err: err}
+	}
+	return fmt.Errorf("seal: record %q: %w", name, err)
+}
+
+// Close closes the driver. What it keeps remains.
+func (s *Store) Close() error {
+	if s.Check() != nil {
+		return nil
+	}
+	return s.driver.Close()
+}
+
+// A CorruptError reports a record that cannot be opened: it was altered, belongs to
+// another name, or has a format that this program does not know; then it wraps
+// [ErrFormat]. The error shows nothing of what is in the record.
+type CorruptError struct {
+	// Name is the name of the record in the store.
+	Name string
+	// Problem says what is wrong.
+	Problem string
+	// Err is the cause, such as the driver's error; it may be nil.
+	Err error
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("seal: record %q cannot be read: %s", e.Name, e.Problem)
+}
+
+// Unwrap returns Err.
+func (e *CorruptError) Unwrap() error { return e.Err }
