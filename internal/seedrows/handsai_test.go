@@ -226,7 +226,7 @@ var handsai = []row{
 		}))
 		t.Cleanup(web.Close)
 		s := handsaiService(t, 0, web.URL, func(a *rest.API) {
-			a.Auth = rest.Auth{Type: rest.FetchToken, Token: &rest.TokenSource{URL: web.URL + "/token", Extract: "data.access_token", Rejected: []string{"token_expired"}}}
+			a.Auth = rest.Auth{Type: rest.FetchToken, Token: &rest.TokenRequest{URL: web.URL + "/token", Extract: "data.access_token", Rejected: []string{"token_expired"}}}
 		}, nil)
 		res, err := handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue)
 		if err != nil {
@@ -268,7 +268,7 @@ var handsai = []row{
 		refused := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 		t.Cleanup(refused.Close)
 		s = handsaiService(t, 0, refused.URL, func(a *rest.API) {
-			a.Auth = rest.Auth{Type: rest.FetchToken, Token: &rest.TokenSource{URL: refused.URL}}
+			a.Auth = rest.Auth{Type: rest.FetchToken, Token: &rest.TokenRequest{URL: refused.URL}}
 		}, nil)
 		err = failure(handsaiRegistry(t, nil, s))
 		equal(t, "no token", registry.ErrorCode(err), -32603)

@@ -345,7 +345,7 @@ var types = []any{
 	(*rest.Service)(nil),
 	(*rest.TokenEncoding)(nil),
 	(*rest.TokenError)(nil),
-	(*rest.TokenSource)(nil),
+	(*rest.TokenRequest)(nil),
 	(*rest.UnknownToolError)(nil),
 	(*registry.ApprovalOptions)(nil),
 	(*registry.ApprovalRequest)(nil),

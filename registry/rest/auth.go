@@ -22,7 +22,7 @@ type Auth struct {
 	// Password is the password of basic authentication. It may be empty.
 	Password string `json:"password,omitempty"`
 	// Token says where a token comes from that is fetched first.
-	Token *TokenSource `json:"token,omitempty"`
+	Token *TokenRequest `json:"token,omitempty"`
 }
 
 // An AuthType is a kind of login.

@@ -142,7 +142,7 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 		{API{Headers: map[string]string{"X-Key": "${NOT_SET}"}}, "NOT_SET", "headers.X-Key"},
 		{API{BaseURL: "/${NOT_SET}"}, "NOT_SET", "baseUrl"},
 		{API{BaseURL: "/a/${DOTS}/b"}, "", "baseUrl: has a segment"},
-		{API{Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: server.URL, Fields: map[string]string{"id": "${NOT_SET}"}}}}, "NOT_SET", "auth.token.fields.id"},
+		{API{Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: server.URL, Fields: map[string]string{"id": "${NOT_SET}"}}}}, "NOT_SET", "auth.token.fields.id"},
 	} {
 		test.api.BaseURL = server.URL + test.api.BaseURL
 		s := newTestService(t, &test.api, network(server))
@@ -185,7 +185,7 @@ func TestHostsAreWrittenDown(t *testing.T) {
 }
 
 func TestDescriptionsThatCannotLogIn(t *testing.T) {
-	token := func(s TokenSource) Auth {
+	token := func(s TokenRequest) Auth {
 		if s.URL == "" {
 			s.URL = "https://login.example/token"
 		}
@@ -209,20 +209,20 @@ func TestDescriptionsThatCannotLogIn(t *testing.T) {
 		{API{Auth: Auth{Type: APIKey, Value: "x", Name: "a b"}}, []string{"auth.name"}},
 		{API{Auth: Auth{Type: APIKey, Value: "x", In: InCookie, Name: "a;b"}}, []string{"auth.name"}},
 		{API{Auth: Auth{Type: FetchToken}}, []string{"auth.token"}},
-		{API{Auth: Auth{Type: FetchToken, Value: "x", Token: &TokenSource{URL: "https://login.example/"}}}, []string{"auth.value"}},
-		{API{Auth: token(TokenSource{URL: "login.example"})}, []string{"auth.token.url"}},
-		{API{Auth: token(TokenSource{URL: "http://login.example"})}, []string{"auth.token.url"}},
-		{API{Auth: token(TokenSource{URL: "https://${HOST}/"})}, []string{"auth.token.url"}},
-		{API{Auth: token(TokenSource{URL: "https://169.254.169.254/latest"})}, []string{"auth.token.url"}},
-		{API{Auth: token(TokenSource{Method: "PUT", Encoding: "xml", FieldsIn: "cookie", TTL: -1, Rejected: []string{" "}})},
+		{API{Auth: Auth{Type: FetchToken, Value: "x", Token: &TokenRequest{URL: "https://login.example/"}}}, []string{"auth.value"}},
+		{API{Auth: token(TokenRequest{URL: "login.example"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenRequest{URL: "http://login.example"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenRequest{URL: "https://${HOST}/"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenRequest{URL: "https://169.254.169.254/latest"})}, []string{"auth.token.url"}},
+		{API{Auth: token(TokenRequest{Method: "PUT", Encoding: "xml", FieldsIn: "cookie", TTL: -1, Rejected: []string{" "}})},
 			[]string{"auth.token.method", "auth.token.fieldsIn", "auth.token.encoding", "auth.token.encoding", "auth.token.ttl", "auth.token.rejected[0]"}},
-		{API{Auth: token(TokenSource{Method: "GET", FieldsIn: InBody})}, []string{"auth.token.fieldsIn"}},
-		{API{Auth: token(TokenSource{Extract: "a..b"})}, []string{"auth.token.extract"}},
-		{API{Auth: token(TokenSource{Extract: "/a~2"})}, []string{"auth.token.extract"}},
-		{API{Auth: token(TokenSource{ExpiresIn: "x"})}, []string{"auth.token.expiresIn"}},
-		{API{Auth: token(TokenSource{Extract: "x", ExpiresIn: "x", ExpiresAt: "y"})}, []string{"auth.token.expiresIn"}},
-		{API{Auth: token(TokenSource{Headers: map[string]string{"Content-Length": "1"}})}, []string{"auth.token.headers.Content-Length"}},
-		{API{Auth: token(TokenSource{Password: "x"})}, []string{"auth.token.password"}},
+		{API{Auth: token(TokenRequest{Method: "GET", FieldsIn: InBody})}, []string{"auth.token.fieldsIn"}},
+		{API{Auth: token(TokenRequest{Extract: "a..b"})}, []string{"auth.token.extract"}},
+		{API{Auth: token(TokenRequest{Extract: "/a~2"})}, []string{"auth.token.extract"}},
+		{API{Auth: token(TokenRequest{ExpiresIn: "x"})}, []string{"auth.token.expiresIn"}},
+		{API{Auth: token(TokenRequest{Extract: "x", ExpiresIn: "x", ExpiresAt: "y"})}, []string{"auth.token.expiresIn"}},
+		{API{Auth: token(TokenRequest{Headers: map[string]string{"Content-Length": "1"}})}, []string{"auth.token.headers.Content-Length"}},
+		{API{Auth: token(TokenRequest{Password: "x"})}, []string{"auth.token.password"}},
 		{API{Headers: map[string]string{"a b": "1", "Host": "x", "X-A": "1", "x-a": "2", "X-B": "1\n2", "Content-Type": "x", "X-C": "${"}},
 			[]string{"headers.Content-Type", "headers.Host", "headers.X-B", "headers.X-C", "headers", "headers.x-a"}},
 		{API{Auth: Auth{Type: Bearer, Value: "x"}, Headers: map[string]string{"authorization": "x"}}, []string{"headers.authorization"}},
@@ -245,9 +245,9 @@ func TestDescriptionsThatCannotLogIn(t *testing.T) {
 		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
 		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Method: "POST", Path: "/", Body: &Body{ContentType: "text/plain; charset=utf-8", Argument: "t"}}}}, []string{"body.contentType"}},
 		{API{Auth: Auth{Type: APIKey, In: InQuery, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "api_key", In: InQuery}}}}}, []string{"params[0].name"}},
-		{API{Auth: Auth{Type: FetchToken, In: InQuery, Token: &TokenSource{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "access_token", In: InQuery}}}}}, []string{"params[0].name"}},
-		{API{Auth: Auth{Type: FetchToken, Name: "X-T", Token: &TokenSource{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "x-t", In: InHeader}}}}}, []string{"params[0].name"}},
-		{API{Auth: Auth{Type: FetchToken, In: InBody, Token: &TokenSource{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
+		{API{Auth: Auth{Type: FetchToken, In: InQuery, Token: &TokenRequest{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "access_token", In: InQuery}}}}}, []string{"params[0].name"}},
+		{API{Auth: Auth{Type: FetchToken, Name: "X-T", Token: &TokenRequest{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "x-t", In: InHeader}}}}}, []string{"params[0].name"}},
+		{API{Auth: Auth{Type: FetchToken, In: InBody, Token: &TokenRequest{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
 		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Method: "OPTIONS"}}}, []string{"method"}},
 		{API{Auth: Auth{Type: Basic, User: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "authorization", In: InHeader}}}}}, []string{"params[0].name"}},
 	} {

@@ -43,7 +43,7 @@
 // # Logins
 //
 // An [Auth] sends an API key, a bearer token, or a user and their password, or fetches
-// a token first, see [TokenSource]. Secrets are asked for when a request is made, with
+// a token first, see [TokenRequest]. Secrets are asked for when a request is made, with
 // the context of its caller, so each user can have their own. Answers that repeat a
 // secret that was sent are given with "[redacted]" in its place, if it has 6 bytes or
 // more; no error shows one. A secret is what ${NAME} stands for in a header or in the

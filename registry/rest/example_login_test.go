@@ -30,7 +30,7 @@ func Example_token() {
 		Name:       "shop",
 		BaseURL:    server.URL,
 		HealthPath: "/status",
-		Auth: rest.Auth{Type: rest.FetchToken, Token: &rest.TokenSource{
+		Auth: rest.Auth{Type: rest.FetchToken, Token: &rest.TokenRequest{
 			URL:      server.URL + "/oauth/token",
 			Fields:   map[string]string{"grant_type": "client_credentials"},
 			User:     "agent",

@@ -17,7 +17,7 @@ func wide(t testing.TB) *API {
 	yes := true
 	api := &API{
 		Name: "shop-1", Description: "Orders <&> more", BaseURL: "https://api.shop.example/${TENANT}/v1", Trusted: true, Disabled: true, HealthPath: "/health",
-		Auth: Auth{Type: FetchToken, In: InHeader, Name: "X-Token", Value: "T {{token}}", Token: &TokenSource{
+		Auth: Auth{Type: FetchToken, In: InHeader, Name: "X-Token", Value: "T {{token}}", Token: &TokenRequest{
 			URL: "https://login.shop.example/${TENANT}?secret=${SECRET}&audience=a", Method: "POST", FieldsIn: InBody, Encoding: JSONEncoding,
 			Fields: map[string]string{"grant_type": "client_credentials", "client_secret": "${SECRET}"}, Headers: map[string]string{"X-Client": "${CLIENT}"},
 			User: "me", Password: "${PASSWORD}", Extract: "data.token", ExpiresAt: "data.end", TTL: Duration(90 * time.Second), Rejected: []string{"token_expired"},
@@ -78,7 +78,7 @@ func TestExportWithoutSecrets(t *testing.T) {
 		{shop(Auth{Type: Basic, User: testSecret}, nil), []string{"auth.user SHOP_1_AUTH_USER"}},
 		{shop(Auth{Type: Bearer, Value: "${SHOP_1_HEADERS_X_A}"}, map[string]string{"Accept": "a", "X-A": testSecret, "x_a": testSecret, "User-Agent": "u", "X-Api-Version": "3"}),
 			[]string{"headers.X-A SHOP_1_HEADERS_X_A_2", "headers.x_a SHOP_1_HEADERS_X_A_3"}},
-		{shop(Auth{Type: FetchToken, Token: &TokenSource{
+		{shop(Auth{Type: FetchToken, Token: &TokenRequest{
 			URL: "https://login.example/t?scope=s&k=" + escape(testSecret), User: "u", Password: testSecret, Method: "POST",
 			Fields: map[string]string{"grant_type": "g", "pin": testSecret}, Headers: map[string]string{"X-B": testSecret},
 		}}, nil), []string{

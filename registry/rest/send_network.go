@@ -15,7 +15,7 @@ import (
 // on public networks. Each address is checked when it is connected to, whatever
 // its name led to before.
 //
-// The hosts of the base URL and of [TokenSource].URL are always allowed. A name
+// The hosts of the base URL and of [TokenRequest].URL are always allowed. A name
 // among them may lead into private networks, but never to link-local addresses or
 // those where clouds give credentials to their machines. If one of them is localhost
 // or a loopback address, all loopback addresses are allowed, and http there.

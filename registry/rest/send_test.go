@@ -177,7 +177,7 @@ func TestCallersWhoGiveUp(t *testing.T) {
 // The time of a call is over for both attempts together.
 func TestSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestService(t, &API{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: "https://login.example"}}}, Network{})
+		s := newTestService(t, &API{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example"}}}, Network{})
 		s.link.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Response, error) {
 			select {
 			case <-time.After(4 * time.Second):
@@ -264,7 +264,7 @@ func TestPublicOnly(t *testing.T) {
 		{BaseURL: strings.Replace(canary.URL, "127.0.0.1", "localhost", 1)},
 		{BaseURL: "https://10.0.0.1"},
 		{BaseURL: "https://[::1]"},
-		{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: "https://192.168.0.1/token"}}},
+		{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://192.168.0.1/token"}}},
 	} {
 		api.Name, api.Endpoints = "shop", []Endpoint{{Name: "a", Path: "/"}}
 		s, err := New(&api, &Options{Network: Network{PublicOnly: true, AllowHTTP: true}})

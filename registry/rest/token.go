@@ -1,13 +1,13 @@
 package rest
 
-// A TokenSource says how to fetch a token before the first request, and again when
+// A TokenRequest says how to fetch a token before the first request, and again when
 // it is over. One fetch serves all requests of a user that wait for it. A request that is
 // answered with 401 is made once more with a new token, and so is one whose answer has
 // one of the words of Rejected.
 //
 // URL, Fields, Headers, User and Password may hold ${NAME}, see [API]. A token is
 // used for whom it was fetched, and as long as these secrets are the same.
-type TokenSource struct {
+type TokenRequest struct {
 	// URL is where the token comes from. Secrets may be in its path and its query.
 	URL string `json:"url"`
 	// Method is GET or POST. Empty: POST.
@@ -47,7 +47,7 @@ type TokenSource struct {
 	Rejected []string `json:"rejected,omitempty"`
 }
 
-// A TokenEncoding is how the fields of a [TokenSource] are written in a body.
+// A TokenEncoding is how the fields of a [TokenRequest] are written in a body.
 type TokenEncoding string
 
 // The encodings.

@@ -15,7 +15,7 @@ func TestCodesThatAreSecrets(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"not_hunter_two"}`)
 	})
-	s, err := New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: FetchToken, Token: &TokenSource{
+	s, err := New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: FetchToken, Token: &TokenRequest{
 		URL: server.URL, User: "alice", Password: "hunter_two", Extract: "t",
 	}}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: network(server)})
 	if err != nil {

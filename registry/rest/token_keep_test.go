@@ -197,31 +197,31 @@ func TestOnlyTheRejectedTokenIsDropped(t *testing.T) {
 func TestLifeOfTokens(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, test := range []struct {
-		source TokenSource
+		source TokenRequest
 		body   string
 		want   time.Duration // that it is used
 	}{
-		{TokenSource{}, `abc`, 4*time.Minute + 30*time.Second},
-		{TokenSource{TTL: Duration(time.Minute)}, ` "abc" `, 54 * time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc"}`, 4*time.Minute + 30*time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":3600}`, time.Hour - 30*time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":"60"}`, 54 * time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":1e300}`, 24*time.Hour - 30*time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":1e999}`, 24*time.Hour - 30*time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":0}`, 0},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":-1e999}`, 0},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":"NaN"}`, 4*time.Minute + 30*time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":"soon"}`, 4*time.Minute + 30*time.Second},
-		{TokenSource{Extract: "t"}, `{"t":"abc","expires_in":null}`, 4*time.Minute + 30*time.Second},
-		{TokenSource{Extract: "a.t"}, `{"a":{"t":"abc","expires_in":100},"expires_in":7}`, 90 * time.Second},
-		{TokenSource{Extract: "a.0.t", ExpiresIn: "/ttl"}, `{"a":[{"t":"abc"}],"ttl":10,"expires_in":7}`, 9 * time.Second},
-		{TokenSource{Extract: "/a~1b/~0", ExpiresAt: "end"}, `{"a/b":{"~":"abc"},"end":"2026-01-02T03:04:15Z"}`, 9 * time.Second},
-		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1767323055}`, 9 * time.Second},
-		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"1767323055000"}`, 9 * time.Second},
-		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"2000-01-02T03:04:15Z"}`, 0},
-		{TokenSource{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1e300}`, 24*time.Hour - 30*time.Second},
-		{TokenSource{Extract: "t", ExpiresAt: "end", TTL: Duration(10 * time.Second)}, `{"t":"abc","end":"x"}`, 9 * time.Second},
-		{TokenSource{Extract: "$.t"}, `{"t":123}`, 4*time.Minute + 30*time.Second},
+		{TokenRequest{}, `abc`, 4*time.Minute + 30*time.Second},
+		{TokenRequest{TTL: Duration(time.Minute)}, ` "abc" `, 54 * time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc"}`, 4*time.Minute + 30*time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":3600}`, time.Hour - 30*time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":"60"}`, 54 * time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":1e300}`, 24*time.Hour - 30*time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":1e999}`, 24*time.Hour - 30*time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":0}`, 0},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":-1e999}`, 0},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":"NaN"}`, 4*time.Minute + 30*time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":"soon"}`, 4*time.Minute + 30*time.Second},
+		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":null}`, 4*time.Minute + 30*time.Second},
+		{TokenRequest{Extract: "a.t"}, `{"a":{"t":"abc","expires_in":100},"expires_in":7}`, 90 * time.Second},
+		{TokenRequest{Extract: "a.0.t", ExpiresIn: "/ttl"}, `{"a":[{"t":"abc"}],"ttl":10,"expires_in":7}`, 9 * time.Second},
+		{TokenRequest{Extract: "/a~1b/~0", ExpiresAt: "end"}, `{"a/b":{"~":"abc"},"end":"2026-01-02T03:04:15Z"}`, 9 * time.Second},
+		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1767323055}`, 9 * time.Second},
+		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"1767323055000"}`, 9 * time.Second},
+		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"2000-01-02T03:04:15Z"}`, 0},
+		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1e300}`, 24*time.Hour - 30*time.Second},
+		{TokenRequest{Extract: "t", ExpiresAt: "end", TTL: Duration(10 * time.Second)}, `{"t":"abc","end":"x"}`, 9 * time.Second},
+		{TokenRequest{Extract: "$.t"}, `{"t":123}`, 4*time.Minute + 30*time.Second},
 	} {
 		p := &problems{}
 		test.source.URL = "https://login.example/"
@@ -241,7 +241,7 @@ func TestLifeOfTokens(t *testing.T) {
 func TestASlowTokenEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(&API{Name: "shop", BaseURL: "https://api.example", Endpoints: []Endpoint{{Name: "a", Path: "/"}},
-			Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: "https://login.example/token"}}}, nil)
+			Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example/token"}}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ const (
 	maxRejection = 16 << 10 // how far a word of Rejected is looked for, in bytes
 )
 
-// A source is a TokenSource that was checked.
+// A source is a TokenRequest that was checked.
 type source struct {
 	url       target
 	method    string
@@ -44,8 +44,8 @@ type sourceText struct {
 	text secretText
 }
 
-// newSource checks a TokenSource and notes what is wrong with it.
-func newSource(t *TokenSource, p *problems) *source {
+// newSource checks a TokenRequest and notes what is wrong with it.
+func newSource(t *TokenRequest, p *problems) *source {
 	s := &source{method: strings.ToUpper(t.Method), fieldsIn: t.FieldsIn, json: t.Encoding == JSONEncoding, ttl: time.Duration(t.TTL)}
 	var problem string
 	if s.url, problem = parseTarget("auth.token.url", t.URL); problem != "" {
@@ -91,7 +91,7 @@ func newSource(t *TokenSource, p *problems) *source {
 	return s
 }
 
-func (s *source) setFields(t *TokenSource, p *problems, text func(at, raw string) secretText) {
+func (s *source) setFields(t *TokenRequest, p *problems, text func(at, raw string) secretText) {
 	switch s.method {
 	case "":
 		s.method = http.MethodPost
@@ -130,7 +130,7 @@ func (s *source) setFields(t *TokenSource, p *problems, text func(at, raw string
 	}
 }
 
-func (s *source) setPaths(t *TokenSource, p *problems) {
+func (s *source) setPaths(t *TokenRequest, p *problems) {
 	path := func(field, raw string) []string {
 		steps, problem := parseTokenPath(raw)
 		if problem != "" {

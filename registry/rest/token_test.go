@@ -62,7 +62,7 @@ func newTokenWorld(t testing.TB) *tokenWorld {
 }
 
 func (w *tokenWorld) service(t testing.TB, edit func(*Auth)) *Service {
-	auth := Auth{Type: FetchToken, Token: &TokenSource{URL: w.URL + "/token", Extract: "access_token", Fields: map[string]string{"grant_type": "client_credentials", "client_secret": "${SECRET}"}}}
+	auth := Auth{Type: FetchToken, Token: &TokenRequest{URL: w.URL + "/token", Extract: "access_token", Fields: map[string]string{"grant_type": "client_credentials", "client_secret": "${SECRET}"}}}
 	if edit != nil {
 		edit(&auth)
 	}
@@ -94,26 +94,26 @@ func TestATokenIsFetchedOnce(t *testing.T) {
 func TestHowTokensAreAskedFor(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		edit func(*TokenSource)
+		edit func(*TokenRequest)
 		want func(seenRequest) bool
 	}{
-		{"JSON", func(s *TokenSource) { s.Encoding = JSONEncoding }, func(r seenRequest) bool {
+		{"JSON", func(s *TokenRequest) { s.Encoding = JSONEncoding }, func(r seenRequest) bool {
 			var got map[string]string
 			err := json.Unmarshal([]byte(r.body), &got)
 			return err == nil && got["client_secret"] == testSecret && got["grant_type"] == "client_credentials" && r.header.Get("Content-Type") == "application/json"
 		}},
-		{"query", func(s *TokenSource) { s.FieldsIn = InQuery }, func(r seenRequest) bool {
+		{"query", func(s *TokenRequest) { s.FieldsIn = InQuery }, func(r seenRequest) bool {
 			return r.method == "POST" && r.body == "" && r.uri == "/token?client_secret="+escape(testSecret)+"&grant_type=client_credentials"
 		}},
-		{"GET", func(s *TokenSource) { s.Method = "get"; s.URL += "?a=${SECRET}" }, func(r seenRequest) bool {
+		{"GET", func(s *TokenRequest) { s.Method = "get"; s.URL += "?a=${SECRET}" }, func(r seenRequest) bool {
 			return r.method == "GET" && r.body == "" && r.uri == "/token?a="+escape(testSecret)+"&client_secret="+escape(testSecret)+"&grant_type=client_credentials"
 		}},
-		{"headers", func(s *TokenSource) {
+		{"headers", func(s *TokenRequest) {
 			s.FieldsIn, s.Fields, s.Headers = InHeader, map[string]string{"X-Pass": "${SECRET}"}, map[string]string{"X-More": "${USER}"}
 		}, func(r seenRequest) bool {
 			return r.method == "POST" && r.body == "" && r.header.Get("X-Pass") == testSecret && r.header.Get("X-More") == "alice12"
 		}},
-		{"basic", func(s *TokenSource) { s.User, s.Password = "${USER}", "${SECRET}"; delete(s.Fields, "client_secret") }, func(r seenRequest) bool {
+		{"basic", func(s *TokenRequest) { s.User, s.Password = "${USER}", "${SECRET}"; delete(s.Fields, "client_secret") }, func(r seenRequest) bool {
 			user, password, ok := (&http.Request{Header: r.header}).BasicAuth()
 			return ok && user == "alice12" && password == testSecret && r.body == "grant_type=client_credentials"
 		}},
@@ -378,7 +378,7 @@ func TestTokensOfUsers(t *testing.T) {
 	})
 	type tenantKey struct{}
 	s, err := New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
-		Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "${U}"}}}},
+		Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "${U}"}}}},
 		&Options{Network: network(w.webAPI), Secrets: func(ctx context.Context, _ string) (string, error) {
 			user, _ := onbehalf.User(ctx)
 			tenant, _ := ctx.Value(tenantKey{}).(string)
@@ -525,7 +525,7 @@ func TestTokenFetchPanics(t *testing.T) {
 	n := network(w.webAPI)
 	n.Proxy = func(*http.Request) (*url.URL, error) { panic("out of order") }
 	s, err := New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
-		Auth: Auth{Type: FetchToken, Token: &TokenSource{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "v"}}}},
+		Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "v"}}}},
 		&Options{Network: n})
 	if err != nil {
 		t.Fatal(err)
