@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"golang.org/x/oauth2"
 
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -58,6 +60,45 @@ func (e *authorizeError) Unwrap() error { return e.err }
 
 // Outcome returns mcp.NotSent: the server refused the request.
 func (e *authorizeError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// Bearer returns what HTTP, SSE and Auto take as OAuth, for programs that have their
+// tokens from elsewhere: from package oauth2, a cloud's metadata server or a CI system.
+// Each request carries the present token of source, which is asked every time and from
+// many goroutines; wrap one that fetches a token each time in [oauth2.ReuseTokenSource].
+// An error of source fails the request, which was not sent then.
+//
+// Nobody can log in by it. If the server refuses a token with status 401, or 403 with a
+// challenge, and source has no other one by then, the error is a [*TokenRefusedError].
+func Bearer(source oauth2.TokenSource) auth.OAuthHandler { return &bearer{source} }
+
+type bearer struct{ source oauth2.TokenSource }
+
+// TokenSource implements auth.OAuthHandler.
+func (b *bearer) TokenSource(context.Context) (oauth2.TokenSource, error) {
+	if nils.Is(b.source) {
+		return nil, errors.New("transport: Bearer: the token source is nil")
+	}
+	return b.source, nil
+}
+
+// Authorize implements auth.OAuthHandler.
+func (b *bearer) Authorize(_ context.Context, _ *http.Request, resp *http.Response) error {
+	_ = resp.Body.Close()
+	return &TokenRefusedError{Status: resp.StatusCode}
+}
+
+// A TokenRefusedError reports that a server refused the token of a [Bearer] handler.
+// Nothing was run.
+type TokenRefusedError struct {
+	Status int // HTTP status, 401 or 403
+}
+
+func (e *TokenRefusedError) Error() string {
+	return fmt.Sprintf("transport: token refused with HTTP status %d: the token source has no other one", e.Status)
+}
+
+// Outcome returns mcp.NotSent.
+func (e *TokenRefusedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // sends returns how often a request may be sent because of logins.
 func (e *endpoint) sends() int {
@@ -148,7 +189,7 @@ func bearerField(ctx context.Context, h auth.OAuthHandler) (field string, err er
 	token, err := source.Token()
 	var refused *oauth2.RetrieveError
 	switch {
-	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant":
+	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" && canLogIn(h):
 		return "", nil // the server's 401 leads to a new login
 	case err != nil:
 		return "", &authorizeError{err}
@@ -156,6 +197,12 @@ func bearerField(ctx context.Context, h auth.OAuthHandler) (field string, err er
 		return "", nil
 	}
 	return "Bearer " + token.AccessToken, nil
+}
+
+// canLogIn reports whether a handler can come to a token by Authorize.
+func canLogIn(h auth.OAuthHandler) bool {
+	_, fixed := h.(*bearer)
+	return !fixed
 }
 
 // authenticate returns the header of one request, which is not changed afterwards.

@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -64,6 +66,26 @@ func ExampleHTTP() {
 	}
 	client := mcp.NewClient("example", tr, nil)
 	defer func() { _ = client.Close() }()
+}
+
+// A token from package oauth2: here the client credentials of a program.
+func ExampleBearer() {
+	credentials := &clientcredentials.Config{
+		ClientID: "my-agent", ClientSecret: os.Getenv("CLIENT_SECRET"), TokenURL: "https://login.example.com/token",
+	}
+	ctx := context.Background()
+	tr := &transport.HTTP{
+		URL:   "https://mcp.example.com/mcp",
+		OAuth: transport.Bearer(credentials.TokenSource(ctx)), // keeps the token until it expires
+	}
+	client := mcp.NewClient("example", tr, nil)
+	defer func() { _ = client.Close() }()
+
+	_, err := client.Tools(ctx)
+	var refused *transport.TokenRefusedError
+	if errors.As(err, &refused) {
+		log.Print("the server does not accept the token: ", refused)
+	}
 }
 
 // An address of which nobody knows whether its server is old or new.

@@ -37,7 +37,7 @@ type HTTP struct {
 	Header http.Header
 	// OAuth, if set, supplies the user's token, and is asked to log in when
 	// the server answers 401, or 403 with a challenge. It may be an
-	// [Authenticator].
+	// [Authenticator]. For a token source of package oauth2, see [Bearer].
 	OAuth auth.OAuthHandler
 	// RoundTripper replaces the HTTP transport. Default: one of its own for
 	// each connection, closed with it.
