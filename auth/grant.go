@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/mcpbelt/mcpbelt/internal/secret"
 )
 
@@ -53,6 +55,11 @@ type Token struct {
 	Obtained time.Time `json:"obtained"`
 	// Expires is when the access token ends; zero if that is not known.
 	Expires time.Time `json:"expires,omitempty"`
+}
+
+// OAuth2 returns the token as package oauth2 has it, with its secrets in clear.
+func (t *Token) OAuth2() *oauth2.Token {
+	return &oauth2.Token{AccessToken: t.Access.Reveal(), TokenType: t.Type, RefreshToken: t.Refresh.Reveal(), Expiry: t.Expires}
 }
 
 // A Grant is what a login has brought: the token, and what is needed to renew

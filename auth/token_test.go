@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/oauth2"
 )
 
 // ask sends a token request to an authorization server that gives one answer.
@@ -450,4 +452,12 @@ func FuzzTokenAnswer(f *testing.F) {
 			t.Fatalf("%s %q", token.Type, token.Access.Reveal())
 		}
 	})
+}
+
+func TestTokenAsOAuth2(t *testing.T) {
+	expires := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	got := (&Token{Access: "a", Type: "Bearer", Refresh: "r", Expires: expires}).OAuth2()
+	if want := (oauth2.Token{AccessToken: "a", TokenType: "Bearer", RefreshToken: "r", Expiry: expires}); *got != want {
+		t.Errorf("got %+v, want %+v", *got, want)
+	}
 }

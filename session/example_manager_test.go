@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -123,4 +125,49 @@ func ExampleWithUser() {
 	var wrong *session.UserError
 	fmt.Println(errors.As(err, &wrong), err)
 	// Output: true session: user "ann" at server "files": not the session of user "mallory"
+}
+
+func ExampleMemory() {
+	store := session.Memory()
+	defer store.Close()
+}
+
+// A login at an MCP server is good for the API beside it, too.
+func ExampleHandler_TokenSource() {
+	as, url, m := played()
+	defer as.Close()
+	defer m.Close()
+	ctx := context.Background()
+
+	source, err := m.Handler(session.Key{User: "alice", Server: "files"}).TokenSource(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp, err := oauth2.NewClient(ctx, source).Get(url)
+	var required *auth.LoginRequiredError
+	if errors.As(err, &required) {
+		fmt.Println("log in first, user", required.User)
+		return
+	}
+	defer resp.Body.Close()
+	// Output: log in first, user alice
+}
+
+// A program that has kept tokens by itself hands them over: no user logs in again.
+func ExampleManager_Import() {
+	as, _, m := played()
+	defer as.Close()
+	defer m.Close()
+	ctx, key := context.Background(), session.Key{User: "alice", Server: "files"}
+
+	kept := &oauth2.Token{AccessToken: "access", RefreshToken: "refresh", Expiry: time.Now().Add(time.Hour)}
+	client := &auth.Client{ID: "my-agent", Secret: "of my-agent"} // what kept was issued to
+	if err := m.Import(ctx, key, kept, client); err != nil {
+		fmt.Println(err)
+		return
+	}
+	status, err := m.Status(ctx, key)
+	fmt.Println(status.Phase, status.Renewable, err)
+	// Output: logged in true <nil>
 }

@@ -17,8 +17,7 @@ import (
 // lifetime: only the server's refusal renews it sooner.
 const clockPause = 5 * time.Second
 
-// A Handler lets the requests of one session out with what the server wants to
-// see. It is what the transports of this module, and those of the official SDK,
+// A Handler authenticates the requests of one session. It is what the transports of this module, and those of the official SDK,
 // take as their OAuth handler. It is safe for concurrent use.
 //
 // Transports of the SDK cannot send secret headers or proofs of possession.
@@ -95,8 +94,13 @@ func (h *Handler) Observe(resp *http.Response) {
 	}
 }
 
-// TokenSource implements the OAuthHandler of the official SDK. The source only
-// reads what is known; it sends nothing.
+// TokenSource implements the OAuthHandler of the official SDK. The source is also good
+// for [oauth2.NewClient], to call an API outside of MCP with the same login. It reads the
+// present token of the session and sends nothing: the manager renews the token ahead of
+// its end. Without a login Token returns an [*auth.LoginRequiredError], which wraps an
+// [*oauth2.RetrieveError] with code invalid_grant, too: with that, the transports of the
+// SDK go on to Authorize. Sessions with DPoP or SetHeader have an [*auth.ConfigError], as
+// a bearer token does not authenticate them.
 func (h *Handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	if user, ok := UserOf(ctx); ok && user != h.key.User {
 		return nil, &UserError{Key: h.key, User: user}
@@ -106,7 +110,7 @@ func (h *Handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 
 type tokenSource struct{ handler *Handler }
 
-// Token returns the present token, or nil if there is none.
+// Token implements oauth2.TokenSource.
 func (s tokenSource) Token() (*oauth2.Token, error) {
 	h := s.handler
 	ctx, stop := context.WithTimeout(h.manager.closing, requestTime)
@@ -124,11 +128,23 @@ func (s tokenSource) Token() (*oauth2.Token, error) {
 	case len(r.Header) > 0:
 		return nil, &auth.ConfigError{Server: h.key.Server, Field: "SetHeader", Problem: "has set headers, which only the transports of this module can send"}
 	case grant == nil:
-		return nil, nil
+		return nil, &noTokenError{h.manager.entry(h.key).loginRequired(r)}
 	case grant.DPoPKey != "":
 		return nil, &auth.ConfigError{Server: h.key.Server, Field: "DPoP", Problem: "needs a transport of this module"}
 	}
-	return &oauth2.Token{AccessToken: grant.Token.Access.Reveal(), TokenType: grant.Token.Type}, nil
+	token := grant.Token.OAuth2()
+	token.RefreshToken = "" // the manager's alone: it ends with its first use
+	return token, nil
+}
+
+// A noTokenError reports to users of x/oauth2 that there is no login.
+type noTokenError struct{ required *auth.LoginRequiredError }
+
+func (e *noTokenError) Error() string { return e.required.Error() }
+
+// Unwrap returns the error, and that of x/oauth2 by which callers know that a login is due.
+func (e *noTokenError) Unwrap() []error {
+	return []error{e.required, &oauth2.RetrieveError{ErrorCode: "invalid_grant"}}
 }
 
 // Authorize does what a response with status 401 or 403 asks for. It returns nil

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -283,14 +284,20 @@ func (m *Manager) drop(ctx context.Context, name string) {
 
 // loginRequired tells of the login that waits for the user.
 func (t *task) loginRequired(reason string) error {
-	err := &auth.LoginRequiredError{Server: t.key.Server, User: t.key.User, Reason: reason}
+	err := t.entry.loginRequired(t.record)
+	err.Reason = reason
 	if t.record.live(t.config.URL) != nil {
 		err.Scopes = t.need.stepUp
 	}
 	t.job.login, t.job.logins = t.record.Login, t.record.Logins
-	if l := t.record.Login; l != nil {
+	return err
+}
+
+// loginRequired returns the error that reports that the session in state r needs a login.
+func (e *entry) loginRequired(r *record) *auth.LoginRequiredError {
+	err := &auth.LoginRequiredError{Server: e.key.Server, User: e.key.User, Reason: cmp.Or(r.Silent, r.Ended), Done: e.nextChange()}
+	if l := r.Login; l != nil {
 		err.URL, err.UserCode, err.Expires = l.URL, l.UserCode, l.Expires
 	}
-	err.Done = t.nextChange()
 	return err
 }

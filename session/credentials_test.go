@@ -1,0 +1,117 @@
+package session
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+// elsewhere logs alice in without the world's store, and returns what a program has then
+// that keeps tokens by itself.
+func (w *world) elsewhere() (*oauth2.Token, auth.Client) {
+	w.t.Helper()
+	kept := w.store
+	w.store = Memory()
+	m := w.manager(nil)
+	w.mustLogIn(m, alice)
+	grant := w.grantOf(m, alice)
+	w.store = kept
+	return grant.Token.OAuth2(), grant.Client
+}
+
+func TestImport(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	token, client := w.elsewhere()
+	var told []Key
+	m := w.manager(&Options{OnLogin: func(key Key) { told = append(told, key) }})
+	required := w.mustNeedLogin(m, alice)
+	if required.URL == "" {
+		t.Fatal("no login waits for the user")
+	}
+	if err := m.Import(w.ctx, alice, token.WithExtra(map[string]any{"scope": "a b"}), &client); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(m, alice)
+	status, err := m.Status(w.ctx, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status.Phase != LoggedIn {
+		t.Errorf("phase: got %v, want %v", status.Phase, LoggedIn)
+	}
+	if status.LoginURL != "" {
+		t.Errorf("login URL: got %q, want none", status.LoginURL)
+	}
+	if got := len(status.Scopes); got != 2 {
+		t.Errorf("scopes: got %q, want 2", status.Scopes)
+	}
+	if len(told) != 1 || told[0] != alice {
+		t.Errorf("OnLogin: got %v, want it for %v", told, alice)
+	}
+	w.as.ExpireAll()
+	w.mustCall(m, alice)
+	if n := w.as.Granted("refresh_token"); n != 1 {
+		t.Errorf("refreshes: got %d, want 1", n)
+	}
+}
+
+// A token that has expired is renewed before it is sent.
+func TestImportExpiredToken(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	token, client := w.elsewhere()
+	w.as.ExpireAll()
+	token.Expiry = time.Now().Add(-time.Hour)
+	m := w.manager(nil)
+	if err := m.Import(w.ctx, alice, token, &client); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(m, alice)
+	if sent := w.lastSent(); sent == "Bearer "+token.AccessToken {
+		t.Error("the token that has expired was sent")
+	}
+}
+
+func TestImportRefused(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	token, client := w.elsewhere()
+	m := w.manager(nil)
+	foreign := client
+	foreign.Issuer = "https://other.example"
+	var config *auth.ConfigError
+	var mismatch *auth.IssuerMismatchError
+	for name, test := range map[string]struct {
+		token  *oauth2.Token
+		client *auth.Client
+		want   any
+	}{
+		"no token":                       {nil, &client, &config},
+		"no access token":                {&oauth2.Token{RefreshToken: "r"}, &client, &config},
+		"bound to a key":                 {&oauth2.Token{AccessToken: "a", TokenType: "DPoP"}, &client, &config},
+		"line end":                       {&oauth2.Token{AccessToken: "a\r\nX: y"}, &client, &config},
+		"no client for a refresh token":  {token, nil, &config},
+		"another authorization server's": {token, &foreign, &mismatch},
+	} {
+		err := m.Import(w.ctx, alice, test.token, test.client)
+		if !errors.As(err, test.want) {
+			t.Errorf("%s: got %v, want a %T", name, err, test.want)
+		}
+	}
+	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedOut {
+		t.Errorf("status: got %v, %v, want %v", status.Phase, err, LoggedOut)
+	}
+}
+
+// A token without a refresh token needs no client.
+func TestImportAccessTokenAlone(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	token, _ := w.elsewhere()
+	m := w.manager(nil)
+	if err := m.Import(w.ctx, alice, &oauth2.Token{AccessToken: token.AccessToken}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(m, alice)
+}
