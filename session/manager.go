@@ -31,18 +31,17 @@ const (
 	saveTime  = 2 * time.Second
 	// maxRetired bounds the sessions that are removed from memory for a new one.
 	maxRetired = 8
-	// maxFlows bounds the flows that are kept.
-	maxFlows = 256
 	// DefaultMaxCached is the bound of sessions in memory when MaxCached is zero.
 	DefaultMaxCached = 10_000
 )
 
 // Options configure a [Manager].
 type Options struct {
-	// Config returns how to log in at the server of a key. It is called with
-	// every request and must be quick. Keys that share a Config should get the
-	// same pointer, so that they share connections, too; the callbacks of a
-	// Config find their user by [UserOf]. Required.
+	// Config returns how to log in at the server of a key. It is called with every
+	// request, from many goroutines, and must return soon. Keys whose Configs are the same
+	// pointer or have the same content share connections and nonces. Functions cannot be
+	// compared: return the same pointer each time for a Config that has some. They find
+	// their user by [UserOf]. Required.
 	Config func(Key) (*auth.Config, error)
 	// Prompt shows logins to the user at this machine, such as
 	// [auth.Loopback]. If it is nil, somebody has to send users to the address
@@ -90,7 +89,7 @@ type Manager struct {
 	closed  bool
 	entries map[Key]*list.Element // of *entry
 	recent  *list.List            // the same, the last used first
-	flows   map[*auth.Config]*auth.Flow
+	flows   []*keptFlow           // the last used first
 
 	registering keylock.Set // by the names of registrations: held while a client is registered
 	keeper      keeper
@@ -126,7 +125,6 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 		cut:      cut,
 		entries:  map[Key]*list.Element{},
 		recent:   list.New(),
-		flows:    map[*auth.Config]*auth.Flow{},
 	}
 	m.keeper.wake, m.keeper.lines = make(chan struct{}, 1), map[string]*line{}
 	m.wg.Go(m.keep)
@@ -170,10 +168,10 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	stop()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for c, f := range m.flows {
-		f.Close()
-		delete(m.flows, c)
+	for _, kept := range m.flows {
+		kept.flow.Close()
 	}
+	m.flows = nil
 	m.cut() // there are none any more
 	if m.lost.Load() {
 		return ctx.Err()
@@ -249,47 +247,6 @@ func (m *Manager) cached() []*entry {
 		all = append(all, at.Value.(*entry))
 	}
 	return all
-}
-
-// config returns how to log in for a key.
-func (m *Manager) config(key Key) (*auth.Config, error) {
-	if m.opts.Config == nil {
-		return nil, errZeroManager
-	}
-	config, err := m.opts.Config(key)
-	if err == nil && config == nil {
-		err = errors.New("no such server")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("session: %v: %w", key, err)
-	}
-	return config, nil
-}
-
-// flow returns the steps of logging in for a key.
-func (m *Manager) flow(key Key) (*auth.Flow, *auth.Config, error) {
-	config, err := m.config(key)
-	if err != nil {
-		return nil, nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if f, ok := m.flows[config]; ok {
-		return f, config, nil
-	}
-	f, err := auth.New(config)
-	if err != nil {
-		return nil, nil, err
-	}
-	for c, old := range m.flows {
-		if len(m.flows) < maxFlows {
-			break
-		}
-		old.Close() // who uses it goes on, with new connections
-		delete(m.flows, c)
-	}
-	m.flows[config] = f
-	return f, config, nil
 }
 
 // lasting returns a context for what must come to its end once it has begun,

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"crypto/ed25519"
+	"crypto/tls"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+)
+
+// A Config function that makes a new Config each time gets one flow, and so one pool of
+// connections and one set of nonces, as long as the content is the same.
+func TestEqualConfigsShareAFlow(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust := &tls.Config{MinVersion: tls.VersionTLS13}
+	w := newWorld(t, nil, nil)
+	config := func() *auth.Config {
+		return &auth.Config{
+			URL: w.rs.URL, Scopes: []string{"a"}, Client: &auth.Client{ID: "c", Issuer: w.as.Issuer, Secret: "s"},
+			SigningKey: &auth.SigningKey{Signer: private, ID: "1"}, Network: auth.Network{TLS: trust},
+		}
+	}
+	next := config()
+	m := w.manager(&Options{Config: func(Key) (*auth.Config, error) { return next, nil }})
+	flow := func() *auth.Flow {
+		t.Helper()
+		f, _, err := m.flow(alice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	first := flow()
+	next = config()
+	if flow() != first {
+		t.Error("an equal Config: got another flow, want the same")
+	}
+	for name, change := range map[string]func(*auth.Config){
+		"scopes": func(c *auth.Config) { c.Scopes = []string{"b"} },
+		"secret": func(c *auth.Config) { c.Client.Secret = "other" },
+		"key id": func(c *auth.Config) { c.SigningKey.ID = "2" },
+		"TLS":    func(c *auth.Config) { c.Network.TLS = &tls.Config{} },
+		"function": func(c *auth.Config) { c.ChooseIssuers = func(named []string) []string { return named } },
+	} {
+		next = config()
+		change(next)
+		changed := flow()
+		if changed == first {
+			t.Errorf("a Config with another %s: got the same flow, want another", name)
+		}
+		if flow() != changed {
+			t.Errorf("the same Config with another %s again: got another flow, want the same", name)
+		}
+	}
+}
+
+// The flows of many servers are bounded.
+func TestFlowsAreBounded(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	m := w.manager(&Options{Config: func(key Key) (*auth.Config, error) {
+		return &auth.Config{URL: "https://" + key.Server + ".example/mcp"}, nil
+	}})
+	for i := range maxFlows + 10 {
+		if _, _, err := m.flow(Key{Server: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(m.flows); n != maxFlows {
+		t.Errorf("flows: got %d, want %d", n, maxFlows)
+	}
+}
