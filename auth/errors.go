@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -291,6 +293,27 @@ func (e *LoginRequiredError) LoggedIn() <-chan struct{} { return e.Done }
 // StepUp reports whether the user is logged in, and only the request that failed
 // needs more rights. An mcp.Client then goes on with its connection.
 func (e *LoginRequiredError) StepUp() bool { return len(e.Scopes) > 0 }
+
+// AwaitLogin calls do until it returns something else than the [*LoginRequiredError] of a
+// login that waits for the user. Between two calls it waits until the user has logged in,
+// or the login has ended in another way. do is a method such as Ready of an mcp.Client.
+//
+// The error is that of do, such as a LoginRequiredError without a URL if the user has
+// declined; or that of ctx, if it ends while the user is waited for.
+func AwaitLogin(ctx context.Context, do func(context.Context) error) error {
+	for {
+		err := do(ctx)
+		var required *LoginRequiredError
+		if !errors.As(err, &required) || required.URL == "" || required.Done == nil {
+			return err
+		}
+		select {
+		case <-required.Done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
 
 // printed is fmt.Sprintf with control and hidden characters made visible: the values
 // may be a server's words.

@@ -4,43 +4,45 @@
 //
 // # In a program on the user's machine
 //
-// Open a store, make a [Manager], and give its [Handler] to a transport:
+// Open a [Manager], and give its [Handler] to a transport:
 //
-//	store, err := filestore.Open(ctx, dir, &filestore.Options{Keys: keyringstore.Key("my-agent")})
-//	m, err := session.NewManager(store, &session.Options{
-//		Config: func(k session.Key) (*auth.Config, error) { return configs[k.Server], nil },
-//		Prompt: &auth.Loopback{},
-//	})
+//	m, err := session.Open(ctx, dir, nil, &auth.Config{Server: "github", URL: url})
+//	defer m.Close()
 //	t := &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "github"})}
+//	client := mcp.NewClient("github", t, nil)
+//	err = auth.AwaitLogin(ctx, client.Ready)
 //
 // The first request that the server refuses opens the user's browser, once. A
 // request does not wait for the user: it returns an [auth.LoginRequiredError], and
-// an mcp.Client is Authenticating until he has logged in, and then goes on by
-// itself. Who wants to wait for him waits until Done of the error is closed, and
-// tries again. [Manager.Login] and [Login.Wait] are for logins that the user has
-// asked for: they begin another one if he has been quick.
+// an mcp.Client is Authenticating until the user has logged in, and then goes on by
+// itself. [auth.AwaitLogin] waits for the user. [Manager.Login] and [Login.Wait] are for
+// logins that the user has asked for: they begin another one if the user has logged in
+// already.
 //
-// A user who says no, or nothing, is not asked again before somebody calls Login.
-// In a web program, where nothing is shown unasked, only no counts.
+// [NewManager] is for other stores, such as one whose sealing key is in the keyring of
+// the operating system ([keyringstore]), and for servers that come and go.
+//
+// A user who declines, or does not answer, is not asked again until the program calls
+// Login. In a web program, where nothing is shown unasked, only declining counts.
 //
 // # In a web program
 //
 // Leave Prompt out, set Options.RedirectURL to the address of
 // [Manager.CallbackHandler], and send each user to the URL of the error or of
-// Login. Sessions are named by [Key], one for each user and server. What a request
-// is let out with never depends on anything but its Handler's key; [WithUser] has
-// a Handler refuse requests that are made for somebody else.
+// Login. Sessions are named by [Key], one for each user and server. The
+// credentials of a request depend on nothing but its Handler's key; with [WithUser] a
+// Handler refuses requests that are made for another user.
 //
 // # How tokens are renewed
 //
 // At about three quarters of their life, when they have ended by the clock, and
-// when the server refuses them, whatever the clock says. Of all who need that,
+// when the server refuses them, whatever the clock says. Of all requests that need that,
 // here and in other processes, one does it: jobs are shared within a process, and
 // the session's lock or, where a store has none, its journal keeps others away.
 //
 // Before a refresh token is sent, the journal says so in the store: a store that
 // cannot be written is found out while the token is still good. The request does
-// not end with who caused it. Its answer is saved before anybody gets it. An
+// not end with its caller. Its answer is saved before any caller gets it. An
 // answer without a refresh token keeps the old one. Only invalid_grant for the
 // newest refresh token ends a session; after anything else it is tried again,
 // with growing waits, and other requests go on with the token they have.
@@ -67,5 +69,6 @@
 // Processes that share a store see what the others change within half a minute,
 // or as soon as a server refuses what they send.
 //
+// [keyringstore]: https://pkg.go.dev/github.com/mcpbelt/mcpbelt/session/keyringstore
 // [filestore]: https://pkg.go.dev/github.com/mcpbelt/mcpbelt/session/filestore
 package session

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
@@ -75,6 +77,7 @@ type Options struct {
 // ends them all.
 type Manager struct {
 	store  *seal.Store
+	owned  bool // Shutdown closes the store
 	opts   Options
 	holder string // tells this manager from others that share the store
 
@@ -131,6 +134,45 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	return m, nil
 }
 
+// Open returns a manager for a program on the user's machine. It keeps sessions in the
+// files of the folder dir, as filestore.Open does without options, knows how to log in at
+// the given servers by the Server of their Configs, and shows logins by [auth.Loopback].
+// Close and Shutdown close the store as well.
+//
+// Options may be nil. With Options.Prompt or RedirectURL logins are shown so; Options.Config
+// must be nil.
+func Open(ctx context.Context, dir string, o *Options, servers ...*auth.Config) (*Manager, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Config != nil {
+		return nil, errors.New("session: Open: Options.Config is set: name the servers, or use NewManager")
+	}
+	servers = slices.Clone(servers)
+	opts.Config = func(key Key) (*auth.Config, error) {
+		for _, c := range servers {
+			if c != nil && c.Server == key.Server {
+				return c, nil
+			}
+		}
+		return nil, nil
+	}
+	if opts.Prompt == nil && opts.RedirectURL == "" {
+		opts.Prompt = &auth.Loopback{}
+	}
+	store, err := filestore.Open(ctx, dir, &filestore.Options{Logger: opts.Logger})
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewManager(store, &opts)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	m.owned = true
+	return m, nil
+}
+
 // Memory returns a store that keeps sessions no longer than the program runs.
 func Memory() *seal.Store {
 	key := make([]byte, seal.KeySize)
@@ -166,13 +208,17 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, m.cut)
 	m.wg.Wait()
 	stop()
+	m.cut() // there are none any more
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, kept := range m.flows {
+	flows := m.flows
+	m.flows = nil
+	m.mu.Unlock()
+	for _, kept := range flows {
 		kept.flow.Close()
 	}
-	m.flows = nil
-	m.cut() // there are none any more
+	if m.owned {
+		_ = m.store.Close()
+	}
 	if m.lost.Load() {
 		return ctx.Err()
 	}

@@ -4,7 +4,7 @@
 //	go run ./examples/login -url https://mcp.example/mcp
 //
 // Without a URL it plays all parts by itself, offline: the server, the
-// authorization server, and the user with his browser. With one it opens your
+// authorization server, and the user with their browser. With one it opens your
 // browser, or with -paste it has you paste the address at which a browser on
 // another machine ended, and lists the server's tools. The login is kept: the next
 // run needs none, until you run it with -logout.
@@ -22,7 +22,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -74,18 +73,8 @@ type program struct {
 // visit is one run of a program that uses a server: it opens what was kept, does
 // something, and ends.
 func visit(ctx context.Context, folder, url string, prompt auth.Prompt, do func(*program) error) (err error) {
-	store, err := filestore.Open(ctx, folder, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-
-	// One Config for all users of the server. More servers have more.
-	config := &auth.Config{Server: "server", URL: url, ClientName: "mcpbelt example"}
-	manager, err := session.NewManager(store, &session.Options{
-		Config: func(session.Key) (*auth.Config, error) { return config, nil },
-		Prompt: prompt,
-	})
+	manager, err := session.Open(ctx, folder, &session.Options{Prompt: prompt},
+		&auth.Config{Server: "server", URL: url, ClientName: "mcpbelt example"}) // more servers have more
 	if err != nil {
 		return err
 	}
@@ -97,22 +86,9 @@ func visit(ctx context.Context, folder, url string, prompt auth.Prompt, do func(
 	return do(p)
 }
 
-// connect connects to the server. If it wants a login, that has been begun then and
-// is being shown to the user: connect waits until he is done, and tries again.
-func (p *program) connect(ctx context.Context) error {
-	for {
-		err := p.client.Ready(ctx)
-		var required *auth.LoginRequiredError
-		if !errors.As(err, &required) || required.URL == "" {
-			return err
-		}
-		select {
-		case <-required.Done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
+// connect connects to the server. If that wants a login, the user is shown it, and connect
+// waits for them.
+func (p *program) connect(ctx context.Context) error { return auth.AwaitLogin(ctx, p.client.Ready) }
 
 // listTools prints what the server offers.
 func (p *program) listTools(ctx context.Context) error {

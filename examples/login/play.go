@@ -29,7 +29,7 @@ func play(ctx context.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 
-	// The user logs in wherever his browser is sent. It follows the way back to
+	// The user logs in wherever their browser is sent. It follows the way back to
 	// the program by itself.
 	user := &auth.Loopback{Out: io.Discard, Open: func(ctx context.Context, page string) error {
 		fmt.Println("  the user logs in")
@@ -65,7 +65,7 @@ func play(ctx context.Context) error {
 		if err := p.printStatus(ctx); err != nil {
 			return err
 		}
-		// Who has logged out is not asked to log in until somebody calls Login.
+		// A user who has logged out is not asked to log in until the program calls Login.
 		var required *auth.LoginRequiredError
 		if err := p.client.Ready(ctx); !errors.As(err, &required) {
 			return fmt.Errorf("let in after the logout: %w", err)

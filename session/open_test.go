@@ -1,0 +1,128 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// browser returns a prompt whose user logs in at once.
+func browser(as *authtest.Server) auth.Prompt {
+	return &auth.Loopback{Out: io.Discard, Open: func(ctx context.Context, page string) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := as.Client().Do(req)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	}}
+}
+
+func TestOpen(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	as := authtest.NewServer(t, nil)
+	url, dir, key := as.NewMCP(nil).URL, t.TempDir(), session.Key{Server: "s"}
+	for run, prompt := range []auth.Prompt{browser(as), declining{}} { // the second run needs no login
+		m, err := session.Open(ctx, dir, &session.Options{Prompt: prompt}, &auth.Config{Server: "s", URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(key)}, nil)
+		if err := auth.AwaitLogin(ctx, client.Ready); err != nil {
+			t.Errorf("run %d: %v", run, err)
+		}
+		if err := errors.Join(client.Close(), m.Close()); err != nil {
+			t.Errorf("run %d: %v", run, err)
+		}
+		if _, err := m.Status(ctx, key); err == nil {
+			t.Errorf("run %d: the store is open after Close", run)
+		}
+	}
+}
+
+func TestOpenRefused(t *testing.T) {
+	if m, err := session.Open(t.Context(), "", nil); err == nil {
+		_ = m.Close()
+		t.Error("without a folder: got no error")
+	}
+	opts := &session.Options{Config: func(session.Key) (*auth.Config, error) { return nil, nil }}
+	if m, err := session.Open(t.Context(), t.TempDir(), opts); err == nil {
+		_ = m.Close()
+		t.Error("with Options.Config: got no error")
+	}
+	m, err := session.Open(t.Context(), t.TempDir(), nil, &auth.Config{Server: "s", URL: "https://s.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Login(t.Context(), session.Key{Server: "other"}); err == nil {
+		t.Error("login at a server that was not named: got no error")
+	}
+}
+
+// declining is a prompt whose user never logs in.
+type declining struct{}
+
+func (declining) Start(context.Context, []string) (auth.Prompting, error) {
+	return decliningPrompt{}, nil
+}
+
+type decliningPrompt struct{}
+
+func (decliningPrompt) RedirectURI() string { return "http://127.0.0.1:1/callback" }
+func (decliningPrompt) Show(context.Context, *auth.Pending) (string, error) {
+	return "", auth.ErrDeclined
+}
+func (decliningPrompt) Close() error { return nil }
+
+// A login that was declined ends the wait.
+func TestAwaitLoginDeclined(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	as := authtest.NewServer(t, nil)
+	url := as.NewMCP(nil).URL
+	m, err := session.Open(ctx, t.TempDir(), &session.Options{Prompt: declining{}}, &auth.Config{Server: "s", URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "s"})}, nil)
+	defer client.Close()
+	err = auth.AwaitLogin(ctx, client.Ready)
+	var required *auth.LoginRequiredError
+	if !errors.As(err, &required) {
+		t.Fatalf("got %v, want a %T", err, required)
+	}
+	if want := "the login was declined"; required.Reason != want {
+		t.Errorf("reason: got %q, want %q", required.Reason, want)
+	}
+}
+
+func ExampleOpen() {
+	ctx, url := context.Background(), "https://mcp.example.com/mcp"
+	m, err := session.Open(ctx, "/home/ann/.config/my-agent/logins", nil, &auth.Config{Server: "example", URL: url})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	client := mcp.NewClient("example", &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "example"})}, nil)
+	defer client.Close()
+	if err := auth.AwaitLogin(ctx, client.Ready); err != nil { // opens the browser, if there is no login yet
+		fmt.Println(err)
+	}
+}
