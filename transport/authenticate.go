@@ -100,6 +100,9 @@ func (e *TokenRefusedError) Error() string {
 // Outcome returns mcp.NotSent.
 func (e *TokenRefusedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
+// Class returns mcp.ClassDenied.
+func (e *TokenRefusedError) Class() mcp.Class { return mcp.ClassDenied }
+
 // sends returns how often a request may be sent because of logins.
 func (e *endpoint) sends() int {
 	switch {

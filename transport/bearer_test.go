@@ -88,3 +88,19 @@ func TestBearerSourceFails(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorClasses(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want mcp.Class
+	}{
+		{&transport.StatusError{Code: 401}, mcp.ClassDenied},
+		{&transport.StatusError{Code: 403}, mcp.ClassDenied},
+		{&transport.StatusError{Code: 500}, mcp.ClassServerError},
+		{&transport.TokenRefusedError{Status: 401}, mcp.ClassDenied},
+	} {
+		if got := mcp.ClassOf(test.err); got != test.want {
+			t.Errorf("%v: got %v, want %v", test.err, got, test.want)
+		}
+	}
+}

@@ -92,6 +92,15 @@ func (e *StatusError) Outcome() mcp.Outcome {
 	return mcp.Unknown
 }
 
+// Class returns mcp.ClassDenied for statuses 401 and 403, and mcp.ClassServerError for
+// all others.
+func (e *StatusError) Class() mcp.Class {
+	if e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden {
+		return mcp.ClassDenied
+	}
+	return mcp.ClassServerError
+}
+
 // A RedirectError reports a redirect that was not followed, because it leads to
 // another origin or would turn the request into a different one. Nothing was
 // sent there.
