@@ -64,6 +64,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("session: %v: refused with HTTP status %d: %s", e.Key, e.Status, e.Problem)
 }
 
+// Class returns mcp.ClassDenied.
+func (e *RefusedError) Class() mcp.Class { return mcp.ClassDenied }
+
 // A UserError reports a request that was about to be made with the session of
 // another user. It was not sent.
 type UserError struct {
@@ -79,6 +82,9 @@ func (e *UserError) Error() string {
 
 // Outcome returns mcp.NotSent.
 func (e *UserError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+// Class returns mcp.ClassDenied.
+func (e *UserError) Class() mcp.Class { return mcp.ClassDenied }
 
 // ErrClosed is returned by the methods of a [Manager] that was closed.
 var ErrClosed = errors.New("session: manager closed")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
@@ -106,5 +107,21 @@ func TestHeaderSetElsewhere(t *testing.T) {
 	w.as.ExpireAll()
 	if required := w.mustNeedLogin(two, bob); required.URL == "" {
 		t.Errorf("%+v", required)
+	}
+}
+
+func TestErrorClasses(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want mcp.Class
+	}{
+		{&RefusedError{Key: alice, Status: 403}, mcp.ClassDenied},
+		{&UserError{Key: alice, User: "bob"}, mcp.ClassDenied},
+		{&noTokenError{&auth.LoginRequiredError{Server: "s"}}, mcp.ClassLoginRequired},
+		{&RefreshError{Key: alice, Err: &auth.LoginRequiredError{Server: "s"}}, mcp.ClassLoginRequired},
+	} {
+		if got := mcp.ClassOf(test.err); got != test.want {
+			t.Errorf("%v: got %v, want %v", test.err, got, test.want)
+		}
 	}
 }
