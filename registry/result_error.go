@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -92,41 +91,35 @@ func consequence(o mcp.Outcome) string {
 func reasonOf(err error) string {
 	what := toolOf(err)
 	var (
-		panicked    *PanicError
-		login       interface{ LoginURL() string }
-		policy      *PolicyError
-		result      *ResultError
-		output      *mcp.OutputError
-		protocol    *mcp.ProtocolError
-		limit       *mcp.LimitError
-		server      *mcp.ServerError
-		busy        *mcp.BusyError
-		unavailable *mcp.UnavailableError
-		timeout     *mcp.TimeoutError
-		definition  *DefinitionError
+		panicked   *PanicError
+		policy     *PolicyError
+		result     *ResultError
+		server     *mcp.ServerError
+		definition *DefinitionError
 	)
+	class := mcp.ClassOf(err)
 	switch {
 	case errors.As(err, &panicked):
 		return what + " broke down."
-	case errors.As(err, &login):
+	case class == mcp.ClassLoginRequired:
 		return what + " needs the user to log in first."
 	case errors.As(err, &policy):
 		return "Whether the" + strings.TrimPrefix(what, "The") + " may be called could not be decided."
 	case errors.As(err, &definition):
 		return what + " is defined in a way that cannot be used."
-	case errors.As(err, &result), errors.As(err, &output), errors.As(err, &protocol):
+	case errors.As(err, &result), class == mcp.ClassProtocol:
 		return what + " gave an answer that cannot be used."
-	case errors.As(err, &limit):
+	case class == mcp.ClassTooLarge:
 		return what + " gave an answer that is too large; ask it for less."
 	case errors.As(err, &server):
 		return what + rejection(server.Err)
-	case errors.As(err, &busy):
+	case class == mcp.ClassBusy:
 		return what + " is on a server that is busy; try again later."
-	case errors.As(err, &unavailable):
+	case class == mcp.ClassUnreachable:
 		return what + " is on a server that cannot be reached now; try again later."
-	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded):
+	case class == mcp.ClassTimeout:
 		return what + " took too long."
-	case errors.Is(err, context.Canceled):
+	case class == mcp.ClassCancelled:
 		return what + " was interrupted."
 	}
 	return what + " failed."
