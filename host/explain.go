@@ -212,7 +212,6 @@ func (s *server) findOut(ctx context.Context) (reason string, err error) {
 	default:
 		return reasonStarting, nil
 	}
-	var login interface{ LoginURL() string }
 	switch {
 	case err == nil:
 		return "", nil
@@ -220,7 +219,7 @@ func (s *server) findOut(ctx context.Context) (reason string, err error) {
 		return reasonClosed, ErrClosed
 	case errors.Is(err, errEnded):
 		return reasonStarting, nil
-	case errors.As(err, &login):
+	case wantsLogin(err):
 		return reasonLogin, err
 	}
 	return unreached(err), err

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -41,8 +40,8 @@ func fateOf(res *mcp.CallToolResult, err error) callFate {
 		}
 		return fateDone
 	}
-	var timeout *mcp.TimeoutError
-	if errors.Is(err, context.Canceled) && !errors.As(err, &timeout) {
+	class := mcp.ClassOf(err)
+	if class == mcp.ClassCancelled {
 		return fateCancelled
 	}
 	if mcp.OutcomeOf(err) == mcp.NotSent {
@@ -54,7 +53,7 @@ func fateOf(res *mcp.CallToolResult, err error) callFate {
 		return fateToolError
 	case mcp.OutcomeOf(err) == mcp.Answered:
 		return fateFailed
-	case errors.Is(err, context.DeadlineExceeded):
+	case class == mcp.ClassTimeout:
 		return fateTimedOut
 	}
 	return fateUnknown
@@ -62,15 +61,14 @@ func fateOf(res *mcp.CallToolResult, err error) callFate {
 
 // unsentFate tells why a call was not sent, or was refused unread.
 func unsentFate(err error) callFate {
-	var busy *mcp.BusyError
-	var login interface{ LoginURL() string }
+	class := mcp.ClassOf(err)
 	var nobody *NoUserError
 	var unapproved *UnapprovedError
 	var quarantined *registry.QuarantinedError
 	var unknown *UnknownServerError
 	var status *transport.StatusError
 	switch {
-	case errors.As(err, &busy), errors.As(err, &login), errors.As(err, &nobody), errors.As(err, &unapproved),
+	case class == mcp.ClassBusy, class == mcp.ClassLoginRequired, errors.As(err, &nobody), errors.As(err, &unapproved),
 		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return fateRefused
 	case errors.As(err, &status):

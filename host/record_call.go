@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -140,11 +139,9 @@ func recordedOutcome(err error) activity.Outcome {
 		denied      *registry.DeniedError
 		policy      *registry.PolicyError
 		stale       *registry.StaleApprovalError
-		login       *auth.LoginRequiredError
 		notReady    *registry.NotReadyError
-		busy        *mcp.BusyError
-		limit       *mcp.TimeoutError
 	)
+	class := mcp.ClassOf(err)
 	switch {
 	case err == nil:
 		return activity.OK
@@ -158,15 +155,15 @@ func recordedOutcome(err error) activity.Outcome {
 		return activity.Asked
 	case errors.As(err, &denied), errors.As(err, &policy), errors.As(err, &stale):
 		return activity.Denied
-	case errors.As(err, &login):
+	case class == mcp.ClassLoginRequired:
 		return activity.LoginRequired
 	case errors.As(err, &notReady): // whatever has become of its server
 		return activity.NotSent
-	case errors.As(err, &busy):
+	case class == mcp.ClassBusy:
 		return activity.Busy
-	case errors.Is(err, context.Canceled):
+	case class == mcp.ClassCancelled:
 		return activity.Cancelled
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &limit):
+	case class == mcp.ClassTimeout:
 		return activity.TimedOut
 	}
 	switch mcp.OutcomeOf(err) {
