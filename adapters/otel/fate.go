@@ -1,7 +1,6 @@
 package otel
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -23,41 +22,27 @@ const toolError = "tool_error"
 
 // fateOf returns the fate for an error.
 func fateOf(err error) fate {
-	var (
-		answered    *mcp.JSONRPCError
-		timeout     *mcp.TimeoutError
-		busy        *mcp.BusyError
-		unavailable *mcp.UnavailableError
-		unknown     *mcp.OutcomeUnknownError
-		invalid     *mcp.ProtocolError
-		limit       *mcp.LimitError
-		output      *mcp.OutputError
-		login       interface{ LoginURL() string }
-	)
-	switch {
-	case err == nil:
+	switch class := mcp.ClassOf(err); class {
+	case mcp.ClassNone:
 		return fate{}
-	case errors.Is(err, context.Canceled):
+	case mcp.ClassCancelled:
 		return fate{kind: "canceled"}
-	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded):
-		return fate{kind: "timeout"}
-	case errors.As(err, &login):
-		return fate{kind: "login_required"}
-	case errors.As(err, &busy):
-		return fate{kind: "busy"}
-	case errors.Is(err, mcp.ErrClosed):
-		return fate{kind: "closed"}
-	case errors.As(err, &unavailable):
+	case mcp.ClassUnreachable:
 		return fate{kind: "unavailable"}
-	case errors.As(err, &unknown):
+	case mcp.ClassLost:
 		return fate{kind: "outcome_unknown"}
-	case errors.As(err, &limit):
+	case mcp.ClassTooLarge:
 		return fate{kind: "limit_exceeded"}
-	case errors.As(err, &invalid), errors.As(err, &output):
+	case mcp.ClassProtocol:
 		return fate{kind: "invalid_response"}
-	case errors.As(err, &answered) && answered != nil:
-		code := strconv.FormatInt(answered.Code, 10)
-		return fate{code, code, answered.Message}
+	case mcp.ClassTimeout, mcp.ClassLoginRequired, mcp.ClassDenied, mcp.ClassBusy, mcp.ClassClosed:
+		return fate{kind: class.String()}
+	case mcp.ClassServerError:
+		var answered *mcp.JSONRPCError
+		if errors.As(err, &answered) && answered != nil {
+			code := strconv.FormatInt(answered.Code, 10)
+			return fate{code, code, answered.Message}
+		}
 	}
 	return fate{kind: other}
 }
@@ -83,7 +68,6 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 		quarantined *registry.QuarantinedError
 		unknown     *registry.UnknownToolError
 		notReady    *registry.NotReadyError
-		login       interface{ LoginURL() string }
 		arguments   *registry.ArgumentsError
 		stale       *registry.StaleApprovalError
 		gone        *registry.UnknownApprovalError
@@ -105,7 +89,7 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 		return fate{kind: "quarantined"}
 	case errors.As(err, &unknown):
 		return fate{kind: "unknown_tool"}
-	case errors.As(err, &notReady) && !errors.As(err, &login):
+	case errors.As(err, &notReady) && mcp.ClassOf(err) != mcp.ClassLoginRequired:
 		return fate{kind: "server_not_ready"}
 	case errors.As(err, &arguments):
 		return fate{kind: "invalid_arguments"}
