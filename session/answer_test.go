@@ -54,7 +54,7 @@ func TestAnswerIsSavedLater(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop() // as if it had taken too long
 		grant := &auth.Grant{Token: auth.Token{Access: "a", Type: "Bearer"}}
-		if err := e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}); err == nil {
+		if err := e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}, true); err == nil {
 			t.Fatal("it is saved already")
 		}
 		time.Sleep(time.Minute)

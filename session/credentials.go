@@ -121,7 +121,7 @@ func (m *Manager) Import(ctx context.Context, key Key, token *oauth2.Token, clie
 		if r.Login != nil {
 			pending = r.Login.Name
 		}
-		if err := e.saveAnswer(ctx, &answer{grant: grant, url: config.URL, login: true}); err != nil {
+		if err := e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}, false); err != nil {
 			return err
 		}
 		e.takeUnsaved()

@@ -28,7 +28,7 @@ type entry struct {
 	nonce   string        // the newest DPoP nonce of the server
 	changed chan struct{} // closed and replaced with every change of known
 	job     *job          // the work under way
-	shown   *shown        // the login that is shown to the user
+	active  *activePrompt // the login that is shown to the user
 	watched int           // who waits for changes and says when he no longer does
 	awaited bool          // somebody was given changed since it was made
 	unsaved *answer       // nobody has got it yet
@@ -53,7 +53,7 @@ func newEntry(m *Manager, key Key) *entry {
 func (e *entry) retire() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	inUse := e.job != nil || e.queued || e.shown != nil || e.watched > 0 || e.unsaved != nil
+	inUse := e.job != nil || e.queued || e.active != nil || e.watched > 0 || e.unsaved != nil
 	if inUse || e.awaited && e.looks < maxLooks {
 		return false
 	}

@@ -66,7 +66,7 @@ func TestRetiredEntryDoesNothing(t *testing.T) {
 		t.Error("an entry is watched that nobody looks at")
 	}
 	w.as.ExpireAll()
-	if err := e.meet(w.ctx, need{sent: w.grantOf(m, alice).Token.Access}); err != nil {
+	if err := e.ensure(w.ctx, request{sent: w.grantOf(m, alice).Token.Access}); err != nil {
 		t.Fatal(err)
 	}
 	if e.known != nil || m.entry(alice).known == nil {

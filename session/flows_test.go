@@ -39,10 +39,10 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 		t.Error("an equal Config: got another flow, want the same")
 	}
 	for name, change := range map[string]func(*auth.Config){
-		"scopes": func(c *auth.Config) { c.Scopes = []string{"b"} },
-		"secret": func(c *auth.Config) { c.Client.Secret = "other" },
-		"key id": func(c *auth.Config) { c.SigningKey.ID = "2" },
-		"TLS":    func(c *auth.Config) { c.Network.TLS = &tls.Config{} },
+		"scopes":   func(c *auth.Config) { c.Scopes = []string{"b"} },
+		"secret":   func(c *auth.Config) { c.Client.Secret = "other" },
+		"key id":   func(c *auth.Config) { c.SigningKey.ID = "2" },
+		"TLS":      func(c *auth.Config) { c.Network.TLS = &tls.Config{} },
 		"function": func(c *auth.Config) { c.ChooseIssuers = func(named []string) []string { return named } },
 	} {
 		next = config()

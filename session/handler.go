@@ -61,7 +61,7 @@ func (h *Handler) Authenticate(ctx context.Context, header http.Header, method, 
 	}
 	if ended(grant) {
 		// Whatever becomes of it, the server decides.
-		if err := e.meet(ctx, need{sent: grant.Token.Access, quiet: true}); ctx.Err() != nil {
+		if err := e.ensure(ctx, request{sent: grant.Token.Access, quiet: true}); ctx.Err() != nil {
 			return err
 		}
 		if r, err = e.current(ctx); err != nil {
@@ -182,15 +182,15 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	}
 	sent := sentToken(req)
 	forgetToken(challenges, sent)
-	n := need{sent: sent, challenges: challenges, operation: operationOf(req), rejected: true}
+	want := request{sent: sent, challenges: challenges, operation: operationOf(req), rejected: true}
 	if resp.StatusCode == http.StatusForbidden {
 		scopes, ok := missingScopes(challenges)
 		if !ok {
 			return &RefusedError{Key: h.key, Status: resp.StatusCode, Problem: "the user may not do that"}
 		}
-		n.stepUp, n.rejected = scopes, false
+		want.stepUp, want.rejected = scopes, false
 	}
-	return e.meet(ctx, n)
+	return e.ensure(ctx, want)
 }
 
 // refusedHeader says what it means that a request was refused, in a session with

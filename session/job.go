@@ -25,38 +25,55 @@ const (
 	maxDoubts = 3
 )
 
-// A need says why a session has to change.
-type need struct {
+// A request says why a session has to change.
+type request struct {
 	sent       auth.Secret      // the access token that is no longer good; empty if none was sent
 	challenges []auth.Challenge // what the server asked for; nil if it did not
 	rejected   bool             // the server has refused sent
-	stepUp     []string         // the scopes that a request lacks
+	stepUp     []string         // the scopes that a request to the server lacks
 	operation  string           // the request that the server has refused
-	asked      bool             // somebody has asked for a login
-	quiet      bool             // nobody waits: no login is begun
+	asked      bool             // the program has asked for a login
+	quiet      bool             // no caller waits: no login is begun
 }
 
-// A job is work on one session that everybody waits for together.
+// covers reports whether the work that is done for r is also that for other.
+func (r request) covers(other request) bool {
+	if len(r.stepUp) > 0 || len(other.stepUp) > 0 || other.asked && !r.asked || r.quiet && !other.quiet {
+		return false
+	}
+	return r.sent == other.sent || other.sent == ""
+}
+
+// A job is the work on one session for a request. All callers that need the same wait for
+// it together. Its goroutine is the only one that works on the session.
 type job struct {
-	need need
-	done chan struct{}
+	*entry
+	request request
+	done    chan struct{}
+
+	// The following belong to the goroutine of the job.
+	flow   *auth.Flow
+	config *auth.Config
+	record *record // as it is in the store
+	at     seal.Version
+	reason string // why a login is needed although the present one has not ended
 
 	// The following are set before done is closed.
 	err    error
-	login  *login // that waits for the user by now
-	shown  *shown // if it is shown at this machine
-	logins int    // before it
+	login  *login        // that waits for the user by now
+	prompt *activePrompt // if it is shown at this machine
+	logins int           // before it
 }
 
-// meet does what n needs, once for all who need the same, and waits for it or
+// ensure does the work for r once, shared with concurrent callers, and waits for it or
 // until ctx ends.
-func (e *entry) meet(ctx context.Context, n need) error {
-	_, err := e.meetBy(ctx, n)
+func (e *entry) ensure(ctx context.Context, r request) error {
+	_, err := e.ensureBy(ctx, r)
 	return err
 }
 
-// meetBy is meet. It returns the job that has done it.
-func (e *entry) meetBy(ctx context.Context, n need) (*job, error) {
+// ensureBy is ensure. It returns the job that has done the work.
+func (e *entry) ensureBy(ctx context.Context, r request) (*job, error) {
 	for {
 		e.mu.Lock()
 		if e.retired {
@@ -67,88 +84,79 @@ func (e *entry) meetBy(ctx context.Context, n need) (*job, error) {
 		j := e.job
 		mine := j == nil
 		if mine {
-			j = &job{need: n, done: make(chan struct{})}
+			j = &job{entry: e, request: r, done: make(chan struct{})}
 			e.job = j
 		}
 		e.mu.Unlock()
-		if mine && !e.manager.goes(func() { e.run(j) }) {
-			e.finish(j, ErrClosed)
+		if mine && !e.manager.goes(j.run) {
+			j.finish(ErrClosed)
 		}
 		select {
 		case <-j.done:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if mine || j.need.covers(n) {
+		if mine || j.request.covers(r) {
 			return j, j.err
 		}
 	}
 }
 
-// covers reports whether the work that is done for n is also that for other.
-func (n need) covers(other need) bool {
-	if len(n.stepUp) > 0 || len(other.stepUp) > 0 || other.asked && !n.asked || n.quiet && !other.quiet {
-		return false
-	}
-	return n.sent == other.sent || other.sent == ""
-}
-
-func (e *entry) finish(j *job, err error) {
-	e.mu.Lock()
-	e.job = nil
-	e.mu.Unlock()
+func (j *job) finish(err error) {
+	j.mu.Lock()
+	j.entry.job = nil
+	j.mu.Unlock()
 	j.err = err
 	close(j.done)
 }
 
 // run does the work of a job.
-func (e *entry) run(j *job) {
-	ctx, stop := context.WithTimeout(WithUser(e.manager.closing, e.key.User), workTime)
+func (j *job) run() {
+	ctx, stop := context.WithTimeout(WithUser(j.manager.closing, j.key.User), workTime)
 	defer stop()
-	err := e.work(ctx, j)
-	if ctx.Err() != nil && e.manager.closing.Err() != nil && errors.Is(err, context.Canceled) {
+	err := j.work(ctx)
+	if ctx.Err() != nil && j.manager.closing.Err() != nil && errors.Is(err, context.Canceled) {
 		err = ErrClosed
 	}
-	e.finish(j, err)
+	j.finish(err)
 }
 
 // work does what is needed, as the only process that does so.
-func (e *entry) work(ctx context.Context, j *job) (err error) {
-	defer e.manager.caught(e.key, &err)
-	flow, config, err := e.manager.flow(e.key)
-	if err != nil {
+func (j *job) work(ctx context.Context) (err error) {
+	defer j.manager.caught(j.key, &err)
+	if j.flow, j.config, err = j.manager.flow(j.key); err != nil {
 		return err
 	}
-	unlock, really, err := e.locked(ctx)
+	unlock, really, err := j.locked(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := e.saveUnsaved(ctx); err != nil {
+	if err := j.saveUnsaved(ctx); err != nil {
 		return err
 	}
 	for {
-		err := e.attempt(ctx, j, really, flow, config)
+		err := j.attempt(ctx, really)
 		if !errors.Is(err, driver.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
-		// Somebody has changed the session who does not hold its lock.
+		// A process has changed the session that does not hold its lock.
 	}
 }
 
-// attempt does what is needed, unless somebody changes the session meanwhile.
-func (e *entry) attempt(ctx context.Context, j *job, really bool, flow *auth.Flow, config *auth.Config) error {
-	r, at, err := e.load(ctx)
+// attempt does what is needed, unless the session is changed meanwhile.
+func (j *job) attempt(ctx context.Context, really bool) error {
+	r, at, err := j.load(ctx)
 	if err != nil {
 		return err
 	}
 	if !really {
-		if r, at, err = e.awaitLease(ctx, r, at); err != nil {
+		if r, at, err = j.awaitLease(ctx, r, at); err != nil {
 			return err
 		}
 	}
-	t := &task{entry: e, job: j, need: j.need, flow: flow, config: config, record: r.at(config.URL), at: at}
-	return t.do(ctx)
+	j.record, j.at, j.reason = r.at(j.config.URL), at, ""
+	return j.do(ctx)
 }
 
 // awaitLease waits while another manager sends the refresh token. Whether it still
@@ -180,41 +188,29 @@ func (e *entry) awaitLease(ctx context.Context, r *record, at seal.Version) (*re
 	}
 }
 
-// A task is the work of one job, while it has the session for itself.
-type task struct {
-	*entry
-	job    *job
-	need   need
-	flow   *auth.Flow
-	config *auth.Config
-	record *record
-	at     seal.Version
-	reason string // why a login is needed although the present one has not ended
-}
-
 // put saves what f makes of the record.
-func (t *task) put(ctx context.Context, f func(*record)) error {
-	next := t.record.with(f)
-	at, err := t.save(ctx, next, t.at)
+func (j *job) put(ctx context.Context, f func(*record)) error {
+	next := j.record.with(f)
+	at, err := j.save(ctx, next, j.at)
 	if err != nil {
 		return err
 	}
-	t.record, t.at = next, at
+	j.record, j.at = next, at
 	return nil
 }
 
-func (t *task) do(ctx context.Context) error {
-	n, grant := t.need, t.record.live(t.config.URL)
+func (j *job) do(ctx context.Context) error {
+	grant := j.record.live(j.config.URL)
 	switch {
-	case n.asked:
-		return t.beginLogin(ctx, "")
-	case len(n.stepUp) > 0:
-		return t.stepUp(ctx, grant)
-	case grant != nil && grant.Token.Access != n.sent:
+	case j.request.asked:
+		return j.beginLogin(ctx, "")
+	case len(j.request.stepUp) > 0:
+		return j.stepUp(ctx, grant)
+	case grant != nil && grant.Token.Access != j.request.sent:
 		return nil // somebody else was faster
 	}
-	if grant != nil && n.rejected {
-		over, err := t.doubt(ctx, grant)
+	if grant != nil && j.request.rejected {
+		over, err := j.doubt(ctx, grant)
 		if err != nil {
 			return err
 		}
@@ -223,58 +219,58 @@ func (t *task) do(ctx context.Context) error {
 		}
 	}
 	if grant != nil && grant.Token.Refresh != "" {
-		if over, err := t.refresh(ctx, grant); err != nil || !over {
+		if over, err := j.refresh(ctx, grant); err != nil || !over {
 			return err
 		}
 	}
 	switch {
-	case !t.config.Grant.Interactive() && t.record.Silent == "":
-		return t.obtain(ctx, nil)
-	case n.quiet:
+	case !j.config.Grant.Interactive() && j.record.Silent == "":
+		return j.obtain(ctx, nil)
+	case j.request.quiet:
 		return nil // the server's 401 will tell whether a login is needed
 	}
-	return t.beginLogin(ctx, cmp.Or(t.reason, t.record.Ended))
+	return j.beginLogin(ctx, cmp.Or(j.reason, j.record.Ended))
 }
 
 // doubt considers what it means that the server refuses a token. It reports true
 // if the login is over.
-func (t *task) doubt(ctx context.Context, grant *auth.Grant) (over bool, err error) {
-	doubts := t.refused(t.need.sent)
+func (j *job) doubt(ctx context.Context, grant *auth.Grant) (over bool, err error) {
+	doubts := j.refused(j.request.sent)
 	switch {
 	case doubts == 0:
 		return false, nil // it had been good, and has come to its end
-	case doubts > maxDoubts && !t.config.Grant.Interactive():
+	case doubts > maxDoubts && !j.config.Grant.Interactive():
 		if time.Since(grant.Token.Obtained) > renewCeiling {
 			return false, nil
 		}
-		return false, t.failed(errors.New("the server refuses new tokens; it may trust another authorization server, or expect another audience"))
+		return false, j.failed(errors.New("the server refuses new tokens; it may trust another authorization server, or expect another audience"))
 	case doubts > maxDoubts:
-		return true, t.end(ctx, "the server no longer accepts the tokens of this login")
-	case t.moved(ctx, grant):
-		return true, t.end(ctx, "the server has another authorization server now")
+		return true, j.end(ctx, "the server no longer accepts the tokens of this login")
+	case j.moved(ctx, grant):
+		return true, j.end(ctx, "the server has another authorization server now")
 	}
 	return false, nil
 }
 
 // end notes that the present grant cannot be renewed.
-func (t *task) end(ctx context.Context, reason string) error {
-	t.manager.opts.Logger.Info("session: ended", "user", t.key.User, "server", t.key.Server, "reason", reason)
-	return t.put(ctx, func(r *record) { r.Ended, r.Journal = reason, nil })
+func (j *job) end(ctx context.Context, reason string) error {
+	j.manager.opts.Logger.Info("session: ended", "user", j.key.User, "server", j.key.Server, "reason", reason)
+	return j.put(ctx, func(r *record) { r.Ended, r.Journal = reason, nil })
 }
 
 // moved reports whether the server has another authorization server by now. What
 // cannot be found out counts as no.
-func (t *task) moved(ctx context.Context, grant *auth.Grant) bool {
-	a, err := t.flow.Discover(ctx, t.discoverOptions())
+func (j *job) moved(ctx context.Context, grant *auth.Grant) bool {
+	a, err := j.flow.Discover(ctx, j.discoverOptions())
 	return err == nil && a.Issuer != grant.Authority.Issuer
 }
 
-func (t *task) discoverOptions() *auth.DiscoverOptions {
-	o := &auth.DiscoverOptions{Challenges: t.need.challenges, HadMetadata: t.record.HadMetadata}
+func (j *job) discoverOptions() *auth.DiscoverOptions {
+	o := &auth.DiscoverOptions{Challenges: j.request.challenges, HadMetadata: j.record.HadMetadata}
 	if o.Challenges == nil {
-		o.Challenges = t.record.Challenges
+		o.Challenges = j.record.Challenges
 	}
-	if g := t.record.Grant; g != nil && t.record.URL == t.config.URL {
+	if g := j.record.Grant; g != nil && j.record.URL == j.config.URL {
 		o.Issuer = g.Authority.Issuer
 	}
 	return o
@@ -282,30 +278,30 @@ func (t *task) discoverOptions() *auth.DiscoverOptions {
 
 // refresh renews the token by its refresh token. It reports true if that cannot be
 // done any more, so that another login is needed.
-func (t *task) refresh(ctx context.Context, grant *auth.Grant) (over bool, err error) {
-	if wait := t.resting(); wait != nil {
+func (j *job) refresh(ctx context.Context, grant *auth.Grant) (over bool, err error) {
+	if wait := j.resting(); wait != nil {
 		return false, wait
 	}
-	lost := t.record.Journal != nil // a request of which nobody saved an answer
+	lost := j.record.Journal != nil // a request of which nobody saved an answer
 	hash := hashOf(grant.Token.Refresh.Reveal())
-	grant = t.upToDate(ctx, grant)
+	grant = j.upToDate(ctx, grant)
 	soon, stopSoon := context.WithTimeout(ctx, leaseTime-requestTime) // else the others no longer believe it
 	defer stopSoon()
-	err = t.put(soon, func(r *record) {
-		r.Journal = &journal{Started: time.Now(), Holder: t.manager.holder, Refresh: hash}
+	err = j.put(soon, func(r *record) {
+		r.Journal = &journal{Started: time.Now(), Holder: j.manager.holder, Refresh: hash}
 	})
 	if err != nil {
 		return false, err // and nothing was sent
 	}
-	ctx, stop := t.manager.lasting(t.key)
+	ctx, stop := j.manager.lasting(j.key)
 	defer stop()
-	asking, stopAsking := t.manager.request(ctx)
+	asking, stopAsking := j.manager.request(ctx)
 	defer stopAsking()
-	renewed, err := t.flow.Refresh(asking, grant)
+	renewed, err := j.flow.Refresh(asking, grant)
 	if err == nil {
-		err = t.keep(ctx, &answer{grant: renewed, url: t.config.URL, hash: hash})
+		err = j.keep(ctx, &answer{grant: renewed, url: j.config.URL, hash: hash}, true)
 		if err == nil {
-			t.manager.opts.Logger.Debug("session: renewed", "user", t.key.User, "server", t.key.Server)
+			j.manager.opts.Logger.Debug("session: renewed", "user", j.key.User, "server", j.key.Server)
 		}
 		return false, err
 	}
@@ -316,38 +312,38 @@ func (t *task) refresh(ctx context.Context, grant *auth.Grant) (over bool, err e
 		if lost {
 			reason = "the answer to an earlier renewal was lost"
 		}
-		return true, t.end(ctx, reason)
+		return true, j.end(ctx, reason)
 	case unknownClient(&grant.Client, err):
-		t.record = t.record.with(func(r *record) { r.Client = nil })
-		t.manager.forgetClient(ctx, t.config, &grant.Client)
-		return true, t.end(ctx, "the authorization server no longer knows this program")
+		j.record = j.record.with(func(r *record) { r.Client = nil })
+		j.manager.forgetClient(ctx, j.config, &grant.Client)
+		return true, j.end(ctx, "the authorization server no longer knows this program")
 	}
 	unfit := errors.As(err, new(*auth.IssuerMismatchError)) || errors.As(err, new(*auth.RegistrationError))
-	_ = t.put(ctx, func(r *record) {
+	_ = j.put(ctx, func(r *record) {
 		r.Journal = nil
 		if lost || mayBeUsedUp(err) {
-			r.Journal = &journal{Started: time.Now(), Holder: t.manager.holder, Refresh: hash, Lost: true}
+			r.Journal = &journal{Started: time.Now(), Holder: j.manager.holder, Refresh: hash, Lost: true}
 		}
 	}) // if that fails the journal stays as it is, and tells the same
 	if unfit {
 		// Nothing was sent. Should that be a mistake, the login is good again
 		// when it is mended.
-		t.reason = "it does not fit the configuration any more"
+		j.reason = "it does not fit the configuration any more"
 		return true, nil
 	}
-	return false, t.failed(err)
+	return false, j.failed(err)
 }
 
 // upToDate returns the grant with the present endpoints of its authorization
 // server, if those it has have failed more than once.
-func (t *task) upToDate(ctx context.Context, grant *auth.Grant) *auth.Grant {
-	t.mu.Lock()
-	fails := t.fails
-	t.mu.Unlock()
+func (j *job) upToDate(ctx context.Context, grant *auth.Grant) *auth.Grant {
+	j.mu.Lock()
+	fails := j.fails
+	j.mu.Unlock()
 	if fails < 2 {
 		return grant
 	}
-	a, err := t.flow.Discover(ctx, t.discoverOptions())
+	a, err := j.flow.Discover(ctx, j.discoverOptions())
 	if err != nil || a.Issuer != grant.Authority.Issuer {
 		return grant
 	}
@@ -423,32 +419,32 @@ func (e *entry) pause(err error) error {
 }
 
 // obtain gets a grant without a human.
-func (t *task) obtain(ctx context.Context, more []string) error {
-	if wait := t.resting(); wait != nil && !t.need.asked {
+func (j *job) obtain(ctx context.Context, more []string) error {
+	if wait := j.resting(); wait != nil && !j.request.asked {
 		return wait
 	}
-	a, err := t.flow.Discover(ctx, t.discoverOptions())
+	a, err := j.flow.Discover(ctx, j.discoverOptions())
 	if err != nil {
-		return t.failed(err)
+		return j.failed(err)
 	}
-	c, err := t.register(ctx, a, "")
+	c, err := j.register(ctx, a, "")
 	if err != nil {
-		return t.failed(err)
+		return j.failed(err)
 	}
-	scopes, err := t.flow.ChooseScopes(a, t.need.challenges, more)
+	scopes, err := j.flow.ChooseScopes(a, j.request.challenges, more)
 	if err != nil {
 		return err
 	}
-	ctx, stop := t.manager.lasting(t.key)
+	ctx, stop := j.manager.lasting(j.key)
 	defer stop()
-	asking, stopAsking := t.manager.request(ctx)
+	asking, stopAsking := j.manager.request(ctx)
 	defer stopAsking()
-	g, err := t.flow.Obtain(asking, a, c, scopes)
+	g, err := j.flow.Obtain(asking, a, c, scopes)
 	if unknownClient(c, err) {
-		t.manager.forgetClient(ctx, t.config, c)
+		j.manager.forgetClient(ctx, j.config, c)
 	}
 	if err != nil {
-		return t.failed(err)
+		return j.failed(err)
 	}
-	return t.keep(ctx, &answer{grant: g, url: t.config.URL, login: t.need.asked})
+	return j.keep(ctx, &answer{grant: g, url: j.config.URL, login: j.request.asked}, true)
 }

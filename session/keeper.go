@@ -196,14 +196,14 @@ func (e *entry) look() {
 	due := e.unsaved != nil
 	e.mu.Unlock()
 	if r, _, err := e.load(ctx); err == nil {
-		n := need{quiet: true}
+		want := request{quiet: true}
 		if r.Grant != nil && r.Ended == "" {
-			n.sent = r.Grant.Token.Access
+			want.sent = r.Grant.Token.Access
 			at := e.renewalTime(&r.Grant.Token)
 			due = due || !at.IsZero() && !at.After(time.Now())
 		}
 		if due {
-			_ = e.meet(ctx, n) // it has told the log
+			_ = e.ensure(ctx, want) // it has told the log
 		}
 	}
 	e.mu.Lock()

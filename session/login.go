@@ -25,7 +25,7 @@ type Login struct {
 	entry  *entry
 	name   string // of the pending's record; empty if nobody has to log in
 	before int    // logins of the session so far
-	shown  *shown
+	prompt *activePrompt
 }
 
 // Login begins a login, or joins the one that waits for the user, and returns
@@ -36,7 +36,7 @@ type Login struct {
 // At a server that needs no human the session is logged in when Login returns.
 func (m *Manager) Login(ctx context.Context, key Key) (*Login, error) {
 	e := m.entry(key)
-	j, err := e.meetBy(ctx, need{asked: true})
+	j, err := e.ensureBy(ctx, request{asked: true})
 	var required *auth.LoginRequiredError
 	switch {
 	case err == nil:
@@ -46,7 +46,7 @@ func (m *Manager) Login(ctx context.Context, key Key) (*Login, error) {
 	}
 	return &Login{
 		URL: required.URL, UserCode: required.UserCode, Expires: required.Expires,
-		entry: e, name: j.login.Name, before: j.logins, shown: j.shown,
+		entry: e, name: j.login.Name, before: j.logins, prompt: j.prompt,
 	}, nil
 }
 
@@ -61,8 +61,8 @@ func (l *Login) Wait(ctx context.Context) error {
 	late := time.NewTimer(time.Until(l.Expires))
 	defer late.Stop()
 	var ended <-chan struct{}
-	if l.shown != nil {
-		ended = l.shown.done
+	if l.prompt != nil {
+		ended = l.prompt.done
 	}
 	var failed error
 	for {
@@ -85,7 +85,7 @@ func (l *Login) Wait(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ended:
-			ended, failed = nil, l.shown.err
+			ended, failed = nil, l.prompt.err
 		case <-late.C:
 			return l.over("nobody has answered the login")
 		case <-ctx.Done():
@@ -102,92 +102,91 @@ func (l *Login) over(reason string) error {
 
 // beginLogin begins a login, unless one waits for the user already, and returns
 // the error that tells of it.
-func (t *task) beginLogin(ctx context.Context, reason string) error {
-	n := t.need
-	if !t.config.Grant.Interactive() && (n.asked || t.record.Silent == "") {
-		return t.obtain(ctx, nil)
+func (j *job) beginLogin(ctx context.Context, reason string) error {
+	if !j.config.Grant.Interactive() && (j.request.asked || j.record.Silent == "") {
+		return j.obtain(ctx, nil)
 	}
-	if l := t.record.Login; l != nil && t.stillGood(ctx, l) {
-		if n.asked && t.record.StepUps != nil {
-			if err := t.put(ctx, func(r *record) { r.StepUps = nil }); err != nil {
+	if l := j.record.Login; l != nil && j.stillGood(ctx, l) {
+		if j.request.asked && j.record.StepUps != nil {
+			if err := j.put(ctx, func(r *record) { r.StepUps = nil }); err != nil {
 				return err
 			}
 		}
-		t.mu.Lock()
-		t.job.shown = t.shown
-		t.mu.Unlock()
-		return t.loginRequired(reason)
+		j.mu.Lock()
+		j.prompt = j.active
+		j.mu.Unlock()
+		return j.loginRequired(reason)
 	}
-	if t.record.Silent != "" && !n.asked {
-		return t.loginRequired(t.record.Silent)
+	if j.record.Silent != "" && !j.request.asked {
+		return j.loginRequired(j.record.Silent)
 	}
-	if !n.asked {
-		if wait := t.resting(); wait != nil {
+	if !j.request.asked {
+		if wait := j.resting(); wait != nil {
 			return wait
 		}
 	}
-	if n.challenges == nil && t.record.Challenges == nil {
-		challenges, err := t.flow.Probe(ctx)
+	if j.request.challenges == nil && j.record.Challenges == nil {
+		challenges, err := j.flow.Probe(ctx)
 		if err != nil {
-			return t.pause(err)
+			return j.pause(err)
 		}
-		t.need.challenges = challenges
+		j.request.challenges = challenges
 	}
-	client := t.record.Client
-	p, prompting, err := t.begin(ctx)
+	client := j.record.Client
+	p, prompting, err := j.begin(ctx)
 	if err != nil {
-		if t.record.Client != client {
-			_ = t.put(ctx, func(*record) {}) // the registration is good for the next attempt
+		if j.record.Client != client {
+			_ = j.put(ctx, func(*record) {}) // the registration is good for the next attempt
 		}
-		return t.pause(err)
+		return j.pause(err)
 	}
-	begun := &pending{Version: recordFormat, User: t.key.User, Server: t.key.Server, URL: t.config.URL, Login: p}
-	if err := t.announce(ctx, begun, prompting != nil || p.Device != nil); err != nil {
+	begun := &pending{Version: recordFormat, User: j.key.User, Server: j.key.Server, URL: j.config.URL, Login: p}
+	if err := j.announce(ctx, begun, prompting != nil || p.Device != nil); err != nil {
 		if prompting != nil {
 			_ = prompting.Close()
 		}
 		return err
 	}
-	t.mu.Lock()
-	t.forgiveLocked()
-	t.mu.Unlock()
-	t.job.shown = t.showLogin(ctx, begun, prompting)
-	return t.loginRequired(reason)
+	j.mu.Lock()
+	j.forgiveLocked()
+	j.mu.Unlock()
+	j.prompt = j.showLogin(ctx, begun, prompting)
+	return j.loginRequired(reason)
 }
 
 // begin makes a new login, and what will show it if there is a Prompt.
-func (t *task) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error) {
-	a, err := t.flow.Discover(ctx, t.discoverOptions())
+func (j *job) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error) {
+	a, err := j.flow.Discover(ctx, j.discoverOptions())
 	if err != nil {
 		return nil, nil, err
 	}
 	var before []string
-	if g := t.record.Grant; g != nil && t.record.URL == t.config.URL && g.Authority.Issuer == a.Issuer {
+	if g := j.record.Grant; g != nil && j.record.URL == j.config.URL && g.Authority.Issuer == a.Issuer {
 		before = append(slices.Clone(g.Requested), g.Scopes...)
 	}
-	if l := t.record.Login; l != nil && len(t.need.stepUp) > 0 {
+	if l := j.record.Login; l != nil && len(j.request.stepUp) > 0 {
 		before = append(before, l.Scopes...) // one login for all that is asked for
 	}
-	before = append(before, t.need.stepUp...)
-	challenges := t.need.challenges
+	before = append(before, j.request.stepUp...)
+	challenges := j.request.challenges
 	if challenges == nil {
-		challenges = t.record.Challenges
+		challenges = j.record.Challenges
 	}
-	scopes, err := t.flow.ChooseScopes(a, challenges, before)
+	scopes, err := j.flow.ChooseScopes(a, challenges, before)
 	if err != nil {
 		return nil, nil, err
 	}
-	known := t.record.Client
-	if known != nil && (known.Issuer != a.Issuer || t.need.asked && t.record.Unanswered) {
+	known := j.record.Client
+	if known != nil && (known.Issuer != a.Issuer || j.request.asked && j.record.Unanswered) {
 		known = nil
 	}
-	redirect := t.manager.opts.RedirectURL
+	redirect := j.manager.opts.RedirectURL
 	var prompting auth.Prompting
-	if prompt := t.manager.opts.Prompt; prompt != nil {
+	if prompt := j.manager.opts.Prompt; prompt != nil {
 		var registered []string
 		if known != nil {
 			registered = known.RedirectURIs
-		} else if c := t.config.Client; c != nil {
+		} else if c := j.config.Client; c != nil {
 			registered = c.RedirectURIs
 		}
 		if prompting, err = prompt.Start(ctx, registered); err != nil {
@@ -195,79 +194,79 @@ func (t *task) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error)
 		}
 		redirect = prompting.RedirectURI()
 	}
-	p, err := t.beginAt(ctx, a, known, redirect, scopes)
+	p, err := j.beginAt(ctx, a, known, redirect, scopes)
 	if err != nil && prompting != nil {
 		_ = prompting.Close()
 		prompting = nil
 	}
-	t.record = t.record.with(func(r *record) { r.HadMetadata = r.HadMetadata || a.HasMetadata })
+	j.record = j.record.with(func(r *record) { r.HadMetadata = r.HadMetadata || a.HasMetadata })
 	return p, prompting, err
 }
 
-func (t *task) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client, redirect string, scopes []string) (*auth.Pending, error) {
-	device := t.config.Grant == auth.DeviceCode
+func (j *job) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client, redirect string, scopes []string) (*auth.Pending, error) {
+	device := j.config.Grant == auth.DeviceCode
 	if device {
 		redirect = ""
 	} else if redirect == "" {
-		return nil, &auth.ConfigError{Server: t.key.Server, Field: "Options", Problem: "of the manager have neither a Prompt nor a RedirectURL to log in with"}
+		return nil, &auth.ConfigError{Server: j.key.Server, Field: "Options", Problem: "of the manager have neither a Prompt nor a RedirectURL to log in with"}
 	}
 	var c *auth.Client
 	var err error
-	if device || t.manager.opts.Prompt == nil {
-		c, err = t.register(ctx, a, redirect)
+	if device || j.manager.opts.Prompt == nil {
+		c, err = j.register(ctx, a, redirect)
 	} else { // the address may be another one each time: the client stays that of the session
-		c, err = t.flow.Register(ctx, a, redirect, known)
+		c, err = j.flow.Register(ctx, a, redirect, known)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if c.Source == auth.Dynamic {
-		t.record = t.record.with(func(r *record) { r.Client = c })
+		j.record = j.record.with(func(r *record) { r.Client = c })
 	}
 	if device {
-		p, err := t.flow.BeginDevice(ctx, a, c, scopes)
+		p, err := j.flow.BeginDevice(ctx, a, c, scopes)
 		if unknownClient(c, err) {
-			t.record = t.record.with(func(r *record) { r.Client = nil })
-			t.manager.forgetClient(ctx, t.config, c)
+			j.record = j.record.with(func(r *record) { r.Client = nil })
+			j.manager.forgetClient(ctx, j.config, c)
 		}
 		return p, err
 	}
-	return t.flow.Begin(a, c, redirect, scopes)
+	return j.flow.Begin(a, c, redirect, scopes)
 }
 
 // announce saves a login for whoever completes it, and in the session.
-func (t *task) announce(ctx context.Context, begun *pending, prompt bool) error {
-	err := t.manager.putPending(ctx, begun)
+func (j *job) announce(ctx context.Context, begun *pending, prompt bool) error {
+	err := j.manager.putPending(ctx, begun)
 	if err != nil {
-		return &StoreError{Key: t.key, Op: "save", Err: err}
+		return &StoreError{Key: j.key, Op: "save", Err: err}
 	}
-	old, p := t.record.Login, begun.Login
+	old, p := j.record.Login, begun.Login
 	l := &login{Name: loginName(p), URL: p.URL, Expires: p.Expires, Scopes: p.Scopes, Prompt: prompt}
 	if p.Device != nil {
 		l.UserCode = p.Device.UserCode
 	}
-	err = t.put(ctx, func(r *record) {
+	err = j.put(ctx, func(r *record) {
 		r.Login, r.Silent, r.Unanswered = l, "", true
-		if t.need.challenges != nil {
-			r.Challenges = t.need.challenges
+		if j.request.challenges != nil {
+			r.Challenges = j.request.challenges
 		}
 		switch {
-		case t.need.asked:
+		case j.request.asked:
 			r.StepUps = nil
-		case len(t.need.stepUp) > 0:
-			r.StepUps = counted(r.StepUps, t.need.operation)
+		case len(j.request.stepUp) > 0:
+			r.StepUps = counted(r.StepUps, j.request.operation)
 		default:
-			r.StepUps = counted(nil, t.need.operation)
+			r.StepUps = counted(nil, j.request.operation)
 		}
 	})
 	if err != nil {
-		t.manager.drop(ctx, l.Name)
+		j.manager.drop(ctx, l.Name)
 		return err
 	}
 	if old != nil {
-		t.manager.drop(ctx, old.Name)
+		j.manager.drop(ctx, old.Name)
 	}
-	t.manager.opts.Logger.Info("session: login begun", "user", t.key.User, "server", t.key.Server)
+	j.manager.opts.Logger.Info("session: login begun", "user", j.key.User, "server", j.key.Server)
 	return nil
 }
 
@@ -283,13 +282,13 @@ func (m *Manager) drop(ctx context.Context, name string) {
 }
 
 // loginRequired tells of the login that waits for the user.
-func (t *task) loginRequired(reason string) error {
-	err := t.entry.loginRequired(t.record)
+func (j *job) loginRequired(reason string) error {
+	err := j.entry.loginRequired(j.record)
 	err.Reason = reason
-	if t.record.live(t.config.URL) != nil {
-		err.Scopes = t.need.stepUp
+	if j.record.live(j.config.URL) != nil {
+		err.Scopes = j.request.stepUp
 	}
-	t.job.login, t.job.logins = t.record.Login, t.record.Logins
+	j.login, j.logins = j.record.Login, j.record.Logins
 	return err
 }
 

@@ -98,7 +98,7 @@ func (e *entry) exclusively(ctx context.Context, f func(context.Context) error) 
 func (e *entry) stopShowing() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.shown != nil {
-		e.shown.stop()
+	if e.active != nil {
+		e.active.stop()
 	}
 }

@@ -60,8 +60,8 @@ func (m *Manager) saveRegistration(ctx context.Context, name string, c *auth.Cli
 
 // register returns the client to log in as: that of all sessions, or a new one that is
 // theirs from then on.
-func (t *task) register(ctx context.Context, a *auth.Authority, redirect string) (*auth.Client, error) {
-	m, name := t.manager, registrationName(t.config, a.Issuer, redirect)
+func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) (*auth.Client, error) {
+	m, name := j.manager, registrationName(j.config, a.Issuer, redirect)
 	unlock, err := m.registering.Lock(ctx, name)
 	if err != nil {
 		return nil, err
@@ -69,22 +69,22 @@ func (t *task) register(ctx context.Context, a *auth.Authority, redirect string)
 	defer unlock()
 	free, _, err := m.store.Lock(ctx, name)
 	if err != nil {
-		return nil, &StoreError{Key: t.key, Op: "lock", Err: err}
+		return nil, &StoreError{Key: j.key, Op: "lock", Err: err}
 	}
 	defer free()
 	for {
 		r, at, err := m.loadRegistration(ctx, name)
 		if err != nil {
-			return nil, &StoreError{Key: t.key, Op: "load", Err: err}
+			return nil, &StoreError{Key: j.key, Op: "load", Err: err}
 		}
-		known, own := r.Client, t.record.Client
+		known, own := r.Client, j.record.Client
 		if at == (seal.Version{}) {
 			known = own // older versions kept it in each session
 		}
-		if known != nil && own != nil && known.ID == own.ID && t.need.asked && t.record.Unanswered {
+		if known != nil && own != nil && known.ID == own.ID && j.request.asked && j.record.Unanswered {
 			known = nil // perhaps it was forgotten, which only the user is told
 		}
-		c, err := t.flow.Register(ctx, a, redirect, known)
+		c, err := j.flow.Register(ctx, a, redirect, known)
 		if err != nil || c.Source != auth.Dynamic || r.Client != nil && r.Client.ID == c.ID {
 			return c, err
 		}
@@ -93,7 +93,7 @@ func (t *task) register(ctx context.Context, a *auth.Authority, redirect string)
 			return c, nil
 		}
 		if !errors.Is(err, driver.ErrConflict) || ctx.Err() != nil {
-			return nil, &StoreError{Key: t.key, Op: "save", Err: err}
+			return nil, &StoreError{Key: j.key, Op: "save", Err: err}
 		}
 		// Another process was faster: its client is that of all.
 	}

@@ -8,31 +8,31 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 )
 
-// A shown is a login that is shown to the user at this machine.
-type shown struct {
+// An activePrompt is a login that is shown to the user at this machine.
+type activePrompt struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when it has ended
 	err  error         // set before
 }
 
 // stillGood reports whether a login that was begun can still be finished.
-func (t *task) stillGood(ctx context.Context, l *login) bool {
+func (j *job) stillGood(ctx context.Context, l *login) bool {
 	if time.Until(l.Expires) < freshLogin {
 		return false
 	}
-	t.mu.Lock()
-	mine := t.shown != nil
-	t.mu.Unlock()
+	j.mu.Lock()
+	mine := j.active != nil
+	j.mu.Unlock()
 	switch {
 	case mine:
 		return true // one thing at a time
-	case len(lacking(l.Scopes, t.need.stepUp)) > 0:
+	case len(lacking(l.Scopes, j.request.stepUp)) > 0:
 		return false
 	case !l.Prompt:
 		return true
 	}
 	// Another process shows it as long as it holds this lock.
-	unlock := t.lockPrompt(ctx)
+	unlock := j.lockPrompt(ctx)
 	if unlock != nil {
 		unlock()
 	}
@@ -53,30 +53,30 @@ func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
 
 // showLogin shows a login to the user, or waits for a device code to be approved,
 // in a goroutine of the manager's. It returns nil for a login that somebody else shows.
-func (t *task) showLogin(ctx context.Context, p *pending, prompting auth.Prompting) *shown {
+func (j *job) showLogin(ctx context.Context, p *pending, prompting auth.Prompting) *activePrompt {
 	if prompting == nil && p.Login.Device == nil {
 		return nil
 	}
-	e := t.entry
+	e := j.entry
 	unlock := e.lockPrompt(ctx) // before another process can look whether anybody has it
 	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Login.Expires)
-	s := &shown{stop: stop, done: make(chan struct{})}
+	s := &activePrompt{stop: stop, done: make(chan struct{})}
 	e.mu.Lock()
-	before := e.shown
-	e.shown = s
+	before := e.active
+	e.active = s
 	e.mu.Unlock()
 	if before != nil {
 		before.stop()
 	}
 	started := e.manager.goes(func() {
 		defer stop()
-		s.err = e.show(ctx, t.flow, p, prompting, unlock)
+		s.err = e.show(ctx, j.flow, p, prompting, unlock)
 		if s.err != nil {
 			e.manager.opts.Logger.Info("session: not logged in", "user", e.key.User, "server", e.key.Server, "error", s.err)
 		}
 		e.mu.Lock()
-		if e.shown == s {
-			e.shown = nil
+		if e.active == s {
+			e.active = nil
 		}
 		e.mu.Unlock()
 		close(s.done)
@@ -152,7 +152,7 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 			return &auth.StateError{Server: e.key.Server, Problem: "the server has got another address since it was begun"}
 		}
 		if g != nil {
-			return e.keep(ctx, &answer{grant: g, url: config.URL, login: true, begun: true})
+			return e.keep(ctx, &answer{grant: g, url: config.URL, login: true, begun: true}, true)
 		}
 		_, err := e.change(ctx, func(r *record) *record {
 			if r.Login == nil || r.Login.Name != name {

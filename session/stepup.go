@@ -21,27 +21,26 @@ const (
 )
 
 // stepUp asks for more rights because an operation lacks them.
-func (t *task) stepUp(ctx context.Context, grant *auth.Grant) error {
-	n := t.need
+func (j *job) stepUp(ctx context.Context, grant *auth.Grant) error {
 	if grant == nil {
-		return t.beginLogin(ctx, t.record.Ended)
+		return j.beginLogin(ctx, j.record.Ended)
 	}
-	if grant.Token.Access != n.sent && len(lacking(grant.Scopes, n.stepUp)) == 0 {
+	if grant.Token.Access != j.request.sent && len(lacking(grant.Scopes, j.request.stepUp)) == 0 {
 		return nil // somebody has got them meanwhile
 	}
-	if !t.config.Grant.Interactive() {
-		if len(lacking(grant.Requested, n.stepUp)) == 0 {
-			return &auth.ScopeError{Server: t.key.Server, Scopes: n.stepUp, Problem: "were asked for, and not granted"}
+	if !j.config.Grant.Interactive() {
+		if len(lacking(grant.Requested, j.request.stepUp)) == 0 {
+			return &auth.ScopeError{Server: j.key.Server, Scopes: j.request.stepUp, Problem: "were asked for, and not granted"}
 		}
-		return t.obtain(ctx, slices.Concat(grant.Requested, grant.Scopes, n.stepUp))
+		return j.obtain(ctx, slices.Concat(grant.Requested, grant.Scopes, j.request.stepUp))
 	}
-	if l := t.record.Login; l != nil && t.stillGood(ctx, l) {
-		return t.loginRequired("")
+	if l := j.record.Login; l != nil && j.stillGood(ctx, l) {
+		return j.loginRequired("")
 	}
-	if t.record.StepUps[n.operation] >= maxStepUps || t.record.Silent != "" {
-		return &auth.ScopeError{Server: t.key.Server, Scopes: n.stepUp, Problem: "the user was asked for them before; log in again to be asked once more"}
+	if j.record.StepUps[j.request.operation] >= maxStepUps || j.record.Silent != "" {
+		return &auth.ScopeError{Server: j.key.Server, Scopes: j.request.stepUp, Problem: "the user was asked for them before; log in again to be asked once more"}
 	}
-	return t.beginLogin(ctx, "")
+	return j.beginLogin(ctx, "")
 }
 
 // lacking returns what of want is not in have.
