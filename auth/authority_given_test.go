@@ -76,7 +76,7 @@ func TestGivenAuthorityThatMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grant := &Grant{Authority: *before, Client: Client{ID: "client", Issuer: as.url}, Token: Token{Refresh: "R"}}
+	grant := &TokenSet{Authority: *before, Client: Client{ID: "client", Issuer: as.url}, Token: Token{Refresh: "R"}}
 	if _, err := given("/other").Refresh(t.Context(), grant); !errors.As(err, new(*IssuerMismatchError)) {
 		t.Errorf("got %v, want an *IssuerMismatchError", err)
 	}

@@ -25,7 +25,7 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 		return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: a.Issuer, Got: c.Issuer}
 	}
 	if a.AuthorizationEndpoint == "" {
-		return nil, &MetadataError{f.config.Server, a.Issuer, "authorization_endpoint", "is missing, so nobody can log in with a browser"}
+		return nil, &MetadataError{f.config.Server, a.Issuer, "authorization_endpoint", "is missing, so users cannot log in with a browser"}
 	}
 	page, err := f.browserURL("authorization_endpoint", a.AuthorizationEndpoint)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *Flow) bindingKey(a *Authority) (Secret, error) {
 	return key, nil
 }
 
-// Complete makes a grant of a login and the address at which the user's browser
+// Complete makes a token set of a login and the address at which the user's browser
 // came back, as a whole or from its path on. The response is checked before
 // anything is sent: [*StateError] for an answer to another login, or one that
 // comes too late, [*IssuerMismatchError] for that of another authorization
@@ -115,8 +115,8 @@ func (f *Flow) bindingKey(a *Authority) (Secret, error) {
 // configured, and those of requests.
 //
 // It does not keep p from being completed twice: the authorization server does,
-// and whoever stores p has to remove it first.
-func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Grant, error) {
+// and the caller that stores p has to remove it first.
+func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*TokenSet, error) {
 	if p.Grant != AuthorizationCode || p.State == "" {
 		return nil, &StateError{p.Server, "the login is not one with a redirect URI"}
 	}
@@ -144,15 +144,15 @@ func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Gran
 	if err != nil {
 		return nil, err
 	}
-	return newGrant(p, token, scopes), nil
+	return newTokenSet(p, token, scopes), nil
 }
 
-// newGrant returns what a login has brought. scopes are those of the answer.
-func newGrant(p *Pending, t *Token, scopes []string) *Grant {
+// newTokenSet returns what a login has brought. scopes are those of the answer.
+func newTokenSet(p *Pending, t *Token, scopes []string) *TokenSet {
 	if scopes == nil {
 		scopes = slices.Clone(p.Scopes)
 	}
-	return &Grant{
+	return &TokenSet{
 		Authority: p.Authority,
 		Client:    bare(&p.Client),
 		Token:     *t,

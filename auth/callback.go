@@ -19,7 +19,7 @@ const (
 )
 
 // A response is what an authorization server has sent by way of the user's
-// browser, and therefore perhaps somebody else.
+// browser, and therefore perhaps an attacker.
 type response struct {
 	address *url.URL
 	query   url.Values

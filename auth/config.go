@@ -22,7 +22,7 @@ const (
 	// ClientCredentials: the program logs in as itself (RFC 6749, section 4.4).
 	// It needs Config.Client, with a secret or Config.SigningKey.
 	ClientCredentials
-	// EnterpriseManaged: the user's login at the identity provider of his
+	// EnterpriseManaged: the user's login at the identity provider of their
 	// organisation is exchanged for a token of the server (ID-JAG). It needs
 	// Config.Enterprise.
 	EnterpriseManaged
@@ -109,10 +109,10 @@ type Config struct {
 	// supports PKCE with S256, for those that do and do not say so. PKCE is
 	// used in any case.
 	AssumePKCE bool
-	// AskConsent has a user asked for his consent at each login in which the
+	// AskConsent has a user asked for their consent at each login in which the
 	// scope offline_access is asked for (prompt=consent): some authorization
 	// servers issue no refresh tokens otherwise. That is done in any case unless
-	// Client is set, since it was perhaps an administrator who has given his
+	// Client is set, since it was perhaps an administrator who has given
 	// consent to that, and users cannot.
 	AskConsent bool
 	// LoginParams are added to the address where users log in, with grant type
@@ -196,7 +196,7 @@ type Enterprise struct {
 	// SigningKey authenticates Client by private_key_jwt. It may be the same
 	// as Config.SigningKey.
 	SigningKey *SigningKey
-	// SubjectToken returns what the user got from the identity provider when he
+	// SubjectToken returns what the user got from the identity provider when they
 	// logged in there: an ID token, unless SubjectTokenType says otherwise. It is
 	// asked for each token, and has to end with its context.
 	SubjectToken func(context.Context) (Secret, error)

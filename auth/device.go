@@ -30,7 +30,7 @@ const (
 )
 
 // BeginDevice makes a login by device code (RFC 8628, section 3.1) that waits for
-// the user: he opens Pending.URL anywhere and types the code of Pending.Device, or
+// the user: they open Pending.URL anywhere and type the code of Pending.Device, or
 // opens the address that has it.
 //
 // Its errors are [*MetadataError] if the authorization server does not offer that,
@@ -160,16 +160,16 @@ func checkUserCode(code string) error {
 // on. p is not changed.
 //
 // If the user said no, the error is an [*OAuthError] with the code access_denied;
-// if he took too long, one with the code expired_token. If ctx ended, the error
+// if they took too long, one with the code expired_token. If ctx ended, the error
 // wraps what ended it; a token that was on its way then is lost.
-func (f *Flow) Poll(ctx context.Context, p *Pending) (*Grant, error) {
+func (f *Flow) Poll(ctx context.Context, p *Pending) (*TokenSet, error) {
 	if p.Grant != DeviceCode || p.Device == nil {
 		return nil, &StateError{Server: p.Server, Problem: "the login is not one by device code"}
 	}
 	if err := f.sameIssuer(&p.Authority); err != nil {
 		return nil, err
 	}
-	var g *Grant
+	var g *TokenSet
 	err := poll(ctx, p.Device.Interval, p.Expires, func() error {
 		token, scopes, err := f.token(ctx, &tokenRequest{
 			request:   "token",
@@ -183,7 +183,7 @@ func (f *Flow) Poll(ctx context.Context, p *Pending) (*Grant, error) {
 			key: p.DPoPKey,
 		})
 		if err == nil {
-			g = newGrant(p, token, scopes)
+			g = newTokenSet(p, token, scopes)
 		}
 		return err
 	})

@@ -304,7 +304,7 @@ func (f *Flow) fallBack(ctx context.Context, server *url.URL) (*Authority, error
 	var a *Authority
 	switch {
 	case err == nil && (d["issuer"] != nil || d["token_endpoint"] != nil):
-		// Nobody has named the issuer, so it may end in a slash or not.
+		// The server has not named the issuer, so it may end in a slash or not.
 		if got, _ := d.text("issuer"); got == issuer+"/" {
 			issuer = got
 		}
@@ -406,7 +406,7 @@ func (f *Flow) lookUpError(err error) error {
 	return f.discoveryError(authorityStage, err)
 }
 
-// check parses an address that somebody else has named. The error is a
+// check parses an address from metadata. The error is a
 // [*URLError] for the field that it comes from.
 func (f *Flow) check(field, raw string) (*url.URL, error) {
 	u, err := f.client().Check(raw)

@@ -8,19 +8,19 @@
 // authorization server, [Flow.Register] finds out as whom to speak to it, and
 // [Flow.Begin] makes a [Pending]: data that can be stored, with the address that
 // the user has to visit. When the user's browser comes back to the redirect URI,
-// [Flow.Complete] makes a [Grant] of the Pending and the address it came back to,
-// perhaps in another process. [Flow.Refresh] makes a new Grant of an old one, and
+// [Flow.Complete] makes a [TokenSet] of the Pending and the address it came back to,
+// perhaps in another process. [Flow.Refresh] makes a new TokenSet of an old one, and
 // [Flow.Revoke] ends it.
 //
 // With a device code, [Flow.BeginDevice] and [Flow.Poll] take the place of Begin
-// and Complete. Where no human is needed, [Flow.Obtain] returns a Grant at once:
+// and Complete. Where no human is needed, [Flow.Obtain] returns a TokenSet at once:
 // client credentials, enterprise-managed authorization and workload identity.
 //
 // # Showing a login
 //
 // A [Prompt] shows a login to a user and returns the address that Complete needs.
-// A [Loopback] opens his browser and listens on a port of 127.0.0.1 until it comes
-// back. With a [PasteURL] he opens the page on another machine, and pastes the
+// A [Loopback] opens their browser and listens on a port of 127.0.0.1 until it comes
+// back. With a [PasteURL] they open the page on another machine, and paste the
 // address into the terminal. Both show the code of a login by device code. Programs
 // whose users are elsewhere take session.Manager.CallbackHandler instead.
 //
@@ -34,6 +34,6 @@
 //
 // # Secrets
 //
-// Tokens, keys and verifiers are [Secret]: no error, log or JSON shows them. Grant
+// Tokens, keys and verifiers are [Secret]: no error, log or JSON shows them. TokenSet
 // and Pending are stored by their MarshalBinary, whose result must be sealed.
 package auth

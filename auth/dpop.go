@@ -206,15 +206,15 @@ func contentDigest(body []byte) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 }
 
-// Authorize adds to header what a request needs to be let in with the grant: the
+// Authorize adds to header what a request needs to be let in with the token set: the
 // token, and a proof of possession if the token is bound to a key (RFC 9449, and
 // the DPoP extension of MCP). method and target are the request's; body is its
 // body, nil if it has none; nonce is the newest DPoP-Nonce that the server has
 // given, or empty; what cannot be a nonce is left out, so that the server is asked
-// and can give another. A proof is good for one request only: authorize each anew.
+// and can give another. A proof is good for one request only: authorize each again.
 //
 // The errors are [*ProofError]; header is then as it was.
-func (g *Grant) Authorize(header http.Header, method, target string, body []byte, nonce string) error {
+func (g *TokenSet) Authorize(header http.Header, method, target string, body []byte, nonce string) error {
 	fail := func(err error) error {
 		e := &ProofError{Err: err}
 		if u, err := url.Parse(g.Authority.Resource); err == nil {
@@ -226,7 +226,7 @@ func (g *Grant) Authorize(header http.Header, method, target string, body []byte
 	case header == nil:
 		return fail(errors.New("the request has no header"))
 	case g.Token.Access == "":
-		return fail(errors.New("the grant has no token"))
+		return fail(errors.New("the token set has no token"))
 	case !strings.EqualFold(g.Token.Type, "DPoP"):
 		header.Del("DPoP")
 		header.Set("Authorization", "Bearer "+g.Token.Access.Reveal())

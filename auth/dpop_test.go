@@ -158,7 +158,7 @@ func TestProofTarget(t *testing.T) {
 }
 
 func TestAuthorizeWithAProof(t *testing.T) {
-	g := &Grant{Token: Token{Access: "an-access-token", Type: "DPoP"}, DPoPKey: dpopKey(t)}
+	g := &TokenSet{Token: Token{Access: "an-access-token", Type: "DPoP"}, DPoPKey: dpopKey(t)}
 	want, err := thumbprint(g.DPoPKey)
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestAuthorizeWithAProof(t *testing.T) {
 }
 
 func TestAuthorizeWithoutAProof(t *testing.T) {
-	g := &Grant{Token: Token{Access: "an-access-token", Type: "Bearer"}}
+	g := &TokenSet{Token: Token{Access: "an-access-token", Type: "Bearer"}}
 	header := http.Header{"Dpop": {"of another grant"}}
 	if err := g.Authorize(header, "POST", "https://mcp.example/mcp", []byte("{}"), "n"); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 		"no target":   {good, "/mcp?" + canary},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &Grant{
+			g := &TokenSet{
 				Authority: Authority{Resource: "https://mcp.example/mcp?key=" + canary},
 				Token:     Token{Access: Secret(canary), Type: "DPoP"},
 				DPoPKey:   test.key,
@@ -246,10 +246,10 @@ func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 		})
 	}
 	var problem *ProofError
-	if err := (&Grant{Token: Token{Access: "a"}}).Authorize(nil, "POST", "https://mcp.example", nil, ""); !errors.As(err, &problem) {
+	if err := (&TokenSet{Token: Token{Access: "a"}}).Authorize(nil, "POST", "https://mcp.example", nil, ""); !errors.As(err, &problem) {
 		t.Errorf("no header: %v", err)
 	}
-	if err := (&Grant{Token: Token{Type: "Bearer"}}).Authorize(http.Header{}, "POST", "https://mcp.example", nil, ""); !errors.As(err, &problem) {
+	if err := (&TokenSet{Token: Token{Type: "Bearer"}}).Authorize(http.Header{}, "POST", "https://mcp.example", nil, ""); !errors.As(err, &problem) {
 		t.Errorf("no token: %v", err)
 	}
 	if _, err := (&Flow{config: Config{Server: "files"}}).proof("", "POST", "https://as.example", ""); !errors.As(err, &problem) || problem.Server != "files" {
@@ -259,7 +259,7 @@ func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 
 // A nonce that is none must not keep all further requests from being made.
 func TestAuthorizeLeavesOutWhatIsNoNonce(t *testing.T) {
-	g := &Grant{Token: Token{Access: "AT", Type: "DPoP"}, DPoPKey: dpopKey(t)}
+	g := &TokenSet{Token: Token{Access: "AT", Type: "DPoP"}, DPoPKey: dpopKey(t)}
 	f := &Flow{config: Config{Server: "files"}}
 	for _, nonce := range []string{strings.Repeat("n", maxNonce+1), "n\r\nX: y", `n"`, `n\`, "n n", "nü", "n\x7f"} {
 		header := http.Header{}
@@ -285,7 +285,7 @@ func TestAuthorizeLeavesOutWhatIsNoNonce(t *testing.T) {
 }
 
 func BenchmarkAuthorize(b *testing.B) {
-	g := &Grant{Token: Token{Access: "an-access-token", Type: "DPoP"}, DPoPKey: dpopKey(b)}
+	g := &TokenSet{Token: Token{Access: "an-access-token", Type: "DPoP"}, DPoPKey: dpopKey(b)}
 	header, body := http.Header{}, make([]byte, 1<<10)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -260,8 +260,8 @@ type LoginRequiredError struct {
 	Scopes []string
 	// Reason says why the last login is no longer good; empty if there was none.
 	Reason string
-	// Done, if not nil, is closed when the session has changed: when somebody has
-	// logged in, logged out or said no, here or in another process. Then the
+	// Done, if not nil, is closed when the session has changed: when the user has
+	// logged in, logged out or declined, here or in another process. Then the
 	// request is worth another try.
 	Done <-chan struct{}
 }

@@ -59,16 +59,16 @@ func ExampleFlow_Obtain() {
 
 // What lets a request in belongs to that request: a proof of possession is good
 // for no other.
-func ExampleGrant_Authorize() {
+func ExampleTokenSet_Authorize() {
 	body := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	request := func(ctx context.Context, grant *auth.Grant, url, nonce string) (*http.Request, error) {
+	request := func(ctx context.Context, grant *auth.TokenSet, url, nonce string) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
 		return req, grant.Authorize(req.Header, req.Method, url, []byte(body), nonce)
 	}
-	grant := &auth.Grant{Token: auth.Token{Access: "a-token", Type: "Bearer"}}
+	grant := &auth.TokenSet{Token: auth.Token{Access: "a-token", Type: "Bearer"}}
 	req, err := request(context.Background(), grant, "https://mcp.example.com/mcp", "")
 	if err != nil {
 		log.Fatal(err)

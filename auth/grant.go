@@ -62,12 +62,12 @@ func (t *Token) OAuth2() *oauth2.Token {
 	return &oauth2.Token{AccessToken: t.Access.Reveal(), TokenType: t.Type, RefreshToken: t.Refresh.Reveal(), Expiry: t.Expires}
 }
 
-// A Grant is what a login has brought: the token, and what is needed to renew
-// it. It is changed by nobody; Refresh makes a new one.
-type Grant struct {
+// A TokenSet is what a login has brought: the token, and what is needed to renew
+// it. It is never changed; Refresh makes a new one.
+type TokenSet struct {
 	// Authority issued it.
 	Authority Authority `json:"authority"`
-	// Client is whom it was issued to.
+	// Client is the client that it was issued to.
 	Client Client `json:"client"`
 	// Token is the newest token.
 	Token Token `json:"token"`
@@ -81,12 +81,12 @@ type Grant struct {
 	DPoPKey Secret `json:"dpop_key,omitempty"`
 }
 
-// MarshalBinary returns the grant as JSON with its secrets in clear. Seal it
+// MarshalBinary returns the token set as JSON with its secrets in clear. Seal it
 // wherever it is kept.
-func (g *Grant) MarshalBinary() ([]byte, error) { return secret.Encode(g) }
+func (g *TokenSet) MarshalBinary() ([]byte, error) { return secret.Encode(g) }
 
 // UnmarshalBinary reads what MarshalBinary has written.
-func (g *Grant) UnmarshalBinary(data []byte) error {
-	*g = Grant{}
+func (g *TokenSet) UnmarshalBinary(data []byte) error {
+	*g = TokenSet{}
 	return json.Unmarshal(data, g)
 }

@@ -179,7 +179,7 @@ func TestHostileEndpointNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		grant := &Grant{Authority: *a, Client: Client{Issuer: a.Issuer, ID: "c", Source: Dynamic}, Token: Token{Access: "SECRET", Refresh: "SECRET", Type: "Bearer"}}
+		grant := &TokenSet{Authority: *a, Client: Client{Issuer: a.Issuer, ID: "c", Source: Dynamic}, Token: Token{Access: "SECRET", Refresh: "SECRET", Type: "Bearer"}}
 		for field, request := range map[string]func() error{
 			"registration_endpoint": func() error {
 				_, err := f.Register(t.Context(), a, "http://127.0.0.1/cb", nil)

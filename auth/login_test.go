@@ -57,7 +57,7 @@ func setOut(t testing.TB, o *authtest.Options, change func(c *auth.Config, as *a
 }
 
 // complete has the user agree.
-func (l *journey) complete(t testing.TB) (*auth.Grant, error) {
+func (l *journey) complete(t testing.TB) (*auth.TokenSet, error) {
 	t.Helper()
 	callback, err := l.as.Approve(t.Context(), l.pending.URL)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
 )
 
-// A Loopback is a [Prompt] for programs on the user's own machine: it opens his
+// A Loopback is a [Prompt] for programs on the user's own machine: it opens their
 // browser, which comes back to a port of 127.0.0.1 that listens for this one
 // login (RFC 8252, section 7.3). That is the port of a registered redirect URI
 // if one is free, otherwise any; the path is /callback if nothing is registered.
@@ -60,14 +60,14 @@ const (
 )
 
 // Start listens for the browser.
-func (l *Loopback) Start(ctx context.Context, registered []string) (Prompting, error) {
+func (l *Loopback) Start(ctx context.Context, registered []string) (PromptSession, error) {
 	redirect, listeners, err := listenFor(ctx, slices.Concat(l.RedirectURIs, registered))
 	if err != nil {
 		return nil, fmt.Errorf("auth: no port for the browser to come back to: %w", err)
 	}
-	b := &comeback{
+	b := &loopbackServer{
 		prompt: l, redirect: redirect, host: strings.TrimSuffix(redirect.Host, ":80"), path: redirect.EscapedPath(),
-		hit: make(chan string, 1), closed: make(chan struct{}),
+		callback: make(chan string, 1), closed: make(chan struct{}),
 	}
 	if b.path == "" {
 		b.path = "/"
@@ -83,15 +83,15 @@ func (l *Loopback) Start(ctx context.Context, registered []string) (Prompting, e
 	return b, nil
 }
 
-// A comeback is one login that the browser comes back from.
-type comeback struct {
+// A loopbackServer waits for the browser of one login to come back.
+type loopbackServer struct {
 	prompt     *Loopback
 	redirect   *url.URL
 	host, path string // what a request must have
 	server     *http.Server
 	serving    sync.WaitGroup // who listens
 	conns      sync.WaitGroup // who serves a connection
-	hit        chan string    // room for the one answer
+	callback   chan string    // room for the one callback
 	closed     chan struct{}  // closed by Close
 
 	mu    sync.Mutex // guards the following
@@ -100,11 +100,11 @@ type comeback struct {
 	taken bool       // its answer is here
 }
 
-// RedirectURI implements [Prompting].
-func (b *comeback) RedirectURI() string { return b.redirect.String() }
+// RedirectURI implements [PromptSession].
+func (b *loopbackServer) RedirectURI() string { return b.redirect.String() }
 
-// Show implements [Prompting].
-func (b *comeback) Show(ctx context.Context, p *Pending) (callback string, err error) {
+// Show implements [PromptSession].
+func (b *loopbackServer) Show(ctx context.Context, p *Pending) (callback string, err error) {
 	ctx, cancel := untilExpired(ctx, p)
 	defer cancel()
 	b.mu.Lock()
@@ -130,7 +130,7 @@ func (b *comeback) Show(ctx context.Context, p *Pending) (callback string, err e
 		return "", nil
 	}
 	select {
-	case callback := <-b.hit:
+	case callback := <-b.callback:
 		return callback, nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("auth: server %q: waiting for the user's browser to come back: %w", p.Server, ctx.Err())
@@ -140,7 +140,7 @@ func (b *comeback) Show(ctx context.Context, p *Pending) (callback string, err e
 }
 
 // Close ends all goroutines of the login.
-func (b *comeback) Close() error {
+func (b *loopbackServer) Close() error {
 	b.mu.Lock()
 	select {
 	case <-b.closed:
@@ -155,7 +155,7 @@ func (b *comeback) Close() error {
 }
 
 // connState counts connections and turns away those that are too many.
-func (b *comeback) connState(c net.Conn, state http.ConnState) {
+func (b *loopbackServer) connState(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		b.conns.Add(1)
@@ -176,7 +176,7 @@ func (b *comeback) connState(c net.Conn, state http.ConnState) {
 
 // ServeHTTP answers the browser. Any web page can send it here, and any program
 // of this machine can come.
-func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *loopbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, title, text := b.take(r)
 	if status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodGet)
@@ -184,13 +184,13 @@ func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = loginpage.Write(w, status, title, text)
 	if status == http.StatusOK {
 		_ = http.NewResponseController(w).Flush() // Close may come at once
-		b.hit <- b.redirect.Scheme + "://" + b.redirect.Host + r.URL.RequestURI()
+		b.callback <- b.redirect.Scheme + "://" + b.redirect.Host + r.URL.RequestURI()
 	}
 }
 
 // take decides what a request gets. It takes the answer for itself if it is
 // status 200.
-func (b *comeback) take(r *http.Request) (status int, title, text string) {
+func (b *loopbackServer) take(r *http.Request) (status int, title, text string) {
 	const back = "You can close this page and go back to the program."
 	switch {
 	case !strings.EqualFold(strings.TrimSuffix(r.Host, ":80"), b.host):

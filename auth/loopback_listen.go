@@ -68,7 +68,7 @@ func listen(ctx context.Context, u *url.URL) (redirect *url.URL, listeners []net
 }
 
 // listenOn listens at the address of u. A browser may take either address of
-// localhost: nobody else is to have one of them.
+// localhost: no other program is to have one of them.
 func listenOn(ctx context.Context, u *url.URL, port string) ([]net.Listener, error) {
 	var config net.ListenConfig
 	if !isLocalhost(u) {

@@ -24,13 +24,13 @@ func FuzzLoopbackPage(f *testing.F) {
 	f.Add(http.MethodGet, host, "/Callback", "state=right")
 
 	pages := map[string]int{}
-	ask := func(b *comeback, r *http.Request) (int, string) {
+	ask := func(b *loopbackServer, r *http.Request) (int, string) {
 		w := httptest.NewRecorder()
 		b.ServeHTTP(w, r)
 		return w.Code, w.Body.String()
 	}
-	fresh := func() *comeback {
-		return &comeback{redirect: &url.URL{Scheme: "http", Host: host, Path: path}, host: host, path: path, state: state, hit: make(chan string, 1)}
+	fresh := func() *loopbackServer {
+		return &loopbackServer{redirect: &url.URL{Scheme: "http", Host: host, Path: path}, host: host, path: path, state: state, callback: make(chan string, 1)}
 	}
 	request := func(method, host, path, query string) *http.Request {
 		return &http.Request{Method: method, Host: host, URL: &url.URL{Path: path, RawQuery: query}, Header: http.Header{}}
@@ -57,7 +57,7 @@ func FuzzLoopbackPage(f *testing.F) {
 			t.Errorf("status %d", status)
 		}
 		select {
-		case callback := <-b.hit:
+		case callback := <-b.callback:
 			if !right || !strings.HasPrefix(callback, "http://127.0.0.1:1/callback?") || !strings.HasSuffix(callback, query) {
 				t.Errorf("came back at %q", callback)
 			}
@@ -76,14 +76,14 @@ func FuzzLoopbackPage(f *testing.F) {
 // closed then, with its connections.
 func TestLoopbackPageIsSentFirst(t *testing.T) {
 	const host = "127.0.0.1:1"
-	b := &comeback{redirect: &url.URL{Scheme: "http", Host: host, Path: "/callback"}, host: host, path: "/callback", state: "right", hit: make(chan string)}
+	b := &loopbackServer{redirect: &url.URL{Scheme: "http", Host: host, Path: "/callback"}, host: host, path: "/callback", state: "right", callback: make(chan string)}
 	w := httptest.NewRecorder()
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		b.ServeHTTP(w, &http.Request{Method: http.MethodGet, Host: host, URL: &url.URL{Path: "/callback", RawQuery: "code=1&state=right"}})
 	}()
-	<-b.hit
+	<-b.callback
 	if !w.Flushed || !strings.HasSuffix(w.Body.String(), "</html>\n") {
 		t.Errorf("flushed: %v, body %q", w.Flushed, w.Body)
 	}

@@ -23,7 +23,7 @@ import (
 
 // A login is one that a Loopback shows.
 type login struct {
-	auth.Prompting
+	auth.PromptSession
 	shown chan returned
 	open  chan string // the page to be opened
 	out   *screen
@@ -35,7 +35,7 @@ func show(t *testing.T, registered ...string) *login {
 	l := &login{shown: make(chan returned, 1), open: make(chan string, 1), out: &screen{}}
 	loopback := &auth.Loopback{Out: l.out, Open: func(_ context.Context, url string) error { l.open <- url; return nil }}
 	var err error
-	if l.Prompting, err = loopback.Start(t.Context(), registered); err != nil {
+	if l.PromptSession, err = loopback.Start(t.Context(), registered); err != nil {
 		t.Fatal(err)
 	}
 	var once sync.Once
@@ -103,7 +103,7 @@ func TestLoopback(t *testing.T) {
 	}
 	// Until the login is closed.
 	if res, _ := get(t, "GET", want, ""); res.StatusCode != http.StatusGone {
-		t.Errorf("second hit: status %d, want 410", res.StatusCode)
+		t.Errorf("second callback: status %d, want 410", res.StatusCode)
 	}
 	if got := <-l.shown; got.callback != want || got.err != nil {
 		t.Errorf("came back at %q, %v, want %q", got.callback, got.err, want)

@@ -13,7 +13,7 @@ const (
 	maxList = 64 << 10
 )
 
-// A document is a JSON object that somebody publishes about himself. Members are
+// A document is a JSON object that a server publishes about itself. Members are
 // found by their exact names; null is as good as absent.
 type document map[string]json.RawMessage
 

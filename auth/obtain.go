@@ -26,15 +26,15 @@ func (e *AssertionError) Error() string {
 // Unwrap returns Err.
 func (e *AssertionError) Unwrap() error { return e.Err }
 
-// Obtain gets a grant without a human, for the grant types that are not
-// Interactive. It is asked again, rather than [Flow.Refresh], where the grant has
+// Obtain gets a token set without a human, for the grant types that are not
+// Interactive. It is asked again, rather than [Flow.Refresh], where the token set has
 // no refresh token, as is usual. After a refusal nothing else is tried.
 //
 // Its errors are [*ConfigError] for another grant type, [*AssertionError],
 // [*IssuerMismatchError] if c is a client of another authorization server, or a
 // is not that of the Config, and those of requests; a refusal by the identity provider of EnterpriseManaged is an
 // [*OAuthError] for a "token exchange".
-func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*Grant, error) {
+func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*TokenSet, error) {
 	if c.Issuer != a.Issuer {
 		return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: a.Issuer, Got: c.Issuer}
 	}
@@ -76,7 +76,7 @@ func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []str
 	if err != nil {
 		return nil, err
 	}
-	return newGrant(&Pending{Authority: *a, Client: *c, Scopes: scopes, DPoPKey: key}, token, granted), nil
+	return newTokenSet(&Pending{Authority: *a, Client: *c, Scopes: scopes, DPoPKey: key}, token, granted), nil
 }
 
 // own asks the program for a token.
@@ -99,7 +99,7 @@ func (f *Flow) own(field string, ask func() (Secret, error)) (Secret, error) {
 // at an authorization server.
 const typeIDJAG = "urn:ietf:params:oauth:token-type:id-jag"
 
-// exchange exchanges what the user has of his identity provider for a token that
+// exchange exchanges what the user has from their identity provider for a token that
 // the authorization server takes (MCP extension for enterprise-managed
 // authorization, section 4; RFC 8693).
 func (f *Flow) exchange(ctx context.Context, a *Authority, scopes []string) (Secret, error) {

@@ -21,7 +21,7 @@ import (
 const pasteURI = "http://127.0.0.1:33418/callback"
 
 // A PasteURL is a [Prompt] for machines without a browser: it shows the URL at a
-// terminal, and the user, who opens it anywhere, pastes the address at which his
+// terminal, and the user, who opens it anywhere, pastes the address at which their
 // browser ended. An empty line, or the end of In, declines.
 //
 // The zero PasteURL is ready. It is safe for concurrent use: logins are shown one
@@ -48,7 +48,7 @@ type PasteURL struct {
 
 // Start chooses the redirect URI: the first on a loopback address of RedirectURIs
 // and registered, or else http://127.0.0.1:33418/callback. Nothing listens there.
-func (p *PasteURL) Start(ctx context.Context, registered []string) (Prompting, error) {
+func (p *PasteURL) Start(ctx context.Context, registered []string) (PromptSession, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lines == nil {
@@ -78,10 +78,10 @@ type pasting struct {
 	shown    bool // it holds the turn
 }
 
-// RedirectURI implements [Prompting].
+// RedirectURI implements [PromptSession].
 func (x *pasting) RedirectURI() string { return x.redirect }
 
-// Show implements [Prompting].
+// Show implements [PromptSession].
 func (x *pasting) Show(ctx context.Context, p *Pending) (callback string, err error) {
 	if p.Device != nil {
 		return "", x.say(p, invitation(p)+"Open this page in a browser, on any machine:\n"+address(p))
@@ -98,7 +98,7 @@ func (x *pasting) Show(ctx context.Context, p *Pending) (callback string, err er
 		"In the end the browser goes to an address that begins with\n  " + oneLine(x.redirect) + "\n" +
 		"and probably shows that it cannot be reached: that is fine. Copy the whole address\n" +
 		"from the browser's address bar and paste it here. An empty line: do not log in.\n> "
-	var scraps string
+	var partial string
 	for {
 		if err := x.say(p, question); err != nil {
 			return "", err
@@ -117,18 +117,18 @@ func (x *pasting) Show(ctx context.Context, p *Pending) (callback string, err er
 			return "", x.late(p, err)
 		}
 		line = clean(line)
-		if line == "" && scraps == "" {
+		if line == "" && partial == "" {
 			return "", ErrDeclined
 		}
 		// A long address may come in several lines.
-		for _, text := range []string{line, scraps + line} {
+		for _, text := range []string{line, partial + line} {
 			if callback, ok := x.answer(p, text); ok {
 				return callback, nil
 			}
 		}
-		scraps += line
-		if line == "" || len(scraps) > lines.Max {
-			scraps = line
+		partial += line
+		if line == "" || len(partial) > lines.Max {
+			partial = line
 		}
 		question = "That is not the whole address, or not that of this login: it must have \"state=\" and \"code=\" in it.\n" +
 			"Paste the whole address, or the rest of it: "

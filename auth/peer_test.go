@@ -144,8 +144,8 @@ func callback(p *Pending, members ...string) string {
 }
 
 // grantOf returns a grant of a peer, for a client.
-func grantOf(a *Authority, c *Client) *Grant {
-	return &Grant{
+func grantOf(a *Authority, c *Client) *TokenSet {
+	return &TokenSet{
 		Authority: *a,
 		Client:    *c,
 		Token:     Token{Access: "AT", Type: "Bearer", Refresh: "RT", Obtained: time.Now()},

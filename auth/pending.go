@@ -32,7 +32,7 @@ type Pending struct {
 	State Secret `json:"state,omitempty"`
 	// Verifier is the PKCE code verifier.
 	Verifier Secret `json:"verifier,omitempty"`
-	// DPoPKey is the key that the token will be bound to; see [Grant].
+	// DPoPKey is the key that the token will be bound to; see [TokenSet].
 	DPoPKey Secret `json:"dpop_key,omitempty"`
 	// Device is set for a DeviceCode login.
 	Device *Device `json:"device,omitempty"`

@@ -3,7 +3,7 @@ package auth
 import "fmt"
 
 // The types below hold secrets and are held by pointers. Package fmt prints what a
-// pointer leads to without asking anybody when it is given a verb that the pointer
+// pointer leads to without calling its methods when it is given a verb that the pointer
 // does not have, so they print themselves.
 
 // Format prints whom the client is known to, and no secret.
@@ -16,8 +16,8 @@ func (t Token) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "%s token until %v", t.Type, t.Expires)
 }
 
-// Format prints who issued the grant and for what, and no secret.
-func (g Grant) Format(f fmt.State, _ rune) {
+// Format prints who issued the token set and for what, and no secret.
+func (g TokenSet) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "grant of %q for %q with scopes %q, %v", g.Authority.Issuer, g.Authority.Resource, g.Scopes, g.Token)
 }
 

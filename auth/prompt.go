@@ -19,11 +19,11 @@ type Prompt interface {
 	// Start prepares for one login. registered are the redirect URIs that the
 	// client is registered with, the last used first; one of them should be
 	// used if that is possible.
-	Start(ctx context.Context, registered []string) (Prompting, error)
+	Start(ctx context.Context, registered []string) (PromptSession, error)
 }
 
-// A Prompting is one login that is shown to a user.
-type Prompting interface {
+// A PromptSession shows one login to a user.
+type PromptSession interface {
 	// RedirectURI is where the browser is to come back to.
 	RedirectURI() string
 	// Show shows the login and returns the address at which the browser came
@@ -34,7 +34,7 @@ type Prompting interface {
 	Close() error
 }
 
-// untilExpired bounds the wait for a user: later than p.Expires his answer is
+// untilExpired bounds the wait for a user: later than p.Expires their answer is
 // good for nothing.
 func untilExpired(ctx context.Context, p *Pending) (context.Context, context.CancelFunc) {
 	if p.Expires.IsZero() {

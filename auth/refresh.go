@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// ErrNoRefreshToken reports a grant that cannot be refreshed: the authorization
+// ErrNoRefreshToken reports a token set that cannot be refreshed: the authorization
 // server has given no refresh token with it.
-var ErrNoRefreshToken = errors.New("auth: the grant has no refresh token")
+var ErrNoRefreshToken = errors.New("auth: the token set has no refresh token")
 
-// Refresh makes a new grant of an old one by its refresh token. If the answer
+// Refresh makes a new token set of an old one by its refresh token. If the answer
 // brings no new refresh token, the old one is kept. The refresh token goes to the
 // authorization server that has issued it, wherever the server's metadata may
 // point to by now.
@@ -22,12 +22,12 @@ var ErrNoRefreshToken = errors.New("auth: the grant has no refresh token")
 //     invalid_grant that the token is of no use any more. So it does where the
 //     authorization server has another code for that, or wants to see the user;
 //   - after an OAuthError with another status, or a [*RequestError] without
-//     NotSent, nobody knows: the authorization server may have issued new tokens;
+//     NotSent, it is not known: the authorization server may have issued new tokens;
 //   - after any other error it is as good as before, as nothing was sent:
 //     [ErrNoRefreshToken], a [*RegistrationError] (the client is no longer
 //     configured), [*IssuerMismatchError], [*ConfigError], [*ProofError] or
 //     [*URLError].
-func (f *Flow) Refresh(ctx context.Context, g *Grant) (*Grant, error) {
+func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 	if g.Token.Refresh == "" {
 		return nil, ErrNoRefreshToken
 	}

@@ -6,10 +6,10 @@ import (
 	"net/url"
 )
 
-// Revoke revokes the tokens of a grant (RFC 7009), the refresh token first, where
+// Revoke revokes the tokens of a token set (RFC 7009), the refresh token first, where
 // the authorization server has an endpoint for that. Where it has none it does
 // nothing. Both are tried; the errors are those of requests, joined.
-func (f *Flow) Revoke(ctx context.Context, g *Grant) error {
+func (f *Flow) Revoke(ctx context.Context, g *TokenSet) error {
 	if g.Authority.RevocationEndpoint == "" {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (f *Flow) Revoke(ctx context.Context, g *Grant) error {
 	)
 }
 
-func (f *Flow) revoke(ctx context.Context, g *Grant, client *Client, kind string, token Secret) error {
+func (f *Flow) revoke(ctx context.Context, g *TokenSet, client *Client, kind string, token Secret) error {
 	if token == "" {
 		return nil
 	}

@@ -49,7 +49,7 @@ func newVisit(t *testing.T, at *authtest.Resource, c auth.Config) *visit {
 }
 
 // enter makes a request with a grant, once more if another nonce is wanted.
-func (v *visit) enter(t *testing.T, g *auth.Grant) {
+func (v *visit) enter(t *testing.T, g *auth.TokenSet) {
 	t.Helper()
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	nonce := ""
@@ -135,7 +135,7 @@ func TestStrictDPoP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var again auth.Grant
+	var again auth.TokenSet
 	if err := again.UnmarshalBinary(stored); err != nil {
 		t.Fatal(err)
 	}

@@ -71,9 +71,9 @@ func awaitTools(t *testing.T, h *host.Host) {
 // An approver is a prompt that logs the user in at once.
 type approver struct{ as *authtest.Server }
 
-func (p approver) Start(context.Context, []string) (auth.Prompting, error) { return p, nil }
-func (p approver) RedirectURI() string                                     { return loginCallback }
-func (p approver) Close() error                                            { return nil }
+func (p approver) Start(context.Context, []string) (auth.PromptSession, error) { return p, nil }
+func (p approver) RedirectURI() string                                         { return loginCallback }
+func (p approver) Close() error                                                { return nil }
 func (p approver) Show(ctx context.Context, l *auth.Pending) (string, error) {
 	if l.Device != nil {
 		return "", p.as.ApproveDevice(l.Device.UserCode)

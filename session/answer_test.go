@@ -53,7 +53,7 @@ func TestAnswerIsSavedLater(t *testing.T) {
 		e := m.entry(alice)
 		ctx, stop := context.WithCancel(t.Context())
 		stop() // as if it had taken too long
-		grant := &auth.Grant{Token: auth.Token{Access: "a", Type: "Bearer"}}
+		grant := &auth.TokenSet{Token: auth.Token{Access: "a", Type: "Bearer"}}
 		if err := e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}, true); err == nil {
 			t.Fatal("it is saved already")
 		}

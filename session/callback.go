@@ -14,9 +14,9 @@ import (
 
 // CallbackOptions configure [Manager.CallbackHandler].
 type CallbackOptions struct {
-	// User returns who makes a request, by the program's own means, such as its
+	// User returns the user who makes a request, by the program's own means, such as its
 	// cookie. Only their own login is completed, unless Allow says otherwise:
-	// somebody who was sent the address of another user's login would give them
+	// a user who was sent the address of another user's login would give them
 	// their own account. If it returns an error the request gets status 403. Nil
 	// means that the program has only one user, whose name in [Key] is empty.
 	User func(*http.Request) (string, error)
@@ -24,7 +24,7 @@ type CallbackOptions struct {
 	// login, and reports whether the request may complete the login all the same:
 	// that of an administrator, for example, the login at a server that all share,
 	// whose key has no user. Begin such a login only for those who may complete it,
-	// and show its address to nobody else: others who have it could log in there and
+	// and show its address to no one else: others who have it could log in there and
 	// send an administrator to the callback, and all would use their account. Allow
 	// may be called from many goroutines. Nil: never.
 	Allow func(r *http.Request, key Key) bool
@@ -43,10 +43,10 @@ type CallbackOptions struct {
 //
 // It takes GET only. Nothing of a request is in an answer, and no answer is kept
 // by a cache or tells its address to other sites. Why a login failed goes to
-// Options.Logger. A login that somebody else has come back from goes on waiting.
+// Options.Logger. A login that another user has come back from goes on waiting.
 //
-// It needs no protection against requests across sites, as only who has begun the
-// login has its state. Options may be nil.
+// It needs no protection against requests across sites, as only the user who has begun
+// the login has its state. Options may be nil.
 func (m *Manager) CallbackHandler(o *CallbackOptions) http.Handler {
 	var opts CallbackOptions
 	if o != nil {
@@ -92,11 +92,11 @@ func (h *callbackHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = loginpage.Write(w, http.StatusOK, "Logged in", "You can close this page.")
 }
 
-// An unknownUserError says that the program does not know who has come back.
+// An unknownUserError reports that the program does not know which user has come back.
 type unknownUserError struct{ err error }
 
 func (e *unknownUserError) Error() string {
-	return "session: nobody is logged in to the program: " + e.err.Error()
+	return "session: no user is logged in to the program: " + e.err.Error()
 }
 
 func (e *unknownUserError) Unwrap() error { return e.err }
@@ -115,14 +115,14 @@ func (h *callbackHandler) fail(w http.ResponseWriter, r *http.Request, key Key, 
 // failure says what the user can be told of an error.
 func failure(err error) (status int, text string) {
 	var (
-		nobody  *unknownUserError
+		unknown *unknownUserError
 		other   *UserError
 		state   *auth.StateError
 		refused *auth.OAuthError
 	)
 	switch {
-	case errors.As(err, &nobody), errors.As(err, &other):
-		return http.StatusForbidden, "This login was begun by somebody else. Log in to this program as the one who has begun it, and reload the page."
+	case errors.As(err, &unknown), errors.As(err, &other):
+		return http.StatusForbidden, "Another user has begun this login. Log in to this program as that user, and reload the page."
 	case errors.As(err, &state):
 		return http.StatusBadRequest, "This login is not known, or it is over. Begin it again."
 	case errors.As(err, &refused) && refused.Status == 0:
@@ -140,7 +140,7 @@ func redirect(w http.ResponseWriter, r *http.Request, to string) {
 
 // CompleteOptions restrict [Manager.Complete].
 type CompleteOptions struct {
-	// User is who has come back. A login of somebody else is an [*UserError],
+	// User is the user who has come back. A login of another user is an [*UserError],
 	// and goes on waiting.
 	User string
 }
@@ -220,7 +220,7 @@ func (e *entry) complete(flow *auth.Flow, p *pending, at seal.Version, callback 
 	return e.conclude(p, grant, err)
 }
 
-// putPending saves a login for whoever completes it.
+// putPending saves a login for the process that completes it.
 func (m *Manager) putPending(ctx context.Context, p *pending) error {
 	data, err := secret.Encode(p)
 	if err != nil {

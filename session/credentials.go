@@ -44,7 +44,7 @@ func (m *Manager) SetHeader(ctx context.Context, key Key, header map[string]auth
 			}
 			return r.with(func(r *record) {
 				r.Header, r.URL = maps.Clone(header), config.URL
-				r.Grant, r.Ended, r.Journal, r.Login, r.Silent = nil, "", nil, nil, ""
+				r.Grant, r.Ended, r.Journal, r.Login, r.DeclinedReason = nil, "", nil, nil, ""
 			})
 		})
 		if len(header) > 0 && err == nil {
@@ -66,7 +66,7 @@ func (m *Manager) SetToken(ctx context.Context, key Key, token auth.Secret) erro
 }
 
 // Import logs the user of a session in with a token that the program has from elsewhere,
-// such as its own store of tokens; nobody has to log in again. If the token has a refresh
+// such as its own store of tokens; the user does not log in again. If the token has a refresh
 // token, it is renewed from then on like that of any login, and only this manager may
 // use the refresh token. Scopes are those of token.Extra("scope"), if it has that.
 //
@@ -102,7 +102,7 @@ func (m *Manager) Import(ctx context.Context, key Key, token *oauth2.Token, clie
 	if !token.Expiry.IsZero() && token.Expiry.Before(obtained) {
 		obtained = token.Expiry
 	}
-	grant := &auth.Grant{
+	grant := &auth.TokenSet{
 		Authority: *authority,
 		Client:    *client,
 		Token: auth.Token{

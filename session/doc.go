@@ -55,13 +55,13 @@
 //
 // A [seal.Store] seals each record, with a sealing key from a [seal.KeySource], before a
 // driver keeps it: files ([filestore]), or anything that implements driver.Store.
-// Whoever has the store and not the key can read nothing and forge nothing, but can
+// An attacker who has the store and not the key can read nothing and forge nothing, but can
 // delete records and bring older ones back. [Memory] returns a store that ends with the
 // program. A record that was damaged or altered counts as no login: the user logs in
 // again.
 //
 // Where the program has to register itself at an authorization server, it does so once
-// for each redirect URL, for all users and all processes that share the store, and anew
+// for each redirect URL, for all users and all processes that share the store, and again
 // when the authorization server no longer knows it or its secret has expired. A login
 // with a Prompt is registered for its session alone, as its address may be another one
 // each time.

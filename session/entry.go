@@ -30,9 +30,9 @@ type entry struct {
 	changed chan struct{} // closed and replaced with every change of known
 	job     *job          // the work under way
 	active  *activePrompt // the login that is shown to the user
-	watched int           // who waits for changes and says when he no longer does
-	awaited bool          // somebody was given changed since it was made
-	unsaved *answer       // nobody has got it yet
+	watched int           // callers that wait for changes, and say when they no longer do
+	awaited bool          // a caller was given changed since it was made
+	unsaved *answer       // no caller has got it yet
 	proven  auth.Secret   // the access token that the server has last accepted
 	doubted auth.Secret   // the one that it refused last, before it had taken it
 	doubts  int           // such in a row
@@ -97,8 +97,8 @@ func (e *entry) watch() (stop func()) {
 }
 
 // current returns what is known of the session. It is read if nothing is, or if
-// another process may have changed it some time ago; who does so while others have
-// what they need does not wait long for the store.
+// another process may have changed it some time ago; a caller that reads again what is
+// known does not wait long for the store.
 func (e *entry) current(ctx context.Context) (*record, error) {
 	now := time.Now()
 	e.mu.Lock()
@@ -123,7 +123,7 @@ func (e *entry) current(ctx context.Context) (*record, error) {
 	return known, ctx.Err()
 }
 
-// load reads the session anew.
+// load reads the session from the store.
 func (e *entry) load(ctx context.Context) (*record, seal.Version, error) {
 	e.mu.Lock()
 	turns := e.turns
@@ -135,7 +135,7 @@ func (e *entry) load(ctx context.Context) (*record, seal.Version, error) {
 	e.mu.Lock()
 	e.read = time.Now()
 	login := false
-	if e.turns == turns { // else somebody has read or saved meanwhile
+	if e.turns == turns { // else it was read or saved meanwhile
 		login = e.adoptLocked(r, at)
 	}
 	e.mu.Unlock()
@@ -197,7 +197,7 @@ func (e *entry) adoptLocked(r *record, at seal.Version) (login bool) {
 	}
 	login = e.known != nil && r.newerLogin(e.known)
 	if r.Grant != nil && (e.known == nil || e.known.Grant == nil || e.known.Grant.Token.Access != r.Grant.Token.Access) {
-		e.forgiveLocked() // somebody has got a token
+		e.forgiveLocked() // there is a new token
 	}
 	e.known, e.at = r, at
 	e.turns++
@@ -245,7 +245,7 @@ func (e *entry) getNonce() string {
 }
 
 // change loads the session, lets f make another one of it, and saves that; again
-// if somebody else was faster. If f returns nil nothing is saved. The caller
+// if another process was faster. If f returns nil nothing is saved. The caller
 // should hold the session's lock.
 func (e *entry) change(ctx context.Context, f func(*record) *record) (*record, error) {
 	for {
@@ -273,10 +273,10 @@ func (e *entry) locked(ctx context.Context) (unlock func(), really bool, err err
 	return unlock, really, nil
 }
 
-// An answer is a grant that the authorization server has given and that is not saved yet.
+// An answer is a token set that the authorization server has given and that is not saved yet.
 // No caller has got it.
 type answer struct {
-	grant *auth.Grant
+	grant *auth.TokenSet
 	url   string // of the server
 	hash  string // of the refresh token that it was given for; empty if for none
 	login bool   // the user has logged in for it
@@ -294,19 +294,19 @@ func (a *answer) apply(r *record) *record {
 		r.HadMetadata = r.HadMetadata || a.grant.Authority.HasMetadata
 		if a.login {
 			r.Logins++
-			r.Login, r.Silent, r.Unanswered, r.Header = nil, "", false, nil
+			r.Login, r.DeclinedReason, r.Unanswered, r.Header = nil, "", false, nil
 		}
 	})
 }
 
-// keep saves a new grant before any caller gets it. With again set it tries until ctx or
+// keep saves a new token set before any caller gets it. With again set it tries until ctx or
 // the manager ends, and then keeps the answer in memory, to be saved before anything else
 // is done. For a login that the user has called off the error is an *auth.StateError.
 func (e *entry) keep(ctx context.Context, a *answer, again bool) error {
 	for attempt := 0; ; attempt++ {
 		calledOff := false
 		_, err := e.change(ctx, func(r *record) *record {
-			if calledOff = a.begun && r.Login == nil && r.Silent == loggedOut; calledOff {
+			if calledOff = a.begun && r.Login == nil && r.DeclinedReason == loggedOut; calledOff {
 				return nil
 			}
 			return a.apply(r)

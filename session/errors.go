@@ -52,7 +52,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // login would change that: the secrets set by SetHeader, or a request that this
 // user may not make.
 type RefusedError struct {
-	// Key is who was refused.
+	// Key is the session that was refused.
 	Key Key
 	// Status is the HTTP status, 401 or 403.
 	Status int
@@ -72,7 +72,7 @@ func (e *RefusedError) Class() mcp.Class { return mcp.ClassDenied }
 type UserError struct {
 	// Key is whose session it is.
 	Key Key
-	// User is on whose behalf the request was made.
+	// User is the user on whose behalf the request was made.
 	User string
 }
 

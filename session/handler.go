@@ -26,7 +26,7 @@ type Handler struct {
 	key     Key
 }
 
-// Handler returns the handler of a session. Nobody need be logged in yet.
+// Handler returns the handler of a session. The user need not be logged in yet.
 func (m *Manager) Handler(key Key) *Handler { return &Handler{m, key} }
 
 // Authenticate adds to header what a request of the session needs: the access
@@ -76,7 +76,7 @@ func (h *Handler) Authenticate(ctx context.Context, header http.Header, method, 
 
 // ended reports whether the access token has ended by the clock, and may be
 // renewed for that. A token of a very short life is not renewed for each request.
-func ended(g *auth.Grant) bool {
+func ended(g *auth.TokenSet) bool {
 	now := time.Now()
 	return !g.Token.Expires.IsZero() && !now.Before(g.Token.Expires) && now.Sub(g.Token.Obtained) >= clockPause
 }

@@ -207,7 +207,7 @@ func (j *job) do(ctx context.Context) error {
 	case len(j.request.stepUp) > 0:
 		return j.stepUp(ctx, grant)
 	case grant != nil && grant.Token.Access != j.request.sent:
-		return nil // somebody else was faster
+		return nil // another process was faster
 	}
 	if grant != nil && j.request.rejected {
 		over, err := j.doubt(ctx, grant)
@@ -224,7 +224,7 @@ func (j *job) do(ctx context.Context) error {
 		}
 	}
 	switch {
-	case !j.config.Grant.Interactive() && j.record.Silent == "":
+	case !j.config.Grant.Interactive() && j.record.DeclinedReason == "":
 		return j.obtain(ctx, nil)
 	case j.request.quiet:
 		return nil // the server's 401 will tell whether a login is needed
@@ -234,7 +234,7 @@ func (j *job) do(ctx context.Context) error {
 
 // doubt considers what it means that the server refuses a token. It reports true
 // if the login is over.
-func (j *job) doubt(ctx context.Context, grant *auth.Grant) (over bool, err error) {
+func (j *job) doubt(ctx context.Context, grant *auth.TokenSet) (over bool, err error) {
 	doubts := j.refused(j.request.sent)
 	switch {
 	case doubts == 0:
@@ -260,7 +260,7 @@ func (j *job) end(ctx context.Context, reason string) error {
 
 // moved reports whether the server has another authorization server by now. What
 // cannot be found out counts as no.
-func (j *job) moved(ctx context.Context, grant *auth.Grant) bool {
+func (j *job) moved(ctx context.Context, grant *auth.TokenSet) bool {
 	a, err := j.flow.Discover(ctx, j.discoverOptions())
 	return err == nil && a.Issuer != grant.Authority.Issuer
 }
@@ -278,11 +278,11 @@ func (j *job) discoverOptions() *auth.DiscoverOptions {
 
 // refresh renews the token by its refresh token. It reports true if that cannot be
 // done any more, so that another login is needed.
-func (j *job) refresh(ctx context.Context, grant *auth.Grant) (over bool, err error) {
+func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err error) {
 	if wait := j.resting(); wait != nil {
 		return false, wait
 	}
-	lost := j.record.Journal != nil // a request of which nobody saved an answer
+	lost := j.record.Journal != nil // a request whose answer was not saved
 	hash := hashOf(grant.Token.Refresh.Reveal())
 	grant = j.upToDate(ctx, grant)
 	soon, stopSoon := context.WithTimeout(ctx, leaseTime-requestTime) // else the others no longer believe it
@@ -334,9 +334,9 @@ func (j *job) refresh(ctx context.Context, grant *auth.Grant) (over bool, err er
 	return false, j.failed(err)
 }
 
-// upToDate returns the grant with the present endpoints of its authorization
+// upToDate returns the token set with the present endpoints of its authorization
 // server, if those it has have failed more than once.
-func (j *job) upToDate(ctx context.Context, grant *auth.Grant) *auth.Grant {
+func (j *job) upToDate(ctx context.Context, grant *auth.TokenSet) *auth.TokenSet {
 	j.mu.Lock()
 	fails := j.fails
 	j.mu.Unlock()
@@ -418,7 +418,7 @@ func (e *entry) pause(err error) error {
 	return err
 }
 
-// obtain gets a grant without a human.
+// obtain gets a token set without a human.
 func (j *job) obtain(ctx context.Context, more []string) error {
 	if wait := j.resting(); wait != nil && !j.request.asked {
 		return wait

@@ -12,7 +12,7 @@ const (
 	// shortLife is the life of tokens that are renewed by use only.
 	shortLife = 20 * time.Second
 	// lookBase and lookCeiling bound how often a session is looked at that
-	// another process may change while somebody here waits for that.
+	// another process may change while a caller here waits for that.
 	lookBase    = 2 * time.Second
 	lookCeiling = 30 * time.Second
 	// maxLooks is how often that is done in about a quarter of an hour, which is
@@ -29,15 +29,15 @@ const (
 type keeper struct {
 	wake chan struct{} // capacity 1: something has to be looked at earlier than planned
 
-	mu    sync.Mutex // guards the following
-	next  time.Time  // when it wakes by itself; zero for never
-	lines map[string]*line
+	mu     sync.Mutex        // guards the following
+	next   time.Time         // when it wakes by itself; zero for never
+	queues map[string]*queue // by server
 }
 
-// A line is what is due for one server.
-type line struct {
+// A queue is what is due for one server.
+type queue struct {
 	due     []*entry
-	workers int // who serve it
+	workers int // goroutines that serve it
 }
 
 // planLocked sets when the keeper has to look at the session.
@@ -92,15 +92,15 @@ func (k *keeper) plan(due time.Time) {
 	}
 }
 
-// queue puts a session into the line of its server. It reports whether another
+// queue puts a session into the queue of its server. It reports whether another
 // worker should serve that.
 func (k *keeper) queue(e *entry) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l := k.lines[e.key.Server]
+	l := k.queues[e.key.Server]
 	if l == nil {
-		l = &line{}
-		k.lines[e.key.Server] = l
+		l = &queue{}
+		k.queues[e.key.Server] = l
 	}
 	l.due = append(l.due, e)
 	if l.workers == maxRenewals {
@@ -110,19 +110,19 @@ func (k *keeper) queue(e *entry) bool {
 	return true
 }
 
-// first takes the first session of a line, or nil if the worker who asks has to
+// first takes the first session of a queue, or nil if the worker who asks has to
 // end.
 func (k *keeper) first(server string) *entry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l := k.lines[server]
+	l := k.queues[server]
 	if len(l.due) > 0 {
 		e := l.due[0]
 		l.due = l.due[1:]
 		return e
 	}
 	if l.workers--; l.workers == 0 {
-		delete(k.lines, server)
+		delete(k.queues, server)
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (m *Manager) serve(server string) {
 	}
 }
 
-// look reads the session anew, and renews its token if it is time for that. What
+// look reads the session again, and renews its token if it is time for that. What
 // could not be saved yet is saved.
 func (e *entry) look() {
 	ctx, stop := context.WithTimeout(e.manager.closing, workTime)

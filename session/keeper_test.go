@@ -18,7 +18,7 @@ import (
 
 // age makes the token of a session one that is due for renewal, for a server at
 // url. No manager may know the session yet.
-func age(ctx context.Context, s *seal.Store, key Key, url string, g auth.Grant) error {
+func age(ctx context.Context, s *seal.Store, key Key, url string, g auth.TokenSet) error {
 	g.Token.Obtained = time.Now().Add(-50 * time.Minute)
 	g.Token.Expires = time.Now().Add(10 * time.Minute)
 	e := newEntry(&Manager{store: s}, key)
@@ -64,7 +64,7 @@ func TestKeeperDoesNotSpin(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				old := auth.Grant{Token: auth.Token{Access: "a", Type: "Bearer", Refresh: "r"}}
+				old := auth.TokenSet{Token: auth.Token{Access: "a", Type: "Bearer", Refresh: "r"}}
 				if err := age(t.Context(), s, alice, c.url, old); err != nil {
 					t.Fatal(err)
 				}

@@ -10,20 +10,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 )
 
-// freshLogin is how long a login that is shown to somebody must still last.
+// freshLogin is how long a login that is shown to a user must still last.
 const freshLogin = time.Minute
 
 // A Login is a login that was begun.
 type Login struct {
-	// URL is where the user has to go; empty if he need not.
+	// URL is where the user has to go; empty if they need not.
 	URL string
-	// UserCode is what he has to type there, for a login by device code.
+	// UserCode is what the user has to type there, for a login by device code.
 	UserCode string
 	// Expires is when it is too late.
 	Expires time.Time
 
 	entry  *entry
-	name   string // of the pending's record; empty if nobody has to log in
+	name   string // of the pending's record; empty if no user has to log in
 	before int    // logins of the session so far
 	prompt *activePrompt
 }
@@ -31,7 +31,7 @@ type Login struct {
 // Login begins a login, or joins the one that waits for the user, and returns
 // what the user has to know. A login that was declined or left alone before is
 // begun again. With a Prompt it is shown to the user at this machine, and Wait
-// waits for him. ctx bounds the beginning of the login only.
+// waits for the user. ctx bounds the beginning of the login only.
 //
 // At a server that needs no human the session is logged in when Login returns.
 func (m *Manager) Login(ctx context.Context, key Key) (*Login, error) {
@@ -51,7 +51,7 @@ func (m *Manager) Login(ctx context.Context, key Key) (*Login, error) {
 }
 
 // Wait returns when the user has logged in, here or in another process. It
-// returns an error when he has not in time or does not want to, and when ctx ends.
+// returns an error when the user has not in time or declines, and when ctx ends.
 func (l *Login) Wait(ctx context.Context) error {
 	if l.name == "" {
 		return nil
@@ -78,7 +78,7 @@ func (l *Login) Wait(ctx context.Context) error {
 		case failed != nil && !errors.Is(failed, context.Canceled):
 			return failed
 		case ended == nil && r.Login == nil:
-			return l.over(r.Silent)
+			return l.over(r.DeclinedReason)
 		case ended == nil && r.Login.Name != l.name:
 			return l.over("another login was begun")
 		}
@@ -87,7 +87,7 @@ func (l *Login) Wait(ctx context.Context) error {
 		case <-ended:
 			ended, failed = nil, l.prompt.err
 		case <-late.C:
-			return l.over("nobody has answered the login")
+			return l.over(unanswered)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-e.manager.closing.Done():
@@ -103,7 +103,7 @@ func (l *Login) over(reason string) error {
 // beginLogin begins a login, unless one waits for the user already, and returns
 // the error that tells of it.
 func (j *job) beginLogin(ctx context.Context, reason string) error {
-	if !j.config.Grant.Interactive() && (j.request.asked || j.record.Silent == "") {
+	if !j.config.Grant.Interactive() && (j.request.asked || j.record.DeclinedReason == "") {
 		return j.obtain(ctx, nil)
 	}
 	if l := j.record.Login; l != nil && j.stillGood(ctx, l) {
@@ -117,8 +117,8 @@ func (j *job) beginLogin(ctx context.Context, reason string) error {
 		j.mu.Unlock()
 		return j.loginRequired(reason)
 	}
-	if j.record.Silent != "" && !j.request.asked {
-		return j.loginRequired(j.record.Silent)
+	if j.record.DeclinedReason != "" && !j.request.asked {
+		return j.loginRequired(j.record.DeclinedReason)
 	}
 	if !j.request.asked {
 		if wait := j.resting(); wait != nil {
@@ -133,7 +133,7 @@ func (j *job) beginLogin(ctx context.Context, reason string) error {
 		j.request.challenges = challenges
 	}
 	client := j.record.Client
-	p, prompting, err := j.begin(ctx)
+	p, ps, err := j.begin(ctx)
 	if err != nil {
 		if j.record.Client != client {
 			_ = j.put(ctx, func(*record) {}) // the registration is good for the next attempt
@@ -141,21 +141,21 @@ func (j *job) beginLogin(ctx context.Context, reason string) error {
 		return j.pause(err)
 	}
 	begun := &pending{Version: recordFormat, User: j.key.User, Server: j.key.Server, URL: j.config.URL, Login: p}
-	if err := j.announce(ctx, begun, prompting != nil || p.Device != nil); err != nil {
-		if prompting != nil {
-			_ = prompting.Close()
+	if err := j.announce(ctx, begun, ps != nil || p.Device != nil); err != nil {
+		if ps != nil {
+			_ = ps.Close()
 		}
 		return err
 	}
 	j.mu.Lock()
 	j.forgiveLocked()
 	j.mu.Unlock()
-	j.prompt = j.showLogin(ctx, begun, prompting)
+	j.prompt = j.showLogin(ctx, begun, ps)
 	return j.loginRequired(reason)
 }
 
 // begin makes a new login, and what will show it if there is a Prompt.
-func (j *job) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error) {
+func (j *job) begin(ctx context.Context) (*auth.Pending, auth.PromptSession, error) {
 	a, err := j.flow.Discover(ctx, j.discoverOptions())
 	if err != nil {
 		return nil, nil, err
@@ -181,7 +181,7 @@ func (j *job) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error) 
 		known = nil
 	}
 	redirect := j.manager.opts.RedirectURL
-	var prompting auth.Prompting
+	var ps auth.PromptSession
 	if prompt := j.manager.opts.Prompt; prompt != nil {
 		var registered []string
 		if known != nil {
@@ -189,18 +189,18 @@ func (j *job) begin(ctx context.Context) (*auth.Pending, auth.Prompting, error) 
 		} else if c := j.config.Client; c != nil {
 			registered = c.RedirectURIs
 		}
-		if prompting, err = prompt.Start(ctx, registered); err != nil {
+		if ps, err = prompt.Start(ctx, registered); err != nil {
 			return nil, nil, err
 		}
-		redirect = prompting.RedirectURI()
+		redirect = ps.RedirectURI()
 	}
 	p, err := j.beginAt(ctx, a, known, redirect, scopes)
-	if err != nil && prompting != nil {
-		_ = prompting.Close()
-		prompting = nil
+	if err != nil && ps != nil {
+		_ = ps.Close()
+		ps = nil
 	}
 	j.record = j.record.with(func(r *record) { r.HadMetadata = r.HadMetadata || a.HasMetadata })
-	return p, prompting, err
+	return p, ps, err
 }
 
 func (j *job) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client, redirect string, scopes []string) (*auth.Pending, error) {
@@ -234,7 +234,7 @@ func (j *job) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client
 	return j.flow.Begin(a, c, redirect, scopes)
 }
 
-// announce saves a login for whoever completes it, and in the session.
+// announce saves a login for the process that completes it, and in the session.
 func (j *job) announce(ctx context.Context, begun *pending, prompt bool) error {
 	err := j.manager.putPending(ctx, begun)
 	if err != nil {
@@ -246,7 +246,7 @@ func (j *job) announce(ctx context.Context, begun *pending, prompt bool) error {
 		l.UserCode = p.Device.UserCode
 	}
 	err = j.put(ctx, func(r *record) {
-		r.Login, r.Silent, r.Unanswered = l, "", true
+		r.Login, r.DeclinedReason, r.Unanswered = l, "", true
 		if j.request.challenges != nil {
 			r.Challenges = j.request.challenges
 		}
@@ -270,7 +270,7 @@ func (j *job) announce(ctx context.Context, begun *pending, prompt bool) error {
 	return nil
 }
 
-// drop removes a login that nobody is to complete any more; name may be empty. One
+// drop removes a login that is not to be completed any more; name may be empty. One
 // that stays in the store is worth nothing after some minutes.
 func (m *Manager) drop(ctx context.Context, name string) {
 	if name == "" {
@@ -294,7 +294,7 @@ func (j *job) loginRequired(reason string) error {
 
 // loginRequired returns the error that reports that the session in state r needs a login.
 func (e *entry) loginRequired(r *record) *auth.LoginRequiredError {
-	err := &auth.LoginRequiredError{Server: e.key.Server, User: e.key.User, Reason: cmp.Or(r.Silent, r.Ended), Done: e.nextChange()}
+	err := &auth.LoginRequiredError{Server: e.key.Server, User: e.key.User, Reason: cmp.Or(r.DeclinedReason, r.Ended), Done: e.nextChange()}
 	if l := r.Login; l != nil {
 		err.URL, err.UserCode, err.Expires = l.URL, l.UserCode, l.Expires
 	}

@@ -23,7 +23,7 @@ type user struct {
 	shown int
 }
 
-func (u *user) Start(context.Context, []string) (auth.Prompting, error) { return u, nil }
+func (u *user) Start(context.Context, []string) (auth.PromptSession, error) { return u, nil }
 
 func (u *user) RedirectURI() string { return callbackURL }
 

@@ -14,12 +14,12 @@ const loggedOut = "the user has logged out"
 
 // Logout ends a session: its tokens and secrets are removed from the store, and
 // then revoked, where the authorization server offers that. The user is not asked
-// to log in again until somebody calls Login. Other processes that share the store
+// to log in again until the program calls Login. Other processes that share the store
 // learn of it within half a minute. The error tells that revocation
 // failed; nothing is left here all the same, unless it is a [*StoreError].
 func (m *Manager) Logout(ctx context.Context, key Key) error {
 	e := m.entry(key)
-	var grant *auth.Grant
+	var grant *auth.TokenSet
 	var pending string
 	err := e.exclusively(ctx, func(ctx context.Context) error {
 		_, err := e.change(ctx, func(r *record) *record {
@@ -29,7 +29,7 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 			}
 			return r.with(func(r *record) {
 				r.Grant, r.Ended, r.Journal, r.Login, r.StepUps, r.Header = nil, "", nil, nil, nil, nil
-				r.Silent = loggedOut
+				r.DeclinedReason = loggedOut
 			})
 		})
 		if unsaved := e.takeUnsaved(); err == nil && unsaved != nil {

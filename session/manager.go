@@ -47,7 +47,7 @@ type Options struct {
 	// their user by [UserOf]. Required.
 	Config func(Key) (*auth.Config, error)
 	// Prompt shows logins to the user at this machine, such as
-	// [auth.Loopback]. If it is nil, somebody has to send users to the address
+	// [auth.Loopback]. If it is nil, the program has to send users to the address
 	// of an [auth.LoginRequiredError], and RedirectURL is where they come back.
 	Prompt auth.Prompt
 	// RedirectURL is the address of the program's own [Manager.CallbackHandler],
@@ -130,7 +130,7 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 		entries:  map[Key]*list.Element{},
 		recent:   list.New(),
 	}
-	m.keeper.wake, m.keeper.lines = make(chan struct{}, 1), map[string]*line{}
+	m.keeper.wake, m.keeper.queues = make(chan struct{}, 1), map[string]*queue{}
 	m.wg.Go(m.keep)
 	return m, nil
 }
@@ -195,7 +195,7 @@ func (m *Manager) Close() error {
 // have ended. A request for a token that is under way is brought to its end, and its
 // answer saved. When ctx ends such requests are cut off, and Shutdown returns ctx's
 // error about 2 seconds later at most, if the store ends with its contexts: the store
-// says then that the answer is missing, and whoever uses the session next finds out
+// says then that the answer is missing, and the next use of the session finds out
 // whether its refresh token is still good. It can be called several times: ctx cuts off
 // what earlier calls wait for.
 func (m *Manager) Shutdown(ctx context.Context) error {
@@ -297,7 +297,7 @@ func (m *Manager) cached() []*entry {
 }
 
 // lasting returns a context for what must come to its end once it has begun,
-// whoever asked for it. It ends saveTime after requests for tokens were cut off.
+// whichever caller asked for it. It ends saveTime after requests for tokens were cut off.
 func (m *Manager) lasting(key Key) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(WithUser(context.Background(), key.User), requestTime)
 	stop := context.AfterFunc(m.requests, func() { time.AfterFunc(saveTime, cancel) })
@@ -316,7 +316,7 @@ func (m *Manager) request(ctx context.Context) (context.Context, context.CancelF
 
 // A Key names one session: one user at one server.
 type Key struct {
-	// User is who is logged in. Programs with one user leave it empty.
+	// User is the user who is logged in. Programs with one user leave it empty.
 	User string
 	// Server is the name under which the server is configured.
 	Server string

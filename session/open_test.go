@@ -77,7 +77,7 @@ func TestOpenRefused(t *testing.T) {
 // declining is a prompt whose user never logs in.
 type declining struct{}
 
-func (declining) Start(context.Context, []string) (auth.Prompting, error) {
+func (declining) Start(context.Context, []string) (auth.PromptSession, error) {
 	return decliningPrompt{}, nil
 }
 

@@ -26,7 +26,7 @@ const (
 )
 
 // A record is what is kept of one session. It is not changed once it is known
-// to others: who wants another one makes a copy.
+// to others; with makes a changed copy.
 type record struct {
 	Version int    `json:"version"`
 	User    string `json:"user"`
@@ -35,9 +35,9 @@ type record struct {
 	// other.
 	URL string `json:"url,omitempty"`
 
-	Grant   *auth.Grant `json:"grant,omitempty"`
-	Ended   string      `json:"ended,omitempty"` // why Grant cannot be renewed any more
-	Journal *journal    `json:"journal,omitempty"`
+	Grant   *auth.TokenSet `json:"grant,omitempty"`
+	Ended   string         `json:"ended,omitempty"` // why Grant cannot be renewed any more
+	Journal *journal       `json:"journal,omitempty"`
 
 	// Client is what the program has logged in as last, if it was registered for that.
 	// It outlives Grant. The next login takes that of the registration, if there is one.
@@ -48,16 +48,16 @@ type record struct {
 	HadMetadata bool             `json:"had_metadata,omitempty"`
 	Challenges  []auth.Challenge `json:"challenges,omitempty"` // the last that asked for a login
 
-	Logins  int            `json:"logins,omitempty"` // how often the user has logged in
-	Login   *login         `json:"login,omitempty"`
-	Silent  string         `json:"silent,omitempty"` // why the user is not asked again
-	StepUps map[string]int `json:"step_ups,omitempty"`
+	Logins         int            `json:"logins,omitempty"` // how often the user has logged in
+	Login          *login         `json:"login,omitempty"`
+	DeclinedReason string         `json:"silent,omitempty"` // why the user is not asked again
+	StepUps        map[string]int `json:"step_ups,omitempty"`
 
 	// Header holds secrets that are sent instead of a token.
 	Header map[string]auth.Secret `json:"header,omitempty"`
 }
 
-// A journal is written before a refresh token is sent, so that whoever finds it
+// A journal is written before a refresh token is sent, so that a process that finds it
 // knows that the token may have been used up.
 type journal struct {
 	Started time.Time `json:"started"`
@@ -102,8 +102,8 @@ func (r *record) with(f func(*record)) *record {
 // key returns whose record it is.
 func (r *record) key() Key { return Key{User: r.User, Server: r.Server} }
 
-// live returns the grant if it is one for the server at url and can be used.
-func (r *record) live(url string) *auth.Grant {
+// live returns the token set if it is one for the server at url and can be used.
+func (r *record) live(url string) *auth.TokenSet {
 	if r.Grant == nil || r.Ended != "" || r.URL != url {
 		return nil
 	}
@@ -146,7 +146,7 @@ func decodeRecord(data []byte, key Key) (*record, error) {
 	case r.Version < 1 || r.Version > recordFormat:
 		return nil, fmt.Errorf("a session of format %d, which this version does not know", r.Version)
 	case key != (Key{}) && r.key() != key:
-		return nil, fmt.Errorf("the session of somebody else")
+		return nil, fmt.Errorf("the session of another key")
 	}
 	return r, nil
 }

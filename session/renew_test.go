@@ -15,7 +15,7 @@ import (
 )
 
 // grantOf returns the grant that is stored.
-func (w *world) grantOf(m *Manager, key Key) *auth.Grant {
+func (w *world) grantOf(m *Manager, key Key) *auth.TokenSet {
 	w.t.Helper()
 	r, _, err := m.load(w.ctx, key, recordName(key))
 	if err != nil {

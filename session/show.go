@@ -52,13 +52,13 @@ func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
 }
 
 // showLogin shows a login to the user, or waits for a device code to be approved,
-// in a goroutine of the manager's. It returns nil for a login that somebody else shows.
-func (j *job) showLogin(ctx context.Context, p *pending, prompting auth.Prompting) *activePrompt {
-	if prompting == nil && p.Login.Device == nil {
+// in a goroutine of the manager's. It returns nil for a login that another process shows.
+func (j *job) showLogin(ctx context.Context, p *pending, ps auth.PromptSession) *activePrompt {
+	if ps == nil && p.Login.Device == nil {
 		return nil
 	}
 	e := j.entry
-	unlock := e.lockPrompt(ctx) // before another process can look whether anybody has it
+	unlock := e.lockPrompt(ctx) // before another process can look whether it is held
 	ctx, stop := context.WithDeadline(WithUser(e.manager.closing, e.key.User), p.Login.Expires)
 	s := &activePrompt{stop: stop, done: make(chan struct{})}
 	e.mu.Lock()
@@ -70,7 +70,7 @@ func (j *job) showLogin(ctx context.Context, p *pending, prompting auth.Promptin
 	}
 	started := e.manager.goes(func() {
 		defer stop()
-		s.err = e.show(ctx, j.flow, p, prompting, unlock)
+		s.err = e.show(ctx, j.flow, p, ps, unlock)
 		if s.err != nil {
 			e.manager.opts.Logger.Info("session: not logged in", "user", e.key.User, "server", e.key.Server, "error", s.err)
 		}
@@ -86,8 +86,8 @@ func (j *job) showLogin(ctx context.Context, p *pending, prompting auth.Promptin
 		if unlock != nil {
 			unlock()
 		}
-		if prompting != nil {
-			_ = prompting.Close()
+		if ps != nil {
+			_ = ps.Close()
 		}
 		s.err = ErrClosed
 		close(s.done)
@@ -95,9 +95,9 @@ func (j *job) showLogin(ctx context.Context, p *pending, prompting auth.Promptin
 	return s
 }
 
-// show shows a login and completes it. unlock is nil if somebody else still had the
+// show shows a login and completes it. unlock is nil if another process still had the
 // right to show logins.
-func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, prompting auth.Prompting, unlock func()) (err error) {
+func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, ps auth.PromptSession, unlock func()) (err error) {
 	defer e.manager.caught(e.key, &err)
 	if unlock == nil {
 		unlock = e.lockPrompt(ctx)
@@ -106,12 +106,12 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, prompting
 		defer unlock()
 	}
 	callback := ""
-	if prompting != nil {
+	if ps != nil {
 		var err error
-		callback, err = prompting.Show(ctx, p.Login)
-		defer func() { _ = prompting.Close() }()
+		callback, err = ps.Show(ctx, p.Login)
+		defer func() { _ = ps.Close() }()
 		if err != nil {
-			return e.unanswered(p, err)
+			return e.shownInVain(p, err)
 		}
 	}
 	if p.Login.Device == nil {
@@ -120,26 +120,26 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, prompting
 		if err == nil || errors.As(err, &failed) && failed.NotSent {
 			return err
 		}
-		return e.unanswered(p, err) // unless Complete has seen to that
+		return e.shownInVain(p, err) // unless Complete has seen to that
 	}
 	grant, err := flow.Poll(ctx, p.Login)
 	if err != nil {
-		return e.unanswered(p, err)
+		return e.shownInVain(p, err)
 	}
 	return e.conclude(p, grant, nil)
 }
 
-// unanswered notes that a login was shown in vain. The user is not asked again
-// before somebody asks for it.
-func (e *entry) unanswered(p *pending, why error) error {
+// shownInVain notes that a login was shown in vain. The user is not asked again
+// before the program asks for it.
+func (e *entry) shownInVain(p *pending, why error) error {
 	if e.manager.closing.Err() != nil {
 		return why // the next process may ask
 	}
 	return e.conclude(p, nil, why)
 }
 
-// conclude ends a login, with a grant or with the reason why there is none.
-func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
+// conclude ends a login, with a token set or with the reason why there is none.
+func (e *entry) conclude(p *pending, g *auth.TokenSet, why error) error {
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
 	flow, config, err := e.manager.flow(e.key)
@@ -160,9 +160,9 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 			}
 			ask := !r.Login.Prompt && !declined(why) // nothing is shown unless the user clicks on it
 			return r.with(func(r *record) {
-				r.Login, r.Silent = nil, ""
+				r.Login, r.DeclinedReason = nil, ""
 				if !ask && e.manager.requests.Err() == nil { // else the next process may ask
-					r.Silent = silence(why)
+					r.DeclinedReason = silence(why)
 				}
 				if refused := (*auth.OAuthError)(nil); errors.As(why, &refused) {
 					r.Unanswered = false
@@ -185,18 +185,21 @@ func (e *entry) conclude(p *pending, g *auth.Grant, why error) error {
 	case errors.As(err, &over):
 		asking, stopAsking := e.manager.request(ctx)
 		defer stopAsking()
-		_ = flow.Revoke(asking, g) // nobody keeps it
+		_ = flow.Revoke(asking, g) // no session keeps it
 	case err == nil:
 		e.manager.opts.Logger.Info("session: logged in", "user", e.key.User, "server", e.key.Server)
 	}
 	return err
 }
 
-// declined reports whether the user has said no.
+// declined reports whether the user has declined.
 func declined(why error) bool {
 	var refused *auth.OAuthError
 	return errors.Is(why, auth.ErrDeclined) || errors.As(why, &refused) && refused.Code == "access_denied"
 }
+
+// unanswered is why a user who did not come back is not asked again.
+const unanswered = "the login was not answered"
 
 // silence says why the user is not asked again.
 func silence(why error) string {
@@ -204,7 +207,7 @@ func silence(why error) string {
 	case declined(why):
 		return "the login was declined"
 	case errors.Is(why, context.DeadlineExceeded):
-		return "nobody has answered the login"
+		return unanswered
 	}
 	return "the login failed"
 }

@@ -52,9 +52,9 @@ type Status struct {
 	// Headers are the names of the secret headers.
 	Headers []string
 	// LoginURL is where the user can log in, until LoginExpires. It may be set
-	// while he is logged in: then more rights were asked for.
+	// while the user is logged in: then more rights were asked for.
 	LoginURL string
-	// UserCode is what he has to type there, for a login by device code.
+	// UserCode is what the user has to type there, for a login by device code.
 	UserCode string
 	// LoginExpires is when LoginURL is no longer good.
 	LoginExpires time.Time
@@ -67,8 +67,8 @@ type Status struct {
 	Err error
 }
 
-// Status returns where a session stands, read anew from the store. A key that
-// nobody has used is LoggedOut.
+// Status returns where a session stands, read from the store. A key that was
+// never used is LoggedOut.
 func (m *Manager) Status(ctx context.Context, key Key) (Status, error) {
 	e := m.entry(key)
 	r, _, err := e.load(ctx)
@@ -81,7 +81,7 @@ func (m *Manager) Status(ctx context.Context, key Key) (Status, error) {
 }
 
 func (m *Manager) status(key Key, r *record) Status {
-	s := Status{Key: key, Reason: r.Silent}
+	s := Status{Key: key, Reason: r.DeclinedReason}
 	if r.Ended != "" {
 		s.Reason = r.Ended
 	}
@@ -107,7 +107,7 @@ func (m *Manager) status(key Key, r *record) Status {
 	return s
 }
 
-// nextByClock returns when the status changes although nobody does anything; zero
+// nextByClock returns when the status changes by the clock alone; zero
 // for never.
 func (s *Status) nextByClock() time.Time {
 	next := s.LoginExpires

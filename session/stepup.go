@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxStepUps is how often one operation may have the user log in, the first
-	// login counted, before he is asked for no more rights.
+	// login counted, before they are asked for no more rights.
 	maxStepUps = 3
 	// maxOperations bounds the operations that are counted.
 	maxOperations = 100
@@ -21,12 +21,12 @@ const (
 )
 
 // stepUp asks for more rights because an operation lacks them.
-func (j *job) stepUp(ctx context.Context, grant *auth.Grant) error {
+func (j *job) stepUp(ctx context.Context, grant *auth.TokenSet) error {
 	if grant == nil {
 		return j.beginLogin(ctx, j.record.Ended)
 	}
 	if grant.Token.Access != j.request.sent && len(lacking(grant.Scopes, j.request.stepUp)) == 0 {
-		return nil // somebody has got them meanwhile
+		return nil // they were granted meanwhile
 	}
 	if !j.config.Grant.Interactive() {
 		if len(lacking(grant.Requested, j.request.stepUp)) == 0 {
@@ -37,7 +37,7 @@ func (j *job) stepUp(ctx context.Context, grant *auth.Grant) error {
 	if l := j.record.Login; l != nil && j.stillGood(ctx, l) {
 		return j.loginRequired("")
 	}
-	if j.record.StepUps[j.request.operation] >= maxStepUps || j.record.Silent != "" {
+	if j.record.StepUps[j.request.operation] >= maxStepUps || j.record.DeclinedReason != "" {
 		return &auth.ScopeError{Server: j.key.Server, Scopes: j.request.stepUp, Problem: "the user was asked for them before; log in again to be asked once more"}
 	}
 	return j.beginLogin(ctx, "")

@@ -76,7 +76,7 @@ func TestWatchSeesALoginExpire(t *testing.T) {
 
 func TestWatchSeesATokenEnd(t *testing.T) {
 	short := func(r *record) {
-		r.Grant = &auth.Grant{Token: auth.Token{Access: "a", Type: "Bearer", Obtained: time.Now(), Expires: time.Now().Add(time.Minute)}}
+		r.Grant = &auth.TokenSet{Token: auth.Token{Access: "a", Type: "Bearer", Obtained: time.Now(), Expires: time.Now().Add(time.Minute)}}
 	}
 	watching(t, false, short, func(_ *deafDisk, next func() (Status, bool)) {
 		if s, _ := next(); s.Phase != LoggedIn {
@@ -90,7 +90,7 @@ func TestWatchSeesATokenEnd(t *testing.T) {
 
 // A store that could not be read for a while leaves no wrong status behind.
 func TestWatchGetsOverAnError(t *testing.T) {
-	out := func(r *record) { r.Silent = loggedOut }
+	out := func(r *record) { r.DeclinedReason = loggedOut }
 	watching(t, true, out, func(disk *deafDisk, next func() (Status, bool)) {
 		if s, _ := next(); s.Reason == "" || s.Reason == loggedOut {
 			t.Fatalf("%+v", s)

@@ -132,7 +132,7 @@ func (s *Server) exchangeAssertion(c *client, form url.Values, thumb string) (ma
 			return nil, refusef("invalid_grant", "%v", err)
 		}
 	default:
-		return nil, refusef("invalid_grant", "nobody is trusted to make such assertions")
+		return nil, refusef("invalid_grant", "no issuer is trusted to make such assertions")
 	}
 	return s.direct(g, form)
 }

@@ -149,7 +149,7 @@ func (s *Server) bind(r *http.Request) (string, error) {
 	return p.check(s, r)
 }
 
-// possesses checks that whoever presents a bound token has its key.
+// possesses checks that the client that presents a bound token has its key.
 func (p *Resource) possesses(r *http.Request, text string, t *accessToken, body []byte) *challenge {
 	about := &proof{target: p.URL, token: text, body: body, nonces: &p.nonces}
 	thumb, err := about.check(p.server, r)

@@ -171,7 +171,7 @@ func TestLogin(t *testing.T) {
 // unwanted is a prompt that nobody should see.
 type unwanted struct{ t *testing.T }
 
-func (u unwanted) Start(context.Context, []string) (auth.Prompting, error) {
+func (u unwanted) Start(context.Context, []string) (auth.PromptSession, error) {
 	u.t.Error("the user was asked to log in")
 	return nil, auth.ErrDeclined
 }

@@ -147,7 +147,7 @@ var types = []any{
 	(*auth.DiscoveryError)(nil),
 	(*auth.Enterprise)(nil),
 	(*auth.Flow)(nil),
-	(*auth.Grant)(nil),
+	(*auth.TokenSet)(nil),
 	(*auth.GrantType)(nil),
 	(*auth.IssuerMismatchError)(nil),
 	(*auth.LoginRequiredError)(nil),

@@ -3,6 +3,6 @@
 // them before they come here.
 //
 // [Memory] is the driver that keeps them no longer than the program runs. Package
-// session/filestore keeps them in files. Whoever writes another one, for a
-// database say, has it checked by package session/drivertest.
+// session/filestore keeps them in files. Test another one, for a
+// database say, with package session/drivertest.
 package driver

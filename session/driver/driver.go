@@ -11,10 +11,10 @@ import (
 var ErrNotFound = errors.New("no such record")
 
 // ErrConflict reports that a record has another revision than the caller knows.
-var ErrConflict = errors.New("the record was changed by somebody else")
+var ErrConflict = errors.New("the record was changed meanwhile")
 
-// ErrDamaged reports bytes that are not those that were saved. A driver that can tell moves them aside for
-// whoever wants to examine them; from then on there is no such record.
+// ErrDamaged reports bytes that are not those that were saved. A driver that can tell moves them aside, so
+// that they can be examined; from then on there is no such record.
 var ErrDamaged = errors.New("the record is damaged")
 
 // ErrName reports a name that no record can have.
@@ -39,7 +39,7 @@ type Revision string
 
 // A Record is what is kept under one name.
 type Record struct {
-	// Data are the bytes. They belong to who got them.
+	// Data are the bytes. They belong to the caller.
 	Data []byte
 	// Revision tells them from all other bytes that were ever kept there, also
 	// before the record was deleted.
@@ -74,10 +74,10 @@ type Store interface {
 
 // A Locker is a Store that can lock names across processes. It is optional.
 type Locker interface {
-	// Lock waits until nobody else holds the lock of a name, or until ctx
+	// Lock waits until no other caller holds the lock of a name, or until ctx
 	// ends. Locks end with their process. They are advisory: Save and Delete
-	// do not ask for them. A lock may be held for half a minute, and keeps
-	// nobody from other names. Calls of unlock after the first do nothing.
+	// do not ask for them. A lock may be held for half a minute, and does not
+	// hold up other names. Calls of unlock after the first do nothing.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 

@@ -38,9 +38,9 @@ func (p *pair) expectHeld(l driver.Locker, name string) {
 	unlock, err := l.Lock(ctx, name)
 	if err == nil {
 		unlock()
-		p.Fatalf("Lock(%q) while somebody else holds it: no error", name)
+		p.Fatalf("Lock(%q) while it is held: no error", name)
 	}
-	p.expectError("Lock while somebody else holds it", err, context.DeadlineExceeded)
+	p.expectError("Lock while it is held", err, context.DeadlineExceeded)
 }
 
 func checkLock(p *pair) {

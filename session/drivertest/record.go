@@ -170,6 +170,6 @@ func checkReopen(p *pair) {
 	}
 	_, err = p.second.Save(p.Context(), "a", []byte("x"), "")
 	if !errors.Is(err, driver.ErrConflict) {
-		p.Errorf("after a Close, another store creates the record anew: %v", err)
+		p.Errorf("after a Close, another store creates the record again: %v", err)
 	}
 }

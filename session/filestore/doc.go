@@ -6,7 +6,7 @@
 // [Open] makes the folder if there is none and returns a *seal.Store for a
 // session.Manager. [Options] say where the sealing keys come from. Without any,
 // the key is in the folder, too, like a private key of ssh; then the files are
-// safe from being altered or mixed up, but not from whoever can read the folder.
+// safe from being altered or mixed up, but not from readers of the folder.
 // Package session/keyringstore puts the key into the keyring of the operating
 // system.
 //
@@ -29,7 +29,7 @@
 //
 //	records/xx/0,NAME  a record; xx is the first byte of the SHA-256 of NAME
 //	locks/             what processes lock: 256 files for the folders of records,
-//	                   and one file for each record that somebody works on now
+//	                   and one file for each record that is being worked on
 //	                   (on Windows: has ever worked on)
 //	tmp/               files that are being written
 //	damaged/           files that were moved aside

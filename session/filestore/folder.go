@@ -110,8 +110,8 @@ func (f *folder) readFile(path string) ([]byte, error) {
 	return raw, nil
 }
 
-// Load implements driver.Store. As long as the record is sound, it waits for
-// nobody: files are replaced as a whole.
+// Load implements driver.Store. As long as the record is sound, it does not
+// wait: files are replaced as a whole.
 func (f *folder) Load(ctx context.Context, name string) (driver.Record, error) {
 	if err := f.begin(ctx, name); err != nil {
 		return driver.Record{}, err

@@ -20,7 +20,7 @@ const (
 )
 
 // lockShard locks the states of the records in one of the 256 folders. Nothing
-// that waits for somebody else may happen under it.
+// that waits for another process may happen under it.
 func (f *folder) lockShard(ctx context.Context, name string) (unlock func(), err error) {
 	file := shardLock + shard(name)
 	release, err := f.locks.Lock(ctx, file)

@@ -26,7 +26,7 @@ type Options struct {
 }
 
 // staleTemp is how old a temporary file has to be before it is taken for that of a
-// process that was killed. Somebody who has really stopped for so long gets an
+// process that was killed. A writer that has really stopped for so long gets an
 // error and loses nothing.
 const staleTemp = time.Hour
 
@@ -113,7 +113,7 @@ func (f *folder) prepare() error {
 	return nil
 }
 
-// lockOut makes sure that nobody but the owner can use the folder.
+// lockOut makes sure that only the owner can use the folder.
 func (f *folder) lockOut() error {
 	info, err := f.root.Stat(".")
 	if err != nil || !others(info) {

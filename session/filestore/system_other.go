@@ -27,5 +27,5 @@ func full(err error) bool {
 }
 
 // removeLocked only unlocks. Here a file that is open, and perhaps locked by
-// somebody else meanwhile, might be removed under him.
+// somebody else meanwhile, might be removed.
 func removeLocked(_ string, unlock func() error) error { return unlock() }

@@ -24,15 +24,15 @@
 //
 // # Waiting
 //
-// A locked keyring asks the user for a password, and nobody knows for how long. A
+// A locked keyring asks the user for a password, for an unknown time. A
 // call waits for it until its context ends, and for a minute at most. What asks the
 // keyring cannot be stopped: one goroutine for each source stays until the keyring
 // answers.
 //
 // # Replacing the key
 //
-// [NewKey] puts a new key before the old ones, seal.Store.Rotate seals all anew,
-// and, when each program that uses the store has been started anew or has called
+// [NewKey] puts a new key before the old ones, seal.Store.Rotate seals all again,
+// and, when each program that uses the store was restarted or has called
 // Rotate, [DropOldKeys] takes the others away.
 //
 // It is tested with the keyring's own stand-in and with a bus that does not answer,

@@ -39,7 +39,7 @@ type entry struct {
 	wait    time.Duration
 
 	mu      sync.Mutex
-	running *question // nil if nobody asks
+	running *question // nil if no call is under way
 }
 
 // A question is put to the keyring for all who ask meanwhile.

@@ -87,7 +87,7 @@ func (e *entry) getOrMake() (*seal.Keys, error) {
 	}
 	return e.change(func(keys *seal.Keys) *seal.Keys {
 		if keys != nil {
-			return keys // somebody else was faster
+			return keys // another process was faster
 		}
 		return newKeys()
 	})

@@ -123,7 +123,7 @@ func (s *SecretStore) fail(name, problem string, err error) error {
 	return &SecretError{s.service, name, problem, err}
 }
 
-// askRing calls do in a goroutine, when nobody else asks the keyring, and waits for it.
+// askRing calls do in a goroutine, when no other call is under way, and waits for it.
 func askRing[T any](ctx context.Context, s *SecretStore, name string, do func() (T, error)) (T, error) {
 	var none T
 	limit := time.NewTimer(s.wait)

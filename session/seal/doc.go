@@ -17,7 +17,7 @@
 //
 // # What sealing promises
 //
-// Whoever has the records and not the key can read nothing of them and forge nothing, but
+// An attacker who has the records and not the key can read nothing of them and forge nothing, but
 // can delete them and bring older ones back. Names, sizes and times are not hidden.
 //
 // # Replacing a key

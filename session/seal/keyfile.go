@@ -27,7 +27,7 @@ const maxKeyFile = 64 << 10
 //
 // To replace the key, put a line with a new one before the old one; openssl rand
 // -base64 32 prints one. Then call [Store.Rotate] in a program that has the store
-// open, start the others anew, and take the old line away.
+// open, restart the others, and take the old line away.
 func KeyFile(path string) KeySource {
 	return func(ctx context.Context, _ []byte) (*Keys, error) {
 		source := fmt.Sprintf("file %q", path)
@@ -84,7 +84,7 @@ func readKeyFile(path string) ([]byte, error) {
 }
 
 // makeKeyFile makes a file with a new key. It is written beside and then linked,
-// so that nobody finds it empty; if somebody else is faster, the error is
+// so that no reader finds it empty; if another process is faster, the error is
 // fs.ErrExist.
 func makeKeyFile(path string) error {
 	dir := filepath.Dir(path)

@@ -21,7 +21,7 @@ const keysFormat = 1
 type keyInfo struct {
 	Format int    `json:"format"`
 	Salt   []byte `json:"salt"`
-	// Check is a sealed constant. It is sealed anew by Rotate only: as long as
+	// Check is a sealed constant. It is sealed again by Rotate only: as long as
 	// it is sealed with an old key, records may be.
 	Check []byte `json:"check"`
 }
@@ -162,7 +162,7 @@ func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision)
 //
 // To replace a key: let the source return the new key as the current one and the
 // old key among the old ones, in every process; call Rotate in one of them; then
-// take the old key away. Processes that run since before have to be started anew
+// take the old key away. Processes that run since before have to be restarted
 // or call Rotate, too, before that.
 func (s *Store) Rotate(ctx context.Context) (resealed int, err error) {
 	keys, err := s.askAgain(ctx)

@@ -156,7 +156,7 @@ func parseKey(word string) (key auth.Secret, ok bool) {
 //	openssl rand -base64 32
 //
 // prints them. To replace the key, put the new one in front of the old one, with a
-// comma between, start all programs anew, call [Store.Rotate] in one of them, and
+// comma between, restart all programs, call [Store.Rotate] in one of them, and
 // take the old one away.
 func KeyEnv(name string) KeySource {
 	return func(context.Context, []byte) (*Keys, error) {

@@ -44,7 +44,7 @@ type Version struct {
 //
 // Records are sealed with XChaCha20-Poly1305, each bound to its name and
 // generation: one that was altered, or put in the place of another, is not read.
-// Whoever can write to the driver's place can still bring back an older state, or
+// An attacker who can write to the driver's place can still bring back an older state, or
 // delete it. Names, sizes and times are not hidden.
 func NewStore(ctx context.Context, d driver.Store, source KeySource) (*Store, error) {
 	if source == nil {

@@ -141,15 +141,15 @@ func registered(ctx context.Context, c *auth.Config, given *Given) error {
 type suite struct{}
 
 // Start implements auth.Prompt.
-func (s suite) Start(context.Context, []string) (auth.Prompting, error) { return s, nil }
+func (s suite) Start(context.Context, []string) (auth.PromptSession, error) { return s, nil }
 
-// RedirectURI implements auth.Prompting.
+// RedirectURI implements auth.PromptSession.
 func (suite) RedirectURI() string { return redirectURL }
 
-// Close implements auth.Prompting.
+// Close implements auth.PromptSession.
 func (suite) Close() error { return nil }
 
-// Show implements auth.Prompting.
+// Show implements auth.PromptSession.
 func (suite) Show(ctx context.Context, p *auth.Pending) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
 	if err != nil {
