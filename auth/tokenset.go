@@ -10,7 +10,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/secret"
 )
 
-// A Client is a program as an authorization server knows it.
+// A Client is a program as an authorization server knows it. Its JSON, like that of all
+// values of this package that can be stored, has the member names of OAuth.
 type Client struct {
 	// Issuer is the authorization server that knows it.
 	Issuer string `json:"issuer"`
@@ -97,7 +98,7 @@ func (g *TokenSet) UnmarshalBinary(data []byte) error {
 // itself.
 type Secret = secret.Secret
 
-// The types below hold secrets and are held by pointers. Package fmt prints what a
+// The types of this package that hold secrets are held by pointers. Package fmt prints what a
 // pointer leads to without calling its methods when it is given a verb that the pointer
 // does not have, so they print themselves.
 

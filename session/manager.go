@@ -64,7 +64,7 @@ type Options struct {
 	Logger *slog.Logger
 	// MaxCached bounds the sessions that are kept in memory, those in use not
 	// counted. Those beyond it are read from the store again when they are used,
-	// and are not renewed ahead of time. Default: 10,000.
+	// and are not renewed ahead of time. Zero means DefaultMaxCached, below zero no bound.
 	MaxCached int
 }
 
@@ -111,7 +111,7 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 		return nil, fmt.Errorf("session: NewManager: %w", err)
 	}
 	opts := *o
-	if opts.MaxCached <= 0 {
+	if opts.MaxCached == 0 {
 		opts.MaxCached = DefaultMaxCached
 	}
 	if opts.Logger == nil {
@@ -258,7 +258,7 @@ func (m *Manager) entry(key Key) *entry {
 		return at.Value.(*entry)
 	}
 	for range maxRetired {
-		if m.recent.Len() < m.opts.MaxCached {
+		if m.opts.MaxCached < 0 || m.recent.Len() < m.opts.MaxCached {
 			break
 		}
 		at := m.recent.Back()
@@ -317,9 +317,9 @@ func (m *Manager) request(ctx context.Context) (context.Context, context.CancelF
 // A Key names one session: one user at one server.
 type Key struct {
 	// User is the user who is logged in. Programs with one user leave it empty.
-	User string
+	User string `json:"user,omitempty"`
 	// Server is the name under which the server is configured.
-	Server string
+	Server string `json:"server"`
 }
 
 // String returns the key as errors show it.

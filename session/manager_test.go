@@ -1,9 +1,12 @@
 package session
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
@@ -119,5 +122,38 @@ func TestTokenStaysAtItsOrigin(t *testing.T) {
 	var refused *auth.URLError
 	if !errors.As(err, &refused) || len(header) != 0 {
 		t.Errorf("header %v, error %v", header, err)
+	}
+}
+
+// Limits mean the same everywhere: zero is the default, and below zero there is none.
+func TestMaxCached(t *testing.T) {
+	for _, test := range []struct{ limit, sessions, want int }{
+		{2, 5, 2},
+		{0, DefaultMaxCached + 5, DefaultMaxCached},
+		{-1, DefaultMaxCached + 5, DefaultMaxCached + 5},
+	} {
+		w := newWorld(t, nil, nil)
+		m := w.manager(&Options{MaxCached: test.limit})
+		for i := range test.sessions {
+			m.entry(Key{User: strconv.Itoa(i), Server: "s"})
+		}
+		if got := m.recent.Len(); got != test.want {
+			t.Errorf("MaxCached %d, %d sessions: got %d in memory, want %d", test.limit, test.sessions, got, test.want)
+		}
+	}
+}
+
+func TestStatusAsJSON(t *testing.T) {
+	status := Status{
+		Key: alice, Phase: LoginPending, LoginURL: "https://login.example", LoginExpires: time.Unix(1, 0).UTC(), Err: errors.New("s3cret"),
+	}
+	got, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"key":{"user":"alice","server":"s"},"phase":"login_pending","renewable":false,` +
+		`"loginUrl":"https://login.example","loginExpires":"1970-01-01T00:00:01Z"}`
+	if string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/session/driver"
@@ -33,38 +34,44 @@ func (p Phase) String() string {
 	return "unknown"
 }
 
-// A Status is where a session stood at one moment. It holds no secrets.
+// MarshalText returns the name of the phase with underscores, such as "logged_in".
+func (p Phase) MarshalText() ([]byte, error) {
+	return []byte(strings.ReplaceAll(p.String(), " ", "_")), nil
+}
+
+// A Status is where a session stood at one moment. It holds no secrets, and can be sent to
+// a page as JSON.
 type Status struct {
 	// Key is whose session it is.
-	Key Key
+	Key Key `json:"key"`
 	// Phase is how far it is.
-	Phase Phase
+	Phase Phase `json:"phase"`
 	// Issuer is the authorization server; empty without a login, and with
 	// secret headers.
-	Issuer string
+	Issuer string `json:"issuer,omitempty"`
 	// Scopes are what the user has granted.
-	Scopes []string
+	Scopes []string `json:"scopes,omitempty"`
 	// Expires is when the access token ends; zero if that is not known. That
 	// is not the end of the session if Renewable is set.
-	Expires time.Time
+	Expires time.Time `json:"expires,omitzero"`
 	// Renewable says that the token is renewed without the user.
-	Renewable bool
+	Renewable bool `json:"renewable"`
 	// Headers are the names of the secret headers.
-	Headers []string
+	Headers []string `json:"headers,omitempty"`
 	// LoginURL is where the user can log in, until LoginExpires. It may be set
 	// while the user is logged in: then more rights were asked for.
-	LoginURL string
+	LoginURL string `json:"loginUrl,omitempty"`
 	// UserCode is what the user has to type there, for a login by device code.
-	UserCode string
+	UserCode string `json:"userCode,omitempty"`
 	// LoginExpires is when LoginURL is no longer good.
-	LoginExpires time.Time
+	LoginExpires time.Time `json:"loginExpires,omitzero"`
 	// Reason says why the session has ended, or why the user is not asked to
 	// log in.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Err is why this manager could not renew the token, or begin a login, when
 	// it last tried; nil since it could. It tries again by itself as long as
 	// there is something to renew. Watch does not tell of it.
-	Err error
+	Err error `json:"-"`
 }
 
 // Status returns where a session stands, read from the store. A key that was
