@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -19,9 +20,9 @@ type ApprovalRequiredError struct {
 // asked if a [Registry.WatchApprovals] runs that yields the call.
 func (e *ApprovalRequiredError) Error() string {
 	if !e.watched {
-		return fmt.Sprintf("tool %s has to be approved by the user first; do not call it again before that", quote(e.Request.Tool.Name))
+		return fmt.Sprintf("tool %s has to be approved by the user first; do not call it again before that", plain.Quote(e.Request.Tool.Name))
 	}
-	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", quote(e.Request.Tool.Name))
+	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", plain.Quote(e.Request.Tool.Name))
 }
 
 // Outcome returns [mcp.NotSent]: nothing ran.
@@ -37,7 +38,7 @@ type DeniedError struct {
 
 // Error names the tool and the reason.
 func (e *DeniedError) Error() string {
-	text := fmt.Sprintf("calling tool %s is not allowed", quote(e.Tool))
+	text := fmt.Sprintf("calling tool %s is not allowed", plain.Quote(e.Tool))
 	if e.Reason != "" {
 		text += ": " + e.Reason
 	}
@@ -80,7 +81,7 @@ type PolicyError struct {
 
 // Error names the tool and what went wrong.
 func (e *PolicyError) Error() string {
-	return fmt.Sprintf("whether tool %s may be called could not be decided: %v", quote(e.Tool), e.Err)
+	return fmt.Sprintf("whether tool %s may be called could not be decided: %v", plain.Quote(e.Tool), e.Err)
 }
 
 func (e *PolicyError) Unwrap() error { return e.Err }
@@ -116,7 +117,7 @@ type StaleApprovalError struct {
 
 // Error is made for the model that wanted the call, and the person who approved.
 func (e *StaleApprovalError) Error() string {
-	return fmt.Sprintf("tool %s has changed since the call was approved or asked for, so it was not called; look at its description and, if the call is still right, make it again: it is then decided anew", quote(e.Tool))
+	return fmt.Sprintf("tool %s has changed since the call was approved or asked for, so it was not called; look at its description and, if the call is still right, make it again: it is then decided anew", plain.Quote(e.Tool))
 }
 
 // Outcome returns [mcp.NotSent]: nothing ran.

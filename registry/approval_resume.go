@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -90,13 +91,13 @@ func (r *Registry) resume(ctx context.Context, id string, o ResumeOptions, seen 
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", quote(e.def.Name), err), mcp.NotSent)
+		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", plain.Quote(e.def.Name), err), mcp.NotSent)
 	}
 	if o.ForSession || verdict == AllowForSession {
 		a.grant(grantOf(ctx, e), p.subject, since)
 	}
 	back = false
-	err = fmt.Errorf("tool %s: the call was broken off by a panic", quote(e.def.Name)) // unless there is no panic
+	err = fmt.Errorf("tool %s: the call was broken off by a panic", plain.Quote(e.def.Name)) // unless there is no panic
 	seen.goes()
 	res, err = r.carryOut(ctx, e, bytes.Clone(p.req.Args))
 	back = mcp.SafeToRetry(err) && !settles(err)
@@ -194,7 +195,7 @@ func (r *Registry) Await(ctx context.Context, id string) (*mcp.CallToolResult, e
 			a.expire(time.Now())
 			a.mu.Unlock()
 		case <-ctx.Done():
-			return nil, fmt.Errorf("tool %s: waiting for approval: %w", quote(p.key.tool), ctx.Err())
+			return nil, fmt.Errorf("tool %s: waiting for approval: %w", plain.Quote(p.key.tool), ctx.Err())
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
@@ -62,7 +63,7 @@ func unmarshalArgs(args json.RawMessage, in any) error {
 		if mismatch.Field == "" {
 			return fmt.Errorf("a value does not fit %v", mismatch.Type)
 		}
-		return fmt.Errorf("%s does not fit %v", quote(mismatch.Field), mismatch.Type)
+		return fmt.Errorf("%s does not fit %v", plain.Quote(mismatch.Field), mismatch.Type)
 	}
 	return err
 }

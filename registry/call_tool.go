@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -94,7 +95,7 @@ func (t *relay) target(args json.RawMessage) (name string, inner json.RawMessage
 	case inner == nil && t.takes(name, beside):
 		return name, without(args, "name"), nil
 	}
-	return "", nil, t.wrong(fmt.Errorf(`%s must not stand beside "name"; the arguments of the tool belong into "arguments": {"name":%s,"arguments":{…}}`, known(beside), quote(name)))
+	return "", nil, t.wrong(fmt.Errorf(`%s must not stand beside "name"; the arguments of the tool belong into "arguments": {"name":%s,"arguments":{…}}`, known(beside), plain.Quote(name)))
 }
 
 // wrong reports what is wrong with a call of call_tool itself.

@@ -111,7 +111,7 @@ func unmarshalExact(raw []byte, value any) error {
 		if mismatch.Field == "" {
 			return fmt.Errorf("the value does not fit %v", mismatch.Type)
 		}
-		return fmt.Errorf("%s does not fit %v", quote(mismatch.Field), mismatch.Type)
+		return fmt.Errorf("%s does not fit %v", plain.Quote(mismatch.Field), mismatch.Type)
 	}
 	return err
 }

@@ -2,9 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -18,7 +15,7 @@ type UnknownToolError struct {
 }
 
 func (e *UnknownToolError) Error() string {
-	text := "unknown tool " + quote(e.Name)
+	text := "unknown tool " + plain.Quote(e.Name)
 	for i, s := range e.Suggestions {
 		switch {
 		case i == 0:
@@ -28,7 +25,7 @@ func (e *UnknownToolError) Error() string {
 		default:
 			text += ", "
 		}
-		text += quote(s)
+		text += plain.Quote(s)
 	}
 	if len(e.Suggestions) > 0 {
 		text += "?"
@@ -49,7 +46,7 @@ type ArgumentsError struct {
 }
 
 func (e *ArgumentsError) Error() string {
-	return plain.Text(fmt.Sprintf("arguments of tool %s: %v", quote(e.Tool), e.Err))
+	return plain.Text(fmt.Sprintf("arguments of tool %s: %v", plain.Quote(e.Tool), e.Err))
 }
 
 func (e *ArgumentsError) Unwrap() error { return e.Err }
@@ -67,7 +64,7 @@ type DefinitionError struct {
 func (e *DefinitionError) Error() string {
 	text := "registry: "
 	if e.Tool != "" {
-		text += "tool " + quote(e.Tool) + ": "
+		text += "tool " + plain.Quote(e.Tool) + ": "
 	}
 	if e.Field != "" {
 		text += e.Field + " "
@@ -90,7 +87,7 @@ type DuplicateError struct {
 }
 
 func (e *DuplicateError) Error() string {
-	return plain.Text(fmt.Sprintf("registry: the name %s for %v is taken by %v; rename one of them", quote(e.Name), e.Refused, e.Holder))
+	return plain.Text(fmt.Sprintf("registry: the name %s for %v is taken by %v; rename one of them", plain.Quote(e.Name), e.Refused, e.Holder))
 }
 
 // A ResultError reports a tool that ran but returned no usable result: nil, a
@@ -104,7 +101,7 @@ type ResultError struct {
 }
 
 func (e *ResultError) Error() string {
-	return plain.Text(fmt.Sprintf("result of tool %s: %v", quote(e.Tool), e.Err))
+	return plain.Text(fmt.Sprintf("result of tool %s: %v", plain.Quote(e.Tool), e.Err))
 }
 
 func (e *ResultError) Unwrap() error { return e.Err }
@@ -121,7 +118,7 @@ type PanicError struct {
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("tool %s panicked: %v", quote(e.Tool), e.Value)
+	return fmt.Sprintf("tool %s panicked: %v", plain.Quote(e.Tool), e.Value)
 }
 
 // Unwrap returns Value if it is an error, otherwise nil.
@@ -132,16 +129,3 @@ func (e *PanicError) Unwrap() error {
 
 // Outcome returns [mcp.Unknown], whatever Value may know of another call.
 func (e *PanicError) Outcome() mcp.Outcome { return mcp.Unknown }
-
-// quote quotes a name for an error text. Names come from models and servers, so
-// the length is bounded and nothing in them can forge a line of the text.
-func quote(name string) string {
-	if len(name) <= maxName {
-		return plain.Text(strconv.Quote(name))
-	}
-	cut := maxName
-	for cut > 0 && !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return plain.Text(strings.TrimSuffix(strconv.Quote(name[:cut]), `"`) + `…"`)
-}

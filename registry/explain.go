@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -27,7 +28,7 @@ func (e *NotReadyError) Error() string {
 
 // reason is what a model is told.
 func (e *NotReadyError) reason() string {
-	return fmt.Sprintf("tool %s: server %s is not ready: %s", quote(e.Tool), quote(e.Server), e.Reason)
+	return fmt.Sprintf("tool %s: server %s is not ready: %s", plain.Quote(e.Tool), plain.Quote(e.Server), e.Reason)
 }
 
 func (e *NotReadyError) Unwrap() error { return e.Err }

@@ -1,6 +1,10 @@
 package registry
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
 
 // A Severity says what becomes of a tool because of a [Finding].
 type Severity int
@@ -158,7 +162,7 @@ type GateError struct {
 
 // Error names the server, the tool and the severest finding.
 func (e *GateError) Error() string {
-	text := fmt.Sprintf("registry: tool %s of server %s is not let in", quote(e.Tool), quote(e.Server))
+	text := fmt.Sprintf("registry: tool %s of server %s is not let in", plain.Quote(e.Tool), plain.Quote(e.Server))
 	if len(e.Findings) > 0 {
 		text += ": " + e.Findings[0].String()
 	}

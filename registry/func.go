@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -112,7 +113,7 @@ func (f *function[In, Out]) redefine(def *Definition) Tool {
 
 func (f *function[In, Out]) Call(ctx context.Context, args json.RawMessage) (result *mcp.CallToolResult, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", quote(f.def.Name), err), mcp.NotSent)
+		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", plain.Quote(f.def.Name), err), mcp.NotSent)
 	}
 	// In and Out may have methods of their own that panic, so decoding and
 	// encoding are covered as well as fn.
@@ -129,7 +130,7 @@ func (f *function[In, Out]) Call(ctx context.Context, args json.RawMessage) (res
 	out, err := f.fn(ctx, in)
 	if err != nil {
 		if ended(ctx, err) {
-			return nil, fmt.Errorf("tool %s: %w", quote(f.def.Name), err)
+			return nil, fmt.Errorf("tool %s: %w", plain.Quote(f.def.Name), err)
 		}
 		return &mcp.CallToolResult{IsError: true, Content: text(err.Error())}, nil
 	}

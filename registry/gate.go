@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,6 +55,14 @@ func (o GateOptions) withDefaults() GateOptions {
 	return o
 }
 
+// A gateTool is what a server says of one of its tools.
+type gateTool struct {
+	Server, Name              string // configured name of the server, and the tool's name there
+	Title, Description        string
+	InputSchema, OutputSchema json.RawMessage
+	Annotations               json.RawMessage // a JSON object; nil if there are none
+}
+
 // A gate judges tools by what their servers say of them. It is safe for concurrent
 // use, and never changed.
 type gate struct {
@@ -67,12 +76,12 @@ func newGate(opts GateOptions) *gate {
 
 // check returns what is to be said of one tool by itself, the severest first. It
 // is a pure function of its arguments. It takes time in proportion to the tool.
-func (g *gate) check(def *Definition) []Finding {
-	found := g.findings(def)
-	g.checkName(found, def.called())
+func (g *gate) check(tool *gateTool) []Finding {
+	found := g.findings(tool)
+	g.checkName(found, tool.Name)
 	t := texts{visit: func(path []byte, text string, _ bool) { g.checkText(found, path, text) }}
-	t.outside(def)
-	for _, s := range def.schemas() {
+	t.outside(tool)
+	for _, s := range tool.schemas() {
 		if err := g.checkSchema(s.raw); err != nil {
 			found.add(tokenOf(err), Block, s.field+err.Path, "", 0, 0, err.Detail)
 			continue
@@ -88,10 +97,10 @@ type schemaOf struct {
 	raw   json.RawMessage
 }
 
-func (d *Definition) schemas() []schemaOf {
-	all := []schemaOf{{"/inputSchema", d.InputSchema}}
-	if len(d.OutputSchema) > 0 {
-		all = append(all, schemaOf{"/outputSchema", d.OutputSchema})
+func (t *gateTool) schemas() []schemaOf {
+	all := []schemaOf{{"/inputSchema", t.InputSchema}}
+	if len(t.OutputSchema) > 0 {
+		all = append(all, schemaOf{"/outputSchema", t.OutputSchema})
 	}
 	return all
 }
@@ -103,7 +112,7 @@ func (g *gate) checkSchema(raw json.RawMessage) *schemagate.SchemaError {
 	switch {
 	case errors.As(err, &refused):
 		return refused
-	case firstByte(raw) != '{':
+	case !beginsObject(raw):
 		return &schemagate.SchemaError{Token: schemagate.Invalid, Detail: "it is not an object"}
 	}
 	return nil
@@ -131,32 +140,37 @@ func (f *Finding) hopeless() bool {
 
 // admit holds all the tools of a server against the limits on their number and
 // size together. It returns a finding for each one that is too much: in the order
-// of defs, those that come when the others are enough. One that is too large by
+// of tools, those that come when the others are enough. One that is too large by
 // itself keeps out none that follow.
-func (g *gate) admit(defs []*Definition) map[*Definition]Finding {
-	surplus := map[*Definition]Finding{}
-	tools, bytes := 0, 0
-	for _, def := range defs {
-		found := g.findings(def)
-		size := def.size()
+func (g *gate) admit(tools []*gateTool) map[*gateTool]Finding {
+	surplus := map[*gateTool]Finding{}
+	count, total := 0, 0
+	for _, tool := range tools {
+		found := g.findings(tool)
+		size := tool.size()
 		switch {
-		case tools >= g.opts.MaxTools:
-			found.add(TokenTooManyTools, Block, "", "", 0, 0, fmt.Sprintf("the server lists %d tools, %d are allowed", len(defs), g.opts.MaxTools))
-		case size > g.opts.MaxBytes-bytes:
-			found.add(TokenCatalogTooLarge, Block, "", "", 0, 0, fmt.Sprintf("with it, the server's tools have %d bytes, %d are allowed", bytes+size, g.opts.MaxBytes))
+		case count >= g.opts.MaxTools:
+			found.add(TokenTooManyTools, Block, "", "", 0, 0, fmt.Sprintf("the server lists %d tools, %d are allowed", len(tools), g.opts.MaxTools))
+		case size > g.opts.MaxBytes-total:
+			found.add(TokenCatalogTooLarge, Block, "", "", 0, 0, fmt.Sprintf("with it, the server's tools have %d bytes, %d are allowed", total+size, g.opts.MaxBytes))
 		default:
-			tools, bytes = tools+1, bytes+size
+			count, total = count+1, total+size
 			continue
 		}
-		surplus[def] = found.list[0]
+		surplus[tool] = found.list[0]
 		if found.list[0].Severity < Block {
-			tools, bytes = tools+1, bytes+size
+			count, total = count+1, total+size
 		}
 	}
 	return surplus
 }
 
 // size returns the bytes of what the server says of the tool.
-func (d *Definition) size() int {
-	return len(d.called()) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations)
+func (t *gateTool) size() int {
+	return len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Annotations)
+}
+
+// beginsObject reports whether JSON that may be anything begins like an object.
+func beginsObject(raw json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
 }

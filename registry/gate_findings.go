@@ -22,11 +22,11 @@ const (
 // findings collects what is to be said of a tool.
 type findings struct {
 	gate *gate
-	def  *Definition
+	tool *gateTool
 	list []Finding
 }
 
-func (g *gate) findings(def *Definition) *findings { return &findings{gate: g, def: def} }
+func (g *gate) findings(tool *gateTool) *findings { return &findings{gate: g, tool: tool} }
 
 // add adds a finding, if it is severe enough to be kept. What was seen is in text,
 // from start to end.
@@ -44,7 +44,7 @@ func (fs *findings) add(token Token, severity Severity, field, text string, star
 		Detail:   detail,
 	}
 	if override != nil && !f.hopeless() {
-		f.Severity = override(fs.def.Origin.Server, fs.def.called(), f)
+		f.Severity = override(fs.tool.Server, fs.tool.Name, f)
 		place = fs.place(token, f.Severity)
 	}
 	switch {
@@ -93,21 +93,6 @@ func severest(lists ...[]Finding) []Finding {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
 	return all[:min(len(all), maxFindings):min(len(all), maxFindings)]
-}
-
-// confused returns what is known of a tool together with whether its name looks
-// like another's now, which is not the tool's own doing and can change.
-func confused(known []Finding, look map[*Definition]Finding, def *Definition) []Finding {
-	is := func(f Finding) bool { return f.Token == TokenConfusableName }
-	f, ok := look[def]
-	if !ok && !slices.ContainsFunc(known, is) {
-		return known
-	}
-	others := slices.DeleteFunc(slices.Clone(known), is)
-	if !ok {
-		return others
-	}
-	return severest([]Finding{f}, others)
 }
 
 // excerpt returns the part of a text from start to end with a little around it,

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-func gated(name, description, input string) *Definition {
-	return &Definition{Description: description, InputSchema: json.RawMessage(input), Origin: Origin{Server: "s", Tool: name}}
+func gated(name, description, input string) *gateTool {
+	return &gateTool{Server: "s", Name: name, Description: description, InputSchema: json.RawMessage(input)}
 }
 
 const anyObject = `{"type":"object"}`
@@ -56,17 +56,17 @@ func TestGateSeverity(t *testing.T) {
 
 	// Those that somebody wants in spite of a limit do count.
 	a, b, c := gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)
-	surplus := choose(Warn).admit([]*Definition{a, b, c})
+	surplus := choose(Warn).admit([]*gateTool{a, b, c})
 	if len(surplus) != 2 || surplus[b].Severity != Warn || surplus[c].Severity != Warn {
 		t.Errorf("surplus %v", surplus)
 	}
-	look := choose(Block).alike([]*Definition{gated("a.b", "", anyObject), gated("a-b", "", anyObject)})
+	look := choose(Block).alike([]*gateTool{gated("a.b", "", anyObject), gated("a-b", "", anyObject)})
 	for _, f := range look {
 		if f.Severity != Block {
 			t.Errorf("%v", f)
 		}
 	}
-	if twice := choose(Block).alike([]*Definition{gated("a", "", anyObject), gated("a", "x", anyObject)}); len(twice) != 0 {
+	if twice := choose(Block).alike([]*gateTool{gated("a", "", anyObject), gated("a", "x", anyObject)}); len(twice) != 0 {
 		t.Errorf("the same name is no lookalike: %v", twice)
 	}
 	refs := choose(Block).references(gated("a", "use b_c", anyObject), func(string) (string, bool) { return "other", true })
@@ -78,7 +78,7 @@ func TestGateSeverity(t *testing.T) {
 // A tool that is too large by itself keeps nobody out, the first as well as any.
 func TestGateAdmits(t *testing.T) {
 	large := gated("large", strings.Repeat("x", 300), anyObject)
-	defs := []*Definition{large, gated("a", "", anyObject), gated("b", "", anyObject), large}
+	defs := []*gateTool{large, gated("a", "", anyObject), gated("b", "", anyObject), large}
 	surplus := newGate(GateOptions{MaxBytes: 100}).admit(defs)
 	if len(surplus) != 1 || surplus[large].Token != TokenCatalogTooLarge {
 		t.Errorf("surplus %v", surplus)
@@ -87,7 +87,7 @@ func TestGateAdmits(t *testing.T) {
 		t.Errorf("by default: %v", surplus)
 	}
 	// 18 bytes each.
-	three := []*Definition{gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)}
+	three := []*gateTool{gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)}
 	if surplus := newGate(GateOptions{MaxBytes: 53}).admit(three); len(surplus) != 1 || surplus[three[2]].Token != TokenCatalogTooLarge {
 		t.Errorf("together: %v", surplus)
 	}
@@ -95,8 +95,8 @@ func TestGateAdmits(t *testing.T) {
 		t.Errorf("together: %v", surplus)
 	}
 	raw := gated("raw", "", anyObject)
-	raw.RawAnnotations = json.RawMessage(`{"title":"` + strings.Repeat("x", 300) + `"}`)
-	if surplus := newGate(GateOptions{MaxBytes: 100}).admit([]*Definition{raw}); len(surplus) != 1 {
+	raw.Annotations = json.RawMessage(`{"title":"` + strings.Repeat("x", 300) + `"}`)
+	if surplus := newGate(GateOptions{MaxBytes: 100}).admit([]*gateTool{raw}); len(surplus) != 1 {
 		t.Errorf("annotations do not count: %v", surplus)
 	}
 }
@@ -104,7 +104,7 @@ func TestGateAdmits(t *testing.T) {
 // A gate without options has the limits that are documented.
 func TestGateDefaults(t *testing.T) {
 	g := newGate(GateOptions{})
-	many := make([]*Definition, 5_001)
+	many := make([]*gateTool, 5_001)
 	for i := range many {
 		many[i] = gated(fmt.Sprint("t", i), "", anyObject)
 	}
@@ -168,26 +168,6 @@ func TestGateKeepsLittle(t *testing.T) {
 	}
 }
 
-// What is said of a tool by itself stays when what is said of its name changes.
-func TestGateConfused(t *testing.T) {
-	def := gated("a", "", anyObject)
-	known := []Finding{{Token: TokenANSIEscape, Severity: Block}, {Token: TokenEncodedPayload, Severity: Warn}}
-	look := map[*Definition]Finding{def: {Token: TokenConfusableName, Severity: Warn}}
-	with := confused(known, look, def)
-	if got := tokens(with); !slices.Equal(got, []string{"block ansi_escape", "warn confusable_name", "warn encoded_payload"}) {
-		t.Errorf("%q", got)
-	}
-	if got := confused(with, look, def); !reflect.DeepEqual(got, with) {
-		t.Errorf("%v", got)
-	}
-	if got := confused(with, nil, def); !reflect.DeepEqual(got, known) {
-		t.Errorf("%v", got)
-	}
-	if len(with) != 3 || with[1].Token != TokenConfusableName {
-		t.Errorf("the list was changed: %v", with)
-	}
-}
-
 // Whatever a server says, the gate ends, and what it tells can be shown.
 func FuzzGate(f *testing.F) {
 	f.Add("a", "read\u001b[2K", `{"type":"object","properties":{"a":{"enum":["x\u200b"]}}}`, `{"title":"<IMPORTANT>x</IMPORTANT>"}`)
@@ -197,7 +177,7 @@ func FuzzGate(f *testing.F) {
 	g := newGate(GateOptions{MaxDescription: 200})
 	f.Fuzz(func(t *testing.T, name, description, input, annotations string) {
 		def := gated(name, description, input)
-		def.Title, def.OutputSchema, def.RawAnnotations = name, json.RawMessage(annotations), json.RawMessage(annotations)
+		def.Title, def.OutputSchema, def.Annotations = name, json.RawMessage(annotations), json.RawMessage(annotations)
 		all := g.check(def)
 		for _, found := range append(all, g.references(def, func(string) (string, bool) { return description, true })...) {
 			if len(found.Evidence) > maxEvidence || len(found.Field) > maxField || found.Detail == "" || found.Token == "" {
@@ -210,7 +190,7 @@ func FuzzGate(f *testing.F) {
 		if !reflect.DeepEqual(g.check(def), all) {
 			t.Fatal("the gate changed its mind")
 		}
-		if blocked := len(all) > 0 && all[0].Severity == Block; !blocked && !isObject(def.InputSchema) {
+		if blocked := len(all) > 0 && all[0].Severity == Block; !blocked && !(json.Valid(def.InputSchema) && beginsObject(def.InputSchema)) {
 			t.Fatal("a schema passes that is no object")
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
@@ -44,20 +45,20 @@ func isOdd(r rune) bool {
 
 // alike returns a finding for each tool of a server whose name looks like that of
 // another one, listed before it.
-func (g *gate) alike(defs []*Definition) map[*Definition]Finding {
-	confusable := map[*Definition]Finding{}
-	first := make(map[string]*Definition, len(defs))
-	for _, def := range defs {
-		look := textguard.Skeleton(def.called())
+func (g *gate) alike(tools []*gateTool) map[*gateTool]Finding {
+	confusable := map[*gateTool]Finding{}
+	first := make(map[string]*gateTool, len(tools))
+	for _, tool := range tools {
+		look := textguard.Skeleton(tool.Name)
 		other, taken := first[look]
 		switch {
 		case !taken:
-			first[look] = def
-		case other.called() != def.called():
-			found := g.findings(def)
-			found.add(TokenConfusableName, Warn, "/name", def.called(), 0, len(def.called()),
-				"it looks like the tool "+quote(other.called()))
-			confusable[def] = found.list[0]
+			first[look] = tool
+		case other.Name != tool.Name:
+			found := g.findings(tool)
+			found.add(TokenConfusableName, Warn, "/name", tool.Name, 0, len(tool.Name),
+				"it looks like the tool "+plain.Quote(other.Name))
+			confusable[tool] = found.list[0]
 		}
 	}
 	return confusable

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
@@ -14,9 +15,9 @@ import (
 //
 // Only words count that are formed like names; those that the tool has for its own
 // properties and choices do not, unless no language has such words.
-func (g *gate) references(def *Definition, other func(word string) (server string, ok bool)) []Finding {
-	found := g.findings(def)
-	own := map[string]bool{def.called(): true, def.Origin.Server: true}
+func (g *gate) references(tool *gateTool, other func(word string) (server string, ok bool)) []Finding {
+	found := g.findings(tool)
+	own := map[string]bool{tool.Name: true, tool.Server: true}
 	type place struct{ path, text string }
 	var said []place
 	t := texts{visit: func(path []byte, text string, key bool) {
@@ -25,15 +26,15 @@ func (g *gate) references(def *Definition, other func(word string) (server strin
 			own[text] = true
 		case strings.ContainsAny(text, " \n"):
 			said = append(said, place{string(path), text})
-		case len(text) <= maxName:
+		case len(text) <= maxWord:
 			own[text] = true
 			if textguard.IsName(text) {
 				said = append(said, place{string(path), text})
 			}
 		}
 	}}
-	t.outside(def)
-	for _, s := range def.schemas() {
+	t.outside(tool)
+	for _, s := range tool.schemas() {
 		if len(s.raw) <= schemagate.MaxBytes && jsonscan.Valid(s.raw) == nil {
 			t.document(s.field, s.raw)
 		}
@@ -43,7 +44,7 @@ func (g *gate) references(def *Definition, other func(word string) (server strin
 	for _, p := range said {
 		end := 0 // of the last one that was found
 		for m := range textguard.Mentions(p.text) {
-			if m.Start < end || done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == def.called() || m.Word == def.Origin.Server {
+			if m.Start < end || done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == tool.Name || m.Word == tool.Server {
 				continue
 			}
 			server, ok := other(m.Word)
@@ -52,24 +53,12 @@ func (g *gate) references(def *Definition, other func(word string) (server strin
 			}
 			if ok {
 				done[m.Word], end = true, m.End
-				found.add(TokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+quote(server)+" or a tool of it")
+				found.add(TokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+plain.Quote(server)+" or a tool of it")
 			}
 		}
 	}
 	return found.sorted()
 }
 
-// foreign returns other for a server that lists defs: what is a name of its own is
-// no word for somebody else's tool.
-func foreign(defs []*Definition, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
-	own := make(map[string]struct{}, len(defs))
-	for _, def := range defs {
-		own[def.called()] = struct{}{}
-	}
-	return func(word string) (string, bool) {
-		if _, ok := own[word]; ok {
-			return "", false
-		}
-		return other(word)
-	}
-}
+// maxWord is how long a word can be that is a name, in bytes.
+const maxWord = 256

@@ -18,14 +18,11 @@ type texts struct {
 }
 
 // outside visits the texts beside the name and the schemas.
-func (t *texts) outside(def *Definition) {
-	t.text("/title", def.Title)
-	t.text("/description", def.Description)
-	switch {
-	case len(def.RawAnnotations) > 0 && jsonscan.Valid(def.RawAnnotations) == nil:
-		t.document("/annotations", def.RawAnnotations)
-	case def.Annotations != nil:
-		t.text("/annotations/title", def.Annotations.Title)
+func (t *texts) outside(tool *gateTool) {
+	t.text("/title", tool.Title)
+	t.text("/description", tool.Description)
+	if len(tool.Annotations) > 0 && jsonscan.Valid(tool.Annotations) == nil {
+		t.document("/annotations", tool.Annotations)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A LedgerMode says what the ledger does about tools that are new or changed.
@@ -127,7 +129,7 @@ func loadLedger(ctx context.Context, store LedgerStore, file string, opts *Ledge
 	l.store, l.file = store, file
 	l.trouble.Store(nil)
 	if !l.mode.known() {
-		return nil, l.fail(fmt.Errorf("the mode %s is not known: it is trust, pin or review", quote(string(l.mode))))
+		return nil, l.fail(fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(l.mode))))
 	}
 	if err := l.refresh(ctx); err != nil {
 		return nil, err
@@ -152,10 +154,10 @@ func (l *Ledger) Persistent() error {
 // the time. Of what could not be written nothing is approved.
 func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error {
 	if s.Name == "" || !utf8.ValidString(s.Name) {
-		return l.fail(fmt.Errorf("a server cannot be called %s", quote(s.Name)))
+		return l.fail(fmt.Errorf("a server cannot be called %s", plain.Quote(s.Name)))
 	}
 	if s.Mode != "" && !s.Mode.known() {
-		return &LedgerError{File: l.file, Server: s.Name, Err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", quote(string(s.Mode)))}
+		return &LedgerError{File: l.file, Server: s.Name, Err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(s.Mode)))}
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	seen := sightingOf(s, l.modeOf(s), entries, now)

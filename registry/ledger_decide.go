@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // Pending returns what waits for approval, of the given servers or, if none is
@@ -84,7 +86,7 @@ func checkBy(by string) error {
 	case by == "" || len(by) > maxBy || !utf8.ValidString(by):
 		return fmt.Errorf("ledger: who decides must be told in 1 to %d bytes of UTF-8", maxBy)
 	case by == byFirstUse || by == byTrust:
-		return fmt.Errorf("ledger: %s is what the ledger calls itself: say who decides", quote(by))
+		return fmt.Errorf("ledger: %s is what the ledger calls itself: say who decides", plain.Quote(by))
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package registry
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
 
 // A LedgerError reports a ledger that cannot be read or written. Nothing was
 // changed, and what was approved before stays approved.
@@ -16,16 +20,16 @@ type LedgerError struct {
 func (e *LedgerError) Error() string {
 	text := "ledger"
 	if e.File != "" {
-		text += " " + quote(e.File)
+		text += " " + plain.Quote(e.File)
 	}
 	if e.Line > 0 {
 		text += fmt.Sprintf(", line %d", e.Line)
 	}
 	if e.Server != "" {
-		text += ", server " + quote(e.Server)
+		text += ", server " + plain.Quote(e.Server)
 	}
 	if e.Tool != "" {
-		text += ", tool " + quote(e.Tool)
+		text += ", tool " + plain.Quote(e.Tool)
 	}
 	return text + ": " + e.Err.Error()
 }
@@ -44,12 +48,12 @@ type StaleChangeError struct {
 
 // Error says what to do.
 func (e *StaleChangeError) Error() string {
-	what := "server " + quote(e.Server)
+	what := "server " + plain.Quote(e.Server)
 	if e.Tool != "" {
-		what = fmt.Sprintf("tool %s of server %s", quote(e.Tool), quote(e.Server))
+		what = fmt.Sprintf("tool %s of server %s", plain.Quote(e.Tool), plain.Quote(e.Server))
 	}
 	if e.Now == "" {
-		return fmt.Sprintf("ledger: %s does not wait with hash %s: it is gone or was decided on meanwhile; list what is pending again", what, quote(e.Hash))
+		return fmt.Sprintf("ledger: %s does not wait with hash %s: it is gone or was decided on meanwhile; list what is pending again", what, plain.Quote(e.Hash))
 	}
-	return fmt.Sprintf("ledger: %s has changed since it was looked at: it is %s now, not %s; review it again", what, quote(e.Now), quote(e.Hash))
+	return fmt.Sprintf("ledger: %s has changed since it was looked at: it is %s now, not %s; review it again", what, plain.Quote(e.Now), plain.Quote(e.Hash))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 const restoreCure = "restore it from version control, or remove the entry so that it is reviewed again"
@@ -130,7 +131,7 @@ func (p *ledgerParser) members(what string, each func(key string, at int) error)
 func (p *ledgerParser) text(key string, at int) (string, error) {
 	text, ok := jsonscan.String(p.cursor.Value())
 	if !ok {
-		return "", p.fail(at, "%s must be a string; %s", quote(key), restoreCure)
+		return "", p.fail(at, "%s must be a string; %s", plain.Quote(key), restoreCure)
 	}
 	return text, nil
 }
@@ -147,7 +148,7 @@ func (p *ledgerParser) root() (*ledgerState, error) {
 		case "version":
 			version = true
 			if got := p.cursor.Value(); string(got) != strconv.Itoa(ledgerVersion) {
-				return p.fail(at, "version %s is not known, only %d is: update the program, or remove the file to begin again", quote(string(got)), ledgerVersion)
+				return p.fail(at, "version %s is not known, only %d is: update the program, or remove the file to begin again", plain.Quote(string(got)), ledgerVersion)
 			}
 		case "servers":
 			return p.servers(s)
@@ -211,7 +212,7 @@ func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
 		case "mode":
 			var mode string
 			if mode, err = p.text(key, at); err == nil && !LedgerMode(mode).known() {
-				err = p.fail(at, "the mode %s is not known: it is trust, pin or review", quote(mode))
+				err = p.fail(at, "the mode %s is not known: it is trust, pin or review", plain.Quote(mode))
 			}
 			srv.mode = LedgerMode(mode)
 		case "approved":
@@ -295,7 +296,7 @@ func (p *ledgerParser) said(key string, offset int, by *string, at *time.Time) (
 		return true, err
 	}
 	if *at, err = time.Parse(time.RFC3339, text); err != nil {
-		err = p.fail(offset, "%s is not a time such as 2026-01-31T12:00:00Z; %s", quote(text), restoreCure)
+		err = p.fail(offset, "%s is not a time such as 2026-01-31T12:00:00Z; %s", plain.Quote(text), restoreCure)
 	}
 	return true, err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // ErrLedgerConflict is returned by [LedgerStore.Save] if what is kept was changed
@@ -106,7 +107,7 @@ func (f *ledgerFile) resolve() (string, error) {
 	if inside, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(inside) {
 		return path, nil
 	}
-	return "", fmt.Errorf("it is a symbolic link that leads out of its folder, to %s, where there is no file: remove the link, or open the ledger by that path if that is where it belongs", quote(path))
+	return "", fmt.Errorf("it is a symbolic link that leads out of its folder, to %s, where there is no file: remove the link, or open the ledger by that path if that is where it belongs", plain.Quote(path))
 }
 
 // read reads the file, and remembers what it looked like.

@@ -13,11 +13,15 @@ import (
 
 // memory returns about how many bytes a definition takes.
 func (d *Definition) memory() int {
-	total := d.size()
+	total := memoryOfDefinition(d)
 	if d.served != nil {
-		total += d.served.size()
+		total += memoryOfDefinition(d.served)
 	}
 	return total
+}
+
+func memoryOfDefinition(d *Definition) int {
+	return len(d.called()) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations)
 }
 
 // blockOverhead is what a block takes in memory beside what it holds.

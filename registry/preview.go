@@ -3,6 +3,8 @@ package registry
 import (
 	"fmt"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A Preview is what [Registry.ReplaceServer] would make of the tools of a server.
@@ -39,7 +41,7 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	}
 	for _, o := range offers {
 		if got := o.def.Origin.Server; got != server.Name {
-			return Preview{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", quote(got), quote(server.Name))}
+			return Preview{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", plain.Quote(got), plain.Quote(server.Name))}
 		}
 	}
 	var diff Diff

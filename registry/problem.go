@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
@@ -65,7 +66,7 @@ func mistakesOf(found []schemagate.Problem) *mistakes {
 func knownHint(name string, names []string) string {
 	text := "known are " + known(names)
 	if nearest, ok := nearestName(name, names); ok {
-		text = "did you mean " + quote(nearest) + "? " + text
+		text = "did you mean " + plain.Quote(nearest) + "? " + text
 	}
 	return text
 }
@@ -82,7 +83,7 @@ func known(names []string) string {
 			all = append(all, "and more")
 			break
 		}
-		all = append(all, quote(name))
+		all = append(all, plain.Quote(name))
 	}
 	return strings.Join(all, ", ")
 }

@@ -25,12 +25,12 @@ const (
 // Error tells the model, and who reads along, what changed and what to do. The
 // server's words in it are short, and marked as such.
 func (e *QuarantinedError) Error() string {
-	text := fmt.Sprintf("tool %s was not called and nothing ran: it is quarantined. ", quote(e.Name))
+	text := fmt.Sprintf("tool %s was not called and nothing ran: it is quarantined. ", plain.Quote(e.Name))
 	c := e.Change
 	if c == nil {
 		return text + whatToDo
 	}
-	tool, server := quote(c.Tool), quote(c.Server)
+	tool, server := plain.Quote(c.Tool), plain.Quote(c.Server)
 	switch c.Kind {
 	case ToolNew:
 		text += fmt.Sprintf("Nobody has approved tool %s of server %s yet. ", tool, server)

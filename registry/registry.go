@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -358,7 +359,7 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 		return nil, nil, &ArgumentsError{Tool: e.def.Name, Err: errors.New(`"name" must be the name of another tool: it cannot call itself`)}
 	}
 	if e.def.ReturnDirect {
-		return nil, nil, &ArgumentsError{Tool: calls.def.Name, Err: fmt.Errorf("it cannot call %s, whose result goes to the user: call that tool by its own name", quote(e.def.Name))}
+		return nil, nil, &ArgumentsError{Tool: calls.def.Name, Err: fmt.Errorf("it cannot call %s, whose result goes to the user: call that tool by its own name", plain.Quote(e.def.Name))}
 	}
 	return e, args, nil
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // Add adds tools, all of them or, on error, none. It is meant for native tools;
@@ -161,7 +164,7 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 	}
 	for _, o := range offers {
 		if got := o.def.Origin.Server; got != name {
-			return Diff{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", quote(got), quote(name))}
+			return Diff{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", plain.Quote(got), plain.Quote(name))}
 		}
 	}
 	unlock, err := r.replacing.Lock(context.Background(), name)
@@ -271,41 +274,43 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	for _, o := range before {
 		known[origin{o.def.Name, o.def.Origin.Tool}] = o
 	}
-	var definitions []*Definition
-	for _, o := range offers {
-		definitions = append(definitions, o.def)
+	said := make([]*gateTool, len(offers)) // which is what the gate looks at
+	for i, o := range offers {
+		said[i] = o.def.said()
 	}
-	var excess, looks map[*Definition]Finding
+	var excess, looks map[*gateTool]Finding
 	var other func(string) (string, bool)
 	if server != nil {
-		excess = r.gate.admit(definitions)
-		looks = r.gate.alike(definitions)
-		other = foreign(definitions, r.Snapshot().others(server.Name))
+		excess = r.gate.admit(said)
+		looks = r.gate.alike(said)
+		other = foreign(said, r.Snapshot().others(server.Name))
 	}
 	served := map[string]*offer{}
 	stays := make([]*offer, 0, len(offers))
-	for _, o := range offers {
+	for i, o := range offers {
 		if err := o.def.validate(); err != nil {
 			diff.reject(o.def.Name, err)
 			continue
 		}
-		offered := o.def // which is what the gate looks at
 		if server != nil && !server.Trusted {
 			o.tool, o.def = describedPlainly(o.tool, o.def)
 		}
 		like := known[origin{o.def.Name, o.def.Origin.Tool}]
 		o.complete(server, like)
 		if server != nil {
-			if f, ok := excess[offered]; ok {
+			if f, ok := excess[said[i]]; ok {
 				o.findings = []Finding{f}
 			}
 			if len(o.findings) == 0 || o.findings[0].Severity < Block {
 				if o.as(like) {
 					o.checked = like.checked
 				} else {
-					o.checked = r.gate.check(offered)
+					o.checked = r.gate.check(said[i])
 				}
-				o.findings = confused(severest(o.findings, o.checked, r.gate.references(offered, other)), looks, offered)
+				if f, ok := looks[said[i]]; ok {
+					o.findings = append([]Finding{f}, o.findings...)
+				}
+				o.findings = severest(o.findings, o.checked, r.gate.references(said[i], other))
 			}
 			if len(o.findings) > 0 && o.findings[0].Severity >= Block {
 				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.called(), Findings: o.findings})
@@ -323,6 +328,31 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 		stays = append(stays, o)
 	}
 	return stays
+}
+
+// foreign returns other for a server that lists some tools: what is a name of its own is
+// no word for somebody else's tool.
+func foreign(said []*gateTool, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
+	own := make(map[string]struct{}, len(said))
+	for _, t := range said {
+		own[t.Name] = struct{}{}
+	}
+	return func(word string) (string, bool) {
+		if _, ok := own[word]; ok {
+			return "", false
+		}
+		return other(word)
+	}
+}
+
+// said returns what a server says of the tool, for the gate.
+func (d *Definition) said() *gateTool {
+	t := &gateTool{Server: d.Origin.Server, Name: d.called(), Title: d.Title, Description: d.Description,
+		InputSchema: d.InputSchema, OutputSchema: d.OutputSchema, Annotations: d.RawAnnotations}
+	if d.Annotations != nil && d.Annotations.Title != "" && jsonscan.Valid(t.Annotations) != nil {
+		t.Annotations = annotationsJSON(d.Annotations)
+	}
+	return t
 }
 
 // record makes the ledger know what a server offers. A server that offers nothing

@@ -176,5 +176,5 @@ func toolOf(err error) string {
 	if name == "" {
 		return "The tool"
 	}
-	return "The tool " + quote(name)
+	return "The tool " + plain.Quote(name)
 }

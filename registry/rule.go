@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/mcpbelt/mcpbelt/internal/glob"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A Rule is one rule of a [Policy]: what becomes of the calls that it is for. It
@@ -121,7 +122,7 @@ func (r Rule) compile(index int) (*rule, []error) {
 	switch r.ExecutionTime {
 	case "", Fast, Medium, Slow:
 	default:
-		fail("ExecutionTime", fmt.Errorf("no tool takes %s: use \"fast\", \"medium\" or \"slow\"", quote(string(r.ExecutionTime))))
+		fail("ExecutionTime", fmt.Errorf("no tool takes %s: use \"fast\", \"medium\" or \"slow\"", plain.Quote(string(r.ExecutionTime))))
 	}
 	for _, p := range []struct {
 		field, text string
@@ -132,7 +133,7 @@ func (r Rule) compile(index int) (*rule, []error) {
 		}
 		var err error
 		if *p.at, err = pattern(p.text); err != nil {
-			fail(p.field, fmt.Errorf("the pattern %s %w", quote(p.text), err))
+			fail(p.field, fmt.Errorf("the pattern %s %w", plain.Quote(p.text), err))
 		}
 	}
 	return c, errs

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // MaxRules is how many rules a [Policy] has at most.
@@ -124,9 +126,9 @@ func (p *Policy) Check(servers []string) error {
 		if r.server == nil || slices.ContainsFunc(servers, r.server.Match) {
 			continue
 		}
-		err := fmt.Errorf("the pattern %s fits none of the %d servers", quote(r.Server), len(servers))
+		err := fmt.Errorf("the pattern %s fits none of the %d servers", plain.Quote(r.Server), len(servers))
 		if name := nearest(r.Server, servers); name != "" {
-			err = fmt.Errorf("%w; did you mean %s?", err, quote(name))
+			err = fmt.Errorf("%w; did you mean %s?", err, plain.Quote(name))
 		}
 		errs = append(errs, &RuleError{i, "Server", err})
 	}

@@ -99,7 +99,7 @@ func (f *toolFinder) search(ctx context.Context, in searchToolsArgs) (*mcp.CallT
 	if in.Server != "" {
 		server, ok := findServer(in.Server, f.servers(ctx))
 		if !ok {
-			return f.nothing(ctx, "There is no server "+quote(in.Server)+".", "")
+			return f.nothing(ctx, "There is no server "+plain.Quote(in.Server)+".", "")
 		}
 		q.Servers = []string{server}
 	}

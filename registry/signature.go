@@ -324,11 +324,11 @@ func parameterName(name string) string {
 	for i := range len(name) {
 		c := name[i] | 0x20
 		if !('a' <= c && c <= 'z' || '0' <= name[i] && name[i] <= '9' || strings.IndexByte("_-.$", name[i]) >= 0) {
-			return plain.Line(quote(name))
+			return plain.Line(plain.Quote(name))
 		}
 	}
 	if name == "" || len(name) > maxName {
-		return quote(name)
+		return plain.Quote(name)
 	}
 	return name
 }

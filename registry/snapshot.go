@@ -56,7 +56,7 @@ func (s *Snapshot) Findings(name string) []Finding {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(e.findings), func(f Finding) bool { return f.Token == TokenCrossServerReference })
-	return severest(before, s.gate.references(e.def, s.others(e.server.Name)))
+	return severest(before, s.gate.references(e.def.said(), s.others(e.server.Name)))
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one
