@@ -6,7 +6,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // An itemGate looks at the texts of one item of a list.
 type itemGate struct {
 	guard *textguard.Guard
-	found []registry.Finding
+	found []gate.Finding
 }
 
 // text looks at one text. Urges are looked for in those that are meant to be read.
@@ -40,22 +40,22 @@ func (g *itemGate) text(field, text string, read bool) {
 	}
 	text = text[:min(len(text), maxUrging)]
 	if urge, ok := g.guard.Urging(text); ok {
-		severity := registry.Warn
+		severity := gate.Warn
 		if urge.Mild {
-			severity = registry.Note
+			severity = gate.Note
 		}
-		g.add(registry.TokenInstructionLikeText, severity, field, text[urge.Start:urge.End], "it "+urge.What)
+		g.add(gate.TokenInstructionLikeText, severity, field, text[urge.Start:urge.End], "it "+urge.What)
 	}
 	if _, _, decoded, ok := g.guard.Encoded(text); ok {
-		g.add(registry.TokenEncodedPayload, registry.Warn, field, decoded, "what is encoded in it speaks to the model")
+		g.add(gate.TokenEncodedPayload, gate.Warn, field, decoded, "what is encoded in it speaks to the model")
 	}
 }
 
-func (g *itemGate) add(token registry.Token, severity registry.Severity, field, evidence, detail string) {
+func (g *itemGate) add(token gate.Token, severity gate.Severity, field, evidence, detail string) {
 	if len(g.found) == maxListFindings {
 		return
 	}
-	g.found = append(g.found, registry.Finding{
+	g.found = append(g.found, gate.Finding{
 		Token: token, Severity: severity, Field: field,
 		Evidence: plain.Line(evidence[:min(len(evidence), maxEvidence)]), Detail: detail,
 	})
@@ -63,21 +63,21 @@ func (g *itemGate) add(token registry.Token, severity registry.Severity, field, 
 
 // hiddenToken says what is to be thought of hidden characters, as the registry's
 // gate does.
-func hiddenToken(s textguard.Sight) (registry.Token, registry.Severity) {
+func hiddenToken(s textguard.Sight) (gate.Token, gate.Severity) {
 	switch s.Kind {
 	case textguard.Escape:
-		return registry.TokenANSIEscape, registry.Block
+		return gate.TokenANSIEscape, gate.Block
 	case textguard.Control:
-		return registry.TokenControlCharacters, registry.Block
+		return gate.TokenControlCharacters, gate.Block
 	case textguard.LateC1:
-		return registry.TokenControlCharacters, registry.Warn
+		return gate.TokenControlCharacters, gate.Warn
 	case textguard.Tag:
-		return registry.TokenTagCharacters, registry.Block
+		return gate.TokenTagCharacters, gate.Block
 	case textguard.Direction:
-		return registry.TokenBidiCharacters, registry.Block
+		return gate.TokenBidiCharacters, gate.Block
 	}
 	if s.Smuggles {
-		return registry.TokenHiddenCharacters, registry.Block
+		return gate.TokenHiddenCharacters, gate.Block
 	}
-	return registry.TokenHiddenCharacters, registry.Warn
+	return gate.TokenHiddenCharacters, gate.Warn
 }

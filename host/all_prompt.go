@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -27,7 +27,7 @@ type Prompt struct {
 	// it is.
 	Prompt *mcp.Prompt
 	// Findings are as in [Resource].
-	Findings []registry.Finding
+	Findings []gate.Finding
 }
 
 // An UnknownPromptError reports a name that no prompt of the servers has.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -22,7 +22,7 @@ type Resource struct {
 	Resource *mcp.Resource
 	// Findings are what its texts hide or urge a model to do, at most 8. Look at
 	// them before you show them to a model: nothing is held back because of one.
-	Findings []registry.Finding
+	Findings []gate.Finding
 }
 
 // A ResourceTemplate stands for resources of one of the servers.
@@ -36,7 +36,7 @@ type ResourceTemplate struct {
 	// as it is.
 	Template *mcp.ResourceTemplate
 	// Findings are as in [Resource].
-	Findings []registry.Finding
+	Findings []gate.Finding
 }
 
 // Resources asks all servers for their resources, at the same time and as ctx's user

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -229,7 +230,7 @@ func quarantinedTool(q registry.Quarantined) TestedTool {
 
 func rejectedTool(r registry.Rejection) TestedTool {
 	t := TestedTool{Name: r.Name, As: r.Name, Fate: ToolRejected, Reason: r.Err.Error()}
-	var gate *registry.GateError
+	var gate *gate.Error
 	if errors.As(r.Err, &gate) {
 		t.Name, t.Findings = gate.Tool, toolFindings(gate.Findings)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -302,7 +303,7 @@ func TestTestTouchesNothing(t *testing.T) {
 		t.Errorf("hints %v", r.Hints)
 	}
 	for _, tool := range r.Tools {
-		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != registry.TokenANSIEscape || tool.Findings[0].Severity != "block") {
+		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != gate.TokenANSIEscape || tool.Findings[0].Severity != "block") {
 			t.Errorf("findings %+v", tool.Findings)
 		}
 	}

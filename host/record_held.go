@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // A heldBack is which tools of a server the log was told to be held back. The texts
@@ -65,7 +66,7 @@ func joined(texts []string) string {
 // rejectionOf returns a word for the reason of a rejection.
 func rejectionOf(err error) string {
 	var (
-		gate      *registry.GateError
+		gate      *gate.Error
 		duplicate *registry.DuplicateError
 	)
 	switch {

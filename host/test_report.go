@@ -14,7 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // A TestStage is how far the test of a server came.
@@ -77,13 +77,13 @@ type TestedTool struct {
 	Findings []ToolFinding `json:"findings,omitempty"`
 }
 
-// A ToolFinding is a [registry.Finding] for the readers of JSON.
+// A ToolFinding is a [gate.Finding] for the readers of JSON.
 type ToolFinding struct {
-	Token    registry.Token `json:"token"`              // what it is
-	Severity string         `json:"severity"`           // note, warn or block
-	Field    string         `json:"field,omitempty"`    // where in the tool, as a JSON pointer
-	Evidence string         `json:"evidence,omitempty"` // what was seen, safe to print
-	Detail   string         `json:"detail"`             // what is wrong, in plain words
+	Token    gate.Token `json:"token"`              // what it is
+	Severity string     `json:"severity"`           // note, warn or block
+	Field    string     `json:"field,omitempty"`    // where in the tool, as a JSON pointer
+	Evidence string     `json:"evidence,omitempty"` // what was seen, safe to print
+	Detail   string     `json:"detail"`             // what is wrong, in plain words
 }
 
 // A TestReport is what a test of a server has shown. Its texts have no control
@@ -197,7 +197,7 @@ func (p *probe) testedTools(clean *cleaner) []TestedTool {
 	return cleanTools(tools, clean)
 }
 
-func toolFindings(found []registry.Finding) []ToolFinding {
+func toolFindings(found []gate.Finding) []ToolFinding {
 	var list []ToolFinding
 	for _, f := range found {
 		list = append(list, ToolFinding{f.Token, f.Severity.String(), f.Field, f.Evidence, f.Detail})

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // unreadable returns what to say of the tools of an entry that were left out of its
@@ -18,9 +19,9 @@ func unreadable(e *config.Server, problems []mcp.ListProblem) []registry.Rejecti
 		if p.Method != "tools/list" || p.Name != "" && !testAllows(e.Tools, p.Name) {
 			continue
 		}
-		token := registry.TokenUnreadable
+		token := gate.TokenUnreadable
 		if p.Token == "too_deep" {
-			token = registry.TokenTooDeep
+			token = gate.TokenTooDeep
 		}
 		field, why := "", p.Err
 		var invalid *mcp.ProtocolError
@@ -31,9 +32,9 @@ func unreadable(e *config.Server, problems []mcp.ListProblem) []registry.Rejecti
 		if name == "" {
 			name = p.Path
 		}
-		rejected = append(rejected, registry.Rejection{Name: name, Err: &registry.GateError{Server: e.Name, Tool: name, Findings: []registry.Finding{{
+		rejected = append(rejected, registry.Rejection{Name: name, Err: &gate.Error{Server: e.Name, Tool: name, Findings: []gate.Finding{{
 			Token:    token,
-			Severity: registry.Block,
+			Severity: gate.Block,
 			Field:    field,
 			Detail:   why.Error(),
 		}}}})

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -39,8 +39,8 @@ func unreadableOptions(t *testing.T) *host.Options {
 const unreadableEntry = `{"command": "x", "tools": {"deny": ["denied"]}}`
 
 // wantUnreadable are the tools of unreadableOptions that are rejected, and the tokens.
-var wantUnreadable = map[string]registry.Token{
-	"deep": registry.TokenTooDeep, "twice": registry.TokenUnreadable, "typed": registry.TokenUnreadable, "tools[5]": registry.TokenUnreadable,
+var wantUnreadable = map[string]gate.Token{
+	"deep": gate.TokenTooDeep, "twice": gate.TokenUnreadable, "typed": gate.TokenUnreadable, "tools[5]": gate.TokenUnreadable,
 }
 
 // A tool that cannot be read is rejected as one that the gate does not let in, and the
@@ -48,11 +48,11 @@ var wantUnreadable = map[string]registry.Token{
 func TestUnreadableToolsAreRejected(t *testing.T) {
 	h := open(t, write(t, "bad", unreadableEntry), unreadableOptions(t))
 	until(t, h, "bad", "listed", func(s host.Status) bool { return s.Tools == 1 })
-	got := map[string]registry.Token{}
+	got := map[string]gate.Token{}
 	for _, r := range status(t, h, "bad").Rejected {
-		var gate *registry.GateError
+		var gate *gate.Error
 		if !errors.As(r.Err, &gate) {
-			t.Fatalf("%s: got %v, want a GateError", r.Name, r.Err)
+			t.Fatalf("%s: got %v, want a gate.Error", r.Name, r.Err)
 		}
 		got[r.Name] = gate.Findings[0].Token
 	}

@@ -21,7 +21,7 @@ type Diff struct {
 // A Rejection is a tool that [Registry.Replace] did not take.
 type Rejection struct {
 	Name string // name of the tool
-	Err  error  // why: a [*DuplicateError], a [*DefinitionError] or a [*GateError]
+	Err  error  // why: a [*DuplicateError], a [*DefinitionError] or a [*gate.Error]
 }
 
 // reject adds a rejection.

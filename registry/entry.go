@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"reflect"
 )
 
@@ -12,12 +13,12 @@ type entry struct {
 	tool Tool
 	def  *Definition
 
-	server   *Server   // nil for a native tool
-	hints    Hints     // what the annotations claim
-	surface  *surface  // nil for a native tool
-	checked  []Finding // of the gate, about the tool by itself
-	findings []Finding // of the gate, about its place among others too
-	input    checks    // how arguments are checked
+	server   *Server        // nil for a native tool
+	hints    Hints          // what the annotations claim
+	surface  *surface       // nil for a native tool
+	checked  []gate.Finding // of the gate, about the tool by itself
+	findings []gate.Finding // of the gate, about its place among others too
+	input    checks         // how arguments are checked
 
 	change *Change // why it is quarantined; nil: it is listed, unless it is hidden
 	hidden bool    // it can be called, and is not listed

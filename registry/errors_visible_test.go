@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // What a server calls its tools is made visible in the texts of errors.
@@ -18,7 +19,7 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 		&registry.ResultError{Tool: spell, Err: errors.New(spell)},
 		&registry.ArgumentsError{Tool: spell, Err: errors.New(spell)},
 		&registry.UnknownToolError{Name: spell, Suggestions: []string{spell}},
-		&registry.GateError{Server: "s", Tool: spell},
+		&gate.Error{Server: "s", Tool: spell},
 		&registry.QuarantinedError{Name: spell, Change: &registry.Change{Server: "s", Tool: spell, Kind: registry.ToolChanged}},
 	} {
 		for _, r := range err.Error() {
@@ -39,13 +40,13 @@ func TestGateNamesCarriageReturns(t *testing.T) {
 	if len(diff.Rejected) != 1 {
 		t.Fatalf("got %d tools rejected, want 1", len(diff.Rejected))
 	}
-	var refused *registry.GateError
+	var refused *gate.Error
 	if !errors.As(diff.Rejected[0].Err, &refused) || refused.Tool != "covers" {
 		t.Fatalf("got %v, want that covers is not let in", diff.Rejected[0].Err)
 	}
 	f := refused.Findings[0]
-	if f.Token != registry.TokenControlCharacters {
-		t.Errorf("got the token %s, want %s", f.Token, registry.TokenControlCharacters)
+	if f.Token != gate.TokenControlCharacters {
+		t.Errorf("got the token %s, want %s", f.Token, gate.TokenControlCharacters)
 	}
 	const want = "a terminal covers what stands before a carriage return without a line feed: the character U+000D"
 	if f.Detail != want {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // What honest servers list is let in without a warning, all at once: next to the
@@ -25,7 +26,7 @@ func TestCleanCatalogs(t *testing.T) {
 			}
 			for _, name := range diff.Added {
 				for _, f := range r.Snapshot().Findings(name) {
-					if f.Severity > registry.Note {
+					if f.Severity > gate.Note {
 						t.Errorf("%s: %v", name, f)
 					}
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -92,8 +93,8 @@ func (c *catalog) registry(t *testing.T) *registry.Registry {
 func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff) []string {
 	t.Helper()
 	var lines []string
-	add := func(tool string, all []registry.Finding) {
-		if !slices.IsSortedFunc(all, func(a, b registry.Finding) int { return int(b.Severity - a.Severity) }) {
+	add := func(tool string, all []gate.Finding) {
+		if !slices.IsSortedFunc(all, func(a, b gate.Finding) int { return int(b.Severity - a.Severity) }) {
 			t.Errorf("%s: the severest does not come first: %v", tool, all)
 		}
 		for _, f := range all {
@@ -102,11 +103,11 @@ func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff)
 		}
 	}
 	for _, rejected := range diff.Rejected {
-		var blocked *registry.GateError
+		var blocked *gate.Error
 		if !errors.As(rejected.Err, &blocked) {
 			t.Fatalf("%s: rejected by %v", rejected.Name, rejected.Err)
 		}
-		if blocked.Server != server || blocked.Findings[0].Severity != registry.Block {
+		if blocked.Server != server || blocked.Findings[0].Severity != gate.Block {
 			t.Errorf("%s: %+v", rejected.Name, blocked)
 		}
 		add(blocked.Tool, blocked.Findings)
@@ -121,7 +122,7 @@ func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff)
 }
 
 // safeToShow checks that a finding can be printed.
-func safeToShow(t *testing.T, f registry.Finding) {
+func safeToShow(t *testing.T, f gate.Finding) {
 	t.Helper()
 	if len(f.Evidence) > 120 || len(f.Field) > 200 || len(f.Detail) == 0 || len(f.Detail) > 600 {
 		t.Errorf("%s: lengths %d %d %d", f.Token, len(f.Field), len(f.Evidence), len(f.Detail))

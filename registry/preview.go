@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // A Preview is what [Registry.ReplaceServer] would make of the tools of a server.
@@ -22,7 +23,7 @@ type Preview struct {
 type Previewed struct {
 	Tool *Definition // under the name that it would have
 	// Findings is what the gate would say of it, though it would let it in.
-	Findings []Finding
+	Findings []gate.Finding
 }
 
 // Preview says what would become of the tools of a server if they were given to

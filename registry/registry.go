@@ -14,13 +14,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // A Registry is a catalogue of tools. Make one with [New]. All methods are safe
 // for concurrent use; reading and calling never wait for a writer.
 type Registry struct {
 	names     Names
-	gate      *gate
+	gate      *gate.Gate
 	ledger    *Ledger // nil: none
 	approvals *approvals
 	validator *validator
@@ -46,7 +47,7 @@ type Options struct {
 	// Names says how the tools of servers are called.
 	Names Names
 	// Gate bounds what servers may say of their tools.
-	Gate GateOptions
+	Gate gate.Options
 	// Ledger remembers which tools of servers were approved, and holds back what
 	// is new or changed. Nil: nothing is held back.
 	Ledger *Ledger
@@ -78,7 +79,7 @@ func New(opts *Options) *Registry {
 	}
 	r := &Registry{
 		names:     o.Names,
-		gate:      newGate(o.Gate),
+		gate:      gate.New(o.Gate),
 		ledger:    o.Ledger,
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),

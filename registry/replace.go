@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // Add adds tools, all of them or, on error, none. It is meant for native tools;
@@ -15,7 +16,7 @@ import (
 //
 // A name that is taken, or given twice, fails with a [*DuplicateError]; a tool
 // that cannot be listed, nil included, fails with a [*DefinitionError]; a tool of
-// a server that the gate does not let in, with a [*GateError].
+// a server that the gate does not let in, with a [*gate.Error].
 func (r *Registry) Add(tools ...Tool) error {
 	if err := r.made(); err != nil {
 		return err
@@ -274,15 +275,15 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	for _, o := range before {
 		known[origin{o.def.Name, o.def.Origin.Tool}] = o
 	}
-	said := make([]*gateTool, len(offers)) // which is what the gate looks at
+	said := make([]*gate.Tool, len(offers)) // which is what the gate looks at
 	for i, o := range offers {
 		said[i] = o.def.said()
 	}
-	var excess, looks map[*gateTool]Finding
+	var excess, looks map[*gate.Tool]gate.Finding
 	var other func(string) (string, bool)
 	if server != nil {
-		excess = r.gate.admit(said)
-		looks = r.gate.alike(said)
+		excess = r.gate.Admit(said)
+		looks = r.gate.Lookalikes(said)
 		other = foreign(said, r.Snapshot().others(server.Name))
 	}
 	served := map[string]*offer{}
@@ -299,21 +300,21 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 		o.complete(server, like)
 		if server != nil {
 			if f, ok := excess[said[i]]; ok {
-				o.findings = []Finding{f}
+				o.findings = []gate.Finding{f}
 			}
-			if len(o.findings) == 0 || o.findings[0].Severity < Block {
+			if len(o.findings) == 0 || o.findings[0].Severity < gate.Block {
 				if o.as(like) {
 					o.checked = like.checked
 				} else {
-					o.checked = r.gate.check(said[i])
+					o.checked = r.gate.Check(said[i])
 				}
 				if f, ok := looks[said[i]]; ok {
-					o.findings = append([]Finding{f}, o.findings...)
+					o.findings = append([]gate.Finding{f}, o.findings...)
 				}
-				o.findings = severest(o.findings, o.checked, r.gate.references(said[i], other))
+				o.findings = gate.Merge(o.findings, o.checked, r.gate.References(said[i], other))
 			}
-			if len(o.findings) > 0 && o.findings[0].Severity >= Block {
-				diff.reject(o.def.Name, &GateError{Server: server.Name, Tool: o.def.called(), Findings: o.findings})
+			if len(o.findings) > 0 && o.findings[0].Severity >= gate.Block {
+				diff.reject(o.def.Name, &gate.Error{Server: server.Name, Tool: o.def.called(), Findings: o.findings})
 				continue
 			}
 			// The server has this tool twice, and says two things of it.
@@ -332,7 +333,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 
 // foreign returns other for a server that lists some tools: what is a name of its own is
 // no word for somebody else's tool.
-func foreign(said []*gateTool, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
+func foreign(said []*gate.Tool, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
 	own := make(map[string]struct{}, len(said))
 	for _, t := range said {
 		own[t.Name] = struct{}{}
@@ -346,8 +347,8 @@ func foreign(said []*gateTool, other func(word string) (server string, ok bool))
 }
 
 // said returns what a server says of the tool, for the gate.
-func (d *Definition) said() *gateTool {
-	t := &gateTool{Server: d.Origin.Server, Name: d.called(), Title: d.Title, Description: d.Description,
+func (d *Definition) said() *gate.Tool {
+	t := &gate.Tool{Server: d.Origin.Server, Name: d.called(), Title: d.Title, Description: d.Description,
 		InputSchema: d.InputSchema, OutputSchema: d.OutputSchema, Annotations: d.RawAnnotations}
 	if d.Annotations != nil && d.Annotations.Title != "" && jsonscan.Valid(t.Annotations) != nil {
 		t.Annotations = annotationsJSON(d.Annotations)

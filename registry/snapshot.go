@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"slices"
 	"strings"
 )
@@ -18,7 +19,7 @@ type Snapshot struct {
 	superseded chan struct{}
 
 	forgiving  forgiveness // built by the first call that needs it
-	gate       *gate
+	gate       *gate.Gate
 	vocabulary *vocabulary // nil: there is none yet
 }
 
@@ -50,13 +51,13 @@ func (s *Snapshot) Quarantined() []Quarantined {
 // Findings returns what the gate finds in the tool of that name, listed or in
 // quarantine, the severest first; with regard to the other servers that are there
 // now. Nil: nothing.
-func (s *Snapshot) Findings(name string) []Finding {
+func (s *Snapshot) Findings(name string) []gate.Finding {
 	e := s.find(name)
 	if e == nil || e.server == nil {
 		return nil
 	}
-	before := slices.DeleteFunc(slices.Clone(e.findings), func(f Finding) bool { return f.Token == TokenCrossServerReference })
-	return severest(before, s.gate.references(e.def.said(), s.others(e.server.Name)))
+	before := slices.DeleteFunc(slices.Clone(e.findings), func(f gate.Finding) bool { return f.Token == gate.TokenCrossServerReference })
+	return gate.Merge(before, s.gate.References(e.def.said(), s.others(e.server.Name)))
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one

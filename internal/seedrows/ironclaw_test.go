@@ -25,6 +25,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -490,7 +491,7 @@ var ironclaw = []row{
 		for _, r := range status(t, h, "postgres").Rejected {
 			tokens = append(tokens, r.Err.Error())
 		}
-		for _, want := range []registry.Token{registry.TokenBidiCharacters, registry.TokenRemoteRef, registry.TokenNameTooLong} {
+		for _, want := range []gate.Token{gate.TokenBidiCharacters, gate.TokenRemoteRef, gate.TokenNameTooLong} {
 			contains(t, "tokens", strings.Join(tokens, " "), string(want))
 		}
 	}},

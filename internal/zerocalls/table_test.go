@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -366,9 +367,9 @@ var types = []any{
 	(*registry.EmbedError)(nil),
 	(*registry.ExecutionTime)(nil),
 	(*registry.FieldChange)(nil),
-	(*registry.Finding)(nil),
-	(*registry.GateError)(nil),
-	(*registry.GateOptions)(nil),
+	(*gate.Finding)(nil),
+	(*gate.Error)(nil),
+	(*gate.Options)(nil),
 	(*registry.Handler)(nil),
 	(*registry.Hints)(nil),
 	(*registry.Ledger)(nil),
@@ -411,11 +412,11 @@ var types = []any{
 	(*registry.SearchOptions)(nil),
 	(*registry.Server)(nil),
 	(*registry.ServerTokens)(nil),
-	(*registry.Severity)(nil),
+	(*gate.Severity)(nil),
 	(*registry.Snapshot)(nil),
 	(*registry.StaleApprovalError)(nil),
 	(*registry.StaleChangeError)(nil),
-	(*registry.Token)(nil),
+	(*gate.Token)(nil),
 	(*registry.ToolFailedError)(nil),
 	(*registry.Toolset)(nil),
 	(*registry.ToolsetOptions)(nil),

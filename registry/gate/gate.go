@@ -1,4 +1,4 @@
-package registry
+package gate
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
-// GateOptions are the options of the gate, which all tools of servers pass
+// Options are the options of a [Gate], which all tools of servers pass
 // before they are listed. Zero means the default. Native tools do not pass it.
-type GateOptions struct {
+type Options struct {
 	// MaxTools is how many tools of one server are listed. Default: 5,000.
 	MaxTools int
 	// MaxBytes is how large all tools of one server are together, in bytes of
@@ -38,7 +38,7 @@ type GateOptions struct {
 	Severity func(server, tool string, f Finding) Severity
 }
 
-func (o GateOptions) withDefaults() GateOptions {
+func (o Options) withDefaults() Options {
 	for _, limit := range []struct {
 		value *int
 		usual int
@@ -55,28 +55,29 @@ func (o GateOptions) withDefaults() GateOptions {
 	return o
 }
 
-// A gateTool is what a server says of one of its tools.
-type gateTool struct {
+// A Tool is what a server says of one of its tools.
+type Tool struct {
 	Server, Name              string // configured name of the server, and the tool's name there
 	Title, Description        string
 	InputSchema, OutputSchema json.RawMessage
 	Annotations               json.RawMessage // a JSON object; nil if there are none
 }
 
-// A gate judges tools by what their servers say of them. It is safe for concurrent
+// A Gate judges tools by what their servers say of them. It is safe for concurrent
 // use, and never changed.
-type gate struct {
-	opts  GateOptions
+type Gate struct {
+	opts  Options
 	guard *textguard.Guard
 }
 
-func newGate(opts GateOptions) *gate {
-	return &gate{opts.withDefaults(), textguard.NewGuard()}
+// New returns a gate with these options.
+func New(opts Options) *Gate {
+	return &Gate{opts.withDefaults(), textguard.NewGuard()}
 }
 
-// check returns what is to be said of one tool by itself, the severest first. It
+// Check returns what is to be said of one tool by itself, the severest first. It
 // is a pure function of its arguments. It takes time in proportion to the tool.
-func (g *gate) check(tool *gateTool) []Finding {
+func (g *Gate) Check(tool *Tool) []Finding {
 	found := g.findings(tool)
 	g.checkName(found, tool.Name)
 	t := texts{visit: func(path []byte, text string, _ bool) { g.checkText(found, path, text) }}
@@ -97,7 +98,7 @@ type schemaOf struct {
 	raw   json.RawMessage
 }
 
-func (t *gateTool) schemas() []schemaOf {
+func (t *Tool) schemas() []schemaOf {
 	all := []schemaOf{{"/inputSchema", t.InputSchema}}
 	if len(t.OutputSchema) > 0 {
 		all = append(all, schemaOf{"/outputSchema", t.OutputSchema})
@@ -106,7 +107,7 @@ func (t *gateTool) schemas() []schemaOf {
 }
 
 // checkSchema refuses what could not be compiled later.
-func (g *gate) checkSchema(raw json.RawMessage) *schemagate.SchemaError {
+func (g *Gate) checkSchema(raw json.RawMessage) *schemagate.SchemaError {
 	err := schemagate.Check(raw, schemagate.Limits{Bytes: g.opts.MaxSchemaBytes, Depth: g.opts.MaxSchemaDepth, Nodes: g.opts.MaxSchemaNodes})
 	var refused *schemagate.SchemaError
 	switch {
@@ -126,8 +127,8 @@ func tokenOf(err *schemagate.SchemaError) Token {
 	return Token(err.Token)
 }
 
-// hopeless reports whether a tool cannot be used, whatever is thought of it.
-func (f *Finding) hopeless() bool {
+// unusable reports whether a tool cannot be used, whatever is thought of it.
+func (f *Finding) unusable() bool {
 	switch f.Token {
 	case TokenInvalidSchema, TokenSchemaCycle, TokenRemoteRef, TokenDynamicRef, TokenUnresolvedRef, TokenDialect, TokenPattern,
 		TokenTooLarge, TokenTooDeep, TokenTooManyNodes, TokenTooComplex:
@@ -138,12 +139,12 @@ func (f *Finding) hopeless() bool {
 	return false
 }
 
-// admit holds all the tools of a server against the limits on their number and
+// Admit holds all the tools of a server against the limits on their number and
 // size together. It returns a finding for each one that is too much: in the order
 // of tools, those that come when the others are enough. One that is too large by
 // itself keeps out none that follow.
-func (g *gate) admit(tools []*gateTool) map[*gateTool]Finding {
-	surplus := map[*gateTool]Finding{}
+func (g *Gate) Admit(tools []*Tool) map[*Tool]Finding {
+	surplus := map[*Tool]Finding{}
 	count, total := 0, 0
 	for _, tool := range tools {
 		found := g.findings(tool)
@@ -166,7 +167,7 @@ func (g *gate) admit(tools []*gateTool) map[*gateTool]Finding {
 }
 
 // size returns the bytes of what the server says of the tool.
-func (t *gateTool) size() int {
+func (t *Tool) size() int {
 	return len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Annotations)
 }
 

@@ -1,4 +1,4 @@
-package registry
+package gate
 
 import (
 	"slices"
@@ -21,12 +21,12 @@ const (
 
 // findings collects what is to be said of a tool.
 type findings struct {
-	gate *gate
-	tool *gateTool
+	gate *Gate
+	tool *Tool
 	list []Finding
 }
 
-func (g *gate) findings(tool *gateTool) *findings { return &findings{gate: g, tool: tool} }
+func (g *Gate) findings(tool *Tool) *findings { return &findings{gate: g, tool: tool} }
 
 // add adds a finding, if it is severe enough to be kept. What was seen is in text,
 // from start to end.
@@ -43,7 +43,7 @@ func (fs *findings) add(token Token, severity Severity, field, text string, star
 		Evidence: excerpt(text, start, end),
 		Detail:   detail,
 	}
-	if override != nil && !f.hopeless() {
+	if override != nil && !f.unusable() {
 		f.Severity = override(fs.tool.Server, fs.tool.Name, f)
 		place = fs.place(token, f.Severity)
 	}
@@ -85,11 +85,11 @@ func (fs *findings) place(token Token, severity Severity) int {
 	return -1
 }
 
-func (fs *findings) sorted() []Finding { return severest(fs.list) }
+func (fs *findings) sorted() []Finding { return Merge(fs.list) }
 
-// severest returns the findings of some lists together, the severest first, as many
+// Merge returns the findings of some lists together, the severest first, as many
 // as are kept of one tool. It changes none of the lists.
-func severest(lists ...[]Finding) []Finding {
+func Merge(lists ...[]Finding) []Finding {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
 	return all[:min(len(all), maxFindings):min(len(all), maxFindings)]

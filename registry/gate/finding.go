@@ -1,4 +1,4 @@
-package registry
+package gate
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func (s Severity) String() string {
 type Token string
 
 // The tokens of schemas that cannot be used. A tool with one of them is blocked,
-// whatever [GateOptions].Severity says.
+// whatever [Options].Severity says.
 const (
 	// TokenInvalidSchema: it is not JSON, not an object, or no schema of its dialect.
 	TokenInvalidSchema Token = "invalid_schema"
@@ -69,14 +69,14 @@ const TokenUnreadable Token = "unreadable"
 
 // The tokens of tools that are too much, which are blocked by default.
 const (
-	// TokenTooManyTools: the server lists more tools than [GateOptions].MaxTools.
+	// TokenTooManyTools: the server lists more tools than [Options].MaxTools.
 	TokenTooManyTools Token = "too_many_tools"
 	// TokenCatalogTooLarge: with this tool, those of the server have more bytes than
-	// [GateOptions].MaxBytes.
+	// [Options].MaxBytes.
 	TokenCatalogTooLarge Token = "catalog_too_large"
-	// TokenNameTooLong: the name is longer than [GateOptions].MaxName.
+	// TokenNameTooLong: the name is longer than [Options].MaxName.
 	TokenNameTooLong Token = "name_too_long"
-	// TokenTextTooLong: a text is longer than [GateOptions].MaxDescription.
+	// TokenTextTooLong: a text is longer than [Options].MaxDescription.
 	TokenTextTooLong Token = "text_too_long"
 )
 
@@ -84,7 +84,7 @@ const (
 const (
 	// TokenInvalidName: the name has characters that the protocol advises against: a
 	// note, or a warning if they are not ASCII. An empty name, or one that is not
-	// UTF-8, is blocked, whatever [GateOptions].Severity says.
+	// UTF-8, is blocked, whatever [Options].Severity says.
 	TokenInvalidName Token = "invalid_name"
 	// TokenConfusableName: the name looks like that of a tool that the same server
 	// lists before it. A warning by default.
@@ -152,17 +152,17 @@ func (f Finding) String() string {
 	return text
 }
 
-// A GateError reports a tool of a server that the gate does not let into the
+// An Error reports a tool of a server that the gate does not let into the
 // catalogue. Other tools of the server are not affected.
-type GateError struct {
+type Error struct {
 	Server   string    // configured name of the server
 	Tool     string    // name of the tool there
 	Findings []Finding // what was found, the severest first
 }
 
 // Error names the server, the tool and the severest finding.
-func (e *GateError) Error() string {
-	text := fmt.Sprintf("registry: tool %s of server %s is not let in", plain.Quote(e.Tool), plain.Quote(e.Server))
+func (e *Error) Error() string {
+	text := fmt.Sprintf("gate: tool %s of server %s is blocked", plain.Quote(e.Tool), plain.Quote(e.Server))
 	if len(e.Findings) > 0 {
 		text += ": " + e.Findings[0].String()
 	}

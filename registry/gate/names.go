@@ -1,0 +1,121 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/internal/textguard"
+)
+
+// checkName holds a tool's name at its server against what the protocol says of
+// names: 1 to 128 of A-Z a-z 0-9 _ - and the point.
+func (g *Gate) checkName(found *findings, name string) {
+	const field = "/name"
+	switch {
+	case name == "":
+		found.add(TokenInvalidName, Block, field, "", 0, 0, "it is empty")
+		return
+	case !utf8.ValidString(name):
+		found.add(TokenInvalidName, Block, field, name, 0, len(name), "it is not UTF-8")
+		return
+	}
+	if len(name) > g.opts.MaxName {
+		found.add(TokenNameTooLong, Block, field, name, 0, 0, fmt.Sprintf("it has %d bytes, %d are allowed", len(name), g.opts.MaxName))
+	}
+	if at := strings.IndexFunc(name, isOdd); at >= 0 {
+		severity := Note
+		if strings.IndexFunc(name[at:], func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+			severity = Warn
+		}
+		odd, n := utf8.DecodeRuneInString(name[at:])
+		found.add(TokenInvalidName, severity, field, name, at, at+n, fmt.Sprintf("names should do without the character U+%04X", odd))
+	}
+	g.checkText(found, []byte(field), name)
+}
+
+func isOdd(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r == '.':
+		return false
+	}
+	return true
+}
+
+// Lookalikes returns a finding for each tool of a server whose name looks like that of
+// another one, listed before it.
+func (g *Gate) Lookalikes(tools []*Tool) map[*Tool]Finding {
+	confusable := map[*Tool]Finding{}
+	first := make(map[string]*Tool, len(tools))
+	for _, tool := range tools {
+		look := textguard.Skeleton(tool.Name)
+		other, taken := first[look]
+		switch {
+		case !taken:
+			first[look] = tool
+		case other.Name != tool.Name:
+			found := g.findings(tool)
+			found.add(TokenConfusableName, Warn, "/name", tool.Name, 0, len(tool.Name),
+				"it looks like the tool "+plain.Quote(other.Name))
+			confusable[tool] = found.list[0]
+		}
+	}
+	return confusable
+}
+
+// References returns what is to be said of a tool that speaks of other servers'.
+// other returns the server, other than the tool's own, that has the name word or
+// a tool of the name word.
+//
+// Only words count that are formed like names; those that the tool has for its own
+// properties and choices do not, unless no language has such words.
+func (g *Gate) References(tool *Tool, other func(word string) (server string, ok bool)) []Finding {
+	found := g.findings(tool)
+	own := map[string]bool{tool.Name: true, tool.Server: true}
+	type place struct{ path, text string }
+	var said []place
+	t := texts{visit: func(path []byte, text string, key bool) {
+		switch {
+		case key:
+			own[text] = true
+		case strings.ContainsAny(text, " \n"):
+			said = append(said, place{string(path), text})
+		case len(text) <= maxWord:
+			own[text] = true
+			if textguard.IsName(text) {
+				said = append(said, place{string(path), text})
+			}
+		}
+	}}
+	t.outside(tool)
+	for _, s := range tool.schemas() {
+		if len(s.raw) <= schemagate.MaxBytes && jsonscan.Valid(s.raw) == nil {
+			t.document(s.field, s.raw)
+		}
+	}
+
+	done := map[string]bool{}
+	for _, p := range said {
+		end := 0 // of the last one that was found
+		for m := range textguard.Mentions(p.text) {
+			if m.Start < end || done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == tool.Name || m.Word == tool.Server {
+				continue
+			}
+			server, ok := other(m.Word)
+			if lower := strings.ToLower(m.Word); !ok && m.Loose && lower != m.Word {
+				server, ok = other(lower)
+			}
+			if ok {
+				done[m.Word], end = true, m.End
+				found.add(TokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+plain.Quote(server)+" or a tool of it")
+			}
+		}
+	}
+	return found.sorted()
+}
+
+// maxWord is how long a word can be that is a name, in bytes.
+const maxWord = 256

@@ -1,0 +1,163 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/textguard"
+)
+
+// checkText finds what a text hides and urges.
+func (g *Gate) checkText(found *findings, path []byte, text string) {
+	if len(text) > g.opts.MaxDescription {
+		found.add(TokenTextTooLong, Block, string(path), text, 0, 0, fmt.Sprintf("it has %d bytes, %d are allowed", len(text), g.opts.MaxDescription))
+	}
+	g.checkHidden(found, path, text)
+	if len(text) < minUrge {
+		return
+	}
+	if urge, ok := g.guard.Urging(text); ok {
+		severity := Warn
+		if urge.Mild {
+			severity = Note
+		}
+		found.add(TokenInstructionLikeText, severity, string(path), text, urge.Start, urge.End, "it "+urge.What)
+	}
+	if start, end, decoded, ok := g.guard.Encoded(text); ok {
+		found.add(TokenEncodedPayload, Warn, string(path), decoded, 0, len(decoded),
+			fmt.Sprintf("what is encoded from byte %d to %d speaks to the model", start, end))
+	}
+}
+
+// minUrge is the length from which a text can urge something.
+const minUrge = 6
+
+func (g *Gate) checkHidden(found *findings, path []byte, text string) {
+	for _, s := range textguard.Hidden(text) {
+		token, severity, detail := g.judge(s)
+		end := s.Start + utf8.RuneLen(s.First)
+		if s.Kind == textguard.Tag {
+			if said := textguard.TagText(text[s.Start:]); said != "" {
+				found.add(token, severity, string(path), said, 0, len(said), detail+"; it spells what is quoted")
+				continue
+			}
+		}
+		found.add(token, severity, string(path), text, s.Start, max(end, s.Start+1), detail)
+	}
+}
+
+// judge says what is to be thought of hidden characters.
+func (g *Gate) judge(s textguard.Sight) (Token, Severity, string) {
+	seen := fmt.Sprintf("%d characters such as U+%04X", s.Count, s.First)
+	if s.Count == 1 {
+		seen = fmt.Sprintf("the character U+%04X", s.First)
+	}
+	switch s.Kind {
+	case textguard.Escape:
+		return TokenANSIEscape, Block, "a terminal would obey " + seen
+	case textguard.Control:
+		if s.First == '\r' {
+			return TokenControlCharacters, Block, "a terminal covers what stands before a carriage return without a line feed: " + seen
+		}
+		return TokenControlCharacters, Block, seen + " of control"
+	case textguard.LateC1:
+		return TokenControlCharacters, Warn, seen + " of control, of a broken encoding perhaps"
+	case textguard.Tag:
+		return TokenTagCharacters, Block, "models can read what people cannot see: " + seen
+	case textguard.Direction:
+		return TokenBidiCharacters, Block, "it can read as another text: " + seen
+	}
+	if s.Smuggles {
+		return TokenHiddenCharacters, Block, "people cannot see " + seen + ", and a message fits in"
+	}
+	return TokenHiddenCharacters, Warn, "people cannot see " + seen
+}
+
+// texts goes through all that a server says of a tool, each byte once.
+type texts struct {
+	// visit is shown each text and where it is, as a JSON pointer that is only valid
+	// during the call, and cut off if it is long. key says that the text is the name
+	// of a member there.
+	visit func(path []byte, text string, key bool)
+
+	path []byte
+}
+
+// outside visits the texts beside the name and the schemas.
+func (t *texts) outside(tool *Tool) {
+	t.text("/title", tool.Title)
+	t.text("/description", tool.Description)
+	if len(tool.Annotations) > 0 && jsonscan.Valid(tool.Annotations) == nil {
+		t.document("/annotations", tool.Annotations)
+	}
+}
+
+func (t *texts) text(field, text string) {
+	if text != "" {
+		t.visit([]byte(field), text, false)
+	}
+}
+
+// document visits all keys and strings of JSON that is known to be valid.
+func (t *texts) document(field string, raw json.RawMessage) {
+	t.path = append(t.path[:0], field...)
+	c := jsonscan.Walk(raw)
+	t.value(&c)
+}
+
+func (t *texts) value(c *jsonscan.Cursor) {
+	switch c.Kind() {
+	case '{':
+		for key := range c.Members() {
+			length := len(t.path)
+			t.path = appendToken(t.path, key)
+			t.visit(t.path, string(key), true)
+			t.value(c)
+			t.path = t.path[:length]
+		}
+	case '[':
+		for i := range c.Elements() {
+			length := len(t.path)
+			if len(t.path) < maxPath {
+				t.path = strconv.AppendInt(append(t.path, '/'), int64(i), 10)
+			}
+			t.value(c)
+			t.path = t.path[:length]
+		}
+	case '"':
+		if text, ok := jsonscan.String(c.Value()); ok && text != "" {
+			t.visit(t.path, text, false)
+		}
+	default:
+		c.Skip()
+	}
+}
+
+// maxPath is where a JSON pointer is cut off. Long names of members would make the
+// places of the texts below them as large as the square of a schema.
+const maxPath = maxField + 16
+
+// appendToken appends a token to a JSON pointer.
+func appendToken(path, token []byte) []byte {
+	if len(path) >= maxPath {
+		return path
+	}
+	path = append(path, '/')
+	for _, c := range token {
+		if len(path) >= maxPath {
+			break
+		}
+		switch c {
+		case '~':
+			path = append(path, "~0"...)
+		case '/':
+			path = append(path, "~1"...)
+		default:
+			path = append(path, c)
+		}
+	}
+	return path
+}
