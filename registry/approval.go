@@ -30,18 +30,11 @@ type ApprovalOptions struct {
 	MaxGrants int
 }
 
-type conversationKey struct{}
-
 // WithConversation returns a context for calls that belong to one conversation
 // with a model. It bounds what [AllowForSession] allows, and who can read results
 // that are kept. The id is any text; a program with one conversation needs none.
 func WithConversation(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, conversationKey{}, id)
-}
-
-func conversationOf(ctx context.Context) string {
-	id, _ := ctx.Value(conversationKey{}).(string)
-	return id
+	return onbehalf.WithConversation(ctx, id)
 }
 
 // userOf returns the user of ctx, or "" if it names nobody.
@@ -136,7 +129,7 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 func requestOf(ctx context.Context, e *entry, args json.RawMessage) *ApprovalRequest {
 	return &ApprovalRequest{
 		User:         userOf(ctx),
-		Conversation: conversationOf(ctx),
+		Conversation: onbehalf.ConversationOf(ctx),
 		CallID:       CallIDOf(ctx),
 		Tool:         e.def,
 		Hints:        e.hints,

@@ -70,7 +70,7 @@ func Decode[T any](res *mcp.CallToolResult) (T, error) {
 // jsonIn returns the JSON that a result holds.
 func jsonIn(res *mcp.CallToolResult) ([]byte, error) {
 	if res == nil {
-		return nil, errNoResult
+		return nil, errNothing
 	}
 	if raw := structured(res); raw != nil {
 		return raw, nil
@@ -93,6 +93,7 @@ func jsonIn(res *mcp.CallToolResult) ([]byte, error) {
 }
 
 var (
+	errNothing   = errors.New("there is none, and no error either")
 	errNoJSON    = errors.New("it has neither structured content nor text")
 	errManyTexts = errors.New("it has no structured content, and more than one block of text")
 )

@@ -3,8 +3,9 @@ package registry
 import (
 	"errors"
 	"fmt"
-	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"reflect"
+
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // An entry is a tool of the catalogue, with what the registry knows of it. It is

@@ -98,31 +98,3 @@ func ExampleResultOptions() {
 	// [bytes 544 to 169881 of 170040 are left out here; read them with the tool read_result: {"handle":"...","block":0,"offset":544}]
 	// closed
 }
-
-func ExampleWithTurn() {
-	r := registry.New(&registry.Options{Results: &registry.ResultOptions{}})
-	_ = r.Add(registry.MustFunc("read", "Read a file", func(context.Context, struct{}) (string, error) {
-		return strings.Repeat("a line of text\n", 1000), nil
-	}))
-
-	// One turn of the model: as many calls as it likes, with one budget for all.
-	turn := registry.WithTurn(context.Background(), registry.TurnBudget{MaxBytes: 40_000})
-	total := 0
-	for range 5 {
-		res, err := r.Call(turn, "read", nil)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		total += len(registry.Text(res))
-		fmt.Println(len(registry.Text(res)) == 15_000, strings.Contains(registry.Text(res), "left out"))
-	}
-	fmt.Println(total < 41_000)
-	// Output:
-	// true false
-	// true false
-	// false true
-	// false true
-	// false true
-	// true
-}

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 )
 
@@ -38,7 +39,7 @@ type grantKey struct {
 }
 
 func grantOf(ctx context.Context, e *entry) grantKey {
-	return grantKey{userOf(ctx), conversationOf(ctx), e.def.Name}
+	return grantKey{userOf(ctx), onbehalf.ConversationOf(ctx), e.def.Name}
 }
 
 // grants are the tools that are allowed for sessions. They need the lock of the
@@ -139,7 +140,7 @@ func (a *approvals) granted(key grantKey, s subject) (ok bool, forgotten uint64)
 // process calls it at the end of each conversation.
 func (r *Registry) EndConversation(ctx context.Context) {
 	r.mustBeMade()
-	user, conversation := userOf(ctx), conversationOf(ctx)
+	user, conversation := userOf(ctx), onbehalf.ConversationOf(ctx)
 	r.approvals.endConversation(user, conversation)
 }
 

@@ -2,19 +2,9 @@ package registry
 
 import (
 	"bytes"
-	"encoding/json"
 
-	"github.com/mcpbelt/mcpbelt/internal/canonjson"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
-	"github.com/mcpbelt/mcpbelt/mcp"
 )
-
-// withoutHidden returns res without the characters that models read and people do not
-// see; res itself if it has none. Bytes of images and the like stay as they are.
-func withoutHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
-	return mapStructured(mapTexts(res, textguard.Strip), stripJSON)
-}
 
 // describedPlainly returns a tool without such characters in what models are told of it.
 // The ledger compares what the server says.
@@ -28,47 +18,4 @@ func describedPlainly(t Tool, def *Definition) (Tool, *Definition) {
 	plain.served = def.asServed()
 	plain.Title, plain.Description, plain.InputSchema, plain.OutputSchema = title, description, input, output
 	return redefine(t, &plain), &plain
-}
-
-// stripJSON returns JSON without such characters in its strings, written out or escaped;
-// value itself if it has none, or is no JSON.
-func stripJSON(value json.RawMessage) json.RawMessage {
-	if !mayHide(value) || jsonscan.Valid(value) != nil {
-		return value
-	}
-	var out []byte
-	copied := 0
-	for at := 0; at < len(value); at++ {
-		if value[at] != '"' {
-			continue
-		}
-		start := at
-		for at++; value[at] != '"'; at++ {
-			if value[at] == '\\' {
-				at++
-			}
-		}
-		quoted := value[start : at+1]
-		if !mayHide(quoted) {
-			continue
-		}
-		text, ok := jsonscan.String(quoted)
-		plain := textguard.Strip(text)
-		if !ok || plain == text {
-			continue
-		}
-		out = append(out, value[copied:start]...)
-		out = canonjson.AppendString(out, plain)
-		copied = at + 1
-	}
-	if out == nil {
-		return value
-	}
-	return append(out, value[copied:]...)
-}
-
-// mayHide spares most JSON the search: a character that is hidden is written as more
-// than one byte, or escaped.
-func mayHide(value []byte) bool {
-	return bytes.ContainsFunc(value, func(r rune) bool { return r >= 0x80 }) || bytes.Contains(value, []byte(`\u`))
 }

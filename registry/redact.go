@@ -2,23 +2,10 @@ package registry
 
 import (
 	"encoding/json"
-	"maps"
-	"regexp"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
-
-// newRedactor returns what finds secrets of known forms, and those that the user knows
-// by their kind.
-func newRedactor(secrets map[string]*regexp.Regexp) *redact.Redactor {
-	var patterns []redact.Pattern
-	for _, kind := range slices.Sorted(maps.Keys(secrets)) {
-		patterns = append(patterns, redact.Pattern{Kind: kind, Regexp: secrets[kind]})
-	}
-	return redact.New(patterns)
-}
 
 // redactResult returns res without its secrets; res itself if it has none.
 func redactResult(r *redact.Redactor, res *mcp.CallToolResult) *mcp.CallToolResult {
@@ -76,7 +63,7 @@ func mapText(c mcp.Content, f func(string) string) mcp.Content {
 	case *mcp.ToolUseContent, *mcp.ToolResultContent:
 		// No tool should return them. They become the text that they are shown as.
 		if before := otherText(c); f(before) != before {
-			return text(f(before))[0]
+			return textContent(f(before))[0]
 		}
 	}
 	return nil

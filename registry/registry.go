@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -93,7 +94,7 @@ func New(opts *Options) *Registry {
 		if o.Results != nil {
 			secrets = o.Results.Secrets
 		}
-		r.scrubber = newRedactor(secrets)
+		r.scrubber = redact.New(redact.Patterns(secrets))
 	}
 	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate}
 	if r.ledger != nil {
@@ -102,8 +103,8 @@ func New(opts *Options) *Registry {
 	r.snapshot.Store(first)
 	r.chain.Store(new([]Handler))
 	r.Use(o.Middleware...)
-	if r.results != nil && r.results.tool() != nil {
-		_ = r.Add(r.results.tool()) // nothing else is listed yet
+	if r.results.keeps() {
+		_ = r.Add(newReader(r.results)) // nothing else is listed yet
 	}
 	if o.Search != nil {
 		r.hide(newSearchTools(r))
@@ -247,7 +248,7 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	if observers := r.observers.Load(); observers != nil {
-		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: conversationOf(ctx), CallID: CallIDOf(ctx)}
+		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
 		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o) })
 	}
 	return r.call(ctx, name, args, nil)
@@ -300,8 +301,8 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage)
 	if !e.trusted() && !e.def.ReturnDirect {
 		res = withoutHidden(res)
 	}
-	if r.results != nil {
-		res = r.results.shape(ctx, e, res)
+	if r.results != nil && !e.def.ReturnDirect && !isReader(e.tool) {
+		res = r.results.shape(ctx, resultFrom{Server: e.def.Origin.Server, Tool: e.def.Origin.Tool, Trusted: e.trusted()}, res)
 	}
 	return res, nil
 }

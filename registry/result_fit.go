@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -13,9 +14,6 @@ const (
 	smallPart = 400
 	// maxNote is the length of the longest line that stands for what is left out.
 	maxNote = 300
-	// smallResult is the size of results that are passed on even if a turn has
-	// room for nothing: a line in their place would be no shorter.
-	smallResult = 512
 )
 
 // A fitting makes one result fit into its limits.
@@ -32,48 +30,35 @@ type fitting struct {
 }
 
 // fit returns res, which is in its form, within its limits and the envelope.
-func (r *results) fit(ctx context.Context, e *entry, res *mcp.CallToolResult, env *envelope) *mcp.CallToolResult {
-	t := turnOf(ctx)
+func (r *results) fit(ctx context.Context, from resultFrom, res *mcp.CallToolResult, env *envelope) *mcp.CallToolResult {
 	raw := structured(res)
-	counted := r.limit.tokens != noLimit || t.counts()
+	counted := r.limit.tokens != noLimit
 	if !r.leavesOut(res.Content) && (env == nil || raw == nil || hasText(res.Content)) {
 		if want := r.measure(res.Content, raw, env, counted); want.within(r.limit) {
-			if t.claim(want) || want.bytes <= smallResult {
-				if env == nil {
-					return res
-				}
-				return withContent(res, env.wrap(res.Content))
+			if env == nil {
+				return res
 			}
+			return withContent(res, env.wrap(res.Content))
 		}
 	}
 
 	f := &fitting{results: r, res: res, raw: raw, hasText: hasText(res.Content), envelope: env, tokens: counted}
-	f.keep = func() string { return r.keep(ctx, e, res, raw) }
-	shaped, want, ok := f.within(r.limit)
-	if !ok {
-		return f.nothing()
-	}
-	if t.claim(want) || want.bytes <= smallResult {
+	f.keep = func() string { return r.keep(ctx, from, res, raw) }
+	if shaped, ok := f.within(r.limit); ok {
 		return shaped
 	}
-	rest := t.claimRest()
-	shaped, used, ok := f.within(rest)
-	t.giveBack(rest, used)
-	if !ok {
-		return f.nothing()
-	}
-	return shaped
+	return f.nothing()
 }
 
-// within returns the result as it fits into a limit, and its size. It fails if
-// there is no room for anything.
-func (f *fitting) within(limit resultSize) (*mcp.CallToolResult, resultSize, bool) {
+// within returns the result as it fits into a limit. It fails if there is no room
+// for anything.
+func (f *fitting) within(limit resultSize) (*mcp.CallToolResult, bool) {
 	const attempts = 16
 	room := limit.bytes
 	for range attempts {
 		content, raw, ok := f.render(room)
 		if !ok {
-			return nil, resultSize{}, false
+			return nil, false
 		}
 		got := f.results.measure(content, raw, f.envelope, f.tokens)
 		if got.within(limit) {
@@ -81,14 +66,14 @@ func (f *fitting) within(limit resultSize) (*mcp.CallToolResult, resultSize, boo
 			if raw == nil {
 				shaped.StructuredContent = nil
 			}
-			return shaped, got, true
+			return shaped, true
 		}
 		// What tokens cost is not known beforehand, but it is much the same all over
 		// a text.
 		share := float64(limit.tokens) / float64(max(1, got.tokens))
 		room = int(float64(min(room, got.bytes)) * min(0.9, share*0.95))
 	}
-	return nil, resultSize{}, false
+	return nil, false
 }
 
 // A resultPart is a block on its way into a result.
@@ -160,7 +145,7 @@ func (f *fitting) parts(room int) ([]resultPart, json.RawMessage) {
 	case !f.hasText && (!fits || f.envelope != nil):
 		add(resultPart{index: index, block: &mcp.TextContent{Text: string(raw)}, size: len(raw) + 1})
 	case !fits:
-		add(f.note(index, numberOf(len(raw), "byte")+" of structured content"))
+		add(f.note(index, plain.Number(len(raw), "byte")+" of structured content"))
 	}
 	if !fits {
 		raw = nil
@@ -221,7 +206,7 @@ func (f *fitting) cut(p resultPart, room int) resultPart {
 	if p.note {
 		return p
 	}
-	return f.note(p.index, kindOfBlock(p.block)+" of "+numberOf(p.size, "byte"))
+	return f.note(p.index, kindOfBlock(p.block)+" of "+plain.Number(p.size, "byte"))
 }
 
 // withText returns a copy of a block that [textIn] knows, with another text.
@@ -243,7 +228,7 @@ func withText(c mcp.Content, text string) mcp.Content {
 
 // nothing returns a line in place of a result for which there is no room.
 func (f *fitting) nothing() *mcp.CallToolResult {
-	shaped := withContent(f.res, text(f.noteOfAll()))
+	shaped := withContent(f.res, textContent(f.noteOfAll()))
 	shaped.StructuredContent = nil
 	return shaped
 }

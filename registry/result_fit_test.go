@@ -21,7 +21,7 @@ func readAll(t testing.TB, ctx context.Context, r *results, handle string, block
 	var whole strings.Builder
 	for offset := 0; ; {
 		args, _ := json.Marshal(map[string]any{"handle": handle, "block": block, "offset": offset, "limit": limit})
-		res, err := r.tool().Call(ctx, args)
+		res, err := callReader(ctx, r, args)
 		if err != nil || res.IsError {
 			t.Fatalf("%s: %v, %s", args, err, Text(res))
 		}

@@ -20,7 +20,7 @@ func (f ResultForm) apply(res *mcp.CallToolResult) *mcp.CallToolResult {
 		shaped := *res
 		shaped.StructuredContent = nil
 		if !hasText(res.Content) {
-			shaped.Content = append(slices.Clone(res.Content), text(string(raw))...)
+			shaped.Content = append(slices.Clone(res.Content), textContent(string(raw))...)
 		}
 		return &shaped
 	case !res.IsError && slices.ContainsFunc(res.Content, isTextBlock):

@@ -1,25 +1,29 @@
 package registry
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// stranger returns the entry of a tool of a server that nobody vouches for.
-func stranger() *entry {
-	return &entry{
-		def:    &Definition{Name: "web__get", Origin: Origin{Server: "web", Tool: "get"}},
-		server: &Server{Name: "web"},
+// stranger returns a tool of a server that is not trusted.
+func stranger() resultFrom { return resultFrom{Server: "web", Tool: "get"} }
+
+// callReader reads what is kept, with arguments as a model writes them.
+func callReader(ctx context.Context, r *results, args json.RawMessage) (*mcp.CallToolResult, error) {
+	var in readArgs
+	if err := json.Unmarshal(args, &in); err != nil {
+		return nil, err
 	}
+	return r.read(ctx, in), nil
 }
 
 func resultOf(content ...mcp.Content) *mcp.CallToolResult {
@@ -80,18 +84,9 @@ func TestShapeLeavesAlone(t *testing.T) {
 		if got := r.shape(t.Context(), stranger(), res); got != res {
 			t.Errorf("%s: the result was copied", name)
 		}
-		if got := r.shape(WithTurn(t.Context(), TurnBudget{}), stranger(), res); got != res {
-			t.Errorf("%s, in a turn: the result was copied", name)
-		}
 	}
 	if newResults(nil) != nil {
 		t.Error("there are results without options")
-	}
-	direct := stranger()
-	direct.def.ReturnDirect = true
-	long := resultOf(textBlock(strings.Repeat("x", 1<<20) + token))
-	if newResults(&ResultOptions{Redact: true, Wrap: true}).shape(t.Context(), direct, long) != long {
-		t.Error("a result for the user was changed")
 	}
 	r := newResults(&ResultOptions{})
 	small := resultOf(textBlock("fine"), &mcp.ImageContent{MIMEType: "image/png"})
@@ -256,90 +251,15 @@ func TestLargeMedia(t *testing.T) {
 		t.Errorf("got %s", Text(got))
 	}
 	for block := range res.Content {
-		page, err := r.tool().Call(t.Context(), json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, strings.ToLower(handle), block)))
+		page, err := callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, strings.ToLower(handle), block)))
 		if err != nil || len(page.Content) != 2 || !reflect.DeepEqual(page.Content[1], res.Content[block]) {
 			t.Errorf("block %d is %v, %v", block, page, err)
 		}
 	}
 	data[0] = 1
-	page, _ := r.tool().Call(t.Context(), json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":1}`, handle)))
+	page, _ := callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":1}`, handle)))
 	if page.Content[1].(*mcp.ImageContent).Data[0] != 0 {
 		t.Error("what is kept shares memory with the result")
-	}
-}
-
-// All results of a turn share its budget, however many calls run at once.
-func TestTurnBudget(t *testing.T) {
-	for name, budget := range map[string]TurnBudget{
-		"bytes":  {MaxBytes: 50_000},
-		"tokens": {MaxBytes: -1, MaxTokens: 20_000},
-		"both":   {MaxBytes: 40_000, MaxTokens: 30_000},
-	} {
-		r := newResults(&ResultOptions{MaxBytes: 10_000})
-		ctx := WithTurn(t.Context(), budget)
-		texts := make([]string, 64)
-		var wg sync.WaitGroup
-		for i := range texts {
-			wg.Go(func() {
-				res := resultOf(textBlock(strings.Repeat("words ", i*100)))
-				if i%5 == 0 {
-					res = &mcp.CallToolResult{StructuredContent: json.RawMessage(`["` + strings.Repeat("x", i*100) + `"]`)}
-				}
-				got := r.shape(ctx, stranger(), res)
-				texts[i] = Text(got)
-				if m := handles.FindStringSubmatch(texts[i]); m != nil && i%2 == 0 {
-					page, _ := r.tool().Call(ctx, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":3000}`, m[1])))
-					if texts[i] += "\n" + Text(page); page.IsError {
-						texts[i] = ""
-					}
-				}
-			})
-		}
-		wg.Wait()
-		bytes, tokens, larger := 0, 0, 0
-		for _, text := range texts {
-			if len(text) > smallResult {
-				bytes += len(text)
-				tokens += len(text) / 3
-				larger++
-			}
-		}
-		if budget.MaxBytes > 0 && bytes > budget.MaxBytes || budget.MaxTokens > 0 && tokens > budget.MaxTokens {
-			t.Errorf("%s: %d bytes, %d tokens", name, bytes, tokens)
-		}
-		if larger < 4 || bytes < 25_000 {
-			t.Errorf("%s: no more than %d results with %d bytes", name, larger, bytes)
-		}
-		left := turnOf(ctx).left
-		if left.bytes < 0 || left.tokens < 0 {
-			t.Errorf("%s: left are %+v", name, left)
-		}
-	}
-}
-
-func TestTurnIsOver(t *testing.T) {
-	r := newResults(&ResultOptions{})
-	ctx := WithTurn(t.Context(), TurnBudget{MaxBytes: 600})
-	long := resultOf(textBlock(strings.Repeat("x", 5000)))
-	long.StructuredContent = json.RawMessage(`{"a":1}`)
-	if text := Text(r.shape(ctx, stranger(), long)); len(text) > 600 || !strings.Contains(text, "xxx") {
-		t.Errorf("got %s", text)
-	}
-	got := r.shape(ctx, stranger(), long)
-	if got.StructuredContent != nil || len(Text(got)) > smallResult || !strings.Contains(Text(got), "has 2 blocks with 5008 bytes and is left out") {
-		t.Errorf("got %s", Text(got))
-	}
-	handle := handleIn(t, got)
-	page, err := r.tool().Call(ctx, json.RawMessage(`{"handle":"`+handle+`"}`))
-	if err != nil || !page.IsError || !strings.Contains(Text(page), "in a later turn") {
-		t.Errorf("%v, %s", err, Text(page))
-	}
-	if pages := readAll(t, WithTurn(ctx, TurnBudget{}), r, handle, 0, 0); len(pages) != 5000 {
-		t.Errorf("%d bytes are read in the next turn", len(pages))
-	}
-	small := resultOf(textBlock("done"))
-	if r.shape(ctx, stranger(), small) != small {
-		t.Error("a small result was replaced by a larger line")
 	}
 }
 
@@ -347,7 +267,7 @@ func TestTurnIsOver(t *testing.T) {
 func TestWrap(t *testing.T) {
 	r := newResults(&ResultOptions{Wrap: true})
 	e := stranger()
-	e.def.Origin = Origin{Server: `we"b`, Tool: "g\n<et>" + strings.Repeat("ä", 300)}
+	e.Server, e.Tool = `we"b`, "g\n<et>"+strings.Repeat("ä", 300)
 	first := r.shape(t.Context(), e, resultOf(textBlock("hello")))
 	lines := strings.Split(Text(first), "\n")
 	m := regexp.MustCompile(`^<untrusted-content nonce="([A-Z2-7]{26})" server="we&quot;b" tool="g &lt;et&gt;ä+\.\.\.">$`).FindStringSubmatch(lines[0])
@@ -391,13 +311,13 @@ func TestWrap(t *testing.T) {
 	if whole := readAll(t, t.Context(), r, handle, 0, 1000); whole != strings.Repeat("&lt;/untrusted-content>", 10000) {
 		t.Errorf("%d bytes were read", len(whole))
 	}
-	page, _ := r.tool().Call(t.Context(), json.RawMessage(`{"handle":"`+handle+`"}`))
+	page, _ := callReader(t.Context(), r, json.RawMessage(`{"handle":"`+handle+`"}`))
 	if k := kinds(page.Content); k != "TextContent TextContent TextContent TextContent" || !strings.HasPrefix(page.Content[1].(*mcp.TextContent).Text, `<untrusted-content nonce="`) {
 		t.Errorf("page %s", k)
 	}
 
 	res := resultOf(textBlock("hello"))
-	for _, trusted := range []*entry{{def: &Definition{Name: "native"}}, {def: &Definition{}, server: &Server{Trusted: true}}} {
+	for _, trusted := range []resultFrom{{Trusted: true}, {Server: "web", Trusted: true}} {
 		if r.shape(t.Context(), trusted, res) != res {
 			t.Error("a result of a trusted tool was wrapped")
 		}
@@ -443,7 +363,7 @@ func TestStrangeResults(t *testing.T) {
 		t.Error("nothing became something")
 	}
 	for i := range res.Content {
-		_, _ = r.tool().Call(t.Context(), json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, handleIn(t, got), i)))
+		_, _ = callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, handleIn(t, got), i)))
 	}
 }
 

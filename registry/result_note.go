@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -40,7 +41,7 @@ func (f *fitting) noteOfMany(parts []resultPart) resultPart {
 		bytes += p.size
 	}
 	first, last := parts[0].index, parts[len(parts)-1].index
-	what := fmt.Sprintf("blocks %d to %d, %s", first, last, numberOf(bytes, "byte"))
+	what := fmt.Sprintf("blocks %d to %d, %s", first, last, plain.Number(bytes, "byte"))
 	line := "[" + what + ", are left out here and were not kept]"
 	if f.kept() != "" {
 		line = fmt.Sprintf("[%s, are left out here; read them one by one with the tool %s, beginning with {\"handle\":%q,\"block\":%d}]", what, readerName, f.handle, first)
@@ -61,18 +62,11 @@ func (f *fitting) noteOfAll() string {
 	if f.raw != nil {
 		blocks++
 	}
-	what := fmt.Sprintf("[The result has %s with %s and is left out: there is no more room for results in this turn. It was ", numberOf(blocks, "block"), numberOf(bytes, "byte"))
+	what := fmt.Sprintf("[The result has %s with %s and is left out: there is no room for any of it. It was ", plain.Number(blocks, "block"), plain.Number(bytes, "byte"))
 	if f.kept() == "" {
 		return what + "not kept.]"
 	}
-	return what + fmt.Sprintf("kept; read it in a later turn with the tool %s: {\"handle\":%q,\"block\":0}]", readerName, f.handle)
-}
-
-func numberOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return what + fmt.Sprintf("kept; read it with the tool %s: {\"handle\":%q,\"block\":0}]", readerName, f.handle)
 }
 
 // kindOfBlock names a block that cannot be cut, or has no text worth it.

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // readerName is the name of the tool that reads what is kept.
 const readerName = "read_result"
-
-const readerDescription = "Read on in a result of another tool that was too large to be shown whole. " +
-	"Where something was left out the result says so, with the arguments for this tool. " +
-	"The answer says which bytes it holds and with which offset to go on."
 
 // readArgs are the arguments of read_result.
 type readArgs struct {
@@ -23,30 +20,8 @@ type readArgs struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many bytes to read at most; as many as are allowed if it is missing"`
 }
 
-// newReader returns the tool read_result.
-func newReader(r *results) Tool {
-	f, err := Func(readerName, readerDescription, r.read)
-	if err == nil {
-		f, err = With(f, func(d *Definition) {
-			closed := false
-			d.Title = "Read a kept result"
-			d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
-		})
-	}
-	if err != nil {
-		return nil // cannot be: all of it is fixed, and tested
-	}
-	return f
-}
-
-// isReader reports whether a tool is read_result, under whatever name.
-func isReader(t Tool) bool {
-	_, ok := t.(*function[readArgs, *mcp.CallToolResult])
-	return ok
-}
-
 // read answers a call of read_result.
-func (r *results) read(ctx context.Context, in readArgs) (*mcp.CallToolResult, error) {
+func (r *results) read(ctx context.Context, in readArgs) *mcp.CallToolResult {
 	k := r.store.get(in.Handle, ownerOf(ctx))
 	switch {
 	case k == nil:
@@ -60,46 +35,35 @@ func (r *results) read(ctx context.Context, in readArgs) (*mcp.CallToolResult, e
 	}
 	block := k.blocks[in.Block]
 	if block.other == nil {
-		return r.readText(ctx, k, block.text, in)
+		return r.readText(k, block.text, in)
 	}
 	var env *envelope
-	if r.opts.Wrap && k.untrusted {
-		env = newEnvelope(k.origin)
+	if r.opts.Wrap && !k.from.Trusted {
+		env = newEnvelope(k.from)
 	}
 	head := fmt.Sprintf("[block %d of %d, whole]", in.Block, len(k.blocks))
-	return pageOf(head, env, keepBlock(block.other).other), nil // a copy: whoever gets it may change it
+	return pageOf(head, env, keepBlock(block.other).other) // a copy: whoever gets it may change it
 }
 
 // readText returns one page of a text.
-func (r *results) readText(ctx context.Context, k *keptResult, whole string, in readArgs) (*mcp.CallToolResult, error) {
+func (r *results) readText(k *keptResult, whole string, in readArgs) *mcp.CallToolResult {
 	if in.Offset > len(whole) || in.Offset == len(whole) && in.Offset > 0 {
-		return unreadable("block %d has %s; there is nothing from offset %d on", in.Block, numberOf(len(whole), "byte"), in.Offset)
+		return unreadable("block %d has %s; there is nothing from offset %d on", in.Block, plain.Number(len(whole), "byte"), in.Offset)
 	}
 	p := pager{results: r, whole: whole, block: in.Block, from: characterAt(whole, in.Offset)}
-	if r.opts.Wrap && k.untrusted {
-		p.envelope = newEnvelope(k.origin)
+	if r.opts.Wrap && !k.from.Trusted {
+		p.envelope = newEnvelope(k.from)
 	}
 	limit := noLimit
 	if in.Limit > 0 {
 		limit = in.Limit
 	}
 
-	t := turnOf(ctx)
-	p.tokens = r.limit.tokens != noLimit || t.counts()
-	res, want, ok := p.within(limit, r.limit)
-	if !ok {
-		return unreadable("there is no room for a page of this result")
+	p.tokens = r.limit.tokens != noLimit
+	if res, ok := p.within(limit, r.limit); ok {
+		return res
 	}
-	if t.claim(want) {
-		return res, nil
-	}
-	rest := t.claimRest()
-	res, used, ok := p.within(limit, rest)
-	t.giveBack(rest, used)
-	if !ok {
-		return unreadable("there is no more room for results in this turn; read on in a later turn with {\"handle\":%q,\"block\":%d,\"offset\":%d}", in.Handle, in.Block, p.from)
-	}
-	return res, nil
+	return unreadable("there is no room for a page of this result")
 }
 
 // A pager cuts one page out of a text.
@@ -117,7 +81,7 @@ const maxPageHead = 160
 
 // within returns a page of at most limit bytes that fits into the room with all
 // that is said around it. A page has at least one character.
-func (p *pager) within(limit int, room resultSize) (*mcp.CallToolResult, resultSize, bool) {
+func (p *pager) within(limit int, room resultSize) (*mcp.CallToolResult, bool) {
 	const attempts = 16
 	most := min(limit, room.bytes-p.envelope.size()-maxPageHead-1)
 	for range attempts {
@@ -128,12 +92,12 @@ func (p *pager) within(limit int, room resultSize) (*mcp.CallToolResult, resultS
 		res := pageOf(p.head(to), p.envelope, &mcp.TextContent{Text: p.whole[p.from:to]})
 		got := p.results.measure(res.Content, nil, nil, p.tokens)
 		if got.within(room) {
-			return res, got, true
+			return res, true
 		}
 		share := float64(room.tokens) / float64(max(1, got.tokens))
 		most = int(float64(min(most, to-p.from)) * min(0.9, share*0.95))
 	}
-	return nil, resultSize{}, false
+	return nil, false
 }
 
 // end returns the end of a page of about so many bytes.
@@ -161,11 +125,11 @@ func (p *pager) head(to int) string {
 // pageOf returns a result of read_result: a head of ours, and a block in its
 // envelope.
 func pageOf(head string, env *envelope, block mcp.Content) *mcp.CallToolResult {
-	content := append(text(head), env.wrap([]mcp.Content{block})...)
+	content := append(textContent(head), env.wrap([]mcp.Content{block})...)
 	return &mcp.CallToolResult{Content: content}
 }
 
 // unreadable returns a failure that the model can read.
-func unreadable(format string, args ...any) (*mcp.CallToolResult, error) {
-	return &mcp.CallToolResult{IsError: true, Content: text(fmt.Sprintf(format, args...))}, nil
+func unreadable(format string, args ...any) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: textContent(fmt.Sprintf(format, args...))}
 }

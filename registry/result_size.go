@@ -6,6 +6,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
+// A resultSize is how much of something there is. A limit of noLimit bounds nothing.
+type resultSize struct{ bytes, tokens int }
+
+func (s resultSize) within(limit resultSize) bool {
+	return s.bytes <= limit.bytes && s.tokens <= limit.tokens
+}
+
 // measure returns the size of a result: of its content, or of its structured
 // content if that is larger, since a model gets one of them. Tokens are counted
 // only if somebody wants to know.

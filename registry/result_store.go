@@ -24,18 +24,17 @@ type resultOwner struct {
 
 func ownerOf(ctx context.Context) resultOwner {
 	user, named := onbehalf.User(ctx)
-	return resultOwner{named, user, conversationOf(ctx)}
+	return resultOwner{named, user, onbehalf.ConversationOf(ctx)}
 }
 
 // A keptResult is a result that can be read again, block by block. Its texts and
 // bytes are copies: what they were cut from may be far larger.
 type keptResult struct {
-	owner     resultOwner
-	origin    Origin
-	untrusted bool // its pages are wrapped
-	blocks    []keptBlock
-	size      int // in memory
-	expires   time.Time
+	owner   resultOwner
+	from    resultFrom
+	blocks  []keptBlock
+	size    int // in memory
+	expires time.Time
 }
 
 // A keptBlock is a text, or a block of another kind.
@@ -102,7 +101,7 @@ func (s *resultStore) unused(yield func(*list.Element, share.Owner) bool) {
 
 // share returns whose room a result takes.
 func (k *keptResult) share() share.Owner {
-	return share.Owner{User: k.owner.user, Server: k.origin.Server}
+	return share.Owner{User: k.owner.user, Server: k.from.Server}
 }
 
 // get returns the result of a handle if it is there and the owner's.
@@ -143,7 +142,7 @@ func (s *resultStore) drop(e *list.Element) {
 
 // keep keeps a result with its structured content, as the last block, and returns
 // the handle; an empty one if it is not kept.
-func (r *results) keep(ctx context.Context, e *entry, res *mcp.CallToolResult, raw json.RawMessage) string {
+func (r *results) keep(ctx context.Context, from resultFrom, res *mcp.CallToolResult, raw json.RawMessage) string {
 	if r.store == nil {
 		return ""
 	}
@@ -155,7 +154,7 @@ func (r *results) keep(ctx context.Context, e *entry, res *mcp.CallToolResult, r
 			return ""
 		}
 	}
-	k := &keptResult{owner: ownerOf(ctx), origin: e.def.Origin, untrusted: !e.trusted(), size: total}
+	k := &keptResult{owner: ownerOf(ctx), from: from, size: total}
 	for _, c := range res.Content {
 		k.blocks = append(k.blocks, keepBlock(c))
 	}

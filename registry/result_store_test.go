@@ -22,12 +22,12 @@ func TestHandlesOfOthers(t *testing.T) {
 		if user != "-" {
 			ctx = onbehalf.With(ctx, user)
 		}
-		return WithConversation(ctx, conversation)
+		return onbehalf.WithConversation(ctx, conversation)
 	}
 	got := r.shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000))))
 	handle := handleIn(t, got)
 	read := func(ctx context.Context, handle string) string {
-		res, err := r.tool().Call(ctx, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
+		res, err := callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,21 +62,13 @@ func TestReadRefuses(t *testing.T) {
 		`"block":1`:                        "[bytes 0-0 of 0, block 1; this is the end of the block]\n",
 		`"offset":1,"limit":2,"block":0  `: "[bytes 1-3 of 40000, block 0; go on with offset 3]\nxx",
 	} {
-		res, err := r.tool().Call(t.Context(), json.RawMessage(`{"handle":"`+handle+`",`+args+`}`))
+		res, err := callReader(t.Context(), r, json.RawMessage(`{"handle":"`+handle+`",`+args+`}`))
 		if err != nil || !strings.Contains(Text(res), want) || strings.Contains(want, "[bytes") && Text(res) != want {
 			t.Errorf("%s: %v, %.200s", args, err, Text(res))
 		}
 		if len(Text(res)) > r.limit.bytes {
 			t.Errorf("%s: %d bytes", args, len(Text(res)))
 		}
-	}
-	if def := r.tool().Definition(); def.Name != "read_result" || !def.Annotations.ReadOnlyHint || def.Origin != (Origin{}) {
-		t.Errorf("the tool is %+v", def)
-	}
-	// Its own results are not shaped again.
-	page := resultOf(textBlock(strings.Repeat("x", 100000)))
-	if r.shape(t.Context(), &entry{tool: r.tool(), def: r.tool().Definition()}, page) != page {
-		t.Error("a page was shaped")
 	}
 }
 
@@ -87,11 +79,11 @@ func TestKeptForAWhile(t *testing.T) {
 		handle := handleIn(t, r.shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
 		args := json.RawMessage(`{"handle":"` + handle + `"}`)
 		time.Sleep(time.Minute - time.Nanosecond)
-		if res, _ := r.tool().Call(ctx, args); res.IsError {
+		if res, _ := callReader(ctx, r, args); res.IsError {
 			t.Errorf("expired too early: %s", Text(res))
 		}
 		time.Sleep(time.Nanosecond)
-		if res, _ := r.tool().Call(ctx, args); !res.IsError {
+		if res, _ := callReader(ctx, r, args); !res.IsError {
 			t.Error("not expired")
 		}
 		if r.store.held.Total() != (share.Amount{}) || r.store.used.Len() != 0 || len(r.store.byHandle) != 0 {
@@ -143,7 +135,7 @@ func TestStoreIsBounded(t *testing.T) {
 	if handle := shape(1 << 20); handle != "" {
 		t.Error("what does not fit is kept")
 	}
-	if r := newResults(&ResultOptions{KeepBytes: -1}); r.tool() != nil {
+	if r := newResults(&ResultOptions{KeepBytes: -1}); r.keeps() {
 		t.Error("there is a tool to read what is never kept")
 	} else if text := Text(r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 1<<20))))); !strings.Contains(text, "were not kept") {
 		t.Errorf("got %.300s", text)
@@ -160,9 +152,9 @@ func TestStoreIsBounded(t *testing.T) {
 // One user, or one server, who fills the store pushes out none of another, and goes on
 // keeping results of their own.
 func TestKeptResultsAreShared(t *testing.T) {
-	users := func(user, server string) (context.Context, *entry) {
+	users := func(user, server string) (context.Context, resultFrom) {
 		e := stranger()
-		e.def.Origin.Server = server
+		e.Server = server
 		ctx := t.Context()
 		if user != "" {
 			ctx = onbehalf.With(ctx, user)
@@ -207,7 +199,7 @@ func TestKeptResultBeyondAShare(t *testing.T) {
 	r := newResults(&ResultOptions{KeepBytes: 1 << 20, MaxBytes: 1024})
 	keep := func(user string, size int) string {
 		e := stranger()
-		e.def.Origin.Server = ""
+		e.Server = ""
 		text := Text(r.shape(onbehalf.With(t.Context(), user), e, resultOf(textBlock(strings.Repeat("x", size)))))
 		if m := handles.FindStringSubmatch(text); m != nil {
 			return m[1]

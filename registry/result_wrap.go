@@ -16,7 +16,7 @@ import (
 type envelope struct{ begin, end string }
 
 // newEnvelope returns an envelope with a nonce that nobody has seen.
-func newEnvelope(from Origin) *envelope {
+func newEnvelope(from resultFrom) *envelope {
 	nonce := rand.Text()
 	return &envelope{
 		begin: `<untrusted-content nonce="` + nonce + `" server="` + attribute(from.Server) + `" tool="` + attribute(from.Tool) + `">`,

@@ -44,7 +44,7 @@ const (
 // which is listed in the registry then. It is kept in memory, for the user and the
 // conversation of the call alone, see [WithConversation]. Structured content that
 // is too large is never cut: it is taken out of the result and kept, and a text
-// says so. [WithTurn] bounds the results of one turn together.
+// says so.
 type ResultOptions struct {
 	// Form says what stays of a result that comes in two forms. Default: both.
 	Form ResultForm
@@ -126,7 +126,6 @@ type results struct {
 	limit    resultSize    // of one result
 	redactor *redact.Redactor
 	store    *resultStore // nil: nothing is kept
-	reader   Tool         // reads the store; nil without one
 }
 
 func newResults(opts *ResultOptions) *results {
@@ -136,11 +135,10 @@ func newResults(opts *ResultOptions) *results {
 	r := &results{opts: opts.filled()}
 	r.limit = resultSize{r.opts.MaxBytes, r.opts.MaxTokens}
 	if r.opts.Redact || len(r.opts.Secrets) > 0 {
-		r.redactor = newRedactor(r.opts.Secrets)
+		r.redactor = redact.New(redact.Patterns(r.opts.Secrets))
 	}
 	if r.opts.KeepBytes > 0 {
 		r.store = newResultStore(r.opts.KeepBytes, r.opts.KeepResults, r.opts.KeepFor)
-		r.reader = newReader(r)
 	}
 	return r
 }
@@ -182,26 +180,39 @@ func limitOr(limit, byDefault, least int) int {
 // estimateTokens is the default of ResultOptions.Tokens.
 func estimateTokens(text string) int { return (len(text) + 2) / 3 }
 
-// tool returns the tool read_result, or nil if nothing is ever kept.
-func (r *results) tool() Tool {
-	if r == nil {
-		return nil
-	}
-	return r.reader
+// keeps reports whether results are kept, for [results.read] to read.
+func (r *results) keeps() bool { return r != nil && r.store != nil }
+
+// A resultFrom is the tool that a result comes from.
+type resultFrom struct {
+	Server, Tool string // configured name of the server, and the tool's name there; empty for a native tool
+	Trusted      bool   // its words are not wrapped
 }
 
 // shape returns res in the form that was asked for. It does not change res.
-func (r *results) shape(ctx context.Context, e *entry, res *mcp.CallToolResult) *mcp.CallToolResult {
-	if res == nil || e.def.ReturnDirect || isReader(e.tool) {
-		return res
+func (r *results) shape(ctx context.Context, from resultFrom, res *mcp.CallToolResult) *mcp.CallToolResult {
+	if res == nil {
+		return nil
 	}
 	if r.redactor != nil {
 		res = redactResult(r.redactor, res)
 	}
 	res = r.opts.Form.apply(res)
-	if r.opts.Wrap && !e.trusted() {
+	if r.opts.Wrap && !from.Trusted {
 		res = unmark(res)
-		return r.fit(ctx, e, res, newEnvelope(e.def.Origin))
+		return r.fit(ctx, from, res, newEnvelope(from))
 	}
-	return r.fit(ctx, e, res, nil)
+	return r.fit(ctx, from, res, nil)
 }
+
+// unmark returns res with nothing in it that looks like the lines of [ResultOptions].Wrap, if
+// results are wrapped.
+func (r *results) unmark(res *mcp.CallToolResult) *mcp.CallToolResult {
+	if r == nil || !r.opts.Wrap {
+		return res
+	}
+	return unmark(res)
+}
+
+// textContent returns content that is one block of text.
+func textContent(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }

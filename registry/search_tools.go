@@ -170,7 +170,7 @@ func (f *toolFinder) nothing(ctx context.Context, why, otherwise string) (*mcp.C
 			verb = "is"
 		}
 		text = fmt.Sprintf("%s There %s %s in all: %s. Search again with other or fewer words for what the tool does%s.",
-			why, verb, numberOf(all, "tool"), listServers(servers), otherwise)
+			why, verb, plain.Number(all, "tool"), listServers(servers), otherwise)
 	}
 	return f.answer(text, foundTools{Tools: []foundTool{}})
 }
@@ -182,16 +182,7 @@ func (f *toolFinder) answer(said string, value any) (*mcp.CallToolResult, error)
 		return nil, err
 	}
 	res := &mcp.CallToolResult{Content: text(said), StructuredContent: json.RawMessage(raw)}
-	return f.unmarked(res), nil
-}
-
-// unmarked returns a result in which nothing looks like the lines that enclose the
-// results of servers.
-func (f *toolFinder) unmarked(res *mcp.CallToolResult) *mcp.CallToolResult {
-	if results := f.registry.results; results != nil && results.opts.Wrap {
-		return unmark(res)
-	}
-	return res
+	return f.registry.results.unmark(res), nil
 }
 
 // servers returns the servers of the tools that are callable on behalf of the user

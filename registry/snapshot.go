@@ -1,9 +1,10 @@
 package registry
 
 import (
-	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // A Snapshot is the catalogue at one moment. It never changes and is safe for

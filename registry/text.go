@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -212,7 +213,7 @@ func structured(res *mcp.CallToolResult) json.RawMessage {
 			return nil
 		}
 	}
-	if len(raw) == 0 || isNull(raw) {
+	if len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null" {
 		return nil
 	}
 	return raw

@@ -1,5 +1,5 @@
 // Package onbehalf carries in a context on whose behalf something is done: for which
-// user, and for which call. It is for the packages that know neither sessions nor
+// user, in which conversation, and for which call. It is for the packages that know neither sessions nor
 // registries.
 package onbehalf
 
@@ -16,6 +16,19 @@ func With(ctx context.Context, user string) context.Context {
 func User(ctx context.Context) (user string, ok bool) {
 	user, ok = ctx.Value(key{}).(string)
 	return user, ok
+}
+
+type conversationKey struct{}
+
+// WithConversation returns a context for what is done in a conversation.
+func WithConversation(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, conversationKey{}, id)
+}
+
+// ConversationOf returns the conversation of [WithConversation], or "".
+func ConversationOf(ctx context.Context) string {
+	id, _ := ctx.Value(conversationKey{}).(string)
+	return id
 }
 
 // A Call is the call that something is done for.

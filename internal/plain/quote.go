@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,4 +21,12 @@ func Quote(name string) string {
 		cut--
 	}
 	return Text(strings.TrimSuffix(strconv.Quote(name[:cut]), `"`) + `…"`)
+}
+
+// Number returns a number of things in words: 1 block, 2 blocks.
+func Number(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

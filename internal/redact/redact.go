@@ -9,6 +9,7 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -244,4 +245,13 @@ func quoted(text string) []byte {
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text) // a string always has JSON
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+// Patterns returns the patterns of secrets that the user knows, by their kind.
+func Patterns(secrets map[string]*regexp.Regexp) []Pattern {
+	var patterns []Pattern
+	for _, kind := range slices.Sorted(maps.Keys(secrets)) {
+		patterns = append(patterns, Pattern{Kind: kind, Regexp: secrets[kind]})
+	}
+	return patterns
 }

@@ -1,0 +1,34 @@
+package registry
+
+import (
+	"context"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const readerDescription = "Read on in a result of another tool that was too large to be shown whole. " +
+	"Where something was left out the result says so, with the arguments for this tool. " +
+	"The answer says which bytes it holds and with which offset to go on."
+
+// newReader returns the tool read_result.
+func newReader(r *results) Tool {
+	read := func(ctx context.Context, args readArgs) (*mcp.CallToolResult, error) { return r.read(ctx, args), nil }
+	f, err := Func(readerName, readerDescription, read)
+	if err == nil {
+		f, err = With(f, func(d *Definition) {
+			closed := false
+			d.Title = "Read a kept result"
+			d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
+		})
+	}
+	if err != nil {
+		return nil // cannot be: all of it is fixed, and tested
+	}
+	return f
+}
+
+// isReader reports whether a tool is read_result, under whatever name.
+func isReader(t Tool) bool {
+	_, ok := t.(*function[readArgs, *mcp.CallToolResult])
+	return ok
+}
