@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -93,7 +94,7 @@ func ExampleOptions() {
 	opts.Registry = registry.New(&registry.Options{
 		Ledger:   ledger,
 		Approver: registry.CautiousPolicy(),
-		Results:  &registry.ResultOptions{MaxBytes: 16 << 10},
+		Results:  &result.Options{MaxBytes: 16 << 10},
 	})
 	h, err := host.Open(ctx, path, opts)
 	if err != nil {
@@ -114,7 +115,7 @@ func ExampleOptions() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(registry.Text(res))
+	fmt.Println(result.Text(res))
 	// Output:
 	// notes:create (MCP) {"text":"hi"}: its server is not trusted
 	// kept: hi

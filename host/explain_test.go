@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -94,7 +95,7 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 	if got := unset.Error(); !strings.Contains(got, "the variable HOST_TEST_UNSET is not set") {
 		t.Errorf("unset: got %q, want the name of the variable in it", got)
 	}
-	if got := registry.Text(registry.ErrorResult(unset)); strings.Contains(got, "HOST_TEST_UNSET") {
+	if got := result.Text(registry.ErrorResult(unset)); strings.Contains(got, "HOST_TEST_UNSET") {
 		t.Errorf("unset: a model is told %q", got)
 	}
 

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -125,7 +125,7 @@ func (w *loginWorld) whoami(user, server string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimSpace(registry.Text(res)), nil
+	return strings.TrimSpace(result.Text(res)), nil
 }
 
 // tokens returns the tokens that a server has let in.

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -70,8 +70,8 @@ func TestQuestionsNameTheirUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(registry.Text(res), fmt.Sprintf(`"I am %s"`, user)); got != 2 {
-			t.Errorf("got %d of 2 answers as %s: %s", got, user, registry.Text(res))
+		if got := strings.Count(result.Text(res), fmt.Sprintf(`"I am %s"`, user)); got != 2 {
+			t.Errorf("got %d of 2 answers as %s: %s", got, user, result.Text(res))
 		}
 		if got, want := <-visits, "I am "+user; got != want {
 			t.Errorf("got a visit as %q, want %q", got, want)

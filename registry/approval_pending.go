@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A phase is where a call that somebody was asked about stands.
@@ -84,7 +85,7 @@ type outcome struct {
 func newOutcome(res *mcp.CallToolResult, err error) (o outcome) {
 	o = outcome{detached(res), err, maxKept + 1}
 	defer func() { _ = recover() }() // of a native tool's own types: too large to be kept
-	o.memory = memoryOfResult(res, maxKept) + memoryOfError(err, maxKept)
+	o.memory = result.Memory(res, maxKept) + memoryOfError(err, maxKept)
 	return o
 }
 

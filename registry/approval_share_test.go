@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A user whose calls wait takes a quarter of the memory at most, and is told so.
@@ -45,7 +46,7 @@ func TestPendingLimitError(t *testing.T) {
 		if !errors.As(err, &limit) {
 			t.Fatalf("got %v, want a PendingLimitError", err)
 		}
-		if said := Text(ErrorResult(err)); said != err.Error() {
+		if said := result.Text(ErrorResult(err)); said != err.Error() {
 			t.Errorf("a model is told %q, want %q", said, err)
 		}
 		return limit

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Secrets in arguments do not go out to servers, and tools of the program get them.
@@ -31,7 +32,7 @@ func TestArgumentsAreRedacted(t *testing.T) {
 	var seen string
 	r := registry.New(&registry.Options{
 		Arguments: registry.ArgumentOptions{Redact: true},
-		Results:   &registry.ResultOptions{Secrets: map[string]*regexp.Regexp{"badge": regexp.MustCompile(`badge (\d+)`)}},
+		Results:   &result.Options{Secrets: map[string]*regexp.Regexp{"badge": regexp.MustCompile(`badge (\d+)`)}},
 		Middleware: []registry.Middleware{func(next registry.Handler) registry.Handler {
 			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
 				seen = string(c.Args)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // recorded returns a tool of a server that answers with its arguments, and where
@@ -156,19 +157,19 @@ func TestCallToolAsks(t *testing.T) {
 
 // A result is shaped once, as that of its tool.
 func TestCallToolShapesOnce(t *testing.T) {
-	r := searching(t, registry.Options{Results: &registry.ResultOptions{Wrap: true, MaxBytes: 2048}})
+	r := searching(t, registry.Options{Results: &result.Options{Wrap: true, MaxBytes: 2048}})
 	const size = 600
 	mustReplace(t, r, "notes", &plainTool{serverTool("notes", "read", "").def, textResult(strings.Repeat("x", size))})
 	direct, err := r.Call(t.Context(), "notes__read", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := len(registry.Text(direct))
+	one := len(result.Text(direct))
 	res, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__read"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := registry.Text(res)
+	got := result.Text(res)
 	if len(got) != one || strings.Count(got, "<untrusted-content") != 1 || strings.Count(got, `server="notes" tool="read"`) != 1 {
 		t.Errorf("got %d bytes, want %d: %s", len(got), one, got)
 	}

@@ -105,7 +105,7 @@ func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.Ca
 		described = append(append(described, ",\n\"missing\":"...), raw...)
 	}
 	described = append(described, '}')
-	return f.registry.results.unmark(&mcp.CallToolResult{
+	return f.registry.results.Unmark(&mcp.CallToolResult{
 		IsError:           !found,
 		Content:           text(string(described)),
 		StructuredContent: json.RawMessage(described),

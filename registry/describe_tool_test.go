@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A definition as describe_tool shows it.
@@ -95,7 +96,7 @@ func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
 		if err != nil {
 			res = registry.ErrorResult(err)
 		}
-		if got := registry.Text(res); !res.IsError || !strings.Contains(got, want) {
+		if got := result.Text(res); !res.IsError || !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}

@@ -62,8 +62,8 @@
 //
 // # Read results
 //
-// [Text] returns a result as a model reads it, [Decode] as a Go value,
-// [TerminalText] as a terminal can show it. [ResultOptions] bounds results, keeps
+// [result.Text] returns a result as a model reads it, [result.Decode] as a Go value,
+// [result.TerminalText] as a terminal can show it. [result.Options] bounds results, keeps
 // whole what was cut for the tool read_result, redacts secrets and marks what comes
 // from outside; [WithTurn] bounds the results of one turn.
 //

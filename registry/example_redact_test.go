@@ -8,13 +8,14 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Secrets that a model puts into arguments do not go out to servers.
 func ExampleArgumentOptions_redact() {
 	r := registry.New(&registry.Options{
 		Arguments: registry.ArgumentOptions{Redact: true},
-		Results: &registry.ResultOptions{Secrets: map[string]*regexp.Regexp{
+		Results: &result.Options{Secrets: map[string]*regexp.Regexp{
 			"staff number": regexp.MustCompile(`staff-\d{6}`), // beside the forms that are known
 		}},
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -222,7 +223,7 @@ func ExampleWithCallID() {
 		fmt.Println(o.CallID, "is over:", o.Tool.Name)
 	})
 	res, err := r.Call(registry.WithCallID(context.Background(), "call_1"), "copy", nil)
-	fmt.Println(registry.Text(res), err)
+	fmt.Println(result.Text(res), err)
 	// Output:
 	// call_1 is over: copy
 	// copied for call_1 <nil>

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func ExampleRegistry_Toolset() {
@@ -35,7 +36,7 @@ func ExampleRegistry_Toolset() {
 		if err != nil {
 			res = registry.ErrorResult(err)
 		}
-		fmt.Println(registry.Text(res))
+		fmt.Println(result.Text(res))
 	}
 	// Output:
 	// searching: true deferred: 4

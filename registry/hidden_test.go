@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 const (
@@ -39,13 +40,13 @@ func hiding(t *testing.T) registry.Tool {
 // A model is given nothing of an untrusted server that people cannot see.
 func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 	const structured = `{"n": 1.0, "said":"` + hidesNone + ` "}`
-	for _, opts := range []*registry.ResultOptions{nil, {}, {Wrap: true}, {Form: registry.FormStructured}} {
+	for _, opts := range []*result.Options{nil, {}, {Wrap: true}, {Form: result.FormStructured}} {
 		r := registry.New(&registry.Options{Results: opts, Ledger: registry.NewLedger(nil)})
 		var raw string // as middleware gets it
 		r.Use(func(next registry.Handler) registry.Handler {
 			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
 				res, err := next(ctx, c)
-				raw = registry.Text(res)
+				raw = result.Text(res)
 				return res, err
 			}
 		})
@@ -75,7 +76,7 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := registry.Text(res); strings.ContainsAny(got, "\u200b\u00ad\u2060\ue000\u3164") {
+		if got := result.Text(res); strings.ContainsAny(got, "\u200b\u00ad\u2060\ue000\u3164") {
 			t.Errorf("%+v: got %q, want nothing hidden", opts, got)
 		}
 		if got, ok := res.StructuredContent.(json.RawMessage); ok && string(got) != structured {
@@ -101,7 +102,7 @@ func TestHiddenCharactersOfTrustedServersStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := registry.Text(res); !strings.Contains(got, hides) {
+	if got := result.Text(res); !strings.Contains(got, hides) {
 		t.Errorf("got %q, want %q in it", got, hides)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition)) registry.Tool {
@@ -136,7 +137,7 @@ func TestRejectedElsewhere(t *testing.T) {
 
 // Whoever replaces the native tools does not mean the one that reads what is kept.
 func TestReplaceNativeToolsKeepsReader(t *testing.T) {
-	r := registry.New(&registry.Options{Results: &registry.ResultOptions{}})
+	r := registry.New(&registry.Options{Results: &result.Options{}})
 	mustReplace(t, r, "", native("a"))
 	mustReplace(t, r, "", native("b"))
 	if got := names(r.Snapshot()); !slices.Equal(got, []string{"b", "read_result"}) {

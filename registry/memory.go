@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // How much memory something takes is estimated, rather as more than as less. A number
@@ -37,17 +38,17 @@ func memoryOfError(err error, most int) int {
 	var (
 		answered *mcp.JSONRPCError
 		output   *mcp.OutputError
-		result   *ResultError
+		unusable *ResultError
 		panicked *PanicError
 	)
 	if errors.As(err, &answered) && answered != nil {
 		total += len(answered.Message) + len(answered.Data)
 	}
 	if errors.As(err, &output) && output != nil {
-		total += memoryOfResult(output.Result, most)
+		total += result.Memory(output.Result, most)
 	}
-	if errors.As(err, &result) && result != nil {
-		total += memoryOfResult(result.Result, most)
+	if errors.As(err, &unusable) && unusable != nil {
+		total += result.Memory(unusable.Result, most)
 	}
 	if errors.As(err, &panicked) && panicked != nil {
 		total += len(panicked.Stack)

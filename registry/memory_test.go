@@ -74,3 +74,9 @@ func TestWeightOf(t *testing.T) {
 		t.Errorf("got %d bytes for nothing, want 0", got)
 	}
 }
+
+func resultOf(content ...mcp.Content) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: content}
+}
+
+func textBlock(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 const readerDescription = "Read on in a result of another tool that was too large to be shown whole. " +
@@ -11,9 +12,11 @@ const readerDescription = "Read on in a result of another tool that was too larg
 	"The answer says which bytes it holds and with which offset to go on."
 
 // newReader returns the tool read_result.
-func newReader(r *results) Tool {
-	read := func(ctx context.Context, args readArgs) (*mcp.CallToolResult, error) { return r.read(ctx, args), nil }
-	f, err := Func(readerName, readerDescription, read)
+func newReader(r *result.Shaper) Tool {
+	read := func(ctx context.Context, args result.ReadArgs) (*mcp.CallToolResult, error) {
+		return r.Read(ctx, args), nil
+	}
+	f, err := Func(result.ReaderName, readerDescription, read)
 	if err == nil {
 		f, err = With(f, func(d *Definition) {
 			closed := false
@@ -29,6 +32,6 @@ func newReader(r *results) Tool {
 
 // isReader reports whether a tool is read_result, under whatever name.
 func isReader(t Tool) bool {
-	_, ok := t.(*function[readArgs, *mcp.CallToolResult])
+	_, ok := t.(*function[result.ReadArgs, *mcp.CallToolResult])
 	return ok
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A Registry is a catalogue of tools. Make one with [New]. All methods are safe
@@ -26,7 +27,7 @@ type Registry struct {
 	ledger    *Ledger // nil: none
 	approvals *approvals
 	validator *validator
-	results   *results         // nil: results stay as they came
+	results   *result.Shaper   // nil: results stay as they came
 	scrubber  *redact.Redactor // of arguments on their way to servers; nil: none
 	search    *searcher
 	tokens    *tokenCounter
@@ -62,7 +63,7 @@ type Options struct {
 	// schema. Those of servers are checked by their [mcp.Client] in any case.
 	SkipOutputCheck bool
 	// Results says in which form results come back. Nil: as they came.
-	Results *ResultOptions
+	Results *result.Options
 	// Search says how [Registry.Search] ranks, and lets models search: the tools
 	// search_tools, describe_tool and call_tool can be called then, and are part of a
 	// [Toolset] that is too large. The first two show what [Registry.Callable] does, and
@@ -72,7 +73,7 @@ type Options struct {
 }
 
 // New returns a registry that is empty, but for the tool read_result if results
-// are kept, see [ResultOptions].
+// are kept, see [result.Options].
 func New(opts *Options) *Registry {
 	var o Options
 	if opts != nil {
@@ -84,7 +85,7 @@ func New(opts *Options) *Registry {
 		ledger:    o.Ledger,
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
-		results:   newResults(o.Results),
+		results:   result.New(o.Results),
 		search:    newSearcher(o.Search),
 		tokens:    newTokenCounter(o.Search),
 		catalogue: catalogue{names: o.Names, ledger: o.Ledger, servers: map[string]*stock{}},
@@ -103,7 +104,7 @@ func New(opts *Options) *Registry {
 	r.snapshot.Store(first)
 	r.chain.Store(new([]Handler))
 	r.Use(o.Middleware...)
-	if r.results.keeps() {
+	if r.results.Keeps() {
 		_ = r.Add(newReader(r.results)) // nothing else is listed yet
 	}
 	if o.Search != nil {
@@ -231,7 +232,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 //   - The [Approver] decides, and sees the arguments as they are then.
 //   - The middleware of [Registry.Use], and then the tool, get the call.
 //   - The result is checked against the output schema, and shaped, see
-//     [ResultOptions]. That of a server that is not [Server].Trusted loses the characters
+//     [result.Options]. That of a server that is not [Server].Trusted loses the characters
 //     that models read and people do not see, in texts, links and strings of structured
 //     content. Middleware gets it as it came.
 //
@@ -299,10 +300,10 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage)
 		return nil, err
 	}
 	if !e.trusted() && !e.def.ReturnDirect {
-		res = withoutHidden(res)
+		res = result.StripHidden(res)
 	}
 	if r.results != nil && !e.def.ReturnDirect && !isReader(e.tool) {
-		res = r.results.shape(ctx, resultFrom{Server: e.def.Origin.Server, Tool: e.def.Origin.Tool, Trusted: e.trusted()}, res)
+		res = r.results.Shape(ctx, result.From{Server: e.def.Origin.Server, Tool: e.def.Origin.Tool, Trusted: e.trusted()}, res)
 	}
 	return res, nil
 }

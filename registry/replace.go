@@ -139,7 +139,7 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 // are in place as the Diff says, and the new and changed ones are held back.
 // Replace them again when that is put right.
 //
-// The tool read_result, see [ResultOptions], and the tools for searching, see
+// The tool read_result, see [result.Options], and the tools for searching, see
 // [Options], are not among those that are replaced.
 func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
 	return r.replace(server, nil, tools)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A loginNeeded is an error of a transport that waits for a login.
@@ -78,7 +79,7 @@ func TestErrorResult(t *testing.T) {
 func TestRefusalHasNoSecrets(t *testing.T) {
 	token := "ghp_" + strings.Repeat("aB3dE5", 6)
 	err := &mcp.ServerError{Server: "s", Method: "tools/call", Err: &mcp.JSONRPCError{Code: -32000, Message: "bad credentials " + token}}
-	got := registry.Text(registry.ErrorResult(err))
+	got := result.Text(registry.ErrorResult(err))
 	if strings.Contains(got, token) || !strings.Contains(got, "bad credentials [redacted: GitHub token]") {
 		t.Error(got)
 	}

@@ -47,7 +47,7 @@ const (
 //
 // What servers say of their tools comes back from the first two as it would stand in
 // a list of tools: after the gate, with the name of the server, and not enclosed by
-// [ResultOptions].Wrap. The words are there to be acted upon, and a model that was
+// [result.Options].Wrap. The words are there to be acted upon, and a model that was
 // told never to follow what is enclosed could not use the tool. They are kept from
 // looking like an enclosure or another hit.
 func newSearchTools(r *Registry) []Tool {
@@ -182,7 +182,7 @@ func (f *toolFinder) answer(said string, value any) (*mcp.CallToolResult, error)
 		return nil, err
 	}
 	res := &mcp.CallToolResult{Content: text(said), StructuredContent: json.RawMessage(raw)}
-	return f.registry.results.unmark(res), nil
+	return f.registry.results.Unmark(res), nil
 }
 
 // servers returns the servers of the tools that are callable on behalf of the user

@@ -54,7 +54,7 @@ type Definition struct {
 	// Annotations has no field for; nil if there are none or nobody kept them.
 	RawAnnotations json.RawMessage `json:"rawAnnotations,omitempty"`
 	// ReturnDirect says that the result is the answer to the user: an agent shows
-	// it to him as it is, and gives the model [Withheld] in its place.
+	// it to him as it is, and gives the model [result.Withheld] in its place.
 	ReturnDirect bool `json:"returnDirect,omitempty"`
 	// Origin tells where the tool comes from.
 	Origin Origin `json:"origin,omitzero"`

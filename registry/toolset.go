@@ -73,7 +73,7 @@ const (
 // Search_tools is described with the names of the servers that have deferred tools,
 // so that the model knows what there is to be found. What servers say of their tools
 // comes back from it and from describe_tool as it would stand in a list of tools: it
-// has passed the gate, and is not enclosed by [ResultOptions].Wrap, for a model has to
+// has passed the gate, and is not enclosed by [result.Options].Wrap, for a model has to
 // act upon it.
 //
 // Tokens are those of name, description and input schema, which is what providers

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // searching returns a registry whose models can search, with tools of three servers
@@ -75,7 +76,7 @@ func TestToolset(t *testing.T) {
 			tools: finders, deferred: everything, tokens: 30, all: 60},
 		{name: "all are, so there is nothing to be found", opts: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
 			tools: everything, tokens: 60, all: 60},
-		{name: "results are kept", registry: registry.Options{Results: &registry.ResultOptions{}},
+		{name: "results are kept", registry: registry.Options{Results: &result.Options{}},
 			opts:  &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
 			tools: "call_tool describe_tool read_result search_tools", deferred: everything, tokens: 40, all: 70},
 		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, registry.Allow, registry.Rule{Server: "github"}, registry.Rule{Tool: "notes__delete"})},

@@ -34,7 +34,7 @@ type ArgumentOptions struct {
 	// the property is optional.
 	MendNulls bool
 	// Redact replaces secrets in the strings of arguments, keys included, by
-	// "[redacted: kind]" on their way to a server, as [ResultOptions].Redact does in
+	// "[redacted: kind]" on their way to a server, as [result.Options].Redact does in
 	// results, with the Secrets of Options.Results as well. It comes last: approvers,
 	// middleware and observers see the arguments as they were, and that the schema
 	// allows what the server gets is not checked again. Tools of the program itself

@@ -5,8 +5,8 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Append returns a conversation with more messages behind it, as the API takes it. Some of
@@ -69,7 +69,7 @@ func (f *form[M, B]) settled(all []M, m M) ([]M, M) {
 	said := f.content(all[last])
 	var lost []B
 	for _, call := range f.unanswered(said, results) {
-		lost = append(lost, f.failure(call.ID, registry.Text(profile.Lost(call).Result)))
+		lost = append(lost, f.failure(call.ID, result.Text(profile.Lost(call).Result)))
 	}
 	switch {
 	case len(lost) == 0:

@@ -13,6 +13,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/bedrock"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // answer lets a model work until it has an answer to the last of the messages, and returns
@@ -179,7 +180,7 @@ func ExampleTurn_Calls() {
 		ours = append(ours, call)
 	}
 	answers, err := tools.Turn.Run(ctx, ours)
-	fmt.Println(registry.Text(answers[0].Result), err)
+	fmt.Println(result.Text(answers[0].Result), err)
 	// Output:
 	// the program's: 1
 	// 3 <nil>

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // parts returns what the model is told, with images, and files if they are wanted. A
@@ -112,7 +112,7 @@ func (b *Belt) direct(ctx context.Context, a *profile.Answer) {
 	if a.Direct == nil || returnsDirectly(ctx, a.Call.ID) || give == nil {
 		return
 	}
-	a.Result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: registry.Withheld}}}
+	a.Result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: result.Withheld}}}
 	give(ctx, *a)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // runOne runs the only tool of a registry that has this result.
@@ -185,7 +186,7 @@ func direct(t *testing.T) *registry.Registry {
 func TestReturnDirect(t *testing.T) {
 	var shown atomic.Int64
 	opts := &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
-		if registry.Text(a.Direct) == "for your eyes" {
+		if result.Text(a.Direct) == "for your eyes" {
 			shown.Add(1)
 		}
 	}}}

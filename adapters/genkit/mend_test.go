@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // An image is in each request that follows, as it is the first time.
@@ -99,7 +100,7 @@ func TestDirectAfterApproval(t *testing.T) {
 	}
 	var seen []string
 	turn := w.turn(&belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
-		seen = append(seen, registry.Text(a.Direct))
+		seen = append(seen, result.Text(a.Direct))
 	}}})
 	resp := w.generate(turn, asking("go"), calls("ask_secret"))
 	if _, err := w.registry.Resume(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // TestOrder has the calls end in the opposite of their order, many times.
@@ -161,7 +162,7 @@ func TestOptions(t *testing.T) {
 		Turn: profile.TurnOptions{TextOnly: true, Direct: func(_ context.Context, a profile.Answer) {
 			mu.Lock()
 			defer mu.Unlock()
-			seen = append(seen, registry.Text(a.Direct))
+			seen = append(seen, result.Text(a.Direct))
 		}},
 		Middleware: []ai.ModelMiddleware{func(next ai.ModelFunc) ai.ModelFunc {
 			return func(ctx context.Context, req *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {

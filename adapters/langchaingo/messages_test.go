@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func newTurn(t *testing.T, p profile.Provider, all ...registry.Tool) *belt.Turn {
@@ -168,16 +169,16 @@ func TestDirect(t *testing.T) {
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, direct{raw{"one", "", one}}), &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, registry.Text(a.Direct))
+		got = append(got, result.Text(a.Direct))
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}}})
-	if err != nil || messages[1].Parts[0].(llms.ToolCallResponse).Content != registry.Withheld {
+	if err != nil || messages[1].Parts[0].(llms.ToolCallResponse).Content != result.Withheld {
 		t.Errorf("%v, %v", messages, err)
 	}
-	if text, err := turn.AgentTools()[0].Call(t.Context(), "b"); err != nil || text != registry.Withheld {
+	if text, err := turn.AgentTools()[0].Call(t.Context(), "b"); err != nil || text != result.Withheld {
 		t.Errorf("%q, %v", text, err)
 	}
 	if fmt.Sprint(got) != `[{"city":"a"} {"city":"b"}]` {

@@ -10,6 +10,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/mcpgo"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -43,7 +44,7 @@ func ExampleNewSource() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(registry.Text(res))
+	fmt.Println(result.Text(res))
 	// Output:
 	// [notes__count]
 	// 3 notes

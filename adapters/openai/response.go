@@ -10,8 +10,8 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Calls returns the calls of functions in a response, in their order: those of the
@@ -87,7 +87,7 @@ func (t *ResponseTurn) structured(a profile.Answer) string {
 	if !ok || tool.OutputSchema == nil || a.Result.IsError || json.Unmarshal(a.Call.Caller, &caller) != nil || caller.Type != "program" {
 		return ""
 	}
-	return registry.Text(&mcp.CallToolResult{StructuredContent: a.Result.StructuredContent})
+	return result.Text(&mcp.CallToolResult{StructuredContent: a.Result.StructuredContent})
 }
 
 // responseOutput returns the parts of a result as the output of a function.

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -292,7 +293,7 @@ func TestDirect(t *testing.T) {
 	var direct []profile.Answer
 	opts := &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) { direct = append(direct, a) }}}
 	results, err := responseTools(t, opts, show).Run(t.Context(), response(t, call("1", "show", `{}`)))
-	if got := marshaled(t, results); err != nil || strings.Contains(got, "eyes") || !strings.Contains(got, registry.Withheld) {
+	if got := marshaled(t, results); err != nil || strings.Contains(got, "eyes") || !strings.Contains(got, result.Withheld) {
 		t.Errorf("the model gets %s, %v", got, err)
 	}
 	if len(direct) != 1 || direct[0].Call.ID != "1" || len(direct[0].Direct.Content) != 3 {

@@ -35,6 +35,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -84,7 +85,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	agent := &Agent{Endpoint: endpoint, User: user, MaxSteps: *maxSteps, ContextWindow: *window}
 	agent.Registry = registry.New(&registry.Options{
 		Approver: user,
-		Results:  &registry.ResultOptions{MaxBytes: *maxResult},
+		Results:  &result.Options{MaxBytes: *maxResult},
 		Search:   &registry.SearchOptions{},
 	})
 	prompt := &auth.Loopback{Out: io.Discard} // the terminal shows the address

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A turn is what the model says: words, or a call. A model of flesh and blood
@@ -72,7 +73,7 @@ func answer(res *mcp.CallToolResult, err error) string {
 	if err != nil {
 		res = registry.ErrorResult(err)
 	}
-	return registry.Text(res)
+	return result.Text(res)
 }
 
 // A transcript is what happened, for a page that follows it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 type point struct{ X, Y int }
@@ -45,7 +46,7 @@ func run(ctx context.Context, file string) error {
 			fmt.Println(call.tool, "failed:", err)
 			continue
 		}
-		fmt.Println(call.tool, "->", registry.Text(res))
+		fmt.Println(call.tool, "->", result.Text(res))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -101,7 +102,7 @@ func (b *backend) call(w http.ResponseWriter, r *http.Request, user string) {
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		fmt.Fprint(w, registry.Text(res))
+		fmt.Fprint(w, result.Text(res))
 	}
 }
 

@@ -106,6 +106,7 @@ var sideways = map[[2]string]string{
 	{"session/keyringstore", "session/filestore"}: "it is a store of files with another key",
 	{"registry/codemode", "registry"}:             "it is a tool made of the registry's tools",
 	{"registry/profile", "registry"}:              "it shapes the registry's definitions",
+	{"registry/profile", "registry/result"}:       "it gives providers the blocks of a result",
 	{"registry/rest", "registry"}:                 "its endpoints are tools of a registry",
 	{"registry/rest/openapi", "registry/rest"}:    "it reads documents into an API",
 	{"registry/rest/openapi", "registry"}:         "its tools are annotated like others",

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -206,7 +207,7 @@ var handsai = []row{
 			}
 			equal(t, "request", path, want[0])
 			equal(t, "its body", encode(t, decode[map[string]any](t, sent)), encode(t, decode[map[string]any](t, want[1])))
-			equal(t, "result", registry.Text(res), want[2])
+			equal(t, "result", result.Text(res), want[2])
 		}
 	}},
 	{50, func(t *testing.T) {
@@ -232,7 +233,7 @@ var handsai = []row{
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "result", registry.Text(res), handsaiIssue)
+		equal(t, "result", result.Text(res), handsaiIssue)
 		equal(t, "tokens fetched and calls made", fmt.Sprint(fetched.Load(), called.Load()), "2 2")
 
 		var header string
@@ -335,14 +336,14 @@ var handsai = []row{
 		}))
 		t.Cleanup(web.Close)
 		r := handsaiRegistry(t, &registry.Options{
-			Arguments: registry.ArgumentOptions{Redact: true}, Results: &registry.ResultOptions{Redact: true, Wrap: true},
+			Arguments: registry.ArgumentOptions{Redact: true}, Results: &result.Options{Redact: true, Wrap: true},
 		}, handsaiService(t, 0, web.URL, nil, nil))
 		res, err := handsaiCall(t, r, strings.Replace(handsaiCreateIssue, "Found an issue with...", secret, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		contains(t, "wrapped", registry.Text(res), "<untrusted-content nonce=")
-		equal(t, "the secret is in the result", strings.Contains(registry.Text(res), secret), false)
+		contains(t, "wrapped", result.Text(res), "<untrusted-content nonce=")
+		equal(t, "the secret is in the result", strings.Contains(result.Text(res), secret), false)
 		contains(t, "what was sent", sent, "[redacted")
 		equal(t, "the secret was sent", strings.Contains(sent, secret), false)
 	}},

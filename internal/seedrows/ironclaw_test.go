@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -168,7 +169,7 @@ func ironclawWhoami(t *testing.T, h *host.Host, user string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return registry.Text(res), nil
+	return result.Text(res), nil
 }
 
 // ironclawTokens is the life of a login: it is needed, it is made, its token is refreshed,
@@ -288,7 +289,7 @@ var ironclaw = []row{
 			t.Fatal(err)
 		}
 		for _, want := range []string{"file:///home/ann/app", "sampled", "decline"} {
-			contains(t, "what the server was answered", registry.Text(res), want)
+			contains(t, "what the server was answered", result.Text(res), want)
 		}
 		equal(t, "progress", progress.Load(), 1)
 		contains(t, "log", <-logged, "working")
@@ -447,7 +448,7 @@ var ironclaw = []row{
 		if err != nil {
 			t.Fatal(err)
 		}
-		contains(t, "answer", registry.Text(res), "Alice")
+		contains(t, "answer", result.Text(res), "Alice")
 	}},
 	{37, func(t *testing.T) {
 		for hint, want := range map[string]bool{"true": true, "false": false} {
@@ -500,14 +501,14 @@ var ironclaw = []row{
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "text", registry.Text(res), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com")
+		equal(t, "text", result.Text(res), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com")
 		res, err = ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mimeType":"image/png"},{"type":"resource","resource":{"uri":"db://users","text":"Alice"}}]}`)
 		if err != nil {
 			t.Fatal(err)
 		}
 		image, _ := res.Content[0].(*mcp.ImageContent)
 		equal(t, "image", image != nil && image.MIMEType == "image/png" && string(image.Data) == "\x01\x02\x03", true)
-		contains(t, "resource", registry.Text(res), "Alice")
+		contains(t, "resource", result.Text(res), "Alice")
 	}},
 	{59, func(t *testing.T) {
 		dir := t.TempDir()
@@ -560,7 +561,7 @@ var ironclaw = []row{
 				t.Fatal(err)
 			}
 			equal(t, "it is an error", res.IsError, true)
-			contains(t, "the other block", registry.Text(res), "Alice")
+			contains(t, "the other block", result.Text(res), "Alice")
 		})
 	}},
 }

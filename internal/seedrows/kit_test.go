@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -211,7 +212,7 @@ func call(t *testing.T, h *host.Host, tool, args string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return registry.Text(res)
+	return result.Text(res)
 }
 
 // names are the tools that are listed, in one line.

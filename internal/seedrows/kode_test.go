@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // The server and the call of the document: kode mcp add myserver
@@ -218,7 +219,7 @@ var kode = []row{
 			if err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "answer", registry.Text(res), kodeArguments)
+			equal(t, "answer", result.Text(res), kodeArguments)
 		}
 	}},
 	{46, func(t *testing.T) {
@@ -237,6 +238,6 @@ var kode = []row{
 			t.Fatal(err)
 		}
 		equal(t, "an error", res.IsError, true)
-		contains(t, "its report", registry.Text(res), "no pen")
+		contains(t, "its report", result.Text(res), "no pen")
 	}},
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -393,7 +394,7 @@ var mateclaw = []row{
 		equal(t, "after", names(h.Registry()), mateclawTools+" native")
 	}},
 	{47, func(t *testing.T) {
-		r := registry.New(&registry.Options{Results: &registry.ResultOptions{MaxBytes: 8000}})
+		r := registry.New(&registry.Options{Results: &result.Options{MaxBytes: 8000}})
 		long := strings.Repeat("0123456789", 2000)
 		if err := r.Add(registry.MustFunc("long", "", func(context.Context, struct{}) (string, error) { return long, nil })); err != nil {
 			t.Fatal(err)
@@ -402,8 +403,8 @@ var mateclaw = []row{
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "cut to the limit", len(registry.Text(res)) <= 8000, true)
-		contains(t, "how to read on", registry.Text(res), "read_result")
+		equal(t, "cut to the limit", len(result.Text(res)) <= 8000, true)
+		contains(t, "how to read on", result.Text(res), "read_result")
 		contains(t, "the tool for that", names(r), "read_result")
 	}},
 	{48, func(t *testing.T) {
@@ -418,7 +419,7 @@ var mateclaw = []row{
 		}
 		listed, _ := r.Snapshot().Lookup("direct")
 		equal(t, "it is marked", listed.Definition().ReturnDirect, true)
-		contains(t, "what the model is told", registry.Withheld, "The result was shown to the user")
+		contains(t, "what the model is told", result.Withheld, "The result was shown to the user")
 	}},
 	{56, func(t *testing.T) {
 		secure := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A Call is a call that a model wrote.
@@ -46,7 +47,7 @@ type Answer struct {
 	// Call is what was called.
 	Call Call
 	// Result is what the model is told, never nil: the tool's result, or what
-	// [registry.ErrorResult] makes of Err, or [registry.Withheld].
+	// [registry.ErrorResult] makes of Err, or [result.Withheld].
 	Result *mcp.CallToolResult
 	// Direct is the tool's result if it is for the user, see
 	// [registry.Definition].ReturnDirect; otherwise nil. The model gets it, too, unless
@@ -162,7 +163,7 @@ func (t *Turn) Answer(ctx context.Context, c Call, res *mcp.CallToolResult, err 
 	}
 	a.Direct = res
 	if t.direct != nil {
-		a.Result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: registry.Withheld}}}
+		a.Result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: result.Withheld}}}
 		t.direct(ctx, a)
 	}
 	return a

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A toolFunc is a native tool that fails as a server's would.
@@ -53,7 +54,7 @@ func newTurn(t *testing.T, r *registry.Registry, opts *profile.TurnOptions, tool
 func texts(answers []profile.Answer) []string {
 	var all []string
 	for _, a := range answers {
-		all = append(all, registry.Text(a.Result))
+		all = append(all, result.Text(a.Result))
 	}
 	return all
 }
@@ -162,18 +163,18 @@ func TestDirectResults(t *testing.T) {
 	show, fail := direct("show", says("for the user")), direct("fail", &mcp.CallToolResult{IsError: true, Content: says("why").Content})
 	for _, wanted := range []bool{true, false} {
 		var got []string
-		opts := &profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) { got = append(got, registry.Text(a.Direct)) }}
-		forModel, forUser := registry.Withheld, []string{"for the user"}
+		opts := &profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) { got = append(got, result.Text(a.Direct)) }}
+		forModel, forUser := result.Withheld, []string{"for the user"}
 		if !wanted {
 			opts, forModel, forUser = nil, "for the user", nil
 		}
 		turn := newTurn(t, registry.New(nil), opts, show, fail)
 		a := turn.Call(t.Context(), profile.Call{Name: "show"})
-		if registry.Text(a.Result) != forModel || registry.Text(a.Direct) != "for the user" {
-			t.Errorf("the model gets %q, the program %q", registry.Text(a.Result), registry.Text(a.Direct))
+		if result.Text(a.Result) != forModel || result.Text(a.Direct) != "for the user" {
+			t.Errorf("the model gets %q, the program %q", result.Text(a.Result), result.Text(a.Direct))
 		}
-		if a = turn.Call(t.Context(), profile.Call{Name: "fail"}); registry.Text(a.Result) != "why" || a.Direct != nil {
-			t.Errorf("of a failure the model gets %q, the program %v", registry.Text(a.Result), a.Direct)
+		if a = turn.Call(t.Context(), profile.Call{Name: "fail"}); result.Text(a.Result) != "why" || a.Direct != nil {
+			t.Errorf("of a failure the model gets %q, the program %v", result.Text(a.Result), a.Direct)
 		}
 		if !slices.Equal(got, forUser) {
 			t.Errorf("the user gets %q", got)
@@ -192,8 +193,8 @@ func TestDirectResultsByOtherNames(t *testing.T) {
 				Keep: func(*registry.Definition) bool { return kept }, Direct: func(context.Context, profile.Answer) {},
 			}, direct)
 			a := turn.Call(t.Context(), profile.Call{Name: name})
-			if registry.Text(a.Result) != registry.Withheld || registry.Text(a.Direct) != "for the user" {
-				t.Errorf("%s, kept %v: the model gets %q, the user %q", name, kept, registry.Text(a.Result), registry.Text(a.Direct))
+			if result.Text(a.Result) != result.Withheld || result.Text(a.Direct) != "for the user" {
+				t.Errorf("%s, kept %v: the model gets %q, the user %q", name, kept, result.Text(a.Result), result.Text(a.Direct))
 			}
 		}
 	}
@@ -240,7 +241,7 @@ func TestWaitForAnApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	var denied *registry.DeniedError
-	if !errors.As(answers[0].Err, &denied) || registry.Text(answers[1].Result) != "safe" || registry.Text(answers[2].Result) != "done" {
+	if !errors.As(answers[0].Err, &denied) || result.Text(answers[1].Result) != "safe" || result.Text(answers[2].Result) != "done" {
 		t.Errorf("the answers are %q", texts(answers))
 	}
 	if ran.Load() != 1 {
@@ -291,7 +292,7 @@ func TestWaitKeepsWhatIsThere(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || len(answers) != 1 {
 			t.Fatalf("Wait returned %+v, %v", answers, err)
 		}
-		if registry.Text(answers[0].Result) == "done" {
+		if result.Text(answers[0].Result) == "done" {
 			return
 		}
 	}
@@ -378,7 +379,7 @@ func TestWaitForALogin(t *testing.T) {
 		time.AfterFunc(time.Hour, func() { close(done) })
 		begun := time.Now()
 		answers, err := turn.Wait(t.Context(), waiting)
-		if err != nil || registry.Text(answers[0].Result) != "mail" || time.Since(begun) != time.Hour || tries != 2 {
+		if err != nil || result.Text(answers[0].Result) != "mail" || time.Since(begun) != time.Hour || tries != 2 {
 			t.Errorf("Wait returned %q, %v after %v and %d tries", texts(answers), err, time.Since(begun), tries)
 		}
 	})
@@ -427,8 +428,8 @@ func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 
 func TestLost(t *testing.T) {
 	a := profile.Lost(profile.Call{ID: "1", Name: "wipe"})
-	if a.Call.ID != "1" || a.Waits() || !a.Result.IsError || mcp.OutcomeOf(a.Err) != mcp.Unknown || !strings.Contains(registry.Text(a.Result), "may have") {
-		t.Errorf("%+v: %q", a, registry.Text(a.Result))
+	if a.Call.ID != "1" || a.Waits() || !a.Result.IsError || mcp.OutcomeOf(a.Err) != mcp.Unknown || !strings.Contains(result.Text(a.Result), "may have") {
+		t.Errorf("%+v: %q", a, result.Text(a.Result))
 	}
 }
 

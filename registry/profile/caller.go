@@ -45,7 +45,7 @@ func outputOf(def *registry.Definition, o *Options, losses *ledger) json.RawMess
 	err := schemagate.Check(def.OutputSchema, schemagate.Limits{})
 	if err == nil {
 		d, _ := dietOf(OpenAI)
-		var out *result
+		var out *compiled
 		if out, err = newCompiler(d, readNode(def.OutputSchema), o.MaxSchemaBytes).compile(); err == nil {
 			return out.schema.append(nil)
 		}

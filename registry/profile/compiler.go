@@ -49,8 +49,8 @@ type definition struct {
 	codec  *codec
 }
 
-// A result is what the compiler makes.
-type result struct {
+// A compiled is what the compiler makes.
+type compiled struct {
 	schema *node
 	codec  *codec
 	strict bool
@@ -64,7 +64,7 @@ func newCompiler(d *diet, root *node, limit int) *compiler {
 
 // compile makes the schema, with fewer references written out until it is small
 // enough.
-func (c *compiler) compile() (*result, error) {
+func (c *compiler) compile() (*compiled, error) {
 	c.unroll = mostUnrolled
 	limit, mark := c.limit, c.losses.mark()
 	for {
@@ -92,7 +92,7 @@ func (c *compiler) compile() (*result, error) {
 }
 
 // attempt makes the schema once.
-func (c *compiler) attempt() (*result, error) {
+func (c *compiler) attempt() (*compiled, error) {
 	c.work, c.written, c.expanded, c.inlined, c.overflow, c.untold, c.depth, c.within = 0, 0, 0, false, false, false, 0, 0
 	c.open, c.unions, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, nil, map[*node]*definition{}, map[string]int{}
 	c.reached, c.optionals = map[*node]bool{}, nil
@@ -103,7 +103,7 @@ func (c *compiler) attempt() (*result, error) {
 }
 
 // lax makes the schema of a tool that strict mode is not possible for.
-func (c *compiler) lax(failed *result) (*result, error) {
+func (c *compiler) lax(failed *compiled) (*compiled, error) {
 	c.losses.add(NotStrict, Looser, nil, "strict mode is not possible: %s", failed.schema.text)
 	c.diet, _ = dietOf(OpenAI)
 	return c.compile()

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func newExampleRegistry() *registry.Registry {
@@ -74,7 +75,7 @@ func ExampleTurn_Wait() {
 	}
 	answers, _ := turn.Wait(ctx, waiting)
 	for _, a := range answers {
-		fmt.Println(a.Call.ID, registry.Text(a.Result))
+		fmt.Println(a.Call.ID, result.Text(a.Result))
 	}
 	// Output:
 	// somebody has to approve wipe

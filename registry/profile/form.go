@@ -18,7 +18,7 @@ type form struct {
 
 // formRoot makes the schema of the arguments for a provider that knows only some
 // keywords.
-func (c *compiler) formRoot() (*result, error) {
+func (c *compiler) formRoot() (*compiled, error) {
 	root, err := c.rootObject()
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (c *compiler) formRoot() (*result, error) {
 		c.annotate(f.schema, root, said)
 	}
 	c.unsaid(root, typeObject, said)
-	r := &result{schema: f.schema, codec: f.codec}
+	r := &compiled{schema: f.schema, codec: f.codec}
 	defs := c.definitions(func(d *definition) {
 		made := c.value(d.target)
 		d.out, d.codec = made.schema, made.codec
@@ -51,7 +51,7 @@ func (c *compiler) formRoot() (*result, error) {
 	}
 	if c.diet.family == exact {
 		if reason := c.notStrict(r.schema); reason != "" {
-			return &result{schema: textNode(reason)}, nil
+			return &compiled{schema: textNode(reason)}, nil
 		}
 		r.strict = true
 	}

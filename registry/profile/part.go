@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Failure is the text in front of the result of a tool that failed, where nothing else
@@ -59,7 +59,7 @@ func Parts(p Provider, res *mcp.CallToolResult) []Part {
 		parts = append(parts, Part{Text: Failure})
 	}
 	pieces, size := 0, 0
-	for _, b := range registry.Pieces(res) {
+	for _, b := range result.Pieces(res) {
 		part := Part{Text: description(b.Text), URI: b.URI}
 		if kind := d.mediaType(b.Data); kind != "" && pieces < mostMedia && size+len(b.Data) <= mostMediaBytes {
 			part.Data, part.Type = b.Data, kind

@@ -31,7 +31,7 @@ type TurnOptions struct {
 	// one line each.
 	TextOnly bool
 	// Direct gets each result that is for the user and not for the model, see
-	// [registry.Definition].ReturnDirect, and the model gets [registry.Withheld]. It is
+	// [registry.Definition].ReturnDirect, and the model gets [result.Withheld]. It is
 	// called while the call runs, from several goroutines at the same time, and not for
 	// results with IsError. Nil: there is no such way to the user, and the model gets the
 	// result.

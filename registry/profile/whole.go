@@ -7,7 +7,7 @@ import (
 
 // wholeRoot makes the schema of the arguments for a provider that knows JSON
 // Schema, but wants an object at the root and nothing else.
-func (c *compiler) wholeRoot() (*result, error) {
+func (c *compiler) wholeRoot() (*compiled, error) {
 	root, err := c.rootObject()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (c *compiler) wholeRoot() (*result, error) {
 		out.set("$defs", defs)
 	}
 	c.unreached()
-	return &result{schema: out, codec: keys}, nil
+	return &compiled{schema: out, codec: keys}, nil
 }
 
 // dropped notes that a keyword of the root is not sent.

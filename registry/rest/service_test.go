@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func toolNames(s *Service) string {
@@ -44,8 +45,8 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 	if !errors.As(err, &off) || off.API != "shop" || off.Tool != "a" || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Errorf("error %v", err)
 	}
-	if res := registry.ErrorResult(err); !res.IsError || !strings.Contains(registry.Text(res), "switched off") {
-		t.Errorf("the model reads %q", registry.Text(res))
+	if res := registry.ErrorResult(err); !res.IsError || !strings.Contains(result.Text(res), "switched off") {
+		t.Errorf("the model reads %q", result.Text(res))
 	}
 	if rec.take() != nil {
 		t.Error("a request arrived")

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func main() {
@@ -36,7 +37,7 @@ func run(ctx context.Context, question string) error {
 	tools := registry.New(&registry.Options{
 		Ledger:   ledger,                    // holds back what is new or changed
 		Approver: registry.CautiousPolicy(), // asks for all but what trusted tools only read
-		Results:  &registry.ResultOptions{}, // keeps a result from flooding the model
+		Results:  &result.Options{},         // keeps a result from flooding the model
 	})
 	h, err := host.Open(ctx, "mcp.json", &host.Options{Registry: tools, OpenWait: time.Minute})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/mcpgo"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func count(context.Context, gomcp.CallToolRequest) (*gomcp.CallToolResult, error) {
@@ -40,7 +41,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("ok", registry.Text(res))
+	fmt.Println("ok", result.Text(res))
 }
 
 // Output: ok 3 notes

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 const library = `
@@ -45,7 +46,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("ok", registry.Text(res))
+	fmt.Println("ok", result.Text(res))
 }
 
 // Output: ok GET /books/a%2Fb

@@ -1,9 +1,13 @@
-package registry
+package result
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -18,19 +22,19 @@ const (
 
 // A fitting makes one result fit into its limits.
 type fitting struct {
-	results  *results
+	results  *Shaper
 	res      *mcp.CallToolResult
 	raw      json.RawMessage // the structured content; nil if there is none
 	hasText  bool
 	envelope *envelope
-	keep     func() string // keeps the result and returns the handle
+	keep     func() string // Keeps the result and returns the handle
 	handle   string
 	tried    bool // to keep it
 	tokens   bool // tokens are counted
 }
 
 // fit returns res, which is in its form, within its limits and the envelope.
-func (r *results) fit(ctx context.Context, from resultFrom, res *mcp.CallToolResult, env *envelope) *mcp.CallToolResult {
+func (r *Shaper) fit(ctx context.Context, from From, res *mcp.CallToolResult, env *envelope) *mcp.CallToolResult {
 	raw := structured(res)
 	counted := r.limit.tokens != noLimit
 	if !r.leavesOut(res.Content) && (env == nil || raw == nil || hasText(res.Content)) {
@@ -231,4 +235,146 @@ func (f *fitting) nothing() *mcp.CallToolResult {
 	shaped := withContent(f.res, textContent(f.noteOfAll()))
 	shaped.StructuredContent = nil
 	return shaped
+}
+
+// kept returns the handle of the result, which is kept the first time. It is empty
+// if the result is not kept.
+func (f *fitting) kept() string {
+	if !f.tried {
+		f.tried, f.handle = true, f.keep()
+	}
+	return f.handle
+}
+
+// mark is what stands in a text for a gap in it.
+func (f *fitting) mark(index int, g textGap, total int) string {
+	missing := fmt.Sprintf("bytes %d to %d of %d are left out here", g.from, g.to, total)
+	if f.kept() == "" {
+		return "\n[" + missing + " and were not kept]\n"
+	}
+	return fmt.Sprintf("\n[%s; read them with the tool %s: {\"handle\":%q,\"block\":%d,\"offset\":%d}]\n", missing, ReaderName, f.handle, index, g.from)
+}
+
+// note returns a line in place of one block.
+func (f *fitting) note(index int, what string) resultPart {
+	line := "[" + what + ", left out here and not kept]"
+	if f.kept() != "" {
+		line = fmt.Sprintf("[%s, left out here; read it with the tool %s: {\"handle\":%q,\"block\":%d}]", what, ReaderName, f.handle, index)
+	}
+	return resultPart{index: index, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
+}
+
+// noteOfMany returns a line in place of the last blocks.
+func (f *fitting) noteOfMany(parts []resultPart) resultPart {
+	bytes := 0
+	for _, p := range parts {
+		bytes += p.size
+	}
+	first, last := parts[0].index, parts[len(parts)-1].index
+	what := fmt.Sprintf("blocks %d to %d, %s", first, last, plain.Number(bytes, "byte"))
+	line := "[" + what + ", are left out here and were not kept]"
+	if f.kept() != "" {
+		line = fmt.Sprintf("[%s, are left out here; read them one by one with the tool %s, beginning with {\"handle\":%q,\"block\":%d}]", what, ReaderName, f.handle, first)
+	}
+	return resultPart{index: first, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
+}
+
+// noteOfAll returns a line in place of the result.
+func (f *fitting) noteOfAll() string {
+	bytes := len(f.raw)
+	for _, c := range f.res.Content {
+		if present(c) {
+			_, _, data := mediaOf(c)
+			bytes += sizeOf(c) + len(data)
+		}
+	}
+	blocks := len(f.res.Content)
+	if f.raw != nil {
+		blocks++
+	}
+	what := fmt.Sprintf("[The result has %s with %s and is left out: there is no room for any of it. It was ", plain.Number(blocks, "block"), plain.Number(bytes, "byte"))
+	if f.kept() == "" {
+		return what + "not kept.]"
+	}
+	return what + fmt.Sprintf("kept; read it with the tool %s: {\"handle\":%q,\"block\":0}]", ReaderName, f.handle)
+}
+
+// kindOfBlock names a block that cannot be cut, or has no text worth it.
+func kindOfBlock(c mcp.Content) string {
+	switch c.(type) {
+	case *mcp.ResourceLink:
+		return "a resource link"
+	case *mcp.EmbeddedResource:
+		return "an embedded resource"
+	case *mcp.ImageContent:
+		return "an image"
+	case *mcp.AudioContent:
+		return "a sound"
+	}
+	return "a block"
+}
+
+// A textGap is what is left out of a text.
+type textGap struct{ from, to int }
+
+// gapIn returns the gap that leaves at most room bytes of a text, at its
+// beginning and its end, parted between characters and, if one is near, lines.
+func gapIn(text string, room int, failed bool) textGap {
+	tail := room / 100 * tailShare(text, failed)
+	from := lineStartBefore(text, room-tail)
+	to := lineStartAfter(text, len(text)-tail)
+	return textGap{from, max(from, to)}
+}
+
+// errorWords are what the end of an output holds that went wrong.
+var errorWords = regexp.MustCompile(`(?i)\b(error|errors|failed|failure|fatal|panic|exception|traceback|denied|abort(ed)?)\b|Error\b|Exception\b`)
+
+// tailShare returns how much of the room goes to the end of a text, in percent.
+func tailShare(text string, failed bool) int {
+	const last = 2 << 10
+	switch {
+	case failed:
+		return 50
+	case errorWords.MatchString(text[max(0, len(text)-last):]):
+		return 60
+	}
+	return 25
+}
+
+// nearLine is how far away a line may end for a text to be cut there.
+func nearLine(room int) int { return min(room/8, 512) }
+
+// lineStartBefore returns the last place up to at where a text can be cut.
+func lineStartBefore(text string, at int) int {
+	at = characterAt(text, at)
+	if i := strings.LastIndexByte(text[:at], '\n'); i >= 0 && at-i-1 <= nearLine(at) {
+		return i + 1
+	}
+	return at
+}
+
+// lineStartAfter returns the first place from at on where a text can be cut.
+func lineStartAfter(text string, at int) int {
+	if start := characterAt(text, at); start < at {
+		_, size := utf8.DecodeRuneInString(text[start:])
+		at = start + size
+	}
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 && i < nearLine(len(text)-at) {
+		return at + i + 1
+	}
+	return at
+}
+
+// characterAt returns the beginning of the character that a place lies in. A
+// byte that is no part of any is one by itself.
+func characterAt(text string, at int) int {
+	if at >= len(text) || utf8.RuneStart(text[at]) {
+		return min(at, len(text))
+	}
+	for start := at - 1; start >= 0 && at-start < utf8.UTFMax; start-- {
+		if _, size := utf8.DecodeRuneInString(text[start:]); size > at-start {
+			return start
+		}
+	}
+	return at
 }

@@ -1,4 +1,4 @@
-package registry_test
+package result_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func TestText(t *testing.T) {
@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 		"null":               {&mcp.CallToolResult{StructuredContent: json.RawMessage(` null `)}, ""},
 		"what is no content": {content(&mcp.ToolUseContent{ID: "1", Name: "x"}), `{"type":"tool_use","id":"1","name":"x","input":{}}`},
 	} {
-		if got := registry.Text(c.res); got != c.want {
+		if got := result.Text(c.res); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestText(t *testing.T) {
 
 func TestTerminalText(t *testing.T) {
 	res := textResult("a\tb\r\nc\x1b[2J\u202ed\rx")
-	if got, want := registry.TerminalText(res), "a    b\nc<U+001B>[2J<U+202E>d<U+000D>x"; got != want {
+	if got, want := result.TerminalText(res), "a    b\nc<U+001B>[2J<U+202E>d<U+000D>x"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

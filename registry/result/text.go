@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ type Piece struct {
 // embedded texts come as they are. If none of them has text, structured content
 // comes last, as JSON. Nil has none.
 //
-// The words are the server's: they may hold anything, see [ResultOptions].Wrap.
+// The words are the server's: they may hold anything, see [Options].Wrap.
 // Whether the tool failed is not part of them.
 func Pieces(res *mcp.CallToolResult) []Piece {
 	if res == nil {
@@ -61,7 +61,7 @@ func Pieces(res *mcp.CallToolResult) []Piece {
 // of its [Pieces], parted by line feeds. Structured content comes as JSON if the
 // content has no text that says it.
 //
-// The text is the server's: it may hold anything, see [ResultOptions].Wrap for
+// The text is the server's: it may hold anything, see [Options].Wrap for
 // models and [TerminalText] for terminals. Whether the tool failed is not part of
 // it. The text of nil is empty.
 func Text(res *mcp.CallToolResult) string {
@@ -80,7 +80,7 @@ func TerminalText(res *mcp.CallToolResult) string {
 }
 
 // present reports whether there is a block at all. Only native tools can return
-// results with holes.
+// Shaper with holes.
 func present(c mcp.Content) bool {
 	switch c := c.(type) {
 	case nil:

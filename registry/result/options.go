@@ -1,40 +1,36 @@
-package registry
+package result
 
 import (
-	"context"
 	"maps"
 	"math"
 	"regexp"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/internal/redact"
-	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A ResultForm says what stays of a result that has both content and structured
+// A Form says what stays of a result that has both content and structured
 // content, which often say the same.
-type ResultForm string
+type Form string
 
 // The forms.
 const (
 	// FormBoth is the default: both stay.
-	FormBoth ResultForm = "both"
+	FormBoth Form = "both"
 	// FormContent leaves the structured content out if the content has text, and
 	// puts its JSON there if it has none.
-	FormContent ResultForm = "content"
+	FormContent Form = "content"
 	// FormStructured leaves the blocks of text out if there is structured content.
 	// Images, sounds, links and resources stay. The text of a failure stays too.
-	FormStructured ResultForm = "structured"
+	FormStructured Form = "structured"
 )
 
-// ResultOptions say in which form results come back from [Registry.Call]. A nil
+// Options say in which form results come back from Registry.Call. A nil
 // *ResultOptions leaves them as they came; the zero value bounds their size.
 //
 // A result passes these stages, each of which keeps the order of its blocks, their
 // annotations and their _meta: secrets are redacted, the form is chosen, what is
 // too large is shortened and kept, and the rest is wrapped. A result that needs
 // none of this is passed on untouched. Results of tools with
-// [Definition].ReturnDirect pass none of them.
+// registry.Definition.ReturnDirect pass none of them.
 //
 // # Sizes
 //
@@ -42,12 +38,12 @@ const (
 // its beginning and its end, with a line between them that says what is missing.
 // The whole result is kept, and the model can read it with the tool read_result,
 // which is listed in the registry then. It is kept in memory, for the user and the
-// conversation of the call alone, see [WithConversation]. Structured content that
+// conversation of the call alone, see registry.WithConversation. Structured content that
 // is too large is never cut: it is taken out of the result and kept, and a text
 // says so.
-type ResultOptions struct {
+type Options struct {
 	// Form says what stays of a result that comes in two forms. Default: both.
-	Form ResultForm
+	Form Form
 
 	// MaxBytes is how large the text of one result may be, in bytes, all that
 	// is said of what is missing included; and, by itself, its structured
@@ -77,7 +73,7 @@ type ResultOptions struct {
 	// KeepFor is how long a result is kept. Default: 1 hour.
 	KeepFor time.Duration
 
-	// Wrap encloses what servers say that are not [Server].Trusted in two lines of
+	// Wrap encloses what servers say that are not registry.Server.Trusted in two lines of
 	// text, blocks of their own before and after the others:
 	//
 	//	<untrusted-content nonce="..." server="notes" tool="search">
@@ -109,7 +105,7 @@ type ResultOptions struct {
 // Definition.ReturnDirect.
 const Withheld = "The result was shown to the user. It is withheld here."
 
-// The defaults and bounds of ResultOptions.
+// The defaults and bounds of Options.
 const (
 	defaultMaxBytes    = 32 << 10
 	leastMaxBytes      = 1 << 10
@@ -120,30 +116,7 @@ const (
 	defaultKeepFor     = time.Hour
 )
 
-// results shapes results.
-type results struct {
-	opts     ResultOptions // with the defaults filled in
-	limit    resultSize    // of one result
-	redactor *redact.Redactor
-	store    *resultStore // nil: nothing is kept
-}
-
-func newResults(opts *ResultOptions) *results {
-	if opts == nil {
-		return nil
-	}
-	r := &results{opts: opts.filled()}
-	r.limit = resultSize{r.opts.MaxBytes, r.opts.MaxTokens}
-	if r.opts.Redact || len(r.opts.Secrets) > 0 {
-		r.redactor = redact.New(redact.Patterns(r.opts.Secrets))
-	}
-	if r.opts.KeepBytes > 0 {
-		r.store = newResultStore(r.opts.KeepBytes, r.opts.KeepResults, r.opts.KeepFor)
-	}
-	return r
-}
-
-func (o ResultOptions) filled() ResultOptions {
+func (o Options) filled() Options {
 	o.MaxBytes = limitOr(o.MaxBytes, defaultMaxBytes, leastMaxBytes)
 	o.MaxTokens = limitOr(o.MaxTokens, noLimit, leastMaxTokens)
 	o.MaxMedia = limitOr(o.MaxMedia, defaultMaxMedia, 0)
@@ -177,42 +150,5 @@ func limitOr(limit, byDefault, least int) int {
 	return max(limit, least)
 }
 
-// estimateTokens is the default of ResultOptions.Tokens.
+// estimateTokens is the default of Options.Tokens.
 func estimateTokens(text string) int { return (len(text) + 2) / 3 }
-
-// keeps reports whether results are kept, for [results.read] to read.
-func (r *results) keeps() bool { return r != nil && r.store != nil }
-
-// A resultFrom is the tool that a result comes from.
-type resultFrom struct {
-	Server, Tool string // configured name of the server, and the tool's name there; empty for a native tool
-	Trusted      bool   // its words are not wrapped
-}
-
-// shape returns res in the form that was asked for. It does not change res.
-func (r *results) shape(ctx context.Context, from resultFrom, res *mcp.CallToolResult) *mcp.CallToolResult {
-	if res == nil {
-		return nil
-	}
-	if r.redactor != nil {
-		res = redactResult(r.redactor, res)
-	}
-	res = r.opts.Form.apply(res)
-	if r.opts.Wrap && !from.Trusted {
-		res = unmark(res)
-		return r.fit(ctx, from, res, newEnvelope(from))
-	}
-	return r.fit(ctx, from, res, nil)
-}
-
-// unmark returns res with nothing in it that looks like the lines of [ResultOptions].Wrap, if
-// results are wrapped.
-func (r *results) unmark(res *mcp.CallToolResult) *mcp.CallToolResult {
-	if r == nil || !r.opts.Wrap {
-		return res
-	}
-	return unmark(res)
-}
-
-// textContent returns content that is one block of text.
-func textContent(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }

@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"encoding/json"
@@ -107,7 +107,7 @@ func TestResultsWeighWhatTheyTake(t *testing.T) {
 			var res *mcp.CallToolResult
 			heap := heapOf(func() any { res = make(t); return res })
 			heap -= heap / 8 // which the allocator may have rounded up
-			if got := memoryOfResult(res, 64<<20); got < heap {
+			if got := Memory(res, 64<<20); got < heap {
 				t.Errorf("got %d bytes, want at least the %d that it takes", got, heap)
 			}
 		})

@@ -1,4 +1,4 @@
-package registry_test
+package result_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 type issue struct {
@@ -29,12 +29,12 @@ func TestDecode(t *testing.T) {
 		"text and more":   {Content: append(textResult(raw).Content, image)},
 		"null and text":   {Content: textResult(raw).Content, StructuredContent: json.RawMessage(`null`)},
 	} {
-		got, err := registry.Decode[issue](res)
+		got, err := result.Decode[issue](res)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	if n, err := registry.Decode[int](textResult("5")); n != 5 || err != nil {
+	if n, err := result.Decode[int](textResult("5")); n != 5 || err != nil {
 		t.Errorf("%v, %v", n, err)
 	}
 
@@ -51,11 +51,11 @@ func TestDecode(t *testing.T) {
 		"twice":       {textResult(`{"number":1,"number":2}`), "duplicate key"},
 		"wrong type":  {textResult(`{"number":"secret"}`), `"number" does not fit int64`},
 		"fraction":    {textResult(`{"number":1234.5}`), `"number" does not fit int64`},
-		"not a whole": {textResult(`["secret"]`), "the value does not fit registry_test.issue"},
+		"not a whole": {textResult(`["secret"]`), "the value does not fit result_test.issue"},
 	} {
-		got, err := registry.Decode[issue](c.res)
-		var wrong *registry.DecodeError
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) || wrong.Type != "registry_test.issue" || mcp.OutcomeOf(err) != mcp.Answered {
+		got, err := result.Decode[issue](c.res)
+		var wrong *result.DecodeError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) || wrong.Type != "result_test.issue" || mcp.OutcomeOf(err) != mcp.Answered {
 			t.Errorf("%s: %v", name, err)
 		} else if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "1234") {
 			t.Errorf("%s: the error tells the value: %v", name, err)
@@ -64,15 +64,15 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: half a value: %+v", name, got)
 		}
 	}
-	if _, err := registry.Decode[any](nil); err == nil || !strings.Contains(err.Error(), "interface {}") {
+	if _, err := result.Decode[any](nil); err == nil || !strings.Contains(err.Error(), "interface {}") {
 		t.Errorf("got %v", err)
 	}
 
 	failed := textResult("no such repository\n\x1b[2J" + strings.Repeat("x", 1000))
 	failed.IsError = true
-	_, err := registry.Decode[issue](failed)
-	var failure *registry.ToolFailedError
-	if !errors.As(err, &failure) || failure.Text != registry.Text(failed) || mcp.OutcomeOf(err) != mcp.Answered {
+	_, err := result.Decode[issue](failed)
+	var failure *result.ToolFailedError
+	if !errors.As(err, &failure) || failure.Text != result.Text(failed) || mcp.OutcomeOf(err) != mcp.Answered {
 		t.Fatalf("got %v", err)
 	}
 	if text := err.Error(); !strings.HasPrefix(text, "the tool failed: no such repository <U+001B>") || len(text) > 600 {

@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 
 // Whoever changes what he has read does not change what is kept.
 func TestReadBlocksAreCopies(t *testing.T) {
-	r := newResults(&ResultOptions{})
+	r := New(&Options{})
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("image"), MIMEType: "image/png"}}}
-	handle := r.keep(t.Context(), resultFrom{}, res, nil)
+	handle := r.keep(t.Context(), From{}, res, nil)
 	for range 2 {
-		page := r.read(t.Context(), readArgs{Handle: handle})
+		page := r.Read(t.Context(), ReadArgs{Handle: handle})
 		if len(page.Content) != 2 {
 			t.Fatal(page)
 		}

@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"bytes"
@@ -48,9 +48,9 @@ func (e *DecodeError) Outcome() mcp.Outcome { return mcp.Answered }
 // twice, is refused.
 //
 // A result with IsError fails with a [*ToolFailedError], any other without such a
-// value with a [*DecodeError]. Structured content that [ResultOptions] replaced
+// value with a [*DecodeError]. Structured content that [Options] replaced
 // because it was too large is not there any more: decode the results of
-// [Tool].Call, or set MaxBytes to -1.
+// registry.Tool.Call, or set MaxBytes to -1.
 func Decode[T any](res *mcp.CallToolResult) (T, error) {
 	var value T
 	if res != nil && res.IsError {

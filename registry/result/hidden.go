@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"bytes"
@@ -10,15 +10,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// withoutHidden returns res without the characters that models read and people do not
+// StripHidden returns res without the characters that models read and people do not
 // see; res itself if it has none. Bytes of images and the like stay as they are.
-func withoutHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
-	return mapStructured(mapTexts(res, textguard.Strip), stripJSON)
+func StripHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
+	return mapStructured(mapTexts(res, textguard.Strip), StripHiddenJSON)
 }
 
-// stripJSON returns JSON without such characters in its strings, written out or escaped;
+// StripHiddenJSON returns JSON without such characters in its strings, written out or escaped;
 // value itself if it has none, or is no JSON.
-func stripJSON(value json.RawMessage) json.RawMessage {
+func StripHiddenJSON(value json.RawMessage) json.RawMessage {
 	if !mayHide(value) || jsonscan.Valid(value) != nil {
 		return value
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -61,7 +62,7 @@ func TestServersResultComesWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, opts := range map[string]*registry.ResultOptions{"as it came": nil, "shaped": {}, "redacted": {Redact: true}} {
+	for name, opts := range map[string]*result.Options{"as it came": nil, "shaped": {}, "redacted": {Redact: true}} {
 		r := registry.New(&registry.Options{Results: opts})
 		mustReplace(t, r, "gallery", gallery(t, answer, "")...)
 		res, err := r.Call(t.Context(), "gallery__show", nil)
@@ -84,13 +85,13 @@ func TestServersResultComesWhole(t *testing.T) {
 // only its own.
 func TestServersLogIsReadOn(t *testing.T) {
 	log := strings.Repeat("12:00 all is well\n", 10000) + "12:01 Error: password=ghp_" + strings.Repeat("a1", 18) + "\n"
-	r := registry.New(&registry.Options{Results: &registry.ResultOptions{Wrap: true, Redact: true}})
+	r := registry.New(&registry.Options{Results: &result.Options{Wrap: true, Redact: true}})
 	mustReplace(t, r, "gallery", gallery(t, &sdk.CallToolResult{}, log)...)
 	res, err := r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := registry.Text(res)
+	text := result.Text(res)
 	if len(text) > 32<<10 || !strings.HasPrefix(text, `<untrusted-content nonce="`) || !strings.Contains(text, ` server="gallery" tool="log">`+"\n12:00 all is well\n") ||
 		!strings.Contains(text, "12:01 Error: password=[redacted: GitHub token]\n") {
 		t.Errorf("%d bytes: %.300s ... %s", len(text), text, text[len(text)-300:])
@@ -100,11 +101,42 @@ func TestServersLogIsReadOn(t *testing.T) {
 	}
 	args := regexp.MustCompile(`\{"handle":.*?\}`).FindString(text)
 	page, err := r.Call(registry.WithConversation(t.Context(), "1"), "read_result", json.RawMessage(args))
-	if err != nil || page.IsError || !strings.Contains(registry.Text(page), "go on with offset") {
-		t.Errorf("%s: %v, %.300s", args, err, registry.Text(page))
+	if err != nil || page.IsError || !strings.Contains(result.Text(page), "go on with offset") {
+		t.Errorf("%s: %v, %.300s", args, err, result.Text(page))
 	}
 	page, err = r.Call(registry.WithConversation(t.Context(), "2"), "read_result", json.RawMessage(args))
 	if err != nil || !page.IsError {
-		t.Errorf("another conversation: %v, %.300s", err, registry.Text(page))
+		t.Errorf("another conversation: %v, %.300s", err, result.Text(page))
+	}
+}
+
+// What goes to the user, and what was read, is not shaped again.
+func TestResultsThatStayWhole(t *testing.T) {
+	r := registry.New(&registry.Options{Results: &result.Options{MaxBytes: 2048, Redact: true, Wrap: true}})
+	long := strings.Repeat("x", 10_000)
+	direct := &plainTool{serverTool("web", "direct", "").def, textResult(long)}
+	direct.def.ReturnDirect = true
+	mustReplace(t, r, "web", direct, &plainTool{serverTool("web", "get", "").def, textResult(long)})
+	if res, err := r.Call(t.Context(), "web__direct", nil); err != nil || textOf(t, res) != long {
+		t.Errorf("got %v, %v, want the result of a tool for the user as it is", res, err)
+	}
+	res, err := r.Call(t.Context(), "web__get", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle := regexp.MustCompile(`"handle":"[A-Z2-7]+"`).FindString(result.Text(res))
+	page, err := r.Call(t.Context(), result.ReaderName, json.RawMessage("{"+handle+"}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(result.Text(page), "<untrusted-content"); got != 1 {
+		t.Errorf("got a page with %d envelopes, want 1", got)
+	}
+	reader, ok := r.Snapshot().Lookup(result.ReaderName)
+	if !ok || !reader.Definition().Annotations.ReadOnlyHint || reader.Definition().Origin != (registry.Origin{}) {
+		t.Errorf("got the tool %+v, want a native one that is read-only", reader)
+	}
+	if _, ok := registry.New(&registry.Options{Results: &result.Options{KeepBytes: -1}}).Snapshot().Lookup(result.ReaderName); ok {
+		t.Error("got read_result where nothing is kept, want none")
 	}
 }

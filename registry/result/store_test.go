@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // A kept result is for the user and the conversation of its call alone.
 func TestHandlesOfOthers(t *testing.T) {
-	r := newResults(&ResultOptions{})
+	r := New(&Options{})
 	as := func(user, conversation string) context.Context {
 		ctx := t.Context()
 		if user != "-" {
@@ -24,7 +24,7 @@ func TestHandlesOfOthers(t *testing.T) {
 		}
 		return onbehalf.WithConversation(ctx, conversation)
 	}
-	got := r.shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000))))
+	got := r.Shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000))))
 	handle := handleIn(t, got)
 	read := func(ctx context.Context, handle string) string {
 		res, err := callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
@@ -48,8 +48,8 @@ func TestHandlesOfOthers(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	r := newResults(&ResultOptions{})
-	handle := handleIn(t, r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 40000)), textBlock(""))))
+	r := New(&Options{})
+	handle := handleIn(t, r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 40000)), textBlock(""))))
 	for args, want := range map[string]string{
 		`"block":2`:                        "block 2 does not exist; the result has the blocks 0 to 1",
 		`"block":-1`:                       "block -1 does not exist",
@@ -74,9 +74,9 @@ func TestReadRefuses(t *testing.T) {
 
 func TestKeptForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newResults(&ResultOptions{KeepFor: time.Minute})
+		r := New(&Options{KeepFor: time.Minute})
 		ctx := t.Context()
-		handle := handleIn(t, r.shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
+		handle := handleIn(t, r.Shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
 		args := json.RawMessage(`{"handle":"` + handle + `"}`)
 		time.Sleep(time.Minute - time.Nanosecond)
 		if res, _ := callReader(ctx, r, args); res.IsError {
@@ -95,12 +95,12 @@ func TestKeptForAWhile(t *testing.T) {
 // The store stays within its bounds whatever is put there, and forgets what was
 // not used for the longest time.
 func TestStoreIsBounded(t *testing.T) {
-	r := newResults(&ResultOptions{KeepBytes: 1 << 20, KeepResults: 5, MaxBytes: 1024})
+	r := New(&Options{KeepBytes: 1 << 20, KeepResults: 5, MaxBytes: 1024})
 	shape := func(n int) string {
-		got := r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", n))))
+		got := r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", n))))
 		total := 0
 		for _, e := range r.store.byHandle {
-			total += e.Value.(*storedResult).size
+			total += e.Value.(*stored).size
 		}
 		if want := (share.Amount{Count: len(r.store.byHandle), Bytes: total}); r.store.held.Total() != want || total > 1<<20 || want.Count > 5 || r.store.used.Len() != want.Count {
 			t.Fatalf("got %+v counted, want %+v", r.store.held.Total(), want)
@@ -113,7 +113,7 @@ func TestStoreIsBounded(t *testing.T) {
 		}
 		return ""
 	}
-	there := func(handle string) bool { return r.store.get(handle, resultOwner{}) != nil }
+	there := func(handle string) bool { return r.store.get(handle, owner{}) != nil }
 	first, second := shape(2000), shape(2000)
 	for range 3 {
 		shape(2000)
@@ -135,15 +135,15 @@ func TestStoreIsBounded(t *testing.T) {
 	if handle := shape(1 << 20); handle != "" {
 		t.Error("what does not fit is kept")
 	}
-	if r := newResults(&ResultOptions{KeepBytes: -1}); r.keeps() {
+	if r := New(&Options{KeepBytes: -1}); r.Keeps() {
 		t.Error("there is a tool to read what is never kept")
-	} else if text := Text(r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 1<<20))))); !strings.Contains(text, "were not kept") {
+	} else if text := Text(r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 1<<20))))); !strings.Contains(text, "were not kept") {
 		t.Errorf("got %.300s", text)
 	}
 
 	// What only looks small counts as well.
 	meta := mcp.Meta{"a": strings.Repeat("x", 1<<20)}
-	got := r.shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 5000)), &mcp.ImageContent{Meta: meta}))
+	got := r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 5000)), &mcp.ImageContent{Meta: meta}))
 	if !strings.Contains(Text(got), "were not kept") {
 		t.Error("a result with a large _meta is kept")
 	}
@@ -152,7 +152,7 @@ func TestStoreIsBounded(t *testing.T) {
 // One user, or one server, who fills the store pushes out none of another, and goes on
 // keeping results of their own.
 func TestKeptResultsAreShared(t *testing.T) {
-	users := func(user, server string) (context.Context, resultFrom) {
+	users := func(user, server string) (context.Context, From) {
 		e := stranger()
 		e.Server = server
 		ctx := t.Context()
@@ -172,10 +172,10 @@ func TestKeptResultsAreShared(t *testing.T) {
 		"a server, for one user": {"ann", "a", "ann", "b", 200 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newResults(&ResultOptions{KeepBytes: 1 << 20, KeepResults: 20, MaxBytes: 1024})
+			r := New(&Options{KeepBytes: 1 << 20, KeepResults: 20, MaxBytes: 1024})
 			keep := func(user, server string, size int) (there func() bool) {
 				ctx, e := users(user, server)
-				handle := handleIn(t, r.shape(ctx, e, resultOf(textBlock(strings.Repeat("x", size)))))
+				handle := handleIn(t, r.Shape(ctx, e, resultOf(textBlock(strings.Repeat("x", size)))))
 				return func() bool { return r.store.get(handle, ownerOf(ctx)) != nil }
 			}
 			other := keep(test.user, test.server, 2000)
@@ -196,17 +196,17 @@ func TestKeptResultsAreShared(t *testing.T) {
 // A result that is larger than a share is kept as long as nobody else needs the room,
 // and pushes out nobody who has less than a share.
 func TestKeptResultBeyondAShare(t *testing.T) {
-	r := newResults(&ResultOptions{KeepBytes: 1 << 20, MaxBytes: 1024})
+	r := New(&Options{KeepBytes: 1 << 20, MaxBytes: 1024})
 	keep := func(user string, size int) string {
 		e := stranger()
 		e.Server = ""
-		text := Text(r.shape(onbehalf.With(t.Context(), user), e, resultOf(textBlock(strings.Repeat("x", size)))))
+		text := Text(r.Shape(onbehalf.With(t.Context(), user), e, resultOf(textBlock(strings.Repeat("x", size)))))
 		if m := handles.FindStringSubmatch(text); m != nil {
 			return m[1]
 		}
 		return ""
 	}
-	there := func(user, handle string) bool { return r.store.get(handle, resultOwner{true, user, ""}) != nil }
+	there := func(user, handle string) bool { return r.store.get(handle, owner{true, user, ""}) != nil }
 	large := keep("eve", 900<<10)
 	if !there("eve", large) {
 		t.Fatal("a large result is not kept, though there is room")

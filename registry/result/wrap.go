@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"crypto/rand"
@@ -16,7 +16,7 @@ import (
 type envelope struct{ begin, end string }
 
 // newEnvelope returns an envelope with a nonce that nobody has seen.
-func newEnvelope(from resultFrom) *envelope {
+func newEnvelope(from From) *envelope {
 	nonce := rand.Text()
 	return &envelope{
 		begin: `<untrusted-content nonce="` + nonce + `" server="` + attribute(from.Server) + `" tool="` + attribute(from.Tool) + `">`,
@@ -60,7 +60,7 @@ func (e *envelope) wrap(content []mcp.Content) []mcp.Content {
 // marks are what looks like the lines of an envelope.
 var marks = regexp.MustCompile(`(?i)<([\s/\\]*untrusted[-_\s]*content)`)
 
-// unmark returns res with all that looks like the lines of an envelope made
+// Unmark returns res with all that looks like the lines of an envelope made
 // harmless. JSON stays the same value.
 func unmark(res *mcp.CallToolResult) *mcp.CallToolResult {
 	res = mapTexts(res, func(text string) string {

@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// readerName is the name of the tool that reads what is kept.
-const readerName = "read_result"
+// ReaderName is the name of the tool that reads what is kept.
+const ReaderName = "read_result"
 
-// readArgs are the arguments of read_result.
-type readArgs struct {
+// ReadArgs are the arguments of read_result.
+type ReadArgs struct {
 	Handle string `json:"handle" jsonschema:"the handle of the result, as given where something was left out"`
 	Block  int    `json:"block,omitempty" jsonschema:"the number of the block in the result, from 0"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the byte of the block to begin with, from 0"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many bytes to read at most; as many as are allowed if it is missing"`
 }
 
-// read answers a call of read_result.
-func (r *results) read(ctx context.Context, in readArgs) *mcp.CallToolResult {
+// Read answers a call of read_result.
+func (r *Shaper) Read(ctx context.Context, in ReadArgs) *mcp.CallToolResult {
 	k := r.store.get(in.Handle, ownerOf(ctx))
 	switch {
 	case k == nil:
@@ -46,7 +46,7 @@ func (r *results) read(ctx context.Context, in readArgs) *mcp.CallToolResult {
 }
 
 // readText returns one page of a text.
-func (r *results) readText(k *keptResult, whole string, in readArgs) *mcp.CallToolResult {
+func (r *Shaper) readText(k *keptResult, whole string, in ReadArgs) *mcp.CallToolResult {
 	if in.Offset > len(whole) || in.Offset == len(whole) && in.Offset > 0 {
 		return unreadable("block %d has %s; there is nothing from offset %d on", in.Block, plain.Number(len(whole), "byte"), in.Offset)
 	}
@@ -68,7 +68,7 @@ func (r *results) readText(k *keptResult, whole string, in readArgs) *mcp.CallTo
 
 // A pager cuts one page out of a text.
 type pager struct {
-	results  *results
+	results  *Shaper
 	envelope *envelope
 	whole    string
 	block    int

@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"bytes"
@@ -17,21 +17,21 @@ import (
 )
 
 // A resultOwner is who may read a result that is kept.
-type resultOwner struct {
+type owner struct {
 	named              bool // there is a user
 	user, conversation string
 }
 
-func ownerOf(ctx context.Context) resultOwner {
+func ownerOf(ctx context.Context) owner {
 	user, named := onbehalf.User(ctx)
-	return resultOwner{named, user, onbehalf.ConversationOf(ctx)}
+	return owner{named, user, onbehalf.ConversationOf(ctx)}
 }
 
 // A keptResult is a result that can be read again, block by block. Its texts and
 // bytes are copies: what they were cut from may be far larger.
 type keptResult struct {
-	owner   resultOwner
-	from    resultFrom
+	owner   owner
+	from    From
 	blocks  []keptBlock
 	size    int // in memory
 	expires time.Time
@@ -45,7 +45,7 @@ type keptBlock struct {
 
 // A resultStore keeps results for a time, within a bound of memory. Nothing runs
 // in the background: what has expired goes when the store is used next.
-type resultStore struct {
+type store struct {
 	ttl time.Duration
 
 	mu       sync.Mutex
@@ -54,20 +54,20 @@ type resultStore struct {
 	used     *list.List // of *storedResult, the one that was used last in front
 }
 
-type storedResult struct {
+type stored struct {
 	handle string
 	*keptResult
 }
 
-func newResultStore(maxBytes, maxCount int, ttl time.Duration) *resultStore {
+func newStore(maxBytes, maxCount int, ttl time.Duration) *store {
 	most := share.Amount{Count: maxCount, Bytes: maxBytes}
-	return &resultStore{ttl: ttl, held: share.Book{Max: most}, byHandle: map[string]*list.Element{}, used: list.New()}
+	return &store{ttl: ttl, held: share.Book{Max: most}, byHandle: map[string]*list.Element{}, used: list.New()}
 }
 
 // put keeps a result and returns its handle, 128 random bits that tell nothing. The
 // handle of a result is empty if it is larger than the store, or than a quarter of it
 // and others need the room.
-func (s *resultStore) put(k *keptResult) (handle string) {
+func (s *store) put(k *keptResult) (handle string) {
 	if k.size > s.held.Max.Bytes {
 		return ""
 	}
@@ -77,7 +77,7 @@ func (s *resultStore) put(k *keptResult) (handle string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(now)
-	e := s.used.PushFront(&storedResult{handle, k})
+	e := s.used.PushFront(&stored{handle, k})
 	s.byHandle[handle] = e
 	s.held.Add(k.share(), k.size)
 	for s.held.Full() {
@@ -91,9 +91,9 @@ func (s *resultStore) put(k *keptResult) (handle string) {
 
 // unused yields the results, the one that was not used for the longest time first. It
 // needs s.mu.
-func (s *resultStore) unused(yield func(*list.Element, share.Owner) bool) {
+func (s *store) unused(yield func(*list.Element, share.Owner) bool) {
 	for e := s.used.Back(); e != nil; e = e.Prev() {
-		if !yield(e, e.Value.(*storedResult).share()) {
+		if !yield(e, e.Value.(*stored).share()) {
 			return
 		}
 	}
@@ -105,7 +105,7 @@ func (k *keptResult) share() share.Owner {
 }
 
 // get returns the result of a handle if it is there and the owner's.
-func (s *resultStore) get(handle string, by resultOwner) *keptResult {
+func (s *store) get(handle string, by owner) *keptResult {
 	// Models are not careful with capitals; handles have no small letters.
 	handle = strings.ToUpper(strings.TrimSpace(handle))
 	now := time.Now()
@@ -116,7 +116,7 @@ func (s *resultStore) get(handle string, by resultOwner) *keptResult {
 	if !ok {
 		return nil
 	}
-	k := e.Value.(*storedResult)
+	k := e.Value.(*stored)
 	if k.owner != by {
 		return nil
 	}
@@ -125,24 +125,24 @@ func (s *resultStore) get(handle string, by resultOwner) *keptResult {
 }
 
 // expire drops what has expired. It needs s.mu.
-func (s *resultStore) expire(now time.Time) {
+func (s *store) expire(now time.Time) {
 	for _, e := range s.byHandle {
-		if !now.Before(e.Value.(*storedResult).expires) {
+		if !now.Before(e.Value.(*stored).expires) {
 			s.drop(e)
 		}
 	}
 }
 
 // drop forgets one result. It needs s.mu.
-func (s *resultStore) drop(e *list.Element) {
-	k := s.used.Remove(e).(*storedResult)
+func (s *store) drop(e *list.Element) {
+	k := s.used.Remove(e).(*stored)
 	delete(s.byHandle, k.handle)
 	s.held.Remove(k.share(), k.size)
 }
 
 // keep keeps a result with its structured content, as the last block, and returns
 // the handle; an empty one if it is not kept.
-func (r *results) keep(ctx context.Context, from resultFrom, res *mcp.CallToolResult, raw json.RawMessage) string {
+func (r *Shaper) keep(ctx context.Context, from From, res *mcp.CallToolResult, raw json.RawMessage) string {
 	if r.store == nil {
 		return ""
 	}

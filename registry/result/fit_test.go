@@ -1,4 +1,4 @@
-package registry
+package result
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 var goOn = regexp.MustCompile(`go on with offset (\d+)\]$`)
 
 // readAll reads a block page by page and returns it whole.
-func readAll(t testing.TB, ctx context.Context, r *results, handle string, block, limit int) string {
+func readAll(t testing.TB, ctx context.Context, r *Shaper, handle string, block, limit int) string {
 	t.Helper()
 	var whole strings.Builder
 	for offset := 0; ; {
@@ -77,11 +77,11 @@ func wild(source *rand.Rand, length int) string {
 }
 
 // checkFit shapes a result and checks what must hold for each.
-func checkFit(t testing.TB, r *results, res *mcp.CallToolResult) {
+func checkFit(t testing.TB, r *Shaper, res *mcp.CallToolResult) {
 	t.Helper()
 	ctx := context.Background()
 	before := jsonOf(t, res)
-	got := r.shape(ctx, stranger(), res)
+	got := r.Shape(ctx, stranger(), res)
 	if jsonOf(t, res) != before {
 		t.Fatal("the result was changed")
 	}
@@ -132,14 +132,14 @@ func TestFitAnything(t *testing.T) {
 		rounds = 40
 	}
 	for round := range rounds {
-		r := newResults(&ResultOptions{
+		r := New(&Options{
 			MaxBytes: 1 << 10 << source.IntN(4),
 			MaxMedia: 64,
 			Wrap:     source.IntN(3) == 0,
-			Form:     []ResultForm{"", FormContent, FormStructured}[source.IntN(3)],
+			Form:     []Form{"", FormContent, FormStructured}[source.IntN(3)],
 		})
 		if source.IntN(3) == 0 {
-			r = newResults(&ResultOptions{MaxBytes: 8 << 10, MaxTokens: 600 + source.IntN(1000)})
+			r = New(&Options{MaxBytes: 8 << 10, MaxTokens: 600 + source.IntN(1000)})
 		}
 		res := &mcp.CallToolResult{IsError: source.IntN(4) == 0}
 		for range source.IntN(1 << source.IntN(8)) {
@@ -174,7 +174,7 @@ func FuzzFit(f *testing.F) {
 	f.Add(strings.Repeat("漢\n", 2000), uint16(700), uint8(3), true)
 	f.Add(strings.Repeat("\x80", 5000), uint16(1), uint8(1), false)
 	f.Fuzz(func(t *testing.T, text string, limit uint16, copies uint8, failed bool) {
-		r := newResults(&ResultOptions{MaxBytes: 1 + int(limit)})
+		r := New(&Options{MaxBytes: 1 + int(limit)})
 		res := &mcp.CallToolResult{IsError: failed}
 		text = text[:min(len(text), 2000)]
 		for i := range copies % 8 {

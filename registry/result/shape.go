@@ -1,0 +1,195 @@
+package result
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A Shaper brings results into the form that [Options] say, and keeps what it cuts. It is
+// safe for concurrent use.
+type Shaper struct {
+	opts     Options    // with the defaults filled in
+	limit    resultSize // of one result
+	redactor *redact.Redactor
+	store    *store // nil: nothing is kept
+}
+
+// New returns a shaper with these options, or nil for nil.
+func New(opts *Options) *Shaper {
+	if opts == nil {
+		return nil
+	}
+	r := &Shaper{opts: opts.filled()}
+	r.limit = resultSize{r.opts.MaxBytes, r.opts.MaxTokens}
+	if r.opts.Redact || len(r.opts.Secrets) > 0 {
+		r.redactor = redact.New(redact.Patterns(r.opts.Secrets))
+	}
+	if r.opts.KeepBytes > 0 {
+		r.store = newStore(r.opts.KeepBytes, r.opts.KeepResults, r.opts.KeepFor)
+	}
+	return r
+}
+
+// Keeps reports whether results are kept, for [Shaper.Read] to read.
+func (r *Shaper) Keeps() bool { return r != nil && r.store != nil }
+
+// A From is the tool that a result comes from.
+type From struct {
+	Server, Tool string // configured name of the server, and the tool's name there; empty for a native tool
+	Trusted      bool   // its words are not wrapped
+}
+
+// Shape returns res in the form that was asked for. It does not change res. What does
+// not fit is kept for the user and the conversation of ctx.
+func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) *mcp.CallToolResult {
+	if res == nil {
+		return nil
+	}
+	if r.redactor != nil {
+		res = redactResult(r.redactor, res)
+	}
+	res = r.opts.Form.apply(res)
+	if r.opts.Wrap && !from.Trusted {
+		res = unmark(res)
+		return r.fit(ctx, from, res, newEnvelope(from))
+	}
+	return r.fit(ctx, from, res, nil)
+}
+
+// Unmark returns res with nothing in it that looks like the lines of [Options].Wrap, if
+// results are wrapped. A nil Shaper returns res.
+func (r *Shaper) Unmark(res *mcp.CallToolResult) *mcp.CallToolResult {
+	if r == nil || !r.opts.Wrap {
+		return res
+	}
+	return unmark(res)
+}
+
+// textContent returns content that is one block of text.
+func textContent(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
+
+// apply returns a result in the form. An unknown form is FormBoth.
+func (f Form) apply(res *mcp.CallToolResult) *mcp.CallToolResult {
+	if f != FormContent && f != FormStructured || res.StructuredContent == nil {
+		return res
+	}
+	raw := structured(res)
+	if raw == nil {
+		return res
+	}
+	switch {
+	case f == FormContent:
+		shaped := *res
+		shaped.StructuredContent = nil
+		if !hasText(res.Content) {
+			shaped.Content = append(slices.Clone(res.Content), textContent(string(raw))...)
+		}
+		return &shaped
+	case !res.IsError && slices.ContainsFunc(res.Content, isTextBlock):
+		shaped := *res
+		shaped.Content = slices.DeleteFunc(slices.Clone(res.Content), isTextBlock)
+		return &shaped
+	}
+	return res
+}
+
+func isTextBlock(c mcp.Content) bool {
+	_, ok := c.(*mcp.TextContent)
+	return ok
+}
+
+// redactResult returns res without its secrets; res itself if it has none.
+func redactResult(r *redact.Redactor, res *mcp.CallToolResult) *mcp.CallToolResult {
+	res = mapTexts(res, r.Text)
+	return mapStructured(res, func(raw json.RawMessage) json.RawMessage { return r.JSON(raw) })
+}
+
+// mapTexts returns res with every text of its content replaced by f of it. Blocks
+// whose texts f leaves as they are stay, and res if all do.
+func mapTexts(res *mcp.CallToolResult, f func(string) string) *mcp.CallToolResult {
+	var shaped *mcp.CallToolResult
+	for i, c := range res.Content {
+		if after := mapText(c, f); after != nil {
+			if shaped == nil {
+				shaped = withContent(res, append([]mcp.Content(nil), res.Content...))
+			}
+			shaped.Content[i] = after
+		}
+	}
+	if shaped == nil {
+		return res
+	}
+	return shaped
+}
+
+// mapText returns a block with its texts replaced, or nil if nothing changes.
+func mapText(c mcp.Content, f func(string) string) mcp.Content {
+	if !present(c) {
+		return nil
+	}
+	switch c := c.(type) {
+	case *mcp.TextContent:
+		if after := f(c.Text); after != c.Text {
+			block := *c
+			block.Text = after
+			return &block
+		}
+	case *mcp.EmbeddedResource:
+		contents := *c.Resource
+		changed := replaceText(&contents.Text, f)
+		if replaceText(&contents.URI, f) || changed {
+			block := *c
+			block.Resource = &contents
+			return &block
+		}
+	case *mcp.ResourceLink:
+		block := *c
+		changed := false
+		for _, field := range []*string{&block.URI, &block.Name, &block.Title, &block.Description} {
+			changed = replaceText(field, f) || changed
+		}
+		if changed {
+			return &block
+		}
+	case *mcp.ToolUseContent, *mcp.ToolResultContent:
+		// No tool should return them. They become the text that they are shown as.
+		if before := otherText(c); f(before) != before {
+			return textContent(f(before))[0]
+		}
+	}
+	return nil
+}
+
+// replaceText replaces a text in place and reports whether it changed.
+func replaceText(text *string, f func(string) string) bool {
+	before := *text
+	*text = f(before)
+	return *text != before
+}
+
+// mapStructured returns res with its structured content replaced by f of it, or
+// res itself if f returns what it got.
+func mapStructured(res *mcp.CallToolResult, f func(json.RawMessage) json.RawMessage) *mcp.CallToolResult {
+	raw := structured(res)
+	if raw == nil {
+		return res
+	}
+	after := f(raw)
+	if len(after) == len(raw) && &after[0] == &raw[0] {
+		return res
+	}
+	shaped := *res
+	shaped.StructuredContent = after
+	return &shaped
+}
+
+// withContent returns a copy of res with other content.
+func withContent(res *mcp.CallToolResult, content []mcp.Content) *mcp.CallToolResult {
+	shaped := *res
+	shaped.Content = content
+	return &shaped
+}
