@@ -232,8 +232,8 @@ func TestRuleErrors(t *testing.T) {
 		{"0 Tool: the pattern \"{}\" has an alternative that is empty", []registry.Rule{{Tool: "{}"}}},
 		{"0 User: the pattern \"[b-a]\" has the range", []registry.Rule{{User: "[b-a]"}}},
 		{"0 Tool: the pattern \" get\" has white space", []registry.Rule{{Tool: " get"}}},
-		{"0 Server: the pattern \"a\\n\" has white space", []registry.Rule{{Server: "a\n"}}},
-		{"0 Tool: the pattern \"a\\x00b\" has white space at an end, or control", []registry.Rule{{Tool: "a\x00b"}}},
+		{"0 Server: the pattern \"a \" has white space", []registry.Rule{{Server: "a\n"}}},
+		{"0 Tool: the pattern \"a<U+0000>b\" has white space at an end, or control", []registry.Rule{{Tool: "a\x00b"}}},
 
 		{"0 Destructive: there is no tool with ReadOnly: true and Destructive: true", []registry.Rule{{ReadOnly: yes, Destructive: yes}}},
 		{"0 SideEffects: there is no tool with ReadOnly: true and SideEffects: true", []registry.Rule{{ReadOnly: yes, SideEffects: yes}}},

@@ -3,6 +3,7 @@ package registry
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -324,11 +325,11 @@ func parameterName(name string) string {
 	for i := range len(name) {
 		c := name[i] | 0x20
 		if !('a' <= c && c <= 'z' || '0' <= name[i] && name[i] <= '9' || strings.IndexByte("_-.$", name[i]) >= 0) {
-			return plain.Line(plain.Quote(name))
+			return plain.Line(strconv.Quote(name))
 		}
 	}
 	if name == "" || len(name) > maxName {
-		return plain.Quote(name)
+		return plain.Text(strconv.Quote(plain.Cut(name, maxName)))
 	}
 	return name
 }

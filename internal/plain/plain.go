@@ -1,8 +1,9 @@
-// Package plain makes text of others safe to be shown at a terminal.
+// Package plain makes text of others short, and safe to be shown at a terminal.
 package plain
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,4 +45,28 @@ func Line(text string) string {
 		text = string([]rune(text)[:most]) + fmt.Sprintf("... (%d more characters)", n-most)
 	}
 	return text
+}
+
+// Cut returns text of at most most bytes. A longer text is cut behind a whole
+// character and ends in "…", if there is room for that.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const mark = "…"
+	end := max(most-len(mark), 0)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	if most < len(mark) {
+		return ""
+	}
+	return text[:end] + mark
+}
+
+// Quote returns text between quotes, on one line, visible as by [Text], and cut to
+// about 200 bytes.
+func Quote(text string) string {
+	const most = 200
+	return strconv.Quote(Cut(Line(Cut(text, most)), most))
 }

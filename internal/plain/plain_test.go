@@ -22,3 +22,36 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short", 5, "short"},
+		{"longer", 5, "lo…"},
+		{"ääää", 7, "ää…"},
+		{"ääää", 6, "ä…"},
+		{"abcd", 3, "…"},
+		{"abcd", 2, ""},
+		{"\x80\x80\x80\x80\x80", 4, "…"},
+	} {
+		if got := plain.Cut(test.text, test.most); got != test.want {
+			t.Errorf("got %q of %q in %d bytes, want %q", got, test.text, test.most, test.want)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\nb\x1b":                 `"a b<U+001B>"`,
+		`say "no"`:                 `"say \"no\""`,
+		strings.Repeat("a", 201):   `"` + strings.Repeat("a", 197) + `…"`,
+		strings.Repeat("\x1b", 99): `"` + strings.Repeat("<U+001B>", 24) + `<U+00…"`,
+	} {
+		if got := plain.Quote(text); got != want {
+			t.Errorf("got %s of %q, want %s", got, text, want)
+		}
+	}
+}

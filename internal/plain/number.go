@@ -1,0 +1,11 @@
+package plain
+
+import "fmt"
+
+// Number returns a number of things in words: 1 block, 2 blocks.
+func Number(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
