@@ -7,13 +7,13 @@ import (
 )
 
 // Callable returns the tools that are worth showing to a model on behalf of the
-// user of ctx: those of the [Snapshot] without those that the [Policy] of the
-// registry denies to the user. With any other [Approver] these are all tools, for
-// nobody else knows before the call. What is not shown is denied all the same
-// when it is called. The slice may be shared: do not change its elements.
+// user of ctx: those of the [Snapshot] without those that the policy of the registry
+// denies to the user, which is an [Approver] with a method Decide as that of
+// policy.Policy. With any other Approver these are all tools, for it does not know
+// before the call. What is not shown is denied all the same when it is called. The slice may be shared: do not change its elements.
 func (r *Registry) Callable(ctx context.Context) []Tool {
 	s := r.Snapshot()
-	if _, ok := r.approvals.approver.(*Policy); !ok {
+	if _, ok := r.approvals.approver.(decider); !ok {
 		return s.Tools()
 	}
 	callable := r.callableBy(ctx)
@@ -26,6 +26,11 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 	return tools
 }
 
+// A decider is an Approver that decides without the arguments, and at once.
+type decider interface {
+	Decide(req *ApprovalRequest) Decision
+}
+
 // callableBy returns a function that reports whether a listed tool is worth showing
 // to a model on behalf of the user of ctx.
 func (r *Registry) callableBy(ctx context.Context) func(*entry) bool {
@@ -36,7 +41,7 @@ func (r *Registry) callableBy(ctx context.Context) func(*entry) bool {
 // deniedTo returns a function that returns an error for a tool, listed or not, that
 // the policy of the registry denies to the user of ctx.
 func (r *Registry) deniedTo(ctx context.Context) func(*entry) *DeniedError {
-	policy, ok := r.approvals.approver.(*Policy)
+	policy, ok := r.approvals.approver.(decider)
 	if !ok {
 		return func(*entry) *DeniedError { return nil }
 	}

@@ -117,7 +117,7 @@ func TestCautiousPolicy(t *testing.T) {
 // The decision names the rule, unless that gives a reason.
 func TestPolicyReasons(t *testing.T) {
 	for _, tt := range []struct {
-		otherwise registry.Verdict
+		byDefault registry.Verdict
 		rules     []registry.Rule
 		want      string
 	}{
@@ -129,8 +129,8 @@ func TestPolicyReasons(t *testing.T) {
 		{registry.Allow, []registry.Rule{{Reason: "because"}}, "because"},
 		{registry.Ask, []registry.Rule{{Verdict: registry.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
 	} {
-		if got := mustPolicy(t, tt.otherwise, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason; got != tt.want {
-			t.Errorf("%v %+v: %q, want %q", tt.otherwise, tt.rules, got, tt.want)
+		if got := mustPolicy(t, tt.byDefault, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason; got != tt.want {
+			t.Errorf("%v %+v: %q, want %q", tt.byDefault, tt.rules, got, tt.want)
 		}
 	}
 }

@@ -13,12 +13,6 @@ import (
 
 func ExampleNewPolicy() {
 	yes := true
-	_, err := registry.NewPolicy(registry.Ask,
-		registry.Rule{Verdict: registry.Deny, Server: "prod-*"},
-		registry.Rule{Verdict: registry.Allow, Server: "prod-eu", Tool: "get_*"},
-	)
-	fmt.Println(err)
-
 	policy, err := registry.NewPolicy(registry.Ask,
 		registry.Rule{Verdict: registry.Allow, Server: "prod-eu", Tool: "get_*"},
 		registry.Rule{Verdict: registry.Deny, Server: "prod-*", Reason: "production is read only"},
@@ -33,7 +27,6 @@ func ExampleNewPolicy() {
 		fmt.Printf("%v: %v %q\n", origin, d.Verdict, d.Reason)
 	}
 	// Output:
-	// registry: rules[1]: no call is left over for this rule by rules[0]: move it up, or remove it
 	// tool "get_user" of server "prod-eu": allow ""
 	// tool "drop_table" of server "prod-eu": deny "production is read only"
 	// tool "add" of server "notes": ask "no rule of the policy is for it"
@@ -44,7 +37,7 @@ func ExampleParsePolicy() {
 	  "rules": [
 	    {"verdict": "deny", "sever": "prod-*"},
 	  ],
-	  "otherwise": "ask",
+	  "default": "ask",
 	}`))
 	fmt.Println(err)
 
@@ -54,7 +47,7 @@ func ExampleParsePolicy() {
 	    {"verdict": "deny", "server": "prod-*"},
 	    {"verdict": "allow", "read_only": true, "trusted": true},
 	  ],
-	  "otherwise": "ask",
+	  "default": "ask",
 	}`))
 	if err != nil {
 		fmt.Println(err)
@@ -62,8 +55,8 @@ func ExampleParsePolicy() {
 	}
 	fmt.Println(policy.Check([]string{"github", "notes"}))
 	// Output:
-	// registry: policy:3:26: rules[0].sever: there is no such key; did you mean "server"?
-	// registry: rules[0].Server: the pattern "prod-*" fits none of the 2 servers
+	// policy:3:26: rules[0].sever: there is no such key; did you mean "server"?
+	// policy: rules[0].Server: the pattern "prod-*" fits none of the 2 servers
 }
 
 func ExamplePolicy_MarshalJSON() {
@@ -74,7 +67,7 @@ func ExamplePolicy_MarshalJSON() {
 	}
 	text, err := json.Marshal(policy)
 	fmt.Println(string(text), err)
-	// Output: {"rules":[{"verdict":"allow_for_session","server":"notes","tool":"{get,list}_*"}],"otherwise":"ask"} <nil>
+	// Output: {"rules":[{"verdict":"allow_for_session","server":"notes","tool":"{get,list}_*"}],"default":"ask"} <nil>
 }
 
 func ExampleCautiousPolicy() {

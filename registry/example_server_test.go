@@ -81,7 +81,7 @@ func ExamplePolicy_Check() {
 	}
 	fmt.Println(p.Check([]string{"mail", "clock"}))
 	// Output:
-	// registry: rules[0].Server: the pattern "mails" fits none of the 2 servers; did you mean "mail"?
+	// policy: rules[0].Server: the pattern "mails" fits none of the 2 servers; did you mean "mail"?
 }
 
 // What an agent asks before it shows a tool to anybody.

@@ -66,9 +66,6 @@ func (d *Definition) Hints() Hints {
 	return c.hints()
 }
 
-// silent returns the hints of a tool that claims nothing.
-func silent() Hints { return claims{}.hints() }
-
 // claims are what annotations say, and whether they say it.
 type claims struct {
 	readOnly, destructive, idempotent, openWorld, sideEffects claim

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -30,9 +29,9 @@ func randomRule(r *rand.Rand) Rule {
 }
 
 // compiled returns a policy of rules that nobody checked.
-func compiled(t *testing.T, otherwise Verdict, rules []Rule) *Policy {
+func compiled(t *testing.T, byDefault Verdict, rules []Rule) *Policy {
 	t.Helper()
-	p := &Policy{otherwise: otherwise}
+	p := &Policy{byDefault: byDefault}
 	for i, rule := range rules {
 		c, errs := rule.compile(i)
 		if errs != nil {
@@ -121,78 +120,6 @@ func randomPolicies() int {
 	return 2000
 }
 
-// A rule that is refused because it never comes to its turn can be left out of any
-// policy without a difference.
-func TestHiddenRulesMakeNoDifference(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	found := map[string]int{}
-	rounds := randomPolicies()
-	for range rounds {
-		rules := randomRules(r)
-		otherwise := pick(r, Deny, Ask, Allow)
-		_, err := NewPolicy(otherwise, rules...)
-		if err == nil {
-			continue
-		}
-		for _, err := range each(err) {
-			var rule *RuleError
-			if !errors.As(err, &rule) {
-				t.Fatal(err)
-			}
-			if rule.Field == "Trusted" && rule.Err.Error()[:4] == "what" {
-				continue // it makes a difference if a later rule denies by claims
-			}
-			found[rule.Field]++
-			with := compiled(t, otherwise, rules)
-			without := compiled(t, otherwise, slices.Delete(slices.Clone(rules), rule.Index, rule.Index+1))
-			for range 3 {
-				raw := randomAnnotations(r)
-				for _, req := range slices.Concat(callsTo(raw, true), callsTo(raw, false)) {
-					if a, b := with.Decide(req).Verdict, without.Decide(req).Verdict; a != b {
-						t.Fatalf("%v, but for %+v it makes %v of %v", err, req, a, b)
-					}
-				}
-			}
-		}
-	}
-	if found[""] < rounds/40 || found["Destructive"] < rounds/200 {
-		t.Errorf("too few rules were refused: %v", found)
-	}
-}
-
-// A rule that is accepted decides some call, if no two patterns before it share
-// the work of hiding it.
-func TestAcceptedRulesDecide(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	accepted, idle := 0, 0
-	all := situations()
-	rounds := 1500
-	if raceEnabled || testing.Short() {
-		rounds = 300
-	}
-	for range rounds {
-		rules := randomRules(r)
-		for i := range rules {
-			rules[i].Server, rules[i].Tool, rules[i].User = "", "", "" // nothing but hints
-		}
-		p, err := NewPolicy(Ask, rules...)
-		if err != nil {
-			continue
-		}
-		for i := range p.rules {
-			accepted++
-			if !slices.ContainsFunc(all, func(s situation) bool {
-				return slices.IndexFunc(p.rules, func(r *rule) bool { return r.holds(s) }) == i
-			}) {
-				idle++
-			}
-		}
-	}
-	if accepted < rounds/3 || idle > 0 {
-		t.Errorf("%d rules accepted, %d of them decide nothing", accepted, idle)
-	}
-}
-
 // A policy that is written and read again is the same.
 func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
@@ -226,20 +153,5 @@ func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 	}
 	if written < rounds/20 {
 		t.Errorf("only %d policies", written)
-	}
-}
-
-// The hints of tools are among the situations that rules are checked against.
-func TestSituationsAreAll(t *testing.T) {
-	all := situations()
-	r := rand.New(rand.NewPCG(11, 12))
-	for range 5000 {
-		d := Definition{RawAnnotations: randomAnnotations(r)}
-		if !slices.Contains(all, situation{false, false, d.Hints()}) {
-			t.Fatalf("%s is missing", d.RawAnnotations)
-		}
-	}
-	if !slices.Contains(all, situation{true, true, silent()}) {
-		t.Error("the silent native tool is missing")
 	}
 }

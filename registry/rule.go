@@ -62,13 +62,10 @@ type Rule struct {
 	Reason string
 }
 
-// A RuleError reports a rule that can never do what it says: a field of it is
-// wrong, its conditions contradict each other, or earlier rules leave nothing for
-// it. That earlier rules share the names of a rule among them is not noticed, as
-// with a, b and then {a,b}.
+// A RuleError reports a rule that cannot work, because a field of it is wrong.
 type RuleError struct {
 	// Index is the place of the rule among those given, from 0; -1: it is about
-	// what holds otherwise.
+	// the default.
 	Index int
 	// Field is the field of [Rule] that is wrong; empty if it is the whole rule.
 	Field string
@@ -78,9 +75,9 @@ type RuleError struct {
 
 // Error names the rule and the field, and says what is wrong.
 func (e *RuleError) Error() string {
-	text := "registry: otherwise"
+	text := "policy: default"
 	if e.Index >= 0 {
-		text = fmt.Sprintf("registry: rules[%d]", e.Index)
+		text = fmt.Sprintf("policy: rules[%d]", e.Index)
 	}
 	if e.Field != "" {
 		text += "." + e.Field
@@ -89,6 +86,12 @@ func (e *RuleError) Error() string {
 }
 
 func (e *RuleError) Unwrap() error { return e.Err }
+
+// A situation is what the conditions of a rule look at, beside names.
+type situation struct {
+	native, trusted bool
+	hints           Hints
+}
 
 // A rule is a Rule that is ready for use. It is not changed.
 type rule struct {
@@ -116,7 +119,7 @@ func (r Rule) compile(index int) (*rule, []error) {
 	}
 	var errs []error
 	fail := func(field string, err error) { errs = append(errs, &RuleError{index, field, err}) }
-	if !r.Verdict.known() {
+	if !isVerdict(r.Verdict) {
 		fail("Verdict", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", r.Verdict))
 	}
 	switch r.ExecutionTime {
@@ -148,10 +151,11 @@ func pattern(text string) (*glob.Pattern, error) {
 	return glob.Compile(text)
 }
 
-func (v Verdict) known() bool { return v >= Deny && v <= AllowForSession }
+// isVerdict reports whether there is such a verdict.
+func isVerdict(v Verdict) bool { return v >= Deny && v <= AllowForSession }
 
-// loosens reports whether the verdict lets calls through.
-func (v Verdict) loosens() bool { return v == Allow || v == AllowForSession }
+// loosens reports whether a verdict lets calls through.
+func loosens(v Verdict) bool { return v == Allow || v == AllowForSession }
 
 // A flag is a field of a Rule that holds true, false or nil.
 type flag struct {
@@ -176,7 +180,7 @@ func (r *rule) matches(user string, tool *Definition, s situation) bool {
 }
 
 // byOwnName reports whether the name that a tool has at its server counts.
-func (r *rule) byOwnName() bool { return r.server != nil || !r.Verdict.loosens() }
+func (r *rule) byOwnName() bool { return r.server != nil || !loosens(r.Verdict) }
 
 // holds reports whether a situation meets the conditions.
 func (r *Rule) holds(s situation) bool {
@@ -193,19 +197,3 @@ func (r *Rule) holds(s situation) bool {
 }
 
 func is(want *bool, got bool) bool { return want == nil || *want == got }
-
-// coveredBy reports whether every name that r fits is fitted by earlier too, among
-// native tools or those of servers.
-func (r *rule) coveredBy(earlier *rule, native bool) bool {
-	fits := func(a, b *glob.Pattern) bool {
-		if b == nil {
-			b = glob.Any()
-		}
-		return a == nil || glob.Covers(a, b)
-	}
-	tool := r.tool
-	if !native && r.byOwnName() && !earlier.byOwnName() {
-		tool = nil // what earlier fits does not follow from the name at the server
-	}
-	return fits(earlier.tool, tool) && fits(earlier.user, r.user) && (native || fits(earlier.server, r.server))
-}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
 )
 
 // A PolicyFileError is one thing wrong with a policy that [ParsePolicy] reads.
@@ -18,13 +19,13 @@ type PolicyFileError struct {
 	// Key is the path of the value, such as rules[2].server; empty for the whole.
 	Key string
 	// Err says what is wrong and how to put it right. It is a [*RuleError] for a
-	// rule that is well written and can never do what it says.
+	// value that is of the right type and cannot work, such as a pattern.
 	Err error
 }
 
-// Error returns "registry: policy:line:column: key: what is wrong".
+// Error returns "policy:line:column: key: what is wrong".
 func (e *PolicyFileError) Error() string {
-	text := fmt.Sprintf("registry: policy:%d:%d: ", e.Line, e.Column)
+	text := fmt.Sprintf("policy:%d:%d: ", e.Line, e.Column)
 	if e.Key != "" {
 		text += e.Key + ": "
 	}
@@ -48,7 +49,7 @@ func (e *PolicyFileError) Unwrap() error { return e.Err }
 //	    {"verdict": "allow_for_session", "read_only": true, "trusted": true},
 //	  ],
 //	  // What becomes of a call that no rule is for. There must be one.
-//	  "otherwise": "ask",
+//	  "default": "ask",
 //	}
 //
 // The verdicts are "deny", "ask", "allow" and "allow_for_session". The keys of a
@@ -72,7 +73,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 	f := &policyFile{doc: doc}
 	f.read(&doc.Root)
 	if f.faults == nil {
-		p, err := NewPolicy(f.otherwise, f.rules...)
+		p, err := NewPolicy(f.byDefault, f.rules...)
 		if err == nil {
 			return p, nil
 		}
@@ -94,7 +95,7 @@ func each(err error) []error {
 // A policyFile is a policy that is being read.
 type policyFile struct {
 	doc       *jsonc.Document
-	otherwise Verdict
+	byDefault Verdict
 	rules     []Rule
 	places    []map[string]place // by rule and field; "" is the rule
 	faults    []*PolicyFileError
@@ -147,8 +148,8 @@ func (f *policyFile) is(n *jsonc.Node, path jsonc.Path, want jsonc.Kind) bool {
 
 func (f *policyFile) unknown(m *jsonc.Member, path jsonc.Path, known []string) {
 	err := errors.New("there is no such key; there are " + strings.Join(known, ", "))
-	if name := nearest(m.Key, known); name != "" {
-		err = fmt.Errorf("there is no such key; did you mean %q?", name)
+	if near := nearest.Names(m.Key, known, 1); len(near) > 0 {
+		err = fmt.Errorf("there is no such key; did you mean %q?", near[0])
 	}
 	f.fail(place{m.Offset, path}, err)
 }
@@ -167,14 +168,14 @@ func (f *policyFile) read(root *jsonc.Node) {
 					f.rule(&m.Value.Elems[j], path.Index(j))
 				}
 			}
-		case "otherwise":
-			f.otherwise = f.verdict(&m.Value, path)
+		case "default":
+			f.byDefault = f.verdict(&m.Value, path)
 		default:
-			f.unknown(m, path, []string{"rules", "otherwise"})
+			f.unknown(m, path, []string{"rules", "default"})
 		}
 	}
-	if root.Member("otherwise") == nil && f.faults == nil { // or a slip may be what is missing
-		f.fail(place{root.Offset, ""}, errors.New(`"otherwise" is missing: say what becomes of calls that no rule is for, such as "otherwise": "ask"`))
+	if root.Member("default") == nil && f.faults == nil { // or a slip may be what is missing
+		f.fail(place{root.Offset, ""}, errors.New(`"default" is missing: say what becomes of calls that no rule is for, such as "default": "ask"`))
 	}
 }
 
@@ -182,7 +183,7 @@ func (f *policyFile) verdict(n *jsonc.Node, path jsonc.Path) Verdict {
 	if !f.is(n, path, jsonc.String) {
 		return Deny
 	}
-	for v := Deny; v.known(); v++ {
+	for v := Deny; isVerdict(v); v++ {
 		if n.Text == v.String() {
 			return v
 		}
@@ -305,11 +306,11 @@ func (p *Policy) MarshalJSON() ([]byte, error) {
 		Reason        string        `json:"reason,omitempty"`
 	}
 	file := struct {
-		Rules     []ruleJSON `json:"rules"`
-		Otherwise string     `json:"otherwise"`
+		Rules   []ruleJSON `json:"rules"`
+		Default string     `json:"default"`
 	}{[]ruleJSON{}, Deny.String()}
 	if p != nil {
-		file.Otherwise = p.otherwise.String()
+		file.Default = p.byDefault.String()
 		for _, r := range p.rules {
 			file.Rules = append(file.Rules, ruleJSON{
 				r.Verdict.String(), r.Server, r.Tool, r.User, r.Native, r.Trusted, r.Annotated,

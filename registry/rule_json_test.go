@@ -12,7 +12,7 @@ import (
 func TestParsePolicy(t *testing.T) {
 	p, err := registry.ParsePolicy([]byte("\ufeff" + `{
 		// comments
-		"otherwise": "ask", /* too */
+		"default": "ask", /* too */
 		"rules": [
 			{"verdict": "deny", "server": "a", "tool": "b", "user": "c", "native": false, "trusted": true, "annotated": true, "reason": "because"},
 			{"verdict": "allow", "read_only": true, "destructive": false, "idempotent": true, "open_world": false, "side_effects": false, "execution_time": "fast"},
@@ -34,40 +34,40 @@ func TestParsePolicy(t *testing.T) {
 		`{"verdict":"allow_for_session","readOnly":true,"openWorld":true,"sideEffects":false,"executionTime":"slow"},` +
 		`{"verdict":"ask","readOnly":true,"destructive":false,"idempotent":true,"openWorld":false,"sideEffects":false,"executionTime":"medium"},` +
 		`{"verdict":"ask","readOnly":false,"destructive":false,"idempotent":true,"openWorld":false,"sideEffects":false,"executionTime":"medium"}` +
-		`],"otherwise":"ask"}`
+		`],"default":"ask"}`
 	if string(text) != want {
 		t.Errorf("%s, want\n%s", text, want)
 	}
 
-	for _, text := range []string{`{"otherwise":"deny"}`, `{"otherwise":"deny","rules":[]}`} {
+	for _, text := range []string{`{"default":"deny"}`, `{"default":"deny","rules":[]}`} {
 		if p, err := registry.ParsePolicy([]byte(text)); err != nil || p.Decide(annotated("", true)).Verdict != registry.Deny {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, p := range []*registry.Policy{nil, {}} {
-		if text, err := p.MarshalJSON(); err != nil || string(text) != `{"rules":[],"otherwise":"deny"}` {
+		if text, err := p.MarshalJSON(); err != nil || string(text) != `{"rules":[],"default":"deny"}` {
 			t.Errorf("%s, %v", text, err)
 		}
 	}
 }
 
 func TestParsePolicyErrors(t *testing.T) {
-	const tail = `], "otherwise": "ask"}`
+	const tail = `], "default": "ask"}`
 	for text, want := range map[string]string{
-		``:                                    `1:1: `,
-		`{"otherwise": "ask"`:                 `1:1: the object is not closed`,
-		`[]`:                                  `1:1: must be an object, not an array`,
-		`{}`:                                  `1:1: "otherwise" is missing`,
-		`{"otherwise": "ask", "rule": []}`:    `1:22: rule: there is no such key; did you mean "rules"?`,
-		`{"otherwise": "ask", "comments": 1}`: `1:22: comments: there is no such key; there are rules, otherwise`,
-		`{"otherwise": "ask", "otherwise": "ask"}`: `1:22: `,
-		`{"Otherwise": "ask"}`:                     `1:2: Otherwise: there is no such key; did you mean "otherwise"?`,
-		`{"otherwise": "Ask"}`:                     `1:15: otherwise: there is no such verdict`,
-		`{"otherwise": null}`:                      `1:15: otherwise: must be a string, not null`,
-		`{"otherwise": "ask", "rules": {}}`:        `1:31: rules: must be an array, not an object`,
-		`{"otherwise": "ask", "rules": null}`:      `1:31: rules: must be an array, not null`,
-		`{"rules": [null` + tail:                   `1:12: rules[0]: must be an object, not null`,
-		"{\"rules\": [\n\t{}\n" + tail:             `2:2: rules[0]: "verdict" is missing`,
+		``:                                     `1:1: `,
+		`{"default": "ask"`:                    `1:1: the object is not closed`,
+		`[]`:                                   `1:1: must be an object, not an array`,
+		`{}`:                                   `1:1: "default" is missing`,
+		`{"default": "ask", "rule": []}`:       `1:20: rule: there is no such key; did you mean "rules"?`,
+		`{"default": "ask", "comments": 1}`:    `1:20: comments: there is no such key; there are rules, default`,
+		`{"default": "ask", "default": "ask"}`: `1:20: `,
+		`{"Default": "ask"}`:                   `1:2: Default: there is no such key; did you mean "default"?`,
+		`{"default": "Ask"}`:                   `1:13: default: there is no such verdict`,
+		`{"default": null}`:                    `1:13: default: must be a string, not null`,
+		`{"default": "ask", "rules": {}}`:      `1:29: rules: must be an array, not an object`,
+		`{"default": "ask", "rules": null}`:    `1:29: rules: must be an array, not null`,
+		`{"rules": [null` + tail:               `1:12: rules[0]: must be an object, not null`,
+		"{\"rules\": [\n\t{}\n" + tail:         `2:2: rules[0]: "verdict" is missing`,
 
 		`{"rules": [{"verdict": "alow"}` + tail:                                           `1:24: rules[0].verdict: there is no such verdict: use "deny"`,
 		`{"rules": [{"verdict": true}` + tail:                                             `1:24: rules[0].verdict: must be a string, not a boolean`,
@@ -83,18 +83,16 @@ func TestParsePolicyErrors(t *testing.T) {
 		`{"rules": [{"verdict": "deny", "readOnly": 1}` + tail:                            `1:44: rules[0].readOnly: must be a boolean, not a number`,
 		`{"rules": [{"verdict": "deny", "readOnly": true, "read_only_hint": true}` + tail: `1:50: rules[0].read_only_hint: says again what another key`,
 
-		`{"rules": [{"verdict": "deny", "server": "["}` + tail:                          `1:42: rules[0].server: the pattern "[" has a [`,
-		`{"rules": [{"verdict": "deny", "executionTime": "quick"}` + tail:               `1:49: rules[0].executionTime: no tool takes "quick"`,
-		`{"rules": [{"verdict": "deny", "read_only": true, "destructive": true}` + tail: `1:66: rules[0].destructive: there is no tool with ReadOnly: true and Destructive: true`,
-		`{"rules": [{"verdict": "deny"}, {"verdict": "ask", "server": "a"}` + tail:      `1:33: rules[1]: no call is left over for this rule by rules[0]`,
+		`{"rules": [{"verdict": "deny", "server": "["}` + tail:            `1:42: rules[0].server: the pattern "[" has a [`,
+		`{"rules": [{"verdict": "deny", "executionTime": "quick"}` + tail: `1:49: rules[0].executionTime: no tool takes "quick"`,
 	} {
 		_, err := registry.ParsePolicy([]byte(text))
 		if err == nil {
 			t.Errorf("%s: accepted", text)
 			continue
 		}
-		if !strings.HasPrefix(err.Error(), "registry: policy:"+want) {
-			t.Errorf("%s:\n%v, want\nregistry: policy:%s", text, err, want)
+		if !strings.HasPrefix(err.Error(), "policy:"+want) {
+			t.Errorf("%s:\n%v, want\npolicy:%s", text, err, want)
 		}
 		var file *registry.PolicyFileError
 		if !errors.As(err, &file) || file.Line == 0 || file.Column == 0 || file.Err == nil {
@@ -102,7 +100,7 @@ func TestParsePolicyErrors(t *testing.T) {
 		}
 	}
 
-	_, err := registry.ParsePolicy([]byte("{\"rules\": [\n{\"verdict\": \"deny\", \"tool\": \"{\"},\n{\"verdict\": \"deny\", \"tool\": \"]\"}], \"otherwise\": \"ask\"}"))
+	_, err := registry.ParsePolicy([]byte("{\"rules\": [\n{\"verdict\": \"deny\", \"tool\": \"{\"},\n{\"verdict\": \"deny\", \"tool\": \"]\"}], \"default\": \"ask\"}"))
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 2 || !strings.Contains(lines[0], ":2:") || !strings.Contains(lines[1], ":3:") {
 		t.Errorf("two faults: %v", err)
 	}
@@ -113,8 +111,8 @@ func TestParsePolicyErrors(t *testing.T) {
 }
 
 func FuzzParsePolicy(f *testing.F) {
-	f.Add([]byte(`{"otherwise":"ask","rules":[{"verdict":"deny","server":"a*","readOnly":true,},]}`))
-	f.Add([]byte(`{"otherwise":"ask","rules":[{"verdict":"allow","tool":"{a,b}","trusted":false}]}`))
+	f.Add([]byte(`{"default":"ask","rules":[{"verdict":"deny","server":"a*","readOnly":true,},]}`))
+	f.Add([]byte(`{"default":"ask","rules":[{"verdict":"allow","tool":"{a,b}","trusted":false}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := registry.ParsePolicy(data)
 		if err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -26,30 +26,26 @@ const MaxRules = 1000
 // everything. Make one with [NewPolicy], [ParsePolicy] or [CautiousPolicy].
 type Policy struct {
 	rules     []*rule
-	otherwise Verdict
+	byDefault Verdict // of calls that no rule is for
 }
 
-// NewPolicy returns a policy of rules, and of what becomes of calls that no rule
-// is for. It fails if a rule can never do what it says, with one [*RuleError] for
-// each such rule: its pattern is malformed, its conditions contradict each other,
-// it allows by claims that do not count, or earlier rules leave nothing for it.
-func NewPolicy(otherwise Verdict, rules ...Rule) (*Policy, error) {
+// NewPolicy returns a policy of rules, and of a default for calls that no rule is for.
+// It fails with one [*RuleError] for each field of a rule that is wrong, such as a
+// pattern that is malformed.
+func NewPolicy(byDefault Verdict, rules ...Rule) (*Policy, error) {
 	var errs []error
-	if !otherwise.known() {
-		errs = append(errs, &RuleError{-1, "", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", otherwise)})
+	if !isVerdict(byDefault) {
+		errs = append(errs, &RuleError{-1, "", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
 	}
 	if len(rules) > MaxRules {
 		errs = append(errs, &RuleError{MaxRules, "", fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), MaxRules)})
 		return nil, errors.Join(errs...)
 	}
-	p := &Policy{otherwise: otherwise}
+	p := &Policy{byDefault: byDefault}
 	for i, r := range rules {
 		c, faults := r.compile(i)
 		p.rules = append(p.rules, c)
 		errs = append(errs, faults...)
-	}
-	if len(errs) == 0 {
-		errs = hopeless(p.rules)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -63,7 +59,7 @@ func NewPolicy(otherwise Verdict, rules ...Rule) (*Policy, error) {
 // claims nobody vouches for.
 func CautiousPolicy() *Policy {
 	yes, no := true, false
-	p, _ := NewPolicy(Ask, // the zero value would deny, and the rules are tested
+	p, _ := NewPolicy(Ask, // the rules are tested
 		Rule{Verdict: Allow, Trusted: &yes, ReadOnly: &yes},
 		Rule{Verdict: Ask, Trusted: &no, Reason: "its server is not trusted"},
 		Rule{Verdict: Ask, Annotated: &no, Reason: "it does not say what it does"},
@@ -87,19 +83,22 @@ func (p *Policy) Decide(req *ApprovalRequest) Decision {
 	native := req.Tool.Origin.Server == ""
 	s := situation{native, native || req.Trusted, req.Hints}
 	if !s.hints.Annotated {
-		s.hints = silent()
+		s.hints = silentHints()
 	}
 	claimed := p.first(req, s)
 	if s.trusted || !s.hints.Annotated {
 		return claimed
 	}
-	s.hints = silent()
+	s.hints = silentHints()
 	if unclaimed := p.first(req, s); unclaimed.Verdict < claimed.Verdict {
 		unclaimed.Reason += " (what the tool claims does not count: its server is not trusted)"
 		return unclaimed
 	}
 	return claimed
 }
+
+// silentHints returns the hints of a tool that claims nothing.
+func silentHints() Hints { return new(Definition).Hints() }
 
 // first returns the decision of the first rule that is for a call.
 func (p *Policy) first(req *ApprovalRequest, s situation) Decision {
@@ -108,10 +107,10 @@ func (p *Policy) first(req *ApprovalRequest, s situation) Decision {
 			return Decision{r.Verdict, r.why}
 		}
 	}
-	if p.otherwise.loosens() {
-		return Decision{Verdict: p.otherwise}
+	if loosens(p.byDefault) {
+		return Decision{Verdict: p.byDefault}
 	}
-	return Decision{p.otherwise, "no rule of the policy is for it"}
+	return Decision{p.byDefault, "no rule of the policy is for it"}
 }
 
 // Check reports rules for servers that are not there: a [*RuleError] for each rule
@@ -127,25 +126,10 @@ func (p *Policy) Check(servers []string) error {
 			continue
 		}
 		err := fmt.Errorf("the pattern %s fits none of the %d servers", plain.Quote(r.Server), len(servers))
-		if name := nearest(r.Server, servers); name != "" {
-			err = fmt.Errorf("%w; did you mean %s?", err, plain.Quote(name))
+		if near := nearest.Names(r.Server, servers, 1); len(near) > 0 {
+			err = fmt.Errorf("%w; did you mean %s?", err, plain.Quote(near[0]))
 		}
 		errs = append(errs, &RuleError{i, "Server", err})
 	}
 	return errors.Join(errs...)
-}
-
-// nearest returns the name that a slip of the fingers has made out of text, or "".
-func nearest(text string, names []string) string {
-	best, name := 0, ""
-	if len(text) > maxName {
-		return ""
-	}
-	asked := normalize(strings.ToLower(text))
-	for _, n := range names {
-		if d, ok := edits(asked, normalize(strings.ToLower(n))); ok && (name == "" || d < best) {
-			best, name = d, n
-		}
-	}
-	return name
 }

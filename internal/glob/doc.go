@@ -1,5 +1,4 @@
-// Package glob matches names with patterns, and can tell whether one pattern
-// fits everything that another one fits.
+// Package glob matches names with patterns.
 //
 // A pattern fits a whole name, and a name is a row of Unicode characters:
 //

@@ -17,7 +17,6 @@ type Pattern struct {
 	plain   string // what each name that it fits begins with
 	literal bool   // and there is nothing behind it
 	program []step
-	example string // a name that it fits
 }
 
 // A step is one state of the machine that reads a name.
@@ -51,18 +50,7 @@ func Compile(text string) (*Pattern, error) {
 		return nil, err
 	}
 	p.program = append(p.program, step{kind: end})
-	c := &Pattern{text: text, plain: string(p.plain), literal: p.literal, program: p.program}
-	c.example = c.some()
-	return c, nil
-}
-
-// Any returns the pattern *.
-func Any() *Pattern {
-	p := &parser{rest: "*"}
-	p.any()
-	c := &Pattern{text: "*", program: append(p.program, step{kind: end})}
-	c.example = c.some()
-	return c
+	return &Pattern{text: text, plain: string(p.plain), literal: p.literal, program: p.program}, nil
 }
 
 // String returns the pattern as it was given to [Compile].
@@ -128,3 +116,13 @@ func (p *Pattern) read(then, now *states, r rune) bool {
 	}
 	return found
 }
+
+// maxSteps is how many steps a program has at most: a byte of a pattern makes up
+// to three of them, and one is its end.
+const maxSteps = 3*MaxLength + 1
+
+// states are a set of steps.
+type states [(maxSteps + 63) / 64]uint64
+
+func (s *states) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *states) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }

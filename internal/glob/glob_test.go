@@ -192,9 +192,6 @@ func FuzzMatch(f *testing.F) {
 			return
 		}
 		got := p.Match(name)
-		if !Covers(p, p) && len(pattern) < 10 {
-			t.Errorf("%q does not cover itself", pattern)
-		}
 		if strings.ContainsAny(pattern, `\^-`+"\ufffd") {
 			return
 		}

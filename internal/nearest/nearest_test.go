@@ -1,0 +1,68 @@
+package nearest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestEdits(t *testing.T) {
+	long := strings.Repeat("a", 200)
+	for _, test := range []struct {
+		a, b  string
+		limit int
+		want  int // -1: too many
+	}{
+		{"", "", 0, 0},
+		{"", "ab", 2, 2},
+		{"ab", "", 1, -1},
+		{"name", "name", 0, 0},
+		{"nmae", "name", 1, 1},
+		{"nam", "name", 1, 1},
+		{"nbme", "name", 1, 1},
+		{"naame", "name", 0, -1},
+		{"kitten", "sitting", 3, 3},
+		{"kitten", "sitting", 2, -1},
+		{"ca", "abc", 3, 3}, // a letter that was swapped is not changed again
+		{long, long + "b", 1, 1},
+		{"ä", "a", 2, 2}, // bytes
+	} {
+		got, ok := nearest.Edits([]byte(test.a), []byte(test.b), test.limit)
+		if !ok {
+			got = -1
+		}
+		if got != test.want {
+			t.Errorf("got %d edits from %.20q to %.20q within %d, want %d", got, test.a, test.b, test.limit, test.want)
+		}
+	}
+	if got, ok := nearest.Edits([]rune("ä"), []rune("a"), 1); got != 1 || !ok {
+		t.Errorf("got %d characters, %v, want 1", got, ok)
+	}
+}
+
+func TestNames(t *testing.T) {
+	names := []string{"create_issue", "create-issues", "CreateIssue", "remove_label", "x", strings.Repeat("y", 300)}
+	for _, test := range []struct {
+		asked string
+		most  int
+		want  []string
+	}{
+		{"createissue", 3, []string{"create_issue", "CreateIssue", "create-issues"}},
+		{"create_issue", 1, []string{"create_issue"}},
+		{"remvoe_label", 3, []string{"remove_label"}},
+		{"y", 3, nil},
+		{"", 3, nil},
+		{"---", 3, nil},
+		{strings.Repeat("y", 300), 3, nil},
+	} {
+		if got := nearest.Names(test.asked, names, test.most); !slices.Equal(got, test.want) {
+			t.Errorf("got %q for %.20q, want %q", got, test.asked, test.want)
+		}
+	}
+}
