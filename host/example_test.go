@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -93,7 +94,7 @@ func ExampleOptions() {
 	opts := exampleOptions()
 	opts.Registry = registry.New(&registry.Options{
 		Ledger:   ledger,
-		Approver: registry.CautiousPolicy(),
+		Approver: policy.Cautious(),
 		Results:  &result.Options{MaxBytes: 16 << 10},
 	})
 	h, err := host.Open(ctx, path, opts)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -86,7 +87,7 @@ func TestCallTool(t *testing.T) {
 // What is wrong is said of the tool that is meant.
 func TestCallToolErrors(t *testing.T) {
 	ledger := registry.NewLedger(nil)
-	r := searching(t, registry.Options{Ledger: ledger, Approver: mustPolicy(t, registry.Allow, registry.Rule{Tool: "books__delete"})})
+	r := searching(t, registry.Options{Ledger: ledger, Approver: mustPolicy(t, registry.Allow, policy.Rule{Tool: "books__delete"})})
 	tool, calls := recorded("books", "create", titled)
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."))
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."), serverTool("books", "new", ""))
@@ -119,7 +120,7 @@ func TestCallToolErrors(t *testing.T) {
 
 // Who is asked sees the tool that is called, and his answer is for that one.
 func TestCallToolAsks(t *testing.T) {
-	r := searching(t, registry.Options{Approver: registry.CautiousPolicy()})
+	r := searching(t, registry.Options{Approver: policy.Cautious()})
 	tool, calls := recorded("github", "create_issue", titled)
 	mustReplace(t, r, "github", tool)
 	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"create_issue","arguments":{"title":"a"}}`))

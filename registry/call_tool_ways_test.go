@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // The call_tool of one registry calls its tools wherever it is listed, and is decided
@@ -17,7 +18,7 @@ func TestCallToolOfAnotherRegistry(t *testing.T) {
 	tool, calls := recorded("files", "read", titled)
 	mustReplace(t, theirs, "files", tool)
 
-	ours := registry.New(&registry.Options{Approver: mustPolicy(t, registry.Allow, registry.Rule{Verdict: registry.Deny, User: "eve", Tool: "call_tool"})})
+	ours := registry.New(&registry.Options{Approver: mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Deny, User: "eve", Tool: "call_tool"})})
 	other, wrong := recorded("files", "read", titled)
 	mustReplace(t, ours, "files", other)
 	mustAdd(t, ours, callTool(t, theirs))
@@ -73,7 +74,7 @@ func TestCallToolLeavesTheUsersResults(t *testing.T) {
 func TestErrorsRespectTheUser(t *testing.T) {
 	ledger := registry.NewLedger(nil)
 	r := searching(t, registry.Options{Ledger: ledger, Approver: mustPolicy(t, registry.Allow,
-		registry.Rule{Verdict: registry.Deny, User: "guest", Server: "payroll"})})
+		policy.Rule{Verdict: registry.Deny, User: "guest", Server: "payroll"})})
 	mustReplace(t, r, "payroll", serverTool("payroll", "fire", ""), serverTool("payroll", "hire_staff", ""))
 	mustReplace(t, r, "payroll", serverTool("payroll", "fire", "Monday."), serverTool("payroll", "hire_staff", ""))
 	for user, want := range map[string]struct{ held, misspelt string }{

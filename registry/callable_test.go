@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // claimingTools returns the tools of a server that says of them what it likes:
@@ -45,13 +47,13 @@ func claimingTools(t *testing.T, server, revision string) ([]registry.Tool, *ato
 // the call does not reach it, by any of the ready policies and rules.
 func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 	policies := map[string]registry.Approver{
-		"cautious":        registry.CautiousPolicy(),
-		"read-only":       mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.Allow, ReadOnly: ptr(true)}),
-		"harmless":        mustPolicy(t, registry.Allow, registry.Rule{Verdict: registry.Ask, Destructive: ptr(true)}),
-		"no side effects": mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.AllowForSession, SideEffects: ptr(false)}),
-		"fast":            mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.Allow, ExecutionTime: registry.Fast}),
-		"annotated":       mustPolicy(t, registry.Ask, registry.Rule{Verdict: registry.Allow, Annotated: ptr(true)}),
-		"order":           mustPolicy(t, registry.Deny, registry.Rule{Verdict: registry.Allow, Destructive: ptr(false)}, registry.Rule{Verdict: registry.Ask}),
+		"cautious":        policy.Cautious(),
+		"read-only":       mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.Allow, ReadOnly: ptr(true)}),
+		"harmless":        mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Ask, Destructive: ptr(true)}),
+		"no side effects": mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.AllowForSession, SideEffects: ptr(false)}),
+		"fast":            mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.Allow, ExecutionTime: registry.Fast}),
+		"annotated":       mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.Allow, Annotated: ptr(true)}),
+		"order":           mustPolicy(t, registry.Deny, policy.Rule{Verdict: registry.Allow, Destructive: ptr(false)}, policy.Rule{Verdict: registry.Ask}),
 	}
 	for name, policy := range policies {
 		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
@@ -97,7 +99,7 @@ func TestCautiousPolicy(t *testing.T) {
 		{`{"executionTimeHint":"fast"}`, "ask it may destroy something", "ask its server is not trusted"},
 	} {
 		for _, trusted := range []bool{true, false} {
-			d, err := registry.CautiousPolicy().Approve(t.Context(), annotated(tt.raw, trusted))
+			d, err := policy.Cautious().Approve(t.Context(), annotated(tt.raw, trusted))
 			want := tt.untrusted
 			if trusted {
 				want = tt.trusted
@@ -109,7 +111,7 @@ func TestCautiousPolicy(t *testing.T) {
 	}
 	req := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "now", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}
 	req.Hints = req.Tool.Hints()
-	if d, _ := registry.CautiousPolicy().Approve(t.Context(), req); d.Verdict != registry.Allow {
+	if d, _ := policy.Cautious().Approve(t.Context(), req); d.Verdict != registry.Allow {
 		t.Errorf("a native tool that reads: %v", d)
 	}
 }
@@ -118,16 +120,16 @@ func TestCautiousPolicy(t *testing.T) {
 func TestPolicyReasons(t *testing.T) {
 	for _, tt := range []struct {
 		byDefault registry.Verdict
-		rules     []registry.Rule
+		rules     []policy.Rule
 		want      string
 	}{
 		{registry.Deny, nil, "no rule of the policy is for it"},
 		{registry.Ask, nil, "no rule of the policy is for it"},
 		{registry.Allow, nil, ""},
-		{registry.Ask, []registry.Rule{{Server: "other"}, {Tool: "get"}}, "rules[1] of the policy denies it"},
-		{registry.Allow, []registry.Rule{{Verdict: registry.Ask}}, "rules[0] of the policy has somebody asked"},
-		{registry.Allow, []registry.Rule{{Reason: "because"}}, "because"},
-		{registry.Ask, []registry.Rule{{Verdict: registry.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
+		{registry.Ask, []policy.Rule{{Server: "other"}, {Tool: "get"}}, "rules[1] of the policy denies it"},
+		{registry.Allow, []policy.Rule{{Verdict: registry.Ask}}, "rules[0] of the policy has somebody asked"},
+		{registry.Allow, []policy.Rule{{Reason: "because"}}, "because"},
+		{registry.Ask, []policy.Rule{{Verdict: registry.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
 	} {
 		if got := mustPolicy(t, tt.byDefault, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason; got != tt.want {
 			t.Errorf("%v %+v: %q, want %q", tt.byDefault, tt.rules, got, tt.want)
@@ -137,10 +139,10 @@ func TestPolicyReasons(t *testing.T) {
 
 // Without a policy or a call there is nothing to allow.
 func TestPolicyOfNothing(t *testing.T) {
-	var none *registry.Policy
+	var none *policy.Policy
 	allow := mustPolicy(t, registry.Allow)
 	for i, d := range []registry.Decision{
-		none.Decide(annotated("", true)), new(registry.Policy).Decide(annotated("", true)),
+		none.Decide(annotated("", true)), new(policy.Policy).Decide(annotated("", true)),
 		allow.Decide(nil), allow.Decide(&registry.ApprovalRequest{}),
 	} {
 		if d.Verdict != registry.Deny {
@@ -148,7 +150,7 @@ func TestPolicyOfNothing(t *testing.T) {
 		}
 	}
 	// Hints that nobody filled in are those of a tool that says nothing.
-	p := mustPolicy(t, registry.Allow, registry.Rule{Destructive: ptr(true)})
+	p := mustPolicy(t, registry.Allow, policy.Rule{Destructive: ptr(true)})
 	if d := p.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}}); d.Verdict != registry.Deny {
 		t.Errorf("empty hints: %+v", d)
 	}
@@ -158,9 +160,9 @@ func TestPolicyOfNothing(t *testing.T) {
 func TestCallable(t *testing.T) {
 	tools, calls := claimingTools(t, "files", mcp.Revision20251125)
 	policy := mustPolicy(t, registry.Allow,
-		registry.Rule{Verdict: registry.Deny, User: "guest", Tool: "silent"},
-		registry.Rule{Verdict: registry.Deny, Native: ptr(false), Annotated: ptr(true), Destructive: ptr(true)},
-		registry.Rule{Verdict: registry.Ask, Tool: "claims"},
+		policy.Rule{Verdict: registry.Deny, User: "guest", Tool: "silent"},
+		policy.Rule{Verdict: registry.Deny, Native: ptr(false), Annotated: ptr(true), Destructive: ptr(true)},
+		policy.Rule{Verdict: registry.Ask, Tool: "claims"},
 	)
 	r := registry.New(&registry.Options{Approver: policy})
 	mustReplace(t, r, "files", tools...)
@@ -200,4 +202,22 @@ func TestCallable(t *testing.T) {
 	if got := all.Callable(t.Context()); len(got) != 3 {
 		t.Errorf("%d tools", len(got))
 	}
+}
+
+// annotated returns a request for a tool of a server with annotations.
+func annotated(raw string, trusted bool) *registry.ApprovalRequest {
+	def := &registry.Definition{Name: "files__get", Origin: registry.Origin{Server: "files", Tool: "get"}}
+	if raw != "" {
+		def.RawAnnotations = json.RawMessage(raw)
+	}
+	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
+}
+
+func mustPolicy(t testing.TB, byDefault registry.Verdict, rules ...policy.Rule) *policy.Policy {
+	t.Helper()
+	p, err := policy.New(byDefault, rules...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

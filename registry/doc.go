@@ -52,8 +52,8 @@
 //
 // # Decide which calls are made
 //
-// An [Approver] sees user, server, tool and arguments. [NewPolicy] and
-// [ParsePolicy] make one of rules, [CautiousPolicy] is ready for use, an
+// An [Approver] sees user, server, tool and arguments. [policy.New] and
+// [policy.Parse] make one of rules, [policy.Cautious] is ready for use, an
 // [ApproverFunc] is anything else. [Ask] lets a call fail with an
 // [*ApprovalRequiredError], which [Registry.Resume] and [Registry.Refuse] answer
 // from anywhere; [Registry.Approvals] and [Registry.WatchApprovals] show what

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // A mailTool is a tool of the server "mail". One of an MCP server is made by Remote.
@@ -21,7 +22,7 @@ func mailTool(name, description string, hints *mcp.ToolAnnotations) registry.Too
 
 // What is known of a server decides what its tools may do.
 func ExampleRegistry_ReplaceServer() {
-	r := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+	r := registry.New(&registry.Options{Approver: policy.Cautious()})
 	tools := []registry.Tool{mailTool("list", "Lists mails.", &mcp.ToolAnnotations{ReadOnlyHint: true})}
 	for _, trusted := range []bool{false, true} {
 		if _, err := r.ReplaceServer(registry.Server{Name: "mail", Trusted: trusted}, tools); err != nil {
@@ -74,7 +75,7 @@ func ExampleSnapshot_Findings() {
 
 // A rule for a server that is not there may be a slip.
 func ExamplePolicy_Check() {
-	p, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Deny, Server: "mails"})
+	p, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Deny, Server: "mails"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,7 +87,7 @@ func ExamplePolicy_Check() {
 
 // What an agent asks before it shows a tool to anybody.
 func ExamplePolicy_Decide() {
-	p, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Deny, Tool: "mail__*", Reason: "no mail today"})
+	p, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Deny, Tool: "mail__*", Reason: "no mail today"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -80,7 +81,7 @@ func BenchmarkCallEverything(b *testing.B) {
 	}
 	r := registry.New(&registry.Options{
 		Ledger:   ledger,
-		Approver: registry.CautiousPolicy(),
+		Approver: policy.Cautious(),
 		Results:  &result.Options{Wrap: true, Redact: true, Secrets: map[string]*regexp.Regexp{"badge": regexp.MustCompile(`badge (\d+)`)}},
 		Middleware: []registry.Middleware{
 			func(next registry.Handler) registry.Handler { return next },

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // found returns the names of the tools that a search finds, the best first.
@@ -95,7 +96,7 @@ func TestSearchFindsNothingInQuarantine(t *testing.T) {
 func TestSearchIsForTheUser(t *testing.T) {
 	r := registry.New(&registry.Options{
 		Search:   new(registry.SearchOptions),
-		Approver: mustPolicy(t, registry.Allow, registry.Rule{Verdict: registry.Deny, User: "guest", Tool: "*delete*"}),
+		Approver: mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Deny, User: "guest", Tool: "*delete*"}),
 	})
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
 	for user, want := range map[string][]string{

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -172,7 +173,7 @@ func TestFindersRespectTheUser(t *testing.T) {
 	ledger := registry.NewLedger(&registry.LedgerOptions{Mode: registry.LedgerPin})
 	r := searching(t, registry.Options{
 		Ledger:   ledger,
-		Approver: mustPolicy(t, registry.Allow, registry.Rule{Tool: "notes__delete", User: "eve"}, registry.Rule{Tool: "notes__ignite", User: "eve"}),
+		Approver: mustPolicy(t, registry.Allow, policy.Rule{Tool: "notes__delete", User: "eve"}, policy.Rule{Tool: "notes__ignite", User: "eve"}),
 	})
 	mustReplace(t, r, "notes",
 		serverTool("notes", "create", "Write a note."),
@@ -218,8 +219,8 @@ func TestFindersRespectTheUser(t *testing.T) {
 // To look for tools needs nobody's approval, whatever the policy says of calls.
 func TestFindersNeedNoApproval(t *testing.T) {
 	for name, approver := range map[string]registry.Approver{
-		"cautious": registry.CautiousPolicy(),
-		"denies":   mustPolicy(t, registry.Deny, registry.Rule{Verdict: registry.Ask, Server: "notes"}),
+		"cautious": policy.Cautious(),
+		"denies":   mustPolicy(t, registry.Deny, policy.Rule{Verdict: registry.Ask, Server: "notes"}),
 		"asks":     mustPolicy(t, registry.Ask),
 	} {
 		r := searching(t, registry.Options{Approver: approver})

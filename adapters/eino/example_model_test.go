@@ -7,6 +7,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // A script is a model that says what it was told to, one message after the other.
@@ -37,7 +38,7 @@ func scripted() (*registry.Registry, model.ToolCallingChatModel) {
 
 // scriptedWithApproval is scripted with a tool that needs an approval.
 func scriptedWithApproval() (*registry.Registry, model.ToolCallingChatModel) {
-	policy, err := registry.NewPolicy(registry.Ask)
+	policy, err := policy.New(registry.Ask)
 	if err != nil {
 		panic(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genai"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -165,7 +166,7 @@ func ExampleTurn_Run() {
 // What waits for nobody may be told to the model at once.
 func ExampleTurn_Results() {
 	ctx := context.Background()
-	reg := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+	reg := registry.New(&registry.Options{Approver: policy.Cautious()})
 	_ = reg.Add(registry.MustFunc("wipe", "Deletes everything.", func(context.Context, struct{}) (string, error) { return "all gone", nil }))
 	tools, _ := belt.Tools(ctx, reg, nil)
 	_, err := tools.Run(ctx, &genai.GenerateContentResponse{Candidates: []*genai.Candidate{{Content: genai.NewContentFromFunctionCall("wipe", nil, genai.RoleModel)}}})

@@ -11,6 +11,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -85,7 +86,7 @@ func ExampleTurn_Responses() {
 	defer cancel()
 	g := genkit.Init(ctx, genkit.WithDefaultModel("example/model"))
 	exampleModel(g)
-	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "weather"})
+	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "weather"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -252,7 +253,7 @@ func TestToolThatIsGone(t *testing.T) {
 }
 
 func TestUsers(t *testing.T) {
-	policy, err := registry.NewPolicy(registry.Deny, registry.Rule{Verdict: registry.Allow, User: "ada"}, registry.Rule{Verdict: registry.Allow, Tool: "open"})
+	policy, err := policy.New(registry.Deny, policy.Rule{Verdict: registry.Allow, User: "ada"}, policy.Rule{Verdict: registry.Allow, Tool: "open"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +347,7 @@ func TestLoginThatIsDeclined(t *testing.T) {
 }
 
 func TestApprovalWithoutWaiting(t *testing.T) {
-	policy, err := registry.NewPolicy(registry.Ask)
+	policy, err := policy.New(registry.Ask)
 	if err != nil {
 		t.Fatal(err)
 	}

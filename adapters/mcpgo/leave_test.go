@@ -15,6 +15,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/mcpgo"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // A call that nobody waits for any more cannot be approved: its result would reach
@@ -22,7 +23,7 @@ import (
 func TestWaitEndsWithTheClient(t *testing.T) {
 	for name, over := range map[string]func(*testing.T, *server.MCPServer, ...client.ClientOption) *client.Client{"http": overHTTP, "stdio": overStdio} {
 		t.Run(name, func(t *testing.T) {
-			policy, err := registry.NewPolicy(registry.Ask)
+			policy, err := policy.New(registry.Ask)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +87,7 @@ func TestErrorsHideTheAddress(t *testing.T) {
 
 // Equal calls have one approval: that of one who has gone goes on for another one.
 func TestWaitOfEqualCalls(t *testing.T) {
-	policy, err := registry.NewPolicy(registry.Ask)
+	policy, err := policy.New(registry.Ask)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/ollama"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -113,7 +114,7 @@ func ExampleTurn_Run() {
 // What waits for nobody may be told to the model at once.
 func ExampleTurn_Results() {
 	ctx := context.Background()
-	reg := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+	reg := registry.New(&registry.Options{Approver: policy.Cautious()})
 	_ = reg.Add(registry.MustFunc("wipe", "Deletes everything.", func(context.Context, struct{}) (string, error) { return "all gone", nil }))
 	tools, _ := belt.Tools(ctx, reg, nil)
 	_, err := tools.Run(ctx, api.Message{ToolCalls: []api.ToolCall{{Function: api.ToolCallFunction{Name: "wipe"}}}})

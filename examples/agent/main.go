@@ -35,6 +35,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -77,11 +78,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 
 	limited, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	policy := registry.CautiousPolicy()
+	approver := policy.Cautious()
 	if *yes {
-		policy, _ = registry.NewPolicy(registry.Allow) // has no rule that could be wrong
+		approver, _ = policy.New(registry.Allow) // has no rule that could be wrong
 	}
-	user := newTerminal(limited, stdin, stderr, policy)
+	user := newTerminal(limited, stdin, stderr, approver)
 	agent := &Agent{Endpoint: endpoint, User: user, MaxSteps: *maxSteps, ContextWindow: *window}
 	agent.Registry = registry.New(&registry.Options{
 		Approver: user,

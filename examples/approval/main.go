@@ -24,6 +24,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -47,7 +48,7 @@ const user = "you"
 func run(ctx context.Context, out io.Writer, files *folder, port int, once bool) (err error) {
 	client := mcp.NewClient("files", &transport.Pipe{Serve: files.server().Run}, nil)
 	defer func() { err = errors.Join(err, client.Close()) }()
-	tools := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+	tools := registry.New(&registry.Options{Approver: policy.Cautious()})
 	if err := offer(ctx, tools, client); err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ var sideways = map[[2]string]string{
 	{"session/keyringstore", "session/seal"}:      "Open returns a *seal.Store",
 	{"session/keyringstore", "session/filestore"}: "it is a store of files with another key",
 	{"registry/codemode", "registry"}:             "it is a tool made of the registry's tools",
+	{"registry/policy", "registry"}:               "it is an approver of a registry",
 	{"registry/profile", "registry"}:              "it shapes the registry's definitions",
 	{"registry/profile", "registry/result"}:       "it gives providers the blocks of a result",
 	{"registry/rest", "registry"}:                 "its endpoints are tools of a registry",

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -454,7 +455,7 @@ var ironclaw = []row{
 		for hint, want := range map[string]bool{"true": true, "false": false} {
 			tool := strings.Replace(strings.Replace(ironclawTool, `"destructive_hint": false`, `"destructive_hint": `+hint, 1), `"read_only_hint": true`, `"read_only_hint": false`, 1)
 			yes := true
-			ask := policy(t, registry.Rule{Verdict: registry.Ask, Destructive: &yes})
+			ask := policy(t, policy.Rule{Verdict: registry.Ask, Destructive: &yes})
 			server := ironclawServer(t, mcptest.Script{"tools/list": tools(tool)})
 			opts := fakes(fakeServers{"postgres": server})
 			opts.Registry = registry.New(&registry.Options{Approver: ask})

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -259,9 +260,9 @@ func encode(t *testing.T, v any) string {
 }
 
 // policy returns a policy that allows what no rule speaks of.
-func policy(t *testing.T, rules ...registry.Rule) *registry.Policy {
+func policy(t *testing.T, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p, err := registry.NewPolicy(registry.Allow, rules...)
+	p, err := policy.New(registry.Allow, rules...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -445,7 +446,7 @@ var mateclaw = []row{
 		}
 	}},
 	{57, func(t *testing.T) {
-		deny := policy(t, registry.Rule{Verdict: registry.Deny, User: "agent-2", Server: "filesystem"})
+		deny := policy(t, policy.Rule{Verdict: registry.Deny, User: "agent-2", Server: "filesystem"})
 		h := mateclawHost(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, mateclawFilesystem)
 		equal(t, "what one agent may call", len(h.Registry().Callable(session.WithUser(patience(t), "agent-1"))), 5)
 		equal(t, "what another may", len(h.Registry().Callable(session.WithUser(patience(t), "agent-2"))), 0)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -92,7 +93,7 @@ var functions = []function{
 	{"rest.New", rest.New},
 	{"rest.Parse", rest.Parse},
 	{"registry.CallIDOf", registry.CallIDOf},
-	{"registry.CautiousPolicy", registry.CautiousPolicy},
+	{"registry.CautiousPolicy", policy.Cautious},
 	{"registry.Compare", registry.Compare},
 	{"registry.Decode", result.Decode[any]},
 	{"registry.ErrorCode", registry.ErrorCode},
@@ -102,9 +103,9 @@ var functions = []function{
 	{"registry.MustFunc", registry.MustFunc[any, any]},
 	{"registry.New", registry.New},
 	{"registry.NewLedger", registry.NewLedger},
-	{"registry.NewPolicy", registry.NewPolicy},
+	{"registry.NewPolicy", policy.New},
 	{"registry.OpenLedger", registry.OpenLedger},
-	{"registry.ParsePolicy", registry.ParsePolicy},
+	{"registry.ParsePolicy", policy.Parse},
 	{"registry.Pieces", result.Pieces},
 	{"registry.Remote", registry.Remote},
 	{"registry.RemoteFunc", registry.RemoteFunc},
@@ -390,9 +391,9 @@ var types = []any{
 	(*registry.PanicError)(nil),
 	(*registry.PendingLimitError)(nil),
 	(*result.Piece)(nil),
-	(*registry.Policy)(nil),
+	(*policy.Policy)(nil),
 	(*registry.PolicyError)(nil),
-	(*registry.PolicyFileError)(nil),
+	(*policy.FileError)(nil),
 	(*registry.Preview)(nil),
 	(*registry.Previewed)(nil),
 	(*registry.Problem)(nil),
@@ -406,8 +407,8 @@ var types = []any{
 	(*result.Form)(nil),
 	(*result.Options)(nil),
 	(*registry.ResumeOptions)(nil),
-	(*registry.Rule)(nil),
-	(*registry.RuleError)(nil),
+	(*policy.Rule)(nil),
+	(*policy.RuleError)(nil),
 	(*registry.Scheme)(nil),
 	(*registry.SearchOptions)(nil),
 	(*registry.Server)(nil),

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -389,7 +390,7 @@ func TestWaitForALogin(t *testing.T) {
 func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loggedIn := make(chan struct{})
-		policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
+		policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "danger"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func newExampleRegistry() *registry.Registry {
-	reg := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+	reg := registry.New(&registry.Options{Approver: policy.Cautious()})
 	add := registry.MustFunc("add", "Adds two numbers", func(_ context.Context, in struct{ A, B int }) (int, error) {
 		return in.A + in.B, nil
 	})

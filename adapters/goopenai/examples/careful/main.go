@@ -19,6 +19,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/goopenai"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -35,9 +36,9 @@ func run(ctx context.Context, question string) error {
 		return err
 	}
 	tools := registry.New(&registry.Options{
-		Ledger:   ledger,                    // holds back what is new or changed
-		Approver: registry.CautiousPolicy(), // asks for all but what trusted tools only read
-		Results:  &result.Options{},         // keeps a result from flooding the model
+		Ledger:   ledger,            // holds back what is new or changed
+		Approver: policy.Cautious(), // asks for all but what trusted tools only read
+		Results:  &result.Options{}, // keeps a result from flooding the model
 	})
 	h, err := host.Open(ctx, "mcp.json", &host.Options{Registry: tools, OpenWait: time.Minute})
 	if err != nil {

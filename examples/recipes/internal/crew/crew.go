@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // LoginURL is where the tool locked wants a login.
@@ -37,7 +38,7 @@ type Crew struct {
 
 // New returns a crew.
 func New() (*Crew, error) {
-	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Ask, Tool: "danger"})
+	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "danger"})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package registry
+package policy
 
 import (
 	"cmp"
@@ -10,10 +10,11 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// A PolicyFileError is one thing wrong with a policy that [ParsePolicy] reads.
-type PolicyFileError struct {
+// A FileError is one thing wrong with a policy that [Parse] reads.
+type FileError struct {
 	// Line and Column count from 1, Column in bytes.
 	Line, Column int
 	// Key is the path of the value, such as rules[2].server; empty for the whole.
@@ -24,7 +25,7 @@ type PolicyFileError struct {
 }
 
 // Error returns "policy:line:column: key: what is wrong".
-func (e *PolicyFileError) Error() string {
+func (e *FileError) Error() string {
 	text := fmt.Sprintf("policy:%d:%d: ", e.Line, e.Column)
 	if e.Key != "" {
 		text += e.Key + ": "
@@ -36,9 +37,9 @@ func (e *PolicyFileError) Error() string {
 	return text + e.Err.Error()
 }
 
-func (e *PolicyFileError) Unwrap() error { return e.Err }
+func (e *FileError) Unwrap() error { return e.Err }
 
-// ParsePolicy reads a policy that people write: JSON, with comments and trailing
+// Parse reads a policy that people write: JSON, with comments and trailing
 // commas if they like.
 //
 //	{
@@ -59,21 +60,21 @@ func (e *PolicyFileError) Unwrap() error { return e.Err }
 //
 // Nothing is passed over: a key that is not known or comes twice, a value of
 // another type, even null or an empty pattern, is an error, for a rule that is not
-// heeded protects nobody. So is all that [NewPolicy] refuses. Each fault is a
-// [*PolicyFileError]; several are joined, in the order of the file.
-func ParsePolicy(data []byte) (*Policy, error) {
+// heeded protects nobody. So is all that [New] refuses. Each fault is a
+// [*FileError]; several are joined, in the order of the file.
+func Parse(data []byte) (*Policy, error) {
 	doc, err := jsonc.Parse(data)
 	if err != nil {
 		var syntax *jsonc.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, &PolicyFileError{syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
+			return nil, &FileError{syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
 		}
-		return nil, &PolicyFileError{1, 1, "", err}
+		return nil, &FileError{1, 1, "", err}
 	}
 	f := &policyFile{doc: doc}
 	f.read(&doc.Root)
 	if f.faults == nil {
-		p, err := NewPolicy(f.byDefault, f.rules...)
+		p, err := New(f.byDefault, f.rules...)
 		if err == nil {
 			return p, nil
 		}
@@ -95,10 +96,10 @@ func each(err error) []error {
 // A policyFile is a policy that is being read.
 type policyFile struct {
 	doc       *jsonc.Document
-	byDefault Verdict
+	byDefault registry.Verdict
 	rules     []Rule
 	places    []map[string]place // by rule and field; "" is the rule
-	faults    []*PolicyFileError
+	faults    []*FileError
 }
 
 // A place is where something stands.
@@ -109,11 +110,11 @@ type place struct {
 
 func (f *policyFile) fail(at place, err error) {
 	pos := f.doc.Position(at.offset)
-	f.faults = append(f.faults, &PolicyFileError{pos.Line, pos.Column, string(at.path), err})
+	f.faults = append(f.faults, &FileError{pos.Line, pos.Column, string(at.path), err})
 }
 
 func (f *policyFile) err() error {
-	slices.SortStableFunc(f.faults, func(a, b *PolicyFileError) int {
+	slices.SortStableFunc(f.faults, func(a, b *FileError) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	errs := make([]error, len(f.faults))
@@ -123,7 +124,7 @@ func (f *policyFile) err() error {
 	return errors.Join(errs...)
 }
 
-// locate notes an error of NewPolicy where the rule stands.
+// locate notes an error of New where the rule stands.
 func (f *policyFile) locate(err error) {
 	at := place{f.doc.Root.Offset, ""}
 	var rule *RuleError
@@ -179,17 +180,17 @@ func (f *policyFile) read(root *jsonc.Node) {
 	}
 }
 
-func (f *policyFile) verdict(n *jsonc.Node, path jsonc.Path) Verdict {
+func (f *policyFile) verdict(n *jsonc.Node, path jsonc.Path) registry.Verdict {
 	if !f.is(n, path, jsonc.String) {
-		return Deny
+		return registry.Deny
 	}
-	for v := Deny; isVerdict(v); v++ {
+	for v := registry.Deny; isVerdict(v); v++ {
 		if n.Text == v.String() {
 			return v
 		}
 	}
 	f.fail(place{n.Offset, path}, errors.New(`there is no such verdict: use "deny", "ask", "allow" or "allow_for_session"`))
-	return Deny
+	return registry.Deny
 }
 
 func (f *policyFile) rule(n *jsonc.Node, path jsonc.Path) {
@@ -238,7 +239,7 @@ func (f *policyFile) field(r *Rule, field string, n *jsonc.Node, path jsonc.Path
 	case "User":
 		r.User = text()
 	case "ExecutionTime":
-		r.ExecutionTime = ExecutionTime(text())
+		r.ExecutionTime = registry.ExecutionTime(text())
 	case "Reason":
 		r.Reason = text()
 	default:
@@ -286,29 +287,29 @@ func snake(camel string) string {
 	return text.String()
 }
 
-// MarshalJSON returns the policy in the format of [ParsePolicy], without what
+// MarshalJSON returns the policy in the format of [Parse], without what
 // people wrote beside it.
 func (p *Policy) MarshalJSON() ([]byte, error) {
 	type ruleJSON struct {
-		Verdict       string        `json:"verdict"`
-		Server        string        `json:"server,omitempty"`
-		Tool          string        `json:"tool,omitempty"`
-		User          string        `json:"user,omitempty"`
-		Native        *bool         `json:"native,omitempty"`
-		Trusted       *bool         `json:"trusted,omitempty"`
-		Annotated     *bool         `json:"annotated,omitempty"`
-		ReadOnly      *bool         `json:"readOnly,omitempty"`
-		Destructive   *bool         `json:"destructive,omitempty"`
-		Idempotent    *bool         `json:"idempotent,omitempty"`
-		OpenWorld     *bool         `json:"openWorld,omitempty"`
-		SideEffects   *bool         `json:"sideEffects,omitempty"`
-		ExecutionTime ExecutionTime `json:"executionTime,omitempty"`
-		Reason        string        `json:"reason,omitempty"`
+		Verdict       string                 `json:"verdict"`
+		Server        string                 `json:"server,omitempty"`
+		Tool          string                 `json:"tool,omitempty"`
+		User          string                 `json:"user,omitempty"`
+		Native        *bool                  `json:"native,omitempty"`
+		Trusted       *bool                  `json:"trusted,omitempty"`
+		Annotated     *bool                  `json:"annotated,omitempty"`
+		ReadOnly      *bool                  `json:"readOnly,omitempty"`
+		Destructive   *bool                  `json:"destructive,omitempty"`
+		Idempotent    *bool                  `json:"idempotent,omitempty"`
+		OpenWorld     *bool                  `json:"openWorld,omitempty"`
+		SideEffects   *bool                  `json:"sideEffects,omitempty"`
+		ExecutionTime registry.ExecutionTime `json:"executionTime,omitempty"`
+		Reason        string                 `json:"reason,omitempty"`
 	}
 	file := struct {
 		Rules   []ruleJSON `json:"rules"`
 		Default string     `json:"default"`
-	}{[]ruleJSON{}, Deny.String()}
+	}{[]ruleJSON{}, registry.Deny.String()}
 	if p != nil {
 		file.Default = p.byDefault.String()
 		for _, r := range p.rules {

@@ -1,4 +1,4 @@
-package registry_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 func TestParsePolicy(t *testing.T) {
-	p, err := registry.ParsePolicy([]byte("\ufeff" + `{
+	p, err := policy.Parse([]byte("\ufeff" + `{
 		// comments
 		"default": "ask", /* too */
 		"rules": [
@@ -40,11 +41,11 @@ func TestParsePolicy(t *testing.T) {
 	}
 
 	for _, text := range []string{`{"default":"deny"}`, `{"default":"deny","rules":[]}`} {
-		if p, err := registry.ParsePolicy([]byte(text)); err != nil || p.Decide(annotated("", true)).Verdict != registry.Deny {
+		if p, err := policy.Parse([]byte(text)); err != nil || p.Decide(annotated("", true)).Verdict != registry.Deny {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, p := range []*registry.Policy{nil, {}} {
+	for _, p := range []*policy.Policy{nil, {}} {
 		if text, err := p.MarshalJSON(); err != nil || string(text) != `{"rules":[],"default":"deny"}` {
 			t.Errorf("%s, %v", text, err)
 		}
@@ -86,7 +87,7 @@ func TestParsePolicyErrors(t *testing.T) {
 		`{"rules": [{"verdict": "deny", "server": "["}` + tail:            `1:42: rules[0].server: the pattern "[" has a [`,
 		`{"rules": [{"verdict": "deny", "executionTime": "quick"}` + tail: `1:49: rules[0].executionTime: no tool takes "quick"`,
 	} {
-		_, err := registry.ParsePolicy([]byte(text))
+		_, err := policy.Parse([]byte(text))
 		if err == nil {
 			t.Errorf("%s: accepted", text)
 			continue
@@ -94,17 +95,17 @@ func TestParsePolicyErrors(t *testing.T) {
 		if !strings.HasPrefix(err.Error(), "policy:"+want) {
 			t.Errorf("%s:\n%v, want\npolicy:%s", text, err, want)
 		}
-		var file *registry.PolicyFileError
+		var file *policy.FileError
 		if !errors.As(err, &file) || file.Line == 0 || file.Column == 0 || file.Err == nil {
 			t.Errorf("%s: %T", text, err)
 		}
 	}
 
-	_, err := registry.ParsePolicy([]byte("{\"rules\": [\n{\"verdict\": \"deny\", \"tool\": \"{\"},\n{\"verdict\": \"deny\", \"tool\": \"]\"}], \"default\": \"ask\"}"))
+	_, err := policy.Parse([]byte("{\"rules\": [\n{\"verdict\": \"deny\", \"tool\": \"{\"},\n{\"verdict\": \"deny\", \"tool\": \"]\"}], \"default\": \"ask\"}"))
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 2 || !strings.Contains(lines[0], ":2:") || !strings.Contains(lines[1], ":3:") {
 		t.Errorf("two faults: %v", err)
 	}
-	var rule *registry.RuleError
+	var rule *policy.RuleError
 	if !errors.As(err, &rule) || rule.Index != 0 || rule.Field != "Tool" {
 		t.Errorf("the fault of a rule is %+v", rule)
 	}
@@ -114,7 +115,7 @@ func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte(`{"default":"ask","rules":[{"verdict":"deny","server":"a*","readOnly":true,},]}`))
 	f.Add([]byte(`{"default":"ask","rules":[{"verdict":"allow","tool":"{a,b}","trusted":false}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := registry.ParsePolicy(data)
+		p, err := policy.Parse(data)
 		if err != nil {
 			_ = err.Error()
 			return
@@ -123,7 +124,7 @@ func FuzzParsePolicy(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := registry.ParsePolicy(text)
+		again, err := policy.Parse(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -1,4 +1,4 @@
-package registry
+package policy
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // pick returns one of the values.
@@ -13,11 +15,11 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 
 func randomRule(r *rand.Rand) Rule {
 	rule := Rule{
-		Verdict:       pick(r, Deny, Ask, Allow, AllowForSession),
+		Verdict:       pick(r, registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession),
 		Server:        pick(r, "", "", "", "a", "b", "*", "?"),
 		Tool:          pick(r, "", "", "", "x", "a__x", "*x", "?", "*"),
 		User:          pick(r, "", "", "", "u", "*"),
-		ExecutionTime: pick(r, "", "", "", "", Fast, Slow),
+		ExecutionTime: pick(r, "", "", "", "", registry.Fast, registry.Slow),
 	}
 	for _, f := range rule.flags() {
 		if r.IntN(4) == 0 {
@@ -29,7 +31,7 @@ func randomRule(r *rand.Rand) Rule {
 }
 
 // compiled returns a policy of rules that nobody checked.
-func compiled(t *testing.T, byDefault Verdict, rules []Rule) *Policy {
+func compiled(t *testing.T, byDefault registry.Verdict, rules []Rule) *Policy {
 	t.Helper()
 	p := &Policy{byDefault: byDefault}
 	for i, rule := range rules {
@@ -67,16 +69,16 @@ func randomAnnotations(r *rand.Rand) json.RawMessage {
 }
 
 // callsTo returns requests for all names that the random rules tell apart.
-func callsTo(raw json.RawMessage, trusted bool) []*ApprovalRequest {
-	var calls []*ApprovalRequest
+func callsTo(raw json.RawMessage, trusted bool) []*registry.ApprovalRequest {
+	var calls []*registry.ApprovalRequest
 	for _, user := range []string{"", "u", "w"} {
 		for _, server := range []string{"", "a", "b", "cc"} {
 			for _, tool := range []string{"x", "y", "zx", "zz", "a__x"} {
-				def := &Definition{Name: tool, RawAnnotations: raw}
+				def := &registry.Definition{Name: tool, RawAnnotations: raw}
 				if server != "" {
-					def.Name, def.Origin = server+"__"+tool, Origin{server, tool}
+					def.Name, def.Origin = server+"__"+tool, registry.Origin{Server: server, Tool: tool}
 				}
-				calls = append(calls, &ApprovalRequest{User: user, Tool: def, Hints: def.Hints(), Trusted: trusted || server == ""})
+				calls = append(calls, &registry.ApprovalRequest{User: user, Tool: def, Hints: def.Hints(), Trusted: trusted || server == ""})
 			}
 		}
 	}
@@ -90,7 +92,7 @@ func TestClaimsNeverLoosen(t *testing.T) {
 	stricter, believed := 0, 0
 	silent := callsTo(nil, false)
 	for range 600 {
-		p := compiled(t, pick(r, Deny, Ask, Allow, AllowForSession), randomRules(r))
+		p := compiled(t, pick(r, registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession), randomRules(r))
 		raw := randomAnnotations(r)
 		for i, claiming := range callsTo(raw, false) {
 			got, bound := p.Decide(claiming).Verdict, p.Decide(silent[i]).Verdict
@@ -128,7 +130,7 @@ func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 	for range rounds {
 		rules := randomRules(r)
 		rules[0].Reason = "<because \"it\" is>\n"
-		p, err := NewPolicy(pick(r, Deny, Ask, Allow, AllowForSession), rules...)
+		p, err := New(pick(r, registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession), rules...)
 		if err != nil {
 			continue
 		}
@@ -137,7 +139,7 @@ func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ParsePolicy(first)
+		again, err := Parse(first)
 		if err != nil {
 			t.Fatalf("%s: %v", first, err)
 		}

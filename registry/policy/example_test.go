@@ -1,4 +1,4 @@
-package registry_test
+package policy_test
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
-func ExampleNewPolicy() {
+func ExampleNew() {
 	yes := true
-	policy, err := registry.NewPolicy(registry.Ask,
-		registry.Rule{Verdict: registry.Allow, Server: "prod-eu", Tool: "get_*"},
-		registry.Rule{Verdict: registry.Deny, Server: "prod-*", Reason: "production is read only"},
-		registry.Rule{Verdict: registry.Allow, Trusted: &yes, ReadOnly: &yes},
+	policy, err := policy.New(registry.Ask,
+		policy.Rule{Verdict: registry.Allow, Server: "prod-eu", Tool: "get_*"},
+		policy.Rule{Verdict: registry.Deny, Server: "prod-*", Reason: "production is read only"},
+		policy.Rule{Verdict: registry.Allow, Trusted: &yes, ReadOnly: &yes},
 	)
 	if err != nil {
 		fmt.Println(err)
@@ -32,8 +32,8 @@ func ExampleNewPolicy() {
 	// tool "add" of server "notes": ask "no rule of the policy is for it"
 }
 
-func ExampleParsePolicy() {
-	_, err := registry.ParsePolicy([]byte(`{
+func ExampleParse() {
+	_, err := policy.Parse([]byte(`{
 	  "rules": [
 	    {"verdict": "deny", "sever": "prod-*"},
 	  ],
@@ -41,7 +41,7 @@ func ExampleParsePolicy() {
 	}`))
 	fmt.Println(err)
 
-	policy, err := registry.ParsePolicy([]byte(`{
+	policy, err := policy.Parse([]byte(`{
 	  // The first rule that is for a call decides it.
 	  "rules": [
 	    {"verdict": "deny", "server": "prod-*"},
@@ -60,7 +60,7 @@ func ExampleParsePolicy() {
 }
 
 func ExamplePolicy_MarshalJSON() {
-	policy, err := registry.NewPolicy(registry.Ask, registry.Rule{Verdict: registry.AllowForSession, Server: "notes", Tool: "{get,list}_*"})
+	policy, err := policy.New(registry.Ask, policy.Rule{Verdict: registry.AllowForSession, Server: "notes", Tool: "{get,list}_*"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -70,8 +70,8 @@ func ExamplePolicy_MarshalJSON() {
 	// Output: {"rules":[{"verdict":"allow_for_session","server":"notes","tool":"{get,list}_*"}],"default":"ask"} <nil>
 }
 
-func ExampleCautiousPolicy() {
-	r := registry.New(&registry.Options{Approver: registry.CautiousPolicy()})
+func ExampleCautious() {
+	r := registry.New(&registry.Options{Approver: policy.Cautious()})
 	read, _ := registry.With(registry.MustFunc("add", "Add two numbers", add), func(d *registry.Definition) {
 		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
 	})
@@ -89,28 +89,4 @@ func ExampleCautiousPolicy() {
 	// Output:
 	// 3 <nil>
 	// true it does not say what it does
-}
-
-func ExampleRegistry_Callable() {
-	policy, err := registry.NewPolicy(registry.Allow, registry.Rule{Verdict: registry.Deny, User: "guest", Tool: "wipe"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	r := registry.New(&registry.Options{Approver: policy})
-	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
-	if err := r.Add(registry.MustFunc("add", "Add two numbers", add), wipe); err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, user := range []string{"alice", "guest"} {
-		ctx := session.WithUser(context.Background(), user)
-		for _, tool := range r.Callable(ctx) {
-			fmt.Println(user, tool.Definition().Name)
-		}
-	}
-	// Output:
-	// alice add
-	// alice wipe
-	// guest add
 }

@@ -1,4 +1,4 @@
-package registry_test
+package policy_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // annotated returns a request for a tool of a server with annotations.
@@ -20,9 +21,9 @@ func annotated(raw string, trusted bool) *registry.ApprovalRequest {
 	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
 }
 
-func mustPolicy(t testing.TB, byDefault registry.Verdict, rules ...registry.Rule) *registry.Policy {
+func mustPolicy(t testing.TB, byDefault registry.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p, err := registry.NewPolicy(byDefault, rules...)
+	p, err := policy.New(byDefault, rules...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func mustPolicy(t testing.TB, byDefault registry.Verdict, rules ...registry.Rule
 // A hintRule is a rule with one condition on the hints, and what it says of tools.
 type hintRule struct {
 	name string
-	rule registry.Rule
+	rule policy.Rule
 	fits func(registry.Hints) bool
 }
 
@@ -41,21 +42,21 @@ func hintRules() []hintRule {
 	for _, want := range []bool{true, false} {
 		for _, c := range []struct {
 			name string
-			rule registry.Rule
+			rule policy.Rule
 			hint func(registry.Hints) bool
 		}{
-			{"annotated", registry.Rule{Annotated: &want}, func(h registry.Hints) bool { return h.Annotated }},
-			{"read-only", registry.Rule{ReadOnly: &want}, func(h registry.Hints) bool { return h.ReadOnly }},
-			{"destructive", registry.Rule{Destructive: &want}, func(h registry.Hints) bool { return h.Destructive }},
-			{"idempotent", registry.Rule{Idempotent: &want}, func(h registry.Hints) bool { return h.Idempotent }},
-			{"open world", registry.Rule{OpenWorld: &want}, func(h registry.Hints) bool { return h.OpenWorld }},
-			{"side effects", registry.Rule{SideEffects: &want}, func(h registry.Hints) bool { return h.SideEffects }},
+			{"annotated", policy.Rule{Annotated: &want}, func(h registry.Hints) bool { return h.Annotated }},
+			{"read-only", policy.Rule{ReadOnly: &want}, func(h registry.Hints) bool { return h.ReadOnly }},
+			{"destructive", policy.Rule{Destructive: &want}, func(h registry.Hints) bool { return h.Destructive }},
+			{"idempotent", policy.Rule{Idempotent: &want}, func(h registry.Hints) bool { return h.Idempotent }},
+			{"open world", policy.Rule{OpenWorld: &want}, func(h registry.Hints) bool { return h.OpenWorld }},
+			{"side effects", policy.Rule{SideEffects: &want}, func(h registry.Hints) bool { return h.SideEffects }},
 		} {
 			all = append(all, hintRule{fmt.Sprintf("%s %t", c.name, want), c.rule, func(h registry.Hints) bool { return c.hint(h) == want }})
 		}
 	}
 	for _, time := range []registry.ExecutionTime{registry.Fast, registry.Medium, registry.Slow} {
-		all = append(all, hintRule{"execution time " + string(time), registry.Rule{ExecutionTime: time},
+		all = append(all, hintRule{"execution time " + string(time), policy.Rule{ExecutionTime: time},
 			func(h registry.Hints) bool { return h.ExecutionTime == time }})
 	}
 	return all
@@ -116,18 +117,18 @@ func TestRuleHints(t *testing.T) {
 func TestRuleTrustedAndNative(t *testing.T) {
 	native := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "get"}} // it is trusted though nobody says so
 	for i, tt := range []struct {
-		rule                       registry.Rule
+		rule                       policy.Rule
 		native, trusted, untrusted bool
 	}{
-		{registry.Rule{}, true, true, true},
-		{registry.Rule{Trusted: ptr(true)}, true, true, false},
-		{registry.Rule{Trusted: ptr(false)}, false, false, true},
-		{registry.Rule{Native: ptr(true)}, true, false, false},
-		{registry.Rule{Native: ptr(false)}, false, true, true},
-		{registry.Rule{Server: "*"}, false, true, true},
-		{registry.Rule{Server: "files", Trusted: ptr(true)}, false, true, false},
-		{registry.Rule{Tool: "get"}, true, false, false}, // that name is the servers' own
-		{registry.Rule{Tool: "get", Server: "*"}, false, true, true},
+		{policy.Rule{}, true, true, true},
+		{policy.Rule{Trusted: ptr(true)}, true, true, false},
+		{policy.Rule{Trusted: ptr(false)}, false, false, true},
+		{policy.Rule{Native: ptr(true)}, true, false, false},
+		{policy.Rule{Native: ptr(false)}, false, true, true},
+		{policy.Rule{Server: "*"}, false, true, true},
+		{policy.Rule{Server: "files", Trusted: ptr(true)}, false, true, false},
+		{policy.Rule{Tool: "get"}, true, false, false}, // that name is the servers' own
+		{policy.Rule{Tool: "get", Server: "*"}, false, true, true},
 	} {
 		tt.rule.Verdict = registry.Allow
 		p := mustPolicy(t, registry.Deny, tt.rule)
@@ -145,32 +146,32 @@ func TestRuleTrustedAndNative(t *testing.T) {
 
 func TestRuleNames(t *testing.T) {
 	for _, tt := range []struct {
-		rule         registry.Rule
+		rule         policy.Rule
 		server, tool string
 		user         string
 		want         bool
 	}{
-		{registry.Rule{Server: "files"}, "files", "get", "", true},
-		{registry.Rule{Server: "files"}, "files2", "get", "", false},
-		{registry.Rule{Server: "f*"}, "files", "get", "", true},
-		{registry.Rule{Server: "F*"}, "files", "get", "", false},
-		{registry.Rule{Server: "{a,files}"}, "files", "get", "", true},
-		{registry.Rule{Tool: "get"}, "files", "get", "", true},
-		{registry.Rule{Tool: "files__get"}, "files", "get", "", true},
-		{registry.Rule{Tool: "files__*"}, "files", "get", "", true},
-		{registry.Rule{Tool: "get"}, "files", "set", "", false},
-		{registry.Rule{Tool: "[gs]et"}, "files", "set", "", true},
-		{registry.Rule{User: "alice"}, "files", "get", "alice", true},
-		{registry.Rule{User: "alice"}, "files", "get", "bob", false},
-		{registry.Rule{User: "alice"}, "files", "get", "", false},
-		{registry.Rule{User: "*"}, "files", "get", "", true},
-		{registry.Rule{User: "?*"}, "files", "get", "", false},
-		{registry.Rule{User: "*@example.com"}, "files", "get", "ann@example.com", true},
-		{registry.Rule{Server: "files", Tool: "get", User: "alice"}, "files", "get", "alice", true},
-		{registry.Rule{Server: "files", Tool: "get", User: "alice"}, "files", "get", "bob", false},
-		{registry.Rule{Server: "files", Tool: "get", User: "alice"}, "web", "get", "alice", false},
+		{policy.Rule{Server: "files"}, "files", "get", "", true},
+		{policy.Rule{Server: "files"}, "files2", "get", "", false},
+		{policy.Rule{Server: "f*"}, "files", "get", "", true},
+		{policy.Rule{Server: "F*"}, "files", "get", "", false},
+		{policy.Rule{Server: "{a,files}"}, "files", "get", "", true},
+		{policy.Rule{Tool: "get"}, "files", "get", "", true},
+		{policy.Rule{Tool: "files__get"}, "files", "get", "", true},
+		{policy.Rule{Tool: "files__*"}, "files", "get", "", true},
+		{policy.Rule{Tool: "get"}, "files", "set", "", false},
+		{policy.Rule{Tool: "[gs]et"}, "files", "set", "", true},
+		{policy.Rule{User: "alice"}, "files", "get", "alice", true},
+		{policy.Rule{User: "alice"}, "files", "get", "bob", false},
+		{policy.Rule{User: "alice"}, "files", "get", "", false},
+		{policy.Rule{User: "*"}, "files", "get", "", true},
+		{policy.Rule{User: "?*"}, "files", "get", "", false},
+		{policy.Rule{User: "*@example.com"}, "files", "get", "ann@example.com", true},
+		{policy.Rule{Server: "files", Tool: "get", User: "alice"}, "files", "get", "alice", true},
+		{policy.Rule{Server: "files", Tool: "get", User: "alice"}, "files", "get", "bob", false},
+		{policy.Rule{Server: "files", Tool: "get", User: "alice"}, "web", "get", "alice", false},
 	} {
-		req := &registry.ApprovalRequest{User: tt.user, Tool: serverTool(tt.server, tt.tool, "").Definition()}
+		req := &registry.ApprovalRequest{User: tt.user, Tool: toolDefinition(tt.server, tt.tool)}
 		want := registry.AllowForSession
 		if tt.want {
 			want = registry.Deny
@@ -183,19 +184,19 @@ func TestRuleNames(t *testing.T) {
 
 // A server cannot name its tool so that a rule for another server's allows it.
 func TestRuleNameIsAClaim(t *testing.T) {
-	forged := &registry.ApprovalRequest{Tool: serverTool("evil", "github__get", "").Definition()}
-	real := &registry.ApprovalRequest{Tool: serverTool("github", "get", "").Definition()}
+	forged := &registry.ApprovalRequest{Tool: toolDefinition("evil", "github__get")}
+	real := &registry.ApprovalRequest{Tool: toolDefinition("github", "get")}
 	for i, tt := range []struct {
-		rule         registry.Rule
+		rule         policy.Rule
 		forged, real registry.Verdict
 	}{
-		{registry.Rule{Verdict: registry.Allow, Tool: "github__*"}, registry.Ask, registry.Allow},
-		{registry.Rule{Verdict: registry.AllowForSession, Tool: "github__*"}, registry.Ask, registry.AllowForSession},
-		{registry.Rule{Verdict: registry.Allow, Tool: "get"}, registry.Ask, registry.Ask},
-		{registry.Rule{Verdict: registry.Allow, Server: "github", Tool: "get"}, registry.Ask, registry.Allow},
-		{registry.Rule{Verdict: registry.Allow, Server: "github", Tool: "github__get"}, registry.Ask, registry.Allow},
-		{registry.Rule{Verdict: registry.Deny, Tool: "github__*"}, registry.Deny, registry.Deny},
-		{registry.Rule{Verdict: registry.Deny, Tool: "get"}, registry.Ask, registry.Deny},
+		{policy.Rule{Verdict: registry.Allow, Tool: "github__*"}, registry.Ask, registry.Allow},
+		{policy.Rule{Verdict: registry.AllowForSession, Tool: "github__*"}, registry.Ask, registry.AllowForSession},
+		{policy.Rule{Verdict: registry.Allow, Tool: "get"}, registry.Ask, registry.Ask},
+		{policy.Rule{Verdict: registry.Allow, Server: "github", Tool: "get"}, registry.Ask, registry.Allow},
+		{policy.Rule{Verdict: registry.Allow, Server: "github", Tool: "github__get"}, registry.Ask, registry.Allow},
+		{policy.Rule{Verdict: registry.Deny, Tool: "github__*"}, registry.Deny, registry.Deny},
+		{policy.Rule{Verdict: registry.Deny, Tool: "get"}, registry.Ask, registry.Deny},
 	} {
 		p := mustPolicy(t, registry.Ask, tt.rule)
 		if got := p.Decide(forged).Verdict; got != tt.forged {
@@ -209,7 +210,7 @@ func TestRuleNameIsAClaim(t *testing.T) {
 
 // fault is what is wrong with one rule, as "index field text".
 func fault(err error) string {
-	var rule *registry.RuleError
+	var rule *policy.RuleError
 	if !errors.As(err, &rule) {
 		return fmt.Sprint(err)
 	}
@@ -220,35 +221,35 @@ func TestRuleErrors(t *testing.T) {
 	const ask = registry.Ask
 	for _, tt := range []struct {
 		want  string
-		rules []registry.Rule
+		rules []policy.Rule
 	}{
-		{"0 Verdict: Verdict(4) is no verdict", []registry.Rule{{Verdict: 4}}},
-		{"1 Verdict: Verdict(-1) is no verdict", []registry.Rule{{Server: "a"}, {Verdict: -1}}},
-		{"0 ExecutionTime: no tool takes \"quick\"", []registry.Rule{{ExecutionTime: "quick"}}},
-		{"0 ExecutionTime: no tool takes \"Fast\"", []registry.Rule{{ExecutionTime: "Fast"}}},
+		{"0 Verdict: Verdict(4) is no verdict", []policy.Rule{{Verdict: 4}}},
+		{"1 Verdict: Verdict(-1) is no verdict", []policy.Rule{{Server: "a"}, {Verdict: -1}}},
+		{"0 ExecutionTime: no tool takes \"quick\"", []policy.Rule{{ExecutionTime: "quick"}}},
+		{"0 ExecutionTime: no tool takes \"Fast\"", []policy.Rule{{ExecutionTime: "Fast"}}},
 
-		{"0 Server: the pattern \"a[\" has a [ that is not closed", []registry.Rule{{Server: "a["}}},
-		{"0 Tool: the pattern \"{}\" has an alternative that is empty", []registry.Rule{{Tool: "{}"}}},
-		{"0 User: the pattern \"[b-a]\" has the range", []registry.Rule{{User: "[b-a]"}}},
-		{"0 Tool: the pattern \" get\" has white space", []registry.Rule{{Tool: " get"}}},
-		{"0 Server: the pattern \"a \" has white space", []registry.Rule{{Server: "a\n"}}},
-		{"0 Tool: the pattern \"a<U+0000>b\" has white space at an end, or control", []registry.Rule{{Tool: "a\x00b"}}},
+		{"0 Server: the pattern \"a[\" has a [ that is not closed", []policy.Rule{{Server: "a["}}},
+		{"0 Tool: the pattern \"{}\" has an alternative that is empty", []policy.Rule{{Tool: "{}"}}},
+		{"0 User: the pattern \"[b-a]\" has the range", []policy.Rule{{User: "[b-a]"}}},
+		{"0 Tool: the pattern \" get\" has white space", []policy.Rule{{Tool: " get"}}},
+		{"0 Server: the pattern \"a \" has white space", []policy.Rule{{Server: "a\n"}}},
+		{"0 Tool: the pattern \"a<U+0000>b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
 	} {
-		_, err := registry.NewPolicy(registry.Ask, tt.rules...)
+		_, err := policy.New(registry.Ask, tt.rules...)
 		if got := fault(err); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%+v:\n%s, want\n%s", tt.rules, got, tt.want)
 		}
 	}
 
-	if _, err := registry.NewPolicy(7); fault(err) == "" || !strings.HasPrefix(fault(err), "-1 ") {
+	if _, err := policy.New(7); fault(err) == "" || !strings.HasPrefix(fault(err), "-1 ") {
 		t.Errorf("default 7: %v", err)
 	}
-	if _, err := registry.NewPolicy(ask, make([]registry.Rule, registry.MaxRules+1)...); !strings.Contains(fault(err), "1001 rules, at most 1000") {
+	if _, err := policy.New(ask, make([]policy.Rule, policy.MaxRules+1)...); !strings.Contains(fault(err), "1001 rules, at most 1000") {
 		t.Errorf("too many: %v", err)
 	}
 
 	// All of them are reported.
-	_, err := registry.NewPolicy(ask, registry.Rule{Server: "["}, registry.Rule{Tool: "]", User: "{"})
+	_, err := policy.New(ask, policy.Rule{Server: "["}, policy.Rule{Tool: "]", User: "{"})
 	if n := strings.Count(err.Error(), "policy: rules["); n != 3 {
 		t.Errorf("%d faults: %v", n, err)
 	}
@@ -257,17 +258,17 @@ func TestRuleErrors(t *testing.T) {
 // A policy keeps nothing that its maker can change.
 func TestPolicyKeepsItsRules(t *testing.T) {
 	yes := true
-	rules := []registry.Rule{{Verdict: registry.Allow, Trusted: &yes}}
+	rules := []policy.Rule{{Verdict: registry.Allow, Trusted: &yes}}
 	p := mustPolicy(t, registry.Deny, rules...)
 	yes = false
-	rules[0] = registry.Rule{}
+	rules[0] = policy.Rule{}
 	if got := p.Decide(annotated("", true)).Verdict; got != registry.Allow {
 		t.Errorf("after a change from outside: %v", got)
 	}
 }
 
 func TestPolicyCheck(t *testing.T) {
-	p := mustPolicy(t, registry.Ask, registry.Rule{Server: "github"}, registry.Rule{Server: "n*"}, registry.Rule{Tool: "x"}, registry.Rule{Server: "githbu"}, registry.Rule{Server: "prod-*"})
+	p := mustPolicy(t, registry.Ask, policy.Rule{Server: "github"}, policy.Rule{Server: "n*"}, policy.Rule{Tool: "x"}, policy.Rule{Server: "githbu"}, policy.Rule{Server: "prod-*"})
 	if err := p.Check([]string{"github", "notes", "prod-1", "githbu"}); err != nil {
 		t.Error(err)
 	}
@@ -283,7 +284,7 @@ func TestPolicyCheck(t *testing.T) {
 	if !slices.Equal(faults, want) {
 		t.Errorf("faults %q, want %q", faults, want)
 	}
-	var none *registry.Policy
+	var none *policy.Policy
 	if err := none.Check(nil); err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-package registry
+package policy
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // MaxRules is how many rules a [Policy] has at most.
 const MaxRules = 1000
 
-// A Policy is an [Approver] that decides by rules. The first [Rule] that is for a
+// A Policy is a [registry.Approver] that decides by rules. The first [Rule] that is for a
 // call decides it. It does not look at arguments, asks nobody and never fails.
 //
 // What a server that is not trusted claims of its tools can only make a policy
@@ -23,16 +24,16 @@ const MaxRules = 1000
 // what is read-only is not for them.
 //
 // A Policy never changes and is safe for concurrent use. The zero value denies
-// everything. Make one with [NewPolicy], [ParsePolicy] or [CautiousPolicy].
+// everything. Make one with [New], [Parse] or [Cautious].
 type Policy struct {
 	rules     []*rule
-	byDefault Verdict // of calls that no rule is for
+	byDefault registry.Verdict // of calls that no rule is for
 }
 
-// NewPolicy returns a policy of rules, and of a default for calls that no rule is for.
+// New returns a policy of rules, and of a default for calls that no rule is for.
 // It fails with one [*RuleError] for each field of a rule that is wrong, such as a
 // pattern that is malformed.
-func NewPolicy(byDefault Verdict, rules ...Rule) (*Policy, error) {
+func New(byDefault registry.Verdict, rules ...Rule) (*Policy, error) {
 	var errs []error
 	if !isVerdict(byDefault) {
 		errs = append(errs, &RuleError{-1, "", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
@@ -53,32 +54,32 @@ func NewPolicy(byDefault Verdict, rules ...Rule) (*Policy, error) {
 	return p, nil
 }
 
-// CautiousPolicy lets calls of tools through that their annotations call
+// Cautious lets calls of tools through that their annotations call
 // read-only, if the tool is native or its server trusted, and asks for all
 // others: the destructive, those without annotations, and those of servers whose
 // claims nobody vouches for.
-func CautiousPolicy() *Policy {
+func Cautious() *Policy {
 	yes, no := true, false
-	p, _ := NewPolicy(Ask, // the rules are tested
-		Rule{Verdict: Allow, Trusted: &yes, ReadOnly: &yes},
-		Rule{Verdict: Ask, Trusted: &no, Reason: "its server is not trusted"},
-		Rule{Verdict: Ask, Annotated: &no, Reason: "it does not say what it does"},
-		Rule{Verdict: Ask, Destructive: &yes, Reason: "it may destroy something"},
-		Rule{Verdict: Ask, Reason: "it may change something"},
+	p, _ := New(registry.Ask, // the rules are tested
+		Rule{Verdict: registry.Allow, Trusted: &yes, ReadOnly: &yes},
+		Rule{Verdict: registry.Ask, Trusted: &no, Reason: "its server is not trusted"},
+		Rule{Verdict: registry.Ask, Annotated: &no, Reason: "it does not say what it does"},
+		Rule{Verdict: registry.Ask, Destructive: &yes, Reason: "it may destroy something"},
+		Rule{Verdict: registry.Ask, Reason: "it may change something"},
 	)
 	return p
 }
 
 // Approve returns what [Policy.Decide] does. The error is always nil.
-func (p *Policy) Approve(_ context.Context, req *ApprovalRequest) (Decision, error) {
+func (p *Policy) Approve(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
 	return p.Decide(req), nil
 }
 
 // Decide returns what becomes of a call. It is a pure function of User, Tool,
 // Hints and Trusted.
-func (p *Policy) Decide(req *ApprovalRequest) Decision {
+func (p *Policy) Decide(req *registry.ApprovalRequest) registry.Decision {
 	if p == nil || req == nil || req.Tool == nil {
-		return Decision{Deny, "there is no policy for it"}
+		return registry.Decision{Verdict: registry.Deny, Reason: "there is no policy for it"}
 	}
 	native := req.Tool.Origin.Server == ""
 	s := situation{native, native || req.Trusted, req.Hints}
@@ -98,19 +99,19 @@ func (p *Policy) Decide(req *ApprovalRequest) Decision {
 }
 
 // silentHints returns the hints of a tool that claims nothing.
-func silentHints() Hints { return new(Definition).Hints() }
+func silentHints() registry.Hints { return new(registry.Definition).Hints() }
 
 // first returns the decision of the first rule that is for a call.
-func (p *Policy) first(req *ApprovalRequest, s situation) Decision {
+func (p *Policy) first(req *registry.ApprovalRequest, s situation) registry.Decision {
 	for _, r := range p.rules {
 		if r.matches(req.User, req.Tool, s) {
-			return Decision{r.Verdict, r.why}
+			return registry.Decision{Verdict: r.Verdict, Reason: r.why}
 		}
 	}
 	if loosens(p.byDefault) {
-		return Decision{Verdict: p.byDefault}
+		return registry.Decision{Verdict: p.byDefault}
 	}
-	return Decision{p.byDefault, "no rule of the policy is for it"}
+	return registry.Decision{Verdict: p.byDefault, Reason: "no rule of the policy is for it"}
 }
 
 // Check reports rules for servers that are not there: a [*RuleError] for each rule

@@ -1,4 +1,4 @@
-package registry
+package policy
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // A Rule is one rule of a [Policy]: what becomes of the calls that it is for. It
@@ -19,12 +20,12 @@ import (
 // and [!a-c] for one of all others, {a,b*} for one of these patterns, and a
 // backslash takes the meaning from the character behind it.
 //
-// The hint conditions look at [Hints], that is at what annotations claim, with the
+// The hint conditions look at [registry.Hints], that is at what annotations claim, with the
 // defaults of the protocol. See [Policy] for what becomes of the claims of servers
 // that are not trusted.
 type Rule struct {
-	// Verdict is what becomes of the calls. The zero value is [Deny].
-	Verdict Verdict
+	// Verdict is what becomes of the calls. The zero value is [registry.Deny].
+	Verdict registry.Verdict
 	// Server is a pattern for the configured name of the tool's server. A native
 	// tool has none and does not fit any pattern, not even *.
 	Server string
@@ -33,7 +34,7 @@ type Rule struct {
 	// rule that allows looks at it only if it has a Server too; * there means
 	// that the tool of that name may be of any server.
 	Tool string
-	// User is a pattern for the user of [ApprovalRequest]. Where nobody was named
+	// User is a pattern for the user of [registry.ApprovalRequest]. Where nobody was named
 	// that is the empty text, which * fits.
 	User string
 
@@ -55,10 +56,10 @@ type Rule struct {
 	OpenWorld *bool
 	// SideEffects is about Hints.SideEffects.
 	SideEffects *bool
-	// ExecutionTime is about Hints.ExecutionTime: [Fast], [Medium] or [Slow].
-	ExecutionTime ExecutionTime
+	// ExecutionTime is about Hints.ExecutionTime: [registry.Fast], [registry.Medium] or [registry.Slow].
+	ExecutionTime registry.ExecutionTime
 
-	// Reason becomes that of the [Decision]. Empty: it names the rule.
+	// Reason becomes that of the [registry.Decision]. Empty: it names the rule.
 	Reason string
 }
 
@@ -90,7 +91,7 @@ func (e *RuleError) Unwrap() error { return e.Err }
 // A situation is what the conditions of a rule look at, beside names.
 type situation struct {
 	native, trusted bool
-	hints           Hints
+	hints           registry.Hints
 }
 
 // A rule is a Rule that is ready for use. It is not changed.
@@ -106,9 +107,9 @@ func (r Rule) compile(index int) (*rule, []error) {
 	c := &rule{Rule: r, why: r.Reason}
 	switch {
 	case r.Reason != "":
-	case r.Verdict == Deny:
+	case r.Verdict == registry.Deny:
 		c.why = fmt.Sprintf("rules[%d] of the policy denies it", index)
-	case r.Verdict == Ask:
+	case r.Verdict == registry.Ask:
 		c.why = fmt.Sprintf("rules[%d] of the policy has somebody asked", index)
 	}
 	for _, f := range c.flags() {
@@ -123,7 +124,7 @@ func (r Rule) compile(index int) (*rule, []error) {
 		fail("Verdict", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", r.Verdict))
 	}
 	switch r.ExecutionTime {
-	case "", Fast, Medium, Slow:
+	case "", registry.Fast, registry.Medium, registry.Slow:
 	default:
 		fail("ExecutionTime", fmt.Errorf("no tool takes %s: use \"fast\", \"medium\" or \"slow\"", plain.Quote(string(r.ExecutionTime))))
 	}
@@ -152,10 +153,10 @@ func pattern(text string) (*glob.Pattern, error) {
 }
 
 // isVerdict reports whether there is such a verdict.
-func isVerdict(v Verdict) bool { return v >= Deny && v <= AllowForSession }
+func isVerdict(v registry.Verdict) bool { return v >= registry.Deny && v <= registry.AllowForSession }
 
 // loosens reports whether a verdict lets calls through.
-func loosens(v Verdict) bool { return v == Allow || v == AllowForSession }
+func loosens(v registry.Verdict) bool { return v == registry.Allow || v == registry.AllowForSession }
 
 // A flag is a field of a Rule that holds true, false or nil.
 type flag struct {
@@ -172,7 +173,7 @@ func (r *Rule) flags() []flag {
 }
 
 // matches reports whether the rule is for the call of a tool in a situation.
-func (r *rule) matches(user string, tool *Definition, s situation) bool {
+func (r *rule) matches(user string, tool *registry.Definition, s situation) bool {
 	return r.holds(s) &&
 		(r.server == nil || r.server.Match(tool.Origin.Server)) &&
 		(r.user == nil || r.user.Match(user)) &&

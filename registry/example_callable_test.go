@@ -1,0 +1,34 @@
+package registry_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+func ExampleRegistry_Callable() {
+	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Deny, User: "guest", Tool: "wipe"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := registry.New(&registry.Options{Approver: policy})
+	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err := r.Add(registry.MustFunc("add", "Add two numbers", add), wipe); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, user := range []string{"alice", "guest"} {
+		ctx := session.WithUser(context.Background(), user)
+		for _, tool := range r.Callable(ctx) {
+			fmt.Println(user, tool.Definition().Name)
+		}
+	}
+	// Output:
+	// alice add
+	// alice wipe
+	// guest add
+}

@@ -1,0 +1,12 @@
+// Package policy decides by rules which calls a registry makes.
+//
+//	p, err := policy.New(registry.Ask,
+//		policy.Rule{Verdict: registry.Deny, Server: "prod-*"},
+//		policy.Rule{Verdict: registry.Allow, Server: "github", Tool: "{get,list}_*"})
+//	r := registry.New(&registry.Options{Approver: p})
+//
+// A [Policy] is an approver of package registry: the first [Rule] that is for a call
+// decides it, and the default of [New] any other call. [Parse] reads a policy that
+// people write, [Cautious] is one that is ready for use. [Policy.Check] finds rules for
+// servers that are not there.
+package policy
