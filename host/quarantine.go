@@ -20,7 +20,7 @@ var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Ledge
 
 // quarantined reports whether nothing of the server may be used before somebody approves
 // it.
-func (s *server) quarantined() bool { return s.host.registry.Ledger().Quarantines(s.facts()) }
+func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts()) }
 
 // cannotExamine returns why a server in quarantine is not started, or nil.
 func (s *server) cannotExamine() error {

@@ -100,7 +100,7 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 		return tools
 	}
 	news := map[string]bool{}
-	for _, c := range ledger.Verify(s.facts(), tools) {
+	for _, c := range registry.Verify(ledger, s.facts(), tools) {
 		switch {
 		case c.Kind == registry.InstructionsChanged, c.Kind == registry.ToolRemoved, c.Kind == registry.ToolRejected, !c.Since.IsZero():
 		case c.Tool == "":

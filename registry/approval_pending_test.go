@@ -105,11 +105,11 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 // An approval is for one surface and one server, also where the definitions are
 // the same.
 func TestSubject(t *testing.T) {
-	e := entry{def: &Definition{Name: "tool"}, surface: &surface{hash: "sha256:1"}, server: &Server{Fingerprint: "1"}}
+	e := entry{def: &Definition{Name: "tool"}, surface: &surface{Hash: "sha256:1"}, server: &Server{Fingerprint: "1"}}
 	was := subjectOf(&e)
 	for name, edit := range map[string]func(*entry){
 		"fingerprint": func(e *entry) { e.server = &Server{Fingerprint: "2"} },
-		"surface":     func(e *entry) { e.surface = &surface{hash: "sha256:2"} },
+		"surface":     func(e *entry) { e.surface = &surface{Hash: "sha256:2"} },
 		"native":      func(e *entry) { e.surface, e.server = nil, nil },
 		"definition":  func(e *entry) { e.def = &Definition{Name: "tool", ReturnDirect: true} },
 	} {

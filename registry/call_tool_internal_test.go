@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -98,4 +99,12 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q: %q, %q", args, name, inner)
 		}
 	})
+}
+
+type describedTool struct{ def *Definition }
+
+func (t describedTool) Definition() *Definition { return t.def }
+
+func (t describedTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{}, nil
 }

@@ -22,8 +22,8 @@ type stock struct {
 	// names are those of the tools at their server. The set is never changed.
 	names map[string]struct{}
 
-	judged bool          // the ledger was asked about all offers
-	known  *ledgerServer // what it knew of the server then
+	judged bool // the ledger was asked about all offers
+	known  any  // what it knew of the server then
 }
 
 func newStock(server *Server, offers []*offer) *stock {
@@ -136,7 +136,7 @@ func (c *catalogue) judge(offers []*offer) []judged {
 	for i, o := range offers {
 		verdicts[i].name = o.def.Name
 		if c.ledger != nil && o.server != nil {
-			verdicts[i].change = c.ledger.judge(o.server, &o.entry)
+			verdicts[i].change = c.ledger.judge(o.server.ledger(), o.entry.seen())
 		}
 	}
 	if !c.names.dependent() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -73,12 +74,12 @@ func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.Ca
 	var missing []undescribed
 	for i, name := range in.Names {
 		if i == maxDescribed {
-			missing = append(missing, undescribed{cutText(name, maxName), fmt.Sprintf("at most %d tools are described at once; ask again for the others", maxDescribed)})
+			missing = append(missing, undescribed{plain.Cut(name, maxName), fmt.Sprintf("at most %d tools are described at once; ask again for the others", maxDescribed)})
 			break
 		}
 		e, reason := f.find(ctx, name, callable)
 		if e == nil {
-			missing = append(missing, undescribed{cutText(name, maxName), reason})
+			missing = append(missing, undescribed{plain.Cut(name, maxName), reason})
 			continue
 		}
 		if slices.Contains(seen, e) {

@@ -8,7 +8,7 @@ import (
 )
 
 // A whole server is looked at before one of its tools is called.
-func ExampleLedger_Quarantines() {
+func ExampleRegistry_Quarantines() {
 	ledger := registry.NewLedger(nil)
 	r := registry.New(&registry.Options{Ledger: ledger})
 	server := registry.Server{Name: "mail", Fingerprint: "https://mail.example/mcp", Quarantined: true}
@@ -16,9 +16,9 @@ func ExampleLedger_Quarantines() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(ledger.Quarantines(server), len(r.Snapshot().Tools()))
+	fmt.Println(r.Quarantines(server), len(r.Snapshot().Tools()))
 	err := ledger.Approve(context.Background(), "ann", ledger.Pending("mail")...)
-	fmt.Println(ledger.Quarantines(server), len(r.Snapshot().Tools()), err)
+	fmt.Println(r.Quarantines(server), len(r.Snapshot().Tools()), err)
 	// Output:
 	// true 0
 	// false 1 <nil>

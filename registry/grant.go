@@ -20,7 +20,7 @@ type subject struct {
 func subjectOf(e *entry) subject {
 	s := subject{def: e.def, trusted: e.trusted()}
 	if e.surface != nil {
-		s.surface = e.surface.hash
+		s.surface = e.surface.Hash
 	}
 	if e.server != nil {
 		s.fingerprint = e.server.Fingerprint

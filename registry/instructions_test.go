@@ -180,11 +180,11 @@ func TestVerifyInstructions(t *testing.T) {
 	tool := serverTool("s", "a", "")
 	says(t, r, "", "Be nice.", tool)
 	now := "Be evil."
-	changes := l.Verify(registry.Server{Name: "s", Instructions: &now}, []registry.Tool{tool})
+	changes := registry.Verify(l, registry.Server{Name: "s", Instructions: &now}, []registry.Tool{tool})
 	if len(changes) != 1 || changes[0].Kind != registry.InstructionsChanged {
 		t.Errorf("got %+v, want that the instructions have changed", changes)
 	}
-	if changes := l.Verify(registry.Server{Name: "s"}, []registry.Tool{tool}); len(changes) != 0 {
+	if changes := registry.Verify(l, registry.Server{Name: "s"}, []registry.Tool{tool}); len(changes) != 0 {
 		t.Errorf("instructions that are not known: got %+v, want nothing", changes)
 	}
 }

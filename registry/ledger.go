@@ -149,10 +149,9 @@ func (l *Ledger) Persistent() error {
 }
 
 // record makes the ledger know what a server offers now: it pins, or notes what
-// is pending, as the mode says, and returns when that is kept. Entries have their
-// surface. What only waits may be written a little later, if a server changes all
+// is pending, as the mode says, and returns when that is kept. What only waits may be written a little later, if a server changes all
 // the time. Of what could not be written nothing is approved.
-func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error {
+func (l *Ledger) record(ctx context.Context, s ledgerFacts, tools []*surface) error {
 	if s.Name == "" || !utf8.ValidString(s.Name) {
 		return l.fail(fmt.Errorf("a server cannot be called %s", plain.Quote(s.Name)))
 	}
@@ -160,7 +159,7 @@ func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error 
 		return &LedgerError{File: l.file, Server: s.Name, Err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(s.Mode)))}
 	}
 	now := time.Now().UTC().Truncate(time.Second)
-	seen := sightingOf(s, l.modeOf(s), entries, now)
+	seen := sightingOf(s, l.modeOf(&s), tools, now)
 	done, err := l.lock(ctx)
 	if err != nil {
 		return err
@@ -195,16 +194,22 @@ func (l *Ledger) record(ctx context.Context, s *Server, entries []*entry) error 
 
 // judge returns why a tool may not be called, or nil if it may. It reads memory
 // only.
-func (l *Ledger) judge(s *Server, e *entry) *Change {
-	if s == nil {
-		return nil
-	}
-	return l.now().state.judge(l.modeOf(s), s, e.seen())
+func (l *Ledger) judge(s ledgerFacts, tool *surface) *Change {
+	return l.now().state.judge(l.modeOf(&s), &s, tool)
 }
 
-// about returns what is known of a server: something else whenever judge could
-// answer differently than before about its tools.
-func (l *Ledger) about(server string) *ledgerServer { return l.now().state.servers[server] }
+// foresee returns what judge would answer had the server listed these tools. It
+// changes nothing.
+func (l *Ledger) foresee(s ledgerFacts, tools []*surface) func(*surface) *Change {
+	mode := l.modeOf(&s)
+	edit := editLedger(l.now().state)
+	sightingOf(s, mode, tools, time.Now().UTC().Truncate(time.Second)).observe(edit)
+	return func(tool *surface) *Change { return edit.state.judge(mode, &s, tool) }
+}
+
+// about returns a value that is not equal to what it returned before whenever judge
+// could answer differently about the tools of a server.
+func (l *Ledger) about(server string) any { return l.now().state.servers[server] }
 
 // generation grows whenever judge could answer differently than before, and
 // changed is closed then.
@@ -245,7 +250,7 @@ func (l *Ledger) renew(ctx context.Context) error {
 
 // modeOf returns the mode for a server. One that is not known is as strict as
 // there is.
-func (l *Ledger) modeOf(s *Server) LedgerMode {
+func (l *Ledger) modeOf(s *ledgerFacts) LedgerMode {
 	mode := l.mode
 	if s.Mode != "" {
 		mode = s.Mode

@@ -9,17 +9,17 @@ import (
 
 const benchTools = 10_000
 
-func benchLedger(b *testing.B) (path string, l *Ledger, server *Server, entries []*entry) {
+func benchLedger(b *testing.B) (path string, l *Ledger, server *ledgerFacts, entries []*surface) {
 	b.Helper()
 	path = ledgerPath(b)
 	l = openLedger(b, path, LedgerPin)
-	server = &Server{Name: "github", Fingerprint: "one"}
-	var defs []*Definition
+	server = &ledgerFacts{Name: "github", Fingerprint: "one"}
+	var defs []*saidTool
 	for i := range benchTools {
 		defs = append(defs, surfaceTool(fmt.Sprint("tool", i)))
 	}
-	entries = entriesOf(defs...)
-	if err := l.record(context.Background(), server, entries); err != nil {
+	entries = surfacesIn(defs...)
+	if err := l.record(context.Background(), *server, entries); err != nil {
 		b.Fatal(err)
 	}
 	return path, l, server, entries
@@ -44,7 +44,7 @@ func BenchmarkLedger(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, e := range entries {
-				if l.judge(server, e) != nil {
+				if l.judge(*server, e) != nil {
 					b.Fatal("quarantined")
 				}
 			}
@@ -53,7 +53,7 @@ func BenchmarkLedger(b *testing.B) {
 	b.Run("record", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := l.record(ctx, server, entries); err != nil {
+			if err := l.record(ctx, *server, entries); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -62,20 +62,20 @@ func BenchmarkLedger(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			l := openLedger(b, ledgerPath(b), LedgerPin)
-			if err := l.record(ctx, server, entries); err != nil {
+			if err := l.record(ctx, *server, entries); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("judge pending", func(b *testing.B) {
 		l := NewLedger(&LedgerOptions{Mode: LedgerReview})
-		if err := l.record(ctx, server, entries); err != nil {
+		if err := l.record(ctx, *server, entries); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, e := range entries {
-				if l.judge(server, e) == nil {
+				if l.judge(*server, e) == nil {
 					b.Fatal("not quarantined")
 				}
 			}
@@ -91,7 +91,7 @@ func BenchmarkLedger(b *testing.B) {
 	})
 	b.Run("approve", func(b *testing.B) {
 		b.ReportAllocs()
-		change := Change{Server: "github", Tool: "tool7", Hash: entries[7].surface.hash}
+		change := Change{Server: "github", Tool: "tool7", Hash: entries[7].Hash}
 		for b.Loop() {
 			if err := l.Reject(ctx, "bench", change); err != nil {
 				b.Fatal(err)
@@ -107,6 +107,6 @@ func BenchmarkSurface(b *testing.B) {
 	def := surfaceTool("a")
 	b.ReportAllocs()
 	for b.Loop() {
-		surfaceOf(def)
+		newSurface(def)
 	}
 }

@@ -19,8 +19,8 @@ import (
 // Several ledgers in one process, and several goroutines of each.
 func TestGoroutinesApproveAtOnce(t *testing.T) {
 	path := ledgerPath(t)
-	server := &Server{Name: "github", Mode: LedgerReview}
-	var defs []*Definition
+	server := &ledgerFacts{Name: "github", Mode: LedgerReview}
+	var defs []*saidTool
 	for i := range 24 {
 		defs = append(defs, surfaceTool(fmt.Sprint("t", i)))
 	}
@@ -31,7 +31,7 @@ func TestGoroutinesApproveAtOnce(t *testing.T) {
 		for j := range 2 {
 			go func() {
 				for k := 2*i + j; k < len(defs); k += 8 {
-					c := l.judge(server, entriesOf(defs[k])[0])
+					c := l.judge(*server, surfacesIn(defs[k])[0])
 					if err := l.Approve(t.Context(), "alice", *c); err != nil {
 						errs <- err
 						return
@@ -54,9 +54,9 @@ func TestGoroutinesApproveAtOnce(t *testing.T) {
 // Two who see a server for the first time at once do not both pin it.
 func TestFirstUseIsOnce(t *testing.T) {
 	path := ledgerPath(t)
-	server := &Server{Name: "github"}
+	server := &ledgerFacts{Name: "github"}
 	one, two := openLedger(t, path, LedgerPin), openLedger(t, path, LedgerPin)
-	other := surfaceTool("a", func(d *Definition) { d.Title = "other" })
+	other := surfaceTool("a", func(d *saidTool) { d.Title = "other" })
 	mustRecord(t, one, server, surfaceTool("a"))
 	mustRecord(t, two, server, other)
 	wantKind(t, two, server, other, ToolChanged)
@@ -65,10 +65,10 @@ func TestFirstUseIsOnce(t *testing.T) {
 
 func TestReloadSeesOthers(t *testing.T) {
 	path := ledgerPath(t)
-	server := &Server{Name: "github"}
+	server := &ledgerFacts{Name: "github"}
 	one, two := openLedger(t, path, LedgerPin), openLedger(t, path, LedgerPin)
 	mustRecord(t, one, server, surfaceTool("a"))
-	changed := surfaceTool("a", func(d *Definition) { d.Title = "other" })
+	changed := surfaceTool("a", func(d *saidTool) { d.Title = "other" })
 	mustRecord(t, one, server, changed)
 	if err := two.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestReloadSeesOthers(t *testing.T) {
 	if err := one.Reload(t.Context()); !errors.As(err, &bad) || bad.Line != 1 || bad.File != path {
 		t.Errorf("reload of a conflict: %v", err)
 	}
-	if err := one.record(t.Context(), server, entriesOf(surfaceTool("b"))); !errors.As(err, &bad) {
+	if err := one.record(t.Context(), *server, surfacesIn(surfaceTool("b"))); !errors.As(err, &bad) {
 		t.Errorf("record over a conflict: %v", err)
 	}
 	wantKind(t, one, server, changed, "")
@@ -105,7 +105,7 @@ func TestReloadSeesOthers(t *testing.T) {
 // A file that goes away takes nothing with it that this process knows.
 func TestFileGoesAway(t *testing.T) {
 	path := ledgerPath(t)
-	server := &Server{Name: "github"}
+	server := &ledgerFacts{Name: "github"}
 	l := openLedger(t, path, LedgerPin)
 	mustRecord(t, l, server, surfaceTool("a"))
 	before, _ := readLedgerFile(t, path)
@@ -132,12 +132,12 @@ func TestChangingServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := &Server{Name: "github"}
+		server := &ledgerFacts{Name: "github"}
 		mustRecord(t, l, server, surfaceTool("a"))
 		length := 0
 		const seconds = 300
 		for i := range seconds {
-			def := surfaceTool("a", func(d *Definition) { d.Title = fmt.Sprint("title ", i%7, i) })
+			def := surfaceTool("a", func(d *saidTool) { d.Title = fmt.Sprint("title ", i%7, i) })
 			mustRecord(t, l, server, def, surfaceTool(fmt.Sprint("new", i)))
 			wantKind(t, l, server, def, ToolChanged)
 			if n := len(l.Pending()); n != 2 {
@@ -171,7 +171,7 @@ func TestChangingServer(t *testing.T) {
 		}
 		// An approval takes along what has not been written.
 		for i := range noteBurst + 2 {
-			mustRecord(t, l, server, surfaceTool("a", func(d *Definition) { d.Title = fmt.Sprint(i) }))
+			mustRecord(t, l, server, surfaceTool("a", func(d *saidTool) { d.Title = fmt.Sprint(i) }))
 		}
 		mustApprove(t, l, l.Pending()...)
 		other, err := LoadLedger(t.Context(), store, nil)
@@ -220,13 +220,13 @@ func TestFirstUseNeedsStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &Server{Name: "github"}
-	if err := l.record(t.Context(), server, entriesOf(surfaceTool("a"))); !errors.Is(err, full) {
+	server := &ledgerFacts{Name: "github"}
+	if err := l.record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, full) {
 		t.Errorf("record: %v", err)
 	}
 	wantKind(t, l, server, surfaceTool("a"), ToolNew)
 	store.before = func() error { return ErrLedgerConflict } // a store that does not keep its word
-	if err := l.record(t.Context(), server, entriesOf(surfaceTool("a"))); !errors.Is(err, ErrLedgerConflict) {
+	if err := l.record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, ErrLedgerConflict) {
 		t.Errorf("record: %v", err)
 	}
 	store.before = nil
@@ -247,8 +247,8 @@ func TestReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, two := &Server{Name: "one"}, &Server{Name: "two"}
-	a, changed := surfaceTool("a"), surfaceTool("a", func(d *Definition) { d.Title = "other" })
+	one, two := &ledgerFacts{Name: "one"}, &ledgerFacts{Name: "two"}
+	a, changed := surfaceTool("a"), surfaceTool("a", func(d *saidTool) { d.Title = "other" })
 	mustRecord(t, writer, one, a)
 
 	readOnly := &readOnlyStore{store}
@@ -279,11 +279,11 @@ func TestReadOnly(t *testing.T) {
 
 	// A rejection is not forgotten for what somebody else writes, unless he approves
 	// the same later.
-	c := Change{Server: "one", Tool: "a", Hash: surfaceOf(changed).hash}
+	c := Change{Server: "one", Tool: "a", Hash: newSurface(changed).Hash}
 	if err := l.Reject(t.Context(), "bob", c); err != nil {
 		t.Fatal(err)
 	}
-	mustRecord(t, writer, &Server{Name: "three"}, a)
+	mustRecord(t, writer, &ledgerFacts{Name: "three"}, a)
 	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestReadOnly(t *testing.T) {
 	if err := l.Approve(t.Context(), "bob", c); err != nil {
 		t.Fatal(err)
 	}
-	there := Server{Name: "there", Fingerprint: "f"}
+	there := ledgerFacts{Name: "there", Fingerprint: "f"}
 	mustRecord(t, writer, &there, a)
 	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestReadOnly(t *testing.T) {
 	if err := l.Reject(t.Context(), "bob", Change{Server: "there", Hash: fingerprintHash("f")}); err != nil {
 		t.Fatal(err)
 	}
-	mustRecord(t, writer, &Server{Name: "four"}, a)
+	mustRecord(t, writer, &ledgerFacts{Name: "four"}, a)
 	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := openLedger(t, path, LedgerPin)
-	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
+	mustRecord(t, l, &ledgerFacts{Name: "github"}, surfaceTool("a"))
 	if err := l.Persistent(); !errors.Is(err, ErrLedgerReadOnly) || !strings.Contains(err.Error(), path) {
 		t.Errorf("persistent: %v", err)
 	}
@@ -347,11 +347,11 @@ func TestWhereTheFileIs(t *testing.T) {
 	if err := os.Symlink(filepath.Join("real", "deep", "ledger.json"), link); err != nil {
 		t.Skip(err)
 	}
-	mustRecord(t, openLedger(t, link, LedgerPin), &Server{Name: "github"}, surfaceTool("a"))
+	mustRecord(t, openLedger(t, link, LedgerPin), &ledgerFacts{Name: "github"}, surfaceTool("a"))
 	if err := os.Chmod(target, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	mustRecord(t, openLedger(t, link, LedgerPin), &Server{Name: "github"}, surfaceTool("b"))
+	mustRecord(t, openLedger(t, link, LedgerPin), &ledgerFacts{Name: "github"}, surfaceTool("b"))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is %v, %v", info, err)
 	}

@@ -3,47 +3,19 @@ package registry
 import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
-// Instructions returns what may be told a model of the use of a server, out of what
-// [Registry.ReplaceServer] was told of it: the text that the ledger has approved, which
-// may be another one than the server gives now, or none. Without a ledger it is what the
-// server says. Of a server that is not trusted, characters that people do not see are
-// left out. The words are the server's.
-//
-// The ledger treats instructions as it does tools. Under [LedgerPin] the first that it
-// hears of are approved, those of a server without any included.
-func (r *Registry) Instructions(server string) string {
-	if r.made() != nil {
-		return ""
-	}
-	s := r.known(server)
-	text := ""
-	switch {
-	case s == nil:
-	case r.ledger != nil:
-		text = r.ledger.instructions(s)
-	case s.Instructions != nil:
-		text = *s.Instructions
-	}
-	if s == nil || s.Trusted {
-		return text
-	}
-	return textguard.Strip(text)
-}
-
 // instructions returns those that are approved.
-func (l *Ledger) instructions(s *Server) string {
-	srv, mode := l.now().state.servers[s.Name], l.modeOf(s)
-	if srv == nil || srv.judge(mode, s) != nil {
+func (l *Ledger) instructions(s ledgerFacts) string {
+	srv, mode := l.now().state.servers[s.Name], l.modeOf(&s)
+	if srv == nil || srv.judge(mode, &s) != nil {
 		return ""
 	}
 	t := srv.instructions
 	if t == nil {
 		return ""
 	}
-	if s.Instructions != nil && mode == LedgerTrust && !t.rejected.has(instructionsSurface(*s.Instructions).hash) {
+	if s.Instructions != nil && mode == LedgerTrust && !t.rejected.has(instructionsSurface(*s.Instructions).Hash) {
 		return *s.Instructions
 	}
 	for key, value := range jsonscan.Fields(t.approved.canonical()) {
@@ -66,7 +38,7 @@ func instructionsSurface(text string) *surface {
 	if text != "" {
 		canonical = append(appendSurfaceText(nil, instructionsKey, text), '}')
 	}
-	return &surface{hash: hashOf(canonical), text: canonical}
+	return &surface{Hash: hashOf(canonical), text: canonical}
 }
 
 // observeInstructions notes what a server says of its use, if that is known. It
@@ -95,26 +67,26 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 
 // verifyInstructions returns what a server says of its use otherwise than the ledger, or
 // nil.
-func (srv *ledgerServer) verifyInstructions(s *Server) *Change {
+func (srv *ledgerServer) verifyInstructions(s *ledgerFacts) *Change {
 	t := srv.instructions
 	if s.Instructions == nil || t == nil {
 		return nil
 	}
 	sf := instructionsSurface(*s.Instructions)
 	switch {
-	case t.rejected.has(sf.hash):
+	case t.rejected.has(sf.Hash):
 		return t.instructionsChange(ToolRejected, s.Name, sf)
-	case t.approved.has(sf.hash):
+	case t.approved.has(sf.Hash):
 		return nil
 	}
 	return t.instructionsChange(InstructionsChanged, s.Name, sf)
 }
 
 func (t *ledgerTool) instructionsChange(kind ChangeKind, server string, sf *surface) *Change {
-	if kind == InstructionsChanged && t.pending.has(sf.hash) {
+	if kind == InstructionsChanged && t.pending.has(sf.Hash) {
 		return t.waiting(server, "")
 	}
-	c := &Change{Server: server, Kind: kind, Hash: sf.hash, Surface: sf.text}
+	c := &Change{Server: server, Kind: kind, Hash: sf.Hash, Surface: sf.text}
 	if t.approved != nil {
 		c.compare(t.approved.canonical(), sf.text)
 	}

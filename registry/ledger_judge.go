@@ -8,7 +8,7 @@ import (
 )
 
 // judge returns why a tool of a server may not be called, or nil if it may.
-func (s *ledgerState) judge(mode LedgerMode, server *Server, sf *surface) *Change {
+func (s *ledgerState) judge(mode LedgerMode, server *ledgerFacts, sf *surface) *Change {
 	srv := s.servers[server.Name]
 	if srv == nil {
 		srv = &ledgerServer{}
@@ -20,12 +20,12 @@ func (s *ledgerState) judge(mode LedgerMode, server *Server, sf *surface) *Chang
 }
 
 // judgeTool returns why a tool may not be called if its server may, or nil.
-func (srv *ledgerServer) judgeTool(mode LedgerMode, server *Server, sf *surface) *Change {
-	t := srv.tools[sf.def.called()]
+func (srv *ledgerServer) judgeTool(mode LedgerMode, server *ledgerFacts, sf *surface) *Change {
+	t := srv.tools[sf.Tool]
 	switch {
-	case t != nil && t.rejected.has(sf.hash):
+	case t != nil && t.rejected.has(sf.Hash):
 		return t.changeTo(ToolRejected, server.Name, sf)
-	case mode == LedgerTrust, t != nil && t.approved.has(sf.hash):
+	case mode == LedgerTrust, t != nil && t.approved.has(sf.Hash):
 		return nil
 	case t != nil && t.approved != nil:
 		return t.changeTo(ToolChanged, server.Name, sf)
@@ -35,7 +35,7 @@ func (srv *ledgerServer) judgeTool(mode LedgerMode, server *Server, sf *surface)
 
 // judge returns why no tool of the server may be called, or nil. An empty
 // fingerprint is not compared.
-func (srv *ledgerServer) judge(mode LedgerMode, server *Server) *Change {
+func (srv *ledgerServer) judge(mode LedgerMode, server *ledgerFacts) *Change {
 	now := server.Fingerprint
 	switch {
 	case now != "" && srv.rejected.has(now):
@@ -51,7 +51,7 @@ func (srv *ledgerServer) judge(mode LedgerMode, server *Server) *Change {
 }
 
 // quarantines reports whether the server is in quarantine.
-func (srv *ledgerServer) quarantines(server *Server) bool {
+func (srv *ledgerServer) quarantines(server *ledgerFacts) bool {
 	switch q := srv.quarantine; {
 	case q == nil:
 		return server.Quarantined
@@ -64,7 +64,7 @@ func (srv *ledgerServer) quarantines(server *Server) bool {
 
 // quarantinePrint is what the end of a quarantine is bound to: the file has no empty
 // fingerprint.
-func quarantinePrint(server *Server) string { return cmp.Or(server.Fingerprint, "none") }
+func quarantinePrint(server *ledgerFacts) string { return cmp.Or(server.Fingerprint, "none") }
 
 // unknown reports whether no fingerprint of the server was ever compared.
 func (srv *ledgerServer) unknown() bool { return srv.approved == nil && srv.rejected == nil }
@@ -88,10 +88,10 @@ func (srv *ledgerServer) changeTo(kind ChangeKind, server, fingerprint string) *
 // changeTo returns the change from what was approved to a surface. What was
 // recorded as pending is compared once only.
 func (t *ledgerTool) changeTo(kind ChangeKind, server string, sf *surface) *Change {
-	if t != nil && kind != ToolRejected && t.pending.has(sf.hash) {
-		return t.waiting(server, sf.def.called())
+	if t != nil && kind != ToolRejected && t.pending.has(sf.Hash) {
+		return t.waiting(server, sf.Tool)
 	}
-	c := &Change{Server: server, Tool: sf.def.called(), Kind: kind, Hash: sf.hash}
+	c := &Change{Server: server, Tool: sf.Tool, Kind: kind, Hash: sf.Hash}
 	after := sf.canonical()
 	c.Surface = after
 	if t != nil && t.approved != nil {

@@ -34,12 +34,12 @@ func TestLedgerProgram(t *testing.T) {
 	}
 	// In the mode review nothing is approved by being there, and each has a server
 	// of his own, so that the only thing in common is the file.
-	server := &Server{Name: who, Mode: LedgerReview}
+	server := &ledgerFacts{Name: who, Mode: LedgerReview}
 	ctx := context.Background()
 	for i := range most {
 		l.writes = map[string]*ledgerRate{} // as if a minute had passed
 		name := fmt.Sprint("t", i)
-		if err := l.record(ctx, server, entriesOf(surfaceTool(name))); err != nil {
+		if err := l.record(ctx, *server, surfacesIn(surfaceTool(name))); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Approve(ctx, who, l.Pending(who)...); err != nil {

@@ -45,7 +45,7 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 		if err := os.Rename(path+".link", path); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.record(t.Context(), &Server{Name: "github"}, entriesOf(surfaceTool("a"))); !errors.As(err, &failed) {
+		if err := l.record(t.Context(), ledgerFacts{Name: "github"}, surfacesIn(surfaceTool("a"))); !errors.As(err, &failed) {
 			t.Errorf("%s, later: got the error %v, want a *LedgerError", target, err)
 		}
 		if files, err := os.ReadDir(other); len(files) != 0 || err != nil {
@@ -61,7 +61,7 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 
 // TestLedgerLinkIsFollowed: to a new file in its folder, and to a ledger anywhere.
 func TestLedgerLinkIsFollowed(t *testing.T) {
-	server := &Server{Name: "github"}
+	server := &ledgerFacts{Name: "github"}
 	path, _ := linked(t, "sub/file")
 	mustRecord(t, openLedger(t, path, LedgerPin), server, surfaceTool("a"))
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "sub", "file")); err != nil {

@@ -6,6 +6,16 @@ import (
 	"time"
 )
 
+// A ledgerFacts is what the owner of a ledger knows of a server. It comes from the
+// configuration, never from the server itself, but for Instructions.
+type ledgerFacts struct {
+	Name         string     // configured name
+	Fingerprint  string     // of what the configuration leads to; empty: not compared
+	Mode         LedgerMode // in place of the ledger's; empty: that of the ledger
+	Instructions *string    // what the server says of its use; nil: not known
+	Quarantined  bool       // all of it is held back until somebody accepts the server
+}
+
 // A LedgerEntry is what somebody has decided about a tool, a server or its instructions.
 type LedgerEntry struct {
 	Server   string    // configured name of the server
@@ -61,7 +71,7 @@ func (l *Ledger) Entries(servers ...string) []LedgerEntry {
 
 // Quarantines reports whether all of a server is held back because it is in quarantine,
 // see [Server.Quarantined].
-func (l *Ledger) Quarantines(s Server) bool {
+func (l *Ledger) Quarantines(s ledgerFacts) bool {
 	srv := l.now().state.servers[s.Name]
 	if srv == nil {
 		return s.Quarantined
@@ -73,7 +83,7 @@ func (l *Ledger) Quarantines(s Server) bool {
 // mode: tools that are new, changed, rejected or gone, a server that is another one,
 // and instructions that are others than those it knows. It changes nothing. An
 // integration test fails if it returns anything.
-func (l *Ledger) Verify(s Server, tools []Tool) []Change {
+func (l *Ledger) Verify(s ledgerFacts, tools ...*surface) []Change {
 	state := l.now().state
 	srv := state.servers[s.Name]
 	var changes []Change
@@ -88,13 +98,8 @@ func (l *Ledger) Verify(s Server, tools []Tool) []Change {
 		srv = &ledgerServer{}
 	}
 	listed := map[string]bool{}
-	for _, tool := range tools {
-		def, err := definitionOf(tool)
-		if err != nil {
-			continue
-		}
-		sf := surfaceOf(def.asServed())
-		listed[sf.def.called()] = true
+	for _, sf := range tools {
+		listed[sf.Tool] = true
 		if c := srv.judgeTool(LedgerPin, &s, sf); c != nil {
 			changes = append(changes, *c)
 		}

@@ -30,10 +30,10 @@ func gitRepository(t *testing.T) (dir string, git func(args ...string) (string, 
 
 // TestGitMerges merges what two branches did to the ledger.
 func TestGitMerges(t *testing.T) {
-	server := func(name string) *Server { return &Server{Name: name, Fingerprint: "print of " + name} }
+	server := func(name string) *ledgerFacts { return &ledgerFacts{Name: name, Fingerprint: "print of " + name} }
 	github := server("github")
-	changed := func(name, title string) *Definition {
-		return surfaceTool(name, func(d *Definition) { d.Title = title })
+	changed := func(name, title string) *saidTool {
+		return surfaceTool(name, func(d *saidTool) { d.Title = title })
 	}
 	approve := func(tool string) func(*testing.T, *Ledger) {
 		return func(t *testing.T, l *Ledger) {
@@ -52,7 +52,7 @@ func TestGitMerges(t *testing.T) {
 	}
 	addTool := func(name string) func(*testing.T, *Ledger) {
 		return func(t *testing.T, l *Ledger) {
-			var defs []*Definition
+			var defs []*saidTool
 			for _, e := range l.Entries("github") {
 				if e.Tool != "" {
 					defs = append(defs, surfaceTool(e.Tool))
@@ -91,10 +91,10 @@ func TestGitMerges(t *testing.T) {
 			wantKind(t, l, github, surfaceTool("z"), "")
 		}},
 		{"a tool approved and its server changed", approve("b"), func(t *testing.T, l *Ledger) {
-			mustRecord(t, l, &Server{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), changed("b", "new b"), changed("c", "new c"), surfaceTool("d"))
+			mustRecord(t, l, &ledgerFacts{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), changed("b", "new b"), changed("c", "new c"), surfaceTool("d"))
 		}, false, func(t *testing.T, l *Ledger) {
 			wantKind(t, l, github, changed("b", "new b"), "")
-			wantKind(t, l, &Server{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), ServerChanged)
+			wantKind(t, l, &ledgerFacts{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), ServerChanged)
 		}},
 		{"one tool approved differently", approve("b"), func(t *testing.T, l *Ledger) {
 			mustRecord(t, l, github, surfaceTool("a"), changed("b", "other b"), changed("c", "new c"), surfaceTool("d"))

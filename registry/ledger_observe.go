@@ -7,7 +7,7 @@ import (
 
 // A sighting is a list of tools that a server has given.
 type sighting struct {
-	server Server
+	server ledgerFacts
 	mode   LedgerMode
 	tools  map[string]*surface
 	lists  bool // tools, or that there are none; else only instructions are known
@@ -17,25 +17,15 @@ type sighting struct {
 // sightingOf keeps the first of several tools of one name: the others are not
 // approved by being there. Names that the file cannot hold are left out, and so
 // are never approved.
-func sightingOf(server *Server, mode LedgerMode, entries []*entry, now time.Time) *sighting {
-	s := &sighting{server: *server, mode: mode, tools: make(map[string]*surface, len(entries)), lists: len(entries) > 0 || server.Instructions == nil, at: now}
-	for _, e := range entries {
-		sf := e.seen()
-		name := sf.def.called() // at its server, whatever others call it
-		if _, twice := s.tools[name]; twice || name == "" || !utf8.ValidString(name) {
+func sightingOf(server ledgerFacts, mode LedgerMode, surfaces []*surface, now time.Time) *sighting {
+	s := &sighting{server: server, mode: mode, tools: make(map[string]*surface, len(surfaces)), lists: len(surfaces) > 0 || server.Instructions == nil, at: now}
+	for _, sf := range surfaces {
+		if _, twice := s.tools[sf.Tool]; twice || sf.Tool == "" || !utf8.ValidString(sf.Tool) {
 			continue
 		}
-		s.tools[name] = sf
+		s.tools[sf.Tool] = sf
 	}
 	return s
-}
-
-// seen returns the surface of an entry.
-func (e *entry) seen() *surface {
-	if e.surface == nil {
-		return surfaceOf(e.def.asServed())
-	}
-	return e.surface
 }
 
 // observe notes what a server lists. It reports whether that approves what was
@@ -121,7 +111,7 @@ func (s *sighting) judged(t *ledgerTool, sf *surface, first bool) *ledgerTool {
 		approved, rejected, pending = t.approved, t.rejected, t.pending
 	}
 	switch {
-	case rejected.has(sf.hash), approved.has(sf.hash):
+	case rejected.has(sf.Hash), approved.has(sf.Hash):
 		if pending == nil {
 			return t
 		}
@@ -130,7 +120,7 @@ func (s *sighting) judged(t *ledgerTool, sf *surface, first bool) *ledgerTool {
 		return t.with(markOf(sf, byTrust, s.at), rejected, nil)
 	case first && s.mode == LedgerPin:
 		return t.with(markOf(sf, byFirstUse, s.at), nil, nil)
-	case pending.has(sf.hash):
+	case pending.has(sf.Hash):
 		return t
 	}
 	return t.with(approved, rejected, markOf(sf, "", s.at))
@@ -180,5 +170,5 @@ func (s *sighting) explain(state *ledgerState) {
 
 // markOf makes a mark of a surface.
 func markOf(sf *surface, by string, at time.Time) *ledgerMark {
-	return &ledgerMark{hash: sf.hash, by: by, at: at, surface: sf.surfaceText()}
+	return &ledgerMark{hash: sf.Hash, by: by, at: at, surface: sf.surfaceText()}
 }

@@ -14,10 +14,10 @@ import (
 func TestDamagedLedgers(t *testing.T) {
 	path := ledgerPath(t)
 	l := openLedger(t, path, LedgerPin)
-	mustRecord(t, l, &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"), surfaceTool("b"))
+	mustRecord(t, l, &ledgerFacts{Name: "github", Fingerprint: "one"}, surfaceTool("a"), surfaceTool("b"))
 	data, _ := readLedgerFile(t, path)
 	sound := string(data)
-	hashA, hashB := surfaceOf(surfaceTool("a")).hash, surfaceOf(surfaceTool("b")).hash
+	hashA, hashB := newSurface(surfaceTool("a")).Hash, newSurface(surfaceTool("b")).Hash
 	nth := func(text string, n int) func(string) string { // replaces the nth occurrence, from 0
 		return func(with string) string {
 			parts := strings.Split(sound, text)
@@ -75,7 +75,7 @@ func TestDamagedLedgers(t *testing.T) {
 // TestForeignLedgers: a file may be written in another way, and by a later version.
 func TestForeignLedgers(t *testing.T) {
 	path := ledgerPath(t)
-	server := &Server{Name: "github", Fingerprint: "one"}
+	server := &ledgerFacts{Name: "github", Fingerprint: "one"}
 	mustRecord(t, openLedger(t, path, LedgerPin), server, surfaceTool("a"), surfaceTool("b"))
 	data, _ := readLedgerFile(t, path)
 	replace := func(text, from, to string) string {
@@ -107,7 +107,7 @@ func TestForeignLedgers(t *testing.T) {
 			if got, _ := readLedgerFile(t, path); string(got) != text {
 				t.Error("it was written though nothing has changed")
 			}
-			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b", func(d *Definition) { d.Title = "x" }), surfaceTool("c"))
+			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b", func(d *saidTool) { d.Title = "x" }), surfaceTool("c"))
 			mustApprove(t, l, l.Pending()...)
 			got, _ := readLedgerFile(t, path)
 			for _, kept := range []string{`"policy":`, "2.50", `"owner": "team"`, `"note": null`, `"sig": "s1"`, `"ticket": 7`} {
@@ -125,8 +125,8 @@ func TestForeignLedgers(t *testing.T) {
 
 func FuzzParseLedger(f *testing.F) {
 	l := NewLedger(nil)
-	mustRecord(f, l, &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"))
-	mustRecord(f, l, &Server{Name: "github", Fingerprint: "two"}, surfaceTool("a"), surfaceTool("b"))
+	mustRecord(f, l, &ledgerFacts{Name: "github", Fingerprint: "one"}, surfaceTool("a"))
+	mustRecord(f, l, &ledgerFacts{Name: "github", Fingerprint: "two"}, surfaceTool("a"), surfaceTool("b"))
 	f.Add(l.view.Load().state.render())
 	f.Add([]byte(`{"version":1,"servers":{"a":{"mode":"pin","tools":{"":""}}},"x":[]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -149,10 +149,10 @@ func FuzzParseLedger(f *testing.F) {
 // was before: nearly all of it is taken over from there.
 func TestOldFilesAreForgotten(t *testing.T) {
 	path := ledgerPath(t)
-	mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: "one"}, surfaceTool("a"))
-	mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: "two"}, surfaceTool("a"), surfaceTool("b"))
+	mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: "one"}, surfaceTool("a"))
+	mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: "two"}, surfaceTool("a"), surfaceTool("b"))
 	first, _ := readLedgerFile(t, path)
-	mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: "two"}, surfaceTool("a"), surfaceTool("b"), surfaceTool("c"))
+	mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: "two"}, surfaceTool("a"), surfaceTool("b"), surfaceTool("c"))
 	second, _ := readLedgerFile(t, path)
 	old := weak.Make(&first[0])
 	before, err := parseLedger(path, first, nil)
@@ -187,7 +187,7 @@ func TestOldFilesAreForgotten(t *testing.T) {
 func TestLineOfDamage(t *testing.T) {
 	path := ledgerPath(t)
 	for _, server := range []string{"one", "two"} {
-		mustRecord(t, openLedger(t, path, LedgerPin), &Server{Name: server, Fingerprint: "f"}, surfaceTool("a"), surfaceTool("b"))
+		mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: server, Fingerprint: "f"}, surfaceTool("a"), surfaceTool("b"))
 	}
 	sound, _ := readLedgerFile(t, path)
 	lines := strings.Split(string(sound), "\n")

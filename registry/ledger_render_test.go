@@ -11,8 +11,8 @@ import (
 // not changed stays as it is.
 func TestRewriting(t *testing.T) {
 	path := ledgerPath(t)
-	server := &Server{Name: "github", Fingerprint: "one"}
-	defs := []*Definition{surfaceTool("b"), surfaceTool("a", func(d *Definition) { d.Description = "sees\u202e all" })}
+	server := &ledgerFacts{Name: "github", Fingerprint: "one"}
+	defs := []*saidTool{surfaceTool("b"), surfaceTool("a", func(d *saidTool) { d.Description = "sees\u202e all" })}
 	mustRecord(t, openLedger(t, path, LedgerPin), server, defs...)
 	first, stat := readLedgerFile(t, path)
 

@@ -123,7 +123,7 @@ func TestOddFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l, err := OpenLedger(below, nil); err == nil {
-		if err := l.record(context.Background(), &Server{Name: "s"}, nil); !errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
+		if err := l.record(context.Background(), ledgerFacts{Name: "s"}, nil); !errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a file for a folder: %v", err)
 		}
 	}

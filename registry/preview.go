@@ -2,7 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -47,7 +46,10 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	}
 	var diff Diff
 	offers = r.examine(&server, offers, nil, &diff)
-	judge := r.foresee(&server, offers)
+	judge := func(*surface) *Change { return nil }
+	if r.ledger != nil && len(offers) > 0 {
+		judge = r.ledger.foresee(server.ledger(), surfacesOf(offers))
+	}
 	holders := map[string]Origin{}
 	snapshot := r.Snapshot()
 	var p Preview
@@ -61,7 +63,7 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 			continue
 		}
 		holders[o.def.Name] = o.def.Origin
-		if change := judge(&o.entry); change != nil {
+		if change := judge(o.seen()); change != nil {
 			p.Quarantined = append(p.Quarantined, Quarantined{Tool: o.def, Change: change})
 			continue
 		}
@@ -69,19 +71,4 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	}
 	p.Rejected = diff.Rejected
 	return p, nil
-}
-
-// foresee returns what the ledger would say of each tool, had it seen them all.
-func (r *Registry) foresee(server *Server, offers []*offer) func(*entry) *Change {
-	if r.ledger == nil || len(offers) == 0 {
-		return func(*entry) *Change { return nil }
-	}
-	entries := make([]*entry, len(offers))
-	for i, o := range offers {
-		entries[i] = &o.entry
-	}
-	mode := r.ledger.modeOf(server)
-	edit := editLedger(r.ledger.view.Load().state)
-	sightingOf(server, mode, entries, time.Now().UTC().Truncate(time.Second)).observe(edit)
-	return func(e *entry) *Change { return edit.state.judge(mode, server, e.seen()) }
 }

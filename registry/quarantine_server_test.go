@@ -1,15 +1,13 @@
 package registry
 
 import (
-	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
 // quarantineOf returns why the tool x of a server may not be called; empty if it may.
-func quarantineOf(l *Ledger, s *Server) ChangeKind {
-	if c := l.judge(s, entriesOf(surfaceTool("x"))[0]); c != nil {
+func quarantineOf(l *Ledger, s *ledgerFacts) ChangeKind {
+	if c := l.judge(*s, surfacesIn(surfaceTool("x"))[0]); c != nil {
 		return c.Kind
 	}
 	return ""
@@ -21,10 +19,10 @@ func TestQuarantineEndsByApprovalOnly(t *testing.T) {
 		for _, print := range []string{"one", ""} {
 			path := filepath.Join(t.TempDir(), "mcp.lock.json")
 			l := openLedger(t, path, mode)
-			free := &Server{Name: "github", Fingerprint: print}
-			held := &Server{Name: "github", Fingerprint: print, Quarantined: true}
-			other := &Server{Name: "github", Fingerprint: "other", Quarantined: true}
-			step := func(what string, s *Server, want ChangeKind) {
+			free := &ledgerFacts{Name: "github", Fingerprint: print}
+			held := &ledgerFacts{Name: "github", Fingerprint: print, Quarantined: true}
+			other := &ledgerFacts{Name: "github", Fingerprint: "other", Quarantined: true}
+			step := func(what string, s *ledgerFacts, want ChangeKind) {
 				t.Helper()
 				mustRecord(t, l, s, surfaceTool("x"))
 				for i, l := range []*Ledger{l, openLedger(t, path, mode)} { // and what is kept
@@ -60,29 +58,5 @@ func TestQuarantineEndsByApprovalOnly(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// All tools of a server in quarantine are listed as such, and none is called.
-func TestCatalogueOfAServerInQuarantine(t *testing.T) {
-	l := NewLedger(nil)
-	r := New(&Options{Ledger: l})
-	s := Server{Name: "github", Fingerprint: "one", Quarantined: true}
-	tool := surfaceTool("x")
-	if _, err := r.ReplaceServer(s, []Tool{describedTool{tool}}); err != nil {
-		t.Fatal(err)
-	}
-	held := r.Snapshot().Quarantined()
-	if len(held) != 1 || held[0].Tool.Name != tool.Name || held[0].Change.Kind != ServerQuarantined {
-		t.Fatalf("got %+v in quarantine, want the tool for its server's sake", held)
-	}
-	var quarantined *QuarantinedError
-	_, err := r.Call(t.Context(), tool.Name, nil)
-	if !errors.As(err, &quarantined) || !strings.Contains(err.Error(), "All of server \"github\" is in quarantine") {
-		t.Errorf("got %v, want that all of the server is in quarantine", err)
-	}
-	mustApprove(t, l, l.Pending()...)
-	if got := len(r.Snapshot().Tools()); got != 1 {
-		t.Errorf("after the approval: got %d tools, want 1", got)
 	}
 }

@@ -318,9 +318,9 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 				continue
 			}
 			// The server has this tool twice, and says two things of it.
-			called := o.surface.def.called()
+			called := o.surface.Tool
 			first := served[called]
-			if first != nil && first.surface.hash != o.surface.hash {
+			if first != nil && first.surface.Hash != o.surface.Hash {
 				diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: first.def.Origin, Refused: o.def.Origin})
 				continue
 			}
@@ -363,9 +363,22 @@ func (r *Registry) record(server *Server, offers []*offer) error {
 	if r.ledger == nil || server == nil || len(offers) == 0 && (server.Instructions == nil || *server.Instructions == "") {
 		return nil
 	}
-	entries := make([]*entry, len(offers))
+	return r.ledger.record(context.Background(), server.ledger(), surfacesOf(offers))
+}
+
+// surfacesOf returns what a server says of its tools.
+func surfacesOf(offers []*offer) []*surface {
+	surfaces := make([]*surface, len(offers))
 	for i, o := range offers {
-		entries[i] = &o.entry
+		surfaces[i] = o.seen()
 	}
-	return r.ledger.record(context.Background(), server, entries)
+	return surfaces
+}
+
+// seen returns the surface of an entry.
+func (e *entry) seen() *surface {
+	if e.surface == nil {
+		return surfaceOf(e.def.asServed())
+	}
+	return e.surface
 }

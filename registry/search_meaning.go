@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // An Embedder turns texts into vectors that are close to each other if the texts
@@ -227,7 +229,7 @@ func meaningOf(def *Definition) string {
 
 // embedded returns a text as an Embedder gets it.
 func embedded(text string) string {
-	return strings.ToValidUTF8(cutText(text, maxEmbedText-len("…")), "?")
+	return strings.ToValidUTF8(plain.Cut(text, maxEmbedText-len("…")), "?")
 }
 
 // unit returns a vector of the length 1 in the same direction, or zero if there is

@@ -140,7 +140,7 @@ func (f *toolFinder) hits(matches []Match) (*mcp.CallToolResult, error) {
 		hit := foundTool{Name: def.Name, Server: def.Origin.Server}
 		line := "- " + plain.Line(def.Name)
 		if text.Len() < maxHitsText {
-			hit.Title = cutText(oneLine(def.Title), maxName)
+			hit.Title = plain.Cut(oneLine(def.Title), maxName)
 			hit.Parameters = signatureOf(def.InputSchema)
 			hit.Summary = summaryOf(def)
 			hints := def.Hints()
@@ -208,7 +208,7 @@ func findServer(asked string, servers []ServerTokens) (name string, ok bool) {
 	if slices.ContainsFunc(servers, func(s ServerTokens) bool { return s.Server == asked }) {
 		return asked, true
 	}
-	folded := toolname.Fold(cutText(asked, 2*maxName)).Folded
+	folded := toolname.Fold(plain.Cut(asked, 2*maxName)).Folded
 	for _, s := range servers {
 		if toolname.Fold(serverName(s.Server)).Folded != folded {
 			continue
@@ -226,7 +226,7 @@ func serverName(server string) string {
 	if server == "" {
 		return "native"
 	}
-	return plain.Line(cutText(server, maxName))
+	return plain.Line(plain.Cut(server, maxName))
 }
 
 // listServers lists servers and how many tools they have, as far as there is room.

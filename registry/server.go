@@ -1,5 +1,7 @@
 package registry
 
+import "github.com/mcpbelt/mcpbelt/internal/textguard"
+
 // A Server is what the owner of a registry knows of a server whose tools are
 // listed. It comes from the configuration, never from the server itself. A registry
 // remembers it while the server has no tools, too; [Registry.ReplaceServer] with
@@ -30,3 +32,35 @@ type Server struct {
 
 // known reports whether more is known of the server than its name.
 func (s *Server) known() bool { return s != nil && *s != Server{Name: s.Name} }
+
+// ledger returns what the ledger wants to know of the server.
+func (s *Server) ledger() ledgerFacts {
+	return ledgerFacts{Name: s.Name, Fingerprint: s.Fingerprint, Mode: s.Mode, Instructions: s.Instructions, Quarantined: s.Quarantined}
+}
+
+// Instructions returns what may be told a model of the use of a server, out of what
+// [Registry.ReplaceServer] was told of it: the text that the ledger has approved, which
+// may be another one than the server gives now, or none. Without a ledger it is what the
+// server says. Of a server that is not trusted, characters that people do not see are
+// left out. The words are the server's.
+//
+// The ledger treats instructions as it does tools. Under [LedgerPin] the first that it
+// hears of are approved, those of a server without any included.
+func (r *Registry) Instructions(server string) string {
+	if r.made() != nil {
+		return ""
+	}
+	s := r.known(server)
+	text := ""
+	switch {
+	case s == nil:
+	case r.ledger != nil:
+		text = r.ledger.instructions(s.ledger())
+	case s.Instructions != nil:
+		text = *s.Instructions
+	}
+	if s == nil || s.Trusted {
+		return text
+	}
+	return textguard.Strip(text)
+}

@@ -235,13 +235,13 @@ func (s *signer) facts(schema []byte) ([]byte, signatureFacts) {
 		case "items":
 			f.items = value
 		case "enum":
-			f.enum = elementsOf(value)
+			f.enum = slices.Collect(jsonscan.Elements(value))
 		case "const":
 			f.constant = value
 		case "anyOf", "oneOf":
-			f.alternatives = append(f.alternatives, elementsOf(value)...)
+			f.alternatives = append(f.alternatives, slices.Collect(jsonscan.Elements(value))...)
 		case "allOf":
-			f.also = append(f.also, elementsOf(value)...)
+			f.also = append(f.also, slices.Collect(jsonscan.Elements(value))...)
 		case "additionalProperties", "patternProperties":
 			f.open = f.open || string(value) == "true" || firstByte(value) == '{'
 		}
@@ -294,7 +294,7 @@ func stringsIn(value []byte) []string {
 		return []string{text}
 	}
 	var all []string
-	for _, v := range elementsOf(value) {
+	for v := range jsonscan.Elements(value) {
 		if text, ok := jsonscan.String(v); ok {
 			all = append(all, text)
 		}

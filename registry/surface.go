@@ -8,19 +8,28 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A surface is everything that a server says of a tool, in canonical form.
-type surface struct {
-	hash string // "sha256:" and hexadecimal digits
-	def  *Definition
-	text []byte // canonical JSON of what is no tool; nil: def has it
+// A saidTool is what a server says of one of its tools.
+type saidTool struct {
+	Name                      string // at its server
+	Title, Description        string
+	InputSchema, OutputSchema json.RawMessage
+	Annotations               json.RawMessage // nil if they say nothing
 }
 
-// surfaceOf returns the surface of a server's tool.
-func surfaceOf(def *Definition) *surface {
-	return &surface{hash: hashOf(canonicalSurface(def)), def: def}
+// A surface is everything that a server says of a tool, or of its use, in canonical
+// form.
+type surface struct {
+	Tool string // name of the tool at its server; empty for instructions
+	Hash string // "sha256:" and hexadecimal digits, of the canonical JSON
+	said *saidTool
+	text []byte // canonical JSON of what is no tool; nil: said has it
+}
+
+// newSurface returns the surface of a server's tool, which it keeps.
+func newSurface(tool *saidTool) *surface {
+	return &surface{Tool: tool.Name, Hash: hashOf(canonicalSurface(tool)), said: tool}
 }
 
 // canonical returns the JSON that is hashed.
@@ -28,7 +37,7 @@ func (s *surface) canonical() []byte {
 	if s.text != nil {
 		return s.text
 	}
-	return canonicalSurface(s.def)
+	return canonicalSurface(s.said)
 }
 
 func hashOf(data []byte) string {
@@ -40,14 +49,14 @@ func hashOf(data []byte) string {
 // What is absent and what says nothing are the same: a title without characters,
 // annotations without members. What nobody can read as JSON, which only comes from
 // tools that are made here, is kept as text.
-func canonicalSurface(def *Definition) []byte {
-	out := make([]byte, 0, 128+len(def.Description)+len(def.InputSchema)+len(def.OutputSchema))
-	out = appendSurfaceJSON(out, "annotations", annotationsOf(def))
-	out = appendSurfaceText(out, "description", def.Description)
-	out = appendSurfaceJSON(out, "inputSchema", def.InputSchema)
-	out = appendSurfaceText(out, "name", def.called())
-	out = appendSurfaceJSON(out, "outputSchema", def.OutputSchema)
-	out = appendSurfaceText(out, "title", def.Title)
+func canonicalSurface(tool *saidTool) []byte {
+	out := make([]byte, 0, 128+len(tool.Description)+len(tool.InputSchema)+len(tool.OutputSchema))
+	out = appendSurfaceJSON(out, "annotations", saying(tool.Annotations))
+	out = appendSurfaceText(out, "description", tool.Description)
+	out = appendSurfaceJSON(out, "inputSchema", tool.InputSchema)
+	out = appendSurfaceText(out, "name", tool.Name)
+	out = appendSurfaceJSON(out, "outputSchema", tool.OutputSchema)
+	out = appendSurfaceText(out, "title", tool.Title)
 	if len(out) == 0 {
 		return []byte("{}")
 	}
@@ -87,31 +96,11 @@ func appendSurfaceJSON(dst []byte, key string, value json.RawMessage) []byte {
 	return out
 }
 
-// annotationsOf returns the annotations as the server sent them, as far as that
-// is known; nil if they say nothing.
-func annotationsOf(def *Definition) json.RawMessage {
-	raw := def.RawAnnotations
-	if len(raw) == 0 && def.Annotations != nil {
-		raw = annotationsJSON(def.Annotations)
-	}
-	if isNull(raw) || bytes.Equal(bytes.Join(bytes.Fields(raw), nil), []byte("{}")) {
+// saying returns annotations, or nil if they say nothing.
+func saying(annotations json.RawMessage) json.RawMessage {
+	switch string(bytes.Join(bytes.Fields(annotations), nil)) {
+	case "null", "{}":
 		return nil
 	}
-	return raw
-}
-
-// annotationsJSON leaves out what a server need not have said, so that it is the
-// same whether raw annotations were kept or not.
-func annotationsJSON(a *mcp.ToolAnnotations) json.RawMessage {
-	raw, err := json.Marshal(struct {
-		Destructive *bool  `json:"destructiveHint,omitempty"`
-		Idempotent  bool   `json:"idempotentHint,omitempty"`
-		OpenWorld   *bool  `json:"openWorldHint,omitempty"`
-		ReadOnly    bool   `json:"readOnlyHint,omitempty"`
-		Title       string `json:"title,omitempty"`
-	}{a.DestructiveHint, a.IdempotentHint, a.OpenWorldHint, a.ReadOnlyHint, a.Title})
-	if err != nil { // cannot be: there are only texts and booleans
-		return nil
-	}
-	return raw
+	return annotations
 }

@@ -15,9 +15,9 @@ const maxHitSummary = 200
 // sentences of its description, or its title.
 func summaryOf(def *Definition) string {
 	// What is far behind the end needs no work.
-	text := oneLine(cutText(def.Description, 16*maxHitSummary))
+	text := oneLine(plain.Cut(def.Description, 16*maxHitSummary))
 	if text == "" {
-		text = oneLine(cutText(def.Title, 16*maxHitSummary))
+		text = oneLine(plain.Cut(def.Title, 16*maxHitSummary))
 	}
 	if utf8.RuneCountInString(text) <= maxHitSummary {
 		return text

@@ -68,7 +68,7 @@ func TestNoLedger(t *testing.T) {
 		if got := l.Entries("s"); len(got) > 0 {
 			t.Errorf("%s: got %d entries, want none", name, len(got))
 		}
-		if got := l.Verify(registry.Server{Name: "s"}, nil); len(got) > 0 {
+		if got := registry.Verify(l, registry.Server{Name: "s"}, nil); len(got) > 0 {
 			t.Errorf("%s: got %d differences, want none", name, len(got))
 		}
 		for what, err := range map[string]error{
