@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // An acceptShop is a server whose tools are what the test says now. It notes the tools
@@ -342,11 +343,11 @@ func TestAcceptToolsThatWaitStillWaitInTheNextRun(t *testing.T) {
 	path, opts, _ := acceptShopFile(t, shop)
 	shop.set("tool", "does good", "late", "does good")
 	acceptWarm(t, path, opts)
-	ledger, err := registry.OpenLedger(acceptLedger(path), nil)
+	accepted, err := ledger.Open(acceptLedger(path), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Registry = registry.New(&registry.Options{Ledger: ledger})
+	opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 	h := open(t, path, opts)
 	if got := names(h); got != "s__tool" {
 		t.Errorf("tools: %s", got)
@@ -356,7 +357,7 @@ func TestAcceptToolsThatWaitStillWaitInTheNextRun(t *testing.T) {
 	if _, err := call(t, h, "s__late", "{}"); !errors.As(err, &quarantined) {
 		t.Errorf("the call of a tool that waits: %v", err)
 	}
-	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("s")...); err != nil {
+	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
 		t.Fatal(err)
 	}
 	acceptEventually(t, "the approved tool", func() bool { return names(h) == "s__late s__tool" })

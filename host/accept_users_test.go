@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -216,9 +217,9 @@ func TestAcceptCatalogueThatDiffersForAUser(t *testing.T) {
 		}
 		return tools
 	})
-	ledger := registry.NewLedger(nil)
+	accepted := ledger.New(nil)
 	h := acceptOfficeHost(t, o, "first", func(opts *host.Options) {
-		opts.Registry = registry.New(&registry.Options{Ledger: ledger})
+		opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 	})
 	before := h.Registry().Snapshot()
 	if got := names(h); got != "office__list office__send office__whoami" {
@@ -258,7 +259,7 @@ func TestAcceptCatalogueThatDiffersForAUser(t *testing.T) {
 	if after.Version() != before.Version() {
 		t.Errorf("the catalogue went from version %d to %d: %s", before.Version(), after.Version(), names(h))
 	}
-	if n := len(ledger.Pending("office")); n > 0 {
+	if n := len(accepted.Pending("office")); n > 0 {
 		t.Errorf("%d changes wait for approval because of one user", n)
 	}
 	o.check(t)

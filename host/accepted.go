@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 const (
@@ -16,14 +16,14 @@ const (
 
 // acceptedTools says, in one line, how many tools of a server the ledger counts as accepted,
 // by whom and until when: it may have come with a project. It is empty if there are none.
-func acceptedTools(ledger *registry.Ledger, server string) string {
+func acceptedTools(accepted *ledger.Ledger, server string) string {
 	type decider struct {
 		by    string
 		tools int
 		last  time.Time
 	}
 	var deciders []*decider
-	for _, e := range ledger.Entries(server) {
+	for _, e := range accepted.Entries(server) {
 		if e.Tool == "" || e.Rejected {
 			continue
 		}
@@ -51,7 +51,7 @@ func acceptedTools(ledger *registry.Ledger, server string) string {
 		by = append(by, fmt.Sprintf("and by %d others", more))
 	}
 	text := strings.Join(by, ", ")
-	if file := ledger.File(); file != "" {
+	if file := accepted.File(); file != "" {
 		text += fmt.Sprintf(", in the ledger %q", file)
 	}
 	return text

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 const announcedOne = `{"tools":[{"name":"echo","description":"echoes","inputSchema":{"type":"object"}}]}`
@@ -60,8 +61,8 @@ func TestAnnouncedChangeThatCannotBeRead(t *testing.T) {
 					if !errors.As(err, &held) {
 						t.Fatalf("got %v, want that the tool is held back", err)
 					}
-					if held.Change.Kind != registry.ToolUnread {
-						t.Errorf("got the reason %q, want %q", held.Change.Kind, registry.ToolUnread)
+					if held.Change.Kind != ledger.ToolUnread {
+						t.Errorf("got the reason %q, want %q", held.Change.Kind, ledger.ToolUnread)
 					}
 					if held.Name != "s__echo" {
 						t.Errorf("got the name %q, want that of the catalogue", held.Name)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -86,14 +87,14 @@ func ExampleOptions() {
 	defer remove()
 	ctx := context.Background()
 
-	ledger, err := registry.OpenLedger(filepath.Join(filepath.Dir(path), "mcp.lock.json"), nil)
+	accepted, err := ledger.Open(filepath.Join(filepath.Dir(path), "mcp.lock.json"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	opts := exampleOptions()
 	opts.Registry = registry.New(&registry.Options{
-		Ledger:   ledger,
+		Ledger:   accepted,
 		Approver: policy.Cautious(),
 		Results:  &result.Options{MaxBytes: 16 << 10},
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // Who asks the host for the instructions of a server gets those that were approved.
@@ -30,8 +31,8 @@ func TestInstructionsAreThoseThatWereApproved(t *testing.T) {
 			server := mcptest.NewServer(t, handshake, mcptest.Script{"tools/list": mcptest.Result(announcedOne)})
 			town := &acceptTown{houses: map[string]func(context.Context, mcp.Transport) error{"x": server.Serve}}
 			opts := town.options()
-			ledger := registry.NewLedger(nil)
-			opts.Registry = registry.New(&registry.Options{Ledger: ledger})
+			accepted := ledger.New(nil)
+			opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 			h := acceptNew(t, opts, acceptParse(t, "s", `{"command": "x"}`))
 			if got, want := status(t, h, "s").State.Instructions, "Be nice."; got != want {
 				t.Errorf("first use: got %q, want %q", got, want)
@@ -43,14 +44,14 @@ func TestInstructionsAreThoseThatWereApproved(t *testing.T) {
 			if got, want := status(t, h, "s").State.Instructions, "Be nice."; got != want {
 				t.Errorf("after the change: got %q, want %q", got, want)
 			}
-			pending := ledger.Pending("s")
-			if len(pending) != 1 || pending[0].Kind != registry.InstructionsChanged {
+			pending := accepted.Pending("s")
+			if len(pending) != 1 || pending[0].Kind != ledger.InstructionsChanged {
 				t.Fatalf("got %+v, want a change of the instructions", pending)
 			}
 			if got, want := names(h), "s__echo"; got != want {
 				t.Errorf("got the tools %q, want %q", got, want)
 			}
-			if err := ledger.Approve(t.Context(), "ann", pending...); err != nil {
+			if err := accepted.Accept(t.Context(), "ann", pending...); err != nil {
 				t.Fatal(err)
 			}
 			if got, want := status(t, h, "s").State.Instructions, "Be evil."; got != want {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A server that is seen for the first time while the ledger is damaged is held
@@ -17,7 +18,7 @@ import (
 func TestDamagedLedgerIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	lock := filepath.Join(t.TempDir(), "mcp.lock.json")
-	ledger, err := registry.OpenLedger(lock, nil)
+	accepted, err := ledger.Open(lock, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +27,10 @@ func TestDamagedLedgerIsTriedAgain(t *testing.T) {
 	}
 	s := newServer("s")
 	opts := inProcess(s)
-	opts.Registry = registry.New(&registry.Options{Ledger: ledger})
+	opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 	h := open(t, write(t, "s", `{"command": "x"}`), opts)
 	now := status(t, h, "s")
-	if now.Tools != 0 || now.Quarantined != 1 || !errors.As(now.Err, new(*registry.LedgerError)) {
+	if now.Tools != 0 || now.Quarantined != 1 || !errors.As(now.Err, new(*ledger.Error)) {
 		t.Errorf("with a damaged ledger: %d tools, %d held back, %v", now.Tools, now.Quarantined, now.Err)
 	}
 	if err := os.Remove(lock); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -314,15 +315,15 @@ func countFDs(t *testing.T) int {
 // A server that adds a tool and changes another does so for itself only, until
 // somebody approves; and what another entry leads to is another server.
 func TestLedgerHoldsBackWhatChanges(t *testing.T) {
-	ledger := registry.NewLedger(nil)
+	accepted := ledger.New(nil)
 	s := newServer("s")
 	opts := inProcess(s)
-	opts.Registry = registry.New(&registry.Options{Ledger: ledger})
+	opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 	path := write(t, "s", `{"command": "x"}`)
 	h := open(t, path, opts)
 	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
 	until(t, h, "s", "holding one tool back", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 1 })
-	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("s")...); err != nil {
+	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
 		t.Fatal(err)
 	}
 	if now := status(t, h, "s"); now.Tools != 2 || now.Quarantined != 0 {

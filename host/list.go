@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 const (
@@ -178,7 +179,7 @@ func (s *server) listAnnounced(ctx context.Context, l *link, before *listing, o 
 	origin := registry.Origin{Server: s.entry.Name, Tool: o.tool.Name}
 	held := &registry.QuarantinedError{
 		Name:   origin.Tool,
-		Change: &registry.Change{Server: origin.Server, Tool: origin.Tool, Kind: registry.ToolUnread},
+		Change: &ledger.Change{Server: origin.Server, Tool: origin.Tool, Kind: ledger.ToolUnread},
 	}
 	for _, t := range s.host.registry.Snapshot().Tools() {
 		if d := t.Definition(); d.Origin == origin {

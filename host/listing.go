@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A listing is what a server said of its tools on one connection.
@@ -92,7 +93,7 @@ type ChangedError struct {
 	// catalogue of all.
 	User string
 	// Change is what changed; nil if there is no such tool.
-	Change *registry.Change
+	Change *ledger.Change
 }
 
 func (e *ChangedError) Error() string {

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -162,7 +163,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 
 // Another name ends no quarantine.
 func TestRenameEndsNoQuarantine(t *testing.T) {
-	opts := fakes(&host.Options{Registry: registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})})
+	opts := fakes(&host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)})})
 	h := openStore(t, config.NewMemoryStore(&config.Record{Name: "a", Command: "x", Quarantined: true}), opts)
 	for _, change := range []string{`{"quarantined": false}`, `{"name": "b"}`} {
 		if _, err := h.UpdateServer(watchdog(t), "a", patch(t, change)); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // Open reads the config file at path, of any format that host/config knows, and
@@ -72,11 +73,11 @@ func OpenStore(ctx context.Context, store config.Store, opts *Options) (*Host, e
 // open returns a host that runs the servers of c.
 func open(ctx context.Context, c *config.Config, o Options) (*Host, error) {
 	if o.Registry == nil && o.Ledger != "" {
-		ledger, err := registry.OpenLedger(o.Ledger, nil)
+		accepted, err := ledger.Open(o.Ledger, nil)
 		if err != nil {
 			return nil, err
 		}
-		o.Registry = registry.New(&registry.Options{Ledger: ledger})
+		o.Registry = registry.New(&registry.Options{Ledger: accepted})
 	}
 	// What is no file has no name of its own to keep statuses by.
 	named := c.Path != "" && c.Path != config.StoreFile

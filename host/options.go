@@ -43,7 +43,7 @@ type Options struct {
 	// nil: what a server offers first is, and what it changes later is held back. It is
 	// called mcp.lock.json by convention, and stands beside the config file. One that came
 	// with a project holds the decisions of others: Pending says whose, before the server
-	// is started for the first time. Default: none. See [registry.OpenLedger].
+	// is started for the first time. Default: none. See [ledger.Open].
 	Ledger string
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the

@@ -30,6 +30,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -275,20 +276,20 @@ func TestTestUsesLogins(t *testing.T) {
 // says of the tools is what would become of them.
 func TestTestTouchesNothing(t *testing.T) {
 	s := newServer("s")
-	ledger := registry.NewLedger(nil)
+	accepted := ledger.New(nil)
 	opts := inProcess(s)
-	opts.Registry, opts.StateDir = registry.New(&registry.Options{Ledger: ledger}), t.TempDir()
+	opts.Registry, opts.StateDir = registry.New(&registry.Options{Ledger: accepted}), t.TempDir()
 	h := open(t, write(t, "s", `{"command": "x"}`), opts)
 	s.AddTool(&sdk.Tool{Name: "clean", Description: "Cleans.\x1b[2K", InputSchema: map[string]any{"type": "object"}}, nil)
 	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
 	s.AddTool(&sdk.Tool{Name: "unused", InputSchema: map[string]any{"type": "object"}}, nil)
 	until(t, h, "s", "settled", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 2 })
-	before := fmt.Sprint(h.Registry().Snapshot().Version(), ledger.Entries(), statusOfAll(h))
+	before := fmt.Sprint(h.Registry().Snapshot().Version(), accepted.Entries(), statusOfAll(h))
 
 	// The same entry, as far as the ledger is concerned, with a filter.
 	e := probed(t, `{"command": "x", "tools": {"deny": ["unused"], "rename": {"echo": "say"}}}`)
 	r := tested(t, h, e)
-	if after := fmt.Sprint(h.Registry().Snapshot().Version(), ledger.Entries(), statusOfAll(h)); after != before {
+	if after := fmt.Sprint(h.Registry().Snapshot().Version(), accepted.Entries(), statusOfAll(h)); after != before {
 		t.Errorf("before %s\nafter  %s", before, after)
 	}
 	var fates []string

@@ -9,18 +9,19 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // quarantineHost opens a host over a list of servers as mcpproxy writes it.
-func quarantineHost(t *testing.T, ledger *registry.Ledger, entries string) *host.Host {
+func quarantineHost(t *testing.T, accepted *ledger.Ledger, entries string) *host.Host {
 	t.Helper()
 	v := &village{}
 	c, err := config.Parse("mcp_config.json", []byte(`{"mcpServers": [`+entries+`]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := host.New(&host.Options{Transport: v.transport, StateDir: host.NoState, Registry: registry.New(&registry.Options{Ledger: ledger})})
+	h := host.New(&host.Options{Transport: v.transport, StateDir: host.NoState, Registry: registry.New(&registry.Options{Ledger: accepted})})
 	t.Cleanup(func() { _ = h.Close() })
 	if _, err := h.Apply(watchdog(t), c); err != nil {
 		t.Fatal(err)
@@ -33,8 +34,8 @@ const quarantinedEntry = `{"name": "s", "command": "look", "enabled": true, "qua
 // The sample of mcpproxy: nothing of a server in quarantine is used, its tools are listed
 // with the analysis, and approval ends that.
 func TestServerInQuarantine(t *testing.T) {
-	ledger := registry.NewLedger(&registry.LedgerOptions{Mode: registry.LedgerTrust})
-	h := quarantineHost(t, ledger, quarantinedEntry)
+	accepted := ledger.New(&ledger.Options{Mode: ledger.Trust})
+	h := quarantineHost(t, accepted, quarantinedEntry)
 	s := status(t, h, "s")
 	if s.Stage != host.StageQuarantined || s.Tools != 0 || s.Quarantined != 1 {
 		t.Errorf("got the stage %s, %d tools and %d in quarantine, want %s, 0 and 1", s.Stage, s.Tools, s.Quarantined, host.StageQuarantined)
@@ -60,7 +61,7 @@ func TestServerInQuarantine(t *testing.T) {
 	if health.Action != host.ActionApprove {
 		t.Errorf("got the action %s, want %s", health.Action, host.ActionApprove)
 	}
-	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("s")...); err != nil {
+	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
 		t.Fatal(err)
 	}
 	if got := status(t, h, "s"); got.Stage != host.StageReady || got.Tools != 1 {
@@ -73,7 +74,7 @@ func TestServerInQuarantine(t *testing.T) {
 
 // A server is put into quarantine at once, though what it is to become does not work.
 func TestQuarantineBeginsAtOnce(t *testing.T) {
-	h := quarantineHost(t, registry.NewLedger(nil), `{"name": "s", "command": "look"}`)
+	h := quarantineHost(t, ledger.New(nil), `{"name": "s", "command": "look"}`)
 	if _, err := h.Apply(watchdog(t), load(t, "s", `{"command": "bad", "quarantined": true}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestQuarantineWithoutALedger(t *testing.T) {
 
 // Each server's entry says what is done about tools that are new.
 func TestLedgerModeOfAServer(t *testing.T) {
-	h := quarantineHost(t, registry.NewLedger(nil), `{"name": "a", "command": "x", "ledger": "review"}, {"name": "b", "command": "x"}`)
+	h := quarantineHost(t, ledger.New(nil), `{"name": "a", "command": "x", "ledger": "review"}, {"name": "b", "command": "x"}`)
 	if got, want := names(h), "b__x"; got != want {
 		t.Errorf("got the tools %q, want %q", got, want)
 	}

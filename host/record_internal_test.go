@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -85,7 +86,7 @@ func static(name string, err error) *staticTool {
 // Every outcome of a call has its own name in the log.
 func TestRecordedCalls(t *testing.T) {
 	h, take := recorded(t, &registry.Options{
-		Ledger: registry.NewLedger(nil),
+		Ledger: ledger.New(nil),
 		Search: &registry.SearchOptions{},
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
 			if req.Tool.Origin.Tool == "forbidden" {
@@ -285,7 +286,7 @@ consent s/: refused by "ann"`
 // What a server's list holds and is held back is recorded when it is news, in few
 // words however much it is.
 func TestRecordHeldBack(t *testing.T) {
-	h, take := recorded(t, &registry.Options{Ledger: registry.NewLedger(nil)})
+	h, take := recorded(t, &registry.Options{Ledger: ledger.New(nil)})
 	var told heldBack
 	offer := func(tools ...registry.Tool) {
 		t.Helper()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // asking returns a registry with a tool that has to be asked for, and a function
@@ -105,11 +106,11 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 // An approval is for one surface and one server, also where the definitions are
 // the same.
 func TestSubject(t *testing.T) {
-	e := entry{def: &Definition{Name: "tool"}, surface: &surface{Hash: "sha256:1"}, server: &Server{Fingerprint: "1"}}
+	e := entry{def: &Definition{Name: "tool"}, surface: &ledger.Surface{Hash: "sha256:1"}, server: &Server{Fingerprint: "1"}}
 	was := subjectOf(&e)
 	for name, edit := range map[string]func(*entry){
 		"fingerprint": func(e *entry) { e.server = &Server{Fingerprint: "2"} },
-		"surface":     func(e *entry) { e.surface = &surface{Hash: "sha256:2"} },
+		"surface":     func(e *entry) { e.surface = &ledger.Surface{Hash: "sha256:2"} },
 		"native":      func(e *entry) { e.surface, e.server = nil, nil },
 		"definition":  func(e *entry) { e.def = &Definition{Name: "tool", ReturnDirect: true} },
 	} {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // spelled is an object that no re-encoding would keep as it is.
@@ -276,7 +277,7 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 // A tool that was quarantined since then is not called, and the approval holds
 // for when it is what it was again.
 func TestApprovalOfAQuarantinedTool(t *testing.T) {
-	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil), Approver: registry.ApproverFunc(askAll)})
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(askAll)})
 	ctx := t.Context()
 	mustReplace(t, r, "files", serverTool("files", "delete", ""))
 	_, err := r.Call(ctx, "files__delete", nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 func thousandTools(b *testing.B) *registry.Registry {
@@ -22,7 +23,7 @@ func thousandTools(b *testing.B) *registry.Registry {
 
 // TestReadingDoesNotAllocate holds what the benchmarks only show.
 func TestReadingDoesNotAllocate(t *testing.T) {
-	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil)})
 	mustAdd(t, r, native("a"), native("b"))
 	mustReplace(t, r, "server", serverTool("server", "c", ""))
 	args := json.RawMessage(`{"a":1}`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -86,8 +87,8 @@ func TestCallTool(t *testing.T) {
 
 // What is wrong is said of the tool that is meant.
 func TestCallToolErrors(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := searching(t, registry.Options{Ledger: ledger, Approver: mustPolicy(t, registry.Allow, policy.Rule{Tool: "books__delete"})})
+	accepted := ledger.New(nil)
+	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, registry.Allow, policy.Rule{Tool: "books__delete"})})
 	tool, calls := recorded("books", "create", titled)
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."))
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."), serverTool("books", "new", ""))

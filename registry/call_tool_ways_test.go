@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -72,8 +73,8 @@ func TestCallToolLeavesTheUsersResults(t *testing.T) {
 
 // What is denied to a user is not told of by an error either.
 func TestErrorsRespectTheUser(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := searching(t, registry.Options{Ledger: ledger, Approver: mustPolicy(t, registry.Allow,
+	accepted := ledger.New(nil)
+	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, registry.Allow,
 		policy.Rule{Verdict: registry.Deny, User: "guest", Server: "payroll"})})
 	mustReplace(t, r, "payroll", serverTool("payroll", "fire", ""), serverTool("payroll", "hire_staff", ""))
 	mustReplace(t, r, "payroll", serverTool("payroll", "fire", "Monday."), serverTool("payroll", "hire_staff", ""))

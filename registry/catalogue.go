@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 // guarded by Registry.mu.
 type catalogue struct {
 	names   Names
-	ledger  *Ledger // nil: none
+	ledger  *ledger.Ledger // nil: none
 	servers map[string]*stock
 }
 
@@ -71,7 +72,7 @@ func (c *catalogue) derived(server string) map[string]*offer {
 func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, generation uint64, refused []refusal) {
 	generation = before.generation
 	if c.ledger != nil {
-		generation, _ = c.ledger.generation()
+		generation, _ = c.ledger.Generation()
 	}
 	var offers []*offer
 	if c.names.dependent() {
@@ -84,7 +85,7 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 	var fresh []*entry
 	for i, name := range c.judge(offers) {
 		o := offers[i]
-		if o.placed == nil || o.placed.def.Name != name.name || !o.placed.change.same(name.change) {
+		if o.placed == nil || o.placed.def.Name != name.name || !o.placed.change.Same(name.change) {
 			fresh = append(fresh, o.place(name.name, name.change))
 			o.placed = nil
 		}
@@ -114,7 +115,7 @@ func (c *catalogue) unsettled() []*offer {
 	var offers []*offer
 	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
 		s := c.servers[name]
-		known := c.ledger.about(name) // before it is asked: it may know more then
+		known := c.ledger.About(name) // before it is asked: it may know more then
 		if !s.judged || s.known != known {
 			s.judged, s.known = true, known
 			offers = append(offers, s.offers...)
@@ -126,7 +127,7 @@ func (c *catalogue) unsettled() []*offer {
 // A judged is what becomes of an offer.
 type judged struct {
 	name   string
-	change *Change // nil: it is listed
+	change *ledger.Change // nil: it is listed
 }
 
 // judge asks the ledger for each offer, and gives each its name. Tools in
@@ -136,7 +137,7 @@ func (c *catalogue) judge(offers []*offer) []judged {
 	for i, o := range offers {
 		verdicts[i].name = o.def.Name
 		if c.ledger != nil && o.server != nil {
-			verdicts[i].change = c.ledger.judge(o.server.ledger(), o.entry.seen())
+			verdicts[i].change = c.ledger.Judge(o.server.ledger(), o.entry.seen())
 		}
 	}
 	if !c.names.dependent() {

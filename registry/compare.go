@@ -4,29 +4,30 @@ import (
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // SurfaceHash returns the SHA-256 of everything that a server says of the tool, as it
-// is in [LedgerEntry].Hash: "sha256:" and hexadecimal digits. The names that the tool
+// is in [ledger.Entry].Hash: "sha256:" and hexadecimal digits. The names that the tool
 // is called by here do not count.
 func (d *Definition) SurfaceHash() string { return surfaceOf(d).Hash }
 
 // Compare returns how a server's tool differs from what it was, in anything that the
 // server says of it; nil if in nothing. The names that it is called by here do not
 // count. Neither may be nil.
-func Compare(before, after *Definition) *Change {
+func Compare(before, after *Definition) *ledger.Change {
 	if before == nil || after == nil {
 		panic("registry: Compare: a definition is nil")
 	}
-	return compareSurfaces(after.Origin.Server, surfaceOf(before), surfaceOf(after))
+	return ledger.Compare(after.Origin.Server, surfaceOf(before), surfaceOf(after))
 }
 
 // Verify returns what a server offers otherwise than a ledger says, whatever the mode:
 // tools that are new, changed, rejected or gone, a server that is another one, and
 // instructions that are others than those it knows. It changes nothing. An integration
 // test fails if it returns anything.
-func Verify(l *Ledger, server Server, tools []Tool) []Change {
-	var surfaces []*surface
+func Verify(l *ledger.Ledger, server Server, tools []Tool) []ledger.Change {
+	var surfaces []*ledger.Surface
 	for _, tool := range tools {
 		if def, err := definitionOf(tool); err == nil {
 			surfaces = append(surfaces, surfaceOf(def.asServed()))
@@ -40,8 +41,8 @@ func Verify(l *Ledger, server Server, tools []Tool) []Change {
 func (r *Registry) Quarantines(server Server) bool { return r.ledger.Quarantines(server.ledger()) }
 
 // surfaceOf returns what a server says of a tool.
-func surfaceOf(def *Definition) *surface {
-	return newSurface(&saidTool{Name: def.called(), Title: def.Title, Description: def.Description,
+func surfaceOf(def *Definition) *ledger.Surface {
+	return ledger.NewSurface(&ledger.Tool{Name: def.called(), Title: def.Title, Description: def.Description,
 		InputSchema: def.InputSchema, OutputSchema: def.OutputSchema, Annotations: annotationsOf(def)})
 }
 

@@ -55,7 +55,7 @@ func (d *Diff) compare(before, after []*entry) (differs bool) {
 				note(&d.Added, a)
 			case !b.def.equal(a.def):
 				note(&d.Changed, a)
-			case !b.change.same(a.change):
+			case !b.change.Same(a.change):
 				differs = true
 			}
 			before, after = before[1:], after[1:]

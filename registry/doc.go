@@ -45,7 +45,7 @@
 //
 // Each tool of a server passes a gate, see [gate.Options]: what is too large, cannot
 // be checked, or hides text is not listed, and what merely looks wrong is a
-// [gate.Finding] of [Snapshot.Findings]. A [Ledger] remembers what was approved, in a
+// [gate.Finding] of [Snapshot.Findings]. A [ledger.Ledger] remembers what was approved, in a
 // file to be committed, and holds back what is new or changed:
 // [Snapshot.Quarantined] has it, and a call fails with a [*QuarantinedError] that
 // says what changed.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // An entry is a tool of the catalogue, with what the registry knows of it. It is
@@ -14,16 +15,16 @@ type entry struct {
 	tool Tool
 	def  *Definition
 
-	server   *Server        // nil for a native tool
-	hints    Hints          // what the annotations claim
-	surface  *surface       // nil for a native tool
-	checked  []gate.Finding // of the gate, about the tool by itself
-	findings []gate.Finding // of the gate, about its place among others too
-	input    checks         // how arguments are checked
+	server   *Server         // nil for a native tool
+	hints    Hints           // what the annotations claim
+	surface  *ledger.Surface // nil for a native tool
+	checked  []gate.Finding  // of the gate, about the tool by itself
+	findings []gate.Finding  // of the gate, about its place among others too
+	input    checks          // how arguments are checked
 
-	change *Change // why it is quarantined; nil: it is listed, unless it is hidden
-	hidden bool    // it can be called, and is not listed
-	offer  *offer  // what it was made of
+	change *ledger.Change // why it is quarantined; nil: it is listed, unless it is hidden
+	hidden bool           // it can be called, and is not listed
+	offer  *offer         // what it was made of
 }
 
 // trusted reports whether the tool's claims are believed.
@@ -97,7 +98,7 @@ func (o *offer) as(like *offer) bool {
 }
 
 // place makes the entry of an offer.
-func (o *offer) place(name string, change *Change) *entry {
+func (o *offer) place(name string, change *ledger.Change) *entry {
 	e := o.entry
 	e.tool, e.def = rename(o.tool, o.def, name)
 	e.change, e.offer = change, o

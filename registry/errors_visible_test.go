@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // What a server calls its tools is made visible in the texts of errors.
@@ -20,7 +21,7 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 		&registry.ArgumentsError{Tool: spell, Err: errors.New(spell)},
 		&registry.UnknownToolError{Name: spell, Suggestions: []string{spell}},
 		&gate.Error{Server: "s", Tool: spell},
-		&registry.QuarantinedError{Name: spell, Change: &registry.Change{Server: "s", Tool: spell, Kind: registry.ToolChanged}},
+		&registry.QuarantinedError{Name: spell, Change: &ledger.Change{Server: "s", Tool: spell, Kind: ledger.ToolChanged}},
 	} {
 		for _, r := range err.Error() {
 			if r != '\n' && (!unicode.IsPrint(r) || r == 0x3164) {

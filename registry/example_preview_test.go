@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // What would become of a server's tools, before they are anybody's.
 func ExampleRegistry_Preview() {
-	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil)})
 	p, err := r.Preview(registry.Server{Name: "files"}, []registry.Tool{
 		serverTool("files", "read", "Reads a file."),
 		serverTool("files", "clean", "Deletes all files.\x1b[2K"),

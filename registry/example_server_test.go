@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -39,8 +40,8 @@ func ExampleRegistry_ReplaceServer() {
 
 // A tool that is new since the server was approved waits for somebody.
 func ExampleSnapshot_Quarantined() {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Ledger: ledger})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
 	list, send := mailTool("list", "Lists mails.", nil), mailTool("send", "Sends a mail.", nil)
 	for _, tools := range [][]registry.Tool{{list}, {list, send}} {
 		if _, err := r.Replace("mail", tools); err != nil {
@@ -51,7 +52,7 @@ func ExampleSnapshot_Quarantined() {
 	for _, q := range r.Snapshot().Quarantined() {
 		fmt.Println(q.Tool.Name, q.Change.Kind)
 	}
-	for _, c := range ledger.Pending("mail") {
+	for _, c := range accepted.Pending("mail") {
 		fmt.Println("to be approved:", c.Server, c.Tool)
 	}
 	// Output:

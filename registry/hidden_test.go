@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -41,7 +42,7 @@ func hiding(t *testing.T) registry.Tool {
 func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 	const structured = `{"n": 1.0, "said":"` + hidesNone + ` "}`
 	for _, opts := range []*result.Options{nil, {}, {Wrap: true}, {Form: result.FormStructured}} {
-		r := registry.New(&registry.Options{Results: opts, Ledger: registry.NewLedger(nil)})
+		r := registry.New(&registry.Options{Results: opts, Ledger: ledger.New(nil)})
 		var raw string // as middleware gets it
 		r.Use(func(next registry.Handler) registry.Handler {
 			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
@@ -109,7 +110,7 @@ func TestHiddenCharactersOfTrustedServersStay(t *testing.T) {
 
 // The ledger goes on comparing what the server says.
 func TestLedgerComparesWhatIsHidden(t *testing.T) {
-	l := registry.NewLedger(nil)
+	l := ledger.New(nil)
 	r := registry.New(&registry.Options{Ledger: l})
 	mustReplace(t, r, "s", serverTool("s", "a", "plain"))
 	mustReplace(t, r, "s", serverTool("s", "a", "pla\u200bin"))

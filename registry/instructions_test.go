@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // says tells the registry what a server says of its use.
-func says(t *testing.T, r *registry.Registry, mode registry.LedgerMode, text string, tools ...registry.Tool) {
+func says(t *testing.T, r *registry.Registry, mode ledger.Mode, text string, tools ...registry.Tool) {
 	t.Helper()
 	if _, err := r.ReplaceServer(registry.Server{Name: "s", Mode: mode, Instructions: &text}, tools); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func openLedger(t *testing.T, path string) *registry.Ledger {
+func openLedger(t *testing.T, path string) *ledger.Ledger {
 	t.Helper()
-	l, err := registry.OpenLedger(path, nil)
+	l, err := ledger.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +48,8 @@ func TestInstructionsArePinned(t *testing.T) {
 	if len(pending) != 1 {
 		t.Fatalf("got %d changes, want 1", len(pending))
 	}
-	if got := pending[0].Kind; got != registry.InstructionsChanged {
-		t.Errorf("got the kind %q, want %q", got, registry.InstructionsChanged)
+	if got := pending[0].Kind; got != ledger.InstructionsChanged {
+		t.Errorf("got the kind %q, want %q", got, ledger.InstructionsChanged)
 	}
 	if got := pending[0].Fields; len(got) != 1 || got[0].Field != "/instructions" || got[0].Before != `"Be nice."` || !strings.Contains(got[0].After, "evil") {
 		t.Errorf("got the differences %+v, want those of the texts", got)
@@ -61,7 +62,7 @@ func TestInstructionsArePinned(t *testing.T) {
 	if got, want := again.Instructions("s"), "Be nice."; got != want {
 		t.Errorf("another process: got %q, want %q", got, want)
 	}
-	if err := other.Approve(t.Context(), "ann", registry.Change{Server: "s", Hash: pending[0].Hash}); err != nil {
+	if err := other.Accept(t.Context(), "ann", ledger.Change{Server: "s", Hash: pending[0].Hash}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Reload(t.Context()); err != nil {
@@ -73,7 +74,7 @@ func TestInstructionsArePinned(t *testing.T) {
 	if got := len(l.Pending()); got != 0 {
 		t.Errorf("approved: got %d changes, want none", got)
 	}
-	if err := l.Reject(t.Context(), "ann", registry.Change{Server: "s", Hash: pending[0].Hash}); err != nil {
+	if err := l.Reject(t.Context(), "ann", ledger.Change{Server: "s", Hash: pending[0].Hash}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Instructions("s"); got != "" {
@@ -84,19 +85,19 @@ func TestInstructionsArePinned(t *testing.T) {
 func TestInstructionsByMode(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		mode  registry.LedgerMode
+		mode  ledger.Mode
 		texts []string
 		want  []string
 	}{
-		{"pin", registry.LedgerPin, []string{"a", "b", "a"}, []string{"a", "a", "a"}},
-		{"pin, none at first", registry.LedgerPin, []string{"", "b"}, []string{"", ""}},
-		{"pin, gone later", registry.LedgerPin, []string{"a", ""}, []string{"a", "a"}},
-		{"trust", registry.LedgerTrust, []string{"a", "b", ""}, []string{"a", "b", ""}},
-		{"review", registry.LedgerReview, []string{"a", "b"}, []string{"", ""}},
+		{"pin", ledger.Pin, []string{"a", "b", "a"}, []string{"a", "a", "a"}},
+		{"pin, none at first", ledger.Pin, []string{"", "b"}, []string{"", ""}},
+		{"pin, gone later", ledger.Pin, []string{"a", ""}, []string{"a", "a"}},
+		{"trust", ledger.Trust, []string{"a", "b", ""}, []string{"a", "b", ""}},
+		{"review", ledger.Review, []string{"a", "b"}, []string{"", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, tools := range [][]registry.Tool{{serverTool("s", "a", "")}, nil} {
-				r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})
+				r := registry.New(&registry.Options{Ledger: ledger.New(nil)})
 				for i, text := range test.texts {
 					if tools == nil && i == 0 && text == "" {
 						continue
@@ -122,7 +123,7 @@ func TestInstructionsByMode(t *testing.T) {
 
 // A server that is known by its instructions alone has its first tools pinned.
 func TestInstructionsBeforeTools(t *testing.T) {
-	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil)})
 	says(t, r, "", "Be nice.")
 	says(t, r, "", "Be nice.", serverTool("s", "a", ""))
 	if got := len(r.Snapshot().Tools()); got != 1 {
@@ -175,13 +176,13 @@ func TestInstructionsInAnOlderLedger(t *testing.T) {
 }
 
 func TestVerifyInstructions(t *testing.T) {
-	l := registry.NewLedger(nil)
+	l := ledger.New(nil)
 	r := registry.New(&registry.Options{Ledger: l})
 	tool := serverTool("s", "a", "")
 	says(t, r, "", "Be nice.", tool)
 	now := "Be evil."
 	changes := registry.Verify(l, registry.Server{Name: "s", Instructions: &now}, []registry.Tool{tool})
-	if len(changes) != 1 || changes[0].Kind != registry.InstructionsChanged {
+	if len(changes) != 1 || changes[0].Kind != ledger.InstructionsChanged {
 		t.Errorf("got %+v, want that the instructions have changed", changes)
 	}
 	if changes := registry.Verify(l, registry.Server{Name: "s"}, []registry.Tool{tool}); len(changes) != 0 {

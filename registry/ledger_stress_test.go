@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A versionTool is a tool of a server that changes all the time. Its odd versions
@@ -46,11 +47,11 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	defer stop()
 	var callers sync.WaitGroup
 	for i := range 2 {
-		ledger, err := registry.OpenLedger(path, nil)
+		accepted, err := ledger.Open(path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := registry.New(&registry.Options{Ledger: ledger})
+		r := registry.New(&registry.Options{Ledger: accepted})
 		mustReplace(t, r, "mail", version(0))
 		work.Go(func() { // the server
 			for n := range rounds {
@@ -61,24 +62,24 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		})
 		work.Go(func() { // who decides
 			for n := range rounds {
-				for _, c := range ledger.Pending() {
+				for _, c := range accepted.Pending() {
 					if c.Tool != "send" {
 						continue
 					}
-					decide := ledger.Approve
+					decide := accepted.Accept
 					for odd := 1; odd < 7; odd += 2 {
 						if bytes.Contains(c.Surface, fmt.Append(nil, "version ", odd)) {
-							decide = ledger.Reject
+							decide = accepted.Reject
 						}
 					}
-					if err := decide(ctx, "ann", c); err != nil && !errors.As(err, new(*registry.StaleChangeError)) {
+					if err := decide(ctx, "ann", c); err != nil && !errors.As(err, new(*ledger.StaleChangeError)) {
 						t.Error(err)
 					}
 				}
 				if n%10 == 9 {
 					r.Remove("mail__other1")
 				}
-				if err := ledger.Reload(ctx); err != nil {
+				if err := accepted.Reload(ctx); err != nil {
 					t.Error(err)
 				}
 			}

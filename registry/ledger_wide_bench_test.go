@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -16,11 +17,11 @@ import (
 // pinned returns options with a ledger in a file.
 func pinned(b *testing.B, path string) registry.Options {
 	b.Helper()
-	ledger, err := registry.OpenLedger(path, nil)
+	accepted, err := ledger.Open(path, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return registry.Options{Ledger: ledger}
+	return registry.Options{Ledger: accepted}
 }
 
 // wide returns a registry with 10,000 tools of 500 servers, and two lists of the
@@ -75,12 +76,12 @@ func BenchmarkOpenWithLedger(b *testing.B) {
 // tools in a ledger, a policy, checks of arguments and results, and results that
 // are redacted, bounded and wrapped.
 func BenchmarkCallEverything(b *testing.B) {
-	ledger, err := registry.OpenLedger(filepath.Join(b.TempDir(), "mcp.lock.json"), nil)
+	accepted, err := ledger.Open(filepath.Join(b.TempDir(), "mcp.lock.json"), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	r := registry.New(&registry.Options{
-		Ledger:   ledger,
+		Ledger:   accepted,
 		Approver: policy.Cautious(),
 		Results:  &result.Options{Wrap: true, Redact: true, Secrets: map[string]*regexp.Regexp{"badge": regexp.MustCompile(`badge (\d+)`)}},
 		Middleware: []registry.Middleware{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -43,11 +44,11 @@ func TestLedgerOfMovedTool(t *testing.T) {
 // changed is held back all the same, and what it has not changed goes on.
 func TestChangeWithDamagedLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
-	ledger, err := registry.OpenLedger(path, nil)
+	accepted, err := ledger.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := registry.New(&registry.Options{Ledger: ledger})
+	r := registry.New(&registry.Options{Ledger: accepted})
 	mustReplace(t, r, "mail", serverTool("mail", "send", ""), serverTool("mail", "list", ""))
 	sound, err := os.ReadFile(path)
 	if err != nil {
@@ -58,13 +59,13 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 	}
 	now := []registry.Tool{serverTool("mail", "send", "and a copy"), serverTool("mail", "list", "")}
 	diff, err := r.Replace("mail", now)
-	if !errors.As(err, new(*registry.LedgerError)) || len(diff.Quarantined) != 1 {
+	if !errors.As(err, new(*ledger.Error)) || len(diff.Quarantined) != 1 {
 		t.Errorf("replaced: %+v, %v", diff, err)
 	}
-	if got := ledger.Pending(); len(got) != 1 || got[0].Tool != "send" {
+	if got := accepted.Pending(); len(got) != 1 || got[0].Tool != "send" {
 		t.Errorf("pending: %+v", got)
 	}
-	if _, err := r.Replace("new", []registry.Tool{serverTool("new", "a", "")}); !errors.As(err, new(*registry.LedgerError)) {
+	if _, err := r.Replace("new", []registry.Tool{serverTool("new", "a", "")}); !errors.As(err, new(*ledger.Error)) {
 		t.Errorf("a server that is seen for the first time: %v", err)
 	}
 	for name, held := range map[string]bool{"mail__send": true, "mail__list": false, "new__a": true} {
@@ -85,16 +86,16 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 
 // Tools that are added to those of a server are not all that it has.
 func TestAddToServer(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Ledger: ledger})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
 	mustReplace(t, r, "mail", serverTool("mail", "list", ""))
 	mustReplace(t, r, "mail", serverTool("mail", "list", ""), serverTool("mail", "send", ""))
 	mustAdd(t, r, serverTool("mail", "drop", ""))
-	if n := len(ledger.Pending("mail")); n != 2 {
+	if n := len(accepted.Pending("mail")); n != 2 {
 		t.Errorf("%d tools are pending, want 2", n)
 	}
 	for _, q := range r.Snapshot().Quarantined() {
-		if err := ledger.Approve(t.Context(), "ann", *q.Change); err != nil {
+		if err := accepted.Accept(t.Context(), "ann", *q.Change); err != nil {
 			t.Errorf("approving %s: %v", q.Tool.Name, err)
 		}
 	}
@@ -108,7 +109,7 @@ func TestAddToServer(t *testing.T) {
 	if !errors.As(err, new(*registry.DuplicateError)) {
 		t.Fatalf("a name that is taken: %v", err)
 	}
-	if got := ledger.Entries("post"); len(got) != 0 {
+	if got := accepted.Entries("post"); len(got) != 0 {
 		t.Errorf("approved by an Add that failed: %+v", got)
 	}
 }
@@ -120,17 +121,17 @@ func TestRejectedElsewhere(t *testing.T) {
 	r := newPinned(t, path)
 	tool := serverTool("mail", "send", "")
 	mustReplace(t, r, "mail", tool)
-	other, err := registry.OpenLedger(path, nil)
+	other, err := ledger.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := other.Entries("mail")[0]
-	if err := other.Reject(t.Context(), "ann", registry.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
+	if err := other.Reject(t.Context(), "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
 		t.Fatal(err)
 	}
 	mustReplace(t, r, "mail", tool)
 	var held *registry.QuarantinedError
-	if _, err := r.Call(t.Context(), "mail__send", nil); !errors.As(err, &held) || held.Change.Kind != registry.ToolRejected {
+	if _, err := r.Call(t.Context(), "mail__send", nil); !errors.As(err, &held) || held.Change.Kind != ledger.ToolRejected {
 		t.Errorf("the call: %v", err)
 	}
 }
@@ -152,17 +153,17 @@ func TestReplaceNativeToolsKeepsReader(t *testing.T) {
 
 // Each decision counts, however many there are between two lists of a server.
 func TestDecisionsTakeTurns(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Ledger: ledger})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
 	mustReplace(t, r, "mail", serverTool("mail", "send", ""), serverTool("mail", "list", ""))
 	mustReplace(t, r, "post", serverTool("post", "send", ""))
-	e := ledger.Entries("mail")[1]
-	send := registry.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}
+	e := accepted.Entries("mail")[1]
+	send := ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}
 	for i := range 4 {
 		want := []string{"mail__list", "mail__send", "post__send"}
-		decide := ledger.Approve
+		decide := accepted.Accept
 		if i%2 == 0 {
-			decide, want = ledger.Reject, []string{"mail__list", "post__send"}
+			decide, want = accepted.Reject, []string{"mail__list", "post__send"}
 		}
 		if err := decide(t.Context(), "ann", send); err != nil {
 			t.Fatal(err)
@@ -172,7 +173,7 @@ func TestDecisionsTakeTurns(t *testing.T) {
 		}
 	}
 	r.Remove("mail__list")
-	if err := ledger.Forget(t.Context(), "mail"); err != nil {
+	if err := accepted.Forget(t.Context(), "mail"); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(r.Snapshot()); !slices.Equal(got, []string{"post__send"}) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // What programs send to pages has names in camel case, and no fields that say nothing.
@@ -46,9 +47,9 @@ func TestMarshal(t *testing.T) {
 				`"trusted":false,"args":{}}`,
 		},
 		{
-			"a tool that has changed", &registry.Change{
-				Server: "files", Tool: "rm", Kind: registry.ToolChanged, Hash: "abc",
-				Fields: []registry.FieldChange{{Field: "/description", Before: `"a"`, After: `"b"`}, {Field: "/title", After: `"T"`}},
+			"a tool that has changed", &ledger.Change{
+				Server: "files", Tool: "rm", Kind: ledger.ToolChanged, Hash: "abc",
+				Fields: []ledger.FieldChange{{Field: "/description", Before: `"a"`, After: `"b"`}, {Field: "/title", After: `"T"`}},
 				More:   2, Surface: json.RawMessage(`{"name":"rm"}`), Since: at,
 			},
 			`{"server":"files","tool":"rm","kind":"changed","hash":"abc",` +
@@ -56,7 +57,7 @@ func TestMarshal(t *testing.T) {
 				`"more":2,"surface":{"name":"rm"},"since":"2026-07-28T12:00:00Z"}`,
 		},
 		{
-			"a server that has changed", &registry.Change{Server: "files", Kind: registry.ServerChanged, Hash: "abc"},
+			"a server that has changed", &ledger.Change{Server: "files", Kind: ledger.ServerChanged, Hash: "abc"},
 			`{"server":"files","kind":"server_changed","hash":"abc"}`,
 		},
 	} {

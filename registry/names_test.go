@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -172,8 +173,8 @@ func TestAddTheSameTwice(t *testing.T) {
 
 // A tool that nobody approved has no influence on what the others are called.
 func TestQuarantinedToolsTakeNoNames(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}, Ledger: ledger})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}, Ledger: accepted})
 	mustReplace(t, r, "docs", remoteTools(t, "docs", "search")...)
 	mustReplace(t, r, "web", remoteTools(t, "web", "fetch")...)
 	mustReplace(t, r, "web", remoteTools(t, "web", "fetch", "search", "store")...)
@@ -190,7 +191,7 @@ func TestQuarantinedToolsTakeNoNames(t *testing.T) {
 	if res, err := r.Call(t.Context(), "search", nil); err != nil || textOf(t, res) != "docs search" {
 		t.Errorf("search answers %v, %v", res, err)
 	}
-	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("web")...); err != nil {
+	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("web")...); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(r.Snapshot()); !slices.Equal(got, []string{"docs__search", "fetch", "store", "web__search"}) {

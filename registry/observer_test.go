@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A watcher notes what it observes, one line each.
@@ -72,7 +73,7 @@ func (w *watcher) expect(t *testing.T, want ...string) {
 // Every way that a call can go is observed, once.
 func TestObserve(t *testing.T) {
 	r := registry.New(&registry.Options{
-		Ledger: registry.NewLedger(nil),
+		Ledger: ledger.New(nil),
 		Search: &registry.SearchOptions{},
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
 			switch req.Tool.Origin.Tool {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A Preview is what [Registry.ReplaceServer] would make of the tools of a server.
@@ -46,9 +47,9 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	}
 	var diff Diff
 	offers = r.examine(&server, offers, nil, &diff)
-	judge := func(*surface) *Change { return nil }
+	judge := func(*ledger.Surface) *ledger.Change { return nil }
 	if r.ledger != nil && len(offers) > 0 {
-		judge = r.ledger.foresee(server.ledger(), surfacesOf(offers))
+		judge = r.ledger.Foresee(server.ledger(), surfacesOf(offers))
 	}
 	holders := map[string]Origin{}
 	snapshot := r.Snapshot()

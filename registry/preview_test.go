@@ -9,16 +9,17 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // What a preview says is what happens, and only then.
 func TestPreviewIsWhatHappens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
-	ledger, err := registry.OpenLedger(path, nil)
+	accepted, err := ledger.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := registry.New(&registry.Options{Ledger: ledger})
+	r := registry.New(&registry.Options{Ledger: accepted})
 	taken := &plainTool{&registry.Definition{Name: "mail__taken", InputSchema: []byte(`{"type":"object"}`)}, textResult("")}
 	mustAdd(t, r, taken)
 	send, list := serverTool("mail", "send", "Sends."), serverTool("mail", "list", "Lists.")
@@ -30,7 +31,7 @@ func TestPreviewIsWhatHappens(t *testing.T) {
 	moved := server
 	moved.Fingerprint = "two"
 	review := server
-	review.Mode = registry.LedgerReview
+	review.Mode = ledger.Review
 
 	for _, step := range []struct {
 		what  string
@@ -47,14 +48,14 @@ func TestPreviewIsWhatHappens(t *testing.T) {
 		{"under review", review, []registry.Tool{send, list}},
 		{"as it was", server, []registry.Tool{send, urging}},
 	} {
-		version, entries := r.Snapshot().Version(), fmt.Sprint(ledger.Entries())
+		version, entries := r.Snapshot().Version(), fmt.Sprint(accepted.Entries())
 		before, _ := os.ReadFile(path)
 		p, err := r.Preview(step.facts, step.tools)
 		if err != nil {
 			t.Fatal(err)
 		}
 		after, _ := os.ReadFile(path)
-		if r.Snapshot().Version() != version || fmt.Sprint(ledger.Entries()) != entries || string(before) != string(after) {
+		if r.Snapshot().Version() != version || fmt.Sprint(accepted.Entries()) != entries || string(before) != string(after) {
 			t.Errorf("%s: the preview changed something", step.what)
 		}
 		diff, err := r.ReplaceServer(step.facts, step.tools)

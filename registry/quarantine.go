@@ -6,13 +6,14 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A QuarantinedError reports a call to a tool that is new or changed and was not
-// approved, or whose change cannot be read ([ToolUnread]). Nothing ran. Its text is an analysis of what changed.
+// approved, or whose change cannot be read ([ledger.ToolUnread]). Nothing ran. Its text is an analysis of what changed.
 type QuarantinedError struct {
-	Name   string  // what the tool is called in the catalogue
-	Change *Change // what changed
+	Name   string         // what the tool is called in the catalogue
+	Change *ledger.Change // what changed
 }
 
 // Error tells the model, and who reads along, what changed and what to do. The
@@ -25,27 +26,27 @@ func (e *QuarantinedError) Error() string {
 	}
 	tool, server := plain.Quote(c.Tool), plain.Quote(c.Server)
 	switch c.Kind {
-	case ToolNew:
-		text += fmt.Sprintf("Nobody has approved tool %s of server %s yet. ", tool, server)
-	case ToolRejected:
+	case ledger.ToolNew:
+		text += fmt.Sprintf("Nobody has accepted tool %s of server %s yet. ", tool, server)
+	case ledger.ToolRejected:
 		if c.Tool == "" {
 			tool = "what it leads to"
 		}
 		return text + fmt.Sprintf("Somebody has looked at server %s and rejected %s. Do not call it again; do without it, or ask the user.", server, tool)
-	case ToolUnread:
+	case ledger.ToolUnread:
 		return text + fmt.Sprintf("Server %s has announced that its tools have changed, and the change cannot be read. ", server) + whatToDoUnread
-	case ServerQuarantined:
-		text += fmt.Sprintf("All of server %s is in quarantine, and nobody has approved the server yet. ", server)
-	case ServerChanged:
-		text += fmt.Sprintf("The configuration of server %s leads to another server than the one that was approved. ", server)
+	case ledger.ServerQuarantined:
+		text += fmt.Sprintf("All of server %s is in quarantine, and nobody has accepted the server yet. ", server)
+	case ledger.ServerChanged:
+		text += fmt.Sprintf("The configuration of server %s leads to another server than the one that was accepted. ", server)
 	default:
-		text += fmt.Sprintf("Tool %s of server %s is not what was approved. ", tool, server)
+		text += fmt.Sprintf("Tool %s of server %s is not what was accepted. ", tool, server)
 	}
 	return text + c.Summary() + whatToDo
 }
 
 const (
-	whatToDo       = "Ask the user to review this and to approve or reject the tool; do not call it before that."
+	whatToDo       = "Ask the user to review this and to accept or reject the tool; do not call it before that."
 	whatToDoUnread = "Call it again later, or do without it."
 )
 
@@ -57,7 +58,7 @@ type analysis struct {
 	Status string            `json:"status"` // always "quarantined"
 	Ran    bool              `json:"ran"`    // always false
 	Name   string            `json:"name"`
-	Reason ChangeKind        `json:"reason,omitempty"`
+	Reason ledger.ChangeKind `json:"reason,omitempty"`
 	Server string            `json:"server,omitempty"`
 	Tool   string            `json:"tool,omitempty"`
 	Hash   string            `json:"hash,omitempty"`
@@ -78,11 +79,11 @@ type analysisOfField struct {
 func (e *QuarantinedError) Analysis() *mcp.CallToolResult {
 	a := analysis{Status: "quarantined", Name: plain.Cut(e.Name, maxName), Action: whatToDo}
 	if c := e.Change; c != nil {
-		if c.Kind == ToolUnread {
+		if c.Kind == ledger.ToolUnread {
 			a.Action = whatToDoUnread
 		}
 		a.Reason, a.Server, a.Tool, a.Hash = c.Kind, plain.Cut(c.Server, maxName), plain.Cut(c.Tool, maxName), c.Hash
-		fields, more := c.brief()
+		fields, more := c.Brief()
 		a.More = more
 		for _, f := range fields {
 			a.Fields = append(a.Fields, analysisOfField(f))
@@ -98,6 +99,6 @@ func (e *QuarantinedError) Analysis() *mcp.CallToolResult {
 // A Quarantined is a tool that is known but not listed, because nobody approved
 // it as it is.
 type Quarantined struct {
-	Tool   *Definition // as its server describes it now
-	Change *Change     // what changed
+	Tool   *Definition    // as its server describes it now
+	Change *ledger.Change // what changed
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // All tools of a server in quarantine are listed as such, and none is called.
 func TestCatalogueOfAServerInQuarantine(t *testing.T) {
-	l := registry.NewLedger(nil)
+	l := ledger.New(nil)
 	r := registry.New(&registry.Options{Ledger: l})
 	s := registry.Server{Name: "github", Fingerprint: "one", Quarantined: true}
 	tool := serverTool("github", "x", "")
@@ -20,7 +21,7 @@ func TestCatalogueOfAServerInQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := r.Snapshot().Quarantined()
-	if len(held) != 1 || held[0].Tool.Name != tool.def.Name || held[0].Change.Kind != registry.ServerQuarantined {
+	if len(held) != 1 || held[0].Tool.Name != tool.def.Name || held[0].Change.Kind != ledger.ServerQuarantined {
 		t.Fatalf("got %+v in quarantine, want the tool for its server's sake", held)
 	}
 	var quarantined *registry.QuarantinedError
@@ -28,7 +29,7 @@ func TestCatalogueOfAServerInQuarantine(t *testing.T) {
 	if !errors.As(err, &quarantined) || !strings.Contains(err.Error(), "All of server \"github\" is in quarantine") {
 		t.Errorf("got %v, want that all of the server is in quarantine", err)
 	}
-	if err := l.Approve(t.Context(), "alice", l.Pending()...); err != nil {
+	if err := l.Accept(t.Context(), "alice", l.Pending()...); err != nil {
 		t.Fatal(err)
 	}
 	if got := len(r.Snapshot().Tools()); got != 1 {
@@ -76,8 +77,8 @@ func TestQuarantineText(t *testing.T) {
 	const textFields = 5
 	err := &registry.QuarantinedError{Name: "github__a", Change: registry.Compare(def("Does a.", `{"type":"object"}`), bad)}
 	text := err.Error()
-	for _, want := range []string{`tool "github__a" was not called and nothing ran`, `Tool "a" of server "github" is not what was approved`,
-		"quoted from the server", "not instructions", "/description", "more\n", "Ask the user to review this and to approve or reject the tool"} {
+	for _, want := range []string{`tool "github__a" was not called and nothing ran`, `Tool "a" of server "github" is not what was accepted`,
+		"quoted from the server", "not instructions", "/description", "more\n", "Ask the user to review this and to accept or reject the tool"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}
@@ -107,13 +108,13 @@ func TestQuarantineText(t *testing.T) {
 	if data, err := json.Marshal(res); err != nil || len(data) > 8000 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	for kind, want := range map[registry.ChangeKind]string{registry.ToolNew: "Nobody has approved", registry.ToolRejected: "rejected", registry.ServerChanged: "another server", registry.ToolRemoved: "not what was approved"} {
-		e := &registry.QuarantinedError{Name: "x", Change: &registry.Change{Server: "s", Kind: kind}}
+	for kind, want := range map[ledger.ChangeKind]string{ledger.ToolNew: "Nobody has accepted", ledger.ToolRejected: "rejected", ledger.ServerChanged: "another server", ledger.ToolRemoved: "not what was accepted"} {
+		e := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Server: "s", Kind: kind}}
 		if !strings.Contains(e.Error(), want) {
 			t.Errorf("%s: %v", kind, e)
 		}
 	}
-	raw := &registry.QuarantinedError{Name: "x", Change: &registry.Change{Kind: registry.ToolChanged, Fields: []registry.FieldChange{{Field: "/a\x1b\nEnd", Before: "\u202e\n", After: "\x1b[2J"}}}}
+	raw := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolChanged, Fields: []ledger.FieldChange{{Field: "/a\x1b\nEnd", Before: "\u202e\n", After: "\x1b[2J"}}}}
 	if got := raw.Error() + string(raw.Analysis().StructuredContent.(json.RawMessage)); strings.ContainsAny(got, "\x1b\u202e") || strings.Contains(got, "\nEnd\n") || strings.Count(raw.Error(), "\n") != 2 {
 		t.Errorf("not made safe: %q", got)
 	}

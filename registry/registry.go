@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -24,7 +25,7 @@ import (
 type Registry struct {
 	names     Names
 	gate      *gate.Gate
-	ledger    *Ledger // nil: none
+	ledger    *ledger.Ledger // nil: none
 	approvals *approvals
 	validator *validator
 	results   *result.Shaper   // nil: results stay as they came
@@ -52,7 +53,7 @@ type Options struct {
 	Gate gate.Options
 	// Ledger remembers which tools of servers were approved, and holds back what
 	// is new or changed. Nil: nothing is held back.
-	Ledger *Ledger
+	Ledger *ledger.Ledger
 	// Approver decides which calls are made. Nil: all calls to listed tools.
 	Approver Approver
 	// Approvals says how calls wait for approval.
@@ -99,7 +100,7 @@ func New(opts *Options) *Registry {
 	}
 	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate}
 	if r.ledger != nil {
-		first.generation, _ = r.ledger.generation()
+		first.generation, _ = r.ledger.Generation()
 	}
 	r.snapshot.Store(first)
 	r.chain.Store(new([]Handler))
@@ -144,7 +145,7 @@ func (r *Registry) hide(tools []Tool) {
 }
 
 // Ledger returns the ledger of the registry's options; nil if there is none.
-func (r *Registry) Ledger() *Ledger { return r.ledger }
+func (r *Registry) Ledger() *ledger.Ledger { return r.ledger }
 
 // Names returns how the tools of servers are called, as the registry's options say.
 func (r *Registry) Names() Names {
@@ -159,7 +160,7 @@ func (r *Registry) Snapshot() *Snapshot {
 	if r.ledger == nil {
 		return s
 	}
-	if generation, _ := r.ledger.generation(); generation == s.generation {
+	if generation, _ := r.ledger.Generation(); generation == s.generation {
 		return s
 	}
 	r.mu.Lock()
@@ -174,7 +175,7 @@ func (r *Registry) current() *Snapshot {
 	if r.ledger == nil {
 		return s
 	}
-	if generation, _ := r.ledger.generation(); generation != s.generation {
+	if generation, _ := r.ledger.Generation(); generation != s.generation {
 		entries, generation, _ := r.catalogue.place(s, "")
 		r.publish(entries, generation, new(Diff))
 	}
@@ -206,7 +207,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 		for ctx.Err() == nil {
 			var judged <-chan struct{} // never ready without a ledger
 			if r.ledger != nil {
-				_, judged = r.ledger.generation()
+				_, judged = r.ledger.Generation()
 			}
 			s := r.Snapshot()
 			if s.version != seen && !yield(s) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // Add adds tools, all of them or, on error, none. It is meant for native tools;
@@ -125,7 +126,7 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 // not affected. A rejected tool stays out, even if its name becomes free, until the
 // next Replace offers it again.
 //
-// A tool that the [Ledger] holds back is not listed; [Snapshot.Quarantined] has
+// A tool that the [ledger.Ledger] holds back is not listed; [Snapshot.Quarantined] has
 // it, and it is listed as soon as somebody approves it.
 //
 // If no definition differs, no new version is published and no watcher is woken,
@@ -134,7 +135,7 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 // [Registry.Call].
 //
 // A [*DefinitionError] means that nothing was done: a tool is nil, has no
-// definition, or has an Origin.Server other than server. A [*LedgerError] means that
+// definition, or has an Origin.Server other than server. A [*ledger.Error] means that
 // the ledger could not be written, and so approves nothing that is new: the tools
 // are in place as the Diff says, and the new and changed ones are held back.
 // Replace them again when that is put right.
@@ -363,12 +364,12 @@ func (r *Registry) record(server *Server, offers []*offer) error {
 	if r.ledger == nil || server == nil || len(offers) == 0 && (server.Instructions == nil || *server.Instructions == "") {
 		return nil
 	}
-	return r.ledger.record(context.Background(), server.ledger(), surfacesOf(offers))
+	return r.ledger.Record(context.Background(), server.ledger(), surfacesOf(offers))
 }
 
 // surfacesOf returns what a server says of its tools.
-func surfacesOf(offers []*offer) []*surface {
-	surfaces := make([]*surface, len(offers))
+func surfacesOf(offers []*offer) []*ledger.Surface {
+	surfaces := make([]*ledger.Surface, len(offers))
 	for i, o := range offers {
 		surfaces[i] = o.seen()
 	}
@@ -376,7 +377,7 @@ func surfacesOf(offers []*offer) []*surface {
 }
 
 // seen returns the surface of an entry.
-func (e *entry) seen() *surface {
+func (e *entry) seen() *ledger.Surface {
 	if e.surface == nil {
 		return surfaceOf(e.def.asServed())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -38,7 +39,7 @@ func TestErrorResult(t *testing.T) {
 		{&registry.ArgumentsError{Tool: "x", Err: errors.New(`"a" is missing`)}, `arguments of tool "x": "a" is missing`},
 		{fmt.Errorf("SECRET: %w", &registry.DeniedError{Tool: "x", Reason: "too dear"}), `calling tool "x" is not allowed: too dear`},
 		{&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}, (&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}).Error()},
-		{&registry.QuarantinedError{Name: "x", Change: &registry.Change{Kind: registry.ToolNew}}, (&registry.QuarantinedError{Name: "x", Change: &registry.Change{Kind: registry.ToolNew}}).Error()},
+		{&registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolNew}}, (&registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolNew}}).Error()},
 		{&registry.StaleApprovalError{Tool: "x"}, (&registry.StaleApprovalError{Tool: "x"}).Error()},
 		{&registry.UnknownApprovalError{ID: "SECRET"}, (&registry.UnknownApprovalError{ID: "SECRET"}).Error()},
 

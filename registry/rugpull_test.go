@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A rawServer is a server whose list of tools is given as JSON, and which carries
@@ -101,7 +102,7 @@ func TestRugPull(t *testing.T) {
 			if got := names(r.Snapshot()); !slices.Equal(got, []string{"mail__list"}) {
 				t.Errorf("listed are %q", got)
 			}
-			if len(diff.Quarantined) != 1 || diff.Quarantined[0].Change.Kind != registry.ToolChanged {
+			if len(diff.Quarantined) != 1 || diff.Quarantined[0].Change.Kind != ledger.ToolChanged {
 				t.Fatalf("quarantined: %+v", diff.Quarantined)
 			}
 			_, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`))
@@ -109,7 +110,7 @@ func TestRugPull(t *testing.T) {
 			if !errors.As(err, &held) || mcp.OutcomeOf(err) != mcp.NotSent {
 				t.Fatalf("the call: %v", err)
 			}
-			if !slices.ContainsFunc(held.Change.Fields, func(f registry.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }) {
+			if !slices.ContainsFunc(held.Change.Fields, func(f ledger.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }) {
 				t.Errorf("the changes are %+v, want one at %s", held.Change.Fields, test.field)
 			}
 			if second.calls() != 0 {
@@ -124,29 +125,29 @@ func TestRugPull(t *testing.T) {
 
 func newPinned(t testing.TB, path string) *registry.Registry {
 	t.Helper()
-	ledger, err := registry.OpenLedger(path, nil)
+	accepted, err := ledger.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return registry.New(&registry.Options{Ledger: ledger})
+	return registry.New(&registry.Options{Ledger: accepted})
 }
 
 // What is new is held back as what is changed, and an approval releases it at once
 // in every registry that has the ledger.
 func TestApprovalReleases(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Ledger: ledger})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
 	facts := registry.Server{Name: "mail", Fingerprint: "one"}
 	newRawServer(t, "mail", listTool).offer(t, r, facts)
 	s := newRawServer(t, "mail", listTool, sendTool)
-	if diff := s.offer(t, r, facts); len(diff.Added) != 0 || len(diff.Quarantined) != 1 || diff.Quarantined[0].Change.Kind != registry.ToolNew {
+	if diff := s.offer(t, r, facts); len(diff.Added) != 0 || len(diff.Quarantined) != 1 || diff.Quarantined[0].Change.Kind != ledger.ToolNew {
 		t.Fatalf("a new tool: %+v", diff)
 	}
 	before := r.Snapshot()
 	if _, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)); !errors.As(err, new(*registry.QuarantinedError)) || s.calls() != 0 {
 		t.Fatalf("a call of the new tool: %v, %d calls", err, s.calls())
 	}
-	if err := ledger.Approve(t.Context(), "ann", ledger.Pending("mail")...); err != nil {
+	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("mail")...); err != nil {
 		t.Fatal(err)
 	}
 	after := r.Snapshot()
@@ -160,8 +161,8 @@ func TestApprovalReleases(t *testing.T) {
 
 // A server under the name of another one gets none of its approvals.
 func TestSwappedServer(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Ledger: ledger})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
 	newRawServer(t, "mail", listTool, sendTool).offer(t, r, registry.Server{Name: "mail", Fingerprint: "one"})
 	s := newRawServer(t, "mail", listTool, sendTool)
 	s.offer(t, r, registry.Server{Name: "mail", Fingerprint: "two"})
@@ -170,11 +171,11 @@ func TestSwappedServer(t *testing.T) {
 	}
 	_, err := r.Call(t.Context(), "mail__list", nil)
 	var held *registry.QuarantinedError
-	if !errors.As(err, &held) || held.Change.Kind != registry.ServerChanged || s.calls() != 0 {
+	if !errors.As(err, &held) || held.Change.Kind != ledger.ServerChanged || s.calls() != 0 {
 		t.Fatalf("the call: %v, %d calls", err, s.calls())
 	}
-	pending := ledger.Pending("mail")
-	if err := ledger.Approve(t.Context(), "ann", pending...); err != nil {
+	pending := accepted.Pending("mail")
+	if err := accepted.Accept(t.Context(), "ann", pending...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Call(t.Context(), "mail__list", nil); err != nil || s.calls() != 1 {
@@ -191,11 +192,11 @@ func TestApprovalElsewhere(t *testing.T) {
 	s := newRawServer(t, "mail", listTool, sendTool)
 	s.offer(t, r, facts)
 
-	other, err := registry.OpenLedger(path, nil)
+	other, err := ledger.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Approve(t.Context(), "ann", other.Pending("mail")...); err != nil {
+	if err := other.Accept(t.Context(), "ann", other.Pending("mail")...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)); err != nil || s.calls() != 1 {
@@ -208,10 +209,10 @@ func TestApprovalElsewhere(t *testing.T) {
 
 // Calls that may not be made are not made, whatever the reason.
 func TestNothingReachesTheServer(t *testing.T) {
-	ledger := registry.NewLedger(nil)
+	accepted := ledger.New(nil)
 	verdicts := map[string]registry.Verdict{"denied": registry.Deny, "asked": registry.Ask, "refused": registry.Ask}
 	r := registry.New(&registry.Options{
-		Ledger: ledger,
+		Ledger: accepted,
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
 			if v, ok := verdicts[req.Tool.Origin.Tool]; ok {
 				return registry.Decision{Verdict: v}, nil
@@ -273,7 +274,7 @@ func TestNothingReachesTheServer(t *testing.T) {
 // A server that goes away before it was ever seen is not known by that: its first
 // tools are those that it lists when it comes.
 func TestNothingIsNoFirstList(t *testing.T) {
-	r := registry.New(&registry.Options{Ledger: registry.NewLedger(nil)})
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil)})
 	mustReplace(t, r, "mail")
 	newRawServer(t, "mail", listTool).offer(t, r, registry.Server{Name: "mail"})
 	if got := names(r.Snapshot()); !slices.Equal(got, []string{"mail__list"}) {
@@ -302,8 +303,8 @@ func TestOneToolOfTwoSurfaces(t *testing.T) {
 // What happens to a listed tool that changes: it is removed, not there to look up,
 // and each further change is news to who watches, as is the approval.
 func TestListedToolChanges(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Ledger: ledger})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
 	facts := registry.Server{Name: "mail"}
 	versions := make(chan uint64)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -345,12 +346,12 @@ func TestListedToolChanges(t *testing.T) {
 			t.Errorf("%s: the tool is listed", description)
 		}
 	}
-	pending := ledger.Pending("mail")
-	if err := ledger.Reject(t.Context(), "ann", pending...); err != nil {
+	pending := accepted.Pending("mail")
+	if err := accepted.Reject(t.Context(), "ann", pending...); err != nil {
 		t.Fatal(err)
 	}
 	wake("the rejection")
-	if err := ledger.Approve(t.Context(), "ann", pending...); err != nil {
+	if err := accepted.Accept(t.Context(), "ann", pending...); err != nil {
 		t.Fatal(err)
 	}
 	wake("the approval")

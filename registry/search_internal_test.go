@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 type bareTool struct{ def *Definition }
@@ -23,8 +24,8 @@ func (t *bareTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, 
 
 // The index holds what is listed, and nothing of what is gone.
 func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
-	ledger := NewLedger(nil)
-	r := New(&Options{Ledger: ledger, Search: new(SearchOptions)})
+	accepted := ledger.New(nil)
+	r := New(&Options{Ledger: accepted, Search: new(SearchOptions)})
 	offer := func(names ...string) {
 		t.Helper()
 		var tools []Tool
@@ -137,7 +138,7 @@ func TestWordsOfATool(t *testing.T) {
 // What was in quarantine when a search began is not found by it, though the index
 // knows by now that somebody has approved it.
 func TestSearchKeepsToItsSnapshot(t *testing.T) {
-	for _, change := range []*Change{nil, {}} {
+	for _, change := range []*ledger.Change{nil, {}} {
 		e := &entry{def: &Definition{Name: "pay"}, change: change}
 		s := &search{
 			snapshot: &Snapshot{entries: []*entry{e}},

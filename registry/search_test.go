@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -81,12 +82,12 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 
 // What waits for approval is not found before somebody approved it.
 func TestSearchFindsNothingInQuarantine(t *testing.T) {
-	ledger := registry.NewLedger(nil)
-	r := registry.New(&registry.Options{Ledger: ledger, Search: new(registry.SearchOptions)})
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted, Search: new(registry.SearchOptions)})
 	mustReplace(t, r, "notes", serverTool("notes", "write", ""))
 	mustReplace(t, r, "notes", serverTool("notes", "write", ""), serverTool("notes", "burn", "Writes with fire."))
 	wantFound(t, r, "burn", []string{}...)
-	if err := ledger.Approve(t.Context(), "me", ledger.Pending()...); err != nil {
+	if err := accepted.Accept(t.Context(), "me", accepted.Pending()...); err != nil {
 		t.Fatal(err)
 	}
 	wantFound(t, r, "burn", "notes__burn")

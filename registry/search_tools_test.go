@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -170,9 +171,9 @@ func TestSearchToolsHasBounds(t *testing.T) {
 
 // A model is not told of what its user may not call, nor of what nobody approved.
 func TestFindersRespectTheUser(t *testing.T) {
-	ledger := registry.NewLedger(&registry.LedgerOptions{Mode: registry.LedgerPin})
+	accepted := ledger.New(&ledger.Options{Mode: ledger.Pin})
 	r := searching(t, registry.Options{
-		Ledger:   ledger,
+		Ledger:   accepted,
 		Approver: mustPolicy(t, registry.Allow, policy.Rule{Tool: "notes__delete", User: "eve"}, policy.Rule{Tool: "notes__ignite", User: "eve"}),
 	})
 	mustReplace(t, r, "notes",

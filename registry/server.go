@@ -1,6 +1,9 @@
 package registry
 
-import "github.com/mcpbelt/mcpbelt/internal/textguard"
+import (
+	"github.com/mcpbelt/mcpbelt/internal/textguard"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+)
 
 // A Server is what the owner of a registry knows of a server whose tools are
 // listed. It comes from the configuration, never from the server itself. A registry
@@ -15,16 +18,16 @@ type Server struct {
 	Trusted bool
 	// Fingerprint identifies what the configuration starts or connects to, such
 	// as a hash of command and address. It is opaque here. A server whose
-	// fingerprint is not the one in the [Ledger] is another server: none of its
+	// fingerprint is not the one in the [ledger.Ledger] is another server: none of its
 	// tools may be called before somebody approves. Empty: not compared.
 	Fingerprint string
-	// Mode replaces the mode of the [Ledger] for this server. Empty: it does not.
-	Mode LedgerMode
+	// Mode replaces the mode of the [ledger.Ledger] for this server. Empty: it does not.
+	Mode ledger.Mode
 	// Instructions are what the server says of its use when somebody connects, which the
 	// ledger compares as it does tools, see [Registry.Instructions]. Nil: not known.
 	Instructions *string
-	// Quarantined puts the server into quarantine: the [Ledger] holds all of its tools
-	// back until somebody approves the [ServerQuarantined] change, for the Fingerprint
+	// Quarantined puts the server into quarantine: the [ledger.Ledger] holds all of its tools
+	// back until somebody approves the [ledger.ServerQuarantined] change, for the Fingerprint
 	// of now. Nothing else ends that: the ledger remembers it when Quarantined is not set
 	// any more. Set anew after that, it counts anew.
 	Quarantined bool
@@ -34,8 +37,8 @@ type Server struct {
 func (s *Server) known() bool { return s != nil && *s != Server{Name: s.Name} }
 
 // ledger returns what the ledger wants to know of the server.
-func (s *Server) ledger() ledgerFacts {
-	return ledgerFacts{Name: s.Name, Fingerprint: s.Fingerprint, Mode: s.Mode, Instructions: s.Instructions, Quarantined: s.Quarantined}
+func (s *Server) ledger() ledger.Server {
+	return ledger.Server{Name: s.Name, Fingerprint: s.Fingerprint, Mode: s.Mode, Instructions: s.Instructions, Quarantined: s.Quarantined}
 }
 
 // Instructions returns what may be told a model of the use of a server, out of what
@@ -44,7 +47,7 @@ func (s *Server) ledger() ledgerFacts {
 // server says. Of a server that is not trusted, characters that people do not see are
 // left out. The words are the server's.
 //
-// The ledger treats instructions as it does tools. Under [LedgerPin] the first that it
+// The ledger treats instructions as it does tools. Under [ledger.Pin] the first that it
 // hears of are approved, those of a server without any included.
 func (r *Registry) Instructions(server string) string {
 	if r.made() != nil {
@@ -55,7 +58,7 @@ func (r *Registry) Instructions(server string) string {
 	switch {
 	case s == nil:
 	case r.ledger != nil:
-		text = r.ledger.instructions(s.ledger())
+		text = r.ledger.Instructions(s.ledger())
 	case s.Instructions != nil:
 		text = *s.Instructions
 	}

@@ -82,7 +82,7 @@ func (o Origin) String() string {
 //
 // With changes what is listed: a tool made by [Func] goes on checking arguments
 // against the schema of its Go type, a tool made by [Remote] goes on calling the
-// server's tool of the original name, and a [Ledger] goes on comparing what the
+// server's tool of the original name, and a [ledger.Ledger] goes on comparing what the
 // server says of it. A new Name is kept as it is; a new Alias makes a registry
 // name the tool by it. An edit of Annotations takes RawAnnotations away, unless it
 // changes them too.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 func TestWatch(t *testing.T) {
@@ -85,8 +86,8 @@ func TestWatchAfterTheEnd(t *testing.T) {
 // What a ledger learns of servers that are not here wakes nobody.
 func TestWatchWithALedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := registry.NewLedger(nil)
-		r := registry.New(&registry.Options{Ledger: ledger})
+		accepted := ledger.New(nil)
+		r := registry.New(&registry.Options{Ledger: accepted})
 		ctx, cancel := context.WithCancel(t.Context())
 		var seen []uint64
 		var watcher sync.WaitGroup
@@ -96,7 +97,7 @@ func TestWatchWithALedger(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		mustReplace(t, registry.New(&registry.Options{Ledger: ledger}), "files", serverTool("files", "list", ""))
+		mustReplace(t, registry.New(&registry.Options{Ledger: accepted}), "files", serverTool("files", "list", ""))
 		synctest.Wait()
 		if !slices.Equal(seen, []uint64{1}) {
 			t.Errorf("seen %d", seen)

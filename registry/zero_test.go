@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // The zero Registry, and none, say how one is made: by an error where there is one,
@@ -61,7 +62,7 @@ func TestZeroRegistry(t *testing.T) {
 
 // No ledger, as of a registry without one, and the zero one remember nothing.
 func TestNoLedger(t *testing.T) {
-	for name, l := range map[string]*registry.Ledger{"nil": registry.New(nil).Ledger(), "zero": {}} {
+	for name, l := range map[string]*ledger.Ledger{"nil": registry.New(nil).Ledger(), "zero": {}} {
 		if got := l.Pending(); len(got) > 0 {
 			t.Errorf("%s: got %d changes that wait, want none", name, len(got))
 		}
@@ -72,11 +73,11 @@ func TestNoLedger(t *testing.T) {
 			t.Errorf("%s: got %d differences, want none", name, len(got))
 		}
 		for what, err := range map[string]error{
-			"Approve": l.Approve(t.Context(), "me", registry.Change{Server: "s"}),
-			"Reject":  l.Reject(t.Context(), "me", registry.Change{Server: "s"}),
-			"Forget":  l.Forget(t.Context(), "s"),
+			"Accept": l.Accept(t.Context(), "me", ledger.Change{Server: "s"}),
+			"Reject": l.Reject(t.Context(), "me", ledger.Change{Server: "s"}),
+			"Forget": l.Forget(t.Context(), "s"),
 		} {
-			if err == nil || !strings.Contains(err.Error(), "there is no ledger") {
+			if err == nil || !strings.Contains(err.Error(), "ledger: there is none") {
 				t.Errorf("%s: %s: got %v, want an error", name, what, err)
 			}
 		}

@@ -36,7 +36,7 @@
 //
 // # Keep decisions
 //
-// [Database.Ledger] is for registry.LoadLedger, [Database.Consents] for
+// [Database.Ledger] is for ledger.Load, [Database.Consents] for
 // consent.Load.
 //
 // # Keep servers

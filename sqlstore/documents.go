@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // The kinds of documents.
@@ -17,10 +17,10 @@ const (
 	consentKind = "consent"
 )
 
-// Ledger returns the store of the ledger of that name, for registry.LoadLedger.
+// Ledger returns the store of the ledger of that name, for ledger.Load.
 // Programs that have the same servers can share one; see the package on names.
-func (d *Database) Ledger(name string) registry.LedgerStore {
-	return &document{db: d, kind: ledgerKind, name: name, conflict: registry.ErrLedgerConflict}
+func (d *Database) Ledger(name string) ledger.Store {
+	return &document{db: d, kind: ledgerKind, name: name, conflict: ledger.ErrConflict}
 }
 
 // Consents returns the store of the consents of that name, for consent.Load. The
@@ -36,7 +36,7 @@ type document struct {
 	conflict   error
 }
 
-// Load implements registry.LedgerStore and consent.Store. Of a revision that is known
+// Load implements ledger.Store and consent.Store. Of a revision that is known
 // it does not read the data.
 func (d *document) Load(ctx context.Context, known string) ([]byte, string, error) {
 	var data []byte
@@ -52,7 +52,7 @@ func (d *document) Load(ctx context.Context, known string) ([]byte, string, erro
 	return data, revision, nil
 }
 
-// Save implements registry.LedgerStore and consent.Store.
+// Save implements ledger.Store and consent.Store.
 func (d *document) Save(ctx context.Context, data []byte, old string) (string, error) {
 	op := "save the " + d.kind
 	if data == nil {

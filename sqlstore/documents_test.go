@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent/consenttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 type consentsOf struct {
@@ -32,13 +33,13 @@ func TestConsents(t *testing.T) {
 // ledgerAsConsents is a ledger's store with the error of the other: the two promise
 // the same.
 type ledgerAsConsents struct {
-	registry.LedgerStore
+	ledger.Store
 	twin twin
 }
 
 func (l ledgerAsConsents) Save(ctx context.Context, data []byte, old string) (string, error) {
-	revision, err := l.LedgerStore.Save(ctx, data, old)
-	if errors.Is(err, registry.ErrLedgerConflict) {
+	revision, err := l.Store.Save(ctx, data, old)
+	if errors.Is(err, ledger.ErrConflict) {
 		err = errors.Join(err, consent.ErrConflict)
 	}
 	return revision, err
@@ -71,10 +72,10 @@ func TestNamesOfDocuments(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			ledger, _, err := w.two.Ledger(name).Load(ctx, "")
+			accepted, _, err := w.two.Ledger(name).Load(ctx, "")
 			consents, _, err2 := w.two.Consents(name).Load(ctx, "")
-			if string(ledger) != "ledger "+name || string(consents) != "consents "+name || errors.Join(err, err2) != nil {
-				t.Errorf("%q: %s, %s, %v, %v", name, ledger, consents, err, err2)
+			if string(accepted) != "ledger "+name || string(consents) != "consents "+name || errors.Join(err, err2) != nil {
+				t.Errorf("%q: %s, %s, %v, %v", name, accepted, consents, err, err2)
 			}
 		}
 	})
@@ -92,17 +93,17 @@ func (n nothing) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, er
 func TestLedger(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
-		list := func(store registry.LedgerStore, description string) (quarantined int, ledger *registry.Ledger) {
-			ledger, err := registry.LoadLedger(t.Context(), store, nil)
+		list := func(store ledger.Store, description string) (quarantined int, accepted *ledger.Ledger) {
+			accepted, err := ledger.Load(t.Context(), store, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := registry.New(&registry.Options{Ledger: ledger})
+			r := registry.New(&registry.Options{Ledger: accepted})
 			tool := nothing{&registry.Definition{Name: "s__a", Description: description, InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
 			if _, err := r.Replace("s", []registry.Tool{tool}); err != nil {
 				t.Fatal(err)
 			}
-			return len(r.Snapshot().Quarantined()), ledger
+			return len(r.Snapshot().Quarantined()), accepted
 		}
 		if n, _ := list(w.one.Ledger("x"), "first"); n != 0 {
 			t.Errorf("%d are held back at first", n)
@@ -132,7 +133,7 @@ func TestOneWins(t *testing.T) {
 				}
 				wg.Go(func() {
 					revision, err := store.Save(t.Context(), []byte{byte(i)}, old)
-					if err != nil && !errors.Is(err, registry.ErrLedgerConflict) {
+					if err != nil && !errors.Is(err, ledger.ErrConflict) {
 						t.Error(err)
 					}
 					if err == nil {

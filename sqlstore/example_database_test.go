@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -88,12 +89,12 @@ func ExampleDatabase_Ledger() {
 		return
 	}
 	defer done()
-	ledger, err := registry.LoadLedger(ctx, d.Ledger("agent"), nil)
+	accepted, err := ledger.Load(ctx, d.Ledger("agent"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	r := registry.New(&registry.Options{Ledger: ledger})
+	r := registry.New(&registry.Options{Ledger: accepted})
 	fmt.Println(len(r.Snapshot().Tools()))
 	// Output: 0
 }

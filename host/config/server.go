@@ -36,7 +36,7 @@ const (
 	IdentityHeader = "header"
 )
 
-// Values of [Server.Ledger], those of [registry.LedgerMode].
+// Values of [Server.Ledger], those of [ledger.Mode].
 const (
 	LedgerTrust  = "trust"  // they are used
 	LedgerPin    = "pin"    // those of the first list are used, others wait for approval

@@ -259,8 +259,8 @@ func encode(t *testing.T, v any) string {
 	return string(data)
 }
 
-// policy returns a policy that allows what no rule speaks of.
-func policy(t *testing.T, rules ...policy.Rule) *policy.Policy {
+// allowing returns a policy that allows what no rule speaks of.
+func allowing(t *testing.T, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
 	p, err := policy.New(registry.Allow, rules...)
 	if err != nil {

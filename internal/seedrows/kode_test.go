@@ -207,7 +207,7 @@ var kode = []row{
 	}},
 	{43, func(t *testing.T) {
 		no := false
-		ask := policy(t, policy.Rule{Verdict: registry.Ask, Native: &no})
+		ask := allowing(t, policy.Rule{Verdict: registry.Ask, Native: &no})
 		opts := &host.Options{Registry: registry.New(&registry.Options{Approver: ask})}
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": `+kodeServer+`}}`, opts)
 		for range 2 { // always

@@ -446,7 +446,7 @@ var mateclaw = []row{
 		}
 	}},
 	{57, func(t *testing.T) {
-		deny := policy(t, policy.Rule{Verdict: registry.Deny, User: "agent-2", Server: "filesystem"})
+		deny := allowing(t, policy.Rule{Verdict: registry.Deny, User: "agent-2", Server: "filesystem"})
 		h := mateclawHost(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, mateclawFilesystem)
 		equal(t, "what one agent may call", len(h.Registry().Callable(session.WithUser(patience(t), "agent-1"))), 5)
 		equal(t, "what another may", len(h.Registry().Callable(session.WithUser(patience(t), "agent-2"))), 0)

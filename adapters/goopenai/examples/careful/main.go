@@ -19,6 +19,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/goopenai"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -31,12 +32,12 @@ func main() {
 }
 
 func run(ctx context.Context, question string) error {
-	ledger, err := registry.OpenLedger("mcp.lock.json", nil) // commit it beside mcp.json
+	accepted, err := ledger.Open("mcp.lock.json", nil) // commit it beside mcp.json
 	if err != nil {
 		return err
 	}
 	tools := registry.New(&registry.Options{
-		Ledger:   ledger,            // holds back what is new or changed
+		Ledger:   accepted,            // holds back what is new or changed
 		Approver: policy.Cautious(), // asks for all but what trusted tools only read
 		Results:  &result.Options{}, // keeps a result from flooding the model
 	})

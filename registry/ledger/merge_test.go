@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"errors"
@@ -30,10 +30,10 @@ func gitRepository(t *testing.T) (dir string, git func(args ...string) (string, 
 
 // TestGitMerges merges what two branches did to the ledger.
 func TestGitMerges(t *testing.T) {
-	server := func(name string) *ledgerFacts { return &ledgerFacts{Name: name, Fingerprint: "print of " + name} }
+	server := func(name string) *Server { return &Server{Name: name, Fingerprint: "print of " + name} }
 	github := server("github")
-	changed := func(name, title string) *saidTool {
-		return surfaceTool(name, func(d *saidTool) { d.Title = title })
+	changed := func(name, title string) *Tool {
+		return surfaceTool(name, func(d *Tool) { d.Title = title })
 	}
 	approve := func(tool string) func(*testing.T, *Ledger) {
 		return func(t *testing.T, l *Ledger) {
@@ -52,7 +52,7 @@ func TestGitMerges(t *testing.T) {
 	}
 	addTool := func(name string) func(*testing.T, *Ledger) {
 		return func(t *testing.T, l *Ledger) {
-			var defs []*saidTool
+			var defs []*Tool
 			for _, e := range l.Entries("github") {
 				if e.Tool != "" {
 					defs = append(defs, surfaceTool(e.Tool))
@@ -91,10 +91,10 @@ func TestGitMerges(t *testing.T) {
 			wantKind(t, l, github, surfaceTool("z"), "")
 		}},
 		{"a tool approved and its server changed", approve("b"), func(t *testing.T, l *Ledger) {
-			mustRecord(t, l, &ledgerFacts{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), changed("b", "new b"), changed("c", "new c"), surfaceTool("d"))
+			mustRecord(t, l, &Server{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), changed("b", "new b"), changed("c", "new c"), surfaceTool("d"))
 		}, false, func(t *testing.T, l *Ledger) {
 			wantKind(t, l, github, changed("b", "new b"), "")
-			wantKind(t, l, &ledgerFacts{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), ServerChanged)
+			wantKind(t, l, &Server{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), ServerChanged)
 		}},
 		{"one tool approved differently", approve("b"), func(t *testing.T, l *Ledger) {
 			mustRecord(t, l, github, surfaceTool("a"), changed("b", "other b"), changed("c", "new c"), surfaceTool("d"))
@@ -111,16 +111,16 @@ func TestGitMerges(t *testing.T) {
 			}
 			path := filepath.Join(dir, "mcp.lock.json")
 			git("init", "-q", "-b", "main")
-			l := openLedger(t, path, LedgerPin)
+			l := openLedger(t, path, Pin)
 			mustRecord(t, l, github, surfaceTool("a"), surfaceTool("b"), surfaceTool("c"), surfaceTool("d"))
 			mustRecord(t, l, github, surfaceTool("a"), changed("b", "new b"), changed("c", "new c"), surfaceTool("d"))
 			git("add", ".")
 			git("commit", "-qm", "base")
 			git("checkout", "-qb", "theirs")
-			c.theirs(t, openLedger(t, path, LedgerPin))
+			c.theirs(t, openLedger(t, path, Pin))
 			git("commit", "-qam", "theirs")
 			git("checkout", "-q", "main")
-			c.ours(t, openLedger(t, path, LedgerPin))
+			c.ours(t, openLedger(t, path, Pin))
 			git("commit", "-qam", "ours")
 			if out, err := run("status", "--porcelain"); err != nil || out != "" {
 				t.Errorf("the ledger has left %q, %v", out, err)
@@ -131,14 +131,14 @@ func TestGitMerges(t *testing.T) {
 				t.Fatalf("merge: %v: %s\n%s", err, out, diff)
 			}
 			if c.conflict {
-				_, err := OpenLedger(path, nil)
-				var bad *LedgerError
+				_, err := Open(path, nil)
+				var bad *Error
 				if !errors.As(err, &bad) || bad.Line < 2 || !strings.Contains(bad.Error(), "merge conflict") {
 					t.Errorf("a file with markers: %v", err)
 				}
 				return
 			}
-			c.check(t, openLedger(t, path, LedgerPin))
+			c.check(t, openLedger(t, path, Pin))
 		})
 	}
 }

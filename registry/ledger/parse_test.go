@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"errors"
@@ -13,11 +13,11 @@ import (
 // TestDamagedLedgers: what is not sound is refused, with the place and the cure.
 func TestDamagedLedgers(t *testing.T) {
 	path := ledgerPath(t)
-	l := openLedger(t, path, LedgerPin)
-	mustRecord(t, l, &ledgerFacts{Name: "github", Fingerprint: "one"}, surfaceTool("a"), surfaceTool("b"))
+	l := openLedger(t, path, Pin)
+	mustRecord(t, l, &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"), surfaceTool("b"))
 	data, _ := readLedgerFile(t, path)
 	sound := string(data)
-	hashA, hashB := newSurface(surfaceTool("a")).Hash, newSurface(surfaceTool("b")).Hash
+	hashA, hashB := NewSurface(surfaceTool("a")).Hash, NewSurface(surfaceTool("b")).Hash
 	nth := func(text string, n int) func(string) string { // replaces the nth occurrence, from 0
 		return func(with string) string {
 			parts := strings.Split(sound, text)
@@ -60,8 +60,8 @@ func TestDamagedLedgers(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.file), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			_, err := OpenLedger(path, nil)
-			var bad *LedgerError
+			_, err := Open(path, nil)
+			var bad *Error
 			if !errors.As(err, &bad) {
 				t.Fatalf("it was opened: %v", err)
 			}
@@ -75,8 +75,8 @@ func TestDamagedLedgers(t *testing.T) {
 // TestForeignLedgers: a file may be written in another way, and by a later version.
 func TestForeignLedgers(t *testing.T) {
 	path := ledgerPath(t)
-	server := &ledgerFacts{Name: "github", Fingerprint: "one"}
-	mustRecord(t, openLedger(t, path, LedgerPin), server, surfaceTool("a"), surfaceTool("b"))
+	server := &Server{Name: "github", Fingerprint: "one"}
+	mustRecord(t, openLedger(t, path, Pin), server, surfaceTool("a"), surfaceTool("b"))
 	data, _ := readLedgerFile(t, path)
 	replace := func(text, from, to string) string {
 		if !strings.Contains(text, from) {
@@ -102,12 +102,12 @@ func TestForeignLedgers(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			l := openLedger(t, path, LedgerPin)
+			l := openLedger(t, path, Pin)
 			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b"))
 			if got, _ := readLedgerFile(t, path); string(got) != text {
 				t.Error("it was written though nothing has changed")
 			}
-			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b", func(d *saidTool) { d.Title = "x" }), surfaceTool("c"))
+			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b", func(d *Tool) { d.Title = "x" }), surfaceTool("c"))
 			mustApprove(t, l, l.Pending()...)
 			got, _ := readLedgerFile(t, path)
 			for _, kept := range []string{`"policy":`, "2.50", `"owner": "team"`, `"note": null`, `"sig": "s1"`, `"ticket": 7`} {
@@ -118,15 +118,15 @@ func TestForeignLedgers(t *testing.T) {
 			if strings.Contains(string(got), "\r") {
 				t.Error("there are carriage returns")
 			}
-			wantKind(t, openLedger(t, path, LedgerPin), server, surfaceTool("c"), "")
+			wantKind(t, openLedger(t, path, Pin), server, surfaceTool("c"), "")
 		})
 	}
 }
 
 func FuzzParseLedger(f *testing.F) {
-	l := NewLedger(nil)
-	mustRecord(f, l, &ledgerFacts{Name: "github", Fingerprint: "one"}, surfaceTool("a"))
-	mustRecord(f, l, &ledgerFacts{Name: "github", Fingerprint: "two"}, surfaceTool("a"), surfaceTool("b"))
+	l := New(nil)
+	mustRecord(f, l, &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"))
+	mustRecord(f, l, &Server{Name: "github", Fingerprint: "two"}, surfaceTool("a"), surfaceTool("b"))
 	f.Add(l.view.Load().state.render())
 	f.Add([]byte(`{"version":1,"servers":{"a":{"mode":"pin","tools":{"":""}}},"x":[]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -149,10 +149,10 @@ func FuzzParseLedger(f *testing.F) {
 // was before: nearly all of it is taken over from there.
 func TestOldFilesAreForgotten(t *testing.T) {
 	path := ledgerPath(t)
-	mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: "one"}, surfaceTool("a"))
-	mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: "two"}, surfaceTool("a"), surfaceTool("b"))
+	mustRecord(t, openLedger(t, path, Pin), &Server{Name: "one"}, surfaceTool("a"))
+	mustRecord(t, openLedger(t, path, Pin), &Server{Name: "two"}, surfaceTool("a"), surfaceTool("b"))
 	first, _ := readLedgerFile(t, path)
-	mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: "two"}, surfaceTool("a"), surfaceTool("b"), surfaceTool("c"))
+	mustRecord(t, openLedger(t, path, Pin), &Server{Name: "two"}, surfaceTool("a"), surfaceTool("b"), surfaceTool("c"))
 	second, _ := readLedgerFile(t, path)
 	old := weak.Make(&first[0])
 	before, err := parseLedger(path, first, nil)
@@ -187,7 +187,7 @@ func TestOldFilesAreForgotten(t *testing.T) {
 func TestLineOfDamage(t *testing.T) {
 	path := ledgerPath(t)
 	for _, server := range []string{"one", "two"} {
-		mustRecord(t, openLedger(t, path, LedgerPin), &ledgerFacts{Name: server, Fingerprint: "f"}, surfaceTool("a"), surfaceTool("b"))
+		mustRecord(t, openLedger(t, path, Pin), &Server{Name: server, Fingerprint: "f"}, surfaceTool("a"), surfaceTool("b"))
 	}
 	sound, _ := readLedgerFile(t, path)
 	lines := strings.Split(string(sound), "\n")
@@ -197,7 +197,7 @@ func TestLineOfDamage(t *testing.T) {
 		}
 		damaged := slices.Clone(lines)
 		damaged[i] = strings.NewReplacer("sha256:", "sha255:", "T", "!").Replace(line)
-		var bad *LedgerError
+		var bad *Error
 		if _, err := parseLedger(path, []byte(strings.Join(damaged, "\n")), nil); !errors.As(err, &bad) || bad.Line != i+1 {
 			t.Errorf("line %d: %v", i+1, err)
 		}

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"os"
@@ -11,12 +11,12 @@ import (
 // not changed stays as it is.
 func TestRewriting(t *testing.T) {
 	path := ledgerPath(t)
-	server := &ledgerFacts{Name: "github", Fingerprint: "one"}
-	defs := []*saidTool{surfaceTool("b"), surfaceTool("a", func(d *saidTool) { d.Description = "sees\u202e all" })}
-	mustRecord(t, openLedger(t, path, LedgerPin), server, defs...)
+	server := &Server{Name: "github", Fingerprint: "one"}
+	defs := []*Tool{surfaceTool("b"), surfaceTool("a", func(d *Tool) { d.Description = "sees\u202e all" })}
+	mustRecord(t, openLedger(t, path, Pin), server, defs...)
 	first, stat := readLedgerFile(t, path)
 
-	l := openLedger(t, path, LedgerPin)
+	l := openLedger(t, path, Pin)
 	mustRecord(t, l, server, defs...)
 	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ const fixtureSchema = `{"type":"object","title":"T","properties":{"a":{"type":"s
 "b":{"type":"integer","minimum":-1.5,"maximum":9007199254740993,"default":0},"c":{"anyOf":[{"type":"null"},{"type":"array","items":{"const":true}}]}},
 "required":["a","b"],"additionalProperties":false,"x-empty":{},"x-list":[],"x-text":""}`
 
-func fixture() *saidTool {
-	return &saidTool{
+func fixture() *Tool {
+	return &Tool{
 		Title: "Title", Description: "Desc\nription", InputSchema: json.RawMessage(fixtureSchema),
 		OutputSchema: json.RawMessage(`{"type":"object","properties":{"ok":{"type":"boolean"}}}`),
 		Annotations:  json.RawMessage(`{"readOnlyHint":true,"destructiveHint":false,"x":{"y":[1]}}`),
@@ -72,20 +72,20 @@ func mutations(v any) []any {
 
 // TestEveryChangeCounts changes one thing of a tool in all ways.
 func TestEveryChangeCounts(t *testing.T) {
-	seen := map[string]string{newSurface(fixture()).Hash: "the fixture"}
-	add := func(what string, def *saidTool) {
+	seen := map[string]string{NewSurface(fixture()).Hash: "the fixture"}
+	add := func(what string, def *Tool) {
 		t.Helper()
 		text := what
-		hash := newSurface(def).Hash
+		hash := NewSurface(def).Hash
 		if other, ok := seen[hash]; ok && other != text {
 			t.Errorf("%s and %s have the same hash", text, other)
 		}
 		seen[hash] = text
 	}
-	for field, raw := range map[string]func(*saidTool) *json.RawMessage{
-		"input":       func(d *saidTool) *json.RawMessage { return &d.InputSchema },
-		"output":      func(d *saidTool) *json.RawMessage { return &d.OutputSchema },
-		"annotations": func(d *saidTool) *json.RawMessage { return &d.Annotations },
+	for field, raw := range map[string]func(*Tool) *json.RawMessage{
+		"input":       func(d *Tool) *json.RawMessage { return &d.InputSchema },
+		"output":      func(d *Tool) *json.RawMessage { return &d.OutputSchema },
+		"annotations": func(d *Tool) *json.RawMessage { return &d.Annotations },
 	} {
 		var v any
 		dec := json.NewDecoder(strings.NewReader(string(*raw(fixture()))))
@@ -106,22 +106,22 @@ func TestEveryChangeCounts(t *testing.T) {
 			add(field+" "+string(text), def)
 		}
 	}
-	for name, edit := range map[string]func(*saidTool){
-		"name":             func(d *saidTool) { d.Name = "t2" },
-		"title":            func(d *saidTool) { d.Title += "\u200b" },
-		"no title":         func(d *saidTool) { d.Title = "" },
-		"title for text":   func(d *saidTool) { d.Title, d.Description = d.Description, d.Title },
-		"description":      func(d *saidTool) { d.Description += "." },
-		"bad UTF-8":        func(d *saidTool) { d.Description += "\xff" },
-		"replacement":      func(d *saidTool) { d.Description += "\ufffd" },
-		"other bad UTF-8":  func(d *saidTool) { d.Description += "\xfe" },
-		"no output":        func(d *saidTool) { d.OutputSchema = nil },
-		"no annotations":   func(d *saidTool) { d.Annotations = nil },
-		"no JSON":          func(d *saidTool) { d.InputSchema = json.RawMessage(`{"a":1,"a":2}`) },
-		"other no JSON":    func(d *saidTool) { d.InputSchema = json.RawMessage(`{"a":2,"a":1}`) },
-		"no JSON, as text": func(d *saidTool) { d.InputSchema = json.RawMessage(`"{\"a\":1,\"a\":2}"`) },
-		"deep":             func(d *saidTool) { d.InputSchema = deep(101) },
-		"deeper":           func(d *saidTool) { d.InputSchema = deep(102) },
+	for name, edit := range map[string]func(*Tool){
+		"name":             func(d *Tool) { d.Name = "t2" },
+		"title":            func(d *Tool) { d.Title += "\u200b" },
+		"no title":         func(d *Tool) { d.Title = "" },
+		"title for text":   func(d *Tool) { d.Title, d.Description = d.Description, d.Title },
+		"description":      func(d *Tool) { d.Description += "." },
+		"bad UTF-8":        func(d *Tool) { d.Description += "\xff" },
+		"replacement":      func(d *Tool) { d.Description += "\ufffd" },
+		"other bad UTF-8":  func(d *Tool) { d.Description += "\xfe" },
+		"no output":        func(d *Tool) { d.OutputSchema = nil },
+		"no annotations":   func(d *Tool) { d.Annotations = nil },
+		"no JSON":          func(d *Tool) { d.InputSchema = json.RawMessage(`{"a":1,"a":2}`) },
+		"other no JSON":    func(d *Tool) { d.InputSchema = json.RawMessage(`{"a":2,"a":1}`) },
+		"no JSON, as text": func(d *Tool) { d.InputSchema = json.RawMessage(`"{\"a\":1,\"a\":2}"`) },
+		"deep":             func(d *Tool) { d.InputSchema = deep(101) },
+		"deeper":           func(d *Tool) { d.InputSchema = deep(102) },
 	} {
 		def := fixture()
 		edit(def)
@@ -138,7 +138,7 @@ func deep(n int) json.RawMessage {
 
 // TestSpellingDoesNotCount writes a tool in many ways.
 func TestSpellingDoesNotCount(t *testing.T) {
-	want := newSurface(fixture()).Hash
+	want := NewSurface(fixture()).Hash
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		def := fixture()
@@ -153,7 +153,7 @@ func TestSpellingDoesNotCount(t *testing.T) {
 			respell(r, &out, v)
 			*raw = json.RawMessage(out.String())
 		}
-		if got := newSurface(def).Hash; got != want {
+		if got := NewSurface(def).Hash; got != want {
 			t.Fatalf("hash %s, want %s, of %s", got, want, def.InputSchema)
 		}
 	}
@@ -162,7 +162,7 @@ func TestSpellingDoesNotCount(t *testing.T) {
 	for _, raw := range []string{`null`, ` {  } `} {
 		def := fixture()
 		def.Annotations = json.RawMessage(raw)
-		if newSurface(def).Hash != newSurface(none).Hash {
+		if NewSurface(def).Hash != NewSurface(none).Hash {
 			t.Errorf("annotations %s are not the same as none", raw)
 		}
 	}
@@ -233,14 +233,14 @@ func respell(r *rand.Rand, out *strings.Builder, v any) {
 // TestSurfaceIsKept: whatever a surface is, the file can hold it.
 func TestSurfaceIsKept(t *testing.T) {
 	path := ledgerPath(t)
-	var defs []*saidTool
+	var defs []*Tool
 	for i, raw := range []json.RawMessage{deep(99), deep(100), deep(101), deep(127), deep(5000), json.RawMessage(`{"a":1,"a":2}`), json.RawMessage("{\"a\":\"\xff\"}"),
 		json.RawMessage(`{"a":"\ud800","b":1e999999999999}`), json.RawMessage(`null`), nil, json.RawMessage(`{`)} {
-		defs = append(defs, surfaceTool(fmt.Sprint("t", i), func(d *saidTool) { d.InputSchema, d.Description = raw, "\xff\x00" }))
+		defs = append(defs, surfaceTool(fmt.Sprint("t", i), func(d *Tool) { d.InputSchema, d.Description = raw, "\xff\x00" }))
 	}
-	server := &ledgerFacts{Name: "github"}
-	mustRecord(t, openLedger(t, path, LedgerPin), server, defs...)
-	l := openLedger(t, path, LedgerPin)
+	server := &Server{Name: "github"}
+	mustRecord(t, openLedger(t, path, Pin), server, defs...)
+	l := openLedger(t, path, Pin)
 	for _, def := range defs {
 		wantKind(t, l, server, def, "")
 	}
@@ -248,8 +248,8 @@ func TestSurfaceIsKept(t *testing.T) {
 
 func TestDiffIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 2_000)
-	before := surfaceTool("a", func(d *saidTool) { d.Description = long + "1" + long })
-	after := surfaceTool("a", func(d *saidTool) {
+	before := surfaceTool("a", func(d *Tool) { d.Description = long + "1" + long })
+	after := surfaceTool("a", func(d *Tool) {
 		d.Description = long + "2\u202e" + long
 		var props []string
 		for i := range 100 {
@@ -257,7 +257,7 @@ func TestDiffIsBounded(t *testing.T) {
 		}
 		d.InputSchema = json.RawMessage(`{"properties":{` + strings.Join(props, ",") + `}}`)
 	})
-	d := diffSurfaces(newSurface(before).canonical(), newSurface(after).canonical())
+	d := diffSurfaces(NewSurface(before).canonical(), NewSurface(after).canonical())
 	if len(d.fields) != maxFieldChanges || len(d.fields)+d.more != 105 { // the description, 4 that are gone, 100 that are new
 		t.Errorf("%d fields and %d more", len(d.fields), d.more)
 	}
@@ -269,7 +269,7 @@ func TestDiffIsBounded(t *testing.T) {
 			t.Errorf("long: %+v", f)
 		}
 	}
-	same := diffSurfaces(newSurface(before).canonical(), newSurface(before).canonical())
+	same := diffSurfaces(NewSurface(before).canonical(), NewSurface(before).canonical())
 	if same.fields != nil || same.more != 0 {
 		t.Errorf("a difference of the same: %+v", same)
 	}

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"context"
@@ -19,20 +19,20 @@ import (
 // Several ledgers in one process, and several goroutines of each.
 func TestGoroutinesApproveAtOnce(t *testing.T) {
 	path := ledgerPath(t)
-	server := &ledgerFacts{Name: "github", Mode: LedgerReview}
-	var defs []*saidTool
+	server := &Server{Name: "github", Mode: Review}
+	var defs []*Tool
 	for i := range 24 {
 		defs = append(defs, surfaceTool(fmt.Sprint("t", i)))
 	}
-	mustRecord(t, openLedger(t, path, LedgerPin), server, defs...)
+	mustRecord(t, openLedger(t, path, Pin), server, defs...)
 	errs := make(chan error)
 	for i := range 4 {
-		l := openLedger(t, path, LedgerPin)
+		l := openLedger(t, path, Pin)
 		for j := range 2 {
 			go func() {
 				for k := 2*i + j; k < len(defs); k += 8 {
-					c := l.judge(*server, surfacesIn(defs[k])[0])
-					if err := l.Approve(t.Context(), "alice", *c); err != nil {
+					c := l.Judge(*server, surfacesIn(defs[k])[0])
+					if err := l.Accept(t.Context(), "alice", *c); err != nil {
 						errs <- err
 						return
 					}
@@ -54,9 +54,9 @@ func TestGoroutinesApproveAtOnce(t *testing.T) {
 // Two who see a server for the first time at once do not both pin it.
 func TestFirstUseIsOnce(t *testing.T) {
 	path := ledgerPath(t)
-	server := &ledgerFacts{Name: "github"}
-	one, two := openLedger(t, path, LedgerPin), openLedger(t, path, LedgerPin)
-	other := surfaceTool("a", func(d *saidTool) { d.Title = "other" })
+	server := &Server{Name: "github"}
+	one, two := openLedger(t, path, Pin), openLedger(t, path, Pin)
+	other := surfaceTool("a", func(d *Tool) { d.Title = "other" })
 	mustRecord(t, one, server, surfaceTool("a"))
 	mustRecord(t, two, server, other)
 	wantKind(t, two, server, other, ToolChanged)
@@ -65,16 +65,16 @@ func TestFirstUseIsOnce(t *testing.T) {
 
 func TestReloadSeesOthers(t *testing.T) {
 	path := ledgerPath(t)
-	server := &ledgerFacts{Name: "github"}
-	one, two := openLedger(t, path, LedgerPin), openLedger(t, path, LedgerPin)
+	server := &Server{Name: "github"}
+	one, two := openLedger(t, path, Pin), openLedger(t, path, Pin)
 	mustRecord(t, one, server, surfaceTool("a"))
-	changed := surfaceTool("a", func(d *saidTool) { d.Title = "other" })
+	changed := surfaceTool("a", func(d *Tool) { d.Title = "other" })
 	mustRecord(t, one, server, changed)
 	if err := two.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantKind(t, two, server, changed, ToolChanged)
-	n, wake := one.generation()
+	n, wake := one.Generation()
 	mustApprove(t, two, two.Pending()...)
 	wantKind(t, one, server, changed, ToolChanged)
 	if err := one.Reload(t.Context()); err != nil {
@@ -82,18 +82,18 @@ func TestReloadSeesOthers(t *testing.T) {
 	}
 	<-wake
 	wantKind(t, one, server, changed, "")
-	if again, _ := one.generation(); again == n {
+	if again, _ := one.Generation(); again == n {
 		t.Error("the generation is as before")
 	}
 	// What is damaged later changes nothing, and is not written over.
 	if err := os.WriteFile(path, []byte("<<<<<<< HEAD\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var bad *LedgerError
+	var bad *Error
 	if err := one.Reload(t.Context()); !errors.As(err, &bad) || bad.Line != 1 || bad.File != path {
 		t.Errorf("reload of a conflict: %v", err)
 	}
-	if err := one.record(t.Context(), *server, surfacesIn(surfaceTool("b"))); !errors.As(err, &bad) {
+	if err := one.Record(t.Context(), *server, surfacesIn(surfaceTool("b"))); !errors.As(err, &bad) {
 		t.Errorf("record over a conflict: %v", err)
 	}
 	wantKind(t, one, server, changed, "")
@@ -105,8 +105,8 @@ func TestReloadSeesOthers(t *testing.T) {
 // A file that goes away takes nothing with it that this process knows.
 func TestFileGoesAway(t *testing.T) {
 	path := ledgerPath(t)
-	server := &ledgerFacts{Name: "github"}
-	l := openLedger(t, path, LedgerPin)
+	server := &Server{Name: "github"}
+	l := openLedger(t, path, Pin)
 	mustRecord(t, l, server, surfaceTool("a"))
 	before, _ := readLedgerFile(t, path)
 	if err := os.Remove(path); err != nil {
@@ -128,16 +128,16 @@ func TestFileGoesAway(t *testing.T) {
 func TestChangingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{}
-		l, err := LoadLedger(t.Context(), store, nil)
+		l, err := Load(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := &ledgerFacts{Name: "github"}
+		server := &Server{Name: "github"}
 		mustRecord(t, l, server, surfaceTool("a"))
 		length := 0
 		const seconds = 300
 		for i := range seconds {
-			def := surfaceTool("a", func(d *saidTool) { d.Title = fmt.Sprint("title ", i%7, i) })
+			def := surfaceTool("a", func(d *Tool) { d.Title = fmt.Sprint("title ", i%7, i) })
 			mustRecord(t, l, server, def, surfaceTool(fmt.Sprint("new", i)))
 			wantKind(t, l, server, def, ToolChanged)
 			if n := len(l.Pending()); n != 2 {
@@ -155,11 +155,11 @@ func TestChangingServer(t *testing.T) {
 			t.Errorf("%d bytes have become %d", length, len(store.data))
 		}
 		mustRecord(t, l, server, surfaceTool("a"))
-		n, _ := l.generation()
+		n, _ := l.Generation()
 		if err := l.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if now, _ := l.generation(); now != n {
+		if now, _ := l.Generation(); now != n {
 			t.Error("reading what is as before is a change")
 		}
 		time.Sleep(2 * time.Minute)
@@ -171,10 +171,10 @@ func TestChangingServer(t *testing.T) {
 		}
 		// An approval takes along what has not been written.
 		for i := range noteBurst + 2 {
-			mustRecord(t, l, server, surfaceTool("a", func(d *saidTool) { d.Title = fmt.Sprint(i) }))
+			mustRecord(t, l, server, surfaceTool("a", func(d *Tool) { d.Title = fmt.Sprint(i) }))
 		}
 		mustApprove(t, l, l.Pending()...)
-		other, err := LoadLedger(t.Context(), store, nil)
+		other, err := Load(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestChangingServer(t *testing.T) {
 	})
 }
 
-// A countingStore is a LedgerStore in memory that can fail.
+// A countingStore is a Store in memory that can fail.
 type countingStore struct {
 	data   []byte
 	n      int
@@ -206,7 +206,7 @@ func (s *countingStore) Save(_ context.Context, data []byte, old string) (string
 		}
 	}
 	if old != "" && old != strconv.Itoa(s.n) || old == "" && s.n > 0 {
-		return "", ErrLedgerConflict
+		return "", ErrConflict
 	}
 	s.data, s.n, s.saves = slices.Clone(data), s.n+1, s.saves+1
 	return strconv.Itoa(s.n), nil
@@ -216,17 +216,17 @@ func (s *countingStore) Save(_ context.Context, data []byte, old string) (string
 func TestFirstUseNeedsStore(t *testing.T) {
 	full := errors.New("no room")
 	store := &countingStore{before: func() error { return full }}
-	l, err := LoadLedger(t.Context(), store, nil)
+	l, err := Load(t.Context(), store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &ledgerFacts{Name: "github"}
-	if err := l.record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, full) {
+	server := &Server{Name: "github"}
+	if err := l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, full) {
 		t.Errorf("record: %v", err)
 	}
 	wantKind(t, l, server, surfaceTool("a"), ToolNew)
-	store.before = func() error { return ErrLedgerConflict } // a store that does not keep its word
-	if err := l.record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, ErrLedgerConflict) {
+	store.before = func() error { return ErrConflict } // a store that does not keep its word
+	if err := l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, ErrConflict) {
 		t.Errorf("record: %v", err)
 	}
 	store.before = nil
@@ -234,7 +234,7 @@ func TestFirstUseNeedsStore(t *testing.T) {
 	wantKind(t, l, server, surfaceTool("a"), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.Approve(ctx, "alice", Change{}); !errors.Is(err, context.Canceled) {
+	if err := l.Accept(ctx, "alice", Change{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("approve: %v", err)
 	}
 }
@@ -243,21 +243,21 @@ func TestFirstUseNeedsStore(t *testing.T) {
 // what somebody else writes there is seen.
 func TestReadOnly(t *testing.T) {
 	store := &countingStore{}
-	writer, err := LoadLedger(t.Context(), store, nil)
+	writer, err := Load(t.Context(), store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, two := &ledgerFacts{Name: "one"}, &ledgerFacts{Name: "two"}
-	a, changed := surfaceTool("a"), surfaceTool("a", func(d *saidTool) { d.Title = "other" })
+	one, two := &Server{Name: "one"}, &Server{Name: "two"}
+	a, changed := surfaceTool("a"), surfaceTool("a", func(d *Tool) { d.Title = "other" })
 	mustRecord(t, writer, one, a)
 
 	readOnly := &readOnlyStore{store}
-	l, err := LoadLedger(t.Context(), readOnly, nil)
+	l, err := Load(t.Context(), readOnly, nil)
 	if err != nil || l.Persistent() != nil {
 		t.Fatal(err, l.Persistent())
 	}
 	mustRecord(t, l, two, a)
-	if err := l.Persistent(); !errors.Is(err, ErrLedgerReadOnly) {
+	if err := l.Persistent(); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("persistent: %v", err)
 	}
 	mustRecord(t, l, two, changed)
@@ -279,19 +279,19 @@ func TestReadOnly(t *testing.T) {
 
 	// A rejection is not forgotten for what somebody else writes, unless he approves
 	// the same later.
-	c := Change{Server: "one", Tool: "a", Hash: newSurface(changed).Hash}
+	c := Change{Server: "one", Tool: "a", Hash: NewSurface(changed).Hash}
 	if err := l.Reject(t.Context(), "bob", c); err != nil {
 		t.Fatal(err)
 	}
-	mustRecord(t, writer, &ledgerFacts{Name: "three"}, a)
+	mustRecord(t, writer, &Server{Name: "three"}, a)
 	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantKind(t, l, one, changed, ToolRejected)
-	if err := l.Approve(t.Context(), "bob", c); err != nil {
+	if err := l.Accept(t.Context(), "bob", c); err != nil {
 		t.Fatal(err)
 	}
-	there := ledgerFacts{Name: "there", Fingerprint: "f"}
+	there := Server{Name: "there", Fingerprint: "f"}
 	mustRecord(t, writer, &there, a)
 	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestReadOnly(t *testing.T) {
 	if err := l.Reject(t.Context(), "bob", Change{Server: "there", Hash: fingerprintHash("f")}); err != nil {
 		t.Fatal(err)
 	}
-	mustRecord(t, writer, &ledgerFacts{Name: "four"}, a)
+	mustRecord(t, writer, &Server{Name: "four"}, a)
 	if err := l.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestReadOnly(t *testing.T) {
 	if err := l.Persistent(); err != nil {
 		t.Error(err)
 	}
-	again, err := LoadLedger(t.Context(), store, nil)
+	again, err := Load(t.Context(), store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,9 +333,9 @@ func TestReadOnlyFolder(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
 		t.Fatal(err)
 	}
-	l := openLedger(t, path, LedgerPin)
-	mustRecord(t, l, &ledgerFacts{Name: "github"}, surfaceTool("a"))
-	if err := l.Persistent(); !errors.Is(err, ErrLedgerReadOnly) || !strings.Contains(err.Error(), path) {
+	l := openLedger(t, path, Pin)
+	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
+	if err := l.Persistent(); !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), path) {
 		t.Errorf("persistent: %v", err)
 	}
 }
@@ -347,18 +347,18 @@ func TestWhereTheFileIs(t *testing.T) {
 	if err := os.Symlink(filepath.Join("real", "deep", "ledger.json"), link); err != nil {
 		t.Skip(err)
 	}
-	mustRecord(t, openLedger(t, link, LedgerPin), &ledgerFacts{Name: "github"}, surfaceTool("a"))
+	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("a"))
 	if err := os.Chmod(target, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	mustRecord(t, openLedger(t, link, LedgerPin), &ledgerFacts{Name: "github"}, surfaceTool("b"))
+	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("b"))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is %v, %v", info, err)
 	}
 	if info, err := os.Stat(target); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("the file is %v, %v", info, err)
 	}
-	if n := len(openLedger(t, link, LedgerPin).Pending()); n != 1 {
+	if n := len(openLedger(t, link, Pin).Pending()); n != 1 {
 		t.Errorf("%d are pending", n)
 	}
 	files, err := os.ReadDir(filepath.Dir(target))

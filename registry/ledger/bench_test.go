@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 
 const benchTools = 10_000
 
-func benchLedger(b *testing.B) (path string, l *Ledger, server *ledgerFacts, entries []*surface) {
+func benchLedger(b *testing.B) (path string, l *Ledger, server *Server, entries []*Surface) {
 	b.Helper()
 	path = ledgerPath(b)
-	l = openLedger(b, path, LedgerPin)
-	server = &ledgerFacts{Name: "github", Fingerprint: "one"}
-	var defs []*saidTool
+	l = openLedger(b, path, Pin)
+	server = &Server{Name: "github", Fingerprint: "one"}
+	var defs []*Tool
 	for i := range benchTools {
 		defs = append(defs, surfaceTool(fmt.Sprint("tool", i)))
 	}
 	entries = surfacesIn(defs...)
-	if err := l.record(context.Background(), *server, entries); err != nil {
+	if err := l.Record(context.Background(), *server, entries); err != nil {
 		b.Fatal(err)
 	}
 	return path, l, server, entries
@@ -37,14 +37,14 @@ func BenchmarkLedger(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(info.Size())
 		for b.Loop() {
-			openLedger(b, path, LedgerPin)
+			openLedger(b, path, Pin)
 		}
 	})
 	b.Run("judge", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, e := range entries {
-				if l.judge(*server, e) != nil {
+				if l.Judge(*server, e) != nil {
 					b.Fatal("quarantined")
 				}
 			}
@@ -53,7 +53,7 @@ func BenchmarkLedger(b *testing.B) {
 	b.Run("record", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := l.record(ctx, *server, entries); err != nil {
+			if err := l.Record(ctx, *server, entries); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -61,21 +61,21 @@ func BenchmarkLedger(b *testing.B) {
 	b.Run("first", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			l := openLedger(b, ledgerPath(b), LedgerPin)
-			if err := l.record(ctx, *server, entries); err != nil {
+			l := openLedger(b, ledgerPath(b), Pin)
+			if err := l.Record(ctx, *server, entries); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("judge pending", func(b *testing.B) {
-		l := NewLedger(&LedgerOptions{Mode: LedgerReview})
-		if err := l.record(ctx, *server, entries); err != nil {
+		l := New(&Options{Mode: Review})
+		if err := l.Record(ctx, *server, entries); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, e := range entries {
-				if l.judge(*server, e) == nil {
+				if l.Judge(*server, e) == nil {
 					b.Fatal("not quarantined")
 				}
 			}
@@ -96,7 +96,7 @@ func BenchmarkLedger(b *testing.B) {
 			if err := l.Reject(ctx, "bench", change); err != nil {
 				b.Fatal(err)
 			}
-			if err := l.Approve(ctx, "bench", change); err != nil {
+			if err := l.Accept(ctx, "bench", change); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -107,6 +107,6 @@ func BenchmarkSurface(b *testing.B) {
 	def := surfaceTool("a")
 	b.ReportAllocs()
 	for b.Loop() {
-		newSurface(def)
+		NewSurface(def)
 	}
 }

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// A LedgerError reports a ledger that cannot be read or written. Nothing was
-// changed, and what was approved before stays approved.
-type LedgerError struct {
+// A Error reports a ledger that cannot be read or written. Nothing was
+// changed, and what was accepted before stays accepted.
+type Error struct {
 	File   string // path of the file; empty if the ledger is kept elsewhere
 	Line   int    // in the file, from 1; 0: the whole file
 	Server string // configured name of the server it is about; may be empty
@@ -17,7 +17,7 @@ type LedgerError struct {
 }
 
 // Error names file, line, server and tool.
-func (e *LedgerError) Error() string {
+func (e *Error) Error() string {
 	text := "ledger"
 	if e.File != "" {
 		text += " " + plain.Quote(e.File)
@@ -34,15 +34,15 @@ func (e *LedgerError) Error() string {
 	return text + ": " + e.Err.Error()
 }
 
-func (e *LedgerError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// A StaleChangeError reports an approval or rejection of something that is not
+// A StaleChangeError reports an acceptance or rejection of something that is not
 // what waits any more: it has changed since, it was decided already, or it is
-// gone. Nothing was approved or rejected for it.
+// gone. Nothing was accepted or rejected for it.
 type StaleChangeError struct {
 	Server string // configured name of the server
 	Tool   string // name of the tool there; empty if it was about the server
-	Hash   string // of what was to be approved or rejected
+	Hash   string // of what was to be accepted or rejected
 	Now    string // hash of what waits now; empty if nothing does
 }
 

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestLedgerStores holds stores to what LedgerStore promises.
+// TestLedgerStores holds stores to what Store promises.
 func TestLedgerStores(t *testing.T) {
-	for name, store := range map[string]LedgerStore{
+	for name, store := range map[string]Store{
 		"file":   &ledgerFile{path: ledgerPath(t), patience: lockPatience},
 		"memory": &countingStore{},
 	} {
@@ -50,7 +50,7 @@ func TestLedgerStores(t *testing.T) {
 				t.Fatal(two, err)
 			}
 			for _, old := range []string{"", one, "other"} {
-				if at, err := save("three", old); !errors.Is(err, ErrLedgerConflict) {
+				if at, err := save("three", old); !errors.Is(err, ErrConflict) {
 					t.Errorf("saved over %q: %q, %v", old, at, err)
 				}
 			}
@@ -105,25 +105,25 @@ func TestFileOfOneLook(t *testing.T) {
 // What cannot be a ledger at all is an error, not an empty ledger.
 func TestOddFiles(t *testing.T) {
 	dir := t.TempDir()
-	var bad *LedgerError
-	if _, err := OpenLedger(dir, nil); !errors.As(err, &bad) || bad.File != dir {
+	var bad *Error
+	if _, err := Open(dir, nil); !errors.As(err, &bad) || bad.File != dir {
 		t.Errorf("a folder: %v", err)
 	}
 	loop := filepath.Join(dir, "loop")
 	if err := os.Symlink("loop", loop); err == nil {
-		if _, err := OpenLedger(loop, nil); !errors.As(err, &bad) {
+		if _, err := Open(loop, nil); !errors.As(err, &bad) {
 			t.Errorf("a link to itself: %v", err)
 		}
 	}
-	if _, err := OpenLedger(ledgerPath(t), &LedgerOptions{Mode: "lax"}); err == nil || !strings.Contains(err.Error(), "trust, pin or review") {
+	if _, err := Open(ledgerPath(t), &Options{Mode: "lax"}); err == nil || !strings.Contains(err.Error(), "trust, pin or review") {
 		t.Errorf("an unknown mode: %v", err)
 	}
 	below := filepath.Join(dir, "file", "mcp.lock.json")
 	if err := os.WriteFile(filepath.Dir(below), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := OpenLedger(below, nil); err == nil {
-		if err := l.record(context.Background(), ledgerFacts{Name: "s"}, nil); !errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
+	if l, err := Open(below, nil); err == nil {
+		if err := l.Record(context.Background(), Server{Name: "s"}, nil); !errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a file for a folder: %v", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"context"
@@ -11,47 +11,48 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// A LedgerMode says what the ledger does about tools that are new or changed.
-type LedgerMode string
+// A Mode says what the ledger does about tools that are new or changed.
+type Mode string
 
 // The modes.
 const (
-	// LedgerTrust records what the server lists, and lets it be called, unless
+	// Trust records what the server lists, and lets it be called, unless
 	// somebody has rejected it.
-	LedgerTrust LedgerMode = "trust"
-	// LedgerPin is the default: the first list of a server is approved, what is
+	Trust Mode = "trust"
+	// Pin is the default: the first list of a server is accepted, what is
 	// new or changed later waits.
-	LedgerPin LedgerMode = "pin"
-	// LedgerReview lets nothing be called before somebody approved it.
-	LedgerReview LedgerMode = "review"
+	Pin Mode = "pin"
+	// Review lets nothing be called before somebody accepted it.
+	Review Mode = "review"
 )
 
-func (m LedgerMode) known() bool { return m == LedgerTrust || m == LedgerPin || m == LedgerReview }
+func (m Mode) known() bool { return m == Trust || m == Pin || m == Review }
 
-// LedgerOptions are the options of a [Ledger]. Nil and the zero value mean the
+// Options are the options of a [Ledger]. Nil and the zero value mean the
 // defaults.
-type LedgerOptions struct {
-	// Mode is that of all servers whose [Server.Mode] is empty. Empty: LedgerPin.
-	Mode LedgerMode
+type Options struct {
+	// Mode is that of all servers whose [Server].Mode is empty. Empty: Pin.
+	Mode Mode
 }
 
-// A Ledger remembers which tools of servers were approved, by everything that a
+// A Ledger remembers which tools of servers were accepted, by everything that a
 // server says of them: name, title, description, schemas and annotations. It
-// compares the instructions of servers, too, see [Registry.Instructions]. It belongs into the [Options] of a [Registry], which asks it about each tool. Make
-// one with [OpenLedger], [LoadLedger] or [NewLedger].
+// compares the instructions of servers, too. It belongs into the options of a registry,
+// which asks it about each tool. Make
+// one with [Open], [Load] or [New].
 //
-// The first list of tools that a server gives is approved under [LedgerPin]; one
-// without tools does not count. A tool that the server has no more stays approved
-// as it was. Of each tool the ledger keeps what was approved, what was rejected
+// The first list of tools that a server gives is accepted under [Pin]; one
+// without tools does not count. A tool that the server has no more stays accepted
+// as it was. Of each tool the ledger keeps what was accepted, what was rejected
 // last and what was seen last, so a server cannot make it grow.
 //
 // A nil *Ledger remembers nothing: what reads answers empty, and what decides fails.
 // All methods are safe for concurrent use, and several processes may share one
 // file. A ledger has no goroutines and holds nothing open.
 type Ledger struct {
-	mode  LedgerMode
-	store LedgerStore // nil: memory
-	file  string      // for errors; empty if it is none
+	mode  Mode
+	store Store  // nil: memory
+	file  string // for errors; empty if it is none
 
 	view    atomic.Pointer[ledgerView]
 	trouble atomic.Pointer[error] // why nothing is kept
@@ -71,7 +72,7 @@ type ledgerView struct {
 	changed chan struct{} // closed when there is another view
 }
 
-var errNoLedger = errors.New("registry: there is no ledger, or it is the zero one: make it with OpenLedger, LoadLedger or NewLedger")
+var errNoLedger = errors.New("ledger: there is none, or it is the zero one: make it with Open, Load or New")
 
 // now returns what readers see: of a nil or zero ledger nothing.
 func (l *Ledger) now() *ledgerView {
@@ -83,10 +84,10 @@ func (l *Ledger) now() *ledgerView {
 	return &ledgerView{state: &ledgerState{}}
 }
 
-// NewLedger returns a ledger that lives in memory only. An unknown mode counts as
-// [LedgerReview].
-func NewLedger(opts *LedgerOptions) *Ledger {
-	l := &Ledger{mode: LedgerPin, turn: make(chan struct{}, 1), writes: map[string]*ledgerRate{}}
+// New returns a ledger that lives in memory only. An unknown mode counts as
+// [Review].
+func New(opts *Options) *Ledger {
+	l := &Ledger{mode: Pin, turn: make(chan struct{}, 1), writes: map[string]*ledgerRate{}}
 	if opts != nil && opts.Mode != "" {
 		l.mode = opts.Mode
 	}
@@ -99,11 +100,11 @@ func NewLedger(opts *LedgerOptions) *Ledger {
 
 var errInMemory = errors.New("the ledger was made to live in memory")
 
-// OpenLedger returns the ledger that is kept in the file at path, which is named
+// Open returns the ledger that is kept in the file at path, which is named
 // mcp.lock.json by convention and stands beside the configuration, to be committed
 // with it. The file is made when there is something to write; a symbolic link is
 // followed, but one that leads out of its folder only to a file that is there. One that is
-// not sound fails with a [*LedgerError]: unlike one that is missing it is never taken for
+// not sound fails with a [*Error]: unlike one that is missing it is never taken for
 // empty.
 //
 // The file is JSON with sorted names and one value per line. Each list of servers or
@@ -112,20 +113,20 @@ var errInMemory = errors.New("the ledger was made to live in memory")
 //
 // Where nothing can be written the ledger lives in memory, on the ground of what
 // the file says, see [Ledger.Persistent].
-func OpenLedger(path string, opts *LedgerOptions) (*Ledger, error) {
+func Open(path string, opts *Options) (*Ledger, error) {
 	store := &ledgerFile{path: path, patience: lockPatience}
 	ctx := context.Background()
 	store.clean(ctx)
 	return loadLedger(ctx, store, path, opts)
 }
 
-// LoadLedger is [OpenLedger] for another store.
-func LoadLedger(ctx context.Context, store LedgerStore, opts *LedgerOptions) (*Ledger, error) {
+// Load is [Open] for another store.
+func Load(ctx context.Context, store Store, opts *Options) (*Ledger, error) {
 	return loadLedger(ctx, store, "", opts)
 }
 
-func loadLedger(ctx context.Context, store LedgerStore, file string, opts *LedgerOptions) (*Ledger, error) {
-	l := NewLedger(opts)
+func loadLedger(ctx context.Context, store Store, file string, opts *Options) (*Ledger, error) {
+	l := New(opts)
 	l.store, l.file = store, file
 	l.trouble.Store(nil)
 	if !l.mode.known() {
@@ -139,7 +140,7 @@ func loadLedger(ctx context.Context, store LedgerStore, file string, opts *Ledge
 }
 
 // Persistent returns nil if what happens is kept, so far as is known, and otherwise
-// why it is not: the ledger was made by [NewLedger], or nothing could be written
+// why it is not: the ledger was made by [New], or nothing could be written
 // when it was tried last. Everything works then, until the program ends.
 func (l *Ledger) Persistent() error {
 	if err := l.trouble.Load(); err != nil {
@@ -148,15 +149,15 @@ func (l *Ledger) Persistent() error {
 	return nil
 }
 
-// record makes the ledger know what a server offers now: it pins, or notes what
+// Record makes the ledger know what a server offers now: it pins, or notes what
 // is pending, as the mode says, and returns when that is kept. What only waits may be written a little later, if a server changes all
-// the time. Of what could not be written nothing is approved.
-func (l *Ledger) record(ctx context.Context, s ledgerFacts, tools []*surface) error {
+// the time. Of what could not be written nothing is accepted.
+func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
 	if s.Name == "" || !utf8.ValidString(s.Name) {
 		return l.fail(fmt.Errorf("a server cannot be called %s", plain.Quote(s.Name)))
 	}
 	if s.Mode != "" && !s.Mode.known() {
-		return &LedgerError{File: l.file, Server: s.Name, Err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(s.Mode)))}
+		return &Error{File: l.file, Server: s.Name, Err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(s.Mode)))}
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	seen := sightingOf(s, l.modeOf(&s), tools, now)
@@ -192,38 +193,38 @@ func (l *Ledger) record(ctx context.Context, s ledgerFacts, tools []*surface) er
 	return err
 }
 
-// judge returns why a tool may not be called, or nil if it may. It reads memory
+// Judge returns why a tool may not be called, or nil if it may. It reads memory
 // only.
-func (l *Ledger) judge(s ledgerFacts, tool *surface) *Change {
+func (l *Ledger) Judge(s Server, tool *Surface) *Change {
 	return l.now().state.judge(l.modeOf(&s), &s, tool)
 }
 
-// foresee returns what judge would answer had the server listed these tools. It
+// Foresee returns what judge would answer had the server listed these tools. It
 // changes nothing.
-func (l *Ledger) foresee(s ledgerFacts, tools []*surface) func(*surface) *Change {
+func (l *Ledger) Foresee(s Server, tools []*Surface) func(*Surface) *Change {
 	mode := l.modeOf(&s)
 	edit := editLedger(l.now().state)
 	sightingOf(s, mode, tools, time.Now().UTC().Truncate(time.Second)).observe(edit)
-	return func(tool *surface) *Change { return edit.state.judge(mode, &s, tool) }
+	return func(tool *Surface) *Change { return edit.state.judge(mode, &s, tool) }
 }
 
-// about returns a value that is not equal to what it returned before whenever judge
+// About returns a value that is not equal to what it returned before whenever judge
 // could answer differently about the tools of a server.
-func (l *Ledger) about(server string) any { return l.now().state.servers[server] }
+func (l *Ledger) About(server string) any { return l.now().state.servers[server] }
 
-// generation grows whenever judge could answer differently than before, and
+// Generation grows whenever judge could answer differently than before, and
 // changed is closed then.
-func (l *Ledger) generation() (n uint64, changed <-chan struct{}) {
+func (l *Ledger) Generation() (n uint64, changed <-chan struct{}) {
 	v := l.now()
 	return v.n, v.changed
 }
 
 // Reload reads what other processes have decided, if they have decided anything,
-// and costs next to nothing if not. A [Registry] calls it when the tools of a
+// and costs next to nothing if not. A registry calls it when the tools of a
 // server are replaced, and before it says that a tool is held back. So what was
-// approved elsewhere counts at once, but what was rejected only from the next
+// accepted elsewhere counts at once, but what was rejected only from the next
 // list on: call Reload now and then if that is too late. It fails with a
-// [*LedgerError] if what is kept is not sound; what was known before stays.
+// [*Error] if what is kept is not sound; what was known before stays.
 func (l *Ledger) Reload(ctx context.Context) error {
 	if l == nil {
 		return nil
@@ -250,21 +251,21 @@ func (l *Ledger) renew(ctx context.Context) error {
 
 // modeOf returns the mode for a server. One that is not known is as strict as
 // there is.
-func (l *Ledger) modeOf(s *ledgerFacts) LedgerMode {
+func (l *Ledger) modeOf(s *Server) Mode {
 	mode := l.mode
 	if s.Mode != "" {
 		mode = s.Mode
 	}
 	if !mode.known() {
-		return LedgerReview
+		return Review
 	}
 	return mode
 }
 
 func (l *Ledger) fail(err error) error {
-	var already *LedgerError
+	var already *Error
 	if errors.As(err, &already) {
 		return err
 	}
-	return &LedgerError{File: l.file, Err: err}
+	return &Error{File: l.file, Err: err}
 }

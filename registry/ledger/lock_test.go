@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 // nobody from reading, and from writing only until it can be told.
 func TestLockHeld(t *testing.T) {
 	path := ledgerPath(t)
-	server := &ledgerFacts{Name: "github"}
-	mustRecord(t, openLedger(t, path, LedgerPin), server, surfaceTool("a"))
+	server := &Server{Name: "github"}
+	mustRecord(t, openLedger(t, path, Pin), server, surfaceTool("a"))
 	resolved, err := atomicfile.Resolve(path)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestLockHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := openLedger(t, path, LedgerPin)
+	l := openLedger(t, path, Pin)
 	wantKind(t, l, server, surfaceTool("a"), "")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -33,7 +33,7 @@ func TestLockHeld(t *testing.T) {
 		t.Errorf("waiting with a deadline: %v", err)
 	}
 	l.store.(*ledgerFile).patience = 50 * time.Millisecond
-	if err := l.record(t.Context(), ledgerFacts{Name: "other"}, surfacesIn(surfaceTool("a"))); !errors.Is(err, errLockHeld) {
+	if err := l.Record(t.Context(), Server{Name: "other"}, surfacesIn(surfaceTool("a"))); !errors.Is(err, errLockHeld) {
 		t.Errorf("waiting without one: %v", err)
 	}
 	unlock()
@@ -46,13 +46,13 @@ func TestLockHeld(t *testing.T) {
 // because the file is another one by then.
 func TestNoteIsNoFirstUse(t *testing.T) {
 	path, other := ledgerPath(t), ledgerPath(t)
-	server := &ledgerFacts{Name: "github"}
-	mustRecord(t, openLedger(t, other, LedgerPin), &ledgerFacts{Name: "other"}, surfaceTool("a"))
-	l := openLedger(t, path, LedgerPin)
+	server := &Server{Name: "github"}
+	mustRecord(t, openLedger(t, other, Pin), &Server{Name: "other"}, surfaceTool("a"))
+	l := openLedger(t, path, Pin)
 	mustRecord(t, l, server, surfaceTool("a"))
-	var changed *saidTool
+	var changed *Tool
 	for i := range noteBurst + 1 {
-		changed = surfaceTool("a", func(d *saidTool) { d.Title = fmt.Sprint("title ", i) })
+		changed = surfaceTool("a", func(d *Tool) { d.Title = fmt.Sprint("title ", i) })
 		mustRecord(t, l, server, changed)
 	}
 	if len(l.journal) != 1 {

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"bytes"
@@ -10,30 +10,30 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A saidTool is what a server says of one of its tools.
-type saidTool struct {
+// A Tool is what a server says of one of its tools.
+type Tool struct {
 	Name                      string // at its server
 	Title, Description        string
 	InputSchema, OutputSchema json.RawMessage
 	Annotations               json.RawMessage // nil if they say nothing
 }
 
-// A surface is everything that a server says of a tool, or of its use, in canonical
+// A Surface is everything that a server says of a tool, or of its use, in canonical
 // form.
-type surface struct {
+type Surface struct {
 	Tool string // name of the tool at its server; empty for instructions
 	Hash string // "sha256:" and hexadecimal digits, of the canonical JSON
-	said *saidTool
+	said *Tool
 	text []byte // canonical JSON of what is no tool; nil: said has it
 }
 
-// newSurface returns the surface of a server's tool, which it keeps.
-func newSurface(tool *saidTool) *surface {
-	return &surface{Tool: tool.Name, Hash: hashOf(canonicalSurface(tool)), said: tool}
+// NewSurface returns the surface of a server's tool, which it keeps.
+func NewSurface(tool *Tool) *Surface {
+	return &Surface{Tool: tool.Name, Hash: hashOf(canonicalSurface(tool)), said: tool}
 }
 
 // canonical returns the JSON that is hashed.
-func (s *surface) canonical() []byte {
+func (s *Surface) canonical() []byte {
 	if s.text != nil {
 		return s.text
 	}
@@ -49,7 +49,7 @@ func hashOf(data []byte) string {
 // What is absent and what says nothing are the same: a title without characters,
 // annotations without members. What nobody can read as JSON, which only comes from
 // tools that are made here, is kept as text.
-func canonicalSurface(tool *saidTool) []byte {
+func canonicalSurface(tool *Tool) []byte {
 	out := make([]byte, 0, 128+len(tool.Description)+len(tool.InputSchema)+len(tool.OutputSchema))
 	out = appendSurfaceJSON(out, "annotations", saying(tool.Annotations))
 	out = appendSurfaceText(out, "description", tool.Description)

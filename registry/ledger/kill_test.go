@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"bufio"
@@ -28,21 +28,21 @@ func TestLedgerProgram(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(pathVar + "_N")); err == nil {
 		most = n
 	}
-	l, err := OpenLedger(path, nil)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// In the mode review nothing is approved by being there, and each has a server
 	// of his own, so that the only thing in common is the file.
-	server := &ledgerFacts{Name: who, Mode: LedgerReview}
+	server := &Server{Name: who, Mode: Review}
 	ctx := context.Background()
 	for i := range most {
 		l.writes = map[string]*ledgerRate{} // as if a minute had passed
 		name := fmt.Sprint("t", i)
-		if err := l.record(ctx, *server, surfacesIn(surfaceTool(name))); err != nil {
+		if err := l.Record(ctx, *server, surfacesIn(surfaceTool(name))); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Approve(ctx, who, l.Pending(who)...); err != nil {
+		if err := l.Accept(ctx, who, l.Pending(who)...); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := fmt.Printf("\nacknowledged %s %s\n", who, name); err != nil {
@@ -101,7 +101,7 @@ func startLedgerProcess(t *testing.T, path, who string, n int) *ledgerProcess {
 func entriesIn(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	approved := map[string]bool{}
-	for _, e := range openLedger(t, path, LedgerPin).Entries() {
+	for _, e := range openLedger(t, path, Pin).Entries() {
 		approved[e.Server+" "+e.Tool] = !e.Rejected
 	}
 	return approved

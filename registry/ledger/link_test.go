@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"errors"
@@ -32,8 +32,8 @@ func linked(t *testing.T, target string) (path, other string) {
 func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 	for _, target := range []string{"../other/file", "chain", "door/file", "sub/../../other/file", "../other/missing/file", filepath.Join(t.TempDir(), "file")} {
 		path, other := linked(t, target)
-		_, err := OpenLedger(path, nil)
-		var failed *LedgerError
+		_, err := Open(path, nil)
+		var failed *Error
 		if !errors.As(err, &failed) || failed.File != path {
 			t.Errorf("%s: got the error %v, want a *LedgerError of the file", target, err)
 		}
@@ -41,11 +41,11 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 		if err := os.Rename(path, path+".link"); err != nil {
 			t.Fatal(err)
 		}
-		l := openLedger(t, path, LedgerPin)
+		l := openLedger(t, path, Pin)
 		if err := os.Rename(path+".link", path); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.record(t.Context(), ledgerFacts{Name: "github"}, surfacesIn(surfaceTool("a"))); !errors.As(err, &failed) {
+		if err := l.Record(t.Context(), Server{Name: "github"}, surfacesIn(surfaceTool("a"))); !errors.As(err, &failed) {
 			t.Errorf("%s, later: got the error %v, want a *LedgerError", target, err)
 		}
 		if files, err := os.ReadDir(other); len(files) != 0 || err != nil {
@@ -61,15 +61,15 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 
 // TestLedgerLinkIsFollowed: to a new file in its folder, and to a ledger anywhere.
 func TestLedgerLinkIsFollowed(t *testing.T) {
-	server := &ledgerFacts{Name: "github"}
+	server := &Server{Name: "github"}
 	path, _ := linked(t, "sub/file")
-	mustRecord(t, openLedger(t, path, LedgerPin), server, surfaceTool("a"))
+	mustRecord(t, openLedger(t, path, Pin), server, surfaceTool("a"))
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "sub", "file")); err != nil {
 		t.Errorf("in its folder: got %v, want the file", err)
 	}
 	path, other := linked(t, "../other/file")
-	mustRecord(t, openLedger(t, filepath.Join(other, "file"), LedgerPin), server, surfaceTool("a"))
-	if got := len(openLedger(t, path, LedgerPin).Entries()); got != 1 {
+	mustRecord(t, openLedger(t, filepath.Join(other, "file"), Pin), server, surfaceTool("a"))
+	if got := len(openLedger(t, path, Pin).Entries()); got != 1 {
 		t.Errorf("got %d entries of the ledger that is there, want 1", got)
 	}
 }

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"maps"
@@ -23,12 +23,12 @@ type ledgerState struct {
 
 // A ledgerServer is what is known of a server.
 type ledgerServer struct {
-	mode       LedgerMode // that was used when it was written last
+	mode       Mode // that was used when it was written last
 	approved   *ledgerServerMark
 	rejected   *ledgerServerMark
 	pending    *ledgerServerMark
 	quarantine *ledgerServerMark // nil: none; of nobody: it is in quarantine; else who ended that
-	// instructions are what is known of the server's instructions; nil: nothing.
+	// Instructions are what is known of the server's instructions; nil: nothing.
 	instructions *ledgerTool
 	tools        map[string]*ledgerTool
 	extra        []ledgerExtra
@@ -84,7 +84,7 @@ func (m *ledgerMark) canonical() []byte {
 	return canonjson.AppendChecked(nil, m.surface) // it was read or made here
 }
 
-// fingerprintHash is what an approval of a server is bound to.
+// fingerprintHash is what an acceptance of a server is bound to.
 func fingerprintHash(fingerprint string) string { return hashOf([]byte(fingerprint)) }
 
 // A ledgerEdit makes a state out of another one.

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"time"
@@ -7,18 +7,18 @@ import (
 
 // A sighting is a list of tools that a server has given.
 type sighting struct {
-	server ledgerFacts
-	mode   LedgerMode
-	tools  map[string]*surface
+	server Server
+	mode   Mode
+	tools  map[string]*Surface
 	lists  bool // tools, or that there are none; else only instructions are known
 	at     time.Time
 }
 
 // sightingOf keeps the first of several tools of one name: the others are not
-// approved by being there. Names that the file cannot hold are left out, and so
-// are never approved.
-func sightingOf(server ledgerFacts, mode LedgerMode, surfaces []*surface, now time.Time) *sighting {
-	s := &sighting{server: server, mode: mode, tools: make(map[string]*surface, len(surfaces)), lists: len(surfaces) > 0 || server.Instructions == nil, at: now}
+// accepted by being there. Names that the file cannot hold are left out, and so
+// are never accepted.
+func sightingOf(server Server, mode Mode, surfaces []*Surface, now time.Time) *sighting {
+	s := &sighting{server: server, mode: mode, tools: make(map[string]*Surface, len(surfaces)), lists: len(surfaces) > 0 || server.Instructions == nil, at: now}
 	for _, sf := range surfaces {
 		if _, twice := s.tools[sf.Tool]; twice || sf.Tool == "" || !utf8.ValidString(sf.Tool) {
 			continue
@@ -28,8 +28,8 @@ func sightingOf(server ledgerFacts, mode LedgerMode, surfaces []*surface, now ti
 	return s
 }
 
-// observe notes what a server lists. It reports whether that approves what was
-// not approved before, so that it must not be forgotten.
+// observe notes what a server lists. It reports whether that accepts what was
+// not accepted before, so that it must not be forgotten.
 func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	name := s.server.Name
 	srv := e.state.servers[name]
@@ -76,9 +76,9 @@ func (s *sighting) observeServer(e *ledgerEdit, first bool) {
 		if srv.pending != nil {
 			e.server(name).pending = nil
 		}
-	case srv.unknown() || s.mode == LedgerTrust:
+	case srv.unknown() || s.mode == Trust:
 		by := byFirstUse
-		if s.mode == LedgerTrust {
+		if s.mode == Trust {
 			by = byTrust
 		}
 		srv = e.server(name)
@@ -105,7 +105,7 @@ func (s *sighting) observeQuarantine(e *ledgerEdit) {
 
 // judged returns what is to be known of a tool that is listed with surface sf: t
 // itself if nothing changes.
-func (s *sighting) judged(t *ledgerTool, sf *surface, first bool) *ledgerTool {
+func (s *sighting) judged(t *ledgerTool, sf *Surface, first bool) *ledgerTool {
 	var approved, rejected, pending *ledgerMark
 	if t != nil {
 		approved, rejected, pending = t.approved, t.rejected, t.pending
@@ -116,9 +116,9 @@ func (s *sighting) judged(t *ledgerTool, sf *surface, first bool) *ledgerTool {
 			return t
 		}
 		return t.with(approved, rejected, nil)
-	case s.mode == LedgerTrust:
+	case s.mode == Trust:
 		return t.with(markOf(sf, byTrust, s.at), rejected, nil)
-	case first && s.mode == LedgerPin:
+	case first && s.mode == Pin:
 		return t.with(markOf(sf, byFirstUse, s.at), nil, nil)
 	case pending.has(sf.Hash):
 		return t
@@ -127,11 +127,11 @@ func (s *sighting) judged(t *ledgerTool, sf *surface, first bool) *ledgerTool {
 }
 
 // gone returns what is to be known of a tool that is not listed any more. What was
-// approved or rejected stays so; what nobody has decided about is not kept, or a
+// accepted or rejected stays so; what nobody has decided about is not kept, or a
 // server could fill the ledger with names.
 func (s *sighting) gone(t *ledgerTool) *ledgerTool {
 	approved := t.approved
-	if s.mode == LedgerTrust && approved != nil && approved.by == byTrust {
+	if s.mode == Trust && approved != nil && approved.by == byTrust {
 		approved = nil
 	}
 	if approved == t.approved && t.pending == nil {
@@ -151,8 +151,8 @@ func (s *sighting) note() ledgerOp {
 	}}
 }
 
-// explain compares what waits with what was approved, here where there is time:
-// judge is in a hurry.
+// explain compares what waits with what was accepted, here where there is time:
+// Judge is in a hurry.
 func (s *sighting) explain(state *ledgerState) {
 	srv := state.servers[s.server.Name]
 	if srv == nil {
@@ -169,6 +169,6 @@ func (s *sighting) explain(state *ledgerState) {
 }
 
 // markOf makes a mark of a surface.
-func markOf(sf *surface, by string, at time.Time) *ledgerMark {
+func markOf(sf *Surface, by string, at time.Time) *ledgerMark {
 	return &ledgerMark{hash: sf.Hash, by: by, at: at, surface: sf.surfaceText()}
 }

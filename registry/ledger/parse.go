@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func parseLedger(file string, data []byte, before *ledgerState) (*ledgerState, e
 	data = unixLines(data)
 	p := &ledgerParser{file: file, data: data, before: before}
 	if line := conflictLine(data); line > 0 {
-		return nil, &LedgerError{File: file, Line: line, Err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
+		return nil, &Error{File: file, Line: line, Err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
 	}
 	if err := jsonscan.ValidHalves(data); err != nil {
 		return nil, p.syntax(err)
@@ -64,7 +64,7 @@ func (p *ledgerParser) enter(value []byte, at int) (leave func()) {
 // fail reports what is wrong with the value that begins at an offset.
 func (p *ledgerParser) fail(at int, format string, args ...any) error {
 	at += p.base
-	return &LedgerError{
+	return &Error{
 		File: p.file, Line: 1 + bytes.Count(p.data[:min(at, len(p.data))], []byte("\n")),
 		Server: p.server, Tool: p.tool, Err: fmt.Errorf(format, args...),
 	}
@@ -211,10 +211,10 @@ func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
 		switch key {
 		case "mode":
 			var mode string
-			if mode, err = p.text(key, at); err == nil && !LedgerMode(mode).known() {
+			if mode, err = p.text(key, at); err == nil && !Mode(mode).known() {
 				err = p.fail(at, "the mode %s is not known: it is trust, pin or review", plain.Quote(mode))
 			}
-			srv.mode = LedgerMode(mode)
+			srv.mode = Mode(mode)
 		case "approved":
 			srv.approved, err = p.serverMark(true)
 		case "rejected":

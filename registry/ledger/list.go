@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"cmp"
@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// A ledgerFacts is what the owner of a ledger knows of a server. It comes from the
+// A Server is what the owner of a ledger knows of a server. It comes from the
 // configuration, never from the server itself, but for Instructions.
-type ledgerFacts struct {
-	Name         string     // configured name
-	Fingerprint  string     // of what the configuration leads to; empty: not compared
-	Mode         LedgerMode // in place of the ledger's; empty: that of the ledger
-	Instructions *string    // what the server says of its use; nil: not known
-	Quarantined  bool       // all of it is held back until somebody accepts the server
+type Server struct {
+	Name         string  // configured name
+	Fingerprint  string  // of what the configuration leads to; empty: not compared
+	Mode         Mode    // in place of the ledger's; empty: that of the ledger
+	Instructions *string // what the server says of its use; nil: not known
+	Quarantined  bool    // all of it is held back until somebody accepts the server
 }
 
-// A LedgerEntry is what somebody has decided about a tool, a server or its instructions.
-type LedgerEntry struct {
+// An Entry is what somebody has decided about a tool, a server or its instructions.
+type Entry struct {
 	Server   string    // configured name of the server
 	Tool     string    // name of the tool there; empty if it is about the server itself or its instructions
 	Hash     string    // of what was decided about
-	Rejected bool      // it was rejected; otherwise approved
+	Rejected bool      // it was rejected; otherwise accepted
 	By       string    // who decided; "first use" or "trusted" if nobody was asked
 	At       time.Time // when, in UTC
 }
 
-// File returns the path that [OpenLedger] was given; empty if the ledger is kept elsewhere.
+// File returns the path that [Open] was given; empty if the ledger is kept elsewhere.
 func (l *Ledger) File() string {
 	if l == nil {
 		return ""
@@ -36,24 +36,24 @@ func (l *Ledger) File() string {
 
 // Entries returns all decisions about the given servers or, if none is given, about
 // all, sorted by server and tool.
-func (l *Ledger) Entries(servers ...string) []LedgerEntry {
-	var entries []LedgerEntry
+func (l *Ledger) Entries(servers ...string) []Entry {
+	var entries []Entry
 	for name, srv := range l.now().state.servers {
 		if len(servers) > 0 && !slices.Contains(servers, name) {
 			continue
 		}
 		if m := srv.approved; m != nil {
-			entries = append(entries, LedgerEntry{Server: name, Hash: fingerprintHash(m.fingerprint), By: m.by, At: m.at})
+			entries = append(entries, Entry{Server: name, Hash: fingerprintHash(m.fingerprint), By: m.by, At: m.at})
 		}
 		if m := srv.rejected; m != nil {
-			entries = append(entries, LedgerEntry{Server: name, Hash: fingerprintHash(m.fingerprint), Rejected: true, By: m.by, At: m.at})
+			entries = append(entries, Entry{Server: name, Hash: fingerprintHash(m.fingerprint), Rejected: true, By: m.by, At: m.at})
 		}
 		add := func(tool string, t *ledgerTool) {
 			if m := t.approved; m != nil {
-				entries = append(entries, LedgerEntry{Server: name, Tool: tool, Hash: m.hash, By: m.by, At: m.at})
+				entries = append(entries, Entry{Server: name, Tool: tool, Hash: m.hash, By: m.by, At: m.at})
 			}
 			if m := t.rejected; m != nil {
-				entries = append(entries, LedgerEntry{Server: name, Tool: tool, Hash: m.hash, Rejected: true, By: m.by, At: m.at})
+				entries = append(entries, Entry{Server: name, Tool: tool, Hash: m.hash, Rejected: true, By: m.by, At: m.at})
 			}
 		}
 		if srv.instructions != nil {
@@ -63,15 +63,15 @@ func (l *Ledger) Entries(servers ...string) []LedgerEntry {
 			add(tool, t)
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b LedgerEntry) int {
+	slices.SortStableFunc(entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
 	})
 	return entries
 }
 
 // Quarantines reports whether all of a server is held back because it is in quarantine,
-// see [Server.Quarantined].
-func (l *Ledger) Quarantines(s ledgerFacts) bool {
+// see [Server].Quarantined.
+func (l *Ledger) Quarantines(s Server) bool {
 	srv := l.now().state.servers[s.Name]
 	if srv == nil {
 		return s.Quarantined
@@ -81,14 +81,14 @@ func (l *Ledger) Quarantines(s ledgerFacts) bool {
 
 // Verify returns what a server offers otherwise than the ledger says, whatever the
 // mode: tools that are new, changed, rejected or gone, a server that is another one,
-// and instructions that are others than those it knows. It changes nothing. An
-// integration test fails if it returns anything.
-func (l *Ledger) Verify(s ledgerFacts, tools ...*surface) []Change {
+// and instructions that are others than those it knows. It changes nothing. A test
+// fails if it returns anything; registry.Verify takes tools.
+func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 	state := l.now().state
 	srv := state.servers[s.Name]
 	var changes []Change
 	if srv != nil {
-		if c := srv.judge(LedgerPin, &s); c != nil {
+		if c := srv.judge(Pin, &s); c != nil {
 			changes = append(changes, *c)
 		}
 		if c := srv.verifyInstructions(&s); c != nil {
@@ -100,7 +100,7 @@ func (l *Ledger) Verify(s ledgerFacts, tools ...*surface) []Change {
 	listed := map[string]bool{}
 	for _, sf := range tools {
 		listed[sf.Tool] = true
-		if c := srv.judgeTool(LedgerPin, &s, sf); c != nil {
+		if c := srv.judgeTool(Pin, &s, sf); c != nil {
 			changes = append(changes, *c)
 		}
 	}

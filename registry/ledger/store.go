@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"context"
@@ -16,18 +16,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// ErrLedgerConflict is returned by [LedgerStore.Save] if what is kept was changed
+// ErrConflict is returned by [Store.Save] if what is kept was changed
 // by somebody else.
-var ErrLedgerConflict = errors.New("the ledger was changed by somebody else")
+var ErrConflict = errors.New("the ledger was changed by somebody else")
 
-// ErrLedgerReadOnly is wrapped by the error of [LedgerStore.Save] if nothing can be
+// ErrReadOnly is wrapped by the error of [Store.Save] if nothing can be
 // written there. The ledger goes on in memory then.
-var ErrLedgerReadOnly = errors.New("the ledger cannot be written")
+var ErrReadOnly = errors.New("the ledger cannot be written")
 
-// A LedgerStore is a place that keeps a [Ledger]: a row of a database, for
-// instance. [OpenLedger] has one for files. It is safe for concurrent use, also by
+// A Store is a place that keeps a [Ledger]: a row of a database, for
+// instance. [Open] has one for files. It is safe for concurrent use, also by
 // several processes, and returns soon after ctx ends.
-type LedgerStore interface {
+type Store interface {
 	// Load returns what is kept, and its revision: a text that is not empty, and
 	// another one each time that something else is kept. If the revision is still
 	// known, data is not looked at and may be nil. Nothing kept: the revision is
@@ -35,7 +35,7 @@ type LedgerStore interface {
 	Load(ctx context.Context, known string) (data []byte, revision string, err error)
 	// Save replaces what is kept if its revision is still old, which is empty if
 	// nothing is kept, and returns the new one; otherwise it changes nothing and
-	// returns an error that wraps [ErrLedgerConflict]. When it returns, data would
+	// returns an error that wraps [ErrConflict]. When it returns, data would
 	// survive a loss of power. It does not keep data.
 	Save(ctx context.Context, data []byte, old string) (revision string, err error)
 }
@@ -129,7 +129,7 @@ func (f *ledgerFile) read(path string) ([]byte, string, error) {
 	return data, at, nil
 }
 
-// same reports whether the file is the one that was read with that revision.
+// Same reports whether the file is the one that was read with that revision.
 func (f *ledgerFile) same(path, known string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -208,7 +208,7 @@ func (f *ledgerFile) gaveBack() {
 	f.unlocked = time.Now()
 }
 
-// Save implements LedgerStore, while the caller holds the lock.
+// Save implements Store, while the caller holds the lock.
 func (f *ledgerFile) Save(ctx context.Context, data []byte, old string) (string, error) {
 	path, err := f.resolve()
 	if err != nil {
@@ -219,7 +219,7 @@ func (f *ledgerFile) Save(ctx context.Context, data []byte, old string) (string,
 		return "", err
 	}
 	if now != old {
-		return "", ErrLedgerConflict
+		return "", ErrConflict
 	}
 	if err := atomicfile.Replace(ctx, path, data, newLedgerMode); err != nil {
 		return "", readOnly(err)
@@ -250,9 +250,9 @@ func (f *ledgerFile) clean(ctx context.Context) {
 	}
 }
 
-// A readOnlyError is ErrLedgerReadOnly with its cause.
+// A readOnlyError is ErrReadOnly with its cause.
 type readOnlyError struct{ err error }
 
-func (e *readOnlyError) Error() string { return ErrLedgerReadOnly.Error() + ": " + e.err.Error() }
+func (e *readOnlyError) Error() string { return ErrReadOnly.Error() + ": " + e.err.Error() }
 
-func (e *readOnlyError) Unwrap() []error { return []error{ErrLedgerReadOnly, e.err} }
+func (e *readOnlyError) Unwrap() []error { return []error{ErrReadOnly, e.err} }

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"path/filepath"
@@ -6,8 +6,8 @@ import (
 )
 
 // quarantineOf returns why the tool x of a server may not be called; empty if it may.
-func quarantineOf(l *Ledger, s *ledgerFacts) ChangeKind {
-	if c := l.judge(*s, surfacesIn(surfaceTool("x"))[0]); c != nil {
+func quarantineOf(l *Ledger, s *Server) ChangeKind {
+	if c := l.Judge(*s, surfacesIn(surfaceTool("x"))[0]); c != nil {
 		return c.Kind
 	}
 	return ""
@@ -15,14 +15,14 @@ func quarantineOf(l *Ledger, s *ledgerFacts) ChangeKind {
 
 // A quarantine ends by approval and only so, whatever the configuration says later.
 func TestQuarantineEndsByApprovalOnly(t *testing.T) {
-	for _, mode := range []LedgerMode{LedgerTrust, LedgerPin} {
+	for _, mode := range []Mode{Trust, Pin} {
 		for _, print := range []string{"one", ""} {
 			path := filepath.Join(t.TempDir(), "mcp.lock.json")
 			l := openLedger(t, path, mode)
-			free := &ledgerFacts{Name: "github", Fingerprint: print}
-			held := &ledgerFacts{Name: "github", Fingerprint: print, Quarantined: true}
-			other := &ledgerFacts{Name: "github", Fingerprint: "other", Quarantined: true}
-			step := func(what string, s *ledgerFacts, want ChangeKind) {
+			free := &Server{Name: "github", Fingerprint: print}
+			held := &Server{Name: "github", Fingerprint: print, Quarantined: true}
+			other := &Server{Name: "github", Fingerprint: "other", Quarantined: true}
+			step := func(what string, s *Server, want ChangeKind) {
 				t.Helper()
 				mustRecord(t, l, s, surfaceTool("x"))
 				for i, l := range []*Ledger{l, openLedger(t, path, mode)} { // and what is kept

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"context"
@@ -109,7 +109,7 @@ func (l *Ledger) refresh(ctx context.Context) error {
 // over returns what a file says that somebody else could write and we could not,
 // with the servers that are known here only: they must not be seen for the first
 // time again. Where the file speaks of a server it is right, but for what was
-// rejected here and not approved since.
+// rejected here and not accepted since.
 func (s *ledgerState) over(memory *ledgerState) *ledgerState {
 	e := editLedger(s)
 	for name, srv := range memory.servers {
@@ -159,8 +159,8 @@ func (l *Ledger) replay() *ledgerEdit {
 	return e
 }
 
-// A ledgerLocker is a LedgerStore that can be kept from others for a while. Its
-// Save is called under the lock, unless locking failed with ErrLedgerReadOnly.
+// A ledgerLocker is a Store that can be kept from others for a while. Its
+// Save is called under the lock, unless locking failed with ErrReadOnly.
 type ledgerLocker interface {
 	lock(ctx context.Context) (unlock func(), err error)
 }
@@ -174,7 +174,7 @@ func (l *Ledger) commit(ctx context.Context, op ledgerOp) error {
 			defer unlock()
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, ErrLedgerReadOnly):
+		case !errors.Is(err, ErrReadOnly):
 			return l.fail(err)
 		}
 	}
@@ -203,8 +203,8 @@ func (l *Ledger) write(ctx context.Context, op ledgerOp) error {
 			l.trouble.Store(nil)
 			l.become(e.state, revision)
 			return nil
-		case errors.Is(err, ErrLedgerConflict) && try < maxTries:
-		case errors.Is(err, ErrLedgerReadOnly):
+		case errors.Is(err, ErrConflict) && try < maxTries:
+		case errors.Is(err, ErrReadOnly):
 			err = l.fail(err)
 			l.trouble.Store(&err)
 			l.become(e.state, l.revision)

@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
-// judge returns why a tool of a server may not be called, or nil if it may.
-func (s *ledgerState) judge(mode LedgerMode, server *ledgerFacts, sf *surface) *Change {
+// Judge returns why a tool of a server may not be called, or nil if it may.
+func (s *ledgerState) judge(mode Mode, server *Server, sf *Surface) *Change {
 	srv := s.servers[server.Name]
 	if srv == nil {
 		srv = &ledgerServer{}
@@ -20,12 +20,12 @@ func (s *ledgerState) judge(mode LedgerMode, server *ledgerFacts, sf *surface) *
 }
 
 // judgeTool returns why a tool may not be called if its server may, or nil.
-func (srv *ledgerServer) judgeTool(mode LedgerMode, server *ledgerFacts, sf *surface) *Change {
+func (srv *ledgerServer) judgeTool(mode Mode, server *Server, sf *Surface) *Change {
 	t := srv.tools[sf.Tool]
 	switch {
 	case t != nil && t.rejected.has(sf.Hash):
 		return t.changeTo(ToolRejected, server.Name, sf)
-	case mode == LedgerTrust, t != nil && t.approved.has(sf.Hash):
+	case mode == Trust, t != nil && t.approved.has(sf.Hash):
 		return nil
 	case t != nil && t.approved != nil:
 		return t.changeTo(ToolChanged, server.Name, sf)
@@ -33,9 +33,9 @@ func (srv *ledgerServer) judgeTool(mode LedgerMode, server *ledgerFacts, sf *sur
 	return t.changeTo(ToolNew, server.Name, sf)
 }
 
-// judge returns why no tool of the server may be called, or nil. An empty
+// Judge returns why no tool of the server may be called, or nil. An empty
 // fingerprint is not compared.
-func (srv *ledgerServer) judge(mode LedgerMode, server *ledgerFacts) *Change {
+func (srv *ledgerServer) judge(mode Mode, server *Server) *Change {
 	now := server.Fingerprint
 	switch {
 	case now != "" && srv.rejected.has(now):
@@ -44,14 +44,14 @@ func (srv *ledgerServer) judge(mode LedgerMode, server *ledgerFacts) *Change {
 		return srv.changeTo(ServerQuarantined, server.Name, quarantinePrint(server))
 	case now == "":
 		return nil
-	case mode == LedgerTrust, srv.unknown(), srv.approved.has(now):
+	case mode == Trust, srv.unknown(), srv.approved.has(now):
 		return nil
 	}
 	return srv.changeTo(ServerChanged, server.Name, now)
 }
 
 // quarantines reports whether the server is in quarantine.
-func (srv *ledgerServer) quarantines(server *ledgerFacts) bool {
+func (srv *ledgerServer) quarantines(server *Server) bool {
 	switch q := srv.quarantine; {
 	case q == nil:
 		return server.Quarantined
@@ -64,7 +64,7 @@ func (srv *ledgerServer) quarantines(server *ledgerFacts) bool {
 
 // quarantinePrint is what the end of a quarantine is bound to: the file has no empty
 // fingerprint.
-func quarantinePrint(server *ledgerFacts) string { return cmp.Or(server.Fingerprint, "none") }
+func quarantinePrint(server *Server) string { return cmp.Or(server.Fingerprint, "none") }
 
 // unknown reports whether no fingerprint of the server was ever compared.
 func (srv *ledgerServer) unknown() bool { return srv.approved == nil && srv.rejected == nil }
@@ -85,9 +85,9 @@ func (srv *ledgerServer) changeTo(kind ChangeKind, server, fingerprint string) *
 	return c
 }
 
-// changeTo returns the change from what was approved to a surface. What was
+// changeTo returns the change from what was accepted to a surface. What was
 // recorded as pending is compared once only.
-func (t *ledgerTool) changeTo(kind ChangeKind, server string, sf *surface) *Change {
+func (t *ledgerTool) changeTo(kind ChangeKind, server string, sf *Surface) *Change {
 	if t != nil && kind != ToolRejected && t.pending.has(sf.Hash) {
 		return t.waiting(server, sf.Tool)
 	}

@@ -1,12 +1,12 @@
-package registry
+package ledger
 
 import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// instructions returns those that are approved.
-func (l *Ledger) instructions(s ledgerFacts) string {
+// Instructions returns those that are accepted.
+func (l *Ledger) Instructions(s Server) string {
 	srv, mode := l.now().state.servers[s.Name], l.modeOf(&s)
 	if srv == nil || srv.judge(mode, &s) != nil {
 		return ""
@@ -15,7 +15,7 @@ func (l *Ledger) instructions(s ledgerFacts) string {
 	if t == nil {
 		return ""
 	}
-	if s.Instructions != nil && mode == LedgerTrust && !t.rejected.has(instructionsSurface(*s.Instructions).Hash) {
+	if s.Instructions != nil && mode == Trust && !t.rejected.has(instructionsSurface(*s.Instructions).Hash) {
 		return *s.Instructions
 	}
 	for key, value := range jsonscan.Fields(t.approved.canonical()) {
@@ -33,16 +33,16 @@ const (
 )
 
 // instructionsSurface returns instructions as the ledger compares them.
-func instructionsSurface(text string) *surface {
+func instructionsSurface(text string) *Surface {
 	canonical := []byte("{}")
 	if text != "" {
 		canonical = append(appendSurfaceText(nil, instructionsKey, text), '}')
 	}
-	return &surface{Hash: hashOf(canonical), text: canonical}
+	return &Surface{Hash: hashOf(canonical), text: canonical}
 }
 
 // observeInstructions notes what a server says of its use, if that is known. It
-// reports whether that approves what was not approved before.
+// reports whether that accepts what was not accepted before.
 func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 	if s.server.Instructions == nil {
 		return false
@@ -67,7 +67,7 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 
 // verifyInstructions returns what a server says of its use otherwise than the ledger, or
 // nil.
-func (srv *ledgerServer) verifyInstructions(s *ledgerFacts) *Change {
+func (srv *ledgerServer) verifyInstructions(s *Server) *Change {
 	t := srv.instructions
 	if s.Instructions == nil || t == nil {
 		return nil
@@ -82,7 +82,7 @@ func (srv *ledgerServer) verifyInstructions(s *ledgerFacts) *Change {
 	return t.instructionsChange(InstructionsChanged, s.Name, sf)
 }
 
-func (t *ledgerTool) instructionsChange(kind ChangeKind, server string, sf *surface) *Change {
+func (t *ledgerTool) instructionsChange(kind ChangeKind, server string, sf *Surface) *Change {
 	if kind == InstructionsChanged && t.pending.has(sf.Hash) {
 		return t.waiting(server, "")
 	}
@@ -104,7 +104,7 @@ func (srv *ledgerServer) bare() bool {
 }
 
 // surfaceText returns a surface as it stands in the file.
-func (s *surface) surfaceText() []byte {
+func (s *Surface) surfaceText() []byte {
 	indent := surfaceIndent
 	if s.text != nil {
 		indent = instructionsIndent

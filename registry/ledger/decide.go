@@ -1,4 +1,4 @@
-package registry
+package ledger
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// Pending returns what waits for approval, of the given servers or, if none is
+// Pending returns what waits for acceptance, of the given servers or, if none is
 // given, of all: the server itself first, then its instructions, then its tools by name.
 // What was rejected does not wait.
 func (l *Ledger) Pending(servers ...string) []Change {
@@ -47,27 +47,27 @@ func sortChanges(changes []Change) {
 	})
 }
 
-// Approve lets what has changed be called, as [Ledger.Pending], [Quarantined] or a
-// [QuarantinedError] show it, and returns when that is kept. By says who did it,
-// and ends up in the file. All of a server is approved by
+// Accept lets what has changed be called, as [Ledger.Pending], registry.Quarantined or a
+// registry.QuarantinedError shows it, and returns when that is kept. By says who did it,
+// and ends up in the file. All of a server is accepted by
 //
-//	err := l.Approve(ctx, by, l.Pending("github")...)
+//	err := l.Accept(ctx, by, l.Pending("github")...)
 //
-// An approval is for Change.Hash alone: what has changed again since fails with a
-// [*StaleChangeError], and the others are approved. What was rejected may be
-// approved later; what is approved already stays so.
-func (l *Ledger) Approve(ctx context.Context, by string, changes ...Change) error {
+// An acceptance is for Change.Hash alone: what has changed again since fails with a
+// [*StaleChangeError], and the others are accepted. What was rejected may be
+// accepted later; what is accepted already stays so.
+func (l *Ledger) Accept(ctx context.Context, by string, changes ...Change) error {
 	return l.decide(ctx, by, changes, approveTool, approveServer)
 }
 
 // Reject refuses what has changed: it does not wait any more, cannot be called, and
-// stays rejected when it comes back. It takes what [Ledger.Approve] takes, and also
-// changes made from what [Ledger.Entries] returns, to refuse what was approved.
+// stays rejected when it comes back. It takes what [Ledger.Accept] takes, and also
+// changes made from what [Ledger.Entries] returns, to refuse what was accepted.
 func (l *Ledger) Reject(ctx context.Context, by string, changes ...Change) error {
 	return l.decide(ctx, by, changes, rejectTool, rejectServer)
 }
 
-// Forget removes all that is known of a server: in [LedgerPin] its next list is
+// Forget removes all that is known of a server: in [Pin] its next list is
 // its first one.
 func (l *Ledger) Forget(ctx context.Context, server string) error {
 	done, err := l.lock(ctx)
@@ -78,7 +78,7 @@ func (l *Ledger) Forget(ctx context.Context, server string) error {
 	return l.commit(ctx, ledgerOp{server: server, apply: func(e *ledgerEdit) { e.removeServer(server) }})
 }
 
-// maxBy bounds who approved, in bytes.
+// maxBy bounds who accepted, in bytes.
 const maxBy = 256
 
 func checkBy(by string) error {
