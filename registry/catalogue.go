@@ -1,16 +1,16 @@
 package registry
 
 import (
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A catalogue holds all offers, and makes the entries of a snapshot of them. It is
 // guarded by Registry.mu.
 type catalogue struct {
-	names   Names
 	ledger  *ledger.Ledger // nil: none
 	servers map[string]*stock
 }
@@ -75,18 +75,16 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 		generation, _ = c.ledger.Generation()
 	}
 	var offers []*offer
-	if c.names.dependent() {
-		offers = c.all()
-	} else if generation != before.generation {
+	if generation != before.generation {
 		offers = c.unsettled()
 	} else if s := c.servers[changed]; s != nil {
 		offers = s.offers
 	}
 	var fresh []*entry
-	for i, name := range c.judge(offers) {
-		o := offers[i]
-		if o.placed == nil || o.placed.def.Name != name.name || !o.placed.change.Same(name.change) {
-			fresh = append(fresh, o.place(name.name, name.change))
+	for _, o := range offers {
+		change := c.judge(o)
+		if o.placed == nil || !o.placed.change.Same(change) {
+			fresh = append(fresh, o.place(change))
 			o.placed = nil
 		}
 	}
@@ -98,15 +96,6 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 		s.offers = slices.DeleteFunc(slices.Clone(s.offers), func(o *offer) bool { return o == r.offer })
 	}
 	return entries, generation, refused
-}
-
-// all returns all offers, the native ones first.
-func (c *catalogue) all() []*offer {
-	var offers []*offer
-	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
-		offers = append(offers, c.servers[name].offers...)
-	}
-	return offers
 }
 
 // unsettled returns the offers of the servers of which the ledger knows something
@@ -124,58 +113,12 @@ func (c *catalogue) unsettled() []*offer {
 	return offers
 }
 
-// A judged is what becomes of an offer.
-type judged struct {
-	name   string
-	change *ledger.Change // nil: it is listed
-}
-
-// judge asks the ledger for each offer, and gives each its name. Tools in
-// quarantine have no influence on the names of listed ones.
-func (c *catalogue) judge(offers []*offer) []judged {
-	verdicts := make([]judged, len(offers))
-	for i, o := range offers {
-		verdicts[i].name = o.def.Name
-		if c.ledger != nil && o.server != nil {
-			verdicts[i].change = c.ledger.Judge(o.server.ledger(), o.entry.seen())
-		}
+// judge returns why the ledger holds an offer back, or nil.
+func (c *catalogue) judge(o *offer) *ledger.Change {
+	if c.ledger == nil || o.server == nil {
+		return nil
 	}
-	if !c.names.dependent() {
-		return verdicts
-	}
-	naming := c.names
-	if naming.Custom != nil {
-		known := make(map[candidate]string, len(offers))
-		for _, o := range offers {
-			known[candidate{server: o.def.Origin.Server, tool: o.def.localName()}] = o.custom
-		}
-		naming.Custom = func(server, tool string) string { return known[candidate{server: server, tool: tool}] }
-	}
-	candidates := make([]candidate, len(offers))
-	var listed []candidate
-	var at []int
-	for i, o := range offers {
-		if candidates[i].explicit = o.def.Name; o.derived {
-			candidates[i] = candidate{server: o.def.Origin.Server, tool: o.def.localName()}
-		}
-		if verdicts[i].change == nil {
-			listed, at = append(listed, candidates[i]), append(at, i)
-		}
-	}
-	names := naming.assign(listed)
-	for i, name := range names {
-		candidates[at[i]] = candidate{explicit: name}
-	}
-	if len(listed) < len(offers) {
-		names = naming.assign(candidates)
-		for i := range candidates {
-			candidates[i].explicit = names[i]
-		}
-	}
-	for i := range offers {
-		verdicts[i].name = candidates[i].explicit
-	}
-	return verdicts
+	return c.ledger.Judge(o.server.ledger(), o.seen())
 }
 
 // merge puts sorted fresh entries between sorted kept ones. Of two with one name

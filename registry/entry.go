@@ -38,7 +38,6 @@ func (e *entry) listed() bool { return e.change == nil && !e.hidden }
 type offer struct {
 	entry          // as offered
 	derived bool   // the registry's Names make its name
-	custom  string // what Names.Custom says of it, which is not asked under a lock
 	placed  *entry // its entry in the newest snapshot; nil: none. Guarded by Registry.mu.
 }
 
@@ -51,12 +50,7 @@ func (r *Registry) newOffer(t Tool) (*offer, error) {
 	o := &offer{entry: entry{tool: t, def: def}}
 	o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
 	if o.derived {
-		names := r.names
-		if names.Custom != nil {
-			o.custom = names.Custom(def.Origin.Server, def.localName())
-			names.Custom = func(string, string) string { return o.custom }
-		}
-		name, _ := names.Name(def.Origin.Server, def.localName())
+		name, _ := r.names.Name(def.Origin.Server, def.localName())
 		o.tool, o.def = rename(t, def, name)
 	}
 	return o, nil
@@ -98,9 +92,8 @@ func (o *offer) as(like *offer) bool {
 }
 
 // place makes the entry of an offer.
-func (o *offer) place(name string, change *ledger.Change) *entry {
+func (o *offer) place(change *ledger.Change) *entry {
 	e := o.entry
-	e.tool, e.def = rename(o.tool, o.def, name)
 	e.change, e.offer = change, o
 	return &e
 }

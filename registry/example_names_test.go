@@ -32,12 +32,12 @@ func ExampleNames_Name() {
 	// git_hub_create_issue_b3ipb6lwx7 "ambiguous"
 }
 
-// A registry whose tools have their own names, as long as no two are the same.
+// A registry whose tools have their own names.
 func ExampleNames() {
 	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}})
 	for server, tools := range map[string][]string{
 		"github": {"create_issue", "search"},
-		"docs":   {"search", "fetch"},
+		"docs":   {"find", "fetch"},
 	} {
 		var listed []registry.Tool
 		for _, tool := range tools {
@@ -59,9 +59,9 @@ func ExampleNames() {
 	fmt.Println(err)
 	// Output:
 	// create_issue
-	// docs__search
 	// fetch
-	// github__search
+	// find
+	// search
 	// <nil>
 }
 

@@ -70,7 +70,7 @@ func (f *forgiveness) add(e *entry) {
 		f.bare.add(tool, e)
 	}
 	begins := false
-	cleaned := toolname.Fold(cleanPart(o.Server, emptyServer)).Folded
+	cleaned := toolname.Fold(cleanServer(o.Server)).Folded
 	for _, name := range []toolname.Name{name, name.WithoutMCP()} {
 		for _, c := range name.Cuts {
 			if first := name.Folded[:c.End]; first == server || first == cleaned {

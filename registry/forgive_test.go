@@ -36,16 +36,10 @@ func snapshotOf(t testing.TB, n Names, tools ...string) *Snapshot {
 		}
 		order = append(order, &entry{tool: definedTool{def}, def: def})
 	}
-	var candidates []candidate
 	for _, e := range order {
-		c := candidate{server: e.def.Origin.Server, tool: e.def.localName()}
-		if c.server == "" {
-			c.explicit = e.def.Name
+		if e.def.Origin.Server != "" {
+			e.def.Name, _ = n.Name(e.def.Origin.Server, e.def.localName())
 		}
-		candidates = append(candidates, c)
-	}
-	for i, name := range n.assign(candidates) {
-		order[i].def.Name = name
 	}
 	slices.SortFunc(order, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
 	return (&Snapshot{}).with(order, 0)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -135,123 +134,29 @@ func wellFormed(name string, n Names) bool {
 	return true
 }
 
-// The names of a catalogue differ for every scheme, custom ones included, and do
-// not depend on the order of the tools.
-func TestAssign(t *testing.T) {
-	schemes := map[string]Names{
-		"default": {}, "bare": {Scheme: BareTool}, "bare32": {Scheme: BareTool, MaxLength: 32},
-		"underscore": {Scheme: UnderscoreTool},
-		"custom":     {Custom: func(server, tool string) string { return strings.ToLower(tool) }},
-		"constant":   {Custom: func(server, tool string) string { return "the same" }},
-		"nothing":    {Custom: func(server, tool string) string { return "" }},
-		"joined":     {Custom: func(server, tool string) string { return server + tool }, MaxLength: 40},
-	}
-	rounds := 30
-	if raceEnabled || testing.Short() {
-		rounds = 4
-	}
-	for label, n := range schemes {
-		t.Run(label, func(t *testing.T) {
-			t.Parallel()
-			h := hostileNames{rand.New(rand.NewPCG(3, 4))}
-			for range rounds {
-				var candidates []candidate
-				var names []string
-				for range 300 {
-					server, tool := h.pair(n, names)
-					c := candidate{server: server, tool: tool}
-					switch {
-					case h.IntN(10) == 0 && len(names) > 0:
-						c.explicit = names[h.IntN(len(names))]
-					case h.IntN(10) == 0:
-						c = candidate{explicit: "native" + h.part()}
-					case h.IntN(10) == 0 && len(names) > 0:
-						c = candidates[h.IntN(len(candidates))]
-						c.explicit = ""
-					}
-					for step := range 1 + h.IntN(4) {
-						names = append(names, n.step(c, step))
-					}
-					candidates = append(candidates, c)
-				}
-				got := n.assign(candidates)
-				checkAssigned(t, n, candidates, got)
-
-				order := h.Perm(len(candidates))
-				shuffled := make([]candidate, len(order))
-				for i, j := range order {
-					shuffled[i] = candidates[j]
-				}
-				for i, name := range n.assign(shuffled) {
-					if want := got[order[i]]; name != want {
-						t.Fatalf("%+v is called %q, and in another order %q", shuffled[i], want, name)
-					}
-				}
-			}
-		})
-	}
-}
-
-func checkAssigned(t *testing.T, n Names, candidates []candidate, names []string) {
-	t.Helper()
-	holders := map[string]candidate{}
-	for i, c := range candidates {
-		if c.explicit != "" && names[i] != c.explicit {
-			t.Fatalf("%+v is called %q", c, names[i])
-		}
-		if c.explicit == "" && !wellFormed(names[i], n) {
-			t.Fatalf("%+v is called %q", c, names[i])
-		}
-		holder, taken := holders[names[i]]
-		if taken && holder != c && (holder.explicit == "" || c.explicit == "") {
-			t.Fatalf("%q is the name of %+v and of %+v", names[i], holder, c)
-		}
-		holders[names[i]] = c
-	}
-}
-
 // Each name leads back to the tool that has it, and to no other.
 func TestNamesLeadBack(t *testing.T) {
-	schemes := []Names{
-		{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {Scheme: BareTool}, {MaxLength: 32}, {MaxLength: 1000},
-		{Custom: func(server, tool string) string { return tool + server }},
-	}
-	for _, n := range schemes {
+	type origin struct{ server, tool string }
+	for _, n := range []Names{{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {MaxLength: 32}, {MaxLength: 1000}} {
 		h := hostileNames{rand.New(rand.NewPCG(5, 6))}
-		tools := map[Origin]bool{}
-		var candidates []candidate
+		tools := map[origin]bool{}
+		holders := map[string]origin{}
 		var taken []string
 		for len(tools) < 2000 {
 			server, tool := h.pair(n, taken)
-			if o := (Origin{server, tool}); !tools[o] {
-				tools[o] = true
-				candidates = append(candidates, candidate{server: server, tool: tool})
-				taken = append(taken, n.step(candidates[len(candidates)-1], h.IntN(2)))
+			o := origin{server, tool}
+			if tools[o] {
+				continue
 			}
-		}
-		var entries []*entry
-		for i, name := range n.assign(candidates) {
-			def := &Definition{Name: name, Origin: Origin{candidates[i].server, candidates[i].tool}}
-			entries = append(entries, &entry{tool: definedTool{def}, def: def})
-		}
-		slices.SortFunc(entries, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
-		s := (&Snapshot{}).with(entries, 0)
-		for i, name := range n.assign(candidates) {
-			tool, ok := s.Lookup(name)
-			if !ok {
-				t.Fatalf("%s: %q is not listed", n.Scheme, name)
+			tools[o] = true
+			name := first(n.Name(server, tool))
+			if other, ok := holders[name]; ok {
+				t.Fatalf("%s: %q is the name of %q and of %q", n.Scheme, name, other, o)
 			}
-			o := tool.Definition().Origin
-			if o != (Origin{candidates[i].server, candidates[i].tool}) {
-				t.Fatalf("%s: %q leads to %v, not to %+v", n.Scheme, name, o, candidates[i])
-			}
-			if !n.dependent() {
-				if name != first(n.Name(o.Server, o.Tool)) {
-					t.Fatalf("%s: %v is called %q", n.Scheme, o, name)
-				}
-			}
-			if len(name) > maxName || n.MaxLength == 0 && len(name) > DefaultMaxName {
-				t.Fatalf("%s: the name %q is too long", n.Scheme, name)
+			holders[name] = o
+			taken = append(taken, name)
+			if !wellFormed(name, n) {
+				t.Fatalf("%s: %q is no name", n.Scheme, name)
 			}
 		}
 	}
@@ -267,13 +172,13 @@ func TestCustomNames(t *testing.T) {
 	}{
 		{"find", "find", ""},
 		{"", "a__b", ""},
-		{"find it", "find_it_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
-		{"find:it", "find_it_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
-		{"\n\x00", "tool_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
-		{"find_abcdefghi2", "find_abcdefghi2_" + hash(schemeCustom, "a", "b", 0), NameAmbiguous},
-		{strings.Repeat("x", 10<<20), strings.Repeat("x", 53) + "_" + hash(schemeCustom, "a", "b", 0), NameCut},
-		{strings.Repeat("é!", 10<<19), "tool_" + hash(schemeCustom, "a", "b", 0), NameCleaned},
-		{strings.Repeat("x.", 10<<19), strings.Repeat("x_", 27) + hash(schemeCustom, "a", "b", 0), NameCut},
+		{"find it", "find_it_" + hash(schemeCustom, "a", "b"), NameCleaned},
+		{"find:it", "find_it_" + hash(schemeCustom, "a", "b"), NameCleaned},
+		{"\n\x00", "tool_" + hash(schemeCustom, "a", "b"), NameCleaned},
+		{"find_abcdefghi2", "find_abcdefghi2_" + hash(schemeCustom, "a", "b"), NameAmbiguous},
+		{strings.Repeat("x", 10<<20), strings.Repeat("x", 53) + "_" + hash(schemeCustom, "a", "b"), NameCut},
+		{strings.Repeat("é!", 10<<19), "tool_" + hash(schemeCustom, "a", "b"), NameCleaned},
+		{strings.Repeat("x.", 10<<19), strings.Repeat("x_", 27) + hash(schemeCustom, "a", "b"), NameCut},
 	} {
 		n := Names{Custom: func(server, tool string) string { return test.returned }}
 		if name, why := n.Name("a", "b"); name != test.want || why != test.why {
@@ -304,60 +209,16 @@ func TestMaxLength(t *testing.T) {
 	}
 }
 
-func TestAssignedNames(t *testing.T) {
-	hashed := func(server, tool string) string {
-		return server + "__" + tool + "_" + hash(ServerTool, server, tool, 0)
-	}
-	bare := Names{Scheme: BareTool}
-	custom := Names{Custom: func(server, tool string) string { return "x." + tool }}
-	for _, test := range []struct {
-		about      string
-		names      Names
-		candidates []candidate
-		want       []string
-	}{
-		{"bare without a collision", bare, []candidate{{"a", "x", ""}, {"b", "y", ""}}, []string{"x", "y"}},
-		{"bare with one", bare, []candidate{{"a", "x", ""}, {"b", "x", ""}, {"b", "y", ""}}, []string{"a__x", "b__x", "y"}},
-		{"a native tool keeps its name", bare, []candidate{{"a", "x", ""}, {"", "", "x"}}, []string{"a__x", "x"}},
-		{"one tool twice", bare, []candidate{{"a", "x", ""}, {"a", "x", ""}}, []string{"x", "x"}},
-		{"names by hand may be equal", bare, []candidate{{"a", "x", "z"}, {"b", "x", "z"}}, []string{"z", "z"}},
-		{"a tool that is called like another's second name", bare,
-			[]candidate{{"github", "list", ""}, {"gitlab", "list", ""}, {"evil", "github__list", ""}},
-			[]string{"github__list", "gitlab__list", "evil__github__list"}},
-		{"a second name that was given by hand", bare,
-			[]candidate{{"a", "x", ""}, {"b", "x", ""}, {"", "", "a__x"}},
-			[]string{hashed("a", "x"), "b__x", "a__x"}},
-		{"a hash that was given by hand", Names{},
-			[]candidate{{"a", "x", ""}, {"", "", "a__x"}, {"", "", hashed("a", "x")}},
-			[]string{"a__x_" + hash(ServerTool, "a", "x", 1), "a__x", hashed("a", "x")}},
-		{"custom names that collide", custom,
-			[]candidate{{"a", "t", ""}, {"b", "t", ""}},
-			[]string{"x_t_" + hash(schemeCustom, "a", "t", 0), "x_t_" + hash(schemeCustom, "b", "t", 0)}},
-		{"nothing", bare, nil, []string{}},
-	} {
-		if got := test.names.assign(test.candidates); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q, want %q", test.about, got, test.want)
-		}
-		slices.Reverse(test.candidates)
-		got := test.names.assign(test.candidates)
-		if slices.Reverse(got); !slices.Equal(got, test.want) {
-			t.Errorf("%s, the other way round: %q, want %q", test.about, got, test.want)
-		}
-	}
-}
-
 func TestHash(t *testing.T) {
 	seen := map[string]bool{}
 	for _, parts := range [][3]string{
 		{"a", "b", "c"}, {"ab", "", "c"}, {"", "ab", "c"}, {"a", "bc", ""}, {"a", "", "bc"}, {"", "", ""}, {"a", "b", "c\x01"},
 	} {
-		for round := range 3 {
-			h := hash(Scheme(parts[0]), parts[1], parts[2], round)
-			if !isHash(h) || seen[h] {
-				t.Errorf("hash of %q, %d: %q", parts, round, h)
-			}
-			seen[h] = true
+		h := hash(Scheme(parts[0]), parts[1], parts[2])
+		if !isHash(h) || seen[h] {
+			t.Errorf("hash of %q: %q", parts, h)
 		}
+		seen[h] = true
 	}
 	for text, want := range map[string]bool{
 		"repository": false, "statistics": false, "abcdefghi2": true, "2345672345": true, "abcdefgh12": false,
@@ -388,10 +249,10 @@ func FuzzNames(f *testing.F) {
 			if again, _ := n.Name(server2, tool2); scheme != BareTool && again == name && (server != server2 || tool != tool2) {
 				t.Fatalf("%s: %q twice", scheme, name)
 			}
-			candidates := []candidate{{server, tool, ""}, {server2, tool2, ""}, {"", "", tool}, {tool, server, ""}}
-			checkAssigned(t, n, candidates, n.assign(candidates))
 			n.Custom = func(server, tool string) string { return tool }
-			checkAssigned(t, n, candidates, n.assign(candidates))
+			if name, _ := n.Name(server, tool); !wellFormed(name, n) {
+				t.Fatalf("custom: %q", name)
+			}
 		}
 	})
 }
@@ -408,21 +269,5 @@ func BenchmarkName(b *testing.B) {
 				_, _ = Names{}.Name(test.server, test.tool)
 			}
 		})
-	}
-}
-
-// BenchmarkAssign names 10,000 tools of 100 servers, of which every fifth has a
-// name that another server uses too.
-func BenchmarkAssign(b *testing.B) {
-	candidates := make([]candidate, 10_000)
-	for i := range candidates {
-		candidates[i] = candidate{server: fmt.Sprint("server", i%100), tool: fmt.Sprint("some_tool_", i)}
-		if i%5 == 0 {
-			candidates[i].tool = fmt.Sprint("common_tool_", i/100)
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = Names{Scheme: BareTool}.assign(candidates)
 	}
 }

@@ -123,7 +123,7 @@ func cleanPart(part, empty string) string {
 	}
 	var out strings.Builder
 	replaced := false
-	for i := 0; i < len(part) && out.Len() <= maxName; i++ {
+	for i := 0; i < len(part) && out.Len() <= longest; i++ {
 		if allowed(part[i]) {
 			out.WriteByte(part[i])
 			replaced = false
@@ -137,6 +137,9 @@ func cleanPart(part, empty string) string {
 	}
 	return empty
 }
+
+// cleanServer returns the name of a server as it stands in the names of its tools.
+func cleanServer(server string) string { return cleanPart(server, emptyServer) }
 
 // cutPart cuts a clean part of a name to at most size bytes, at the end of a word
 // unless that would lose half of them.
@@ -171,16 +174,13 @@ const (
 	hashAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
 )
 
-// hash returns the hash of a tool. Round tells several hashes of one tool apart.
-func hash(scheme Scheme, server, tool string, round int) string {
+// hash returns the hash of a tool.
+func hash(scheme Scheme, server, tool string) string {
 	var data []byte
 	for _, part := range []string{string(scheme), server, tool} {
 		data = strconv.AppendInt(data, int64(len(part)), 10)
 		data = append(data, ':')
 		data = append(data, part...)
-	}
-	if round > 0 {
-		data = strconv.AppendInt(data, int64(round), 10)
 	}
 	for {
 		sum := sha256.Sum256(data)

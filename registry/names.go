@@ -1,11 +1,5 @@
 package registry
 
-import (
-	"strings"
-
-	"github.com/mcpbelt/mcpbelt/internal/plain"
-)
-
 // A Scheme says how the tools of servers are called, by the shape of the names.
 type Scheme string
 
@@ -20,15 +14,18 @@ const (
 	ColonTool Scheme = "server:tool"
 	// UnderscoreTool is "github_create_issue".
 	UnderscoreTool Scheme = "server_tool"
-	// BareTool is the tool's own name, "create_issue". Where two tools of the
-	// catalogue would have it, those of servers are called as by ServerTool: all
-	// of them, and none keeps the bare name.
+	// BareTool is the tool's own name, "create_issue". The first tool of a name in
+	// the catalogue keeps it, any other one is refused with a DuplicateError.
 	BareTool Scheme = "tool"
 )
 
 // DefaultMaxName is the default of [Names].MaxLength, and what the strictest
 // providers of models allow.
 const DefaultMaxName = 64
+
+// longest is the most bytes of any name: what the protocol allows a tool, and as much
+// again for the name of its server.
+const longest = 256
 
 // minMaxName is the least that [Names].MaxLength can be: room for the hash, and
 // for something to read before it.
@@ -41,9 +38,8 @@ const minMaxName = 32
 // [ColonTool]), and begins with a letter or underscore. Where a tool's own name
 // does not fit, or could be taken for another's, the name is cleaned or cut and
 // ends in a hash of server and tool: "notion__admin_users_list_z2gxn3nwek". So names
-// depend on nothing but server and tool, but for BareTool and Custom, where they
-// depend on the other tools of the catalogue too, though never on the order in
-// which they came. The same tool has the same name in every process.
+// depend on nothing but server and tool, and the same tool has the same name in every
+// process.
 //
 // Names is safe for concurrent use.
 type Names struct {
@@ -54,9 +50,9 @@ type Names struct {
 	// than 256 as 256. Default: [DefaultMaxName].
 	MaxLength int
 	// Custom, if set, makes the names instead of Scheme. What it returns is
-	// cleaned, cut and told apart like any name; for a tool for which it returns
-	// nothing, the name is that of [ServerTool]. It must be a pure function, safe
-	// for concurrent use.
+	// cleaned and cut like any name; for a tool for which it returns nothing, the name
+	// is that of [ServerTool]. A name that is taken is refused, as by BareTool. It
+	// must be a pure function, safe for concurrent use.
 	Custom func(server, tool string) string
 	// Exact turns off the forgiveness of [Registry.Call] for names that models
 	// write in another way: in other case or with other separators, as another
@@ -81,8 +77,7 @@ const (
 	NameAmbiguous NameReason = "ambiguous"
 )
 
-// Name returns what a tool of a server is called as long as no other tool of the
-// catalogue would be called the same, and why that is not the plain name.
+// Name returns what a tool of a server is called, and why that is not the plain name.
 //
 // For other schemes than BareTool and Custom, no two tools have the same name:
 // plain names show where their server ends, and never end like a hash; the hash
@@ -94,7 +89,7 @@ func (n Names) Name(server, tool string) (name string, why NameReason) {
 	if why = s.fault(cleaned, limit); why == "" {
 		return s.join(), ""
 	}
-	return cleaned.hashed(limit, hash(s.scheme, server, tool, 0)), why
+	return cleaned.hashed(limit, hash(s.scheme, server, tool)), why
 }
 
 // limit is MaxLength as it holds.
@@ -102,18 +97,5 @@ func (n Names) limit() int {
 	if n.MaxLength == 0 {
 		return DefaultMaxName
 	}
-	return min(max(n.MaxLength, minMaxName), maxName)
-}
-
-// DisplayName returns what the tool is called before people: "github:create_issue
-// (MCP)" for a server's, the title or else the name for a native one. It is one
-// line; characters that could deceive who reads it are shown as their numbers.
-func (d *Definition) DisplayName() string {
-	if d.Origin.Server != "" {
-		return plain.Line(d.Origin.Server+":"+d.Origin.Tool) + " (MCP)"
-	}
-	if title := strings.TrimSpace(d.Title); title != "" {
-		return plain.Line(title)
-	}
-	return plain.Line(d.Name)
+	return min(max(n.MaxLength, minMaxName), longest)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -93,7 +91,7 @@ func TestSchemesOfARegistry(t *testing.T) {
 		registry.MCPServerTool:  {"chosen", "mcp__docs__find", "mcp__docs__search", "mcp__web__search"},
 		registry.ColonTool:      {"chosen", "docs:find", "docs:search", "web:search"},
 		registry.UnderscoreTool: {"chosen", "docs_find", "docs_search", "web_search"},
-		registry.BareTool:       {"chosen", "docs__search", "find", "web__search"},
+		registry.BareTool:       {"chosen", "find", "search"},
 	} {
 		r := registry.New(&registry.Options{Names: registry.Names{Scheme: scheme}})
 		docs := remoteTools(t, "docs", "hidden", "other", "search")
@@ -105,26 +103,22 @@ func TestSchemesOfARegistry(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustReplace(t, r, "docs", docs...)
-		mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
+		diff := mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
+		if scheme == registry.BareTool {
+			var duplicate *registry.DuplicateError
+			if len(diff.Rejected) != 1 || !errors.As(diff.Rejected[0].Err, &duplicate) || duplicate.Holder.Server != "docs" {
+				t.Errorf("got %+v rejected, want the second tool of one name", diff.Rejected)
+			}
+		}
 		if got := names(r.Snapshot()); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", scheme, got, want)
 		}
 		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"} {
-			if scheme == registry.BareTool && (i == 1 || i == 2) {
-				i = 3 - i // "find" comes after "docs__search"
+			if i == len(want) {
+				break
 			}
 			if res, err := r.Call(t.Context(), want[i], nil); err != nil || textOf(t, res) != answer {
 				t.Errorf("%s: %s answers %v, %v, want %s", scheme, want[i], res, err, answer)
-			}
-		}
-		if scheme == registry.BareTool {
-			// The other one is gone, and the name is bare again.
-			diff := mustReplace(t, r, "web")
-			if want := (registry.Diff{Added: []string{"search"}, Removed: []string{"docs__search", "web__search"}}); !reflect.DeepEqual(diff, want) {
-				t.Errorf("diff = %+v, want %+v", diff, want)
-			}
-			if res, err := r.Call(t.Context(), "search", nil); err != nil || textOf(t, res) != "docs search" {
-				t.Errorf("search answers %v, %v", res, err)
 			}
 		}
 	}
@@ -168,33 +162,5 @@ func TestAddTheSameTwice(t *testing.T) {
 		if n := len(r.Snapshot().Tools()); n != 1 {
 			t.Errorf("%q: %d tools", names.Scheme, n)
 		}
-	}
-}
-
-// A tool that nobody approved has no influence on what the others are called.
-func TestQuarantinedToolsTakeNoNames(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}, Ledger: accepted})
-	mustReplace(t, r, "docs", remoteTools(t, "docs", "search")...)
-	mustReplace(t, r, "web", remoteTools(t, "web", "fetch")...)
-	mustReplace(t, r, "web", remoteTools(t, "web", "fetch", "search", "store")...)
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"fetch", "search"}) {
-		t.Errorf("listed are %q", got)
-	}
-	var held []string
-	for _, q := range r.Snapshot().Quarantined() {
-		held = append(held, q.Tool.Name)
-	}
-	if !slices.Equal(held, []string{"store", "web__search"}) {
-		t.Errorf("held back are %q", held)
-	}
-	if res, err := r.Call(t.Context(), "search", nil); err != nil || textOf(t, res) != "docs search" {
-		t.Errorf("search answers %v, %v", res, err)
-	}
-	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("web")...); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"docs__search", "fetch", "store", "web__search"}) {
-		t.Errorf("after the approval: %q", got)
 	}
 }

@@ -29,9 +29,6 @@ type Previewed struct {
 // Preview says what would become of the tools of a server if they were given to
 // [Registry.ReplaceServer] now. It changes nothing: neither the catalogue nor the
 // ledger, of which it asks what it knows by now, without reading its file again.
-//
-// If names of tools depend on those of other servers, see [Names], the names are
-// those that they would have alone.
 func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	if err := r.made(); err != nil {
 		return Preview{}, err
@@ -56,7 +53,7 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	var p Preview
 	for _, o := range offers {
 		holder, taken := holders[o.def.Name]
-		if e := snapshot.find(o.def.Name); e != nil && e.def.Origin.Server != server.Name && !(r.names.dependent() && (o.derived || e.offer.derived)) {
+		if e := snapshot.find(o.def.Name); e != nil && e.def.Origin.Server != server.Name {
 			holder, taken = e.def.Origin, true
 		}
 		if taken {

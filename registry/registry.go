@@ -89,7 +89,7 @@ func New(opts *Options) *Registry {
 		results:   result.New(o.Results),
 		search:    newSearcher(o.Search),
 		tokens:    newTokenCounter(o.Search),
-		catalogue: catalogue{names: o.Names, ledger: o.Ledger, servers: map[string]*stock{}},
+		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*stock{}},
 	}
 	if o.Arguments.Redact {
 		var secrets map[string]*regexp.Regexp

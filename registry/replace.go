@@ -106,7 +106,7 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 			if e := before.find(name); holder == nil && e != nil {
 				holder = e.offer
 			}
-			if holder != nil && !(r.names.dependent() && (o.derived || holder.derived)) {
+			if holder != nil {
 				return &DuplicateError{Name: name, Holder: holder.def.Origin, Refused: o.def.Origin}
 			}
 			taken[name] = o
@@ -204,7 +204,7 @@ func staying(before, offers []*offer) []*offer {
 	var stay []*offer
 	for _, o := range before {
 		if o.hidden || isReader(o.tool) && !given {
-			stay = append(stay, &offer{entry: o.entry, derived: o.derived, custom: o.custom})
+			stay = append(stay, &offer{entry: o.entry, derived: o.derived})
 		}
 	}
 	return stay

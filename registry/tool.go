@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -152,6 +153,19 @@ func (d *Definition) asServed() *Definition {
 		return d.served
 	}
 	return d
+}
+
+// DisplayName returns what the tool is called before people: "github:create_issue
+// (MCP)" for a server's, the title or else the name for a native one. It is one
+// line; characters that could deceive who reads it are shown as their numbers.
+func (d *Definition) DisplayName() string {
+	if d.Origin.Server != "" {
+		return plain.Line(d.Origin.Server+":"+d.Origin.Tool) + " (MCP)"
+	}
+	if title := strings.TrimSpace(d.Title); title != "" {
+		return plain.Line(title)
+	}
+	return plain.Line(d.Name)
 }
 
 // clone returns a copy for somebody to edit.
