@@ -19,7 +19,7 @@ type Prompt struct {
 	// Server is the name of the server.
 	Server string
 	// Name is what it is called among the prompts of all servers, such as
-	// "github__review", as a tool of that name would be by the [registry.Names] of the
+	// "github__review", as a tool of that name would be by the [names.Names] of the
 	// registry: its scheme and its length count. It depends on nothing but the server
 	// and the prompt's own name, so that BareTool and Custom count as ServerTool.
 	Name string

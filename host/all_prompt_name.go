@@ -3,30 +3,30 @@ package host
 import (
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 // promptNames says how prompts are called.
 type promptNames struct {
-	registry.Names
+	names.Names
 	prefix, separator string // of plain names
 }
 
 // promptNames returns the names that the registry has for tools, as far as they depend
 // on nothing but the server and the tool: not all servers may be there to be asked.
 func (h *Host) promptNames() promptNames {
-	names := h.registry.Names()
-	names.Custom = nil
-	switch names.Scheme {
-	case registry.MCPServerTool:
-		return promptNames{names, "mcp__", "__"}
-	case registry.ColonTool:
-		return promptNames{names, "", ":"}
-	case registry.UnderscoreTool:
-		return promptNames{names, "", "_"}
+	named := h.registry.Names()
+	named.Custom = nil
+	switch named.Scheme {
+	case names.MCPServerTool:
+		return promptNames{named, "mcp__", "__"}
+	case names.ColonTool:
+		return promptNames{named, "", ":"}
+	case names.UnderscoreTool:
+		return promptNames{named, "", "_"}
 	}
-	names.Scheme = registry.ServerTool
-	return promptNames{names, "", "__"}
+	named.Scheme = names.ServerTool
+	return promptNames{named, "", "__"}
 }
 
 // of returns what a prompt is called.
@@ -52,7 +52,7 @@ func (n promptNames) beginning(name string) string {
 	return strings.TrimRight(part, "_-")
 }
 
-// endsInHash reports whether a name can be one that registry.Names has made with a
+// endsInHash reports whether a name can be one that names.Names has made with a
 // hash. Any other that is not plain is nobody's.
 func (n promptNames) endsInHash(name string) bool {
 	const (

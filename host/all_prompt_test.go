@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 func promptText(t *testing.T, h *host.Host, name string) (string, error) {
@@ -32,14 +33,14 @@ func TestPromptsOfAllServers(t *testing.T) {
 			prompt(name)(s)
 		}
 	}
-	names := []string{"a", "1st", "b_c", strings.Repeat("s", 64), strings.Repeat("s", 63) + "t", "b"}
+	listed := []string{"a", "1st", "b_c", strings.Repeat("s", 64), strings.Repeat("s", 63) + "t", "b"}
 	all := shelf{}
-	for _, name := range names {
+	for _, name := range listed {
 		all[name] = fill
 	}
-	h := openShelf(t, all, nil, names...)
+	h := openShelf(t, all, nil, listed...)
 	l := h.Prompts(watchdog(t), nil)
-	if want := len(names) * len(own); len(l.Items) != want || l.Err() != nil {
+	if want := len(listed) * len(own); len(l.Items) != want || l.Err() != nil {
 		t.Fatalf("%d prompts, want %d; %v", len(l.Items), want, l.Errors)
 	}
 	seen := map[string]bool{}
@@ -64,26 +65,26 @@ func TestPromptsOfAllServers(t *testing.T) {
 // Prompts are called as tools are: by the scheme of the registry.
 func TestPromptsFollowTheScheme(t *testing.T) {
 	for _, test := range []struct {
-		names registry.Names
+		listed regnames.Names
 		want  string // of the prompt review of github
 		wrong string
 		near  string
 	}{
-		{registry.Names{Scheme: registry.MCPServerTool}, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
-		{registry.Names{Scheme: registry.ColonTool}, "github:review", "gitub:review", "github:review"},
-		{registry.Names{Scheme: registry.UnderscoreTool}, "github_review", "gitub_review", "github_review"},
-		{registry.Names{Scheme: registry.MCPServerTool, MaxLength: 128}, "mcp__github__review", "mcp__github__reviw", "mcp__github__review"},
-		{registry.Names{Scheme: registry.BareTool}, "github__review", "github__reviw", "github__review"},
-		{registry.Names{Custom: func(server, tool string) string { return tool + "_of_" + server }}, "github__review", "gitub__review", "github__review"},
+		{regnames.Names{Scheme: regnames.MCPServerTool}, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
+		{regnames.Names{Scheme: regnames.ColonTool}, "github:review", "gitub:review", "github:review"},
+		{regnames.Names{Scheme: regnames.UnderscoreTool}, "github_review", "gitub_review", "github_review"},
+		{regnames.Names{Scheme: regnames.MCPServerTool, MaxLength: 128}, "mcp__github__review", "mcp__github__reviw", "mcp__github__review"},
+		{regnames.Names{Scheme: regnames.BareTool}, "github__review", "github__reviw", "github__review"},
+		{regnames.Names{Custom: func(server, tool string) string { return tool + "_of_" + server }}, "github__review", "gitub__review", "github__review"},
 	} {
 		long := strings.Repeat("long-", 15)
 		all := shelf{"github": with(prompt("review"), prompt("a b"), prompt(long), prompt("__")), "b_c": with(prompt("review"), prompt("x_y"))}
 		path, opts := write(t, "github", `{"command": "x"}`, "b_c", `{"command": "x"}`), shelfOptions(all)
-		opts.Registry = registry.New(&registry.Options{Names: test.names})
+		opts.Registry = registry.New(&registry.Options{Names: test.listed})
 		h := open(t, path, opts)
 		l := h.Prompts(watchdog(t), nil)
 		if len(l.Items) != 6 {
-			t.Fatalf("%v: got %d prompts, want 6; %v", test.names, len(l.Items), l.Errors)
+			t.Fatalf("%v: got %d prompts, want 6; %v", test.listed, len(l.Items), l.Errors)
 		}
 		seen := map[string]bool{}
 		for _, p := range l.Items {

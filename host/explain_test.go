@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -266,7 +267,7 @@ func TestHostsWithOneRegistryExplainTheirOwn(t *testing.T) {
 // A server is not ready before the registry has its tools.
 func TestReadyServersHaveTheirTools(t *testing.T) {
 	placing, release := make(chan struct{}, 100), make(chan struct{})
-	opts := fakes(&host.Options{OpenWait: 1, Registry: registry.New(&registry.Options{Names: registry.Names{Custom: func(string, string) string {
+	opts := fakes(&host.Options{OpenWait: 1, Registry: registry.New(&registry.Options{Names: regnames.Names{Custom: func(string, string) string {
 		placing <- struct{}{}
 		<-release
 		return ""

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -124,8 +125,8 @@ func TestFilterAndRename(t *testing.T) {
 		}
 		return &transport.Pipe{Serve: s.Run}, nil
 	}}
-	for scheme, name := range map[registry.Scheme]string{registry.ServerTool: "x__first", registry.BareTool: "first"} {
-		opts.Registry = registry.New(&registry.Options{Names: registry.Names{Scheme: scheme}})
+	for scheme, name := range map[regnames.Scheme]string{regnames.ServerTool: "x__first", regnames.BareTool: "first"} {
+		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: scheme}})
 		h := open(t, write(t, "x", entry), opts)
 		if got := names(h); got != name {
 			t.Fatalf("tools: %s, want %s", got, name)

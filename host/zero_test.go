@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -112,7 +113,7 @@ func TestNamesOfTheProgramPanic(t *testing.T) {
 	h := host.New(&host.Options{
 		StateDir:  host.NoState,
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
-		Registry:  registry.New(&registry.Options{Names: registry.Names{Custom: func(string, string) string { panic("out of order") }}}),
+		Registry:  registry.New(&registry.Options{Names: regnames.Names{Custom: func(string, string) string { panic("out of order") }}}),
 	})
 	_, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
 		{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true},

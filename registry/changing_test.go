@@ -158,7 +158,7 @@ func TestServerWithoutToolsStaysKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff := mustReplace(t, r, "mail", serverTool("mail", "send", ""))
-	if got := names(r.Snapshot()); len(got) != 0 || len(diff.Quarantined) != 1 {
+	if got := listedNames(r.Snapshot()); len(got) != 0 || len(diff.Quarantined) != 1 {
 		t.Errorf("listed are %q, in quarantine %+v: the mode of the server is forgotten", got, diff.Quarantined)
 	}
 }

@@ -47,7 +47,7 @@ func TestReplace(t *testing.T) {
 		t.Errorf("rejected\n got %q\nwant %q", rejected, want)
 	}
 	s := r.Snapshot()
-	if got := names(s); !slices.Equal(got, []string{"notes__b", "notes__c", "notes__d", "notes__taken"}) {
+	if got := listedNames(s); !slices.Equal(got, []string{"notes__b", "notes__c", "notes__d", "notes__taken"}) {
 		t.Errorf("tools = %q", got)
 	}
 	if got, _ := s.Lookup("notes__d"); got != first {
@@ -66,7 +66,7 @@ func TestReplace(t *testing.T) {
 
 	diff = mustReplace(t, r, "notes")
 	if !slices.Equal(diff.Removed, []string{"notes__d", "notes__taken"}) || len(r.Snapshot().Tools()) != 0 {
-		t.Errorf("last diff = %+v, tools %q", diff, names(r.Snapshot()))
+		t.Errorf("last diff = %+v, tools %q", diff, listedNames(r.Snapshot()))
 	}
 }
 
@@ -143,8 +143,8 @@ func TestReplaceOfNativeTools(t *testing.T) {
 	r := registry.New(nil)
 	mustAdd(t, r, native("a"))
 	mustReplace(t, r, "s", serverTool("s", "a", ""))
-	if diff := mustReplace(t, r, "", native("b")); !slices.Equal(diff.Removed, []string{"a"}) || !slices.Equal(names(r.Snapshot()), []string{"b", "s__a"}) {
-		t.Errorf("diff = %+v, tools %q", diff, names(r.Snapshot()))
+	if diff := mustReplace(t, r, "", native("b")); !slices.Equal(diff.Removed, []string{"a"}) || !slices.Equal(listedNames(r.Snapshot()), []string{"b", "s__a"}) {
+		t.Errorf("diff = %+v, tools %q", diff, listedNames(r.Snapshot()))
 	}
 }
 
@@ -200,7 +200,7 @@ func TestReplaceAgainstAModel(t *testing.T) {
 func checkModel(t *testing.T, seed uint64, r *registry.Registry, model map[string]registry.Tool, version uint64) {
 	t.Helper()
 	s := r.Snapshot()
-	if got, want := names(s), slices.Sorted(maps.Keys(model)); !slices.Equal(got, want) {
+	if got, want := listedNames(s), slices.Sorted(maps.Keys(model)); !slices.Equal(got, want) {
 		t.Fatalf("seed %d: tools = %q, want %q", seed, got, want)
 	}
 	for _, tool := range s.Tools() {
@@ -216,7 +216,7 @@ func checkModel(t *testing.T, seed uint64, r *registry.Registry, model map[strin
 func checkDiff(t *testing.T, seed uint64, before, after *registry.Snapshot, diff registry.Diff) {
 	t.Helper()
 	var want registry.Diff
-	for _, name := range names(after) {
+	for _, name := range listedNames(after) {
 		now, _ := after.Lookup(name)
 		if was, ok := before.Lookup(name); !ok {
 			want.Added = append(want.Added, name)
@@ -224,7 +224,7 @@ func checkDiff(t *testing.T, seed uint64, before, after *registry.Snapshot, diff
 			want.Changed = append(want.Changed, name)
 		}
 	}
-	for _, name := range names(before) {
+	for _, name := range listedNames(before) {
 		if _, ok := after.Lookup(name); !ok {
 			want.Removed = append(want.Removed, name)
 		}

@@ -4,37 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// Names are plain where they can be. Where a name has to be cleaned or cut, or
-// could be that of another tool, it ends in a hash.
-func ExampleNames_Name() {
-	var names registry.Names
-	show := func(server, tool string) {
-		name, why := names.Name(server, tool)
-		fmt.Printf("%s %q\n", name, why)
-	}
-	show("github", "create_issue")
-	show("notion", "admin.users.list")
-	show("jira", strings.Repeat("get_custom_field_", 4))
-
-	names.Scheme = registry.UnderscoreTool
-	show("github", "create_issue")
-	show("git_hub", "create_issue") // or "hub_create_issue" of a server "git"?
-	// Output:
-	// github__create_issue ""
-	// notion__admin_users_list_z2gxn3nwek "cleaned"
-	// jira__get_custom_field_get_custom_field_get_custom_3plluhyyef "cut"
-	// github_create_issue ""
-	// git_hub_create_issue_b3ipb6lwx7 "ambiguous"
-}
-
 // A registry whose tools have their own names.
-func ExampleNames() {
-	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}})
+func ExampleOptions_names() {
+	r := registry.New(&registry.Options{Names: names.Names{Scheme: names.BareTool}})
 	for server, tools := range map[string][]string{
 		"github": {"create_issue", "search"},
 		"docs":   {"find", "fetch"},
@@ -67,7 +44,7 @@ func ExampleNames() {
 
 // What a tool would be called can be told before it is there.
 func ExampleRegistry_Names() {
-	r := registry.New(&registry.Options{Names: registry.Names{Scheme: registry.MCPServerTool}})
+	r := registry.New(&registry.Options{Names: names.Names{Scheme: names.MCPServerTool}})
 	name, _ := r.Names().Name("github", "create_issue")
 	fmt.Println(name)
 	// Output: mcp__github__create_issue

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 // forgive returns the one tool, listed or quarantined, that name can mean if
@@ -31,7 +32,7 @@ type forgiveness struct {
 	bare    fits            // the same of all servers, and names that do not begin with the server
 	natives fits            // native tools
 
-	// underscored: there are names by UnderscoreTool, so an underscore may stand
+	// underscored: there are names by names.UnderscoreTool, so an underscore may stand
 	// behind the name of a server that is not known.
 	underscored bool
 }
@@ -70,7 +71,7 @@ func (f *forgiveness) add(e *entry) {
 		f.bare.add(tool, e)
 	}
 	begins := false
-	cleaned := toolname.Fold(cleanServer(o.Server)).Folded
+	cleaned := toolname.Fold(names.CleanServer(o.Server)).Folded
 	for _, name := range []toolname.Name{name, name.WithoutMCP()} {
 		for _, c := range name.Cuts {
 			if first := name.Folded[:c.End]; first == server || first == cleaned {

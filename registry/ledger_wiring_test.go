@@ -141,12 +141,12 @@ func TestReplaceNativeToolsKeepsReader(t *testing.T) {
 	r := registry.New(&registry.Options{Results: &result.Options{}})
 	mustReplace(t, r, "", native("a"))
 	mustReplace(t, r, "", native("b"))
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"b", "read_result"}) {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"b", "read_result"}) {
 		t.Errorf("listed are %q", got)
 	}
 	r.Remove("read_result")
 	mustReplace(t, r, "", native("b"))
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"b"}) {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("listed are %q, though read_result was removed", got)
 	}
 }
@@ -168,7 +168,7 @@ func TestDecisionsTakeTurns(t *testing.T) {
 		if err := decide(t.Context(), "ann", send); err != nil {
 			t.Fatal(err)
 		}
-		if got := names(r.Snapshot()); !slices.Equal(got, want) {
+		if got := listedNames(r.Snapshot()); !slices.Equal(got, want) {
 			t.Errorf("after decision %d listed are %q, want %q", i+1, got, want)
 		}
 	}
@@ -176,7 +176,7 @@ func TestDecisionsTakeTurns(t *testing.T) {
 	if err := accepted.Forget(t.Context(), "mail"); err != nil {
 		t.Fatal(err)
 	}
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"post__send"}) {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"post__send"}) {
 		t.Errorf("of a server that was forgotten listed are %q", got)
 	}
 }

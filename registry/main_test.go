@@ -60,7 +60,7 @@ func serverTool(server, name, description string) *plainTool {
 	return &plainTool{def, textResult(def.Name + description)}
 }
 
-func names(s *registry.Snapshot) []string {
+func listedNames(s *registry.Snapshot) []string {
 	var names []string
 	for _, t := range s.Tools() {
 		names = append(names, t.Definition().Name)

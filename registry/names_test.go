@@ -13,15 +13,16 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // remoteTools returns the tools of a server that answers each call with its own
 // name and that of the tool, as it was called.
-func remoteTools(t *testing.T, server string, names ...string) []registry.Tool {
+func remoteTools(t *testing.T, server string, called ...string) []registry.Tool {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "all are called the same", Version: "1"}, nil)
-	for _, name := range names {
+	for _, name := range called {
 		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return textResult(server + " " + req.Params.Name), nil
 		})
@@ -29,7 +30,7 @@ func remoteTools(t *testing.T, server string, names ...string) []registry.Tool {
 	c := mcp.NewClient(server, &transport.Pipe{Serve: s.Run}, nil)
 	t.Cleanup(func() { _ = c.Close() })
 	listed, err := c.Tools(t.Context())
-	if err != nil || len(listed) != len(names) {
+	if err != nil || len(listed) != len(called) {
 		t.Fatalf("%d tools, %v", len(listed), err)
 	}
 	var tools []registry.Tool
@@ -52,11 +53,11 @@ func TestNamesOfServersTools(t *testing.T) {
 			t.Errorf("%s: rejected %v", server, diff.Rejected)
 		}
 		for _, tool := range tools {
-			name, _ := registry.Names{}.Name(server, tool)
+			name, _ := names.Names{}.Name(server, tool)
 			wanted[name] = registry.Origin{Server: server, Tool: tool}
 		}
 	}
-	if got, want := names(r.Snapshot()), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) || len(want) != 10 {
+	if got, want := listedNames(r.Snapshot()), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) || len(want) != 10 {
 		t.Fatalf("tools %q, want %q", got, want)
 	}
 	for name, origin := range wanted {
@@ -86,14 +87,14 @@ func TestNamesOfServersTools(t *testing.T) {
 // In other schemes a registry names the tools of servers itself, also those that
 // were made with another name, but for a name that somebody chose.
 func TestSchemesOfARegistry(t *testing.T) {
-	for scheme, want := range map[registry.Scheme][]string{
-		registry.ServerTool:     {"chosen", "docs__find", "docs__search", "web__search"},
-		registry.MCPServerTool:  {"chosen", "mcp__docs__find", "mcp__docs__search", "mcp__web__search"},
-		registry.ColonTool:      {"chosen", "docs:find", "docs:search", "web:search"},
-		registry.UnderscoreTool: {"chosen", "docs_find", "docs_search", "web_search"},
-		registry.BareTool:       {"chosen", "find", "search"},
+	for scheme, want := range map[names.Scheme][]string{
+		names.ServerTool:     {"chosen", "docs__find", "docs__search", "web__search"},
+		names.MCPServerTool:  {"chosen", "mcp__docs__find", "mcp__docs__search", "mcp__web__search"},
+		names.ColonTool:      {"chosen", "docs:find", "docs:search", "web:search"},
+		names.UnderscoreTool: {"chosen", "docs_find", "docs_search", "web_search"},
+		names.BareTool:       {"chosen", "find", "search"},
 	} {
-		r := registry.New(&registry.Options{Names: registry.Names{Scheme: scheme}})
+		r := registry.New(&registry.Options{Names: names.Names{Scheme: scheme}})
 		docs := remoteTools(t, "docs", "hidden", "other", "search")
 		var err error
 		if docs[0], err = registry.With(docs[0], func(d *registry.Definition) { d.Alias = "find" }); err != nil {
@@ -104,13 +105,13 @@ func TestSchemesOfARegistry(t *testing.T) {
 		}
 		mustReplace(t, r, "docs", docs...)
 		diff := mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
-		if scheme == registry.BareTool {
+		if scheme == names.BareTool {
 			var duplicate *registry.DuplicateError
 			if len(diff.Rejected) != 1 || !errors.As(diff.Rejected[0].Err, &duplicate) || duplicate.Holder.Server != "docs" {
 				t.Errorf("got %+v rejected, want the second tool of one name", diff.Rejected)
 			}
 		}
-		if got := names(r.Snapshot()); !slices.Equal(got, want) {
+		if got := listedNames(r.Snapshot()); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", scheme, got, want)
 		}
 		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"} {
@@ -146,21 +147,21 @@ func TestDisplayName(t *testing.T) {
 
 // Add says so if it does not take a tool, by whatever names.
 func TestAddTheSameTwice(t *testing.T) {
-	for _, names := range []registry.Names{
-		{}, {Scheme: registry.BareTool}, {Custom: func(server, tool string) string { return tool }},
+	for _, listed := range []names.Names{
+		{}, {Scheme: names.BareTool}, {Custom: func(server, tool string) string { return tool }},
 	} {
-		r := registry.New(&registry.Options{Names: names})
+		r := registry.New(&registry.Options{Names: listed})
 		tool := remoteTools(t, "mail", "send")[0]
 		mustAdd(t, r, tool)
 		var duplicate *registry.DuplicateError
 		if err := r.Add(tool); !errors.As(err, &duplicate) {
-			t.Errorf("%q: again: %v", names.Scheme, err)
+			t.Errorf("%q: again: %v", listed.Scheme, err)
 		}
-		if err := registry.New(&registry.Options{Names: names}).Add(tool, tool); !errors.As(err, &duplicate) {
-			t.Errorf("%q: twice: %v", names.Scheme, err)
+		if err := registry.New(&registry.Options{Names: listed}).Add(tool, tool); !errors.As(err, &duplicate) {
+			t.Errorf("%q: twice: %v", listed.Scheme, err)
 		}
 		if n := len(r.Snapshot().Tools()); n != 1 {
-			t.Errorf("%q: %d tools", names.Scheme, n)
+			t.Errorf("%q: %d tools", listed.Scheme, n)
 		}
 	}
 }

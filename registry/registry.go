@@ -17,13 +17,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A Registry is a catalogue of tools. Make one with [New]. All methods are safe
 // for concurrent use; reading and calling never wait for a writer.
 type Registry struct {
-	names     Names
+	names     names.Names
 	gate      *gate.Gate
 	ledger    *ledger.Ledger // nil: none
 	approvals *approvals
@@ -48,7 +49,7 @@ type Options struct {
 	// Middleware is used from the start, as if by [Registry.Use].
 	Middleware []Middleware
 	// Names says how the tools of servers are called.
-	Names Names
+	Names names.Names
 	// Gate bounds what servers may say of their tools.
 	Gate gate.Options
 	// Ledger remembers which tools of servers were approved, and holds back what
@@ -148,7 +149,7 @@ func (r *Registry) hide(tools []Tool) {
 func (r *Registry) Ledger() *ledger.Ledger { return r.ledger }
 
 // Names returns how the tools of servers are called, as the registry's options say.
-func (r *Registry) Names() Names {
+func (r *Registry) Names() names.Names {
 	r.mustBeMade()
 	return r.names
 }
@@ -226,7 +227,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 // Call calls the tool of that name as it is listed now. Args must be a JSON
 // object; empty or null means {}. A name that no tool has stands for the one tool
 // that it can mean if case, separators and a lost prefix do not count, unless
-// [Names] says Exact. A call of call_tool, see [Options].Search, is one of the tool
+// [names.Names] says Exact. A call of call_tool, see [Options].Search, is one of the tool
 // that it names. The call goes this way:
 //
 //   - The arguments are checked and mended, see [ArgumentOptions].
@@ -369,7 +370,7 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 }
 
 // Meant returns the definition of the listed tool that [Registry.Call] calls by a name:
-// the one of that name or, unless [Names].Exact says no, the one that it nearly is.
+// the one of that name or, unless [names.Names].Exact says no, the one that it nearly is.
 func (r *Registry) Meant(name string) (*Definition, bool) {
 	e := r.Snapshot().lookup(name, r.names.Exact)
 	if e == nil || e.change != nil {

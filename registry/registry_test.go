@@ -41,7 +41,7 @@ func TestAddIsAllOrNothing(t *testing.T) {
 		t.Errorf("Add of nothing: %v", err)
 	}
 	if r.Snapshot() != before {
-		t.Errorf("catalogue = %q after failed additions", names(r.Snapshot()))
+		t.Errorf("catalogue = %q after failed additions", listedNames(r.Snapshot()))
 	}
 }
 
@@ -55,7 +55,7 @@ func TestSnapshot(t *testing.T) {
 	mustAdd(t, r, native("c"), b)
 	mustAdd(t, r, native("a"))
 	s := r.Snapshot()
-	if got := names(s); !slices.Equal(got, []string{"a", "b", "c"}) || s.Version() != 3 {
+	if got := listedNames(s); !slices.Equal(got, []string{"a", "b", "c"}) || s.Version() != 3 {
 		t.Errorf("tools = %q, version = %d", got, s.Version())
 	}
 	if got, ok := s.Lookup("b"); got != b || !ok {
@@ -74,7 +74,7 @@ func TestSnapshot(t *testing.T) {
 	}
 
 	r.Remove("a", "unknown", "a")
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"b", "c", "d"}) || r.Snapshot().Version() != 5 {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"b", "c", "d"}) || r.Snapshot().Version() != 5 {
 		t.Errorf("after Remove: %q, version %d", got, r.Snapshot().Version())
 	}
 	r.Remove("unknown")

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// Remote returns a tool of an MCP server. It is named as by the zero [Names]; a
+// Remote returns a tool of an MCP server. It is named as by the zero [names.Names]; a
 // registry with other Names gives it another name. Its calls go through c, with
 // the progress function of [WithProgress] if there is one. A server's result is
 // returned as it came.
@@ -34,7 +35,7 @@ func RemoteFunc(server string, t *mcp.Tool, annotations json.RawMessage, call Re
 		return nil
 	}
 	input := schemaBytes(t.InputSchema, json.RawMessage(`{"type":"object"}`))
-	name, _ := Names{}.Name(server, t.Name)
+	name, _ := names.Names{}.Name(server, t.Name)
 	return &remote{call, t.Name, &Definition{
 		Name:           name,
 		Title:          t.Title,

@@ -99,7 +99,7 @@ func TestRugPull(t *testing.T) {
 			r := newPinned(t, path)
 			second := newRawServer(t, "mail", test.tool, listTool)
 			diff := second.offer(t, r, facts)
-			if got := names(r.Snapshot()); !slices.Equal(got, []string{"mail__list"}) {
+			if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"mail__list"}) {
 				t.Errorf("listed are %q", got)
 			}
 			if len(diff.Quarantined) != 1 || diff.Quarantined[0].Change.Kind != ledger.ToolChanged {
@@ -151,7 +151,7 @@ func TestApprovalReleases(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := r.Snapshot()
-	if got := names(after); !slices.Equal(got, []string{"mail__list", "mail__send"}) || after.Version() <= before.Version() {
+	if got := listedNames(after); !slices.Equal(got, []string{"mail__list", "mail__send"}) || after.Version() <= before.Version() {
 		t.Errorf("after the approval: %q, version %d after %d", got, after.Version(), before.Version())
 	}
 	if _, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)); err != nil || s.calls() != 1 {
@@ -202,7 +202,7 @@ func TestApprovalElsewhere(t *testing.T) {
 	if _, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)); err != nil || s.calls() != 1 {
 		t.Errorf("after the approval elsewhere: %v, %d calls", err, s.calls())
 	}
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"mail__list", "mail__send"}) {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"mail__list", "mail__send"}) {
 		t.Errorf("listed are %q", got)
 	}
 }
@@ -277,7 +277,7 @@ func TestNothingIsNoFirstList(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: ledger.New(nil)})
 	mustReplace(t, r, "mail")
 	newRawServer(t, "mail", listTool).offer(t, r, registry.Server{Name: "mail"})
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"mail__list"}) {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"mail__list"}) {
 		t.Errorf("listed are %q", got)
 	}
 }
@@ -288,14 +288,14 @@ func TestOneToolOfTwoSurfaces(t *testing.T) {
 	second := serverTool("s", "a", "two")
 	second.def.Name = "chosen"
 	diff := mustReplace(t, r, "s", serverTool("s", "a", "one"), second)
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"s__a"}) || len(diff.Rejected) != 1 || !errors.As(diff.Rejected[0].Err, new(*registry.DuplicateError)) {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"s__a"}) || len(diff.Rejected) != 1 || !errors.As(diff.Rejected[0].Err, new(*registry.DuplicateError)) {
 		t.Errorf("listed are %q, rejected %v", got, diff.Rejected)
 	}
 	// The same under two names is fine.
 	second = serverTool("s", "a", "one")
 	second.def.Name = "chosen"
 	mustReplace(t, r, "s", serverTool("s", "a", "one"), second)
-	if got := names(r.Snapshot()); !slices.Equal(got, []string{"chosen", "s__a"}) {
+	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"chosen", "s__a"}) {
 		t.Errorf("listed are %q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 // searchFields returns how much a word counts where, in the order of wordsOf.
@@ -38,10 +39,10 @@ func wordsFor(tools int) int {
 
 // wordsOf returns the words of a tool, by field, at most so many together.
 func wordsOf(def *Definition, most int) [][]string {
-	var names, said bytes.Buffer
+	var listed, said bytes.Buffer
 	if jsonscan.Valid(def.InputSchema) == nil {
 		c := jsonscan.Walk(def.InputSchema)
-		readParameters(&c, &names, &said)
+		readParameters(&c, &listed, &said)
 	}
 	take := func(text string) []string {
 		words := stems(text)
@@ -51,7 +52,7 @@ func wordsOf(def *Definition, most int) [][]string {
 	}
 	// What says most in a few words comes first.
 	name, server, title := take(searchName(def)), take(def.Origin.Server), take(def.Title)
-	parameters, description := take(names.String()), take(def.Description)
+	parameters, description := take(listed.String()), take(def.Description)
 	return [][]string{name, title, description, parameters, take(said.String()), server}
 }
 
@@ -62,7 +63,7 @@ func searchName(def *Definition) string {
 	if local == "" || def.Name == local {
 		return def.Name
 	}
-	if name, _ := (Names{}).Name(def.Origin.Server, local); def.derived || def.Name == name {
+	if name, _ := (names.Names{}).Name(def.Origin.Server, local); def.derived || def.Name == name {
 		return local
 	}
 	return local + " " + def.Name // of its owner's choice
@@ -85,10 +86,10 @@ func stems(text string) []string {
 
 // readParameters writes down the names of the properties of a schema, at any depth,
 // and what is said of them.
-func readParameters(c *jsonscan.Cursor, names, said *bytes.Buffer) {
+func readParameters(c *jsonscan.Cursor, listed, said *bytes.Buffer) {
 	if c.Kind() == '[' {
 		for range c.Elements() {
-			readParameters(c, names, said)
+			readParameters(c, listed, said)
 		}
 		return
 	}
@@ -96,8 +97,8 @@ func readParameters(c *jsonscan.Cursor, names, said *bytes.Buffer) {
 		switch kind := c.Kind(); {
 		case string(key) == "properties" && kind == '{':
 			for name := range c.Members() {
-				note(names, name)
-				readParameters(c, names, said)
+				note(listed, name)
+				readParameters(c, listed, said)
 			}
 		case (string(key) == "description" || string(key) == "title") && kind == '"':
 			value, _ := jsonscan.Text(c.Value())
@@ -109,7 +110,7 @@ func readParameters(c *jsonscan.Cursor, names, said *bytes.Buffer) {
 				}
 			}
 		case kind == '{' || kind == '[':
-			readParameters(c, names, said)
+			readParameters(c, listed, said)
 		}
 	}
 }

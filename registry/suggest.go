@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 const (
@@ -41,7 +42,7 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 			continue
 		}
 		d, ok := asked.distance(splitName(e.def.Name))
-		if !ok && hasHash(e.def.Name) && len(e.def.localName()) <= maxName {
+		if !ok && names.HasHash(e.def.Name) && len(e.def.localName()) <= maxName {
 			d, ok = asked.distance(splitName(e.def.Origin.Server + "__" + e.def.localName()))
 		}
 		if ok && keep(e) {
@@ -51,11 +52,11 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	slices.SortFunc(near, func(a, b nearName) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
-	var names []string
+	var listed []string
 	for _, c := range near[:min(len(near), maxSuggestions)] {
-		names = append(names, c.name)
+		listed = append(listed, c.name)
 	}
-	return names
+	return listed
 }
 
 // serversIn returns the servers with tools that a name begins with, if a separator

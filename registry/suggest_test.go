@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 func suggestions(t *testing.T, r *registry.Registry, name string) *registry.UnknownToolError {
@@ -20,7 +21,7 @@ func suggestions(t *testing.T, r *registry.Registry, name string) *registry.Unkn
 }
 
 func TestSuggestions(t *testing.T) {
-	r := registry.New(&registry.Options{Names: registry.Names{Exact: true}})
+	r := registry.New(&registry.Options{Names: names.Names{Exact: true}})
 	for _, name := range []string{
 		"add", "notes_create", "list_all_things", "a",
 		"notes__create", "notes__delete", "github__create_issue", "github__close_issue", "git.hub-fetch", "x__",
@@ -64,8 +65,8 @@ func TestSuggestions(t *testing.T) {
 func TestSuggestionsOfHashedNames(t *testing.T) {
 	r := registry.New(nil)
 	mustReplace(t, r, "notion", remoteTools(t, "notion", "admin.users-list", "search", strings.Repeat("long_", 25))...)
-	cleaned, _ := registry.Names{}.Name("notion", "admin.users-list")
-	cut, _ := registry.Names{}.Name("notion", strings.Repeat("long_", 25))
+	cleaned, _ := names.Names{}.Name("notion", "admin.users-list")
+	cut, _ := names.Names{}.Name("notion", strings.Repeat("long_", 25))
 	for name, want := range map[string]string{
 		"admin_user_list": cleaned, "notion__admin.user.list": cleaned, "users-list": cleaned, cleaned + "q": cleaned,
 		"notion__" + strings.Repeat("long_", 24): cut,
@@ -124,7 +125,7 @@ func FuzzSuggestions(f *testing.F) {
 	f.Add("a\xffb", "ab", "a b", "a.b", "a/b")
 	f.Add(strings.Repeat("a", 256), strings.Repeat("a", 255), strings.Repeat("İ", 128), "a", "aa")
 	f.Fuzz(func(t *testing.T, name, a, b, c, d string) {
-		r := registry.New(&registry.Options{Names: registry.Names{Exact: true}})
+		r := registry.New(&registry.Options{Names: names.Names{Exact: true}})
 		for _, have := range []string{a, b, c, d} {
 			tool := native("x")
 			tool.def.Name = have

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 // A Tool is something that a model can call by name.
@@ -35,7 +36,7 @@ type Tool interface {
 // A Definition describes a tool to models, to people and to policies.
 type Definition struct {
 	// Name is what the tool is called by, unique in its registry. The tool of a
-	// server may have none of its own; the registry then names it by its [Names].
+	// server may have none of its own; the registry then names it by its [names.Names].
 	Name string `json:"name"`
 	// Alias takes the place of Origin.Tool in such a name; empty: it does not.
 	Alias string `json:"alias,omitempty"`
@@ -102,7 +103,7 @@ func With(t Tool, edit func(*Definition)) (Tool, error) {
 		}
 	}
 	if def.derived = before.derived && def.Name == before.Name && def.Origin == before.Origin; def.derived {
-		def.Name, _ = Names{}.Name(def.Origin.Server, def.localName())
+		def.Name, _ = names.Names{}.Name(def.Origin.Server, def.localName())
 	}
 	if err := def.validate(); err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 			if !errors.As(err, &bad) || bad.Field != test.field {
 				t.Fatalf("Add = %v, want a DefinitionError about %q", err, test.field)
 			}
-			if got := names(r.Snapshot()); got != nil {
+			if got := listedNames(r.Snapshot()); got != nil {
 				t.Errorf("catalogue = %q after a failed Add", got)
 			}
 			if strings.Contains(err.Error(), "\n") || len(err.Error()) > 400 {

@@ -18,6 +18,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/mcpgo"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -160,7 +161,7 @@ func (c *chain) await() (*adaptertest.Turn, error) {
 func start(connect func(*testing.T, *server.MCPServer, ...client.ClientOption) *client.Client, opts ...client.ClientOption) func(*testing.T, *registry.Registry, string) adaptertest.Agent {
 	return func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 		c := &chain{
-			first: r, last: registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}}), urls: make(chan string, 1), approvals: make(chan string, 1), over: make(chan over, 1),
+			first: r, last: registry.New(&registry.Options{Names: names.Names{Scheme: names.BareTool}}), urls: make(chan string, 1), approvals: make(chan string, 1), over: make(chan over, 1),
 		}
 		c.Agent = adaptertest.Chat(t, c.last, url)
 		s := server.NewMCPServer("belt", "1", server.WithToolCapabilities(true), server.WithToolFilter(belt.Filter(r, nil)))

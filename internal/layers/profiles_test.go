@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -32,7 +33,7 @@ func profileTable(servers []toolcorpus.Server) (string, error) {
 	var tools []registry.Tool
 	for _, server := range servers {
 		for _, t := range server.Tools {
-			name, _ := registry.Names{}.Name(server.Name, t.Name)
+			name, _ := names.Names{}.Name(server.Name, t.Name)
 			tools = append(tools, served{def: &registry.Definition{Name: name, Description: t.Description, InputSchema: t.InputSchema}})
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -146,7 +147,7 @@ func handsaiRegistry(t *testing.T, opts *registry.Options, services ...*rest.Ser
 	if opts != nil {
 		o = *opts
 	}
-	o.Names = registry.Names{Scheme: registry.BareTool}
+	o.Names = regnames.Names{Scheme: regnames.BareTool}
 	r := registry.New(&o)
 	for _, s := range services {
 		if _, err := s.Publish(r); err != nil {

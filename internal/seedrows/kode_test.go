@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -106,7 +107,7 @@ var kode = []row{
 			"prompts/get":  mcptest.Result(`{"messages":[{"role":"user","content":{"type":"text","text":"Review it."}}]}`),
 		})
 		opts := fakes(fakeServers{"myserver": server})
-		opts.Registry = registry.New(&registry.Options{Names: registry.Names{Scheme: registry.MCPServerTool}})
+		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.MCPServerTool}})
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": {"command": "x"}}}`, opts)
 		list := h.Prompts(patience(t), nil)
 		if len(list.Items) != 1 {
@@ -190,7 +191,7 @@ var kode = []row{
 		equal(t, "the error is tracked", status(t, h, "broken").Err != nil, true)
 	}},
 	{32, func(t *testing.T) {
-		opts := &host.Options{Registry: registry.New(&registry.Options{Names: registry.Names{Scheme: registry.MCPServerTool}})}
+		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.MCPServerTool}})}
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": `+kodeServer+`}}`, opts)
 		equal(t, "name", names(h.Registry()), "mcp__myserver__calculate")
 		equal(t, "shown", h.Registry().Snapshot().Tools()[0].Definition().DisplayName(), "myserver:calculate (MCP)")

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -371,7 +372,7 @@ var mateclaw = []row{
 		equal(t, "another server is worked on meanwhile", status(t, h, "hung").Stage, host.StageStarting)
 	}},
 	{33, func(t *testing.T) {
-		opts := &host.Options{Registry: registry.New(&registry.Options{Names: registry.Names{Scheme: registry.BareTool}})}
+		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.BareTool}})}
 		h := mateclawHost(t, opts, mateclawFilesystem, strings.Replace(mateclawFilesystem, `"filesystem"`, `"second"`, 1))
 		all := strings.Fields(names(h.Registry()))
 		equal(t, "two servers with the same tools: names", len(slices.Compact(all)), 10)

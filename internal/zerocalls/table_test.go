@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
@@ -381,8 +382,8 @@ var types = []any{
 	(*ledger.Options)(nil),
 	(*registry.Match)(nil),
 	(*registry.Middleware)(nil),
-	(*registry.NameReason)(nil),
-	(*registry.Names)(nil),
+	(*names.Reason)(nil),
+	(*names.Names)(nil),
 	(*registry.NotReadyError)(nil),
 	(*registry.Observation)(nil),
 	(*registry.ObservationKind)(nil),
@@ -410,7 +411,7 @@ var types = []any{
 	(*registry.ResumeOptions)(nil),
 	(*policy.Rule)(nil),
 	(*policy.RuleError)(nil),
-	(*registry.Scheme)(nil),
+	(*names.Scheme)(nil),
 	(*registry.SearchOptions)(nil),
 	(*registry.Server)(nil),
 	(*registry.ServerTokens)(nil),

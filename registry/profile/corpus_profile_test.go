@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -52,7 +53,7 @@ var corpusRealTools = sync.OnceValue(func() []registry.Tool {
 	var tools []registry.Tool
 	for _, server := range toolcorpus.Servers() {
 		for _, t := range server.Tools {
-			name, _ := registry.Names{}.Name(server.Name, t.Name)
+			name, _ := names.Names{}.Name(server.Name, t.Name)
 			tools = append(tools, corpusListed{&registry.Definition{
 				Name: name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
 				Origin: registry.Origin{Server: server.Name, Tool: t.Name},
@@ -143,13 +144,13 @@ func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool, set *p
 	if len(set.Tools())+len(set.Rejected()) != len(tools) {
 		t.Errorf("%d tools and %d rejected of %d", len(set.Tools()), len(set.Rejected()), len(tools))
 	}
-	names := map[string]bool{}
+	listed := map[string]bool{}
 	for _, compiled := range set.Tools() {
 		def := compiled.Definition
-		if names[compiled.Name] {
+		if listed[compiled.Name] {
 			problems.report("name", "%q twice", compiled.Name)
 		}
-		names[compiled.Name] = true
+		listed[compiled.Name] = true
 		if again, ok := set.Lookup(compiled.Name); !ok || again != compiled {
 			problems.report("lookup", "%q is not found", compiled.Name)
 		}
@@ -313,10 +314,10 @@ func TestCorpusMadeSchemas(t *testing.T) {
 
 // Names are those that a provider takes, and told apart, whatever they were.
 func TestCorpusNames(t *testing.T) {
-	names := []string{"a", "a.b", "a_b", "a-b", "a b", "a/b", "a:b", "a__b", "1st", "-x", ".x", "_x", "é", "日本語", "A", "get", "Get", "GET", "\U0001F600", "a\u202eb",
+	listed := []string{"a", "a.b", "a_b", "a-b", "a b", "a/b", "a:b", "a__b", "1st", "-x", ".x", "_x", "é", "日本語", "A", "get", "Get", "GET", "\U0001F600", "a\u202eb",
 		strings.Repeat("n", 64), strings.Repeat("n", 65), strings.Repeat("n", 128), strings.Repeat("n", 129), strings.Repeat("n", 255), strings.Repeat("n", 255) + "x", strings.Repeat("é", 100), "a.b_", "a_b_"}
 	var tools []registry.Tool
-	for _, name := range names {
+	for _, name := range listed {
 		tools = append(tools, corpusTool(name, "", `{"type":"object","properties":{}}`))
 	}
 	for _, p := range corpusProviderNames() {
@@ -325,8 +326,8 @@ func TestCorpusNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(set.Tools()) != len(names) {
-				t.Errorf("%s: %d of %d, %v", p, len(set.Tools()), len(names), set.Rejected())
+			if len(set.Tools()) != len(listed) {
+				t.Errorf("%s: %d of %d, %v", p, len(set.Tools()), len(listed), set.Rejected())
 			}
 			seen := map[string]string{}
 			for _, compiled := range set.Tools() {

@@ -1,4 +1,4 @@
-package registry
+package names
 
 import (
 	"crypto/sha256"
@@ -66,14 +66,14 @@ func (s spelling) clean() spelling {
 }
 
 // fault returns why s, of which cleaned is the clean spelling, cannot be a name.
-func (s spelling) fault(cleaned spelling, limit int) NameReason {
+func (s spelling) fault(cleaned spelling, limit int) Reason {
 	switch {
 	case cleaned.len() > limit:
-		return NameCut
+		return Cut
 	case cleaned != s:
-		return NameCleaned
+		return Cleaned
 	case !s.splits() || s.endsInHash():
-		return NameAmbiguous
+		return Ambiguous
 	}
 	return ""
 }
@@ -93,9 +93,9 @@ func (s spelling) splits() bool {
 // endsInHash reports whether s, which is clean, looks like a name with a hash.
 func (s spelling) endsInHash() bool {
 	if len(s.tool) > hashLength {
-		return hasHash(s.tool)
+		return HasHash(s.tool)
 	}
-	return hasHash(s.separator + s.tool)
+	return HasHash(s.separator + s.tool)
 }
 
 // hashed returns the name that s has, cut as need be, with that hash.
@@ -138,8 +138,8 @@ func cleanPart(part, empty string) string {
 	return empty
 }
 
-// cleanServer returns the name of a server as it stands in the names of its tools.
-func cleanServer(server string) string { return cleanPart(server, emptyServer) }
+// CleanServer returns the name of a server as it stands in the names of its tools.
+func CleanServer(server string) string { return cleanPart(server, emptyServer) }
 
 // cutPart cuts a clean part of a name to at most size bytes, at the end of a word
 // unless that would lose half of them.
@@ -205,8 +205,8 @@ func base32(data []byte) string {
 	return string(text[:])
 }
 
-// hasHash reports whether name ends as one with a hash does.
-func hasHash(name string) bool {
+// HasHash reports whether name ends as one with a hash does.
+func HasHash(name string) bool {
 	at := len(name) - hashLength
 	return at > 0 && name[at-1] == '_' && isHash(name[at:])
 }

@@ -1,4 +1,4 @@
-package registry
+package names
 
 // A Scheme says how the tools of servers are called, by the shape of the names.
 type Scheme string
@@ -54,27 +54,27 @@ type Names struct {
 	// is that of [ServerTool]. A name that is taken is refused, as by BareTool. It
 	// must be a pure function, safe for concurrent use.
 	Custom func(server, tool string) string
-	// Exact turns off the forgiveness of [Registry.Call] for names that models
+	// Exact turns off the forgiveness of Registry.Call for names that models
 	// write in another way: in other case or with other separators, as another
 	// scheme has them, or without the server. A name is forgiven only if exactly
 	// one tool has the same words, so "delete" never means "delete_all".
 	Exact bool
 }
 
-// A NameReason says why a name is not simply that of its scheme. Empty: it is.
+// A Reason says why a name is not simply that of its scheme. Empty: it is.
 // Where there are several reasons, it is the first of those listed here.
-type NameReason string
+type Reason string
 
 // The reasons.
 const (
-	// NameCut: it was too long.
-	NameCut NameReason = "cut"
-	// NameCleaned: it had characters that are not allowed or not allowed at the
+	// Cut: it was too long.
+	Cut Reason = "cut"
+	// Cleaned: it had characters that are not allowed or not allowed at the
 	// beginning, or a part of it was empty.
-	NameCleaned NameReason = "cleaned"
-	// NameAmbiguous: another server and tool could have the same name, because it
+	Cleaned Reason = "cleaned"
+	// Ambiguous: another server and tool could have the same name, because it
 	// does not show where the server ends, or because it ends like a hash.
-	NameAmbiguous NameReason = "ambiguous"
+	Ambiguous Reason = "ambiguous"
 )
 
 // Name returns what a tool of a server is called, and why that is not the plain name.
@@ -82,7 +82,7 @@ const (
 // For other schemes than BareTool and Custom, no two tools have the same name:
 // plain names show where their server ends, and never end like a hash; the hash
 // of all other names has 50 bits of the SHA-256 of scheme, server and tool.
-func (n Names) Name(server, tool string) (name string, why NameReason) {
+func (n Names) Name(server, tool string) (name string, why Reason) {
 	s := n.spell(server, tool)
 	limit := n.limit()
 	cleaned := s.clean()

@@ -1,4 +1,4 @@
-package registry
+package names
 
 import (
 	"fmt"
@@ -85,7 +85,7 @@ func TestNamesOfAMillionTools(t *testing.T) {
 			type origin struct{ server, tool string }
 			owners := make(map[string]origin, pairs)
 			some := make([]string, 0, 1000)
-			why := map[NameReason]int{}
+			why := map[Reason]int{}
 			pattern := namePattern(n.Scheme, n.limit())
 			for i := range pairs {
 				server, tool := h.pair(n, some)
@@ -111,7 +111,7 @@ func TestNamesOfAMillionTools(t *testing.T) {
 					t.Fatalf("the name of %q is %q, because %q", o, name, reason)
 				}
 			}
-			for _, reason := range []NameReason{"", NameCut, NameCleaned, NameAmbiguous} {
+			for _, reason := range []Reason{"", Cut, Cleaned, Ambiguous} {
 				if why[reason] < pairs/1000 {
 					t.Errorf("only %d names with reason %q: the test does not try enough", why[reason], reason)
 				}
@@ -162,23 +162,23 @@ func TestNamesLeadBack(t *testing.T) {
 	}
 }
 
-func first(name string, _ NameReason) string { return name }
+func first(name string, _ Reason) string { return name }
 
 // What a custom function returns may be anything.
 func TestCustomNames(t *testing.T) {
 	for _, test := range []struct {
 		returned, want string
-		why            NameReason
+		why            Reason
 	}{
 		{"find", "find", ""},
 		{"", "a__b", ""},
-		{"find it", "find_it_" + hash(schemeCustom, "a", "b"), NameCleaned},
-		{"find:it", "find_it_" + hash(schemeCustom, "a", "b"), NameCleaned},
-		{"\n\x00", "tool_" + hash(schemeCustom, "a", "b"), NameCleaned},
-		{"find_abcdefghi2", "find_abcdefghi2_" + hash(schemeCustom, "a", "b"), NameAmbiguous},
-		{strings.Repeat("x", 10<<20), strings.Repeat("x", 53) + "_" + hash(schemeCustom, "a", "b"), NameCut},
-		{strings.Repeat("é!", 10<<19), "tool_" + hash(schemeCustom, "a", "b"), NameCleaned},
-		{strings.Repeat("x.", 10<<19), strings.Repeat("x_", 27) + hash(schemeCustom, "a", "b"), NameCut},
+		{"find it", "find_it_" + hash(schemeCustom, "a", "b"), Cleaned},
+		{"find:it", "find_it_" + hash(schemeCustom, "a", "b"), Cleaned},
+		{"\n\x00", "tool_" + hash(schemeCustom, "a", "b"), Cleaned},
+		{"find_abcdefghi2", "find_abcdefghi2_" + hash(schemeCustom, "a", "b"), Ambiguous},
+		{strings.Repeat("x", 10<<20), strings.Repeat("x", 53) + "_" + hash(schemeCustom, "a", "b"), Cut},
+		{strings.Repeat("é!", 10<<19), "tool_" + hash(schemeCustom, "a", "b"), Cleaned},
+		{strings.Repeat("x.", 10<<19), strings.Repeat("x_", 27) + hash(schemeCustom, "a", "b"), Cut},
 	} {
 		n := Names{Custom: func(server, tool string) string { return test.returned }}
 		if name, why := n.Name("a", "b"); name != test.want || why != test.why {
@@ -190,7 +190,7 @@ func TestCustomNames(t *testing.T) {
 func TestMaxLength(t *testing.T) {
 	tool := strings.Repeat("x", 1000)
 	for length, want := range map[int]int{0: 64, 1: 32, -5: 32, 32: 32, 33: 33, 64: 64, 128: 128, 256: 256, 257: 256, 1 << 40: 256} {
-		if name, why := (Names{MaxLength: length}).Name("a", tool); len(name) != want || why != NameCut {
+		if name, why := (Names{MaxLength: length}).Name("a", tool); len(name) != want || why != Cut {
 			t.Errorf("with %d: %d bytes, %q", length, len(name), why)
 		}
 	}
@@ -198,11 +198,11 @@ func TestMaxLength(t *testing.T) {
 	if name, why := (Names{}).Name("a", tool[:61]); name != "a__"+tool[:61] || why != "" {
 		t.Errorf("%q, %q", name, why)
 	}
-	if _, why := (Names{}).Name("a", tool[:62]); why != NameCut {
+	if _, why := (Names{}).Name("a", tool[:62]); why != Cut {
 		t.Errorf("reason %q", why)
 	}
 	// Cut comes before cleaned, and cleaned before ambiguous.
-	for tool, want := range map[string]NameReason{"é" + tool: NameCut, "é_abcdefghi2": NameCleaned, "_abcdefghi2": NameAmbiguous} {
+	for tool, want := range map[string]Reason{"é" + tool: Cut, "é_abcdefghi2": Cleaned, "_abcdefghi2": Ambiguous} {
 		if _, why := (Names{}).Name("a__b", tool); why != want {
 			t.Errorf("%.20q: %q, want %q", tool, why, want)
 		}

@@ -1,4 +1,4 @@
-package registry_test
+package names_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 // nameCases are tools with names of every kind.
@@ -28,9 +28,9 @@ func nameCases() [][2]string {
 // nameList is the name of each case in each scheme, a line each.
 func nameList() string {
 	var list strings.Builder
-	for _, n := range []registry.Names{
-		{}, {Scheme: registry.MCPServerTool}, {Scheme: registry.ColonTool}, {Scheme: registry.UnderscoreTool},
-		{Scheme: registry.BareTool}, {MaxLength: 32}, {MaxLength: 128},
+	for _, n := range []names.Names{
+		{}, {Scheme: names.MCPServerTool}, {Scheme: names.ColonTool}, {Scheme: names.UnderscoreTool},
+		{Scheme: names.BareTool}, {MaxLength: 32}, {MaxLength: 128},
 		{Custom: func(server, tool string) string { return tool + "@" + server }},
 	} {
 		scheme := string(n.Scheme)
