@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -75,7 +76,7 @@ func (t *relay) target(args json.RawMessage) (name string, inner json.RawMessage
 		switch string(key) {
 		case "name":
 			if name, named = jsonscan.String(value); !named {
-				return "", nil, t.wrong(fmt.Errorf(`"name" must be a string, not %s`, article(typeByFirstByte(value[0]))))
+				return "", nil, t.wrong(fmt.Errorf(`"name" must be a string, not %s`, article(toolbrief.TypeOf(value[0]))))
 			}
 		case "arguments":
 			if inner, err = innerArguments(value); err != nil {

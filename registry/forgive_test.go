@@ -126,10 +126,10 @@ func TestForgivenSpellings(t *testing.T) {
 // hostile server calls its tools.
 func TestForgivenessIsNotMisled(t *testing.T) {
 	for _, test := range []struct {
-		about string
+		about  string
 		listed names.Names
-		tools []string
-		asked map[string]string
+		tools  []string
+		asked  map[string]string
 	}{
 		{"a part of a name", names.Names{}, []string{"db/delete_all", "db/undelete", "fs/delete_file"}, map[string]string{
 			"delete": "", "db__delete": "", "DELETE": "", "all": "", "delete_al": "", "file": "",

@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"math"
 	"slices"
 	"strings"
@@ -80,7 +81,7 @@ func (r *Registry) Search(ctx context.Context, q Query) ([]Match, error) {
 	s := r.Snapshot()
 	search := &search{snapshot: s, query: q, callable: r.callableBy(ctx), kept: map[string]*entry{}}
 	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
-	words := newSearchQuery(q.Text, r.search.synonyms)
+	words := toolrank.NewQuery(q.Text, r.search.synonyms)
 	if r.search.meaning == nil || strings.TrimSpace(q.Text) == "" {
 		found, err := r.search.byWords(ctx, search, words, limit)
 		return search.matches(found), err
@@ -117,7 +118,7 @@ func newSearcher(opts *SearchOptions) *searcher {
 // byWords returns the first tools, at most limit, that a search wants, ranked by
 // words. What it does not want is sorted out without a lock: if too few are left of
 // the first, all are asked for. The error is that of ctx.
-func (r *searcher) byWords(ctx context.Context, s *search, words searchQuery, limit int) ([]ranked, error) {
+func (r *searcher) byWords(ctx context.Context, s *search, words toolrank.Query, limit int) ([]ranked, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
+	"github.com/mcpbelt/mcpbelt/internal/toolrank"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 // A searchIndex ranks the listed tools by their words. It follows the catalogue
@@ -25,7 +27,7 @@ type indexed struct {
 }
 
 func newSearchIndex() *searchIndex {
-	ix := &searchIndex{turn: make(chan struct{}, 1), words: bm25.New(bm25.Options{Fields: searchFields()})}
+	ix := &searchIndex{turn: make(chan struct{}, 1), words: bm25.New(bm25.Options{Fields: toolrank.Fields()})}
 	ix.turn <- struct{}{}
 	return ix
 }
@@ -38,7 +40,7 @@ type ranked struct {
 
 // rank returns the tools of s, or of a later snapshot, that fit a query, the best
 // first, at most limit. The error is that of ctx.
-func (ix *searchIndex) rank(ctx context.Context, s *Snapshot, query searchQuery, limit int) ([]ranked, error) {
+func (ix *searchIndex) rank(ctx context.Context, s *Snapshot, query toolrank.Query, limit int) ([]ranked, error) {
 	ix.mu.RLock()
 	for ix.version < s.version {
 		ix.mu.RUnlock()
@@ -47,7 +49,7 @@ func (ix *searchIndex) rank(ctx context.Context, s *Snapshot, query searchQuery,
 		}
 		ix.mu.RLock()
 	}
-	hits := ix.words.Search(query.in(ix.words), limit, nil)
+	hits := ix.words.Search(query.In(ix.words), limit, nil)
 	ix.mu.RUnlock()
 	found := make([]ranked, len(hits))
 	for i, h := range hits {
@@ -83,7 +85,7 @@ func (ix *searchIndex) follow(ctx context.Context, s *Snapshot) error {
 			ix.remove(before[0].def.Name)
 			before = before[1:]
 		}
-		now := indexed{e.def, wordsFor(counts[e.def.Origin.Server])}
+		now := indexed{e.def, toolrank.MaxWords(counts[e.def.Origin.Server])}
 		same := false
 		known := len(before) > 0 && before[0].def.Name == e.def.Name
 		if known {
@@ -114,7 +116,7 @@ func (ix *searchIndex) follow(ctx context.Context, s *Snapshot) error {
 }
 
 func (ix *searchIndex) put(t indexed) {
-	words := wordsOf(t.def, t.most)
+	words := toolrank.Words(docOf(t.def), t.most)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.words.Put(t.def.Name, words...)
@@ -135,4 +137,22 @@ func listedTools(s *Snapshot) map[string]int {
 		}
 	}
 	return counts
+}
+
+// docOf returns what is read of a tool.
+func docOf(def *Definition) *toolrank.Doc {
+	return &toolrank.Doc{Name: searchName(def), Server: def.Origin.Server, Title: def.Title, Description: def.Description, InputSchema: def.InputSchema}
+}
+
+// searchName returns what a tool is called, without the name of its server where that
+// was put before it.
+func searchName(def *Definition) string {
+	local := def.localName()
+	if local == "" || def.Name == local {
+		return def.Name
+	}
+	if name, _ := (names.Names{}).Name(def.Origin.Server, local); def.derived || def.Name == name {
+		return local
+	}
+	return local + " " + def.Name // of its owner's choice
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
+	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -58,12 +59,12 @@ func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
 func TestFewMisspeltWords(t *testing.T) {
 	words := bm25.New(bm25.Options{})
 	words.Put("a", []string{"invoice"})
-	q := make(searchQuery, maxNearWords+1)
+	q := make(toolrank.Query, toolrank.MaxNear+1)
 	for i := range q {
 		q[i].Alternatives = []bm25.Alternative{{Text: "invoyce", Weight: 1}}
 	}
-	for i, term := range q.in(words) {
-		if got, want := len(term.Alternatives) > 1, i < maxNearWords; got != want {
+	for i, term := range q.In(words) {
+		if got, want := len(term.Alternatives) > 1, i < toolrank.MaxNear; got != want {
 			t.Errorf("word %d: %v", i, term.Alternatives)
 		}
 	}
@@ -126,7 +127,7 @@ func TestWordsOfATool(t *testing.T) {
 		InputSchema: json.RawMessage(`{"properties":{"x":{"description":"of the parameter"}}}`), Origin: Origin{Server: "c", Tool: "a_b"},
 	}
 	var lengths []int
-	for _, words := range wordsOf(def, 20) {
+	for _, words := range toolrank.Words(docOf(def), 20) {
 		lengths = append(lengths, len(words))
 	}
 	// Of name, title, description, names of parameters, what is said of them, server.

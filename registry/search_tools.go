@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -141,7 +142,7 @@ func (f *toolFinder) hits(matches []Match) (*mcp.CallToolResult, error) {
 		line := "- " + plain.Line(def.Name)
 		if text.Len() < maxHitsText {
 			hit.Title = plain.Cut(oneLine(def.Title), maxName)
-			hit.Parameters = signatureOf(def.InputSchema)
+			hit.Parameters = toolbrief.Signature(def.InputSchema)
 			hit.Summary = summaryOf(def)
 			hints := def.Hints()
 			hit.ReadOnly = hints.ReadOnly

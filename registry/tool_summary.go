@@ -24,7 +24,7 @@ func summaryOf(def *Definition) string {
 	}
 	runes := []rune(text)[:maxHitSummary]
 	if end := sentenceEnd(runes); end > 0 {
-		return string(runes[:end]) + " " + more
+		return string(runes[:end]) + " …"
 	}
 	for at := len(runes) - 1; at > len(runes)/2; at-- {
 		if runes[at] == ' ' {
@@ -32,7 +32,7 @@ func summaryOf(def *Definition) string {
 			break
 		}
 	}
-	return strings.TrimRight(string(runes), " ,;:") + more
+	return strings.TrimRight(string(runes), " ,;:") + "…"
 }
 
 // sentenceEnd returns where the last whole sentence ends, or 0 if that is early.

@@ -1,7 +1,7 @@
-package registry
+package toolrank
 
 // phrase returns a word for what two words mean together and neither by itself, as
-// in "how many" or "get rid of"; "" if they mean what they say. That is also where
+// In "how many" or "get rid of"; "" if they mean what they say. That is also where
 // one word is often written as two.
 func phrase(first, second string) string {
 	switch first + " " + second {

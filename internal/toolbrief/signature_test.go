@@ -1,4 +1,4 @@
-package registry
+package toolbrief
 
 import (
 	"encoding/json"
@@ -41,7 +41,7 @@ func TestSignature(t *testing.T) {
 		{"what means nothing", `{"properties":[1],"required":7,"type":{}}`, `()`},
 		{"a parameter that means nothing", `{"properties":{"a":7,"b":null,"c":{"enum":[]},"d":{"enum":3},"e":{"items":[]},"f":{"anyOf":{}}}}`, `(a?: any, b?: any, c?: any, d?: any, e?: any[], f?: any)`},
 	} {
-		if got := signatureOf(json.RawMessage(c.schema)); got != c.want {
+		if got := Signature(json.RawMessage(c.schema)); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestSignatureHasBounds(t *testing.T) {
 		properties = append(properties, `"`+name+`":{"type":"object","properties":{"inner_one":{"type":"string"},"inner_two":{"type":"string"}}}`)
 	}
 	schema := `{"properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
-	if got := signatureOf(json.RawMessage(schema)); !strings.HasPrefix(got, "(parameter0: {…}, parameter1: {…}, ") || !strings.HasSuffix(got, "parameter11: {…})") {
+	if got := Signature(json.RawMessage(schema)); !strings.HasPrefix(got, "(parameter0: {…}, parameter1: {…}, ") || !strings.HasSuffix(got, "parameter11: {…})") {
 		t.Errorf("all parameters and nothing of their inner parts, got %s", got)
 	}
 	hostile := map[string]string{
@@ -70,7 +70,7 @@ func TestSignatureHasBounds(t *testing.T) {
 		"a tree":     `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"l":{"$ref":"#/$defs/n"},"r":{"$ref":"#/$defs/n"}}}}}`,
 	}
 	for name, schema := range hostile {
-		got := signatureOf(json.RawMessage(schema))
+		got := Signature(json.RawMessage(schema))
 		if len(got) > 2*maxSignature || !utf8.ValidString(got) {
 			t.Errorf("%s: %d bytes: %.200q", name, len(got), got)
 		}
@@ -83,10 +83,10 @@ func TestSignatureReadsLittle(t *testing.T) {
 	ref := `{"$ref":"#/` + strings.Repeat("x/", steps) + `x"}`
 	schema := `{"properties":{"a":{"$ref":"#/short"},"b":` + ref + `,"c":{"type":"object","properties":{"d":` + ref + `}}},"short":{"type":"null"},` +
 		`"x":` + strings.Repeat(`{"x":`, steps) + `{"type":"integer"` + strings.Repeat(" ", maxSignatureRead/10) + `}` + strings.Repeat(`}`, steps) + `}`
-	if got, want := signatureOf(json.RawMessage(schema)), `(a?: null, b?: …, c?: {d?: …})`; got != want {
+	if got, want := Signature(json.RawMessage(schema)), `(a?: null, b?: …, c?: {d?: …})`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got, want := signatureOf(json.RawMessage(strings.ReplaceAll(schema, " ", ""))), `(a?: null, b?: integer, c?: {d?: integer})`; got != want {
+	if got, want := Signature(json.RawMessage(strings.ReplaceAll(schema, " ", ""))), `(a?: null, b?: integer, c?: {d?: integer})`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
@@ -97,7 +97,7 @@ func TestSignaturesOfRealTools(t *testing.T) {
 	all, whole, schemas, signatures := 0, 0, 0, 0
 	for _, s := range toolcorpus.Servers() {
 		for _, tool := range s.Tools {
-			got := signatureOf(tool.InputSchema)
+			got := Signature(tool.InputSchema)
 			if plain.Text(got) != got || strings.Contains(got, "\n") {
 				t.Errorf("%s/%s: %q", s.Name, tool.Name, got)
 			}

@@ -1,4 +1,4 @@
-package registry
+package toolrank
 
 import (
 	"slices"
@@ -7,16 +7,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 )
 
-// A searchQuery is the text of a [Query]: its words, each with those that mean the
+// A searchQuery is the text of a registry.Query: its words, each with those that mean the
 // same.
-type searchQuery []bm25.Term
+type Query []bm25.Term
 
 // maxQueryText is how much of a query is read, in bytes.
 const maxQueryText = 4 << 10
 
-// maxNearWords is how many words of a query may be misspelt: what they may mean is
+// MaxNear is how many words of a query may be misspelt: what they may mean is
 // looked for among all words of all tools.
-const maxNearWords = 8
+const MaxNear = 8
 
 // How much other words count than that of the query.
 const (
@@ -26,8 +26,8 @@ const (
 	readWeight    = 0.1 // of other words for reading, then
 )
 
-// newSearchQuery takes a text apart. Also gives synonyms beside the built-in ones.
-func newSearchQuery(text string, also func(word string) []string) searchQuery {
+// NewQuery takes a text apart. Also gives synonyms beside the built-in ones.
+func NewQuery(text string, also func(word string) []string) Query {
 	all := bm25.Words(strings.ToValidUTF8(text[:min(len(text), maxQueryText)], " "))
 	words := make([]string, 0, len(all))
 	for i := 0; i < len(all); i++ {
@@ -46,7 +46,7 @@ func newSearchQuery(text string, also func(word string) []string) searchQuery {
 		words = all
 	}
 	words = words[:min(len(words), bm25.MaxTerms)]
-	q := make(searchQuery, len(words))
+	q := make(Query, len(words))
 	for i, w := range words {
 		stem := bm25.Stem(w)
 		same := []bm25.Alternative{{Text: stem, Weight: 1}}
@@ -68,14 +68,14 @@ func newSearchQuery(text string, also func(word string) []string) searchQuery {
 	return q
 }
 
-// in returns the query as an index is asked: a word that is not in it may be
+// In returns the query as an index is asked: a word that is not in it may be
 // misspelt, or two in one.
-func (q searchQuery) in(words *bm25.Index) []bm25.Term {
+func (q Query) In(words *bm25.Index) []bm25.Term {
 	terms := make([]bm25.Term, 0, len(q)+1)
 	unknown := 0
 	for _, t := range q {
 		stem := t.Alternatives[0].Text
-		if t.Bonus || words.Frequency(stem) > 0 || unknown == maxNearWords {
+		if t.Bonus || words.Frequency(stem) > 0 || unknown == MaxNear {
 			terms = append(terms, t)
 			continue
 		}

@@ -1,6 +1,7 @@
-package registry
+package toolbrief
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -25,13 +26,13 @@ const (
 // more stands in a signature for what it does not say.
 const more = "…"
 
-// signatureOf returns the parameters that an input schema describes, in short:
+// Signature returns the parameters that an input schema describes, in short:
 //
 //	(owner: string, state?: "open"|"closed", labels?: string[], filter?: {…})
 //
 // Required ones come first. It says less than the schema, and says where with "…".
 // It is one line, whatever the schema holds.
-func signatureOf(schema json.RawMessage) string {
+func Signature(schema json.RawMessage) string {
 	s := signer{root: schema}
 	for s.tree = maxSignatureTree; ; s.tree-- {
 		s.text, s.refs, s.cut = append(s.text[:0], '('), 0, false
@@ -174,7 +175,7 @@ func (s *signer) values(values [][]byte, types []string) {
 		return
 	}
 	if len(types) == 0 && len(values) > 0 {
-		types = []string{typeByFirstByte(values[0][0])}
+		types = []string{TypeOf(values[0][0])}
 	}
 	s.alternatives(len(types), func(i int) { s.write(parameterName(types[i])) })
 	s.write(more)
@@ -243,7 +244,7 @@ func (s *signer) facts(schema []byte) ([]byte, signatureFacts) {
 		case "allOf":
 			f.also = append(f.also, slices.Collect(jsonscan.Elements(value))...)
 		case "additionalProperties", "patternProperties":
-			f.open = f.open || string(value) == "true" || firstByte(value) == '{'
+			f.open = f.open || string(value) == "true" || leadingByte(value) == '{'
 		}
 	}
 	f.open = f.open && f.properties == nil
@@ -328,18 +329,44 @@ func parameterName(name string) string {
 			return plain.Line(strconv.Quote(name))
 		}
 	}
-	if name == "" || len(name) > maxName {
-		return plain.Text(strconv.Quote(plain.Cut(name, maxName)))
+	if name == "" || len(name) > maxShown {
+		return plain.Text(strconv.Quote(plain.Cut(name, maxShown)))
 	}
 	return name
 }
 
-func typeByFirstByte(b byte) string {
+// TypeOf returns the type of a JSON value by its first byte.
+func TypeOf(b byte) string {
 	switch b {
 	case '{':
 		return "object"
 	case 'n':
 		return "null"
 	}
-	return kindByFirstByte(b)
+	return typeOfJSON(b)
+}
+
+// maxShown is how much of a name is shown, in bytes.
+const maxShown = 256
+
+// leadingByte returns the first byte of JSON that is not white space, or 0.
+func leadingByte(data []byte) byte {
+	if data = bytes.TrimLeft(data, " \t\r\n"); len(data) > 0 {
+		return data[0]
+	}
+	return 0
+}
+
+// typeOfJSON returns the type of a value that is neither object nor null, by its first
+// byte.
+func typeOfJSON(first byte) string {
+	switch first {
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	}
+	return "number"
 }

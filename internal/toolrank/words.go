@@ -1,15 +1,15 @@
-package registry
+package toolrank
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// searchFields returns how much a word counts where, in the order of wordsOf.
-func searchFields() []bm25.Field {
+// Fields returns how much a word counts where, in the order of Words.
+func Fields() []bm25.Field {
 	return []bm25.Field{
 		{Weight: 4, B: 0.5},   // name
 		{Weight: 2, B: 0.5},   // title
@@ -24,10 +24,10 @@ func searchFields() []bm25.Field {
 // says more is not found by the rest of it.
 const maxFieldText = 16 << 10
 
-// wordsFor returns how many words count of each tool of a server that has so many.
+// MaxWords returns how many words count of each tool of a server that has so many.
 // A server may list tens of megabytes; what others say has to be found all the same,
 // and soon.
-func wordsFor(tools int) int {
+func MaxWords(tools int) int {
 	switch {
 	case tools <= 256:
 		return 2048
@@ -37,11 +37,18 @@ func wordsFor(tools int) int {
 	return 128
 }
 
-// wordsOf returns the words of a tool, by field, at most so many together.
-func wordsOf(def *Definition, most int) [][]string {
+// A Doc is what is read of a tool.
+type Doc struct {
+	Name, Server       string
+	Title, Description string
+	InputSchema        json.RawMessage
+}
+
+// Words returns the words of a tool, by field, at most so many together.
+func Words(doc *Doc, most int) [][]string {
 	var listed, said bytes.Buffer
-	if jsonscan.Valid(def.InputSchema) == nil {
-		c := jsonscan.Walk(def.InputSchema)
+	if jsonscan.Valid(doc.InputSchema) == nil {
+		c := jsonscan.Walk(doc.InputSchema)
 		readParameters(&c, &listed, &said)
 	}
 	take := func(text string) []string {
@@ -51,22 +58,9 @@ func wordsOf(def *Definition, most int) [][]string {
 		return words
 	}
 	// What says most in a few words comes first.
-	name, server, title := take(searchName(def)), take(def.Origin.Server), take(def.Title)
-	parameters, description := take(listed.String()), take(def.Description)
+	name, server, title := take(doc.Name), take(doc.Server), take(doc.Title)
+	parameters, description := take(listed.String()), take(doc.Description)
 	return [][]string{name, title, description, parameters, take(said.String()), server}
-}
-
-// searchName returns what a tool is called, without the name of its server where that
-// was put before it.
-func searchName(def *Definition) string {
-	local := def.localName()
-	if local == "" || def.Name == local {
-		return def.Name
-	}
-	if name, _ := (names.Names{}).Name(def.Origin.Server, local); def.derived || def.Name == name {
-		return local
-	}
-	return local + " " + def.Name // of its owner's choice
 }
 
 // stems returns the words of a text as they are compared, and then what two of them

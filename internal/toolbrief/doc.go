@@ -1,0 +1,3 @@
+// Package toolbrief tells the parameters of a tool in one short line, made from its
+// JSON Schema.
+package toolbrief
