@@ -170,10 +170,10 @@ func ExampleRegistry_Call() {
 }
 
 // Models misspell names.
-func ExampleRegistry_Meant() {
+func ExampleRegistry_Resolve() {
 	r := registry.New(nil)
 	_ = r.Add(registry.MustFunc("add_numbers", "Add two numbers", add))
-	def, ok := r.Meant("Add-Numbers")
+	def, ok := r.Resolve("Add-Numbers")
 	fmt.Println(def.Name, ok)
 	// Output: add_numbers true
 }

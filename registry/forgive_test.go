@@ -289,7 +289,7 @@ func TestMeant(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]bool{"show_it": true, "Show_It": !exact, "nobody": false, "": false} {
-			def, ok := r.Meant(name)
+			def, ok := r.Resolve(name)
 			_, err := r.Call(t.Context(), name, nil)
 			if ok != want || ok != (err == nil) || ok && def.Name != "show_it" {
 				t.Errorf("%q, exact %v: %v, %v, and Call: %v", name, exact, def, ok, err)

@@ -39,7 +39,7 @@ func TestZeroRegistry(t *testing.T) {
 		"Snapshot":        func() { r.Snapshot() },
 		"Callable":        func() { r.Callable(ctx) },
 		"Toolset":         func() { r.Toolset(ctx, nil) },
-		"Meant":           func() { r.Meant("x") },
+		"Resolve":         func() { r.Resolve("x") },
 		"Approvals":       func() { r.Approvals(ctx) },
 		"EndConversation": func() { r.EndConversation(ctx) },
 		"RevokeGrants":    func() { r.RevokeGrants(ctx) },

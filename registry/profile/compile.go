@@ -180,5 +180,5 @@ func (s *Set) meant(r *registry.Registry, name string) (*registry.Definition, bo
 	if t, ok := s.byName[name]; ok {
 		return t.Definition, true
 	}
-	return r.Meant(name)
+	return r.Resolve(name)
 }

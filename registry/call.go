@@ -1,0 +1,223 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
+)
+
+// Call calls the tool of that name as it is listed now. Args must be a JSON
+// object; empty or null means {}. A name that no tool has stands for the one tool
+// that it can mean if case, separators and a lost prefix do not count, unless
+// [names.Names] says Exact. A call of call_tool, see [Options].Search, is one of the tool
+// that it names. The call goes this way:
+//
+//   - The arguments are checked and mended, see [ArgumentOptions].
+//   - The [Approver] decides, and sees the arguments as they are then.
+//   - The middleware of [Registry.Use], and then the tool, get the call.
+//   - The result is checked against the output schema, and shaped, see
+//     [result.Options]. That of a server that is not [Server].Trusted loses the characters
+//     that models read and people do not see, in texts, links and strings of structured
+//     content. Middleware gets it as it came.
+//
+// A name that is not listed fails with an [*UnknownToolError]; if its server is known
+// not to be ready, see [Registry.Explain], with a [*NotReadyError]; or, if the ledger
+// holds the tool back and the [policy.Policy] does not deny it to the user of ctx, with a
+// [*QuarantinedError]; arguments that do not fit with an
+// [*ArgumentsError]; a call that may not be made with an [*ApprovalRequiredError],
+// a [*DeniedError] or a [*PolicyError]. In all these cases neither middleware nor
+// tool has run. A tool that returns nothing at all, or what its output schema
+// forbids, fails with a [*ResultError]. Any other error is the tool's own.
+func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	if err := r.made(); err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	if observers := r.observers.Load(); observers != nil {
+		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
+		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o) })
+	}
+	return r.call(ctx, name, args, nil)
+}
+
+// call makes a call, stage by stage, and notes in o, which may be nil, which call it is.
+func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, o *Observation) (*mcp.CallToolResult, error) {
+	e, args, err := r.resolve(ctx, name, args, o) // which tool
+	if err != nil {
+		return nil, err
+	}
+	o.meant(e, args)
+	if args, err = r.check(e, args); err != nil { // do the arguments fit
+		return nil, err
+	}
+	o.passed(args)
+	if err := r.decide(ctx, e, args); err != nil { // may it be called
+		return nil, err
+	}
+	o.goes()
+	return r.carryOut(ctx, e, args)
+}
+
+// carryOut makes a call that was decided: the last three stages.
+func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
+	res, err := r.run(ctx, e, args) // the middleware and the tool
+	if err != nil {
+		return res, err
+	}
+	if err := r.verify(e, res); err != nil { // does the result fit
+		return nil, err
+	}
+	return r.shape(ctx, e, res), nil // what the caller gets of it
+}
+
+// resolve returns the tool that a call is for, and its arguments: a call of call_tool
+// is one of the tool that it names, for everybody.
+func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessage, o *Observation) (*entry, json.RawMessage, error) {
+	e, err := r.find(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	calls, ok := e.tool.(*relay)
+	if !ok || calls.registry != r { // that of another registry calls tools there
+		return e, args, nil
+	}
+	if name, args, err = calls.target(args); err != nil {
+		return nil, nil, err
+	}
+	o.relayed(name, args)
+	if e, err = r.find(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	if again, ok := e.tool.(*relay); ok && again.registry == r {
+		return nil, nil, &ArgumentsError{Tool: e.def.Name, Err: errors.New(`"name" must be the name of another tool: it cannot call itself`)}
+	}
+	if e.def.ReturnDirect {
+		return nil, nil, &ArgumentsError{Tool: calls.def.Name, Err: fmt.Errorf("it cannot call %s, whose result goes to the user: call that tool by its own name", plain.Quote(e.def.Name))}
+	}
+	return e, args, nil
+}
+
+// check returns the arguments as they fit the tool's schema.
+func (r *Registry) check(e *entry, args json.RawMessage) (json.RawMessage, error) {
+	args, err := objectArgs(args)
+	if err != nil {
+		return nil, &ArgumentsError{Tool: e.def.Name, Err: err}
+	}
+	return r.validator.arguments(e, args)
+}
+
+// decide asks the approver. A look for tools needs no approval: it shows no more than a
+// list of them would.
+func (r *Registry) decide(ctx context.Context, e *entry, args json.RawMessage) error {
+	if e.hidden {
+		return nil
+	}
+	return r.approvals.decide(ctx, e, args)
+}
+
+// run passes a call through the middleware to its tool.
+func (r *Registry) run(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
+	chain := *r.chain.Load()
+	if len(chain) == 0 {
+		return r.pass(ctx, e, args)
+	}
+	call := &Call{Tool: e.def, Args: args, registry: r, entry: e, chain: chain}
+	return call.run(ctx, 0)
+}
+
+// pass passes a call on to its tool, if that is still listed and, where somebody
+// has decided about it, what it was then. An approver or middleware may have taken
+// hours.
+func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
+	s, now, err := r.seek(ctx, e.def.Name, func(s *Snapshot) *entry { return s.find(e.def.Name) })
+	switch {
+	case err != nil:
+		return nil, err
+	case now == e:
+	case now == nil:
+		return nil, r.unknown(ctx, s, e.def.Name)
+	case now.change != nil:
+		return nil, &QuarantinedError{Name: e.def.Name, Change: now.change}
+	case subjectOf(now).same(subjectOf(e)):
+		e = now // by a new client perhaps
+	case r.approvals.approver != nil:
+		return nil, &StaleApprovalError{Tool: e.def.Name}
+	}
+	if r.scrubber != nil && e.server != nil {
+		args = r.scrubber.JSON(args)
+	}
+	res, err := e.tool.Call(ctx, args)
+	if wrong, ok := err.(*ArgumentsError); ok && wrong.Tool == e.def.Origin.Tool && wrong.Tool != e.def.Name {
+		renamed := *wrong // as the caller knows the tool
+		renamed.Tool = e.def.Name
+		err = &renamed
+	}
+	return res, err
+}
+
+// verify checks a result against the tool's output schema.
+func (r *Registry) verify(e *entry, res *mcp.CallToolResult) error {
+	if res == nil {
+		return &ResultError{Tool: e.def.Name, Err: errNoResult}
+	}
+	return r.validator.result(e, res)
+}
+
+var errNoResult = errors.New("there is none, and no error either")
+
+// shape returns a result in the form that its caller gets. What goes to the user, and
+// what was read in a kept result, stays whole.
+func (r *Registry) shape(ctx context.Context, e *entry, res *mcp.CallToolResult) *mcp.CallToolResult {
+	if e.def.ReturnDirect {
+		return res
+	}
+	if !e.trusted() {
+		res = result.StripHidden(res)
+	}
+	if r.results == nil || isReader(e.tool) {
+		return res
+	}
+	return r.results.Shape(ctx, result.From{Server: e.def.Origin.Server, Tool: e.def.Origin.Tool, Trusted: e.trusted()}, res)
+}
+
+// Resolve returns the definition of the tool that [Registry.Call] calls for a name: the
+// listed one of that name or, unless [names.Names].Exact says no, the one that it nearly
+// is.
+func (r *Registry) Resolve(name string) (*Definition, bool) {
+	e := r.Snapshot().lookup(name, r.names.Exact)
+	if e == nil || e.change != nil {
+		return nil, false
+	}
+	return e.def, true
+}
+
+// find returns the listed tool that name means.
+func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
+	s, e, err := r.seek(ctx, name, func(s *Snapshot) *entry { return s.lookup(name, r.names.Exact) })
+	if err != nil {
+		return nil, err
+	}
+	if e != nil && e.change != nil {
+		// Somebody may have approved it in another process.
+		if err := r.ledger.Reload(ctx); err == nil {
+			s = r.Snapshot()
+			e = s.lookup(name, r.names.Exact)
+		}
+	}
+	switch {
+	case e == nil:
+		return nil, r.unknown(ctx, s, name)
+	case e.change != nil:
+		// It says what changed, which is not for everybody.
+		if denied := r.deniedTo(ctx)(e); denied != nil {
+			return nil, denied
+		}
+		return nil, &QuarantinedError{Name: e.def.Name, Change: e.change}
+	}
+	return e, nil
+}
