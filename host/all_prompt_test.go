@@ -66,9 +66,9 @@ func TestPromptsOfAllServers(t *testing.T) {
 func TestPromptsFollowTheScheme(t *testing.T) {
 	for _, test := range []struct {
 		listed regnames.Names
-		want  string // of the prompt review of github
-		wrong string
-		near  string
+		want   string // of the prompt review of github
+		wrong  string
+		near   string
 	}{
 		{regnames.Names{Scheme: regnames.MCPServerTool}, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
 		{regnames.Names{Scheme: regnames.ColonTool}, "github:review", "gitub:review", "github:review"},

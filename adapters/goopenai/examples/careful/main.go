@@ -37,7 +37,7 @@ func run(ctx context.Context, question string) error {
 		return err
 	}
 	tools := registry.New(&registry.Options{
-		Ledger:   accepted,            // holds back what is new or changed
+		Ledger:   accepted,          // holds back what is new or changed
 		Approver: policy.Cautious(), // asks for all but what trusted tools only read
 		Results:  &result.Options{}, // keeps a result from flooding the model
 	})
