@@ -112,7 +112,7 @@ func ExampleOptions() {
 		return
 	}
 	fmt.Printf("%s %s: %s\n", asked.Request.Tool.DisplayName(), asked.Request.Args, asked.Request.Reason)
-	res, err := h.Registry().Resume(ctx, asked.Request.ID, nil) // somebody said yes
+	res, err := h.Registry().Approve(ctx, asked.Request.ID, nil) // somebody said yes
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -22,7 +22,7 @@ func recordCall(ctx context.Context, o *registry.Observation, record func(contex
 	if by != "" && by != o.User {
 		e.Detail[activity.DetailBy] = by
 	}
-	if o.Kind != registry.Resumed || unknownApproval(o.Err) {
+	if o.Kind != registry.Approved || unknownApproval(o.Err) {
 		record(ctx, e)
 		return
 	}
@@ -95,7 +95,7 @@ func recordedCall(o *registry.Observation) activity.Event {
 	switch {
 	case unknownApproval(o.Err):
 		e.Outcome = activity.Failed
-	case o.Kind == registry.Refused:
+	case o.Kind == registry.Denied:
 		e.Outcome = activity.Refused
 	}
 	return e
@@ -103,7 +103,7 @@ func recordedCall(o *registry.Observation) activity.Event {
 
 func recordedKind(o *registry.Observation, outcome activity.Outcome) activity.Kind {
 	switch {
-	case o.Kind == registry.Refused, outcome == activity.Asked, unknownApproval(o.Err):
+	case o.Kind == registry.Denied, outcome == activity.Asked, unknownApproval(o.Err):
 		return activity.KindApproval
 	case outcome == activity.Denied:
 		return activity.KindDenied

@@ -171,14 +171,14 @@ func TestRecordedApprovals(t *testing.T) {
 		return asks.Request.ID
 	}
 	nobodys := ask(t.Context())
-	if _, err := h.registry.Resume(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
+	if _, err := h.registry.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
 		t.Fatal("bob resumed what is not his")
 	}
-	if _, err := h.registry.Resume(t.Context(), nobodys, nil); err != nil {
+	if _, err := h.registry.Approve(t.Context(), nobodys, nil); err != nil {
 		t.Fatal(err)
 	}
 	anns := ask(session.WithUser(t.Context(), "ann"))
-	if err := h.registry.Refuse(session.WithUser(t.Context(), "ann"), anns, "no"); err != nil {
+	if err := h.registry.Deny(session.WithUser(t.Context(), "ann"), anns, "no"); err != nil {
 		t.Fatal(err)
 	}
 	events := take()
@@ -215,8 +215,8 @@ func TestRecordedCallID(t *testing.T) {
 	}
 	turn, click := registry.WithCallID(t.Context(), "turn 7"), registry.WithCallID(t.Context(), "click 9")
 	for _, answer := range []func(id string) error{
-		func(id string) error { _, err := h.registry.Resume(click, id, nil); return err },
-		func(id string) error { return h.registry.Refuse(click, id, "no") },
+		func(id string) error { _, err := h.registry.Approve(click, id, nil); return err },
+		func(id string) error { return h.registry.Deny(click, id, "no") },
 	} {
 		_, err := h.registry.Call(registry.WithCallID(turn, "call_1"), "s__fine", nil)
 		var asks *registry.ApprovalRequiredError

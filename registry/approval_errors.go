@@ -8,7 +8,7 @@ import (
 )
 
 // An ApprovalRequiredError reports a call that waits for somebody's approval. It
-// was not made. [Registry.Resume] makes it, [Registry.Refuse] drops it, and
+// was not made. [Registry.Approve] makes it, [Registry.Deny] drops it, and
 // [Registry.Await] waits for either.
 type ApprovalRequiredError struct {
 	Request *ApprovalRequest // what is asked; its ID names the call

@@ -54,10 +54,10 @@ func TestApprovalsForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, ask := asking(t, ApprovalOptions{TTL: time.Minute}, "answer")
 		ctx := WithConversation(onbehalf.With(t.Context(), "ann"), "c")
-		if _, err := r.Resume(ctx, ask(ctx, 1), nil); err != nil {
+		if _, err := r.Approve(ctx, ask(ctx, 1), nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Refuse(ctx, ask(ctx, 2), ""); err != nil {
+		if err := r.Deny(ctx, ask(ctx, 2), ""); err != nil {
 			t.Fatal(err)
 		}
 		ask(ctx, 3)
@@ -84,7 +84,7 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 		var ids []string
 		for n := range 20 {
 			ids = append(ids, ask(t.Context(), n))
-			if _, err := r.Resume(t.Context(), ids[n], nil); err != nil {
+			if _, err := r.Approve(t.Context(), ids[n], nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -147,7 +147,7 @@ func TestApprovalArgumentsAreBounded(t *testing.T) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
-	if err := r.Refuse(t.Context(), ids[3], ""); err != nil {
+	if err := r.Deny(t.Context(), ids[3], ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := call(9); !errors.As(err, new(*ApprovalRequiredError)) {

@@ -13,22 +13,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// ResumeOptions are the options of [Registry.Resume]. Nil means none.
-type ResumeOptions struct {
+// ApproveOptions are the options of [Registry.Approve]. Nil means none.
+type ApproveOptions struct {
 	// ForSession allows later calls to the same tool too, as [AllowForSession]
 	// does: of the user who asked, in that conversation, until the tool changes,
 	// [Registry.EndConversation] or [Registry.RevokeGrants].
 	ForSession bool
 }
 
-// Resume approves a call that waits under an id, see [ApprovalRequiredError], and
+// Approve approves a call that waits under an id, see [ApprovalRequiredError], and
 // makes it: with the arguments that were shown, as the user, in the conversation and
 // under the id of the call (see [WithCallID]) that asked for it, and within ctx. What
 // comes of it is returned here and to [Registry.Await]. A handler of web requests had better give it a
 // context that does not end when the browser goes away, such as one of
 // [context.WithoutCancel] with a timeout.
 //
-// A call is made once. Of several Resumes one makes it; the others, and those for
+// A call is made once. Of several Approves one makes it; the others, and those for
 // an id that is not known, was refused or has expired, fail with an
 // [*UnknownApprovalError]. The same id counts as not known if ctx names a user, as
 // by session.WithUser, and the call is another user's; so put in who is logged
@@ -39,26 +39,26 @@ type ResumeOptions struct {
 // [Approver] is asked again, and its [Deny] wins over the approval.
 //
 // If the call was not sent, for instance because the server is away, it goes on
-// waiting until it expires, and Resume may be tried again. In any other case it is
+// waiting until it expires, and Approve may be tried again. In any other case it is
 // over, also if ctx ended before there was an answer.
-func (r *Registry) Resume(ctx context.Context, id string, opts *ResumeOptions) (*mcp.CallToolResult, error) {
+func (r *Registry) Approve(ctx context.Context, id string, opts *ApproveOptions) (*mcp.CallToolResult, error) {
 	if err := r.made(); err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
-	var o ResumeOptions
+	var o ApproveOptions
 	if opts != nil {
 		o = *opts
 	}
 	if observers := r.observers.Load(); observers != nil {
-		return r.observed(ctx, *observers, &Observation{Kind: Resumed, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+		return r.observed(ctx, *observers, &Observation{Kind: Approved, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
 			return r.resume(ctx, id, o, seen)
 		})
 	}
 	return r.resume(ctx, id, o, nil)
 }
 
-// resume is Resume, and notes in seen, which may be nil, which call it is.
-func (r *Registry) resume(ctx context.Context, id string, o ResumeOptions, seen *Observation) (res *mcp.CallToolResult, err error) {
+// resume is [Registry.Approve], and notes in seen, which may be nil, which call it is.
+func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen *Observation) (res *mcp.CallToolResult, err error) {
 	a := r.approvals
 	p, since, err := a.claim(ctx, id)
 	if err != nil {
@@ -143,16 +143,16 @@ func settles(err error) bool {
 	return errors.As(err, &stale) || errors.As(err, &denied) || errors.As(err, &arguments) || errors.As(err, &asks)
 }
 
-// Refuse drops a call that waits under an id. Who awaits it gets a [*DeniedError]
+// Deny drops a call that waits under an id. Who awaits it gets a [*DeniedError]
 // with the reason, which is for the model and may be empty. For an id under which
-// no call waits, or another user's than that of ctx, Refuse fails with an
-// [*UnknownApprovalError], as [Registry.Resume] does.
-func (r *Registry) Refuse(ctx context.Context, id, reason string) error {
+// no call waits, or another user's than that of ctx, Deny fails with an
+// [*UnknownApprovalError], as [Registry.Approve] does.
+func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 	if err := r.made(); err != nil {
 		return err
 	}
 	if observers := r.observers.Load(); observers != nil {
-		_, err := r.observed(ctx, *observers, &Observation{Kind: Refused, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+		_, err := r.observed(ctx, *observers, &Observation{Kind: Denied, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
 			return nil, r.approvals.refuse(ctx, id, reason, seen)
 		})
 		return err
@@ -161,7 +161,7 @@ func (r *Registry) Refuse(ctx context.Context, id, reason string) error {
 }
 
 // Await waits until the call with an id is over and returns what came of it: what
-// [Registry.Resume] got, or a [*DeniedError] if the call was refused, nobody
+// [Registry.Approve] got, or a [*DeniedError] if the call was refused, nobody
 // answered in time, or the conversation has ended. It is how an agent goes on
 // after an [*ApprovalRequiredError] while the answer comes from elsewhere.
 //

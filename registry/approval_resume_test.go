@@ -54,11 +54,11 @@ func TestApprovalArguments(t *testing.T) {
 			return next(ctx, call)
 		}
 	})
-	if _, err := w.Resume(ctx, asked.ID, nil); err == nil || err.Error() != "away" {
+	if _, err := w.Approve(ctx, asked.ID, nil); err == nil || err.Error() != "away" {
 		t.Fatal(err)
 	}
 	away = false
-	res, err := w.Resume(ctx, asked.ID, nil)
+	res, err := w.Approve(ctx, asked.ID, nil)
 	if err != nil || textOf(t, res) != "delete done" {
 		t.Errorf("%v, %v", res, err)
 	}
@@ -84,7 +84,7 @@ func TestApprovalResumesAsTheUser(t *testing.T) {
 	})
 	asked := w.asks(t, as(t.Context(), "ann", "c1"), "files__delete", `{}`)
 	conversation = ""
-	if _, err := w.Resume(registry.WithConversation(t.Context(), "other"), asked.ID, nil); err != nil {
+	if _, err := w.Approve(registry.WithConversation(t.Context(), "other"), asked.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if user != "ann" || conversation != "c1" {
@@ -100,12 +100,12 @@ func TestApprovalOfAnotherUser(t *testing.T) {
 	if list := w.Approvals(bob); len(list) > 0 {
 		t.Errorf("bob sees %+v", list[0])
 	}
-	_, err := w.Resume(bob, asked.ID, nil)
+	_, err := w.Approve(bob, asked.ID, nil)
 	unknown := wantError[*registry.UnknownApprovalError](t, err)
-	if _, err := w.Resume(bob, "made up", nil); err.Error() != unknown.Error() {
+	if _, err := w.Approve(bob, "made up", nil); err.Error() != unknown.Error() {
 		t.Errorf("bob can tell that the call is there: %v, %v", unknown, err)
 	}
-	wantError[*registry.UnknownApprovalError](t, w.Refuse(bob, asked.ID, ""))
+	wantError[*registry.UnknownApprovalError](t, w.Deny(bob, asked.ID, ""))
 	_, err = w.Await(bob, asked.ID)
 	wantError[*registry.UnknownApprovalError](t, err)
 	w.EndConversation(as(t.Context(), "bob", "c"))
@@ -116,7 +116,7 @@ func TestApprovalOfAnotherUser(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 	}
-	if _, err := w.Resume(onbehalf.With(t.Context(), "ann"), asked.ID, nil); err != nil {
+	if _, err := w.Approve(onbehalf.With(t.Context(), "ann"), asked.ID, nil); err != nil {
 		t.Error(err)
 	}
 	w.at(t, `{}`)
@@ -134,7 +134,7 @@ func TestApprovalRunsOnce(t *testing.T) {
 		for range 100 {
 			group.Go(func() {
 				<-start
-				res, err := w.Resume(t.Context(), asked.ID, nil)
+				res, err := w.Approve(t.Context(), asked.ID, nil)
 				if err == nil {
 					made.Add(1)
 					res.Content = nil // the caller's own
@@ -172,8 +172,8 @@ func TestApprovalResumeAgainstRefuse(t *testing.T) {
 		asked := w.asks(t, t.Context(), "files__delete", `{}`)
 		var group sync.WaitGroup
 		var resumed, refused error
-		group.Go(func() { _, resumed = w.Resume(t.Context(), asked.ID, nil) })
-		group.Go(func() { refused = w.Refuse(t.Context(), asked.ID, "") })
+		group.Go(func() { _, resumed = w.Approve(t.Context(), asked.ID, nil) })
+		group.Go(func() { refused = w.Deny(t.Context(), asked.ID, "") })
 		group.Wait()
 		if (resumed == nil) == (refused == nil) {
 			t.Fatalf("resumed: %v, refused: %v", resumed, refused)
@@ -192,16 +192,16 @@ func TestApprovalRefuse(t *testing.T) {
 		"use the trash": `calling tool "files__delete" is not allowed: the user refused it: use the trash`,
 	} {
 		asked := w.asks(t, t.Context(), "files__delete", `{}`)
-		if err := w.Refuse(t.Context(), asked.ID, reason); err != nil {
+		if err := w.Deny(t.Context(), asked.ID, reason); err != nil {
 			t.Fatal(err)
 		}
 		_, err := w.Await(t.Context(), asked.ID)
 		if wantError[*registry.DeniedError](t, err); err.Error() != want {
 			t.Errorf("%v", err)
 		}
-		_, err = w.Resume(t.Context(), asked.ID, nil)
+		_, err = w.Approve(t.Context(), asked.ID, nil)
 		wantError[*registry.UnknownApprovalError](t, err)
-		wantError[*registry.UnknownApprovalError](t, w.Refuse(t.Context(), asked.ID, ""))
+		wantError[*registry.UnknownApprovalError](t, w.Deny(t.Context(), asked.ID, ""))
 	}
 	w.at(t)
 }
@@ -226,7 +226,7 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustReplace(t, w.Registry, "files", other)
-		_, err = w.Resume(ctx, asked.ID, &registry.ResumeOptions{ForSession: true})
+		_, err = w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
 		if stale := wantError[*registry.StaleApprovalError](t, err); stale.Tool != "files__delete" {
 			t.Errorf("%s: %+v", name, stale)
 		}
@@ -242,10 +242,10 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		mustReplace(t, w.Registry, "files", tool)
 		if third := w.asks(t, ctx, "files__delete", `{}`); third.ID == again.ID {
 			t.Errorf("%s: the request for another tool", name)
-		} else if err := w.Refuse(ctx, third.ID, ""); err != nil {
+		} else if err := w.Deny(ctx, third.ID, ""); err != nil {
 			t.Error(err)
 		}
-		_, err = w.Resume(ctx, again.ID, nil)
+		_, err = w.Approve(ctx, again.ID, nil)
 		wantError[*registry.UnknownApprovalError](t, err)
 	}
 	w.at(t)
@@ -266,7 +266,7 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	w.allowForSession(t, ctx, "files__delete")
 	asked := w.asks(t, ctx, "files__move", `{}`)
 	from("two")
-	_, err := w.Resume(ctx, asked.ID, nil)
+	_, err := w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.StaleApprovalError](t, err)
 	if w.free(t, ctx, "files__delete") {
 		t.Error("the grant holds for another server")
@@ -283,12 +283,12 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 	_, err := r.Call(ctx, "files__delete", nil)
 	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
 	mustReplace(t, r, "files", serverTool("files", "delete", " everything"))
-	_, err = r.Resume(ctx, asked.ID, nil)
+	_, err = r.Approve(ctx, asked.ID, nil)
 	if held := wantError[*registry.QuarantinedError](t, err); held.Name != "files__delete" {
 		t.Errorf("%+v", held)
 	}
 	mustReplace(t, r, "files", serverTool("files", "delete", ""))
-	if res, err := r.Resume(ctx, asked.ID, nil); err != nil || textOf(t, res) != "files__delete" {
+	if res, err := r.Approve(ctx, asked.ID, nil); err != nil || textOf(t, res) != "files__delete" {
 		t.Errorf("%v, %v", res, err)
 	}
 }
@@ -309,25 +309,25 @@ func TestApprovalOutcomes(t *testing.T) {
 	if err := w.client.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Resume(ctx, asked.ID, nil); !errors.Is(err, mcp.ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent {
+	if _, err := w.Approve(ctx, asked.ID, nil); !errors.Is(err, mcp.ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Fatal(err)
 	}
 	waits()
 	// So are its tools.
 	mustReplace(t, w.Registry, "files")
-	_, err := w.Resume(ctx, asked.ID, nil)
+	_, err := w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.UnknownToolError](t, err)
 	waits()
 	// Another one that the name could be taken for is none of them.
 	mustReplace(t, w.Registry, "files", serverTool("files", "Delete", ""))
-	_, err = w.Resume(ctx, asked.ID, nil)
+	_, err = w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.UnknownToolError](t, err)
 	waits()
 	w.connect(t)
 	// The context has ended.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := w.Resume(ended, asked.ID, nil); !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent {
+	if _, err := w.Approve(ended, asked.ID, nil); !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Fatal(err)
 	}
 	waits()
@@ -335,11 +335,11 @@ func TestApprovalOutcomes(t *testing.T) {
 	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
 		return registry.Decision{Verdict: registry.Allow}, errors.New("the office is closed")
 	})
-	_, err = w.Resume(ctx, asked.ID, nil)
+	_, err = w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.PolicyError](t, err)
 	waits()
 	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) { panic("oh") })
-	if v := panicOf(func() { _, _ = w.Resume(ctx, asked.ID, nil) }); v != "oh" {
+	if v := panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }); v != "oh" {
 		t.Errorf("panic %v", v)
 	}
 	waits()
@@ -351,7 +351,7 @@ func TestApprovalOutcomes(t *testing.T) {
 	leaving, cancel := context.WithCancel(ctx)
 	resumed := make(chan error)
 	go func() {
-		_, err := w.Resume(leaving, asked.ID, nil)
+		_, err := w.Approve(leaving, asked.ID, nil)
 		resumed <- err
 	}()
 	<-w.arrived
@@ -359,7 +359,7 @@ func TestApprovalOutcomes(t *testing.T) {
 	if err := <-resumed; !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
 		t.Errorf("%v, outcome %v", err, mcp.OutcomeOf(err))
 	}
-	_, err = w.Resume(ctx, asked.ID, nil)
+	_, err = w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.UnknownApprovalError](t, err)
 	if _, err := w.Await(ctx, asked.ID); !errors.Is(err, context.Canceled) {
 		t.Errorf("Await: %v", err)
@@ -379,7 +379,7 @@ func TestApprovalUnderAnEndedContext(t *testing.T) {
 	asked := w.asks(t, t.Context(), "heedless", `{}`)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := w.Resume(ended, asked.ID, &registry.ResumeOptions{ForSession: true})
+	_, err := w.Approve(ended, asked.ID, &registry.ApproveOptions{ForSession: true})
 	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent || calls != 0 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
@@ -394,11 +394,11 @@ func TestApprovalDeniedByNow(t *testing.T) {
 		w := newWard(t, registry.ApprovalOptions{})
 		asked := w.asks(t, t.Context(), "files__delete", `{}`)
 		w.says(v)
-		_, err := w.Resume(t.Context(), asked.ID, &registry.ResumeOptions{ForSession: true})
+		_, err := w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true})
 		wantError[*registry.DeniedError](t, err)
 		_, err = w.Await(t.Context(), asked.ID)
 		wantError[*registry.DeniedError](t, err)
-		_, err = w.Resume(t.Context(), asked.ID, nil)
+		_, err = w.Approve(t.Context(), asked.ID, nil)
 		wantError[*registry.UnknownApprovalError](t, err)
 		w.says(registry.Ask)
 		w.asks(t, t.Context(), "files__delete", `{}`) // nothing was granted
@@ -415,7 +415,7 @@ func TestApprovalAskedAgain(t *testing.T) {
 		seen = req
 		return registry.Decision{Verdict: registry.AllowForSession}, nil
 	})
-	if _, err := w.Resume(t.Context(), asked.ID, nil); err != nil {
+	if _, err := w.Approve(t.Context(), asked.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if seen.ID != asked.ID || !seen.Approved || asked.Approved || seen.Reason != "because" || seen.Asked != asked.Asked || seen.Expires != asked.Expires {
@@ -442,24 +442,24 @@ func TestApprovalOfAFaultyTool(t *testing.T) {
 	)
 
 	asked := w.asks(t, ctx, "panics", `{}`)
-	if v := panicOf(func() { _, _ = w.Resume(ctx, asked.ID, nil) }); v != "oh" {
+	if v := panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }); v != "oh" {
 		t.Errorf("panic %v", v)
 	}
 	_, err := w.Await(ctx, asked.ID)
 	if err == nil || mcp.OutcomeOf(err) != mcp.Unknown {
 		t.Errorf("%v", err)
 	}
-	_, err = w.Resume(ctx, asked.ID, nil)
+	_, err = w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.UnknownApprovalError](t, err)
 
 	asked = w.asks(t, ctx, "strict", `{"N":"one"}`)
-	_, err = w.Resume(ctx, asked.ID, nil)
+	_, err = w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.ArgumentsError](t, err)
 	_, err = w.Await(ctx, asked.ID)
 	wantError[*registry.ArgumentsError](t, err)
 
 	asked = w.asks(t, ctx, "nests", `{}`)
-	_, err = w.Resume(ctx, asked.ID, nil)
+	_, err = w.Approve(ctx, asked.ID, nil)
 	inner := wantError[*registry.ApprovalRequiredError](t, err)
 	if _, err := w.Await(ctx, asked.ID); !errors.Is(err, inner) {
 		t.Errorf("%v", err)

@@ -88,9 +88,9 @@ func TestApprovalsAtOnce(t *testing.T) {
 					for _, req := range r.Approvals(ctx) {
 						switch rand.N(6) {
 						case 0:
-							_ = r.Refuse(ctx, req.ID, "")
+							_ = r.Deny(ctx, req.ID, "")
 						case 1, 2:
-							res, err := r.Resume(ctx, req.ID, nil)
+							res, err := r.Approve(ctx, req.ID, nil)
 							if err != nil {
 								break
 							}
@@ -207,7 +207,7 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 		}
 	})
 	resume := func(ctx context.Context, id string) {
-		_, err := r.Resume(ctx, id, nil)
+		_, err := r.Approve(ctx, id, nil)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

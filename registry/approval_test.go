@@ -181,7 +181,7 @@ func TestApprovalWithoutAnApprover(t *testing.T) {
 	if _, err := r.Call(t.Context(), "tool", nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.Resume(t.Context(), "", nil); err == nil {
+	if _, err := r.Approve(t.Context(), "", nil); err == nil {
 		t.Error("something was resumed")
 	}
 }

@@ -25,7 +25,7 @@ func TestEndConversation(t *testing.T) {
 	w.EndConversation(ctx)
 	_, err := w.Await(ctx, asked.ID)
 	wantError[*registry.DeniedError](t, err)
-	_, err = w.Resume(ctx, asked.ID, nil)
+	_, err = w.Approve(ctx, asked.ID, nil)
 	wantError[*registry.UnknownApprovalError](t, err)
 	if list := w.Approvals(ctx); len(list) != 1 || list[0].ID != other.ID {
 		t.Errorf("%d calls wait", len(list))
@@ -45,13 +45,13 @@ func TestEndConversation(t *testing.T) {
 			return textResult("done"), nil
 		}
 	})
-	if _, err := w.Resume(ctx, asked.ID, nil); !errors.Is(err, away) {
+	if _, err := w.Approve(ctx, asked.ID, nil); !errors.Is(err, away) {
 		t.Error(err)
 	}
 	_, err = w.Await(ctx, asked.ID)
 	wantError[*registry.DeniedError](t, err)
 	asked = w.asks(t, ctx, "files__delete", `{}`)
-	if res, err := w.Resume(ctx, asked.ID, nil); err != nil || textOf(t, res) != "done" {
+	if res, err := w.Approve(ctx, asked.ID, nil); err != nil || textOf(t, res) != "done" {
 		t.Errorf("%v, %v", res, err)
 	}
 	w.at(t)
@@ -100,7 +100,7 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 			return next(c, call)
 		}
 	})
-	if _, err := w.Resume(ctx, asked.ID, nil); err != nil {
+	if _, err := w.Approve(ctx, asked.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID == asked.ID {
@@ -129,7 +129,7 @@ func TestMaxPending(t *testing.T) {
 	}
 	full(t.Context())
 	full(as(t.Context(), "eve", "c"))
-	if err := w.Refuse(t.Context(), first.ID, ""); err != nil {
+	if err := w.Deny(t.Context(), first.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.asks(t, as(t.Context(), "eve", "c"), "files__delete", `{}`)
@@ -167,11 +167,11 @@ func TestApprovalExpires(t *testing.T) {
 		if n := len(w.Approvals(ctx)); n != 0 {
 			t.Errorf("%d calls wait after their time", n)
 		}
-		_, err := w.Resume(ctx, asked.ID, nil)
+		_, err := w.Approve(ctx, asked.ID, nil)
 		if unknown := wantError[*registry.UnknownApprovalError](t, err); unknown.Reason == "" {
 			t.Errorf("%v", err)
 		}
-		wantError[*registry.UnknownApprovalError](t, w.Refuse(ctx, asked.ID, ""))
+		wantError[*registry.UnknownApprovalError](t, w.Deny(ctx, asked.ID, ""))
 		awaited.Wait()
 		_, err = w.Await(ctx, asked.ID) // late, and still told
 		wantError[*registry.DeniedError](t, err)
@@ -212,7 +212,7 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 			_, err := w.Await(ctx, other.ID)
 			wantError[*registry.DeniedError](t, err)
 		})
-		if _, err := w.Resume(ctx, asked.ID, nil); err != nil {
+		if _, err := w.Approve(ctx, asked.ID, nil); err != nil {
 			t.Error(err)
 		}
 		group.Wait()
@@ -225,11 +225,11 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 			_, err := w.Await(ctx, asked.ID)
 			wantError[*registry.DeniedError](t, err)
 		})
-		if _, err := w.Resume(ctx, asked.ID, nil); mcp.OutcomeOf(err) != mcp.NotSent {
+		if _, err := w.Approve(ctx, asked.ID, nil); mcp.OutcomeOf(err) != mcp.NotSent {
 			t.Error(err)
 		}
 		group.Wait()
-		_, err := w.Resume(ctx, asked.ID, nil)
+		_, err := w.Approve(ctx, asked.ID, nil)
 		wantError[*registry.UnknownApprovalError](t, err)
 		w.at(t, `{}`)
 	})
@@ -245,7 +245,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 		if _, err := w.Await(ctx, asked.ID); !errors.Is(err, context.DeadlineExceeded) || mcp.OutcomeOf(err) != mcp.Unknown {
 			t.Errorf("%v, outcome %v", err, mcp.OutcomeOf(err))
 		}
-		if _, err := w.Resume(t.Context(), asked.ID, nil); err != nil {
+		if _, err := w.Approve(t.Context(), asked.ID, nil); err != nil {
 			t.Error(err)
 		}
 		w.at(t, `{}`)
@@ -290,11 +290,11 @@ func TestWatchApprovals(t *testing.T) {
 		time.Sleep(time.Second)
 		two := w.asks(t, ann, "files__delete", `{"n":2}`)
 		step(`{"n":1}{"n":2}`)
-		if err := w.Refuse(ann, two.ID, ""); err != nil {
+		if err := w.Deny(ann, two.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		step(`{"n":1}`)
-		if _, err := w.Resume(ann, one.ID, nil); err != nil {
+		if _, err := w.Approve(ann, one.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		step("")

@@ -136,7 +136,7 @@ func TestCallToolAsks(t *testing.T) {
 	if len(*calls) != 0 {
 		t.Errorf("called with %q before the answer", *calls)
 	}
-	res, err := r.Resume(t.Context(), asked.Request.ID, &registry.ResumeOptions{ForSession: true})
+	res, err := r.Approve(t.Context(), asked.Request.ID, &registry.ApproveOptions{ForSession: true})
 	if err != nil || textOf(t, res) != "got "+args {
 		t.Fatalf("%+v, %v", res, err)
 	}

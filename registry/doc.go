@@ -55,7 +55,7 @@
 // An [Approver] sees user, server, tool and arguments. [policy.New] and
 // [policy.Parse] make one of rules, [policy.Cautious] is ready for use, an
 // [ApproverFunc] is anything else. [Ask] lets a call fail with an
-// [*ApprovalRequiredError], which [Registry.Resume] and [Registry.Refuse] answer
+// [*ApprovalRequiredError], which [Registry.Approve] and [Registry.Deny] answer
 // from anywhere; [Registry.Approvals] and [Registry.WatchApprovals] show what
 // waits, and [Registry.Await] waits for the answer. Annotations are claims: those of
 // a server that is not trusted make decisions stricter, never looser.

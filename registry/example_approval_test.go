@@ -82,18 +82,18 @@ func ExampleApproverFunc() {
 	// 3
 }
 
-func ExampleRegistry_Resume() {
+func ExampleRegistry_Approve() {
 	ctx := context.Background()
 	r := guarded()
 	asked := deleteFile(ctx, r, "a.txt")
 	fmt.Printf("May %s be called with %s?\n", asked.Tool.Name, asked.Args)
 
 	// Later, in the handler of the button "Approve".
-	res, err := r.Resume(ctx, asked.ID, nil)
+	res, err := r.Approve(ctx, asked.ID, nil)
 	fmt.Println(res.Content[0].(*mcp.TextContent).Text, err)
 
 	// A second click does nothing.
-	_, err = r.Resume(ctx, asked.ID, nil)
+	_, err = r.Approve(ctx, asked.ID, nil)
 	fmt.Println(err)
 	// Output:
 	// May delete be called with {"path":"a.txt"}?
@@ -102,11 +102,11 @@ func ExampleRegistry_Resume() {
 }
 
 // What is allowed for a session is not asked for again in that conversation.
-func ExampleResumeOptions() {
+func ExampleApproveOptions() {
 	ctx := registry.WithConversation(context.Background(), "conversation 1")
 	r := guarded()
 	asked := deleteFile(ctx, r, "a.txt")
-	_, err := r.Resume(ctx, asked.ID, &registry.ResumeOptions{ForSession: true})
+	_, err := r.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
 	fmt.Println(err)
 
 	res, err := r.Call(ctx, "delete", json.RawMessage(`{"path":"b.txt"}`))
@@ -132,7 +132,7 @@ func ExampleRegistry_Await() {
 	go func() { // the user, at a web page
 		for waiting := range r.WatchApprovals(ctx) {
 			if len(waiting) > 0 {
-				_ = r.Refuse(ctx, waiting[0].ID, "keep that file")
+				_ = r.Deny(ctx, waiting[0].ID, "keep that file")
 				return
 			}
 		}
@@ -142,12 +142,12 @@ func ExampleRegistry_Await() {
 	// Output: calling tool "delete" is not allowed: the user refused it: keep that file
 }
 
-func ExampleRegistry_Refuse() {
+func ExampleRegistry_Deny() {
 	ctx := context.Background()
 	r := guarded()
 	asked := deleteFile(ctx, r, "a.txt")
-	fmt.Println(r.Refuse(ctx, asked.ID, ""))
-	_, err := r.Resume(ctx, asked.ID, nil)
+	fmt.Println(r.Deny(ctx, asked.ID, ""))
+	_, err := r.Approve(ctx, asked.ID, nil)
 	fmt.Println(err)
 	// Output:
 	// <nil>
@@ -197,7 +197,7 @@ func ExampleRegistry_RevokeGrants() {
 	ctx := context.Background()
 	r := guarded()
 	asked := deleteFile(ctx, r, "a.txt")
-	_, _ = r.Resume(ctx, asked.ID, &registry.ResumeOptions{ForSession: true})
+	_, _ = r.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
 	r.RevokeGrants(ctx)
 	_, err := r.Call(ctx, "delete", json.RawMessage(`{"path":"b.txt"}`))
 	fmt.Println(err)

@@ -39,7 +39,7 @@ func (e *NotReadyError) Outcome() mcp.Outcome { return mcp.NotSent }
 // An explainer says why there is no tool of a name, see [Registry.Explain].
 type explainer func(ctx context.Context, name string) error
 
-// Explain has f asked whenever a call, [Registry.Resume] or describe_tool wants a tool
+// Explain has f asked whenever a call, [Registry.Approve] or describe_tool wants a tool
 // of a name that no tool has: whoever adds the tools of servers knows why they are not
 // there. If f returns an error, usually a [*NotReadyError], that is what the caller gets
 // instead of an [*UnknownToolError]. If f returns nil, which it also does for names

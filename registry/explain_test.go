@@ -107,10 +107,10 @@ func TestResumeLearnsWhyThereIsNoTool(t *testing.T) {
 	id := wantError[*registry.ApprovalRequiredError](t, err).Request.ID
 	mustReplace(t, r, "notes")
 	explainAway(r, "notes", nil)
-	_, err = r.Resume(t.Context(), id, nil)
+	_, err = r.Approve(t.Context(), id, nil)
 	wantError[*registry.NotReadyError](t, err)
 	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
-	if _, err := r.Resume(t.Context(), id, nil); err != nil {
+	if _, err := r.Approve(t.Context(), id, nil); err != nil {
 		t.Errorf("when it is back: %v", err)
 	}
 }

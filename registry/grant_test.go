@@ -13,7 +13,7 @@ import (
 func (w *ward) allowForSession(t *testing.T, ctx context.Context, tool string) {
 	t.Helper()
 	asked := w.asks(t, ctx, tool, `{"for":"session"}`)
-	if _, err := w.Resume(t.Context(), asked.ID, &registry.ResumeOptions{ForSession: true}); err != nil {
+	if _, err := w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -27,7 +27,7 @@ func (w *ward) free(t *testing.T, ctx context.Context, tool string) bool {
 		return true
 	}
 	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
-	if err := w.Refuse(t.Context(), asked.ID, ""); err != nil {
+	if err := w.Deny(t.Context(), asked.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	return false
@@ -60,7 +60,7 @@ func TestGrants(t *testing.T) {
 
 	// A plain approval is for one call.
 	asked := w.asks(t, ann, "files__move", `{}`)
-	if _, err := w.Resume(t.Context(), asked.ID, nil); err != nil {
+	if _, err := w.Approve(t.Context(), asked.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if w.free(t, ann, "files__move") {
@@ -187,7 +187,7 @@ func TestGrantThatComesTooLate(t *testing.T) {
 		w.RevokeGrants(t.Context())
 		return registry.Decision{Verdict: registry.Ask}, nil
 	})
-	if _, err := w.Resume(ctx, asked.ID, &registry.ResumeOptions{ForSession: true}); err != nil {
+	if _, err := w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.says(registry.Ask)

@@ -18,10 +18,10 @@ type ObservationKind string
 const (
 	// Called: [Registry.Call], whether the call was made or not.
 	Called ObservationKind = "call"
-	// Resumed: [Registry.Resume], whether the call was made or not.
-	Resumed ObservationKind = "resume"
-	// Refused: [Registry.Refuse].
-	Refused ObservationKind = "refuse"
+	// Approved: [Registry.Approve], whether the call was made or not.
+	Approved ObservationKind = "approve"
+	// Denied: [Registry.Deny].
+	Denied ObservationKind = "deny"
 )
 
 // An Observation is what became of one call. It is a copy: nothing that is done to
@@ -31,22 +31,22 @@ type Observation struct {
 	Kind ObservationKind
 	// Name is the name of the tool as it was asked for, which may be that of no tool
 	// at all, and any text. For a call of call_tool it is the name that call_tool was
-	// given. For Resumed and Refused it is empty if no such call waits.
+	// given. For Approved and Denied it is empty if no such call waits.
 	Name string
 	// Relayed says that the call was made by way of call_tool.
 	Relayed bool
 	// Tool describes the tool that was meant; nil if there is none.
 	Tool *Definition
-	// User is on whose behalf the call was wanted; empty: nobody's. Who resumed or
-	// refused it is the user of the context.
+	// User is on whose behalf the call was wanted; empty: nobody's. Who approved or
+	// denied it is the user of the context.
 	User string
 	// Conversation is the one that the call belongs to, see [WithConversation].
 	Conversation string
-	// CallID is that of [WithCallID]. For Resumed and Refused it is that of the call
+	// CallID is that of [WithCallID]. For Approved and Denied it is that of the call
 	// which waited; the context of the [Observer] says so, too.
 	CallID string
-	// Approval is the id of the call that waits for approval now, was resumed or was
-	// refused; empty: none. Whoever has it may be able to resume the call.
+	// Approval is the id of the call that waits for approval now, was approved or was
+	// denied; empty: none. Whoever has it may be able to approve the call.
 	Approval string
 	// Arguments are the arguments as the tool got them before any middleware; as the
 	// caller gave them, and perhaps no JSON, if they were not right; nil if they are
@@ -78,7 +78,7 @@ type Observation struct {
 type Observer func(ctx context.Context, o *Observation)
 
 // Observe makes observers see the outcome of every later [Registry.Call], of calls
-// that are not made too, and of every [Registry.Resume] and [Registry.Refuse], in
+// that are not made too, and of every [Registry.Approve] and [Registry.Deny], in
 // the order in which they were added. An observer cannot change what it sees; for
 // that there is [Registry.Use]. Calls that wait for approval until it is too late
 // are not observed again. Nil is skipped. After stop no call that begins is told to

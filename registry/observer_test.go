@@ -135,32 +135,32 @@ func TestObserveApprovals(t *testing.T) {
 	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" {
 		t.Errorf("observed %+v", o)
 	}
-	if _, err := w.Resume(as(t.Context(), "bob", ""), one.ID, nil); err == nil {
+	if _, err := w.Approve(as(t.Context(), "bob", ""), one.ID, nil); err == nil {
 		t.Error("bob resumed ann's call")
 	}
 	if o := seen.last(t); o.Approval != one.ID || o.User != "" || o.Tool != nil {
 		t.Errorf("bob's attempt shows %+v", o)
 	}
-	if _, err := w.Resume(t.Context(), one.ID, nil); err != nil {
+	if _, err := w.Approve(t.Context(), one.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" || o.Conversation != "talk" {
 		t.Errorf("observed %+v", o)
 	}
 	two := w.asks(t, ctx, "files__move", `{}`)
-	if err := w.Refuse(ctx, two.ID, "no"); err != nil {
+	if err := w.Deny(ctx, two.ID, "no"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Refuse(ctx, two.ID, "no"); err == nil {
+	if err := w.Deny(ctx, two.ID, "no"); err == nil {
 		t.Error("refused twice")
 	}
 	seen.expect(t,
 		`call files__delete = files/delete {"path":"a"}: *registry.ApprovalRequiredError`,
-		`resume  = - : *registry.UnknownApprovalError`,
-		`resume files__delete = files/delete {"path":"a"}: 11 bytes, passed`,
+		`approve  = - : *registry.UnknownApprovalError`,
+		`approve files__delete = files/delete {"path":"a"}: 11 bytes, passed`,
 		`call files__move = files/move {}: *registry.ApprovalRequiredError`,
-		`refuse files__move = files/move {}: 0 bytes`,
-		`refuse  = - : *registry.UnknownApprovalError`,
+		`deny files__move = files/move {}: 0 bytes`,
+		`deny  = - : *registry.UnknownApprovalError`,
 	)
 }
 

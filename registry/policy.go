@@ -15,7 +15,7 @@ const (
 	// Deny: the call fails with a [*DeniedError].
 	Deny Verdict = iota
 	// Ask: the call fails with an [*ApprovalRequiredError], and goes on when
-	// somebody calls [Registry.Resume].
+	// somebody calls [Registry.Approve].
 	Ask
 	// Allow: the call goes on.
 	Allow

@@ -257,10 +257,10 @@ func TestNothingReachesTheServer(t *testing.T) {
 	if !errors.As(err, &asked) {
 		t.Fatal(err)
 	}
-	if err := r.Refuse(t.Context(), asked.Request.ID, "no"); err != nil {
+	if err := r.Deny(t.Context(), asked.Request.ID, "no"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Resume(t.Context(), asked.Request.ID, nil); err == nil {
+	if _, err := r.Approve(t.Context(), asked.Request.ID, nil); err == nil {
 		t.Error("a refused call was resumed")
 	}
 	if n := s.calls(); n != 0 {

@@ -16,14 +16,14 @@ func TestZeroRegistry(t *testing.T) {
 	var r registry.Registry
 	ctx := t.Context()
 	_, callErr := r.Call(ctx, "x", nil)
-	_, resumeErr := r.Resume(ctx, "x", nil)
+	_, resumeErr := r.Approve(ctx, "x", nil)
 	_, awaitErr := r.Await(ctx, "x")
 	_, replaceErr := r.Replace("s", nil)
 	_, previewErr := r.Preview(registry.Server{Name: "s"}, nil)
 	_, searchErr := r.Search(ctx, registry.Query{Text: "x"})
 	_, nilErr := (*registry.Registry)(nil).Call(ctx, "x", nil)
 	for name, err := range map[string]error{
-		"Add": r.Add(nil), "Call": callErr, "Resume": resumeErr, "Refuse": r.Refuse(ctx, "x", ""), "Await": awaitErr,
+		"Add": r.Add(nil), "Call": callErr, "Resume": resumeErr, "Refuse": r.Deny(ctx, "x", ""), "Await": awaitErr,
 		"Replace": replaceErr, "Preview": previewErr, "Search": searchErr, "Call of nil": nilErr,
 	} {
 		if err == nil || err.Error() != want {

@@ -216,7 +216,7 @@ func TestBeta(t *testing.T) {
 		}
 		var waiting *profile.WaitingError
 		if errors.As(err, &waiting) {
-			if _, err := r.Resume(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
+			if _, err := r.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
 				t.Fatal(err)
 			}
 			answers, err := tools.Wait(t.Context(), waiting)

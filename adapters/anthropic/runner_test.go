@@ -426,7 +426,7 @@ func TestRunnerStreaming(t *testing.T) {
 		var waiting *profile.WaitingError
 		if err := tools.PrepareStreaming(t.Context(), runner); errors.As(err, &waiting) {
 			waited++
-			if _, err := r.Resume(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
+			if _, err := r.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
 				t.Fatal(err)
 			}
 			continue

@@ -172,7 +172,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 			t.Errorf("in the meantime result %d is %+v", i, r)
 		}
 	}
-	if _, err := reg.Resume(t.Context(), first.Waits[0].Approval, nil); err != nil {
+	if _, err := reg.Approve(t.Context(), first.Waits[0].Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	model.Then(says("it is"))

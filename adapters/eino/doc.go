@@ -22,7 +22,7 @@
 //
 // A call that needs an approval or a login is an interrupt of eino; [Waits] says what it
 // waits for. Calls beside it have run, and do not run again. Resume the run when the
-// person has answered: by [registry.Registry.Resume] or Refuse, by logging in, or with a
+// person has answered: by [registry.Registry.Approve] or Refuse, by logging in, or with a
 // [Decision] as the data of the resume. A resume that comes too early is an interrupt
 // again, and never waits. What is kept in a checkpoint are strings: any store will do, and
 // the program may be another one by then.

@@ -163,7 +163,7 @@ func ExampleWaits() {
 	}
 	for _, w := range belt.Waits(info.InterruptContexts) {
 		fmt.Printf("%s %s waits\n", w.Tool, w.Arguments)
-		if _, err := reg.Resume(ctx, w.Approval, nil); err != nil { // from anywhere
+		if _, err := reg.Approve(ctx, w.Approval, nil); err != nil { // from anywhere
 			panic(err)
 		}
 	}

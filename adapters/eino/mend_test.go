@@ -147,7 +147,7 @@ func TestEndedWhileApprovedCallRuns(t *testing.T) {
 	w := r.mustWait(t, t.Context(), call("slow", `{}`), 1)[0]
 	over := make(chan error)
 	go func() {
-		_, err := reg.Resume(t.Context(), w.Approval, nil)
+		_, err := reg.Approve(t.Context(), w.Approval, nil)
 		over <- err
 	}()
 	<-started

@@ -224,7 +224,7 @@ func TestDirectAndApproval(t *testing.T) {
 				if err != nil || len(turn.Waits) != 1 {
 					t.Fatalf("%s: %q: %+v, %v, %q", name, said, turn, err, model.Refused())
 				}
-				if _, err := reg.Resume(t.Context(), turn.Waits[0].Approval, nil); err != nil {
+				if _, err := reg.Approve(t.Context(), turn.Waits[0].Approval, nil); err != nil {
 					t.Fatal(err)
 				}
 				if turn, err = agent.Resume(t.Context()); err != nil || len(turn.Waits) > 0 {

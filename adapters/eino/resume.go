@@ -27,7 +27,7 @@ func resumed(ctx context.Context, c profile.Call) *waiting {
 }
 
 // concerns reports whether the user of ctx is the one who was asked. Nobody is, too: he
-// who has no name answers for others, see [registry.Registry.Resume].
+// who has no name answers for others, see [registry.Registry.Approve].
 func (w *waiting) concerns(ctx context.Context) bool {
 	user := userOf(ctx)
 	return user == "" || user == w.User
@@ -105,7 +105,7 @@ func forgotten(err error) bool {
 // decided carries out a decision.
 func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
 	if !d.Approve {
-		err := b.registry.Refuse(ctx, w.Approval, d.Reason)
+		err := b.registry.Deny(ctx, w.Approval, d.Reason)
 		if forgotten(err) && w.Belt != b.id {
 			reason := "the user refused it"
 			if d.Reason != "" {
@@ -128,14 +128,14 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 // approve has a call made that waits under an id. If somebody was faster, the answer is
 // what came of that.
 func (b *Belt) approve(ctx context.Context, t *profile.Turn, c profile.Call, id string, d *Decision) (profile.Answer, error) {
-	res, err := b.registry.Resume(ctx, id, &registry.ResumeOptions{ForSession: d.ForSession})
+	res, err := b.registry.Approve(ctx, id, &registry.ApproveOptions{ForSession: d.ForSession})
 	var over *registry.UnknownApprovalError
 	if errors.As(err, &over) {
 		return b.awaited(ctx, t, c, &waiting{Approval: id})
 	}
 	// A call that was not sent goes on waiting, and the model is told that it failed: nobody
 	// may approve it after that.
-	if err != nil && ctx.Err() == nil && b.asked(ctx, id) != nil && b.registry.Refuse(ctx, id, notSent) != nil {
+	if err != nil && ctx.Err() == nil && b.asked(ctx, id) != nil && b.registry.Deny(ctx, id, notSent) != nil {
 		return b.awaited(ctx, t, c, &waiting{Approval: id}) // somebody has, by now
 	}
 	return t.Answer(ctx, c, res, err), nil

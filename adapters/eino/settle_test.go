@@ -138,7 +138,7 @@ func TestRefusalAfterOutcomeWasDropped(t *testing.T) {
 		b := belt.New(reg, nil)
 		first, second := newRig(t, b, newStore()), newRig(t, b, newStore())
 		waits := first.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
-		if _, err := reg.Resume(t.Context(), waits[0].Approval, nil); err != nil {
+		if _, err := reg.Approve(t.Context(), waits[0].Approval, nil); err != nil {
 			t.Fatal(err)
 		}
 		others := second.mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)
@@ -176,7 +176,7 @@ func TestToolsChangeWhileInterrupted(t *testing.T) {
 				ctx := t.Context()
 				if decision != nil {
 					ctx = deciding(ctx, waits, decision)
-				} else if _, err := reg.Resume(ctx, waits[0].Approval, nil); err == nil {
+				} else if _, err := reg.Approve(ctx, waits[0].Approval, nil); err == nil {
 					t.Error("the approval has the call made")
 				}
 				out, again, err := r.run(ctx, nil)
@@ -184,7 +184,7 @@ func TestToolsChangeWhileInterrupted(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(again) > 0 { // the tool may come back, until somebody calls it off
-					if err := reg.Refuse(t.Context(), again[0].Approval, "it is another one"); err != nil {
+					if err := reg.Deny(t.Context(), again[0].Approval, "it is another one"); err != nil {
 						t.Fatal(err)
 					}
 					out, again, err = r.run(t.Context(), nil)

@@ -25,7 +25,7 @@ type Wait struct {
 	// Arguments are those of the call, a JSON object unless the model made a mistake.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Approval is the id of a call that waits for an approval, for
-	// [registry.Registry.Resume] and Refuse; empty if it waits for a login.
+	// [registry.Registry.Approve] and Refuse; empty if it waits for a login.
 	Approval string `json:"approval,omitempty"`
 	// Reason is why the approver wants to be asked; may be empty.
 	Reason string `json:"reason,omitempty"`
@@ -61,7 +61,7 @@ func Waits(interrupts []*compose.InterruptCtx) []Wait {
 }
 
 // A Decision answers a call that waits for an approval: give it to eino as the data of a
-// targeted resume, by [Wait.InterruptID]. The other way is [registry.Registry.Resume] or
+// targeted resume, by [Wait.InterruptID]. The other way is [registry.Registry.Approve] or
 // Refuse, from anywhere, and a resume without data.
 //
 // It is of the user who was asked: with the context of another one, the call is a new
@@ -71,7 +71,7 @@ func Waits(interrupts []*compose.InterruptCtx) []Wait {
 type Decision struct {
 	// Approve has the call made. False refuses it.
 	Approve bool
-	// ForSession is that of [registry.ResumeOptions].
+	// ForSession is that of [registry.ApproveOptions].
 	ForSession bool
 	// Reason is why it is refused, for the model; may be empty.
 	Reason string

@@ -168,7 +168,7 @@ func TestResumeTooEarly(t *testing.T) {
 			t.Errorf("somebody is asked again: %q", again.Approval)
 		}
 	}
-	if _, err := reg.Resume(t.Context(), first.Approval, nil); err != nil {
+	if _, err := reg.Approve(t.Context(), first.Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := r.mustEnd(t, t.Context(), nil)
@@ -187,7 +187,7 @@ func TestImageInACheckpoint(t *testing.T) {
 	reg := newCautious(t, &l)
 	r := newRig(t, belt.New(reg, nil), newStore())
 	w := r.mustWait(t, t.Context(), call("picture", `{}`, "remove", `{"name":"a"}`), 1)[0]
-	if err := reg.Refuse(t.Context(), w.Approval, ""); err != nil {
+	if err := reg.Deny(t.Context(), w.Approval, ""); err != nil {
 		t.Fatal(err)
 	}
 	out, _, err := r.run(t.Context(), nil)
@@ -218,7 +218,7 @@ func TestDecisions(t *testing.T) {
 	// An unsuitable answer is none.
 	ctx = compose.ResumeWithData(t.Context(), of("a", left).InterruptID, "yes")
 	left = r.mustWait(t, ctx, nil, 2)
-	if _, err := reg.Resume(t.Context(), of("a", left).Approval, nil); err != nil {
+	if _, err := reg.Approve(t.Context(), of("a", left).Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx = compose.BatchResumeWithData(t.Context(), map[string]any{
@@ -263,7 +263,7 @@ func TestStateOfAnotherCall(t *testing.T) {
 	if !ok {
 		t.Fatal(err)
 	}
-	if _, err := reg.Resume(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil); err != nil {
+	if _, err := reg.Approve(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	name = "b"
@@ -317,7 +317,7 @@ func TestUnknownToolWaits(t *testing.T) {
 	if !ok {
 		t.Fatal(err)
 	}
-	if _, err := reg.Resume(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil); err != nil {
+	if _, err := reg.Approve(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	out, err := run.Invoke(t.Context(), nil, compose.WithCheckPointID("x"))

@@ -100,7 +100,7 @@ func ExampleTurn_Responses() {
 	}
 	for _, i := range belt.Interrupts(resp) {
 		fmt.Println("may it call", i.Tool, "with", string(i.Arguments))
-		if _, err := reg.Resume(ctx, i.Approval, nil); err != nil { // from wherever the person answers
+		if _, err := reg.Approve(ctx, i.Approval, nil); err != nil { // from wherever the person answers
 			fmt.Println(err)
 		}
 	}

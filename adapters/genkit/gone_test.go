@@ -29,7 +29,7 @@ func TestGoneWhileWaiting(t *testing.T) {
 			if len(waits) != 2 || waits[0].Approval != waits[1].Approval { // the same call, and one approval
 				t.Fatalf("the calls wait as %+v", waits)
 			}
-			if _, err := w.registry.Resume(t.Context(), waits[0].Approval, nil); err != nil {
+			if _, err := w.registry.Approve(t.Context(), waits[0].Approval, nil); err != nil {
 				t.Fatal(err)
 			}
 			w.registry.Remove("s__ask_me")
@@ -126,7 +126,7 @@ func TestResponsesGoOn(t *testing.T) {
 		t.Fatalf("the calls wait as %+v", waits)
 	}
 	w.loggedIn(first)
-	if _, err := w.registry.Resume(t.Context(), waits[2].Approval, nil); err != nil {
+	if _, err := w.registry.Approve(t.Context(), waits[2].Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	gone := errors.New("the user has gone")

@@ -26,7 +26,7 @@ type Interrupt struct {
 	// Arguments are those that the tool would get.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Approval is the id of a call that somebody has to approve, by
-	// [registry.Registry.Resume], or to refuse. Empty: it waits for a login.
+	// [registry.Registry.Approve], or to refuse. Empty: it waits for a login.
 	Approval string `json:"approval,omitempty"`
 	// Reason is why somebody has to be asked; empty for a login.
 	Reason string `json:"reason,omitempty"`
@@ -71,7 +71,7 @@ func interruptFrom(part *ai.Part) (Interrupt, bool) {
 
 // Responses waits until all that a response waits for has been answered, and returns
 // what [ai.WithToolResponses] takes to go on. Somebody else answers the approvals, by
-// [registry.Registry.Resume] or Refuse. A call that waited for a login is made when
+// [registry.Registry.Approve] or Refuse. A call that waited for a login is made when
 // the user has logged in, and may then wait for an approval. The Turn may be another
 // one than that of the response, also in another process as long as the registry knows
 // the approvals.

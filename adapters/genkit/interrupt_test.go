@@ -49,10 +49,10 @@ func TestInterrupted(t *testing.T) {
 			if len(waits) != 2 || waits[0].Tool != "s__ask_picture" || waits[1].Tool != "s__ask_other" || waits[0].Reason == "" || waits[0].Expires.Before(time.Now()) || string(waits[0].Arguments) != "{}" {
 				t.Fatalf("the calls wait as %+v", waits)
 			}
-			if _, err := w.registry.Resume(t.Context(), waits[0].Approval, nil); err != nil {
+			if _, err := w.registry.Approve(t.Context(), waits[0].Approval, nil); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.registry.Refuse(t.Context(), waits[1].Approval, "not on a Friday"); err != nil {
+			if err := w.registry.Deny(t.Context(), waits[1].Approval, "not on a Friday"); err != nil {
 				t.Fatal(err)
 			}
 			turn = w.turn(nil)
@@ -108,7 +108,7 @@ func TestResponsesWait(t *testing.T) {
 		}
 		over <- parts
 	}()
-	if _, err := w.registry.Resume(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
+	if _, err := w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	if parts := <-over; len(parts) != 1 || parts[0].ToolResponse.Output != "it is done" {
@@ -185,7 +185,7 @@ func TestRestartByHand(t *testing.T) {
 		for p := range w.registry.WatchApprovals(t.Context()) {
 			for _, request := range p {
 				if string(request.Args) == `{"other":1}` {
-					_, _ = w.registry.Resume(t.Context(), request.ID, nil)
+					_, _ = w.registry.Approve(t.Context(), request.ID, nil)
 					return
 				}
 			}

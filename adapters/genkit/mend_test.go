@@ -103,7 +103,7 @@ func TestDirectAfterApproval(t *testing.T) {
 		seen = append(seen, result.Text(a.Direct))
 	}}})
 	resp := w.generate(turn, asking("go"), calls("ask_secret"))
-	if _, err := w.registry.Resume(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
+	if _, err := w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := turn.Responses(t.Context(), resp)

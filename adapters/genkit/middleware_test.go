@@ -249,7 +249,7 @@ func TestSignature(t *testing.T) {
 	reply.Content = append([]*ai.Part{thought}, reply.Content...)
 	turn := w.turn(nil)
 	resp := stored(t, w.generate(turn, asking("go"), reply))
-	if _, err := w.registry.Resume(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
+	if _, err := w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := turn.Responses(t.Context(), resp)

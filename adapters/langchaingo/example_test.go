@@ -90,7 +90,7 @@ func ExampleTurn_AgentTools() {
 	approve := func(_ context.Context, waiting *profile.WaitingError) error {
 		show(waiting)
 		for _, a := range waiting.Waiting() { // elsewhere, when the person has said yes
-			if _, err := reg.Resume(ctx, a.Approval().ID, nil); err != nil {
+			if _, err := reg.Approve(ctx, a.Approval().ID, nil); err != nil {
 				return err
 			}
 		}

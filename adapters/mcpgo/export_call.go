@@ -77,7 +77,7 @@ func (e *Export) await(ctx context.Context, id string) (*mcp.CallToolResult, err
 	}
 	delete(e.waiting, id)
 	if ctx.Err() != nil {
-		_ = e.registry.Refuse(context.WithoutCancel(ctx), id, "the client has gone") // unless it is over
+		_ = e.registry.Deny(context.WithoutCancel(ctx), id, "the client has gone") // unless it is over
 	}
 	return res, err
 }

@@ -46,7 +46,7 @@ func TestWaitEndsWithTheClient(t *testing.T) {
 					leave()
 				case id != "" && len(waiting) == 0:
 					var over *registry.UnknownApprovalError
-					if _, err := r.Resume(ctx, id, nil); !errors.As(err, &over) {
+					if _, err := r.Approve(ctx, id, nil); !errors.As(err, &over) {
 						t.Errorf("who approves it gets %v", err)
 					}
 					return
@@ -119,7 +119,7 @@ func TestWaitOfEqualCalls(t *testing.T) {
 	if len(waiting) != 1 {
 		t.Fatalf("%d approvals", len(waiting))
 	}
-	if _, err := r.Resume(t.Context(), waiting[0].ID, nil); err != nil {
+	if _, err := r.Approve(t.Context(), waiting[0].ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-stayed; got.err != nil || got.res.IsError {

@@ -119,7 +119,7 @@ func (t *Telemetry) callID(f *facts, id string) {
 
 // refused records a call that was not made.
 func (t *Telemetry) refused(ctx context.Context, o *registry.Observation) {
-	if o.Passed || o.Kind == registry.Refused {
+	if o.Passed || o.Kind == registry.Denied {
 		return
 	}
 	var f facts

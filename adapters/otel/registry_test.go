@@ -196,14 +196,14 @@ func TestCallsNotMade(t *testing.T) {
 			t.Error("the id of the approval is told")
 		}
 		b.spans.Reset()
-		if _, err := b.registry.Resume(ctx, waits.Request.ID, nil); err != nil {
+		if _, err := b.registry.Approve(ctx, waits.Request.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		if made := b.one(t, "execute_tool notes__echo", "internal"); value(made, "error.type") != "" || b.one(t, "tools/call echo", "client").Parent.SpanID() != made.SpanContext.SpanID() {
 			t.Errorf("resumed: %v", b.names())
 		}
 		b.spans.Reset()
-		if _, err := b.registry.Resume(ctx, waits.Request.ID, nil); err == nil {
+		if _, err := b.registry.Approve(ctx, waits.Request.ID, nil); err == nil {
 			t.Error("resumed twice")
 		}
 		if span := b.one(t, "execute_tool", "internal"); value(span, "error.type") != "approval_void" {
@@ -240,7 +240,7 @@ func TestCallID(t *testing.T) {
 	if !errors.As(err, &waits) {
 		t.Fatal(err)
 	}
-	if _, err := b.registry.Resume(registry.WithCallID(t.Context(), "click 9"), waits.Request.ID, nil); err != nil {
+	if _, err := b.registry.Approve(registry.WithCallID(t.Context(), "click 9"), waits.Request.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	check("one that was approved", "execute_tool notes__echo")
@@ -318,7 +318,7 @@ func TestRefusedAndBroken(t *testing.T) {
 	if !errors.As(err, &waits) {
 		t.Fatal(err)
 	}
-	if err := b.registry.Refuse(t.Context(), waits.Request.ID, "no"); err != nil {
+	if err := b.registry.Deny(t.Context(), waits.Request.ID, "no"); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.names(); len(got) != 1 {

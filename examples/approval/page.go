@@ -174,9 +174,9 @@ func (p *page) answer(w http.ResponseWriter, r *http.Request) {
 	id := r.PostForm.Get("id")
 	switch decision := r.PostForm.Get("decision"); decision {
 	case "approve", "session":
-		_, err = p.tools.Resume(ctx, id, &registry.ResumeOptions{ForSession: decision == "session"})
+		_, err = p.tools.Approve(ctx, id, &registry.ApproveOptions{ForSession: decision == "session"})
 	case "refuse":
-		err = p.tools.Refuse(ctx, id, r.PostForm.Get("reason"))
+		err = p.tools.Deny(ctx, id, r.PostForm.Get("reason"))
 	default:
 		http.Error(w, "There is no such decision.", http.StatusBadRequest)
 		return

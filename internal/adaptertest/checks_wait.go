@@ -33,7 +33,7 @@ func (k *kit) resume(ctx context.Context) *Request {
 func (k *kit) approval() {
 	waits := k.wait(k.Context(), "danger", k.calls(want{"echo", `{"text":"x"}`}, want{"danger", `{}`}), text("done"))
 	k.ran("danger", 0)
-	if _, err := k.belt.registry.Resume(k.Context(), waits[0].Approval, nil); err != nil {
+	if _, err := k.belt.registry.Approve(k.Context(), waits[0].Approval, nil); err != nil {
 		k.Fatalf("resume %+v: %v", waits, err)
 	}
 	req := k.resume(k.Context())
@@ -46,7 +46,7 @@ func (k *kit) approval() {
 
 func (k *kit) refusal() {
 	waits := k.wait(k.Context(), "danger", k.calls(want{"danger", `{}`}), text("done"))
-	if err := k.belt.registry.Refuse(k.Context(), waits[0].Approval, "not on a Friday"); err != nil {
+	if err := k.belt.registry.Deny(k.Context(), waits[0].Approval, "not on a Friday"); err != nil {
 		k.Fatalf("refuse %+v: %v", waits, err)
 	}
 	r := k.results(k.resume(k.Context()), 1)[0]
@@ -108,9 +108,9 @@ func (k *kit) decide(ctx context.Context, w Wait) {
 	}
 	var err error
 	if asks := k.belt.asked(ctx, w.Approval); asks != nil && strings.Contains(string(asks.Args), `"b"`) {
-		err = k.belt.registry.Refuse(ctx, w.Approval, "not b")
+		err = k.belt.registry.Deny(ctx, w.Approval, "not b")
 	} else {
-		_, err = k.belt.registry.Resume(ctx, w.Approval, nil)
+		_, err = k.belt.registry.Approve(ctx, w.Approval, nil)
 	}
 	if err != nil {
 		k.Fatalf("decide %+v: %v", w, err)
@@ -141,10 +141,10 @@ func (k *kit) users() {
 	if k.belt.asked(ben, waits[0].Approval) != nil {
 		k.Error("ben sees what waits for ada")
 	}
-	if _, err := k.belt.registry.Resume(ben, waits[0].Approval, nil); err == nil {
+	if _, err := k.belt.registry.Approve(ben, waits[0].Approval, nil); err == nil {
 		k.Error("ben approves a call of ada")
 	}
-	if _, err := k.belt.registry.Resume(ada, waits[0].Approval, nil); err != nil {
+	if _, err := k.belt.registry.Approve(ada, waits[0].Approval, nil); err != nil {
 		k.Fatal(err)
 	}
 	k.contains(k.results(k.resume(ada), 1)[0], "it is done")

@@ -217,7 +217,7 @@ var kode = []row{
 			if !errors.As(err, &required) {
 				t.Fatalf("got the error %v, want that somebody has to be asked", err)
 			}
-			res, err := h.Registry().Resume(patience(t), required.Request.ID, nil)
+			res, err := h.Registry().Approve(patience(t), required.Request.ID, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

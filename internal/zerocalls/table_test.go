@@ -408,7 +408,7 @@ var types = []any{
 	(*registry.ResultError)(nil),
 	(*result.Form)(nil),
 	(*result.Options)(nil),
-	(*registry.ResumeOptions)(nil),
+	(*registry.ApproveOptions)(nil),
 	(*policy.Rule)(nil),
 	(*policy.RuleError)(nil),
 	(*names.Scheme)(nil),

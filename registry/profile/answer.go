@@ -213,7 +213,7 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 
 // Wait waits until none of the calls waits for a person any more, and returns the
 // answers to all calls of the message, in their order. Somebody else answers the
-// approvals, by [registry.Registry.Resume] or Refuse. A call that waited for a login is
+// approvals, by [registry.Registry.Approve] or Refuse. A call that waited for a login is
 // made when the user has logged in, and may then wait for an approval; if nobody tells
 // when he has, or he has to log in again and again, its answer is that of the last try.
 // Logins come after approvals, whose outcomes the registry does not keep for ever.

@@ -232,11 +232,11 @@ func TestWaitForAnApproval(t *testing.T) {
 		t.Error("the model of an agent that does not wait is told nothing")
 	}
 	// They are answered in another order than asked for, one of them before Wait.
-	if _, err := r.Resume(t.Context(), waiting.Answers[2].Approval().ID, nil); err != nil {
+	if _, err := r.Approve(t.Context(), waiting.Answers[2].Approval().ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	refused := make(chan error, 1)
-	go func() { refused <- r.Refuse(t.Context(), waiting.Answers[0].Approval().ID, "no") }()
+	go func() { refused <- r.Deny(t.Context(), waiting.Answers[0].Approval().ID, "no") }()
 	answers, err = turn.Wait(t.Context(), waiting)
 	if err := errors.Join(err, <-refused); err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestWaitKeepsWhatIsThere(t *testing.T) {
 	if !errors.As(err, &waiting) {
 		t.Fatal(err)
 	}
-	if _, err := r.Resume(t.Context(), waiting.Answers[0].Approval().ID, nil); err != nil {
+	if _, err := r.Approve(t.Context(), waiting.Answers[0].Approval().ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
@@ -412,7 +412,7 @@ func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Minute, func() {
-			if _, err := r.Resume(context.Background(), waiting.Answers[2].Approval().ID, nil); err != nil {
+			if _, err := r.Approve(context.Background(), waiting.Answers[2].Approval().ID, nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -132,7 +132,7 @@ func TestTurnCallIDOfApproval(t *testing.T) {
 	if len(asked) != 1 || asked[0].CallID != "call_1" {
 		t.Fatalf("got the approvals %+v, want one for call_1", asked)
 	}
-	if _, err := r.Resume(registry.WithCallID(t.Context(), "click 9"), asked[0].ID, nil); err != nil {
+	if _, err := r.Approve(registry.WithCallID(t.Context(), "click 9"), asked[0].ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	answers, err := turn.Wait(t.Context(), waiting)
@@ -142,7 +142,7 @@ func TestTurnCallIDOfApproval(t *testing.T) {
 	if got, want := texts(answers), []string{"ran for call_1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if want := []string{"call call_1, context call_1", "resume call_1, context call_1"}; !slices.Equal(seen, want) {
+	if want := []string{"call call_1, context call_1", "approve call_1, context call_1"}; !slices.Equal(seen, want) {
 		t.Errorf("observed %q, want %q", seen, want)
 	}
 }

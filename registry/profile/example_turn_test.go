@@ -72,7 +72,7 @@ func ExampleTurn_Wait() {
 	for _, a := range waiting.Waiting() {
 		request := a.Approval()
 		fmt.Println("somebody has to approve", request.Tool.Name)
-		_ = reg.Refuse(ctx, request.ID, "we still need it") // or Resume, from anywhere
+		_ = reg.Deny(ctx, request.ID, "we still need it") // or Resume, from anywhere
 	}
 	answers, _ := turn.Wait(ctx, waiting)
 	for _, a := range answers {

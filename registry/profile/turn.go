@@ -40,7 +40,7 @@ type TurnOptions struct {
 	// one tool are told apart by their IDs. It is called as the function of
 	// [registry.WithProgress] is, in whose place it stands: for each call in order, and
 	// for several calls at the same time. A call that waited for an approval reports to
-	// the context of [registry.Registry.Resume] instead. Nil: the function of the context,
+	// the context of [registry.Registry.Approve] instead. Nil: the function of the context,
 	// if there is one.
 	Progress func(c Call, p *mcp.ProgressParams)
 	// MaxParallel is how many calls of one message run at the same time; 1: one after

@@ -133,9 +133,9 @@ func (s *Toolset) settle(ctx context.Context, call waitingCall, confirmed bool) 
 	case request == nil:
 		return call.err.Answers, nil // the model is told that there has to be one
 	case confirmed:
-		_, err = s.registry.Resume(ctx, request.ID, nil)
+		_, err = s.registry.Approve(ctx, request.ID, nil)
 	default:
-		err = s.registry.Refuse(ctx, request.ID, "The user does not want this call.")
+		err = s.registry.Deny(ctx, request.ID, "The user does not want this call.")
 	}
 	if err != nil && ctx.Err() == nil && !answered(err) && mcp.OutcomeOf(err) == mcp.NotSent {
 		a.Result, a.Err = registry.ErrorResult(err), err // it goes on waiting; the model is told

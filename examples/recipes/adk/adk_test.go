@@ -201,12 +201,12 @@ func TestApprovedElsewhere(t *testing.T) {
 	f, c := newFlow(t)
 	yes := true
 	f.step(t.Context(), nil, want{"1", "danger", `{}`})
-	if _, err := c.Registry.Resume(t.Context(), c.Registry.Approvals(t.Context())[0].ID, nil); err != nil {
+	if _, err := c.Registry.Approve(t.Context(), c.Registry.Approvals(t.Context())[0].ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	says(t, f.step(t.Context(), &yes, want{"1", "danger", `{}`})[0], "output", "it is done")
 	f.step(t.Context(), nil, want{"2", "danger", `{}`})
-	if err := c.Registry.Refuse(t.Context(), c.Registry.Approvals(t.Context())[0].ID, "not on a Friday"); err != nil {
+	if err := c.Registry.Deny(t.Context(), c.Registry.Approvals(t.Context())[0].ID, "not on a Friday"); err != nil {
 		t.Fatal(err)
 	}
 	says(t, f.step(t.Context(), &yes, want{"2", "danger", `{}`})[0], "error", "not on a Friday")

@@ -199,7 +199,7 @@ func TestApproval(t *testing.T) {
 	if !errors.As(res[1].err, &inner) {
 		t.Errorf("%v is no *profile.WaitingError", res[1].err)
 	}
-	if _, err := c.Registry.Resume(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
+	if _, err := c.Registry.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := waiting.Wait(t.Context()); err != nil || got.Content != "it is done" || c.Ran("danger") != 1 || c.Ran("echo") != 1 {
@@ -210,7 +210,7 @@ func TestApproval(t *testing.T) {
 	if !errors.As(res[0].err, &waiting) {
 		t.Fatalf("%+v", res)
 	}
-	if err := c.Registry.Refuse(t.Context(), waiting.Waiting()[0].Approval().ID, "not on a Friday"); err != nil {
+	if err := c.Registry.Deny(t.Context(), waiting.Waiting()[0].Approval().ID, "not on a Friday"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := waiting.Wait(t.Context()); err != nil || !got.IsError || !strings.Contains(got.Content, "not on a Friday") {

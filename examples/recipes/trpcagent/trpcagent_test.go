@@ -155,7 +155,7 @@ func TestWaiting(t *testing.T) {
 			c.LogIn()
 			return nil
 		}
-		_, err := c.Registry.Resume(ctx, e.Waiting()[0].Approval().ID, nil)
+		_, err := c.Registry.Approve(ctx, e.Waiting()[0].Approval().ID, nil)
 		return err
 	}})
 	got := step(t.Context(), t, set, want{"danger", `{}`}, want{"echo", `{"text":"x"}`}, want{"unlock", `{}`})
@@ -164,7 +164,7 @@ func TestWaiting(t *testing.T) {
 	}
 
 	set = NewToolSet(c.Registry, &Options{Waiting: func(ctx context.Context, e *profile.WaitingError) error {
-		return c.Registry.Refuse(ctx, e.Waiting()[0].Approval().ID, "not on a Friday")
+		return c.Registry.Deny(ctx, e.Waiting()[0].Approval().ID, "not on a Friday")
 	}})
 	if got := step(t.Context(), t, set, want{"danger", `{}`})[0]; got.err != nil || !strings.Contains(got.text, "not on a Friday") || !strings.Contains(got.text, "The tool failed:") {
 		t.Errorf("%+v", got)

@@ -104,9 +104,9 @@ func ask(ctx context.Context, tools *registry.Registry, waiting *profile.Waiting
 			return err
 		}
 		if strings.TrimSpace(line) == "y" {
-			_, err = tools.Resume(ctx, call.ID, nil) // makes the call; Wait has what came of it, errors, too
+			_, err = tools.Approve(ctx, call.ID, nil) // makes the call; Wait has what came of it, errors, too
 		} else {
-			err = tools.Refuse(ctx, call.ID, "the user said no")
+			err = tools.Deny(ctx, call.ID, "the user said no")
 		}
 		if err != nil {
 			log.Print(err)
