@@ -45,16 +45,15 @@
 //
 // Each tool of a server passes a gate, see [gate.Options]: what is too large, cannot
 // be checked, or hides text is not listed, and what merely looks wrong is a
-// [gate.Finding] of [Snapshot.Findings]. A [ledger.Ledger] remembers what was approved, in a
+// [gate.Finding] of [Snapshot.Findings]. A [ledger.Ledger] remembers what was accepted, in a
 // file to be committed, and holds back what is new or changed:
 // [Snapshot.Quarantined] has it, and a call fails with a [*QuarantinedError] that
 // says what changed.
 //
 // # Decide which calls are made
 //
-// An [Approver] sees user, server, tool and arguments. [policy.New] and
-// [policy.Parse] make one of rules, [policy.Cautious] is ready for use, an
-// [ApproverFunc] is anything else. [Ask] lets a call fail with an
+// An [Approver] sees user, server, tool and arguments. Package
+// registry/policy makes one of rules, an [ApproverFunc] is anything else. [Ask] lets a call fail with an
 // [*ApprovalRequiredError], which [Registry.Approve] and [Registry.Deny] answer
 // from anywhere; [Registry.Approvals] and [Registry.WatchApprovals] show what
 // waits, and [Registry.Await] waits for the answer. Annotations are claims: those of
@@ -65,7 +64,7 @@
 // [result.Text] returns a result as a model reads it, [result.Decode] as a Go value,
 // [result.TerminalText] as a terminal can show it. [result.Options] bounds results, keeps
 // whole what was cut for the tool read_result, redacts secrets and marks what comes
-// from outside; [WithTurn] bounds the results of one turn.
+// from outside.
 //
 // # Follow a long call
 //
