@@ -134,7 +134,10 @@ func Verify(l *ledger.Ledger, server Server, tools []Tool) []ledger.Change {
 
 // Quarantines reports whether all of a server is held back because it is in quarantine,
 // see [Server.Quarantined].
-func (r *Registry) Quarantines(server Server) bool { return r.ledger.Quarantines(server.ledger()) }
+func (r *Registry) Quarantines(server Server) bool {
+	r.mustBeMade()
+	return r.ledger.Quarantines(server.ledger())
+}
 
 // surfaceOf returns what a server says of a tool.
 func surfaceOf(def *Definition) *ledger.Surface {

@@ -57,10 +57,13 @@ func (o Options) withDefaults() Options {
 
 // A Tool is what a server says of one of its tools.
 type Tool struct {
-	Server, Name              string // configured name of the server, and the tool's name there
-	Title, Description        string
-	InputSchema, OutputSchema json.RawMessage
-	Annotations               json.RawMessage // a JSON object; nil if there are none
+	Server       string          // configured name of the server
+	Name         string          // of the tool there
+	Title        string          // may be empty
+	Description  string          // may be empty
+	InputSchema  json.RawMessage // of the arguments
+	OutputSchema json.RawMessage // of structured results; nil if there is none
+	Annotations  json.RawMessage // a JSON object; nil if there are none
 }
 
 // A Gate judges tools by what their servers say of them. It is safe for concurrent
@@ -75,9 +78,21 @@ func New(opts Options) *Gate {
 	return &Gate{opts.withDefaults(), textguard.NewGuard()}
 }
 
+// made returns a gate without options for a nil or zero one.
+func (g *Gate) made() *Gate {
+	if g == nil || g.guard == nil {
+		return New(Options{})
+	}
+	return g
+}
+
 // Check returns what is to be said of one tool by itself, the severest first. It
 // is a pure function of its arguments. It takes time in proportion to the tool.
 func (g *Gate) Check(tool *Tool) []Finding {
+	if tool == nil {
+		return nil
+	}
+	g = g.made()
 	found := g.findings(tool)
 	g.checkName(found, tool.Name)
 	t := texts{visit: func(path []byte, text string, _ bool) { g.checkText(found, path, text) }}
@@ -144,9 +159,13 @@ func (f *Finding) unusable() bool {
 // of tools, those that come when the others are enough. One that is too large by
 // itself keeps out none that follow.
 func (g *Gate) Admit(tools []*Tool) map[*Tool]Finding {
+	g = g.made()
 	surplus := map[*Tool]Finding{}
 	count, total := 0, 0
 	for _, tool := range tools {
+		if tool == nil {
+			continue
+		}
 		found := g.findings(tool)
 		size := tool.size()
 		switch {

@@ -48,9 +48,13 @@ func isOdd(r rune) bool {
 // Lookalikes returns a finding for each tool of a server whose name looks like that of
 // another one, listed before it.
 func (g *Gate) Lookalikes(tools []*Tool) map[*Tool]Finding {
+	g = g.made()
 	confusable := map[*Tool]Finding{}
 	first := make(map[string]*Tool, len(tools))
 	for _, tool := range tools {
+		if tool == nil {
+			continue
+		}
 		look := textguard.Skeleton(tool.Name)
 		other, taken := first[look]
 		switch {
@@ -73,7 +77,10 @@ func (g *Gate) Lookalikes(tools []*Tool) map[*Tool]Finding {
 // Only words count that are formed like names; those that the tool has for its own
 // properties and choices do not, unless no language has such words.
 func (g *Gate) References(tool *Tool, other func(word string) (server string, ok bool)) []Finding {
-	found := g.findings(tool)
+	if tool == nil || other == nil {
+		return nil
+	}
+	found := g.made().findings(tool)
 	own := map[string]bool{tool.Name: true, tool.Server: true}
 	type place struct{ path, text string }
 	var said []place

@@ -76,9 +76,9 @@ func (c *Change) Same(o *Change) bool {
 }
 
 // Compare returns how a tool of a server differs from what it was; nil if in
-// nothing.
+// nothing, or if one of them is nil.
 func Compare(server string, before, after *Surface) *Change {
-	if before.Hash == after.Hash {
+	if before == nil || after == nil || before.Hash == after.Hash {
 		return nil
 	}
 	c := &Change{Server: server, Tool: after.Tool, Kind: ToolChanged, Hash: after.Hash, Surface: after.canonical()}
@@ -95,6 +95,9 @@ const (
 // Brief returns the first differences, each on one line, short and visible, and how
 // many more there are.
 func (c *Change) Brief() (fields []FieldChange, more int) {
+	if c == nil {
+		return nil, 0
+	}
 	for _, f := range c.Fields[:min(len(c.Fields), textFields)] {
 		fields = append(fields, FieldChange{shorten(f.Field), shorten(f.Before), shorten(f.After)})
 	}
@@ -104,7 +107,7 @@ func (c *Change) Brief() (fields []FieldChange, more int) {
 // Summary quotes the first differences, cut to what a model or a person reads, and says
 // that they are the server's words. It is empty if there are none.
 func (c *Change) Summary() string {
-	if len(c.Fields) == 0 {
+	if c == nil || len(c.Fields) == 0 {
 		return ""
 	}
 	var text strings.Builder

@@ -81,7 +81,7 @@ func (l *Ledger) now() *ledgerView {
 			return v
 		}
 	}
-	return &ledgerView{state: &ledgerState{}}
+	return &ledgerView{state: &ledgerState{servers: map[string]*ledgerServer{}}}
 }
 
 // New returns a ledger that lives in memory only. An unknown mode counts as
@@ -153,6 +153,9 @@ func (l *Ledger) Persistent() error {
 // is pending, as the mode says, and returns when that is kept. What only waits may be written a little later, if a server changes all
 // the time. Of what could not be written nothing is accepted.
 func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
+	if l == nil {
+		return errNoLedger
+	}
 	if s.Name == "" || !utf8.ValidString(s.Name) {
 		return l.fail(fmt.Errorf("a server cannot be called %s", plain.Quote(s.Name)))
 	}
@@ -196,6 +199,9 @@ func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
 // Judge returns why a tool may not be called, or nil if it may. It reads memory
 // only.
 func (l *Ledger) Judge(s Server, tool *Surface) *Change {
+	if tool == nil {
+		return nil
+	}
 	return l.now().state.judge(l.modeOf(&s), &s, tool)
 }
 
@@ -205,7 +211,12 @@ func (l *Ledger) Foresee(s Server, tools []*Surface) func(*Surface) *Change {
 	mode := l.modeOf(&s)
 	edit := editLedger(l.now().state)
 	sightingOf(s, mode, tools, time.Now().UTC().Truncate(time.Second)).observe(edit)
-	return func(tool *Surface) *Change { return edit.state.judge(mode, &s, tool) }
+	return func(tool *Surface) *Change {
+		if tool == nil {
+			return nil
+		}
+		return edit.state.judge(mode, &s, tool)
+	}
 }
 
 // About returns a value that is not equal to what it returned before whenever judge
@@ -252,6 +263,9 @@ func (l *Ledger) renew(ctx context.Context) error {
 // modeOf returns the mode for a server. One that is not known is as strict as
 // there is.
 func (l *Ledger) modeOf(s *Server) Mode {
+	if l == nil {
+		return Review
+	}
 	mode := l.mode
 	if s.Mode != "" {
 		mode = s.Mode

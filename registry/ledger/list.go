@@ -99,6 +99,9 @@ func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 	}
 	listed := map[string]bool{}
 	for _, sf := range tools {
+		if sf == nil {
+			continue
+		}
 		listed[sf.Tool] = true
 		if c := srv.judgeTool(Pin, &s, sf); c != nil {
 			changes = append(changes, *c)

@@ -20,6 +20,9 @@ type sighting struct {
 func sightingOf(server Server, mode Mode, surfaces []*Surface, now time.Time) *sighting {
 	s := &sighting{server: server, mode: mode, tools: make(map[string]*Surface, len(surfaces)), lists: len(surfaces) > 0 || server.Instructions == nil, at: now}
 	for _, sf := range surfaces {
+		if sf == nil {
+			continue
+		}
 		if _, twice := s.tools[sf.Tool]; twice || sf.Tool == "" || !utf8.ValidString(sf.Tool) {
 			continue
 		}

@@ -12,10 +12,12 @@ import (
 
 // A Tool is what a server says of one of its tools.
 type Tool struct {
-	Name                      string // at its server
-	Title, Description        string
-	InputSchema, OutputSchema json.RawMessage
-	Annotations               json.RawMessage // nil if they say nothing
+	Name         string          // at its server
+	Title        string          // may be empty
+	Description  string          // may be empty
+	InputSchema  json.RawMessage // of the arguments
+	OutputSchema json.RawMessage // of structured results; nil if there is none
+	Annotations  json.RawMessage // nil if there are none
 }
 
 // A Surface is everything that a server says of a tool, or of its use, in canonical
@@ -29,13 +31,19 @@ type Surface struct {
 
 // NewSurface returns the surface of a server's tool, which it keeps.
 func NewSurface(tool *Tool) *Surface {
+	if tool == nil {
+		tool = &Tool{}
+	}
 	return &Surface{Tool: tool.Name, Hash: hashOf(canonicalSurface(tool)), said: tool}
 }
 
 // canonical returns the JSON that is hashed.
 func (s *Surface) canonical() []byte {
-	if s.text != nil {
+	switch {
+	case s.text != nil:
 		return s.text
+	case s.said == nil: // made without NewSurface
+		return []byte("{}")
 	}
 	return canonicalSurface(s.said)
 }

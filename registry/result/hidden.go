@@ -13,6 +13,9 @@ import (
 // StripHidden returns res without the characters that models read and people do not
 // see; res itself if it has none. Bytes of images and the like stay as they are.
 func StripHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
+	if res == nil {
+		return nil
+	}
 	return mapStructured(mapTexts(res, textguard.Strip), StripHiddenJSON)
 }
 

@@ -46,8 +46,8 @@ type From struct {
 // Shape returns res in the form that was asked for. It does not change res. What does
 // not fit is kept for the user and the conversation of ctx.
 func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) *mcp.CallToolResult {
-	if res == nil {
-		return nil
+	if r == nil || res == nil {
+		return res
 	}
 	if r.redactor != nil {
 		res = redactResult(r.redactor, res)
@@ -63,7 +63,7 @@ func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) 
 // Unmark returns res with nothing in it that looks like the lines of [Options].Wrap, if
 // results are wrapped. A nil Shaper returns res.
 func (r *Shaper) Unmark(res *mcp.CallToolResult) *mcp.CallToolResult {
-	if r == nil || !r.opts.Wrap {
+	if r == nil || res == nil || !r.opts.Wrap {
 		return res
 	}
 	return unmark(res)
