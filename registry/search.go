@@ -3,10 +3,11 @@ package registry
 import (
 	"cmp"
 	"context"
-	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 )
 
 // SearchOptions say how [Registry.Search] ranks. Nil and the zero value mean the
