@@ -27,7 +27,7 @@ const (
 type OutputError struct {
 	Server string          // name of the server, as configured
 	Tool   string          // name of the tool
-	Path   string          // where in the structured content, as a JSON pointer, cut off if it is long; empty for the whole
+	Path   string          // where in the structured content, such as items[3].name, cut off if it is long; empty for the whole
 	Result *CallToolResult // what the server answered, complete and unchanged
 	Err    error           // what is wrong there, or with the schema itself
 }
@@ -105,7 +105,7 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 		own.StructuredContent = json.RawMessage(bytes.Clone(content))
 	}
 	invalid := &OutputError{Server: c.name, Tool: tool, Result: &own, Err: err}
-	var wrong *schemagate.ValueError
+	var wrong *schemagate.Problem
 	if errors.As(err, &wrong) {
 		invalid.Path = wrong.Path
 	}

@@ -68,8 +68,8 @@ func TestOutputChecked(t *testing.T) {
 			{"", count, structured(`{"n":1}`), "", ""},
 			{"", count, structured(`{"n":9223372036854775808}`), "", ""},
 			{"", count, structured(`{"n":1e400}`), "", ""},
-			{"", count, structured(`{"n":"secret"}`), "/n", "/n: want an integer, got a string"},
-			{"", count, structured(`{}`), "", `want the member "n"`},
+			{"", count, structured(`{"n":"secret"}`), "n", "n: want an integer, got a string"},
+			{"", count, structured(`{}`), "n", `n: want`},
 			{"", count, `{"content":[]}`, "", "structuredContent is missing"},
 			{"", count, `{"content":[],"isError":true}`, "", ""},
 			{"", count, `{"content":[],"isError":true,"structuredContent":{"n":"x"}}`, "", ""},
@@ -77,11 +77,11 @@ func TestOutputChecked(t *testing.T) {
 			{"", `true`, structured(`{}`), "", ""},
 			{legacy, `true`, structured(`[1]`), "", notOne},
 			{modern, `true`, structured(`[1]`), "", ""},
-			{modern, `{"items":{"type":"string"}}`, structured(`["a",1]`), "/1", "want a string"},
+			{modern, `{"items":{"type":"string"}}`, structured(`["a",1]`), "[1]", "want a string"},
 			{legacy, `{"type":"null"}`, structured(`null`), "", "missing"},
 			{modern, `{"type":"null"}`, structured(`null`), "", ""},
-			{modern, `{"maximum":9223372036854775807}`, structured(`9223372036854775808`), "", "not greater than 9223372036854775807"},
-			{"", `{"properties":{"next":{"$ref":"#"}},"required":["v"]}`, structured(`{"v":1,"next":{}}`), "/next", `the member "v"`},
+			{modern, `{"maximum":9223372036854775807}`, structured(`9223372036854775808`), "", "at most 9223372036854775807"},
+			{"", `{"properties":{"next":{"$ref":"#"}},"required":["v"]}`, structured(`{"v":1,"next":{}}`), "next.v", "want any value, got nothing"},
 			{"", `{"$schema":"http://json-schema.org/draft-04/schema#"}`, structured(`{}`), "", "(dialect)"},
 			{"", `{"$ref":"#"}`, structured(`{}`), "", "(schema_cycle)"},
 			{"", `{"description":"` + strings.Repeat("x", 300<<10) + `"}`, structured(`{}`), "", "(too_large)"},
@@ -194,7 +194,7 @@ func TestOutputListsOnce(t *testing.T) {
 		mustCall(t, c, "t")
 		wantCount(t, server, "tools/list", 1)
 		_, err := call(t, c, "t")
-		wantOutputError(t, err, "", `the member "n"`)
+		wantOutputError(t, err, "n", `n: want`)
 		wantCount(t, server, "tools/list", 1)
 	})
 }
@@ -280,20 +280,20 @@ func TestOutputAfterChange(t *testing.T) {
 		list.Store(mcptest.Result(withOutput(`{"required":["old"]}`)))
 		wantTools(t, c, "t free")
 		_, err := call(t, c, "t")
-		wantOutputError(t, err, "", `the member "old"`)
+		wantOutputError(t, err, "old", `old: want`)
 		wantCount(t, server, "tools/list", 1) // nothing has changed
 
 		list.Store(mcptest.Result(withOutput(`{"required":["new"]}`)))
 		mustCall(t, c, "t")
 		read := len(server.Received("tools/list"))
 		_, err = call(t, c, "t") // fits neither
-		wantOutputError(t, err, "", `the member "new"`)
+		wantOutputError(t, err, "new", `new: want`)
 		if len(server.Received("tools/list")) == read {
 			t.Error("the list was not read again")
 		}
 		list.Store(mcptest.Error(-32603, "no"))
 		_, err = call(t, c, "t") // there is nothing newer than what is known
-		wantOutputError(t, err, "", `the member "new"`)
+		wantOutputError(t, err, "new", `new: want`)
 	})
 }
 
@@ -311,7 +311,7 @@ func TestOutputAfterChangeIsSettled(t *testing.T) {
 			time.Sleep(time.Second)
 			for range 3 {
 				_, err := call(t, c, "t")
-				wantOutputError(t, err, "", `the member "n"`)
+				wantOutputError(t, err, "n", `n: want`)
 				wantCount(t, server, "tools/list", 2)
 			}
 		})
@@ -367,7 +367,7 @@ func TestLargeOutput(t *testing.T) {
 			wg.Go(func() {
 				if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
 					unfit.Add(1)
-					if !strings.Contains(err.Error(), "/n/4000/id: want an integer, got a string") {
+					if !strings.Contains(err.Error(), "n[4000].id: want an integer, got a string") {
 						t.Error(err)
 					}
 				}
@@ -416,7 +416,7 @@ func ExampleOutputError() {
 		fmt.Printf("%s\n", invalid.Result.StructuredContent)
 	}
 	// Output:
-	// /n answered
+	// n answered
 	// {"n":"many"}
 }
 

@@ -18,7 +18,7 @@ import (
 // [names.Names] says Exact. A call of call_tool, see [Options].Search, is one of the tool
 // that it names. The call goes this way:
 //
-//   - The arguments are checked and mended, see [ArgumentOptions].
+//   - The arguments are checked and completed, see [ArgumentOptions].
 //   - The [Approver] decides, and sees the arguments as they are then.
 //   - The middleware of [Registry.Use], and then the tool, get the call.
 //   - The result is checked against the output schema, and shaped, see

@@ -29,18 +29,19 @@ func ExampleArgumentsError() {
 	// "title" is missing; it must be a string of at least 1 character; "one line"
 }
 
-// Numbers in strings and nulls for what is left out are what models write most.
+// A program whose servers fill in their defaults themselves sends what the model
+// wrote, byte for byte.
 func ExampleArgumentOptions() {
 	tool := newSchemaTool(issueSchema, "", nil)
 	r := registry.New(&registry.Options{
-		Arguments: registry.ArgumentOptions{MendTypes: true, MendNulls: true},
+		Arguments: registry.ArgumentOptions{SkipDefaults: true},
 	})
 	_ = r.Add(tool)
 
-	_, err := r.Call(context.Background(), "tool", json.RawMessage(`{"title": "Buy milk", "labels": "[{\"name\":\"home\"}]", "due": null}`))
+	_, err := r.Call(context.Background(), "tool", json.RawMessage(`{"title": "Buy milk", "labels": []}`))
 	fmt.Println(err)
 	fmt.Println(tool.calls[0])
 	// Output:
 	// <nil>
-	// {"title": "Buy milk", "labels": [{"name":"home"}],"priority":3}
+	// {"title": "Buy milk", "labels": []}
 }

@@ -73,7 +73,7 @@ type ApprovalRequest struct {
 	// server is trusted.
 	Trusted bool `json:"trusted"`
 	// Args are the arguments that the tool would get, a JSON object, checked
-	// and mended. The bytes are a copy; writing to them does not change the call.
+	// and with defaults. The bytes are a copy; writing to them does not change the call.
 	Args json.RawMessage `json:"args"`
 	// Reason is why somebody has to be asked; empty before that was decided.
 	Reason string `json:"reason,omitempty"`

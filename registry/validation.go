@@ -14,25 +14,17 @@ import (
 // checks them against the input schema and fills in the schema's defaults. Tools
 // made by [Func] check theirs by themselves.
 //
-// What fits never comes to fit less: mended arguments are checked again, and
-// passed on only if they fit. What is not mended keeps its bytes, its order and
-// the spelling of its numbers; arguments that need no mending are passed on as
-// they are, byte for byte.
+// Nothing that is there is changed: it keeps its bytes, its order and the spelling
+// of its numbers, and arguments that lack no default are passed on byte for byte.
+// Arguments that would not fit with the defaults are passed on without them.
 type ArgumentOptions struct {
-	// SkipCheck passes arguments on as they are, not mended either.
+	// SkipCheck passes arguments on as they are, without defaults.
 	SkipCheck bool
 	// SkipDefaults leaves out what the schema gives as the default of a missing
 	// property. Otherwise it is added, also within objects that are there, unless
-	// it is null, does not fit the schema itself, or stands in an alternative
-	// that may not be meant.
+	// it is null, is of a type that the property does not allow, or stands in an
+	// alternative that may not be meant.
 	SkipDefaults bool
-	// MendTypes takes a string for the JSON value that it spells, where a value
-	// of that kind is allowed and no string is: "42" for a number, "True" for a
-	// boolean, "[1]" for an array, also within one another.
-	MendTypes bool
-	// MendNulls takes null for a missing property, where null is not allowed and
-	// the property is optional.
-	MendNulls bool
 	// Redact replaces secrets in the strings of arguments, keys included, by
 	// "[redacted: kind]" on their way to a server, as [result.Options].Redact does in
 	// results, with the Secrets of Options.Results as well. It comes last: approvers,
@@ -154,11 +146,12 @@ func (v *validator) arguments(e *entry, args json.RawMessage) (json.RawMessage, 
 	if err != nil {
 		return nil, &DefinitionError{Tool: e.def.Name, Field: "InputSchema", Err: fmt.Errorf("cannot be used: %w", err)}
 	}
-	args, found := schema.Mend(args, schemagate.Mending{
-		Defaults: !v.opts.SkipDefaults,
-		Types:    v.opts.MendTypes,
-		Nulls:    v.opts.MendNulls,
-	})
+	var found []schemagate.Problem
+	if v.opts.SkipDefaults {
+		found = schema.Problems(args)
+	} else {
+		args, found = schema.Complete(args)
+	}
 	if found != nil {
 		return nil, argumentsError(e, found)
 	}

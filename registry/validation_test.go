@@ -170,11 +170,8 @@ func TestArgumentOptions(t *testing.T) {
 		{registry.ArgumentOptions{}, `{"title":"x"}`, `{"title":"x","priority":3}`},
 		{registry.ArgumentOptions{SkipDefaults: true}, `{"title":"x"}`, `{"title":"x"}`},
 		{registry.ArgumentOptions{SkipCheck: true}, `{"titel":1,"titel":2}`, `{"titel":1,"titel":2}`},
-		{registry.ArgumentOptions{SkipCheck: true, MendTypes: true, MendNulls: true}, args, args},
-		{registry.ArgumentOptions{MendTypes: true}, args, ``},
-		{registry.ArgumentOptions{MendNulls: true}, args, ``},
-		{registry.ArgumentOptions{MendTypes: true, MendNulls: true}, args, `{"title":"x", "priority":2}`},
-		{registry.ArgumentOptions{MendTypes: true, MendNulls: true}, `{"title":"7","state":"open"}`, `{"title":"7","state":"open","priority":3}`},
+		{registry.ArgumentOptions{SkipCheck: true}, args, args},
+		{registry.ArgumentOptions{}, args, ``},
 	} {
 		if got, _ := callWith(t, test.opts, issueSchema, test.args); got != test.want {
 			t.Errorf("%+v: %s became %s, want %s", test.opts, test.args, got, test.want)
@@ -303,8 +300,6 @@ func TestBytesPassUnchanged(t *testing.T) {
 			{registry.ArgumentOptions{SkipDefaults: true}, `{` + odd + `}`, `{` + odd + `}`},
 			{registry.ArgumentOptions{}, `{` + odd + `,"d":0}`, `{` + odd + `,"d":0}`},
 			{registry.ArgumentOptions{}, `{ ` + odd + `}`, `{ ` + strings.TrimSuffix(odd, "\t") + `,"d":[1.0,{"a":2,"z":1}]` + "\t}"},
-			{registry.ArgumentOptions{MendTypes: true, MendNulls: true}, `{"d":0,"n":"12345678901234567890", "gone":null,` + odd + `}`,
-				`{"d":0,"n":12345678901234567890,` + odd + `}`},
 		} {
 			r := registry.New(&registry.Options{Arguments: test.opts})
 			mustReplace(t, r, "s", registry.Remote("s", c, listed[0]))
@@ -357,7 +352,6 @@ func BenchmarkArguments(b *testing.B) {
 		{"small", `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["path"]}`, `{"path":"/tmp/x","limit":10}`, registry.ArgumentOptions{}},
 		{"warm", issueSchema, args, registry.ArgumentOptions{SkipDefaults: true}},
 		{"default", issueSchema, args, registry.ArgumentOptions{}},
-		{"mend", issueSchema, `{"title":"Buy milk","priority":"2","due":null}`, registry.ArgumentOptions{MendTypes: true, MendNulls: true}},
 		{"wrong", issueSchema, `{"titel":"Buy milk","priority":9}`, registry.ArgumentOptions{}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

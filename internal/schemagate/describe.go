@@ -1,9 +1,11 @@
 package schemagate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -225,4 +227,68 @@ func shortenWords(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return "null"
+	case "array", "integer", "object":
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// kindOf names the kind of a value, and nothing of its content.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a string"
+	case json.Number:
+		return "a number"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}
+
+// choices writes values of the schema.
+func choices(values []any) string {
+	var out strings.Builder
+	for i, value := range values {
+		if i > 0 {
+			out.WriteString(", ")
+		}
+		if out.Len() > maxText {
+			return out.String() + "..."
+		}
+		out.WriteString(short(value))
+	}
+	return out.String()
+}
+
+func short(value any) string {
+	switch value := value.(type) {
+	case string:
+		return quote(value)
+	case json.Number:
+		return shorten(string(value))
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(value)
+	}
+	return kindOf(value)
+}
+
+func number(n *big.Rat) string {
+	text := n.FloatString(6)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return shorten(text)
 }

@@ -58,22 +58,6 @@ func refuse(token Token, path, format string, args ...any) *SchemaError {
 	return &SchemaError{token, shorten(path), fmt.Sprintf(format, args...)}
 }
 
-// A ValueError says where a value does not fit its schema. It tells what is
-// there by its kind only, never by its content.
-type ValueError struct {
-	Path string // JSON pointer into the value, cut off if it is long; empty for the whole
-	Want string // what the schema asks for, such as "an integer"
-	Got  string // what is there, such as "a string"
-}
-
-func (e *ValueError) Error() string {
-	where := "the value"
-	if e.Path != "" {
-		where = e.Path
-	}
-	return fmt.Sprintf("%s: want %s, got %s", where, e.Want, e.Got)
-}
-
 // shorten cuts a text that somebody else wrote, and leaves nothing in it that a
 // terminal would obey.
 func shorten(text string) string {

@@ -1,7 +1,6 @@
 package schemagate
 
 import (
-	"bytes"
 	"encoding/json"
 	"sync"
 
@@ -39,11 +38,11 @@ func (s *Schema) known() *parts {
 		for _, sub := range p.byLocation {
 			p.kindsOf(sub)
 			p.addTags(sub)
+			p.addDefaults(sub)
 			for re := range sub.PatternProperties {
 				p.programs[re], _ = PatternSize(re.String()) // compiled, so it is readable
 			}
 		}
-		p.addDefaults()
 		s.parts.parts = p
 	})
 	return s.parts.parts
@@ -90,8 +89,6 @@ func one(value any) *jsonschema.Schema {
 	s, _ := value.(*jsonschema.Schema)
 	return s
 }
-
-func (p *parts) fallbacks(s *jsonschema.Schema) []fallback { return p.defaults[s] }
 
 // kinds is a set of kinds of values.
 type kinds uint8
@@ -229,15 +226,4 @@ func (p *parts) addTags(s *jsonschema.Schema) {
 			p.tags[s] = append(p.tags[s], t)
 		}
 	}
-}
-
-// encode writes a decoded value as JSON, with its numbers as they were.
-func encode(value any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

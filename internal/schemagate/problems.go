@@ -12,8 +12,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A Problem is one thing that keeps a value from fitting. It tells what is there
-// by its kind only, never by its content. What it holds of the schema is
+// A Problem is one thing that keeps a value from fitting, and an error. It tells
+// what is there by its kind only, never by its content. What it holds of the schema is
 // shortened, and safe at a terminal.
 type Problem struct {
 	// Path is the place as it is written in programs, such as items[0].name, cut
@@ -32,14 +32,31 @@ type Problem struct {
 	Known []string
 }
 
+// Error returns the problem as one line.
+func (p *Problem) Error() string {
+	where := "the value"
+	if p.Path != "" {
+		where = p.Path
+	}
+	switch {
+	case p.Want == "":
+		return where + ": not known"
+	case p.Got == "":
+		return where + ": want " + p.Want + ", got nothing"
+	}
+	return where + ": want " + p.Want + ", got " + p.Got
+}
+
 // MaxProblems is how many problems of a value are told at most.
 const MaxProblems = 9
 
 // Problems returns what keeps a value from fitting, in the order of the places,
 // at most [MaxProblems]; none if it fits. It is to [Schema.Validate] what a list
 // is to its first line.
-func (s *Schema) Problems(value []byte) []Problem {
-	v := s.judge(value, allowance(value))
+func (s *Schema) Problems(value []byte) []Problem { return s.problems(value, allowance(value)) }
+
+func (s *Schema) problems(value []byte, steps int) []Problem {
+	v := s.judge(value, steps)
 	switch {
 	case v.fits():
 		return nil
@@ -64,7 +81,7 @@ func CheckSyntax(value []byte) *Problem {
 type report struct {
 	*parts
 	value  any
-	unread *ValueError
+	unread *Problem
 	total  int
 	lines  []line // the first ones in order
 }
@@ -155,7 +172,7 @@ func inOrder(a, b line) int {
 // problems puts the report into words.
 func (r *report) problems() []Problem {
 	if r.unread != nil {
-		return []Problem{{Want: r.unread.Want, Got: r.unread.Got}}
+		return []Problem{*r.unread}
 	}
 	var all []Problem
 	for _, l := range r.lines {

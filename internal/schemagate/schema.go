@@ -117,13 +117,20 @@ func (g *graph) notOfDialect(err error) error {
 	if !errors.As(err, &broken) || !errors.As(broken.Err, &why) {
 		return refuse(Invalid, "", "%s", shorten(err.Error()))
 	}
-	first := firstOf(why)
+	r := &report{parts: &parts{}}
+	r.collect(why)
+	first := r.lines[0]
+	path := ""
+	for _, token := range first.at {
+		path = join(path, token)
+	}
 	for n, name := range g.moved {
 		moved := join(join("", g.draft.defs), name)
-		if rest, ok := strings.CutPrefix(first.Path, moved); ok && (rest == "" || rest[0] == '/') {
-			first.Path = n.path + rest
+		if rest, ok := strings.CutPrefix(path, moved); ok && (rest == "" || rest[0] == '/') {
+			path = n.path + rest
 			break
 		}
 	}
-	return refuse(Invalid, first.Path, "want %s, got %s", first.Want, first.Got)
+	detail := (&jsonschema.ValidationError{ErrorKind: first.err.ErrorKind}).Error()
+	return refuse(Invalid, path, "%s", shorten(strings.TrimPrefix(detail, "at '': ")))
 }

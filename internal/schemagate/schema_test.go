@@ -45,7 +45,7 @@ func TestTraps(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := mustCompile(t, test.schema)
-			var wrong *ValueError
+			var wrong *Problem
 			if err := s.Validate(json.RawMessage(test.value)); !errors.As(err, &wrong) {
 				t.Fatalf("error %v", err)
 			}
@@ -74,67 +74,67 @@ func TestVerdicts(t *testing.T) {
 	)
 	for _, test := range []struct{ schema, value, want string }{
 		{`true`, `1`, ""},
-		{`false`, `1`, "the value: want no value here, got one"},
+		{`false`, `1`, "the value: want left out, got a number"},
 		{`{}`, `[{"a":null}]`, ""},
 		{`{"type":"object"}`, `[]`, "the value: want an object, got an array"},
-		{`{"type":["string","null"]}`, `1`, "the value: want null or a string, got a number"},
+		{`{"type":["string","null"]}`, `1`, "the value: want a string or null, got a number"},
 		{`{"type":"integer"}`, `9223372036854775808`, ""},
 		{`{"type":"integer"}`, `1e400`, ""},
 		{`{"type":"integer"}`, `1.0`, ""},
-		{`{"type":"integer"}`, `1.5`, "the value: want an integer, got a number"},
+		{`{"type":"integer"}`, `1.5`, "the value: want an integer, got a number with a fraction"},
 		{`{"maximum":9223372036854775807}`, `9223372036854775807`, ""},
-		{`{"maximum":9223372036854775807}`, `9223372036854775808`, "the value: want a number not greater than 9223372036854775807, got a greater one"},
-		{`{"const":9007199254740993}`, `9007199254740992`, "the value: want 9007199254740993, got a number that is not equal"},
-		{`{"enum":["a",1,null,true]}`, `"b"`, `the value: want one of "a", 1, null, true, got a string that is none of them`},
+		{`{"maximum":9223372036854775807}`, `9223372036854775808`, "the value: want a number of at most 9223372036854775807, got a greater one"},
+		{`{"const":9007199254740993}`, `9007199254740992`, "the value: want 9007199254740993, got another number"},
+		{`{"enum":["a",1,null,true]}`, `"b"`, `the value: want one of "a", 1, null, true, got another string`},
 		{`{"exclusiveMinimum":1e399}`, `1e400`, ""},
 		{`{"multipleOf":0.1}`, `0.3`, ""},
 		{`{"maxLength":18446744073709551616}`, `"a"`, ""},
-		{`{"minItems":1e300}`, `[1]`, "the value: want at least 2147483647 elements, got 1"},
-		{`{"required":["b","a"]}`, `{}`, `the value: want the member "a", got none of this name`},
-		{`{"items":{"type":"string"}}`, `["a",1,2]`, "/1: want a string, got a number"},
-		{`{"properties":{"a/b~":{"type":"string"}}}`, `{"a/b~":1}`, "/a~1b~0: want a string, got a number"},
-		{`{"additionalProperties":false}`, `{"a":1}`, "the value: want no further members, got a member that the schema does not name"},
+		{`{"minItems":1e300}`, `[1]`, "the value: want an array of at least 2147483647 elements, got one of 1"},
+		{`{"required":["b","a"]}`, `{}`, "a: want any value, got nothing"},
+		{`{"items":{"type":"string"}}`, `["a",1,2]`, "[1]: want a string, got a number"},
+		{`{"properties":{"a/b~":{"type":"string"}}}`, `{"a/b~":1}`, "['a/b~']: want a string, got a number"},
+		{`{"additionalProperties":false}`, `{"a":1}`, "a: not known"},
 		{`{"pattern":"^\\u00e4\\/$"}`, `"ä/"`, ""},
-		{`{"pattern":"^a$"}`, `"secret"`, `the value: want a string that matches "^a$", got one that does not`},
-		{`{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}},"type":"object"}]}`, `{"a":1}`, "/a: want a string, got a number"},
-		{`{"oneOf":[{"type":"string"},{"type":"null"}]}`, `1`, "the value: want a value that fits one of the alternatives, got one that fits none"},
-		{`{"oneOf":[true,true]}`, `1`, "the value: want a value that fits only one of the alternatives, got one that fits several"},
-		{`{"uniqueItems":true}`, `[1,2,1.0]`, "the value: want elements that differ, got equal ones at 0 and 2"},
+		{`{"pattern":"^a$"}`, `"secret"`, `the value: want a string that matches "^a$", got another string`},
+		{`{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}},"type":"object"}]}`, `{"a":1}`, "a: want a string, got a number"},
+		{`{"oneOf":[{"type":"string"},{"type":"null"}]}`, `1`, "the value: want a string or null, got a number"},
+		{`{"oneOf":[true,true]}`, `1`, "the value: want only one of any value, got several of them"},
+		{`{"uniqueItems":true}`, `[1,2,1.0]`, "the value: want an array of different elements, got one with equal ones at 0 and 2"},
 		{`{"format":"email"}`, `"x"`, ""},
 		{`{` + draft7 + `"format":"email"}`, `"x"`, ""},
 		{`{"contentEncoding":"base64"}`, `"?"`, ""},
 		{`{"title":7,"description":null}`, `1`, ""},
 
 		// References.
-		{tree, `{"v":1,"next":{"v":2,"next":{"v":"x"}}}`, "/next/next/v: want an integer, got a string"},
+		{tree, `{"v":1,"next":{"v":2,"next":{"v":"x"}}}`, "next.next.v: want an integer, got a string"},
 		{tree, `{"v":1,"next":{"v":2}}`, ""},
 		{`{"$ref":"#/definitions/a b","definitions":{"a b":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
 		{`{"$ref":"#/definitions/a%20b","definitions":{"a b":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
 		{`{"$ref":"#/$defs/~1%25","$defs":{"/%":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
-		{`{"items":{"$ref":"#a"},"$defs":{"x":{"$anchor":"a","type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
-		{`{"$id":"http://localhost/x","items":{"$ref":"#/$defs/x"},"$defs":{"x":{"type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
+		{`{"items":{"$ref":"#a"},"$defs":{"x":{"$anchor":"a","type":"string"}}}`, `[1]`, "[0]: want a string, got a number"},
+		{`{"$id":"http://localhost/x","items":{"$ref":"#/$defs/x"},"$defs":{"x":{"type":"string"}}}`, `[1]`, "[0]: want a string, got a number"},
 		{`{"$id":"https://json-schema.org/draft/2020-12/schema","type":"string"}`, `1`, "the value: want a string, got a number"},
-		{`{"items":{"$id":"http://localhost/x","$ref":"#/$defs/x","$defs":{"x":{"type":"string"}}},"$defs":{"x":{"type":"null"}}}`, `[1]`, "/0: want a string, got a number"},
-		{`{"properties":{"$ref":{"type":"string"}}}`, `{"$ref":1}`, "/$ref: want a string, got a number"},
+		{`{"items":{"$id":"http://localhost/x","$ref":"#/$defs/x","$defs":{"x":{"type":"string"}}},"$defs":{"x":{"type":"null"}}}`, `[1]`, "[0]: want a string, got a number"},
+		{`{"properties":{"$ref":{"type":"string"}}}`, `{"$ref":1}`, "$ref: want a string, got a number"},
 		{`{"const":{"$ref":"x"},"enum":[{"$ref":"x"}],"default":{"$ref":"x"}}`, `{"$ref":"x"}`, ""},
-		{`{"x":{"items":{"$ref":"#/x/y"},"y":{"type":"string"}},"$ref":"#/x"}`, `[1]`, "/0: want a string, got a number"},
-		{`{"x":{"$ref":"#/$defs/moved0"},"items":{"$ref":"#/x"},"$defs":{"moved0":{"type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
+		{`{"x":{"items":{"$ref":"#/x/y"},"y":{"type":"string"}},"$ref":"#/x"}`, `[1]`, "[0]: want a string, got a number"},
+		{`{"x":{"$ref":"#/$defs/moved0"},"items":{"$ref":"#/x"},"$defs":{"moved0":{"type":"string"}}}`, `[1]`, "[0]: want a string, got a number"},
 
 		// Dialects.
 		{`{` + draft7 + `"$ref":"#/definitions/a","type":"null","definitions":{"a":{"type":"string"}}}`, `"a"`, ""},
 		{`{"$ref":"#/$defs/a","type":"null","$defs":{"a":{"type":"string"}}}`, `"a"`, "the value: want null, got a string"},
-		{`{` + draft7 + `"items":[{"type":"string"}],"additionalItems":false}`, `["a",1]`, "the value: want no further elements, got 1 more"},
-		{`{` + draft7 + `"items":{"$ref":"#a"},"definitions":{"x":{"$id":"#a","type":"string"}}}`, `[1]`, "/0: want a string, got a number"},
-		{`{` + draft6 + `"contains":{"type":"string"}}`, `[1]`, "the value: want an element that fits, got none"},
-		{`{` + draft7 + `"$defs":{"a":{"type":"string"}},"items":{"$ref":"#/$defs/a"}}`, `[1]`, "/0: want a string, got a number"},
-		{`{` + draft2019 + `"dependentRequired":{"a":["b"]}}`, `{"a":1}`, `the value: want the member "b" beside "a", got none of this name`},
+		{`{` + draft7 + `"items":[{"type":"string"}],"additionalItems":false}`, `["a",1]`, "the value: want an array of at most 1 element, got one of 2"},
+		{`{` + draft7 + `"items":{"$ref":"#a"},"definitions":{"x":{"$id":"#a","type":"string"}}}`, `[1]`, "[0]: want a string, got a number"},
+		{`{` + draft6 + `"contains":{"type":"string"}}`, `[1]`, "the value: want an array with an element that is a string, got one without"},
+		{`{` + draft7 + `"$defs":{"a":{"type":"string"}},"items":{"$ref":"#/$defs/a"}}`, `[1]`, "[0]: want a string, got a number"},
+		{`{` + draft2019 + `"dependentRequired":{"a":["b"]}}`, `{"a":1}`, "b: want any value, got nothing"},
 		{`{` + draft2019 + `"$recursiveAnchor":true,"type":"null"}`, `null`, ""},
-		{`{"prefixItems":[{"type":"string"}],"items":false}`, `["a",1]`, "/1: want no value here, got one"},
-		{`{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "/b: want no value here, got one"},
+		{`{"prefixItems":[{"type":"string"}],"items":false}`, `["a",1]`, "[1]: want left out, got a number"},
+		{`{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "b: not known"},
 
 		// Values.
-		{`true`, `{"a":1,"a":2}`, "the value: want JSON, got duplicate key at byte 10"},
-		{`true`, ``, "the value: want JSON, got unexpected end at byte 0"},
+		{`true`, `{"a":1,"a":2}`, "a: want given once, got twice"},
+		{`true`, ``, "the value: want valid JSON, got unexpected end at byte 0"},
 	} {
 		s := mustCompile(t, test.schema)
 		got := ""

@@ -10,25 +10,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// Validate checks one JSON value, of any size. The error is a [*ValueError]. It
-// takes a bounded time, in proportion to the value, and does not change it.
+// Validate checks one JSON value, of any size. The error is a [*Problem], the
+// first in the order of the places. It takes a bounded time, in proportion to the
+// value, and does not change it.
 func (s *Schema) Validate(value json.RawMessage) error {
-	v := s.judge(value, MaxSteps)
-	switch {
-	case v.fits():
-		return nil
-	case v.syntax != nil:
-		return &ValueError{Want: "JSON", Got: v.syntax.Error()}
-	case v.why != nil:
-		return firstOf(v.why)
+	if found := s.problems(value, MaxSteps); found != nil {
+		return &found[0]
 	}
-	return v.unread
+	return nil
 }
 
 // A verdict says whether a value fits. The zero verdict says that it does.
 type verdict struct {
-	syntax error       // the value is no JSON
-	unread *ValueError // it could not be checked
+	syntax error    // the value is no JSON
+	unread *Problem // it could not be checked
 	value  any
 	why    *jsonschema.ValidationError
 }
@@ -46,7 +41,7 @@ func allowance(value json.RawMessage) int {
 func (s *Schema) judge(value json.RawMessage, steps int) (v verdict) {
 	defer func() {
 		if r := recover(); r != nil {
-			v = verdict{unread: &ValueError{Want: "a value that can be checked", Got: "one that the validator cannot read"}}
+			v = verdict{unread: &Problem{Want: "a value that can be checked", Got: "one that the validator cannot read"}}
 		}
 	}()
 	if err := jsonscan.Valid(value); err != nil {
@@ -55,12 +50,12 @@ func (s *Schema) judge(value json.RawMessage, steps int) (v verdict) {
 	decoded, excess := read(value, MaxValues, jsonscan.MaxDepth)
 	switch excess {
 	case tooMany, tooDeep:
-		return verdict{unread: &ValueError{Want: fmt.Sprintf("at most %d JSON values", MaxValues), Got: "more"}}
+		return verdict{unread: &Problem{Want: fmt.Sprintf("at most %d JSON values", MaxValues), Got: "more"}}
 	case tooLong:
-		return verdict{unread: &ValueError{Want: fmt.Sprintf("numbers of at most %d digits", MaxDigits), Got: "a longer one"}}
+		return verdict{unread: &Problem{Want: fmt.Sprintf("numbers of at most %d digits", MaxDigits), Got: "a longer one"}}
 	}
 	if !affordable(s.root, decoded, steps) {
-		return verdict{unread: &ValueError{Want: "a value that can be checked with reasonable effort", Got: "one that takes too many steps"}}
+		return verdict{unread: &Problem{Want: "a value that can be checked with reasonable effort", Got: "one that takes too many steps"}}
 	}
 	err := s.compiled.Validate(decoded)
 	if err == nil {
@@ -68,7 +63,7 @@ func (s *Schema) judge(value json.RawMessage, steps int) (v verdict) {
 	}
 	var why *jsonschema.ValidationError
 	if !errors.As(err, &why) {
-		return verdict{unread: &ValueError{Want: "a value that fits", Got: "another"}}
+		return verdict{unread: &Problem{Want: "a value that fits", Got: "another"}}
 	}
 	return verdict{value: decoded, why: why}
 }

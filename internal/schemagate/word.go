@@ -198,7 +198,7 @@ func (r *report) wantAndGot(l line, s *jsonschema.Schema, value any) (want, got 
 		}
 		return "only one of " + shortenWords(anyOf(s.OneOf, maxWithin)), "several of them"
 	}
-	return words(l.err.ErrorKind)
+	return "a value that fits the schema", "one that does not"
 }
 
 // alternatives words that a value fits none of several schemas.

@@ -1,0 +1,206 @@
+package schemagate
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestComplete(t *testing.T) {
+	const (
+		draft7 = `"$schema":"http://json-schema.org/draft-07/schema#",`
+		union  = `{"oneOf":[{"properties":{"k":{"const":"x"},"n":{"type":"integer"}},"required":["k"]},{"properties":{"k":{"const":"y"},"m":{"default":3}},"required":["k"]}]}`
+	)
+	for _, test := range []struct {
+		schema string
+		value  string
+		want   string // empty: it stays as it is, "-": it does not fit
+	}{
+		{`{"properties":{"b":{"default":1.50},"a":{"default":"<&>"}}}`, `{}`, `{"a":"<&>","b":1.50}`},
+		{`{"properties":{"b":{"default":1}}}`, ` { "a" : 1e400 } `, ` { "a" : 1e400,"b":1 } `},
+		{`{"properties":{"b":{"default":1}}}`, `{"\u0062":2}`, ``},
+		{`{"properties":{"b":{"default":1}},"required":["b"]}`, `{}`, `{"b":1}`},
+		{`{"properties":{"a":{"default":1},"b":{"type":"integer"}}}`, `{"b":"x"}`, `-`},
+		{`{"properties":{"b":{"default":null}}}`, `{}`, ``},
+		{`{"properties":{"b":{"type":"string","default":7},"d":{"default":1}}}`, `{}`, `{"d":1}`},
+		{`{"properties":{"o":{"type":"object","properties":{"k":{"default":1}}}}}`, `{}`, ``},
+		{`{"properties":{"o":{"type":"object","properties":{"k":{"default":1}}}}}`, `{"o":{}}`, `{"o":{"k":1}}`},
+		{`{"properties":{"o":{"default":{},"properties":{"k":{"default":1}}}}}`, `{}`, `{"o":{"k":1}}`},
+		{`{"properties":{"l":{"items":{"properties":{"k":{"default":1}}}}}}`, `{"l":[{},{"k":2},7]}`, `{"l":[{"k":1},{"k":2},7]}`},
+		{`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"default":{"y":1,"x":[]}}}}`, `{}`, `{"a":{"x":[],"y":1}}`},
+		{`{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"properties":{"a":{"allOf":[{"default":1}]}}}}}`, `{}`, `{"a":1}`},
+		{`{"allOf":[{"properties":{"a":{"default":1}}},{"properties":{"a":{"default":2}}}],"properties":{"a":{"default":3}}}`, `{}`, `{"a":3}`},
+		{`{"anyOf":[{"properties":{"a":{"default":1}}},{"properties":{"b":{"default":2}}}]}`, `{}`, ``},
+		{`{"if":{},"then":{"properties":{"a":{"default":1}}}}`, `{}`, ``},
+		{`{"anyOf":[{"type":"object","properties":{"a":{"default":1}}},{"type":"null"}]}`, `{}`, `{"a":1}`},
+		{union, `{"k":"y"}`, `{"k":"y","m":3}`},
+		{union, `{"k":"x"}`, ``},
+		{`{"properties":{"a":{"$ref":"#","default":{}},"b":{"default":1}}}`, `{"a":{}}`, ``}, // it has no end
+		{`{"not":{"required":["a","b"]},"properties":{"a":{"default":1}}}`, `{"b":1}`, ``},
+		{`{"maxProperties":1,"properties":{"a":{"default":1},"b":{"type":"integer"}}}`, `{"b":1}`, ``},
+		{`{"properties":{"n":{"enum":["x"],"default":""},"d":{"default":1}}}`, `{}`, ``}, // it would not fit
+		{`{"properties":{"n":{"type":"integer"},"d":{"default":1}}}`, `{"n":"1"}`, `-`},
+		{`{"properties":{"n":{"type":"integer"},"d":{"default":1}}}`, `{"n":null}`, `-`},
+		{`{` + draft7 + `"properties":{"a":{"$ref":"#/definitions/a","default":7}},"definitions":{"a":{"default":1}}}`, `{}`, `{"a":1}`},
+		{`{"patternProperties":{"^x":{"properties":{"a":{"default":1}}}},"additionalProperties":{"properties":{"b":{"default":2}}}}`, `{"x":{},"y":{}}`, `{"x":{"a":1},"y":{"b":2}}`},
+		{`{"properties":{"a\"b<":{"default":1}}}`, `{}`, `{"a\"b<":1}`},
+	} {
+		s := mustCompile(t, test.schema)
+		got, problems := s.Complete([]byte(test.value))
+		text := string(got)
+		switch {
+		case problems != nil && text != test.value:
+			t.Errorf("%s against %s: it does not fit, and became %s", test.value, test.schema, text)
+		case problems != nil:
+			text = "-"
+		case text == test.value:
+			text = ""
+		}
+		if text != test.want {
+			t.Errorf("%s against %s:\ngot  %s %+v\nwant %s", test.value, test.schema, text, problems, test.want)
+		}
+	}
+}
+
+// What lacks nothing is not even copied.
+func TestCompleteKeeps(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"n":{"type":"integer","default":1},"s":{"type":"string"}}}`)
+	value := []byte(` {"s":"\u00e4","n":1.0}`)
+	if got, _ := s.Complete(value); &got[0] != &value[0] {
+		t.Error("the value was copied")
+	}
+}
+
+// The problems that are told are those that defaults leave.
+func TestCompleteTellsWhatIsLeft(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"m":{"default":1},"o":{"type":"null"}},"required":["m"]}`)
+	value := []byte(`{"o":7}`)
+	if _, problems := s.Complete(value); len(problems) != 1 || problems[0].Path != "o" {
+		t.Errorf("got problems %+v, want that of o", problems)
+	}
+	if problems := s.Problems(value); len(problems) != 2 {
+		t.Errorf("got problems %+v without defaults, want 2", problems)
+	}
+}
+
+// None of these ends, or fits into memory, without bounds.
+func TestCompleteTraps(t *testing.T) {
+	for _, test := range traps() {
+		t.Run(test.name, func(t *testing.T) {
+			if raced && test.name == "very many values" {
+				t.Skip("make norace runs it")
+			}
+			t.Parallel()
+			s := mustCompile(t, test.schema)
+			if _, problems := s.Complete([]byte(test.value)); len(problems) != 1 {
+				t.Errorf("problems %+v", problems)
+			}
+		})
+	}
+	for _, test := range []struct{ name, schema, value string }{
+		{"doubling defaults", `{"$ref":"#/$defs/d0","$defs":{` + many(60, func(i int) string {
+			return fmt.Sprintf(`"d%d":{"type":"object","default":{},"properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1)
+		}) + `,"d60":{"default":1}}}`, `{}`},
+		{"one large default of many", `{"properties":{` + many(50, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/d"}`, i) }) +
+			`},"$defs":{"d":{"default":"` + strings.Repeat("x", 60_000) + `"}}}`, `{}`},
+		{"default that doubles", `{"default":1,"properties":{"p":{"$ref":"#/$defs/d","default":` + nested(40, `{"a":`, `1`, `}`) + `}},
+			"$defs":{"d":{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"},{"$ref":"#/$defs/d"}]}}}}}`, `{}`},
+		{"small value", `{"anyOf":[` + many(2, func(i int) string {
+			return fmt.Sprintf(`{"type":"object","required":["%d"],"additionalProperties":{"$ref":"#"}}`, i)
+		}) + `]}`, nested(16, `{"a":`, `1`, `}`)},
+		{"default of itself", `{"properties":{"a":{"$ref":"#","default":{}},"b":{"$ref":"#","default":{}}}}`, `{}`},
+		{"many elements with a large default", `{"items":{"properties":{"p":{"default":"` + strings.Repeat("x", 60_000) + `"}}}}`, `[` + many(10_000, func(int) string { return "{}" }) + `]`},
+		{"many wrong alternatives", `{"items":{"anyOf":[` + many(50, func(i int) string { return fmt.Sprintf(`{"type":"object","required":["%d"]}`, i) }) + `]}}`,
+			`[` + many(1_000, func(int) string { return "{}" }) + `]`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := mustCompile(t, test.schema)
+			out, problems := s.Complete([]byte(test.value))
+			if len(out) > len(test.value)+maxDefaults || len(problems) > MaxProblems {
+				t.Errorf("%d bytes, problems %+v", len(out), problems)
+			}
+		})
+	}
+}
+
+func TestCompleteConcurrent(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"n":{"type":"integer"},"m":{"default":1}}}`)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				if got, _ := s.Complete([]byte(`{"n":1}`)); string(got) != `{"n":1,"m":1}` {
+					t.Errorf("got %s, want the default of m in it", got)
+				}
+				if problems := s.Problems([]byte(`{"n":"1"}`)); len(problems) != 1 {
+					t.Errorf("got problems %+v, want one", problems)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Whatever is completed, it is JSON, it lacks nothing more, it fits if it is said
+// to fit, and what did fit still does. The problems are there exactly when the
+// value does not fit.
+func FuzzComplete(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"properties":{"n":{"type":"integer","default":5},"o":{"properties":{"k":{"default":"x"}}},"r":{"$ref":"#/$defs/r"}},"$defs":{"r":{"default":{"b":1,"a":[2]}}}}`, `{"o":{}}`},
+		{`{"properties":{"a":{"$ref":"#","default":{}},"b":{"default":1}}}`, `{"a":{"a":{}}}`},
+		{`{"allOf":[{"properties":{"a":{"default":{"x":1},"properties":{"y":{"default":2}}}}},{"properties":{"a":{"properties":{"z":{"default":3}}}}}]}`, `{}`},
+		{`{"oneOf":[{"properties":{"k":{"const":"x"},"n":{"type":"integer"}},"required":["k"]},{"properties":{"k":{"const":"y"},"m":{"default":3}},"required":["k"]}]}`, `{"k":"y"}`},
+		{`{"not":{"required":["a","b"]},"properties":{"a":{"default":1},"b":{}}}`, `{"b":1}`},
+		{`{"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":{"type":"object","properties":{"d":{"default":null},"e":{"default":1e400}}}}`, `{"x1":7,"p":{ }}`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"properties":{"a":{"default":1}}}],"dependencies":{"a":["b"]}}`, `[{}]`},
+		{`{"if":{"required":["a"]},"then":{"required":["b"]},"properties":{"a":{"default":1}}}`, `{}`},
+		{`{"maxProperties":1,"properties":{"a":{"default":1},"b":{"type":"string"}}}`, `{"b":"x"}`},
+	} {
+		f.Add([]byte(seed[0]), []byte(seed[1]))
+	}
+	for _, seed := range smallTraps {
+		f.Add([]byte(seed[0]), []byte(seed[1]))
+	}
+	f.Fuzz(func(t *testing.T, schema, value []byte) {
+		s, err := Compile(schema)
+		if err != nil {
+			return
+		}
+		before := bytes.Clone(value)
+		fits := s.Validate(value) == nil
+		out, problems := s.Complete(value)
+		if !bytes.Equal(value, before) {
+			t.Fatal("the value itself was changed")
+		}
+		if len(problems) > MaxProblems {
+			t.Fatalf("got %d problems, want at most %d", len(problems), MaxProblems)
+		}
+		for _, p := range problems {
+			if p.Want == "" && p.Got == "" || len(p.Path)+len(p.Want)+len(p.Got)+len(p.Note) > 10*maxText {
+				t.Fatalf("got problem %+v, want a short one with words", p)
+			}
+		}
+		if problems != nil {
+			if fits {
+				t.Fatalf("a value that fits has problems: %+v", problems)
+			}
+			if !bytes.Equal(out, value) {
+				t.Fatalf("a value with problems came back as %s", out)
+			}
+			return
+		}
+		if err := s.Validate(out); err != nil {
+			t.Fatalf("completed to %s: %v", out, err)
+		}
+		again, problems := s.Complete(out)
+		if problems != nil || !bytes.Equal(again, out) {
+			t.Fatalf("completed to %s and then to %s: %+v", out, again, problems)
+		}
+		if listed := s.Problems(value); (listed == nil) != fits {
+			t.Fatalf("got problems %+v of a value that fits: %v", listed, fits)
+		}
+	})
+}
