@@ -22,7 +22,7 @@ func TestFeatures(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			for _, want := range []string{
+			wants := []string{
 				"Connected by revision " + revision + ".",
 				"3 of 3: counted to 3",
 				`measure -> {"characters":13,"lines":2,"words":3}`,
@@ -40,11 +40,14 @@ func TestFeatures(t *testing.T) {
 				`language es... can be ["Español" "Esperanto"]`,
 				"user: [journal://all] Journal\n1. It rained.",
 				"user: Review this journal. Look at the weather. Answer in Esperanto.",
-				"task working reading source",
 				`-> Read 10 sources about rain.`,
 				"features asks: Under which title",
 				`publish {} -> 2 entries were published as "Ada's days".`,
-			} {
+			}
+			if revision == "2026-07-28" { // where the example server has tasks
+				wants = append(wants, "task working reading source")
+			}
+			for _, want := range wants {
 				if !strings.Contains(string(out), want) {
 					t.Errorf("the output lacks %q:\n%s", want, out)
 				}

@@ -117,8 +117,8 @@ func prompt(ctx context.Context, c *mcp.Client) error {
 	return nil
 }
 
-// tasks calls tools that go on when their calls are answered. The client waits
-// for them, and answers what they ask meanwhile.
+// tasks calls tools that go on when their calls are answered, if the server speaks
+// revision 2026-07-28. The client waits for them, and answers what they ask meanwhile.
 func tasks(ctx context.Context, c *mcp.Client) error {
 	opts := &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(t *mcp.Task) {
 		// Store t.ID to come back to the task, also from another process.

@@ -15,8 +15,11 @@ import (
 )
 
 func taskFeatures() []feature {
-	const none, ext = "the revision has no tasks", "the extension has no list"
-	older := reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none}
+	const none, ext, own = "the revision has no tasks", "the extension has no list", "the example server has the extension only"
+	older := reasons{
+		"2024-11-05": none, "2025-03-26": none, "2025-06-18": none,
+		"own stdio " + legacy: own, "own http " + legacy: own,
+	}
 	return []feature{
 		{name: "task", on: servers{
 			"npm": becomesTask("simulate-research-query", `{"topic":"rain"}`, "# Research Report: rain"),
@@ -45,16 +48,7 @@ func taskFeatures() []feature {
 				t.Fatal(err)
 			}
 			want(t, text(res), "Read 10 sources about sleet.")
-		}}, not: reasons{"own stdio": "a task ends with its server's process"}},
-		{name: "progress of a task", on: servers{"own": func(t *testing.T, p *peer) {
-			var seen []float64
-			p.tool(t, "research", `{"topic":"mist"}`, &mcp.CallToolOptions{
-				Task: &mcp.TaskOptions{}, Progress: func(p *mcp.ProgressParams) { seen = append(seen, p.Progress) },
-			})
-			if !slices.Equal(seen, []float64{0, 1, 2}) {
-				t.Errorf("progress %v", seen)
-			}
-		}}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none, modern: "tasks of the extension have no progress"}},
+		}}, not: reasons{"own stdio": "a task ends with its server's process", "own http " + legacy: own}},
 		{name: "task cancelled", on: servers{
 			"npm": abandoned("simulate-research-query", `{"topic":"hail"}`),
 			"own": abandoned("research", `{"topic":"hail","steps":100}`),
@@ -65,9 +59,8 @@ func taskFeatures() []feature {
 		}, not: older},
 		{name: "list of tasks", on: servers{
 			"npm": listsTasks("simulate-research-query", `{"topic":"dew"}`),
-			"own": listsTasks("research", `{"topic":"dew","steps":1}`),
 		}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none, modern: ext}},
-		{name: "all at once", on: servers{"own": atOnce}, not: older},
+		{name: "all at once", on: servers{"own": atOnce}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none}},
 	}
 }
 

@@ -1,6 +1,6 @@
 // Features is an MCP server that uses every feature of the protocol once, in a
 // way to copy from: the tools ask the user, the client's model and the client,
-// report progress, log, and run as tasks; beside them are resources that can be
+// report progress, log, and run as tasks of revision 2026-07-28; beside them are resources that can be
 // subscribed to, a prompt, and completion.
 //
 // It speaks all revisions of the protocol, over standard input and output or
@@ -73,13 +73,13 @@ func run(ctx context.Context, addr, revision string) error {
 		return err
 	}
 	defer accounts.close()
-	jobs := newTasks()
+	jobs := newTasks("research", "publish")
 	defer jobs.close()
 	s := newServer(accounts, jobs, revision, log)
 	if addr != "" {
 		return serveHTTP(ctx, addr, newHandler(s, log))
 	}
-	err = s.Run(ctx, taskTransport{&mcp.StdioTransport{}})
+	err = s.Run(ctx, &mcp.StdioTransport{})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -104,7 +104,7 @@ func newHandler(s *mcp.Server, log *slog.Logger) http.Handler {
 		}
 		sessions.ServeHTTP(w, r)
 	})
-	return http.NewCrossOriginProtection().Handler(keepTasks(mux))
+	return http.NewCrossOriginProtection().Handler(mux)
 }
 
 // serveHTTP serves on addr until ctx ends.

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -35,7 +37,7 @@ func newServer(a *accounts, jobs *tasks, revision string, log *slog.Logger) *mcp
 		opts.SupportedProtocolVersions = []string{revision}
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "features", Title: "Features", Version: "1.0.0"}, opts)
-	addTools(s, j, a, jobs)
+	addTools(s, j, a)
 	addResources(s, j)
 	addPrompts(s, j)
 	jobs.serve(s)
@@ -120,4 +122,61 @@ func (j *journal) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.Co
 		Total:   len(found),
 		HasMore: len(found) > maxCompletions,
 	}}, nil
+}
+
+const (
+	journalURI = "journal://all"
+	entryURI   = "journal://entries/" // and the entry's number
+
+	maxEntries = 1000
+)
+
+// A journal is the part of the server that changes: lines, counted from 1.
+type journal struct {
+	mu      sync.Mutex
+	entries []string
+}
+
+// add returns the number of the new entry.
+func (j *journal) add(text string) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.entries) == maxEntries {
+		return 0, fmt.Errorf("the journal is full: it holds %d entries", maxEntries)
+	}
+	j.entries = append(j.entries, text)
+	return len(j.entries), nil
+}
+
+// text is never empty: the SDK would leave it out of a resource.
+func (j *journal) text() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var b strings.Builder
+	b.WriteString("Journal\n")
+	for i, e := range j.entries {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, e)
+	}
+	return b.String()
+}
+
+func (j *journal) entry(number string) (string, bool) {
+	n, err := strconv.Atoi(number)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil || n < 1 || n > len(j.entries) {
+		return "", false
+	}
+	return j.entries[n-1], true
+}
+
+// numbers are those of all entries.
+func (j *journal) numbers() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	numbers := make([]string, len(j.entries))
+	for i := range numbers {
+		numbers[i] = strconv.Itoa(i + 1)
+	}
+	return numbers
 }

@@ -3,12 +3,28 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The SDK does not know tasks. This file adds the extension of revision 2026-07-28,
+// where the server decides which calls become tasks. Clients of older revisions get
+// the results of the same tools as those of any other.
+
+const (
+	firstModern    = "2026-07-28" // the first revision with the extension
+	tasksExtension = "io.modelcontextprotocol/tasks"
+
+	maxTasks     = 100
+	taskTTL      = 10 * time.Minute
+	pollInterval = 100 * time.Millisecond
 )
 
 // The states of a task. Of the last three there is no way on.
@@ -20,16 +36,10 @@ const (
 	cancelled     = "cancelled"
 )
 
-const (
-	maxTasks   = 100
-	defaultTTL = 10 * time.Minute
-	maxTTL     = time.Hour
-)
-
 // tasks are the tool calls that outlive their requests. They live in memory for
 // their time to live, and no longer than the server.
 type tasks struct {
-	tools map[string]string // what a tool says about tasks; fixed when serving begins
+	tools []string // that run as tasks
 
 	ctx  context.Context // ends with close
 	stop context.CancelFunc
@@ -39,16 +49,10 @@ type tasks struct {
 	kept []*task // in the order of their creation
 }
 
-func newTasks() *tasks {
+func newTasks(tools ...string) *tasks {
 	ctx, stop := context.WithCancel(context.Background())
-	return &tasks{tools: make(map[string]string), ctx: ctx, stop: stop}
+	return &tasks{tools: tools, ctx: ctx, stop: stop}
 }
-
-// may lets the client decide whether a call of the tool runs as a task.
-func (ts *tasks) may(tool string) { ts.tools[tool] = "optional" }
-
-// must makes every call of the tool a task.
-func (ts *tasks) must(tool string) { ts.tools[tool] = "required" }
 
 // close cancels the tasks that run and waits for them.
 func (ts *tasks) close() {
@@ -56,16 +60,62 @@ func (ts *tasks) close() {
 	ts.wg.Wait()
 }
 
+// serve adds the tasks to s.
+func (ts *tasks) serve(s *mcp.Server) {
+	s.AddReceivingMiddleware(ts.middleware)
+	for _, err := range []error{
+		mcp.AddReceivingCustomMethod(s, "tasks/get", ts.handleGet),
+		mcp.AddReceivingCustomMethod(s, "tasks/update", ts.handleUpdate),
+		mcp.AddReceivingCustomMethod(s, "tasks/cancel", ts.handleCancel),
+	} {
+		if err != nil {
+			panic(err) // the SDK has learned about tasks
+		}
+	}
+}
+
+// versioned is a request of any method.
+type versioned interface {
+	ProtocolVersion() string
+	ClientCapabilities() *mcp.ClientCapabilities
+}
+
+func modern(req versioned) bool { return req.ProtocolVersion() >= firstModern }
+
+func knowsTasks(req versioned) bool {
+	caps := req.ClientCapabilities()
+	return caps != nil && caps.Extensions[tasksExtension] != nil
+}
+
+// middleware declares the extension, and turns calls into tasks.
+func (ts *tasks) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		v, _ := req.(versioned)
+		call, isCall := req.(*mcp.CallToolRequest)
+		isTask := isCall && modern(call) && slices.Contains(ts.tools, call.Params.Name)
+		switch {
+		case v != nil && strings.HasPrefix(method, "tasks/") && !modern(v):
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not a method of this revision"}
+		case v != nil && (isTask || strings.HasPrefix(method, "tasks/")) && !knowsTasks(v):
+			return nil, missing(v, `{"extensions":{"`+tasksExtension+`":{}}}`)
+		case isTask:
+			return ts.start(func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
+		}
+		res, err := next(ctx, method, req)
+		if found, ok := res.(*mcp.DiscoverResult); ok && err == nil {
+			found.Capabilities.AddExtension(tasksExtension, nil)
+		}
+		return res, err
+	}
+}
+
 // start runs a tool call as a task that goes on when the request ends, and returns the
 // task as it was when it began: the protocol wants a new task to be working.
-func (ts *tasks) start(owner *mcp.ServerSession, ttl time.Duration, call func(context.Context) (mcp.Result, error), describe func(*task) mcp.Result) (mcp.Result, error) {
+func (ts *tasks) start(call func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	now := time.Now()
-	t := &task{
-		id: rand.Text(), owner: owner, created: now, ttl: ttl,
-		changed: make(chan struct{}), status: working, updated: now,
-	}
+	t := &task{id: rand.Text(), created: now, updated: now, status: working, questions: map[string]*question{}}
 	// Not the request's context: what is sent with that belongs to the request.
-	ctx, cancel := context.WithTimeout(context.WithValue(ts.ctx, taskKey{}, t), ttl)
+	ctx, cancel := context.WithTimeout(context.WithValue(ts.ctx, taskKey{}, t), taskTTL)
 	t.cancel = cancel
 
 	ts.mu.Lock()
@@ -76,7 +126,7 @@ func (ts *tasks) start(owner *mcp.ServerSession, ttl time.Duration, call func(co
 		return nil, errors.New("there are too many tasks; try again later")
 	}
 	ts.kept = append(ts.kept, t)
-	begun := describe(t)
+	begun := t.describe("task")
 	ts.wg.Go(func() {
 		defer cancel()
 		t.finish(call(ctx))
@@ -97,43 +147,25 @@ func (ts *tasks) get(id string) (*task, error) {
 	return nil, invalid("there is no such task, or its time is over")
 }
 
-// of returns the tasks that a session started.
-func (ts *tasks) of(owner *mcp.ServerSession) []*task {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	var own []*task
-	for _, t := range ts.kept {
-		if t.owner == owner && !t.expired() {
-			own = append(own, t)
-		}
-	}
-	return own
-}
-
 // A task is one tool call that runs or has run.
 type task struct {
 	id      string
-	owner   *mcp.ServerSession
 	created time.Time
-	ttl     time.Duration
 	cancel  context.CancelFunc // ends the call's context
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed and replaced when one of the following changes
 	status    string
 	message   string // what the task is doing, for people
 	updated   time.Time
-	result    *mcp.CallToolResult // when completed
-	err       error               // when failed
-	questions []*question         // that wait for an answer
+	result    *mcp.CallToolResult  // when completed
+	err       error                // when failed
+	questions map[string]*question // that wait for an answer
 }
 
 // A question is what a task wants to know from the user.
 type question struct {
-	key     string
-	params  *mcp.ElicitParams
-	answer  chan *mcp.ElicitResult // holds one
-	claimed bool                   // by a request that asks it
+	params *mcp.ElicitParams
+	answer chan *mcp.ElicitResult // holds one
 }
 
 type taskKey struct{}
@@ -144,24 +176,16 @@ func taskOf(ctx context.Context) *task {
 	return t
 }
 
-func (t *task) expired() bool { return time.Since(t.created) > t.ttl }
+func (t *task) expired() bool { return time.Since(t.created) > taskTTL }
 
 // update changes the task, unless it has ended.
-func (t *task) update(change func()) bool {
+func (t *task) update(change func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended() {
-		return false
+	if t.status == working || t.status == inputRequired {
+		change()
+		t.updated = time.Now()
 	}
-	change()
-	t.updated = time.Now()
-	close(t.changed)
-	t.changed = make(chan struct{})
-	return true
-}
-
-func (t *task) ended() bool {
-	return t.status == completed || t.status == failed || t.status == cancelled
 }
 
 // say tells what the task is doing.
@@ -180,18 +204,12 @@ func (t *task) finish(result mcp.Result, err error) {
 	})
 }
 
-// abandon ends the task by the client's wish, if it has not ended.
-func (t *task) abandon() bool {
-	defer t.cancel()
-	return t.update(func() { t.status, t.questions, t.message = cancelled, nil, "cancelled by the client" })
-}
-
 // ask asks the user and waits for the answer. The key must be a new one for each
 // question of a task.
 func (t *task) ask(ctx context.Context, key string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	q := &question{key: key, params: params, answer: make(chan *mcp.ElicitResult, 1)}
+	q := &question{params, make(chan *mcp.ElicitResult, 1)}
 	t.update(func() {
-		t.questions = append(t.questions, q)
+		t.questions[key] = q
 		t.status, t.message = inputRequired, "waiting for the user"
 	})
 	select {
@@ -202,32 +220,99 @@ func (t *task) ask(ctx context.Context, key string, params *mcp.ElicitParams) (*
 	}
 }
 
-// answer gives an answer to the question with this key. An answer that nobody
-// waits for is ignored.
-func (t *task) answer(key string, res *mcp.ElicitResult) {
-	t.update(func() {
-		i := slices.IndexFunc(t.questions, func(q *question) bool { return q.key == key })
-		if i < 0 {
-			return
-		}
-		t.questions[i].answer <- res
-		t.questions = slices.Delete(t.questions, i, i+1)
-		if len(t.questions) == 0 {
-			t.status, t.message = working, ""
-		}
-	})
-}
+// The parameters and results of the extension.
+type (
+	taskParams struct {
+		mcp.ParamsBase
+		TaskID         string               `json:"taskId"`
+		InputResponses mcp.InputResponseMap `json:"inputResponses"` // of tasks/update
+	}
+	taskResult struct {
+		mcp.ResultBase
+		ResultType    string              `json:"resultType"`
+		TaskID        string              `json:"taskId"`
+		Status        string              `json:"status"`
+		StatusMessage string              `json:"statusMessage,omitempty"`
+		CreatedAt     time.Time           `json:"createdAt"`
+		LastUpdatedAt time.Time           `json:"lastUpdatedAt"`
+		TTL           int64               `json:"ttlMs"`
+		PollInterval  int64               `json:"pollIntervalMs"`
+		InputRequests json.RawMessage     `json:"inputRequests,omitempty"`
+		Result        *mcp.CallToolResult `json:"result,omitempty"`
+		Error         *jsonrpc.Error      `json:"error,omitempty"`
+	}
+	acknowledgement struct {
+		mcp.ResultBase
+		ResultType string `json:"resultType"`
+	}
+)
 
-// claim returns a question that nobody asks yet, or nil.
-func (t *task) claim() (q *question) {
+// describe returns the task with all that is known of it.
+func (t *task) describe(resultType string) *taskResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i := slices.IndexFunc(t.questions, func(q *question) bool { return !q.claimed }); i >= 0 {
-		q = t.questions[i]
-		q.claimed = true
+	res := &taskResult{
+		ResultType: resultType, TaskID: t.id, Status: t.status, StatusMessage: t.message,
+		CreatedAt: t.created.UTC(), LastUpdatedAt: t.updated.UTC(),
+		TTL: taskTTL.Milliseconds(), PollInterval: pollInterval.Milliseconds(), Result: t.result,
 	}
-	return q
+	if t.err != nil && !errors.As(t.err, &res.Error) {
+		res.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: t.err.Error()}
+	}
+	if len(t.questions) > 0 {
+		requests := make(mcp.InputRequestMap)
+		for key, q := range t.questions {
+			requests[key] = q.params
+		}
+		res.InputRequests, _ = json.Marshal(requests) // they are our own
+	}
+	return res
 }
 
-// unclaim leaves the question to another request.
-func (t *task) unclaim(q *question) { t.update(func() { q.claimed = false }) }
+func (ts *tasks) handleGet(_ context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
+	t, err := ts.find(params)
+	if err != nil {
+		return nil, err
+	}
+	return t.describe("complete"), nil
+}
+
+func (ts *tasks) handleCancel(_ context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
+	t, err := ts.find(params)
+	if err != nil {
+		return nil, err
+	}
+	t.update(func() { t.status, t.questions, t.message = cancelled, nil, "cancelled by the client" })
+	t.cancel()
+	return &acknowledgement{ResultType: "complete"}, nil
+}
+
+// handleUpdate answers questions of a task. An answer that no question waits for is
+// ignored.
+func (ts *tasks) handleUpdate(_ context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
+	t, err := ts.find(params)
+	if err != nil {
+		return nil, err
+	}
+	for key, response := range params.InputResponses {
+		answer, ok := response.(*mcp.ElicitResult)
+		t.update(func() {
+			q := t.questions[key]
+			if !ok || q == nil {
+				return
+			}
+			q.answer <- answer
+			if delete(t.questions, key); len(t.questions) == 0 {
+				t.status, t.message = working, ""
+			}
+		})
+	}
+	return &acknowledgement{ResultType: "complete"}, nil
+}
+
+func (ts *tasks) find(params *taskParams) (*task, error) {
+	if params == nil {
+		return nil, invalid("the parameters are missing")
+	}
+	return ts.get(params.TaskID)
+}

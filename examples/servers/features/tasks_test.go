@@ -15,18 +15,22 @@ type status struct {
 }
 
 func TestTasksAreDeclared(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *peer) {
-		tools := p.call("tools/list", `{}`)
-		if p.revision == legacy {
-			wantAll(t, p.hello, `"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
-			wantAll(t, tools, `"execution":{"taskSupport":"optional"}`, `"execution":{"taskSupport":"required"}`)
-			return
-		}
-		wantAll(t, p.hello, `"extensions":{"io.modelcontextprotocol/tasks":{}}`)
-		if strings.Contains(tools, "taskSupport") {
-			t.Errorf("the extension has no taskSupport: %s", tools)
-		}
-	})
+	p := dial(t, firstModern)
+	wantAll(t, p.hello, `"extensions":{"io.modelcontextprotocol/tasks":{}}`)
+}
+
+// Older revisions get the results of the tools that are tasks in the newest.
+func TestNoTasksInOlderRevisions(t *testing.T) {
+	p := dial(t, legacy)
+	wantAll(t, p.call("tools/call", `{"name":"research","arguments":{"topic":"rain","steps":1}}`), `Read 1 sources`)
+	wantAll(t, p.fail("tasks/get", `{"taskId":"unknown"}`), `-32601`)
+	asked := ""
+	p.answers["elicitation/create"] = func(params string) string {
+		asked = params
+		return `{"action":"accept","content":{"title":"Days"}}`
+	}
+	wantAll(t, p.call("tools/call", `{"name":"publish"}`), `0 entries were published as`, `Days`)
+	wantAll(t, asked, `Under which title`)
 }
 
 // until polls a task until it has a status.
@@ -50,15 +54,7 @@ func (p *peer) start(tool, args string) string {
 	p.t.Helper()
 	var created struct {
 		status
-		ResultType string  `json:"resultType"`
-		Task       *status `json:"task"`
-	}
-	if p.revision == legacy {
-		p.decode(p.call("tools/call", `{"name":"`+tool+`","arguments":`+args+`,"task":{"ttl":60000}}`), &created)
-		if created.Task == nil || created.Task.Status != working {
-			p.t.Fatalf("%s answered %+v, want a task", tool, created)
-		}
-		return created.Task.TaskID
+		ResultType string `json:"resultType"`
 	}
 	p.decode(p.call("tools/call", `{"name":"`+tool+`","arguments":`+args+`}`), &created)
 	if created.ResultType != "task" || created.Status != working {
@@ -68,65 +64,36 @@ func (p *peer) start(tool, args string) string {
 }
 
 func TestTask(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *peer) {
-		id := p.start("research", `{"topic":"rain"}`)
-		done := p.until(id, completed)
-		if p.revision == legacy {
-			wantAll(t, done, `"ttl":60000`, `"pollInterval":`)
-			wantAll(t, p.call("tasks/list", `{}`), id)
-			done = p.call("tasks/result", `{"taskId":"`+id+`"}`)
-			wantAll(t, done, `"io.modelcontextprotocol/related-task":{"taskId":"`+id+`"}`)
-			wantAll(t, p.fail("tasks/cancel", `{"taskId":"`+id+`"}`), `-32602`)
-		} else {
-			wantAll(t, done, `"resultType":"complete"`, `"ttlMs":`, `"pollIntervalMs":`)
-			wantAll(t, p.fail("tasks/result", `{"taskId":"`+id+`"}`), `-32601`)
-			p.call("tasks/cancel", `{"taskId":"`+id+`"}`) // acknowledged, too late
-			p.until(id, completed)
-		}
-		wantAll(t, done, `Read 3 sources about rain.`)
-		wantAll(t, p.fail("tasks/get", `{"taskId":"unknown"}`), `-32602`)
-	})
+	p := dial(t, firstModern)
+	id := p.start("research", `{"topic":"rain"}`)
+	done := p.until(id, completed)
+	wantAll(t, done, `"resultType":"complete"`, `"ttlMs":`, `"pollIntervalMs":`, `Read 3 sources about rain.`)
+	p.call("tasks/cancel", `{"taskId":"`+id+`"}`) // acknowledged, too late
+	p.until(id, completed)
+	wantAll(t, p.fail("tasks/get", `{"taskId":"unknown"}`), `-32602`)
 }
 
 func TestTaskAsks(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *peer) {
-		id := p.start("publish", `{}`)
-		const answer = `{"action":"accept","content":{"title":"Days"}}`
-		done := ""
-		if p.revision == legacy {
-			p.answers["elicitation/create"] = func(params string) string {
-				wantAll(t, params, `"io.modelcontextprotocol/related-task":{"taskId":"`+id+`"}`)
-				return answer
-			}
-			p.until(id, inputRequired)
-			done = p.call("tasks/result", `{"taskId":"`+id+`"}`)
-		} else {
-			wantAll(t, p.until(id, inputRequired), `"inputRequests":{"title":{"method":"elicitation/create","params":{`)
-			p.call("tasks/update", `{"taskId":"`+id+`","inputResponses":{"title":`+answer+`,"unknown":{"action":"accept"}}}`)
-			if got := p.call("tasks/get", `{"taskId":"`+id+`"}`); strings.Contains(got, inputRequired) {
-				t.Errorf("the task still asks after the answer: %s", got)
-			}
-			done = p.until(id, completed)
-		}
-		wantAll(t, done, `0 entries were published as`, `Days`)
-	})
+	p := dial(t, firstModern)
+	id := p.start("publish", `{}`)
+	const answer = `{"action":"accept","content":{"title":"Days"}}`
+	wantAll(t, p.until(id, inputRequired), `"inputRequests":{"title":{"method":"elicitation/create","params":{`)
+	p.call("tasks/update", `{"taskId":"`+id+`","inputResponses":{"title":`+answer+`,"unknown":{"action":"accept"}}}`)
+	if got := p.call("tasks/get", `{"taskId":"`+id+`"}`); strings.Contains(got, inputRequired) {
+		t.Errorf("the task still asks after the answer: %s", got)
+	}
+	wantAll(t, p.until(id, completed), `0 entries were published as`, `Days`)
 }
 
 func TestTaskIsCancelled(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *peer) {
-		id := p.start("publish", `{}`) // and it waits for an answer
-		p.call("tasks/cancel", `{"taskId":"`+id+`"}`)
-		p.until(id, cancelled)
-	})
+	p := dial(t, firstModern)
+	id := p.start("publish", `{}`) // and it waits for an answer
+	p.call("tasks/cancel", `{"taskId":"`+id+`"}`)
+	p.until(id, cancelled)
 }
 
-func TestTaskSupport(t *testing.T) {
-	p := dial(t, legacy)
-	wantAll(t, p.fail("tools/call", `{"name":"publish"}`), `-32601`)
-	wantAll(t, p.fail("tools/call", `{"name":"count","arguments":{"to":1},"task":{}}`), `-32601`)
-	wantAll(t, p.call("tools/call", `{"name":"research","arguments":{"topic":"rain","steps":1}}`), `Read 1 sources`)
-
-	p = dial(t, firstModern)
+func TestTaskNeedsExtension(t *testing.T) {
+	p := dial(t, firstModern)
 	p.send(`{"jsonrpc":"2.0","id":"bare","method":"tools/call","params":{"name":"publish","_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"p","version":"1"},
 		"io.modelcontextprotocol/clientCapabilities":{}}}}`)
@@ -137,29 +104,16 @@ func TestTaskSupport(t *testing.T) {
 func TestTaskOverHTTP(t *testing.T) {
 	url := listening(t)
 	defer http.DefaultClient.CloseIdleConnections()
-	t.Run(legacy, func(t *testing.T) {
-		session, _ := post(t, url, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
-			"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"p","version":"1"}}}`)
-		headers := []string{"Mcp-Protocol-Version", legacy, "Mcp-Session-Id", session}
-		post(t, url, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers...)
-		_, created := post(t, url, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{
-			"name":"research","arguments":{"topic":"rain"},"task":{"ttl":60000}}}`, headers...)
-		id := cut(created, `"task":{"taskId":"`, `"`)
-		_, done := post(t, url, `{"jsonrpc":"2.0","id":3,"method":"tasks/result","params":{"taskId":"`+id+`"}}`, headers...)
-		wantAll(t, done, `Read 3 sources about rain.`)
-	})
-	t.Run(firstModern, func(t *testing.T) {
-		request := func(method, name, params string) string {
-			_, body := post(t, url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, withMeta(params)),
-				"Mcp-Protocol-Version", firstModern, "Mcp-Method", method, "Mcp-Name", name)
-			return body
-		}
-		res := request("tools/call", "research", `{"name":"research","arguments":{"topic":"rain"}}`)
-		wantAll(t, res, `"resultType":"task"`)
-		id := cut(res, `"taskId":"`, `"`)
-		for strings.Contains(res, `"status":"working"`) {
-			res = request("tasks/get", id, `{"taskId":"`+id+`"}`)
-		}
-		wantAll(t, res, `"status":"completed"`, `Read 3 sources about rain.`)
-	})
+	request := func(method, name, params string) string {
+		body := post(t, url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, withMeta(params)),
+			"Mcp-Protocol-Version", firstModern, "Mcp-Method", method, "Mcp-Name", name)
+		return body
+	}
+	res := request("tools/call", "research", `{"name":"research","arguments":{"topic":"rain"}}`)
+	wantAll(t, res, `"resultType":"task"`)
+	id := cut(res, `"taskId":"`, `"`)
+	for strings.Contains(res, `"status":"working"`) {
+		res = request("tasks/get", id, `{"taskId":"`+id+`"}`)
+	}
+	wantAll(t, res, `"status":"completed"`, `Read 3 sources about rain.`)
 }

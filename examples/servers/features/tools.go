@@ -44,7 +44,7 @@ type (
 	}
 )
 
-func addTools(s *mcp.Server, j *journal, a *accounts, jobs *tasks) {
+func addTools(s *mcp.Server, j *journal, a *accounts) {
 	closed := false
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
 	adds := &mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: &closed}
@@ -89,16 +89,14 @@ func addTools(s *mcp.Server, j *journal, a *accounts, jobs *tasks) {
 		Description: "List the folders that the client opens to servers.",
 	}, listRoots)
 
-	jobs.may("research")
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "research", Title: "Research a topic", Annotations: reads,
 		InputSchema: between[researchInput]("steps", "how many sources to read; 3 if left out", 1, 100),
-		Description: "Look into a topic, slowly; as a task for clients that can wait for one.",
+		Description: "Look into a topic, slowly; as a task where the protocol has them.",
 	}, research)
-	jobs.must("publish")
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "publish", Title: "Publish the journal", Annotations: adds,
-		Description: "Publish the journal, after asking the user for a title; always as a task.",
+		Description: "Publish the journal, after asking the user for a title; as a task where the protocol has them.",
 	}, j.publish)
 }
 
@@ -267,12 +265,13 @@ func research(ctx context.Context, req *mcp.CallToolRequest, in researchInput) (
 	return text(fmt.Sprintf("Read %d sources about %s.", steps, in.Topic)), nil, nil
 }
 
-// publish always runs as a task, so it can ask the user and wait for the answer.
+// publish asks the user and waits for the answer: as a task by the state of the task,
+// else in the course of the call, which the older revisions allow.
 func (j *journal) publish(ctx context.Context, req *mcp.CallToolRequest, _ nothing) (*mcp.CallToolResult, any, error) {
 	if !canAsk(req, "form") {
 		return nil, nil, missing(req, `{"elicitation":{"form":{}}}`)
 	}
-	answer, err := taskOf(ctx).ask(ctx, "title", &mcp.ElicitParams{
+	title := &mcp.ElicitParams{
 		Mode:    "form",
 		Message: "Under which title is the journal to be published?",
 		RequestedSchema: json.RawMessage(`{
@@ -280,29 +279,36 @@ func (j *journal) publish(ctx context.Context, req *mcp.CallToolRequest, _ nothi
 			"properties": {"title": {"type": "string", "title": "Title", "default": "My journal"}},
 			"required": ["title"]
 		}`),
-	})
+	}
+	var answer *mcp.ElicitResult
+	var err error
+	if t := taskOf(ctx); t != nil {
+		answer, err = t.ask(ctx, "title", title)
+	} else {
+		answer, err = req.Session.Elicit(ctx, title)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if answer.Action != "accept" {
 		return text("The journal was not published."), nil, nil
 	}
-	title, _ := answer.Content["title"].(string)
+	chosen, _ := answer.Content["title"].(string)
 	if err := pause(ctx); err != nil {
 		return nil, nil, err
 	}
-	return text(fmt.Sprintf("%d entries were published as %q.", len(j.numbers()), title)), nil, nil
+	return text(fmt.Sprintf("%d entries were published as %q.", len(j.numbers()), chosen)), nil, nil
 }
 
-// report tells how far a tool is: in a task by the task's status, and with
-// progress if the client asked for it. Only the older revisions have both.
+// report tells how far a tool is: in a task by the task's status, else with progress
+// if the client asked for it.
 func report(ctx context.Context, req *mcp.CallToolRequest, done, total int, message string) {
-	t := taskOf(ctx)
-	if t != nil {
+	if t := taskOf(ctx); t != nil {
 		t.say(message)
+		return
 	}
 	token := req.Params.GetProgressToken()
-	if token == nil || t != nil && modern(req) {
+	if token == nil {
 		return
 	}
 	// A client that went away is no reason to fail; the context will tell.
