@@ -12,8 +12,7 @@ import (
 )
 
 // record tells the log of an event of the host's own, if there is one. It never
-// waits, whatever the log's options are, so that it may be called anywhere but under
-// a lock that calls need.
+// waits, so that it may be called anywhere but under a lock that calls need.
 func (h *Host) record(e activity.Event) { h.recordFor(context.Background(), e) }
 
 // recordFor is record for what the caller of ctx has done: his are the user and the
@@ -23,9 +22,7 @@ func (h *Host) recordFor(ctx context.Context, e activity.Event) {
 		return
 	}
 	e.Error = h.masked(e.Server, e.Error)
-	ended, cancel := context.WithCancel(ctx)
-	cancel() // the log does not wait for room then
-	h.opts.Activity.Record(ended, e)
+	h.opts.Activity.Record(ctx, e)
 }
 
 // recordCalls has the log told of all calls of the registry, until detach is called.

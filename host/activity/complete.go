@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // hashPrefix says how arguments are hashed.
@@ -99,27 +99,8 @@ func hashArguments(key []byte, args json.RawMessage) string {
 
 // cut returns text as valid UTF-8 of at most most bytes, with "…" where it was cut.
 func cut(text string, most int) string {
-	if len(text) <= most && utf8.ValidString(text) {
-		return text
+	if len(text) > most {
+		text = text[:min(len(text), 2*most)] // not read to its end
 	}
-	const mark = "…"
-	text = strings.ToValidUTF8(text[:min(len(text), 2*most)], "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	end := most - len(mark)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + mark
-}
-
-// size returns about how much memory an event takes, in bytes.
-func (e *Event) size() int {
-	n := 512 + len(e.ID) + len(e.Parent) + len(e.Kind) + len(e.User) + len(e.Server) + len(e.Tool) +
-		len(e.Outcome) + len(e.Error) + len(e.ArgumentHash) + len(e.Arguments)
-	for key, value := range e.Detail {
-		n += 64 + len(key) + len(value)
-	}
-	return n
+	return plain.Cut(strings.ToValidUTF8(text, "\uFFFD"), most)
 }

@@ -12,9 +12,8 @@
 //	defer log.Close(ctx)
 //	h, err := host.Open(ctx, "mcp.json", &host.Options{Activity: log})
 //
-// [Log.Record] records what else a program does. Nothing waits for a sink: when one
-// is too slow events are dropped for it, and an event says how many. Who rather
-// waits sets [Options].Wait.
+// [Log.Record] records what else a program does. Nothing waits for a sink: when the
+// sinks are too slow events are dropped, and an event says how many.
 //
 // # Tell calls apart
 //

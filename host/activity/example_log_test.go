@@ -19,7 +19,7 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	file, err := activity.OpenFile(filepath.Join(dir, "activity.jsonl"), nil)
+	file, err := activity.OpenFile(filepath.Join(dir, "activity.jsonl"), &activity.FileOptions{KeepFiles: 5})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -88,9 +88,8 @@ func ExampleLog_Status() {
 	log := activity.New(&activity.Options{MaxQueued: 100}, activity.NewMemory(0))
 	log.Record(ctx, activity.Event{Kind: activity.KindStart})
 	_ = log.Flush(ctx)
-	for _, s := range log.Status() {
-		fmt.Println(s.Sink, s.Written, s.Failed, s.Dropped)
-	}
+	status := log.Status()
+	fmt.Println(status.Written, status.Dropped, status.Err)
 	_ = log.Close(ctx)
-	// Output: *activity.Memory 1 0 0
+	// Output: 1 0 <nil>
 }

@@ -1,28 +1,24 @@
 package activity
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 )
 
-// The defaults of [FileOptions].
 const (
-	// DefaultMaxBytes is how large a file becomes if MaxBytes is zero.
-	DefaultMaxBytes = 16 << 20
-	// DefaultKeepFiles is how many full files stay if KeepFiles is zero.
-	DefaultKeepFiles = 20
-)
+	defaultMaxBytes  = 16 << 20
+	defaultKeepFiles = 20
 
-const (
 	fileMode   = 0o600
 	folderMode = 0o700
 )
@@ -30,23 +26,11 @@ const (
 // FileOptions configure a [File]. The zero value, and nil, mean the defaults.
 type FileOptions struct {
 	// MaxBytes is how large the file may become. Before it would be larger it is
-	// renamed and a new one begun; one Write is not divided. Default:
-	// [DefaultMaxBytes].
+	// renamed and a new one begun; one Write is not divided. Default: 16 MB.
 	MaxBytes int64
-	// MaxAge is how old the first event of the file may become before a new file is
-	// begun, when there is something to write. Default: any age.
-	MaxAge time.Duration
-	// KeepFiles is how many renamed files stay; the oldest are deleted. Default:
-	// [DefaultKeepFiles]. Negative: all.
+	// KeepFiles is how many renamed files stay; the oldest are deleted. Default: 20.
+	// Negative: all.
 	KeepFiles int
-	// KeepBytes bounds the renamed files together. Default: no bound.
-	KeepBytes int64
-	// KeepAge is how long renamed files stay. It is looked at when a file is renamed,
-	// and every hour in which something is written. Default: for ever.
-	KeepAge time.Duration
-	// Sync has each Write return when what it wrote would survive a loss of power.
-	// Without it some seconds may be lost then, and nothing when the program dies.
-	Sync bool
 }
 
 // A File is a [Sink] that appends events to a file, one JSON object a line. When the
@@ -62,8 +46,7 @@ type File struct {
 	path string
 	opts FileOptions
 
-	mu     sync.Mutex // held while written
-	tidied time.Time  // when renamed files were last looked at
+	mu sync.Mutex // held while written
 }
 
 // OpenFile returns a sink that appends to the file at path. It makes the file, with
@@ -75,10 +58,10 @@ func OpenFile(path string, opts *FileOptions) (*File, error) {
 		f.opts = *opts
 	}
 	if f.opts.MaxBytes <= 0 {
-		f.opts.MaxBytes = DefaultMaxBytes
+		f.opts.MaxBytes = defaultMaxBytes
 	}
 	if f.opts.KeepFiles == 0 {
-		f.opts.KeepFiles = DefaultKeepFiles
+		f.opts.KeepFiles = defaultKeepFiles
 	}
 	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
 		return nil, f.failed(err)
@@ -136,7 +119,7 @@ func (f *File) append(lines []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.full(file, size, int64(len(lines))) {
+	if size > 0 && size+int64(len(lines)) > f.opts.MaxBytes {
 		if err := file.Close(); err != nil { // Windows renames nothing that is open
 			return err
 		}
@@ -144,16 +127,12 @@ func (f *File) append(lines []byte) (err error) {
 		if file, size, err = openAppending(f.path); err != nil {
 			return err
 		}
-	} else if time.Since(f.tidied) > time.Hour {
-		f.tidy()
 	}
 	if torn(file, size) {
 		lines = append([]byte{'\n'}, lines...)
 	}
 	if _, err = file.Write(lines); err != nil {
 		_ = file.Truncate(size) // nobody else has written meanwhile
-	} else if f.opts.Sync {
-		err = file.Sync()
 	}
 	if closed := file.Close(); err == nil {
 		err = closed
@@ -178,7 +157,7 @@ func openAppending(path string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// torn reports whether the last line has no end: somebody died while he wrote it.
+// torn reports whether the last line has no end: a process died while it wrote it.
 func torn(file *os.File, size int64) bool {
 	if size == 0 {
 		return false
@@ -188,33 +167,73 @@ func torn(file *os.File, size int64) bool {
 	return err != nil || last[0] != '\n'
 }
 
-// full reports whether a new file has to be begun before more bytes are written.
-func (f *File) full(file *os.File, size, more int64) bool {
-	switch {
-	case size == 0:
-		return false
-	case size+more > f.opts.MaxBytes:
-		return true
-	case f.opts.MaxAge <= 0:
-		return false
+// rotatedTime is how the time stands in the name of a renamed file: names sort as
+// times do.
+const rotatedTime = "20060102T150405.000000000Z"
+
+// rotatedFiles returns the renamed files of a log file, the newest first. Others
+// that are in the folder are not among them.
+func rotatedFiles(path string) ([]string, error) {
+	folder := filepath.Dir(path)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
 	}
-	began, ok := firstTime(file)
-	return ok && time.Since(began) > f.opts.MaxAge
+	stem, ext := stemOf(path)
+	var files []string
+	for _, entry := range entries {
+		name, ok := strings.CutPrefix(entry.Name(), stem+"-")
+		if !ok {
+			continue
+		}
+		if name, ok = strings.CutSuffix(name, ext); !ok {
+			continue
+		}
+		at, err := time.Parse(rotatedTime, name)
+		if err != nil || at.Format(rotatedTime) != name || !entry.Type().IsRegular() {
+			continue
+		}
+		files = append(files, filepath.Join(folder, entry.Name()))
+	}
+	slices.Sort(files)
+	slices.Reverse(files)
+	return files, nil
 }
 
-// firstTime returns the time of the first event in a file. It is what an event
-// begins with.
-func firstTime(file *os.File) (time.Time, bool) {
-	var head [64]byte
-	n, _ := file.ReadAt(head[:], 0)
-	text, ok := bytes.CutPrefix(head[:n], []byte(`{"time":"`))
-	if !ok {
-		return time.Time{}, false
+// stemOf divides the name of a log file: activity, .jsonl.
+func stemOf(path string) (stem, ext string) {
+	name := filepath.Base(path)
+	ext = filepath.Ext(name)
+	return strings.TrimSuffix(name, ext), ext
+}
+
+// rotate renames the file, and deletes renamed ones that are not to stay; one that
+// cannot be deleted now is tried the next time. If the file cannot be renamed, as on
+// Windows while it is read, it grows: that is better than to lose events. It needs the
+// lock of the folder.
+func (f *File) rotate() {
+	files, err := rotatedFiles(f.path)
+	if err != nil {
+		return
 	}
-	text, _, ok = bytes.Cut(text, []byte{'"'})
-	if !ok {
-		return time.Time{}, false
+	at := time.Now().UTC()
+	stem, ext := stemOf(f.path)
+	rotatedAs := func(at time.Time) string {
+		return filepath.Join(filepath.Dir(f.path), stem+"-"+at.Format(rotatedTime)+ext)
 	}
-	t, err := time.Parse(time.RFC3339Nano, string(text))
-	return t, err == nil
+	full := rotatedAs(at)
+	if len(files) > 0 && full <= files[0] { // the clock was set back, or is coarse
+		name, _ := strings.CutPrefix(filepath.Base(files[0]), stem+"-")
+		last, err := time.Parse(rotatedTime, strings.TrimSuffix(name, ext))
+		if err != nil {
+			return
+		}
+		full = rotatedAs(last.Add(1))
+	}
+	if os.Rename(f.path, full) != nil || f.opts.KeepFiles < 0 {
+		return
+	}
+	for _, file := range files[min(len(files), f.opts.KeepFiles-1):] { // the new one is not among them
+		_ = os.Remove(file)
+	}
 }

@@ -38,11 +38,6 @@ func put(t *testing.T, f *activity.File, events ...activity.Event) {
 	}
 }
 
-// at is an event of a moment.
-func at(id string, when time.Time) activity.Event {
-	return activity.Event{ID: id, Kind: activity.KindCall, Time: when}
-}
-
 // read returns the ids of the events in a file, the newest first.
 func read(t *testing.T, path string, filter *activity.Filter) string {
 	t.Helper()
@@ -142,8 +137,6 @@ func TestRotation(t *testing.T) {
 		"size":  {activity.FileOptions{MaxBytes: three}, "11 10 9 8 7 6 5 4 3 2 1 0"},
 		"count": {activity.FileOptions{MaxBytes: three, KeepFiles: 2}, "11 10 9 8 7 6 5 4 3"},
 		"all":   {activity.FileOptions{MaxBytes: 1, KeepFiles: -1}, "11 10 9 8 7 6 5 4 3 2 1 0"},
-		"bytes": {activity.FileOptions{MaxBytes: three, KeepBytes: three}, "11 10 9 8 7 6"},
-		"age":   {activity.FileOptions{MaxBytes: three, KeepAge: 1}, "11 10 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := fill(t, test.o)
@@ -194,26 +187,6 @@ func TestRotationWhileRead(t *testing.T) {
 	}
 	if got := ids(seen); got != "2 1 0" {
 		t.Errorf("read %s", got)
-	}
-}
-
-// A file is also full when its first event is old enough.
-func TestRotationByAge(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.jsonl")
-	f := openFile(t, path, &activity.FileOptions{MaxAge: time.Hour})
-	now := time.Now()
-	put(t, f, at("young", now.Add(-time.Minute)), at("old", now.Add(-48*time.Hour)))
-	put(t, f, at("same", now))
-	if n := len(filesIn(t, filepath.Dir(path))); n != 1 {
-		t.Errorf("%d files", n)
-	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	put(t, f, at("old", now.Add(-2*time.Hour)))
-	put(t, f, at("new", now))
-	if n := len(filesIn(t, filepath.Dir(path))); n != 2 || read(t, path, nil) != "new old" {
-		t.Errorf("%d files: %s", n, read(t, path, nil))
 	}
 }
 

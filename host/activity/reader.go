@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 )
@@ -65,7 +66,7 @@ func readEvents(path string, filter *Filter, yield func(Event, error) bool) erro
 		return err
 	}
 	for _, file := range files {
-		more, err := readRotated(file.path, seen, filter, yield)
+		more, err := readRotated(file, seen, filter, yield)
 		if err != nil || !more {
 			return err
 		}
@@ -131,3 +132,31 @@ func readBackwards(file io.ReaderAt, size int64, filter *Filter, yield func(Even
 	}
 	return take(tail), nil
 }
+
+// A Filter says which events are wanted. Its zero value, and nil, mean all.
+type Filter struct {
+	// Since and Until bound the time: not before Since, and before Until. Zero: no
+	// bound.
+	Since, Until time.Time
+	// Kinds are those wanted; none: all.
+	Kinds []Kind
+	// Outcomes are those wanted; none: all.
+	Outcomes []Outcome
+	// ID, Parent, User, Server and Tool have to be equal; empty: any.
+	ID, Parent, User, Server, Tool string
+}
+
+// Match reports whether an event is wanted.
+func (f *Filter) Match(e *Event) bool {
+	if f == nil {
+		return true
+	}
+	return (f.Since.IsZero() || !e.Time.Before(f.Since)) &&
+		(f.Until.IsZero() || e.Time.Before(f.Until)) &&
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) &&
+		(len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, e.Outcome)) &&
+		wants(f.ID, e.ID) && wants(f.Parent, e.Parent) && wants(f.User, e.User) &&
+		wants(f.Server, e.Server) && wants(f.Tool, e.Tool)
+}
+
+func wants(want, value string) bool { return want == "" || want == value }

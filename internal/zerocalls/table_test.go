@@ -180,7 +180,7 @@ var types = []any{
 	(*activity.Memory)(nil),
 	(*activity.Options)(nil),
 	(*activity.Outcome)(nil),
-	(*activity.SinkStatus)(nil),
+	(*activity.Status)(nil),
 	(*config.Auth)(nil),
 	(*config.Code)(nil),
 	(*config.Config)(nil),
