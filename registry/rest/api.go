@@ -89,9 +89,8 @@ type Param struct {
 	// Default is what is sent if the argument is missing; a JSON value.
 	Default json.RawMessage `json:"default,omitempty"`
 	// Style is how arrays and objects are written, as in OpenAPI 3.1, section
-	// 4.8.12: form, spaceDelimited, pipeDelimited or deepObject in the query and in
-	// the fields of a form, simple, label or matrix in the path, simple in headers,
-	// form in cookies. Or it is json, anywhere: the value as JSON text. Empty: simple
+	// 4.8.12: simple in path and headers, form in the query, in cookies and in the
+	// fields of a form. Or it is json, anywhere: the value as JSON text. Empty: simple
 	// in path and headers, form elsewhere, but objects in the fields of a form are
 	// JSON text. In a body of JSON nothing has a style.
 	//
@@ -99,7 +98,7 @@ type Param struct {
 	// to name them: no other member is sent.
 	Style string `json:"style,omitempty"`
 	// Explode writes each element as a parameter of its own. Nil: true for the
-	// styles form and deepObject.
+	// style form.
 	Explode *bool `json:"explode,omitempty"`
 }
 

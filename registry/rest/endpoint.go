@@ -207,24 +207,12 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 			o.accept = false
 		}
 	}
-	o.checkDeep(found)
 	o.body = compileBody(ep, o.params, kind, header, found)
 	if whole := o.body.whole; whole != "" {
 		if arguments[whole] {
 			found.add("body.argument", "is "+quoted(whole)+", as that of a parameter is")
 		}
 		o.known = append(o.known, whole)
-	}
-}
-
-// checkDeep refuses parameters that a member of an object could stand for.
-func (o *operation) checkDeep(found *problems) {
-	for _, deep := range o.params {
-		for i, p := range o.params {
-			if deep.style == styleDeep && p.In == deep.In && strings.HasPrefix(p.Name, deep.Name+"[") {
-				found.add(place("params", i)+".name", "is that of a member of "+quoted(deep.Name)+"; leave one of them out")
-			}
-		}
 	}
 }
 

@@ -131,16 +131,11 @@ func reservedHeader(api *API, name string) string {
 
 // compileStyle checks the style, and sets the one that is meant if there is none.
 func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
-	var allowed []string
+	usual := styleForm
 	switch p.In {
-	case InPath:
-		allowed = []string{styleSimple, styleLabel, styleMatrix, styleJSON}
-	case InHeader:
-		allowed = []string{styleSimple, styleJSON}
-	case InCookie:
-		allowed = []string{styleForm, styleJSON}
-	case InQuery:
-		allowed = []string{styleForm, styleSpace, stylePipe, styleDeep, styleJSON}
+	case InPath, InHeader:
+		usual = styleSimple
+	case InCookie, InQuery:
 	case InBody:
 		if form == jsonPayload {
 			p.members = nil // they stay in their object
@@ -149,15 +144,14 @@ func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
 			}
 			return
 		}
-		allowed = []string{styleField, styleForm, styleSpace, stylePipe, styleDeep, styleJSON}
 	default:
 		return
 	}
-	if p.style == "" {
-		p.style = allowed[0]
-	}
-	if !slices.Contains(allowed, p.style) {
-		found.add(at+".style", fmt.Sprintf("is %s; in the %s it is one of %s", quoted(p.style), p.In, strings.Trim(strings.Join(allowed, ", "), ", ")))
+	switch {
+	case p.style == "" && p.In != InBody: // where it is styleField
+		p.style = usual
+	case p.style != "" && p.style != usual && p.style != styleJSON:
+		found.add(at+".style", fmt.Sprintf("is %s; in the %s it is %s or json", quoted(p.style), p.In, usual))
 		return
 	}
 	p.explode = p.style == styleForm || p.style == styleField
@@ -167,11 +161,7 @@ func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
 	if !p.spreads() {
 		p.members = nil
 	} else if len(p.members) == 0 && isObjectSchema(p.Schema) {
-		cure := "names no properties, which would become parameters of their own; name them, or set explode to false"
-		if p.In == InQuery || p.In == InBody {
-			cure += ", or use the style deepObject"
-		}
-		found.add(at+".schema", cure)
+		found.add(at+".schema", "names no properties, which would become parameters of their own; name them, or set explode to false")
 	}
 	if p.In == InCookie {
 		for name := range p.members {
@@ -184,7 +174,7 @@ func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
 
 // spreads reports whether the members of an object become parameters of their own.
 func (p *parameter) spreads() bool {
-	return p.explode && (p.style == styleForm || p.style == styleMatrix)
+	return p.explode && p.style == styleForm
 }
 
 // compileDefault checks that the default fits the schema and can be written.

@@ -4,39 +4,30 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// The styles of OpenAPI 3.1, section 4.8.12, and one more.
+// The styles: two of OpenAPI 3.1, section 4.8.12, and one more.
 const (
 	styleSimple = "simple"
-	styleLabel  = "label"
-	styleMatrix = "matrix"
 	styleForm   = "form"
-	styleSpace  = "spaceDelimited"
-	stylePipe   = "pipeDelimited"
-	styleDeep   = "deepObject"
 	styleJSON   = "json"
 	styleField  = "" // only of a field of a form: as form, but objects are JSON text
 )
 
 // A field is what a value becomes where there are names and values: the parts of
-// one value, to be joined by the delimiter.
+// one value, to be joined by commas.
 type field struct {
-	name  string
-	parts []string
-	delim byte // 0 if there is one part
+	name   string
+	parts  []string
+	joined bool // from a list, of whatever length
 }
 
 // fields returns what a value becomes in a query, a cookie or a form.
 func (p *parameter) fields(raw []byte) ([]field, *registry.Problem) {
-	switch {
-	case p.style == styleJSON && raw[0] != 'n', p.style == styleField && raw[0] == '{':
-		return []field{{name: p.Name, parts: []string{string(compact(raw))}}}, nil
-	case p.style == styleDeep:
-		return p.deepFields(raw)
+	if p.style == styleJSON && raw[0] != 'n' || p.style == styleField && raw[0] == '{' {
+		return []field{{p.Name, []string{string(compact(raw))}, false}}, nil
 	}
 	f, problem := flatten(raw, p.path())
 	if problem != nil {
@@ -46,11 +37,11 @@ func (p *parameter) fields(raw []byte) ([]field, *registry.Problem) {
 	case f.shape == nothing:
 		return nil, nil
 	case f.shape == single:
-		return []field{{name: p.Name, parts: []string{f.text}}}, nil
+		return []field{{p.Name, []string{f.text}, false}}, nil
 	case f.shape == sequence && p.explode:
 		fields := make([]field, len(f.items))
 		for i, item := range f.items {
-			fields[i] = field{name: p.Name, parts: []string{item}}
+			fields[i] = field{p.Name, []string{item}, false}
 		}
 		return fields, nil
 	case f.shape == record && p.explode:
@@ -59,20 +50,13 @@ func (p *parameter) fields(raw []byte) ([]field, *registry.Problem) {
 			if problem := p.knows(m.name); problem != nil {
 				return nil, problem
 			}
-			fields[i] = field{name: m.name, parts: []string{m.value}}
+			fields[i] = field{m.name, []string{m.value}, false}
 		}
 		return fields, nil
 	case f.shape == record:
 		f.items = alternating(f.members)
 	}
-	delim := byte(',')
-	switch p.style {
-	case styleSpace:
-		delim = ' '
-	case stylePipe:
-		delim = '|'
-	}
-	return []field{{name: p.Name, parts: f.items, delim: delim}}, nil
+	return []field{{p.Name, f.items, true}}, nil
 }
 
 // knows refuses the member of an object that becomes a parameter of its own, if the
@@ -84,65 +68,8 @@ func (p *parameter) knows(member string) *registry.Problem {
 	return &registry.Problem{Path: schemagate.Member(p.path(), member), Got: "a member", Hint: "only members that the schema names can be sent"}
 }
 
-// deepFields returns name[key]=value for each member of an object, and the same
-// several times for an array in it.
-func (p *parameter) deepFields(raw []byte) ([]field, *registry.Problem) {
-	if raw[0] == 'n' {
-		return nil, nil
-	}
-	if raw[0] != '{' {
-		return nil, &registry.Problem{Path: p.path(), Want: "an object", Got: kindOf(raw)}
-	}
-	var fields []field
-	size := 0
-	tooLarge := &registry.Problem{Path: p.path(), Want: "smaller", Got: "too large to be sent"}
-	var walk func(name, path string, raw []byte) *registry.Problem
-	walk = func(name, path string, raw []byte) *registry.Problem {
-		f := field{name: name}
-		if size += len(name) + len(raw); size > maxBody || len(fields) > maxItems {
-			return tooLarge
-		}
-		switch raw[0] {
-		case '{':
-			for key, value := range jsonscan.Fields(raw) {
-				at := schemagate.Member(path, string(key))
-				if strings.ContainsAny(string(key), "[]") {
-					return &registry.Problem{Path: at, Want: "a member whose name has no brackets", Got: "one that has"}
-				}
-				if problem := walk(name+"["+string(key)+"]", at, value); problem != nil {
-					return problem
-				}
-			}
-			return nil
-		case '[':
-			list, problem := flatten(raw, path)
-			if problem != nil {
-				return problem
-			}
-			if size += len(name) * len(list.items); size > maxBody {
-				return tooLarge
-			}
-			for _, item := range list.items {
-				f.parts = []string{item}
-				fields = append(fields, f)
-			}
-			return nil
-		}
-		text, problem := scalarOf(raw, path)
-		if problem != nil {
-			return problem
-		}
-		f.parts = []string{text}
-		fields = append(fields, f)
-		return nil
-	}
-	if problem := walk(p.Name, p.path(), raw); problem != nil {
-		return nil, problem
-	}
-	return fields, nil
-}
-
-// queryPairs returns what a value becomes in a query, escaped.
+// queryPairs returns what a value becomes in a query, escaped but for the commas
+// between elements.
 func (p *parameter) queryPairs(raw []byte) ([]pair, *registry.Problem) {
 	fields, problem := p.fields(raw)
 	if problem != nil {
@@ -150,28 +77,20 @@ func (p *parameter) queryPairs(raw []byte) ([]pair, *registry.Problem) {
 	}
 	pairs := make([]pair, len(fields))
 	for i, f := range fields {
-		delim := ","
-		if f.delim != ',' && f.delim != 0 {
-			// Escaped the delimiter is as the elements are, so none may have it.
-			if problem := p.without(f); problem != nil {
-				return nil, problem
-			}
-			delim = escape(string(f.delim))
-		}
-		pairs[i] = pair{escape(f.name), joinEscaped(f.parts, delim)}
+		pairs[i] = pair{escape(f.name), joinEscaped(f.parts, ",")}
 	}
 	return pairs, nil
 }
 
 // cookiePairs returns what a value becomes among cookies, escaped. A comma cannot
-// stand there (RFC 6265, section 4.1.1), so the delimiter is escaped, too.
+// stand there (RFC 6265, section 4.1.1), so it is escaped, too.
 func (p *parameter) cookiePairs(raw []byte) ([]pair, *registry.Problem) {
 	return p.pairs(raw, func(f field) string { return joinEscaped(f.parts, "%2C") })
 }
 
 // formPairs returns what a value becomes in a form, not escaped.
 func (p *parameter) formPairs(raw []byte) ([]pair, *registry.Problem) {
-	return p.pairs(raw, func(f field) string { return strings.Join(f.parts, string(rune(f.delim))) })
+	return p.pairs(raw, func(f field) string { return strings.Join(f.parts, ",") })
 }
 
 // pairs returns the fields of a value as pairs, each with its parts joined.
@@ -182,24 +101,22 @@ func (p *parameter) pairs(raw []byte, join func(field) string) ([]pair, *registr
 	}
 	pairs := make([]pair, len(fields))
 	for i, f := range fields {
-		if problem := p.without(f); problem != nil {
-			return nil, problem
+		if f.joined {
+			if problem := p.free(f.parts, ','); problem != nil {
+				return nil, problem
+			}
 		}
 		pairs[i] = pair{f.name, join(f)}
 	}
 	return pairs, nil
 }
 
-// without refuses elements with the delimiter in them, which nobody could tell from
-// two elements.
-func (p *parameter) without(f field) *registry.Problem {
-	return p.free(f.parts, f.delim)
-}
-
+// free refuses elements with a delimiter in them, which nobody could tell from two
+// elements.
 func (p *parameter) free(parts []string, delims ...byte) *registry.Problem {
 	for _, part := range parts {
 		for _, delim := range delims {
-			if delim != 0 && strings.IndexByte(part, delim) >= 0 {
+			if strings.IndexByte(part, delim) >= 0 {
 				sign := string(rune(delim))
 				return &registry.Problem{
 					Path: p.path(), Want: "made of texts without " + quoted(sign), Got: "one with it",
@@ -272,16 +189,6 @@ func (p *parameter) pathValue(raw []byte) (string, *registry.Problem) {
 	if problem != nil {
 		return "", problem
 	}
-	lead, separator := "", ","
-	switch p.style {
-	case styleLabel:
-		lead = "."
-	case styleMatrix:
-		lead = ";" + escape(p.Name) + "="
-	}
-	if p.explode && p.style != styleSimple {
-		separator = lead
-	}
 	switch f.shape {
 	case nothing:
 		return "", p.empty(raw)
@@ -289,7 +196,7 @@ func (p *parameter) pathValue(raw []byte) (string, *registry.Problem) {
 		if f.text == "" {
 			return "", p.empty(raw)
 		}
-		return lead + escape(f.text), p.checkPath(f.text)
+		return escape(f.text), p.checkPath(f.text)
 	case record:
 		if !p.explode {
 			f.items = alternating(f.members)
@@ -297,35 +204,19 @@ func (p *parameter) pathValue(raw []byte) (string, *registry.Problem) {
 		}
 		pairs := make([]string, len(f.members))
 		for i, m := range f.members {
-			if p.style == styleMatrix {
-				if problem := p.knows(m.name); problem != nil {
-					return "", problem
-				}
-				lead, separator = ";", ";"
-			}
 			if problem := p.checkPath(m.name + m.value); problem != nil {
 				return "", problem
 			}
 			pairs[i] = escape(m.name) + "=" + escape(m.value)
 		}
-		if separator == "." {
-			if problem := p.free(alternating(f.members), '.'); problem != nil {
-				return "", problem
-			}
-		}
-		return lead + strings.Join(pairs, separator), nil
+		return strings.Join(pairs, ","), nil
 	}
 	for _, item := range f.items {
 		if problem := p.checkPath(item); problem != nil {
 			return "", problem
 		}
 	}
-	if separator == "." { // which is not escaped
-		if problem := p.free(f.items, '.'); problem != nil {
-			return "", problem
-		}
-	}
-	return lead + joinEscaped(f.items, separator), nil
+	return joinEscaped(f.items, ","), nil
 }
 
 func (p *parameter) checkPath(text string) *registry.Problem {

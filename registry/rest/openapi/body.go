@@ -210,12 +210,8 @@ func (b *builder) field(p *rest.Param, at, encoding *node, fields bool) *loss {
 			return lost(encoding, "it is written as "+quoted(typ)+", and only text and JSON can be")
 		}
 	}
-	switch style := encoding.get("style").text(); style {
-	case "", "form":
-	case "spaceDelimited", "pipeDelimited", "deepObject":
-		p.Style = style
-	default:
-		return lost(encoding, "the style "+quoted(style)+" is none for fields")
+	if style := encoding.get("style").text(); style != "" && style != "form" {
+		return lost(encoding, "the style "+quoted(style)+" cannot be sent in a form")
 	}
 	if explode := encoding.get("explode").flag(); explode != nil {
 		p.Explode = explode

@@ -130,18 +130,10 @@ func (b *builder) style(p *rest.Param, at *node) *loss {
 	if p.In == rest.InPath || p.In == rest.InHeader {
 		usual = "simple"
 	}
-	style := at.get("style").text()
-	switch {
-	case style == "" || style == usual:
-		style = usual
-	case p.In == rest.InPath && (style == "label" || style == "matrix"),
-		p.In == rest.InQuery && (style == "spaceDelimited" || style == "pipeDelimited" || style == "deepObject"):
-		p.Style = style
-	default:
-		return lost(at.get("style"), "the style "+quoted(style)+" is none for parameters in the "+string(p.In))
+	if style := at.get("style").text(); style != "" && style != usual {
+		return lost(at.get("style"), "the style "+quoted(style)+" cannot be sent in the "+string(p.In))
 	}
-	explode := at.get("explode").flag()
-	if explode != nil && *explode != (style == "form" || style == "deepObject") {
+	if explode := at.get("explode").flag(); explode != nil && *explode != (usual == "form") {
 		p.Explode = explode
 	}
 	return nil

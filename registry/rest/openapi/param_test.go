@@ -29,13 +29,9 @@ func TestParameters(t *testing.T) {
 		{"styles", `
         - {name: a, in: query, style: form, explode: true, schema: {type: array}}
         - {name: b, in: query, explode: false, schema: {type: array}}
-        - {name: c, in: query, style: pipeDelimited, schema: {type: array}}
-        - {name: d, in: query, style: deepObject, explode: true, schema: {type: object, properties: {x: {}}}}
         - {name: e, in: header, style: simple, explode: true, schema: {type: object}}`,
 			`[{"name":"a","in":"query","schema":{"type":"array"}},
 			{"name":"b","in":"query","schema":{"type":"array"},"explode":false},
-			{"name":"c","in":"query","schema":{"type":"array"},"style":"pipeDelimited"},
-			{"name":"d","in":"query","schema":{"type":"object","properties":{"x":{}}},"style":"deepObject"},
 			{"name":"e","in":"header","schema":{"type":"object"},"explode":true}]`},
 		{"content", `
         - {name: f, in: query, content: {application/json: {schema: {type: object}}}}`,
@@ -96,6 +92,7 @@ func TestParameterProblems(t *testing.T) {
 		{"no place", `{name: a}`, openapi.LostParameter, "/0", `no place ""`},
 		{"another place", `{name: a, in: body}`, openapi.LostParameter, "/0", `no place "body"`},
 		{"a style of another place", `{name: a, in: header, style: deepObject}`, openapi.LostParameter, "/0/style", "deepObject"},
+		{"a style that cannot be sent", `{name: a, in: query, style: deepObject}`, openapi.LostParameter, "/0/style", "deepObject"},
 		{"required, of no use", `{name: a, in: header, required: true, style: deepObject}`, openapi.LostOperation, "/0/style", "deepObject"},
 		{"a header of the connection", `{name: Host, in: header}`, openapi.LostParameter, "/0", "belongs to the connection"},
 		{"a header of the connection that is required", `{name: Host, in: header, required: true}`, openapi.LostOperation, "/0", "belongs to the connection"},
