@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
 )
 
 // maxNearest is how many terms stand in at most for one that is not there.
@@ -49,7 +51,7 @@ func (ix *Index) Nearest(word string) []Alternative {
 			continue
 		}
 		have := []rune(t.text)
-		edits, ok := slips(asked, have, limit)
+		edits, ok := nearest.Edits(asked, have, limit)
 		if !ok || size < 6 && len(have) == size && letters != t.letters {
 			continue
 		}
@@ -109,37 +111,4 @@ func lettersOf(text string) uint64 {
 		set |= 1 << (uint32(r) & 63)
 	}
 	return set
-}
-
-// slips returns how many slips make b of a, if they are at most limit.
-func slips(a, b []rune, limit int) (int, bool) {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return 0, false
-	}
-	// Three rows of the table of distances between the beginnings of a and b.
-	var rows [3][maxNearWord + 3]int
-	for j := range len(b) + 1 {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row, above := &rows[i%3], &rows[(i+2)%3]
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			d := above[j-1]
-			if a[i-1] != b[j-1] {
-				d = 1 + min(d, above[j], row[j-1])
-				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-					d = min(d, 1+rows[(i+1)%3][j-2])
-				}
-			}
-			row[j] = d
-			least = min(least, d)
-		}
-		if least > limit {
-			return 0, false
-		}
-	}
-	d := rows[len(a)%3][len(b)]
-	return d, d <= limit
 }

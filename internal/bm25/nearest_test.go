@@ -80,23 +80,6 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestSlips(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "bca", 2},
-		{"abcd", "abxd", 1}, {"abcd", "abd", 1}, {"abd", "abcd", 1}, {"abcdef", "badcfe", 3}, {"kitten", "sitting", 3}, {"ca", "abc", 3},
-	} {
-		for limit := range 5 {
-			got, ok := slips([]rune(c.a), []rune(c.b), limit)
-			if ok != (c.want <= limit) || ok && got != c.want {
-				t.Errorf("%q and %q within %d: %d, %v; want %d", c.a, c.b, limit, got, ok, c.want)
-			}
-		}
-	}
-}
-
 func TestSplit(t *testing.T) {
 	ix := vocabulary("pull", "request", "requests", "pull", "request", "git", "hub", "ab", "cdef", "screens", "hot", "screen", "shot", "screen", "shot")
 	for word, want := range map[string]string{

@@ -1,11 +1,12 @@
 package schemagate
 
 import (
-	"container/list"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/lru"
 )
 
 // A Cache remembers schemas that were compiled, and those that were refused, by
@@ -25,8 +26,7 @@ const maxWeight = 1 << 20
 type shelf struct {
 	room    int
 	weight  int
-	byKey   map[Key]*list.Element
-	entries *list.List // the newest in front
+	entries lru.Map[Key, *entry]
 }
 
 // A Key identifies a schema by its text.
@@ -36,7 +36,6 @@ type Key [sha256.Size]byte
 func KeyOf(raw json.RawMessage) Key { return sha256.Sum256(raw) }
 
 type entry struct {
-	key    Key
 	schema *Schema
 	err    *SchemaError
 }
@@ -44,11 +43,7 @@ type entry struct {
 // NewCache returns a cache for so many schemas and so many refusals, at least
 // one of each; for fewer if they are large.
 func NewCache(schemas, refused int) *Cache {
-	return &Cache{schemas: newShelf(schemas), refused: newShelf(refused)}
-}
-
-func newShelf(room int) shelf {
-	return shelf{max(room, 1), 0, map[Key]*list.Element{}, list.New()}
+	return &Cache{schemas: shelf{room: max(schemas, 1)}, refused: shelf{room: max(refused, 1)}}
 }
 
 // Compile is the function [Compile] with the memory of the cache. Two callers
@@ -66,14 +61,14 @@ func (c *Cache) CompileAs(key Key, raw json.RawMessage) (*Schema, error) {
 		return e.schema, nil
 	}
 	schema, err := Compile(raw)
-	e := &entry{key: key, schema: schema}
+	e := &entry{schema: schema}
 	errors.As(err, &e.err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.err != nil {
-		c.refused.add(e)
+		c.refused.add(key, e)
 	} else {
-		c.schemas.add(e)
+		c.schemas.add(key, e)
 	}
 	return schema, err
 }
@@ -81,30 +76,24 @@ func (c *Cache) CompileAs(key Key, raw json.RawMessage) (*Schema, error) {
 func (c *Cache) find(key Key) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.schemas.find(key); e != nil {
+	if e, ok := c.schemas.entries.Get(key); ok {
 		return e
 	}
-	return c.refused.find(key)
+	e, _ := c.refused.entries.Get(key)
+	return e
 }
 
-func (s *shelf) find(key Key) *entry {
-	element := s.byKey[key]
-	if element == nil {
-		return nil
-	}
-	s.entries.MoveToFront(element)
-	return element.Value.(*entry)
-}
-
-func (s *shelf) add(e *entry) {
-	if s.byKey[e.key] != nil {
+func (s *shelf) add(key Key, e *entry) {
+	if _, ok := s.entries.Peek(key); ok {
 		return
 	}
-	s.byKey[e.key] = s.entries.PushFront(e)
+	s.entries.Put(key, e)
 	s.weight += e.weight()
-	for s.entries.Len() > s.room || s.weight > maxWeight && s.entries.Len() > 1 {
-		last := s.entries.Remove(s.entries.Back()).(*entry)
-		delete(s.byKey, last.key)
+	for key, last := range s.entries.Oldest() {
+		if s.entries.Len() <= s.room && (s.weight <= maxWeight || s.entries.Len() == 1) {
+			break
+		}
+		s.entries.Delete(key)
 		s.weight -= last.weight()
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-func (c *Cache) sizes() [4]int {
+func (c *Cache) sizes() [2]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return [4]int{len(c.schemas.byKey), c.schemas.entries.Len(), len(c.refused.byKey), c.refused.entries.Len()}
+	return [2]int{c.schemas.entries.Len(), c.refused.entries.Len()}
 }
 
 func TestCache(t *testing.T) {
@@ -45,7 +45,7 @@ func TestCache(t *testing.T) {
 	if _, err := c.Compile(json.RawMessage(`7`)); !errors.As(err, &refused) || refused.Token != Invalid {
 		t.Errorf("error %v", err)
 	}
-	if got := c.sizes(); got != [4]int{2, 2, 1, 1} {
+	if got := c.sizes(); got != [2]int{2, 1} {
 		t.Errorf("sizes %v", got)
 	}
 }
@@ -60,13 +60,13 @@ func TestCacheWeight(t *testing.T) {
 		}
 	}
 	held := func() (n, weight int) {
-		for _, e := range c.schemas.byKey {
-			weight += e.Value.(*entry).weight()
+		for _, e := range c.schemas.entries.Oldest() {
+			weight += e.weight()
 		}
-		if weight != c.schemas.weight || c.schemas.entries.Len() != len(c.schemas.byKey) {
-			t.Errorf("%d schemas weigh %d, not %d", len(c.schemas.byKey), weight, c.schemas.weight)
+		if weight != c.schemas.weight {
+			t.Errorf("got the weight %d, want %d", c.schemas.weight, weight)
 		}
-		return len(c.schemas.byKey), weight
+		return c.schemas.entries.Len(), weight
 	}
 	text := strings.Repeat("x", 200<<10)
 	for i := range 8 {
@@ -107,7 +107,7 @@ func TestCacheConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := c.sizes(); got != [4]int{3, 3, 3, 3} {
+	if got := c.sizes(); got != [2]int{3, 3} {
 		t.Errorf("sizes %v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -221,13 +222,7 @@ func listed(names []string, last string) string {
 }
 
 // shortenWords cuts words that hold parts of a schema, which are safe already.
-func shortenWords(text string) string {
-	const most = 2 * maxText
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
-}
+func shortenWords(text string) string { return plain.Cut(text, 2*maxText) }
 
 func article(kind string) string {
 	switch kind {

@@ -2,9 +2,8 @@ package schemagate
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A Token names the reason why a schema was refused. Tokens are stable: they may
@@ -58,18 +57,8 @@ func refuse(token Token, path, format string, args ...any) *SchemaError {
 	return &SchemaError{token, shorten(path), fmt.Sprintf(format, args...)}
 }
 
-// shorten cuts a text that somebody else wrote, and leaves nothing in it that a
-// terminal would obey.
-func shorten(text string) string {
-	if len(text) > maxText {
-		cut := maxText
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "..."
-	}
-	quoted := strconv.Quote(text)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-}
+// shorten returns a text of a server or a model on one line, cut, and with nothing in
+// it that a terminal would obey.
+func shorten(text string) string { return plain.Cut(plain.Line(plain.Cut(text, maxText)), maxText) }
 
-func quote(text string) string { return `"` + shorten(text) + `"` }
+func quote(text string) string { return plain.Quote(text) }
