@@ -18,9 +18,9 @@ func wide(t testing.TB) *API {
 	api := &API{
 		Name: "shop-1", Description: "Orders <&> more", BaseURL: "https://api.shop.example/${TENANT}/v1", Trusted: true, Disabled: true, HealthPath: "/health",
 		Auth: Auth{Type: FetchToken, In: InHeader, Name: "X-Token", Value: "T {{token}}", Token: &TokenRequest{
-			URL: "https://login.shop.example/${TENANT}?secret=${SECRET}&audience=a", Method: "POST", FieldsIn: InBody, Encoding: JSONEncoding,
+			URL: "https://login.shop.example/${TENANT}?secret=${SECRET}&audience=a", Method: "POST", Encoding: JSONEncoding,
 			Fields: map[string]string{"grant_type": "client_credentials", "client_secret": "${SECRET}"}, Headers: map[string]string{"X-Client": "${CLIENT}"},
-			User: "me", Password: "${PASSWORD}", Extract: "data.token", ExpiresAt: "data.end", TTL: Duration(90 * time.Second), Rejected: []string{"token_expired"},
+			User: "me", Password: "${PASSWORD}", Extract: "data.token", ExpiresIn: "data.life", TTL: Duration(90 * time.Second), Rejected: []string{"token_expired"},
 		}},
 		Headers: map[string]string{"Accept": "application/json", "X-Key": "a ${KEY} $$", "X-Shop-Version": "3"},
 		Endpoints: []Endpoint{{

@@ -97,7 +97,7 @@ func (s *Service) prepare() []Problem {
 	l.check(l.base, "baseUrl", p)
 	if l.login.source != nil {
 		l.check(l.login.source.url, "auth.token.url", p)
-		l.tokens = newTokens()
+		l.tokens = &tokens{}
 	}
 	checkHealth(s.api.HealthPath, p)
 	s.link = l
@@ -190,7 +190,7 @@ func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
 	if err != nil || used == nil || !l.login.source.rejects(first) {
 		return k.cleaned(first), err
 	}
-	l.tokens.drop(used)
+	used.rejected.Store(true)
 	renewed, err := l.token(ctx, k)
 	switch {
 	case err != nil:
@@ -314,9 +314,8 @@ func (k *keyring) cleaned(a *answer) *answer {
 	return a
 }
 
-// Close ends fetches of tokens, forgets tokens and hangs up connections that are
-// not in use. Calls after it fail with [ErrClosed]; those that are under way go on.
-// It waits for what it ends. Closing again does nothing.
+// Close forgets tokens and hangs up connections that are not in use. Calls after it
+// fail with [ErrClosed]; those that are under way go on. Closing again does nothing.
 func (s *Service) Close() error {
 	s.link.closed.Store(true)
 	if s.link.tokens != nil {

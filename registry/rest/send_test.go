@@ -201,7 +201,7 @@ func TestSlowAnswers(t *testing.T) {
 		}
 		// Fetched, used, fetched again, used again: 16 s of the 30 that are usual.
 		began := time.Now()
-		s.link.tokens = newTokens()
+		s.link.tokens = &tokens{}
 		if a, err := trySend(t, s, &request{method: "POST"}); err != nil || a.status != 401 || time.Since(began) != 16*time.Second {
 			t.Errorf("%+v, %v after %v", a, err, time.Since(began))
 		}

@@ -1,12 +1,15 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -110,4 +113,77 @@ func oauthCode(body []byte) string {
 		}
 	}
 	return ""
+}
+
+// rejects reports whether an answer says that the token is not valid.
+func (s *source) rejects(a *answer) bool {
+	if a.status == http.StatusUnauthorized {
+		return true
+	}
+	head := a.body[:min(len(a.body), maxRejection)]
+	return slices.ContainsFunc(s.rejected, func(word []byte) bool { return bytes.Contains(head, word) })
+}
+
+// request makes the request for a token.
+func (s *source) request(ctx context.Context, k *keyring) (*guardhttp.Request, error) {
+	r := &guardhttp.Request{Method: s.method, Header: make(http.Header), Timeout: fetchTimeout, MaxBytes: maxTokenAnswer, Follow: true}
+	r.Header.Set("Accept", "application/json, */*;q=0.5")
+	for _, h := range s.headers {
+		value, err := k.header(ctx, h.text, true)
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set(h.name, value)
+	}
+	if !s.user.empty() {
+		value, err := basic(ctx, k, s.user, s.password)
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set("Authorization", value)
+	}
+	path, err := s.url.pathText(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	query, err := s.url.queryText(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	body := payload{kind: formPayload, contentType: "application/x-www-form-urlencoded"}
+	if s.json {
+		body = payload{kind: jsonPayload, contentType: "application/json", raw: []byte("{}")}
+	}
+	for _, f := range s.fields {
+		value, err := k.text(ctx, f.text, soundsSecret(f.name))
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !utf8.ValidString(value):
+			return nil, &SecretError{API: k.api, Place: f.text.place, Err: errors.New("is not UTF-8, which a field has to be")}
+		case s.method == http.MethodGet:
+			if query != "" {
+				query += "&"
+			}
+			query += escape(f.name) + "=" + escape(value)
+		default:
+			if err := body.add(f.name, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.URL = s.url.origin + path
+	if query != "" {
+		r.URL += "?" + query
+	}
+	if s.method == http.MethodPost && (len(s.fields) > 0 || s.json) {
+		data, contentType, err := body.encode()
+		if err != nil {
+			return nil, err
+		}
+		r.Body = string(data)
+		r.Header.Set("Content-Type", contentType)
+	}
+	return r, nil
 }

@@ -11,45 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-const (
-	maxLife   = 24 * time.Hour
-	maxMargin = 30 * time.Second
-)
-
-// A token is one that was fetched. It is not changed.
-type token struct {
-	key   tokenKey
-	text  string
-	until time.Time // when it is not used any more
-}
-
-// parseTokenPath reads where something is in a JSON document: names with dots between
-// them, or a JSON Pointer.
-func parseTokenPath(raw string) (steps []string, problem string) {
-	switch {
-	case raw == "":
-		return nil, ""
-	case len(raw) > 1<<10:
-		return nil, "is longer than 1 KiB"
-	case raw[0] == '/':
-		steps = strings.Split(raw[1:], "/")
-		for i, step := range steps {
-			if rest := strings.NewReplacer("~0", "", "~1", "").Replace(step); strings.Contains(rest, "~") {
-				return nil, "has a ~ that is not ~0 or ~1, as in a JSON Pointer"
-			}
-			steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		}
-		return steps, ""
-	}
-	steps = strings.Split(strings.TrimPrefix(raw, "$."), ".")
-	for _, step := range steps {
-		if step == "" {
-			return nil, "has an empty name between its dots: write it as data.token or as /data/token"
-		}
-	}
-	return steps, ""
-}
-
 // valueAt returns what is at a path of a document that is valid JSON; nil if nothing
 // is there.
 func valueAt(document []byte, path []string) []byte {
@@ -114,9 +75,7 @@ func (s *source) read(body []byte, began time.Time) (*token, error) {
 		return nil, errors.New("what is at auth.token.extract is no string")
 	}
 	life := s.ttl
-	if at, ok := instant(valueAt(body, s.expiresAt)); ok && s.expiresAt != nil {
-		life = at.Sub(began)
-	} else if seconds, ok := number(valueAt(body, s.expiresIn)); ok && s.expiresIn != nil {
+	if seconds, ok := number(valueAt(body, s.expiresIn)); ok && s.expiresIn != nil {
 		life = time.Duration(min(max(seconds, 0), maxLife.Seconds()) * float64(time.Second))
 	}
 	return s.token(text, life, began)
@@ -147,22 +106,4 @@ func number(value []byte) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return n, (err == nil || errors.Is(err, strconv.ErrRange)) && !math.IsNaN(n)
-}
-
-// instant returns a time, as RFC 3339 writes it or in seconds or milliseconds since
-// 1970.
-func instant(value []byte) (time.Time, bool) {
-	if text, ok := jsonscan.String(value); ok {
-		if at, err := time.Parse(time.RFC3339, text); err == nil {
-			return at, true
-		}
-	}
-	n, ok := number(value)
-	if !ok || n < 0 {
-		return time.Time{}, false
-	}
-	if n > 1e11 { // the year 5138, in seconds
-		n /= 1000
-	}
-	return time.Unix(int64(min(n, 1e11)), 0), true
 }

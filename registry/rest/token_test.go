@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,14 +100,11 @@ func TestHowTokensAreAskedFor(t *testing.T) {
 			err := json.Unmarshal([]byte(r.body), &got)
 			return err == nil && got["client_secret"] == testSecret && got["grant_type"] == "client_credentials" && r.header.Get("Content-Type") == "application/json"
 		}},
-		{"query", func(s *TokenRequest) { s.FieldsIn = InQuery }, func(r seenRequest) bool {
-			return r.method == "POST" && r.body == "" && r.uri == "/token?client_secret="+escape(testSecret)+"&grant_type=client_credentials"
-		}},
 		{"GET", func(s *TokenRequest) { s.Method = "get"; s.URL += "?a=${SECRET}" }, func(r seenRequest) bool {
 			return r.method == "GET" && r.body == "" && r.uri == "/token?a="+escape(testSecret)+"&client_secret="+escape(testSecret)+"&grant_type=client_credentials"
 		}},
 		{"headers", func(s *TokenRequest) {
-			s.FieldsIn, s.Fields, s.Headers = InHeader, map[string]string{"X-Pass": "${SECRET}"}, map[string]string{"X-More": "${USER}"}
+			s.Fields, s.Headers = nil, map[string]string{"X-Pass": "${SECRET}", "X-More": "${USER}"}
 		}, func(r seenRequest) bool {
 			return r.method == "POST" && r.body == "" && r.header.Get("X-Pass") == testSecret && r.header.Get("X-More") == "alice12"
 		}},
@@ -295,29 +290,20 @@ func TestManyCallsMakeOneFetch(t *testing.T) {
 	release := make(chan struct{})
 	w.issue = func(rw http.ResponseWriter, token string) {
 		<-release
-		_, _ = fmt.Fprintf(rw, `{"access_token":%q,"expires_in":0}`, token) // for those who wait
+		_, _ = fmt.Fprintf(rw, `{"access_token":%q}`, token)
 	}
 	s := w.service(t, nil)
-	var calls sync.WaitGroup
+	var calls, begun sync.WaitGroup
+	begun.Add(manyCalls)
 	for range manyCalls {
 		calls.Go(func() {
+			begun.Done()
 			if a, err := trySend(t, s, get()); err != nil || a.status != 200 {
-				t.Errorf("%+v, %v", a, err)
+				t.Errorf("got %+v, %v, want the status 200", a, err)
 			}
 		})
 	}
-	for { // until all wait
-		s.link.tokens.mu.Lock()
-		waiting := 0
-		for _, f := range s.link.tokens.fetches {
-			waiting += f.waiting
-		}
-		s.link.tokens.mu.Unlock()
-		if waiting == manyCalls {
-			break
-		}
-		runtime.Gosched()
-	}
+	begun.Wait()
 	close(release)
 	calls.Wait()
 	if got := len(w.of("/token")); got != 1 {
@@ -378,7 +364,7 @@ func TestTokensOfUsers(t *testing.T) {
 	})
 	type tenantKey struct{}
 	s, err := New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
-		Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "${U}"}}}},
+		Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: w.URL + "/token", Extract: "access_token", Fields: map[string]string{"u": "${U}"}}}},
 		&Options{Network: network(w.webAPI), Secrets: func(ctx context.Context, _ string) (string, error) {
 			user, _ := onbehalf.User(ctx)
 			tenant, _ := ctx.Value(tenantKey{}).(string)
@@ -515,23 +501,5 @@ func TestATokenThatCannotBeRenewed(t *testing.T) {
 	var failed *TokenError
 	if !errors.As(err, &failed) || failed.Status != 500 {
 		t.Errorf("%v", err)
-	}
-}
-
-// Where the program's own function panics while a token is fetched, on a goroutine of
-// the service, the call fails.
-func TestTokenFetchPanics(t *testing.T) {
-	w := newTokenWorld(t)
-	n := network(w.webAPI)
-	n.Proxy = func(*http.Request) (*url.URL, error) { panic("out of order") }
-	s, err := New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
-		Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: w.URL + "/token", Extract: "/access_token", Fields: map[string]string{"u": "v"}}}},
-		&Options{Network: n})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if _, err := s.send(t.Context(), get()); err == nil || !strings.Contains(err.Error(), "panicked: out of order") {
-		t.Errorf("got %v, want that the function panicked", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // A bench of tokens without a network: fetches take a second.
 type tokenBench struct {
-	*tokens
+	tokens
 	mu      sync.Mutex
 	fetched int
 	life    time.Duration
@@ -37,7 +37,7 @@ func (b *tokenBench) fetch(ctx context.Context) (*token, error) {
 }
 
 func (b *tokenBench) ask(ctx context.Context, key byte) (string, error) {
-	t, err := b.get(ctx, tokenKey{key}, b.fetch)
+	t, err := b.get(ctx, tokenKey{key}, func() (*token, error) { return b.fetch(ctx) })
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +53,7 @@ func (b *tokenBench) want(t *testing.T, key byte, text string) {
 
 func TestTokensAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{tokens: newTokens(), life: time.Minute}
+		b := &tokenBench{life: time.Minute}
 		b.want(t, 1, "1")
 		time.Sleep(59 * time.Second)
 		b.want(t, 1, "1")
@@ -65,7 +65,7 @@ func TestTokensAreOver(t *testing.T) {
 
 func TestFailuresAreRememberedForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{tokens: newTokens(), life: time.Minute, err: errors.New("down")}
+		b := &tokenBench{life: time.Minute, err: errors.New("down")}
 		for range 3 {
 			if _, err := b.ask(t.Context(), 1); err != b.err {
 				t.Error(err)
@@ -81,73 +81,43 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 	})
 }
 
-// Who gives up leaves the fetch to the others, whoever began it.
-func TestWhoeverGivesUpTheFetchGoesOn(t *testing.T) {
+// Who gives up ends their own fetch, which is no failure for those who wait.
+func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{tokens: newTokens(), life: time.Minute}
+		b := &tokenBench{life: time.Minute}
 		first, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var callers sync.WaitGroup
 		callers.Go(func() {
 			began := time.Now()
 			if _, err := b.ask(first, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond {
-				t.Errorf("%v after %v", err, time.Since(began))
+				t.Errorf("got %v after %v, want that the time is over after 100ms", err, time.Since(began))
 			}
 		})
 		synctest.Wait()
-		callers.Go(func() { b.want(t, 1, "1") })
+		for range 3 {
+			callers.Go(func() { b.want(t, 1, "1") })
+		}
+		callers.Go(func() {
+			if _, err := b.ask(first, 1); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v of one who waits, want that the time is over", err)
+			}
+		})
 		callers.Wait()
 		if b.fetched != 1 {
-			t.Errorf("%d fetches", b.fetched)
+			t.Errorf("got %d fetches, want 1", b.fetched)
 		}
 		b.close()
 	})
 }
 
-// When all have given up the fetch ends, is not remembered, and who comes then
-// begins another.
-func TestAFetchForNobodyEnds(t *testing.T) {
+func TestClosedTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{tokens: newTokens(), life: time.Minute}
-		ctx, cancel := context.WithCancel(t.Context())
-		var callers sync.WaitGroup
-		for range 3 {
-			callers.Go(func() {
-				if _, err := b.ask(ctx, 1); !errors.Is(err, context.Canceled) {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		cancel()
-		callers.Wait()
-		synctest.Wait() // the end of the fetch is no failure that stands
+		b := &tokenBench{life: time.Minute}
 		b.want(t, 1, "1")
-		if len(b.fetches) != 0 {
-			t.Error("a fetch is left")
-		}
 		b.close()
-	})
-}
-
-func TestCloseEndsFetches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{tokens: newTokens(), life: time.Minute}
-		var caller sync.WaitGroup
-		caller.Go(func() {
-			if _, err := b.ask(t.Context(), 1); !errors.Is(err, ErrClosed) {
-				t.Error(err)
-			}
-		})
-		synctest.Wait()
-		began := time.Now()
-		b.close()
-		if time.Since(began) != 0 {
-			t.Error("it waited for the fetch to be done")
-		}
-		caller.Wait()
 		if _, err := b.ask(t.Context(), 1); !errors.Is(err, ErrClosed) {
-			t.Error(err)
+			t.Errorf("got %v, want ErrClosed", err)
 		}
 		b.close()
 	})
@@ -155,9 +125,9 @@ func TestCloseEndsFetches(t *testing.T) {
 
 func TestTokensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{tokens: newTokens(), life: 100 * time.Hour}
+		b := &tokenBench{life: 100 * time.Hour}
 		ask := func(n int) string {
-			got, err := b.get(t.Context(), tokenKey{byte(n), byte(n >> 8)}, b.fetch)
+			got, err := b.get(t.Context(), tokenKey{byte(n), byte(n >> 8)}, func() (*token, error) { return b.fetch(t.Context()) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,8 +138,8 @@ func TestTokensAreBounded(t *testing.T) {
 		}
 		ask(0)
 		ask(maxTokens) // in the place of 1
-		if len(b.kept) != maxTokens || b.used.Len() != maxTokens {
-			t.Errorf("%d are kept", len(b.kept))
+		if n := b.kept.Len(); n != maxTokens {
+			t.Errorf("got %d that are kept, want %d", n, maxTokens)
 		}
 		if got := ask(0); got != "1" {
 			t.Errorf("the one that was used is gone: %s", got)
@@ -183,11 +153,12 @@ func TestTokensAreBounded(t *testing.T) {
 
 func TestOnlyTheRejectedTokenIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{tokens: newTokens(), life: time.Hour}
-		old, _ := b.get(t.Context(), tokenKey{1}, b.fetch)
-		b.drop(old)
+		b := &tokenBench{life: time.Hour}
+		fetch := func() (*token, error) { return b.fetch(t.Context()) }
+		old, _ := b.get(t.Context(), tokenKey{1}, fetch)
+		old.rejected.Store(true)
 		b.want(t, 1, "2")
-		b.drop(old) // too late
+		old.rejected.Store(true) // too late
 		b.want(t, 1, "2")
 		b.close()
 	})
@@ -214,13 +185,7 @@ func TestLifeOfTokens(t *testing.T) {
 		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":"soon"}`, 4*time.Minute + 30*time.Second},
 		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":null}`, 4*time.Minute + 30*time.Second},
 		{TokenRequest{Extract: "a.t"}, `{"a":{"t":"abc","expires_in":100},"expires_in":7}`, 90 * time.Second},
-		{TokenRequest{Extract: "a.0.t", ExpiresIn: "/ttl"}, `{"a":[{"t":"abc"}],"ttl":10,"expires_in":7}`, 9 * time.Second},
-		{TokenRequest{Extract: "/a~1b/~0", ExpiresAt: "end"}, `{"a/b":{"~":"abc"},"end":"2026-01-02T03:04:15Z"}`, 9 * time.Second},
-		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1767323055}`, 9 * time.Second},
-		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"1767323055000"}`, 9 * time.Second},
-		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":"2000-01-02T03:04:15Z"}`, 0},
-		{TokenRequest{Extract: "t", ExpiresAt: "end"}, `{"t":"abc","end":1e300}`, 24*time.Hour - 30*time.Second},
-		{TokenRequest{Extract: "t", ExpiresAt: "end", TTL: Duration(10 * time.Second)}, `{"t":"abc","end":"x"}`, 9 * time.Second},
+		{TokenRequest{Extract: "a.0.t", ExpiresIn: "ttl"}, `{"a":[{"t":"abc"}],"ttl":10,"expires_in":7}`, 9 * time.Second},
 		{TokenRequest{Extract: "$.t"}, `{"t":123}`, 4*time.Minute + 30*time.Second},
 	} {
 		p := &problems{}

@@ -1,0 +1,166 @@
+package rest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+	"github.com/mcpbelt/mcpbelt/internal/lru"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+)
+
+const (
+	// maxTokens is how many tokens, and failures to get one, a Service keeps. The
+	// one that was not used for the longest time goes first.
+	maxTokens = 1000
+	// failureTTL is how long a failure stands for those who come after it.
+	failureTTL = 2 * time.Second
+
+	maxLife   = 24 * time.Hour
+	maxMargin = 30 * time.Second
+)
+
+// A token is one that was fetched.
+type token struct {
+	text     string
+	until    time.Time // when it is not used any more
+	rejected atomic.Bool
+}
+
+// tokens are those that a Service has fetched, by user and credentials.
+type tokens struct {
+	mu     sync.Mutex
+	closed bool
+	kept   lru.Map[tokenKey, *keptToken]
+}
+
+// A keptToken is a token, or why there is none. One call at a time, which has the turn,
+// looks at it or fetches another one; the others wait for that.
+type keptToken struct {
+	turn  chan struct{} // holds a value while a call has it
+	token *token
+	err   error
+	until time.Time
+}
+
+// get returns the token of a key: the one that is kept, or a new one. It waits no longer
+// than ctx. What ends a fetch with the context of its caller is no failure for others.
+func (t *tokens) get(ctx context.Context, key tokenKey, fetch func() (*token, error)) (*token, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	k := t.of(key)
+	if k == nil {
+		return nil, ErrClosed
+	}
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if time.Now().Before(k.until) && (k.err != nil || !k.token.rejected.Load()) {
+		return k.token, k.err
+	}
+	got, err := fetch()
+	switch {
+	case err == nil:
+		k.token, k.err, k.until = got, nil, got.until
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	default:
+		k.token, k.err, k.until = nil, err, time.Now().Add(failureTTL)
+	}
+	return got, err
+}
+
+// of returns what is kept for a key; nil if the tokens are closed.
+func (t *tokens) of(key tokenKey) *keptToken {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	k, ok := t.kept.Get(key)
+	if !ok {
+		k = &keptToken{turn: make(chan struct{}, 1)}
+		t.kept.Put(key, k)
+	}
+	for key := range t.kept.Oldest() {
+		if t.kept.Len() <= maxTokens {
+			break
+		}
+		t.kept.Delete(key)
+	}
+	return k
+}
+
+// close forgets all tokens.
+func (t *tokens) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	t.kept = lru.Map[tokenKey, *keptToken]{}
+}
+
+// A tokenKey tells apart for whom, and by what credentials, a token was fetched.
+type tokenKey [sha256.Size]byte
+
+func tokenKeyOf(ctx context.Context, r *guardhttp.Request) tokenKey {
+	h := sha256.New()
+	add := func(text string) {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+		_, _ = h.Write(size[:])
+		_, _ = h.Write([]byte(text))
+	}
+	user, known := onbehalf.User(ctx)
+	if known {
+		add("user")
+	}
+	for _, text := range []string{user, r.Method, r.URL, r.Body} {
+		add(text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		add(name)
+		for _, value := range r.Header[name] {
+			add(value)
+		}
+	}
+	return tokenKey(h.Sum(nil))
+}
+
+// token makes the keyring hold the token of the user, and returns it: one that is
+// kept, or a new one. It returns nil if the API wants none.
+func (l *link) token(ctx context.Context, k *keyring) (*token, error) {
+	s := l.login.source
+	if s == nil {
+		return nil, nil
+	}
+	r, err := s.request(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	hidden := k.hidden
+	t, err := l.tokens.get(ctx, tokenKeyOf(ctx, r), func() (*token, error) {
+		got, err := l.fetch(ctx, r)
+		var failed *TokenError
+		if errors.As(err, &failed) && slices.ContainsFunc(hidden, func(secret string) bool { return strings.Contains(failed.Code, secret) }) {
+			failed.Code = ""
+		}
+		return got, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	k.set(tokenName, t.text)
+	return t, nil
+}
