@@ -335,7 +335,6 @@ var types = []any{
 	(*rest.DisabledError)(nil),
 	(*rest.Duration)(nil),
 	(*rest.Endpoint)(nil),
-	(*rest.ExportError)(nil),
 	(*rest.FileError)(nil),
 	(*rest.HealthError)(nil),
 	(*rest.Network)(nil),

@@ -31,7 +31,7 @@ type Problem struct {
 func (p Problem) String() string {
 	text := p.Field + " " + p.Text
 	if p.Endpoint != "" {
-		text = "endpoint " + quoted(p.Endpoint) + ": " + text
+		text = "endpoint " + plain.Quote(p.Endpoint) + ": " + text
 	}
 	return text
 }
@@ -41,7 +41,7 @@ func (e *APIError) Error() string {
 	var text strings.Builder
 	text.WriteString("rest: ")
 	if e.API != "" {
-		text.WriteString("API " + quoted(e.API) + ": ")
+		text.WriteString("API " + plain.Quote(e.API) + ": ")
 	}
 	for i, p := range e.Problems {
 		if i > 0 {
@@ -70,6 +70,3 @@ func (p *problems) add(field, text string) {
 		p.list = append(p.list, Problem{p.endpoint, field, text})
 	}
 }
-
-// quoted quotes a name for an error text.
-func quoted(name string) string { return strconv.Quote(plain.Line(name)) }

@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"encoding/json"
+	"crypto/sha256"
 	"fmt"
 	"mime/multipart"
 	"net/textproto"
@@ -25,7 +25,7 @@ const (
 // A payload is the body of a request before it is encoded.
 type payload struct {
 	kind        payloadKind
-	contentType string // the header; empty for multipart, whose boundary is chosen by encode
+	contentType string // the header; empty for multipart, of whose fields encode makes it
 	raw         []byte
 	fields      []pair // not escaped
 }
@@ -86,7 +86,7 @@ func (p *payload) has(name string) bool {
 }
 
 // encode returns the bytes of the body and its Content-Type; nil and "" if there is
-// no body. Each call of a multipart payload chooses another boundary.
+// no body.
 func (p *payload) encode() (data []byte, contentType string, err error) {
 	switch p.kind {
 	case noPayload:
@@ -100,6 +100,10 @@ func (p *payload) encode() (data []byte, contentType string, err error) {
 	case multipartPayload:
 		var text strings.Builder
 		w := multipart.NewWriter(&text)
+		// No field can hold the hash of all fields.
+		if err := w.SetBoundary(fmt.Sprintf("%x", sha256.Sum256([]byte(join(p.fields, "&"))))); err != nil {
+			return nil, "", err
+		}
 		for _, f := range p.fields {
 			// As browsers do (HTML, multipart/form-data encoding algorithm).
 			name := strings.NewReplacer("\n", "%0A", "\r", "%0D", `"`, "%22").Replace(f.name)
@@ -121,9 +125,6 @@ func (p *payload) encode() (data []byte, contentType string, err error) {
 		return p.raw, p.contentType, nil
 	}
 }
-
-// jsonString returns text as a JSON string.
-func jsonString(text string) json.RawMessage { return canonjson.AppendString(nil, text) }
 
 // size returns about how many bytes the body has.
 func (p *payload) size() int {

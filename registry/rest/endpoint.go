@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -65,7 +66,7 @@ func compileEndpoint(api *API, l *login, given *Endpoint, found *problems) *oper
 		o.method = http.MethodGet
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
-		found.add("method", "is "+quoted(ep.Method)+"; it is one of GET, HEAD, OPTIONS, POST, PUT, PATCH and DELETE")
+		found.add("method", "is "+plain.Quote(ep.Method)+"; it is one of GET, HEAD, OPTIONS, POST, PUT, PATCH and DELETE")
 	}
 	if ep.Timeout < 0 || time.Duration(ep.Timeout) > maxTimeout {
 		found.add("timeout", "is not from 0s to "+maxTimeout.String())
@@ -182,7 +183,7 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 		p := compileParam(api, l, given, ep.Defs, form, at, found)
 		o.params = append(o.params, p)
 		if arguments[p.Argument] {
-			found.add(at+".argument", "is "+quoted(p.Argument)+", as that of another parameter is")
+			found.add(at+".argument", "is "+plain.Quote(p.Argument)+", as that of another parameter is")
 		}
 		arguments[p.Argument] = true
 		o.known = append(o.known, p.Argument)
@@ -195,10 +196,10 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 		slices.Sort(names[1:])
 		for _, name := range names {
 			if name != p.Name && l.sets(p.In, name) {
-				found.add(at+".schema", fmt.Sprintf("has the property %s, which is sent as what the login sets", quoted(name)))
+				found.add(at+".schema", fmt.Sprintf("has the property %s, which is sent as what the login sets", plain.Quote(name)))
 			}
 			if key := sentAs(p.In, name); sent[key] {
-				found.add(at+".name", fmt.Sprintf("is sent as %s in the %s, as something else is", quoted(name), p.In))
+				found.add(at+".name", fmt.Sprintf("is sent as %s in the %s, as something else is", plain.Quote(name), p.In))
 			} else {
 				sent[key] = true
 			}
@@ -210,7 +211,7 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 	o.body = compileBody(ep, o.params, kind, header, found)
 	if whole := o.body.whole; whole != "" {
 		if arguments[whole] {
-			found.add("body.argument", "is "+quoted(whole)+", as that of a parameter is")
+			found.add("body.argument", "is "+plain.Quote(whole)+", as that of a parameter is")
 		}
 		o.known = append(o.known, whole)
 	}

@@ -75,7 +75,7 @@ func TestDescriptionsAreChecked(t *testing.T) {
 		{Endpoint{Params: []Param{inPlace(InHeader, "Host", "", "")}}, "params[0].name is a header that belongs to the connection"},
 		{Endpoint{Params: []Param{inPlace(InHeader, "content-length", "", "")}}, "params[0].name is a header that belongs to the connection"},
 		{Endpoint{Params: []Param{inPlace(InHeader, "Transfer-Encoding", "", "")}}, "params[0].name is a header that belongs to the connection"},
-		{Endpoint{Params: []Param{inPlace(InHeader, "Proxy-Authorization", "", "")}}, "params[0].name is a header for a proxy"},
+		{Endpoint{Params: []Param{inPlace(InHeader, "Proxy-Authorization", "", "")}}, "params[0].name is a header that belongs to the connection"},
 		{Endpoint{Params: []Param{inPlace(InHeader, "Cookie", "", "")}}, `params[0].name is set from the parameters`},
 		{Endpoint{Params: []Param{inPlace(InHeader, "Authorization", "", "")}}, `params[0].name is for a login`},
 		{Endpoint{Params: []Param{inPlace(InHeader, "Content-Type", "", "")}}, `params[0].name is set from body.contentType`},

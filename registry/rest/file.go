@@ -2,6 +2,7 @@ package rest
 
 import (
 	"cmp"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 
 // A FileError is one thing wrong with what [Parse] reads. It shows no value.
 type FileError struct {
-	// Line and Column count from 1, Column in bytes.
+	// Line and Column are those of the value, or of the endpoint or API that it is in.
+	// They count from 1, Column in bytes.
 	Line, Column int
 	// Key is the path of the value, such as apis[0].auth.value; empty for the whole.
 	Key string
@@ -135,7 +137,7 @@ func (f *apiFile) read() []*API {
 			continue
 		}
 		if first[api.Name] {
-			f.fail(nodeAt(n, "name").Offset, path.Key("name"), "is that of another API, too")
+			f.fail(n.Offset, path.Key("name"), "is that of another API, too")
 		}
 		first[api.Name] = true
 		f.check(n, path, api)
@@ -155,10 +157,10 @@ func (f *apiFile) check(n *jsonc.Node, path jsonc.Path, api *API) {
 		node, key := n, path
 		if problem.Endpoint != "" {
 			i := endpointOf(api, problem)
-			node, key = nodeAt(n, place("endpoints", i)), key.Key("endpoints").Index(i)
+			node, key = &n.Member("endpoints").Value.Elems[i], key.Key("endpoints").Index(i)
 		}
 		if problem.Field != "" {
-			node, key = nodeAt(node, problem.Field), key+"."+jsonc.Path(problem.Field)
+			key += "." + jsonc.Path(problem.Field)
 		}
 		f.fail(node.Offset, key, problem.Text)
 	}
@@ -189,38 +191,88 @@ func endpointOf(api *API, p Problem) int {
 	return found
 }
 
-// nodeAt returns the value at a place as problems write it, or the innermost around it
-// that is there.
-func nodeAt(n *jsonc.Node, field string) *jsonc.Node {
-	for field != "" {
-		if index, rest, ok := cutIndex(field); ok && index < len(n.Elems) {
-			n, field = &n.Elems[index], rest
-			continue
-		}
-		field = strings.TrimPrefix(field, ".")
-		var found *jsonc.Member
-		for i := range n.Members {
-			m := &n.Members[i]
-			rest, ok := strings.CutPrefix(field, m.Key)
-			if ok && m.Key != "" && (rest == "" || rest[0] == '.' || rest[0] == '[') && (found == nil || len(m.Key) > len(found.Key)) {
-				found = m
-			}
-		}
-		if found == nil {
-			return n
-		}
-		n, field = &found.Value, field[len(found.Key):]
+// shape notes where a value has not the form of a Go type: keys that its fields do
+// not have, spelled exactly, and values of another kind.
+func (f *apiFile) shape(n *jsonc.Node, path jsonc.Path, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	return n
+	if t == reflect.TypeFor[json.RawMessage]() {
+		return
+	}
+	if text, ok := reflect.New(t).Interface().(encoding.TextUnmarshaler); ok {
+		if !f.is(n, path, jsonc.String) {
+			return
+		}
+		if err := text.UnmarshalText([]byte(n.Text)); err != nil {
+			f.fail(n.Offset, path, err.Error())
+		}
+		return
+	}
+	switch t.Kind() {
+	case reflect.String:
+		f.is(n, path, jsonc.String)
+	case reflect.Bool:
+		f.is(n, path, jsonc.Bool)
+	case reflect.Int:
+		if !f.is(n, path, jsonc.Number) {
+			return
+		}
+		if _, err := strconv.Atoi(n.Text); err != nil {
+			f.fail(n.Offset, path, "must be a whole number that is not too large")
+		}
+	case reflect.Slice:
+		if !f.is(n, path, jsonc.Array) {
+			return
+		}
+		for i := range n.Elems {
+			f.shape(&n.Elems[i], path.Index(i), t.Elem())
+		}
+	case reflect.Map:
+		if !f.is(n, path, jsonc.Object) {
+			return
+		}
+		for i := range n.Members {
+			f.shape(&n.Members[i].Value, path.Key(n.Members[i].Key), t.Elem())
+		}
+	case reflect.Struct:
+		if !f.is(n, path, jsonc.Object) {
+			return
+		}
+		f.members(n, path, t)
+	default:
+		f.fail(n.Offset, path, "cannot be given in a file")
+	}
 }
 
-// cutIndex cuts [index] off.
-func cutIndex(field string) (index int, rest string, ok bool) {
-	inner, ok := strings.CutPrefix(field, "[")
-	if !ok {
-		return 0, "", false
+func (f *apiFile) members(n *jsonc.Node, path jsonc.Path, t reflect.Type) {
+	fields := map[string]reflect.Type{}
+	var known []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		fields[name] = t.Field(i).Type
+		known = append(known, name)
 	}
-	digits, rest, ok := strings.Cut(inner, "]")
-	index, err := strconv.Atoi(digits)
-	return index, rest, ok && err == nil && index >= 0
+	for i := range n.Members {
+		m := &n.Members[i]
+		if field, ok := fields[m.Key]; ok {
+			f.shape(&m.Value, path.Key(m.Key), field)
+			continue
+		}
+		text := "there is no such key; there are " + strings.Join(known, ", ")
+		for _, name := range known {
+			if strings.EqualFold(name, strings.NewReplacer("_", "", "-", "").Replace(m.Key)) {
+				text = "there is no such key; write " + strconv.Quote(name)
+			}
+		}
+		f.fail(m.Offset, path.Key(m.Key), text)
+	}
+}
+
+// is reports whether a value is of a kind, and notes a fault if it is not.
+func (f *apiFile) is(n *jsonc.Node, path jsonc.Path, want jsonc.Kind) bool {
+	if n.Kind != want {
+		f.fail(n.Offset, path, "must be "+want.String()+", not "+n.Kind.String())
+	}
+	return n.Kind == want
 }

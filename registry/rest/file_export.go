@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonc"
-	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A Placeholder is what [Export] wrote in the place of a value that may be secret.
@@ -26,20 +25,7 @@ type Placeholder struct {
 
 // String returns API, place and name on one line.
 func (p Placeholder) String() string {
-	return "API " + quoted(p.API) + ": " + p.Place + " is ${" + p.Name + "} now"
-}
-
-// An ExportError reports an API that is not written because it has a secret where
-// none can be referred to.
-type ExportError struct {
-	// API is the name of the API.
-	API string
-	// Place is where the secret is, such as endpoints[0].params[1].default.
-	Place string
-}
-
-func (e *ExportError) Error() string {
-	return "rest: API " + quoted(e.API) + ": " + e.Place + " holds what looks like a secret, which is not written to a file: remove it, or have the login send it"
+	return "API " + plain.Quote(p.API) + ": " + p.Place + " is ${" + p.Name + "} now"
 }
 
 // Export writes APIs as [Parse] reads them, always in the same way and without
@@ -53,8 +39,10 @@ func (e *ExportError) Error() string {
 // what is sent for a token grant_type, response_type, scope, audience, resource and
 // client_id.
 //
-// The errors are [*APIError] of an API that Parse would refuse, and [*ExportError].
-// Either way nothing is exported.
+// The same goes for what endpoints hold, such as the default of a parameter.
+//
+// The error is an [*APIError] of an API that Parse would refuse; nothing is exported
+// then.
 func Export(apis ...*API) ([]byte, []Placeholder, error) {
 	x := &exporter{taken: map[string]bool{}}
 	names := map[string]bool{}
@@ -82,9 +70,6 @@ func Export(apis ...*API) ([]byte, []Placeholder, error) {
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(file); err != nil {
 		return nil, nil, fmt.Errorf("rest: export: %w", err)
-	}
-	if err := checkExport(text.Bytes(), apis); err != nil {
-		return nil, nil, err
 	}
 	return text.Bytes(), x.left, nil
 }
@@ -187,46 +172,4 @@ func plainField(name string) bool {
 		return true
 	}
 	return false
-}
-
-// checkExport looks for secrets by their form in what is about to be written.
-func checkExport(text []byte, apis []*API) error {
-	r := redact.New(nil)
-	if bytes.Equal(r.JSON(text), text) {
-		return nil
-	}
-	doc, err := jsonc.Parse(text)
-	if err != nil {
-		return fmt.Errorf("rest: export: %w", err)
-	}
-	for i, api := range apis {
-		n := nodeAt(&doc.Root, place("apis", i))
-		if path, found := secretIn(r, n, ""); found {
-			return &ExportError{api.Name, strings.TrimPrefix(string(path), ".")}
-		}
-	}
-	return &ExportError{"", "the text"}
-}
-
-// secretIn returns the path of the first string that has a secret by its form.
-func secretIn(r *redact.Redactor, n *jsonc.Node, path jsonc.Path) (jsonc.Path, bool) {
-	has := func(text string) bool { return r.Text(text) != text }
-	if n.Kind == jsonc.String && has(n.Text) {
-		return path, true
-	}
-	for i := range n.Elems {
-		if p, found := secretIn(r, &n.Elems[i], path.Index(i)); found {
-			return p, true
-		}
-	}
-	for i := range n.Members {
-		m := &n.Members[i]
-		if has(m.Key) {
-			return path, true
-		}
-		if p, found := secretIn(r, &m.Value, path.Key(m.Key)); found {
-			return p, true
-		}
-	}
-	return path, false
 }

@@ -123,20 +123,17 @@ func TestExportWithoutSecrets(t *testing.T) {
 }
 
 func TestExportRefuses(t *testing.T) {
-	token := "ghp_" + strings.Repeat("aB3", 12)
 	good := &API{Name: "a", BaseURL: "https://api.example"}
 	for _, test := range []struct {
 		api  *API
 		want string
 	}{
-		{&API{Name: "b", BaseURL: "https://api.example", Description: "Use " + token}, `API "b": description holds`},
-		{&API{Name: "b", BaseURL: "https://api.example", Endpoints: []Endpoint{{Name: "e", Path: "/", Params: []Param{{Name: "q", In: InQuery, Default: json.RawMessage(`"` + token + `"`)}}}}}, "endpoints[0].params[0].default holds"},
 		{&API{Name: "b", BaseURL: "nowhere"}, "baseUrl"},
 		{&API{Name: "a", BaseURL: "https://api.example"}, "another API"},
 		{nil, "nil"},
 	} {
 		data, left, err := Export(good, test.api)
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), token) || data != nil || left != nil {
+		if err == nil || !strings.Contains(err.Error(), test.want) || data != nil || left != nil {
 			t.Errorf("%v, want one with %q; %s", err, test.want, data)
 		}
 	}
@@ -179,13 +176,13 @@ func TestParseTellsAllThatIsWrong(t *testing.T) {
 		"7:155: apis[1].endpoints[0].body: must be an object, not an array",
 		"8:35: apis[1].auth.token.ttl: must be a string, not a number",
 		"8:50: apis[1].auth.token.rejected: must be an array, not a string",
-		"9:14: apis[2].name: is that of another API",
-		"9:33: apis[2].baseUrl: is no absolute URL",
-		"9:87: apis[2].auth.value: is a mask",
-		"9:121: apis[2].headers.X-A.b: has a ${ that is not closed",
-		`10:32: apis[2].endpoints[0].path: has {x}, but there is no parameter`,
-		"11:16: apis[2].endpoints[1].name: is that of another endpoint",
-		"12:16: apis[2].endpoints[2].name: has 0 characters",
+		"9:5: apis[2].name: is that of another API",
+		"9:5: apis[2].auth.value: is a mask",
+		"9:5: apis[2].headers.X-A.b: has a ${ that is not closed",
+		"9:5: apis[2].baseUrl: is no absolute URL",
+		`10:7: apis[2].endpoints[0].path: has {x}, but there is no parameter`,
+		"11:7: apis[2].endpoints[1].name: is that of another endpoint",
+		"12:7: apis[2].endpoints[2].name: has 0 characters",
 		"14:5: apis[3]: must be an object, not a number",
 	}
 	lines := strings.Split(err.Error(), "\n")
@@ -248,7 +245,7 @@ func FuzzParse(f *testing.F) {
 		}
 		text, left, err := Export(apis...)
 		if err != nil {
-			return // it has the form of a secret somewhere
+			t.Fatalf("what was read cannot be written: %v", err)
 		}
 		again, err := Parse(text)
 		if err != nil {

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
+	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // maxHealthAnswer bounds what is read of an answer that is of no interest.
@@ -25,7 +26,7 @@ type HealthError struct {
 }
 
 func (e *HealthError) Error() string {
-	return fmt.Sprintf("rest: API %s is not healthy: HTTP status %d: %v", quoted(e.API), e.Status, e.Err)
+	return fmt.Sprintf("rest: API %s is not healthy: HTTP status %d: %v", plain.Quote(e.API), e.Status, e.Err)
 }
 
 // Unwrap returns Err.
@@ -81,19 +82,67 @@ func checkHealth(path string, p *problems) {
 	if path == "" {
 		return
 	}
-	u, err := url.Parse(path)
-	switch {
+	switch _, problem := parseTarget("healthPath", "https://host"+strings.ReplaceAll(path, "$", "$$")); {
 	case path[0] != '/' || strings.HasPrefix(path, "//"):
 		p.add("healthPath", "does not begin with one slash")
-		return
-	case err != nil || !guardhttp.Plain(path) || strings.Contains(path, "#"):
-		p.add("healthPath", "is not a path, perhaps with a query; characters that no URL has are written as %20")
-		return
+	case strings.Contains(path, "#"):
+		p.add("healthPath", "has a #, which is for browsers")
+	case problem != "":
+		p.add("healthPath", problem)
 	}
-	for segment := range strings.SplitSeq(u.Path, "/") {
-		if segment == "." || segment == ".." {
-			p.add("healthPath", "has a segment . or ..: write what it leads to")
-			return
+}
+
+// defaultWatch is how often Watch asks if it is not told.
+const defaultWatch = time.Minute
+
+// Watch publishes the tools to a registry and takes them out of it while the API is not
+// healthy. It asks [Service.Health] at once and then each time that every has passed; 0
+// and less mean a minute. A health path makes sure that it asks what matters.
+//
+// An API whose secrets cannot be had counts as before, at first as healthy: secrets may
+// be those of users, whom ctx does not name. While the API is not healthy,
+// [Service.Tools] and [Service.Publish] leave its tools out as well; a tool that a
+// caller holds can be called all the same.
+//
+// Watch returns when ctx has ended, with its error, when the service is closed, with an
+// error that is [ErrClosed], and when the registry refuses the tools, with the error of
+// [Service.Publish]. The registry keeps what it has then, and the service counts as
+// healthy.
+func (s *Service) Watch(ctx context.Context, r *registry.Registry, every time.Duration) error {
+	if r == nil {
+		return errNoRegistry
+	}
+	if every <= 0 {
+		every = defaultWatch
+	}
+	defer s.sick.Store(false)
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	sick, published := false, false
+	for {
+		err := s.Health(ctx)
+		var secret *SecretError
+		was := sick
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, ErrClosed):
+			return err
+		case !errors.As(err, &secret):
+			sick = err != nil
+		}
+		s.sick.Store(sick)
+		if !published || sick != was {
+			if _, err := s.Publish(r); err != nil {
+				return err
+			}
+			published = true
+		}
+		timer.Reset(every)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

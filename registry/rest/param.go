@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -107,19 +109,16 @@ func (p *parameter) compilePlace(api *API, l *login, at string, found *problems)
 
 // reservedHeader says why a header cannot be a parameter.
 func reservedHeader(api *API, name string) string {
-	lower := strings.ToLower(name)
-	switch lower {
-	case "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "accept-encoding", "http2-settings":
-		return "is a header that belongs to the connection"
-	case "cookie", "set-cookie":
+	switch http.CanonicalHeaderKey(name) {
+	case "Cookie", "Set-Cookie":
 		return `is set from the parameters with "in": "cookie"`
-	case "content-type":
+	case "Content-Type":
 		return "is set from body.contentType"
-	case "authorization":
+	case "Authorization":
 		return "is for a login, which auth and headers of the API describe, not a model"
 	}
-	if strings.HasPrefix(lower, "proxy-") {
-		return "is a header for a proxy"
+	if !headerMaySet(name) {
+		return "is a header that belongs to the connection"
 	}
 	for have := range api.Headers {
 		if strings.EqualFold(have, name) {
@@ -151,7 +150,7 @@ func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
 	case p.style == "" && p.In != InBody: // where it is styleField
 		p.style = usual
 	case p.style != "" && p.style != usual && p.style != styleJSON:
-		found.add(at+".style", fmt.Sprintf("is %s; in the %s it is %s or json", quoted(p.style), p.In, usual))
+		found.add(at+".style", fmt.Sprintf("is %s; in the %s it is %s or json", plain.Quote(p.style), p.In, usual))
 		return
 	}
 	p.explode = p.style == styleForm || p.style == styleField
@@ -166,7 +165,7 @@ func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
 	if p.In == InCookie {
 		for name := range p.members {
 			if !httpfield.ValidName(name) {
-				found.add(at+".schema", "has the property "+quoted(name)+", which cannot be the name of a cookie")
+				found.add(at+".schema", "has the property "+plain.Quote(name)+", which cannot be the name of a cookie")
 			}
 		}
 	}

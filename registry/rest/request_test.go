@@ -133,7 +133,7 @@ func TestWhatHasNoFormIsRefused(t *testing.T) {
 		{inPlace(InPath, "c", "", ""), `{"c":null}`, `"c" must be a value, not null`},
 		{inPlace(InPath, "c", "", ""), `{"c":[]}`, `"c" must be a value, not an empty one`},
 		{inPlace(InPath, "c", "", ""), `{"c":[""]}`, `"c" must be a value that stays in its place`},
-		{inPlace(InPath, "c", "", ""), `{}`, `"c" is missing; it must be a string`},
+		{inPlace(InPath, "c", "", ""), `{}`, `"c" is missing; it must be a value`},
 		{inPlace(InPath, "c", "", ""), `{"c":"a\u0000"}`, "without control characters"},
 		{inPlace(InPath, "c", "", ""), `{"c":"a\r\nb"}`, "without control characters"},
 		{inPlace(InPath, "c", "", ""), `{"c":[["x"]]}`, `"c[0]" must be a string, a number or a boolean, not an array`},

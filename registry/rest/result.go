@@ -87,9 +87,8 @@ func (o *operation) failure(a *answer) *mcp.CallToolResult {
 	if o.method != http.MethodHead && len(a.body) > 0 {
 		media, params := mediaType(a)
 		if text, ok := decodeText(a.body, media, params["charset"]); ok {
-			short := cut(text, maxFailure)
-			said += "\n" + short
-			if len(short) < len(text) || a.truncated {
+			said += "\n" + plain.Cut(text, maxFailure)
+			if len(text) > maxFailure || a.truncated {
 				said += "\n[the rest is left out]"
 			}
 		} else {
@@ -126,8 +125,8 @@ func headLines(a *answer) string {
 	for _, name := range []string{"Content-Type", "Content-Length", "Last-Modified", "ETag", "Expires", "Cache-Control", "Allow", "Link", "X-Total-Count"} {
 		for _, value := range a.header.Values(name) {
 			said += "\n" + name + ": " + plain.Line(value)
-			if short := cut(said, maxFailure); len(short) < len(said) {
-				return short + "\n[the rest is left out]"
+			if len(said) > maxFailure {
+				return plain.Cut(said, maxFailure) + "\n[the rest is left out]"
 			}
 		}
 	}

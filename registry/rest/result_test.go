@@ -34,9 +34,6 @@ func TestAnswersBecomeResults(t *testing.T) {
 		{200, "application/json", "{\"a\":\"\xff\"}", "{\"a\":\"\ufffd\"}", "{\"a\":\"\ufffd\"}"},
 		{200, "text/plain", `{"a":1}`, `{"a":1}`, ""},
 		{200, "text/plain; charset=iso-8859-1", "caf\xe9 \x80", "café €", ""},
-		{200, "text/plain; charset=utf-16", "\xff\xfea\x00\xe9\x00", "aé", ""},
-		{200, "text/plain; charset=utf-16be", "\x00a\x00", "a\ufffd", ""},
-		{200, "application/json; charset=utf-16le", "{\x00}\x00", "{}", "{}"},
 		{200, "text/html; charset=", "<p>", "<p>", ""},
 		{200, "application/xml", "<a/>", "<a/>", ""},
 		{200, "image/svg+xml", "<svg/>", "<svg/>", ""},
@@ -98,8 +95,8 @@ func TestFailuresBecomeResults(t *testing.T) {
 		{599, nil, "", "The API answered with 599."},
 		{500, map[string]string{"Content-Type": "application/pdf"}, "%PDF", "The API answered with 500 Internal Server Error.\n[4 bytes of application/pdf]"},
 		{302, map[string]string{"Location": "https://user:pass@other.example/login?token=abc#x"}, "", "The API answered with 302 Found. It redirects to https://other.example/login?..., where the call does not follow."},
-		{500, map[string]string{"Content-Type": "text/plain; charset=utf-8"}, strings.Repeat("é", maxFailure), "The API answered with 500 Internal Server Error.\n" + strings.Repeat("é", maxFailure/2) + "\n[the rest is left out]"},
-		{500, map[string]string{"Content-Type": "text/plain"}, strings.Repeat("x", 20_000), "The API answered with 500 Internal Server Error.\n" + strings.Repeat("x", maxFailure) + "\n[the rest is left out]"},
+		{500, map[string]string{"Content-Type": "text/plain; charset=utf-8"}, strings.Repeat("é", maxFailure), "The API answered with 500 Internal Server Error.\n" + strings.Repeat("é", maxFailure/2-2) + "…\n[the rest is left out]"},
+		{500, map[string]string{"Content-Type": "text/plain"}, strings.Repeat("x", 20_000), "The API answered with 500 Internal Server Error.\n" + strings.Repeat("x", maxFailure-3) + "…\n[the rest is left out]"},
 		{200, nil, strings.Repeat("x", 20_000), "The API answered with 200 OK, but the answer is larger than the 10000 bytes that are allowed, and was left out. If the arguments allow it, ask for less. The call itself was carried out."},
 	} {
 		rec.answer = func(w http.ResponseWriter, _ *http.Request) {

@@ -2,9 +2,7 @@ package rest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -15,12 +13,6 @@ func decodeText(body []byte, media, charset string) (text string, ok bool) {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":
 	case "iso-8859-1", "latin1", "windows-1252", "cp1252":
 		return fromWindows1252(body), true
-	case "utf-16":
-		return fromUTF16(body, binary.BigEndian), true
-	case "utf-16be":
-		return fromUTF16(body, binary.BigEndian), true
-	case "utf-16le":
-		return fromUTF16(body, binary.LittleEndian), true
 	default:
 		return "", false
 	}
@@ -74,34 +66,4 @@ func fromWindows1252(body []byte) string {
 		}
 	}
 	return text.String()
-}
-
-// fromUTF16 decodes UTF-16, in the order that its mark says, if it has one.
-func fromUTF16(body []byte, order binary.ByteOrder) string {
-	switch {
-	case bytes.HasPrefix(body, []byte{0xfe, 0xff}):
-		order, body = binary.BigEndian, body[2:]
-	case bytes.HasPrefix(body, []byte{0xff, 0xfe}):
-		order, body = binary.LittleEndian, body[2:]
-	}
-	units := make([]uint16, len(body)/2)
-	for i := range units {
-		units[i] = order.Uint16(body[2*i:])
-	}
-	text := string(utf16.Decode(units))
-	if len(body)%2 != 0 {
-		text += "\ufffd"
-	}
-	return text
-}
-
-// cut returns at most so many bytes of text, without breaking a character.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

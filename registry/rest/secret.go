@@ -35,7 +35,7 @@ type SecretError struct {
 }
 
 func (e *SecretError) Error() string {
-	text := "rest: API " + quoted(e.API) + ": " + e.Place + ": "
+	text := "rest: API " + plain.Quote(e.API) + ": " + e.Place + ": "
 	switch {
 	case errors.Is(e.Err, ErrNotSet):
 		return text + "the secret " + e.Name + " is not set: set the environment variable of that name, or have Options.Secrets give it"

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -32,9 +34,9 @@ type RequestError struct {
 }
 
 func (e *RequestError) Error() string {
-	text := "rest: API " + quoted(e.API) + ": "
+	text := "rest: API " + plain.Quote(e.API) + ": "
 	if e.Endpoint != "" {
-		text += "endpoint " + quoted(e.Endpoint) + ": "
+		text += "endpoint " + plain.Quote(e.Endpoint) + ": "
 	}
 	return text + e.Err.Error()
 }
@@ -132,18 +134,13 @@ func (l *link) check(t target, field string, p *problems) {
 
 // setHeaders checks the headers of all requests.
 func (l *link) setHeaders(api *API, p *problems) {
-	names := make([]string, 0, len(api.Headers))
-	for name := range api.Headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	taken := map[string]bool{l.login.header(): true}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(api.Headers)) {
 		place := "headers." + name
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpfield.ValidName(name):
-			p.add("headers", "has the name "+quoted(name)+", which is not that of a header: use letters, digits and -")
+			p.add("headers", "has the name "+plain.Quote(name)+", which is not that of a header: use letters, digits and -")
 			continue
 		case !headerMaySet(name):
 			p.add(place, "cannot be set: it is about the connection or the body, which sets it")
@@ -185,8 +182,7 @@ func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
 	if err != nil {
 		return nil, l.fail(ctx, r, err)
 	}
-	body := &fixedBody{}
-	first, err := l.sendOnce(ctx, k, r, body)
+	first, err := l.sendOnce(ctx, k, r)
 	if err != nil || used == nil || !l.login.source.rejects(first) {
 		return k.cleaned(first), err
 	}
@@ -198,7 +194,7 @@ func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
 	case renewed.text == used.text:
 		return k.cleaned(first), nil // it would say the same again
 	}
-	second, err := l.sendOnce(ctx, k, r, body)
+	second, err := l.sendOnce(ctx, k, r)
 	return k.cleaned(second), err
 }
 
@@ -224,15 +220,8 @@ func (l *link) reason(ctx context.Context, err error) error {
 	return ctx.Err()
 }
 
-// A fixedBody is the body of a call, encoded once: a form has a boundary that is
-// chosen at random.
-type fixedBody struct {
-	done              bool
-	data, contentType string
-}
-
 // sendOnce sends a request with the token of the keyring.
-func (l *link) sendOnce(ctx context.Context, k *keyring, r *request, body *fixedBody) (*answer, error) {
+func (l *link) sendOnce(ctx context.Context, k *keyring, r *request) (*answer, error) {
 	out := *r
 	out.header = r.header.Clone()
 	if out.header == nil {
@@ -249,15 +238,12 @@ func (l *link) sendOnce(ctx context.Context, k *keyring, r *request, body *fixed
 	if err := l.login.apply(ctx, k, &out); err != nil {
 		return nil, fail(err)
 	}
-	if !body.done || l.login.in == InBody {
-		data, contentType, err := out.body.encode()
-		if err != nil {
-			return nil, fail(err)
-		}
-		*body = fixedBody{true, string(data), contentType}
+	body, contentType, err := out.body.encode()
+	if err != nil {
+		return nil, fail(err)
 	}
-	if body.contentType != "" {
-		out.header["Content-Type"] = []string{body.contentType}
+	if contentType != "" {
+		out.header["Content-Type"] = []string{contentType}
 	}
 	if cookies := out.cookieHeader(); cookies != "" {
 		if own := out.header.Get("Cookie"); own != "" {
@@ -277,7 +263,7 @@ func (l *link) sendOnce(ctx context.Context, k *keyring, r *request, body *fixed
 		to += "?" + query
 	}
 	resp, err := l.do(ctx, &guardhttp.Request{
-		Method: r.method, URL: to, Header: out.header, Body: body.data,
+		Method: r.method, URL: to, Header: out.header, Body: string(body),
 		Follow: r.safe, Timeout: untilEnd, MaxBytes: r.maxBytes,
 	})
 	if err != nil {

@@ -8,15 +8,16 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A templateNode is a value in the template of a body. One of its fields counts.
 type templateNode struct {
-	literal []byte           // a value without placeholders
+	literal []byte           // a number, a boolean, null, or a string without placeholders
 	hole    string           // the argument whose value it is
 	text    []templateText   // a string with placeholders
-	array   []*templateNode  // an array with placeholders in it
-	object  []templateMember // an object; also one without placeholders, if it is the whole
+	array   []*templateNode  // not nil: an array
+	object  []templateMember // not nil: an object
 }
 
 // A templateText is a part of a string: literal text, or the text of an argument.
@@ -40,9 +41,6 @@ func parseTemplate(raw json.RawMessage, known map[string]bool) (node *templateNo
 	if err != nil {
 		return nil, nil, err
 	}
-	if node.literal != nil && node.literal[0] == '{' {
-		node = r.members(node.literal)
-	}
 	return node, r.used, nil
 }
 
@@ -55,20 +53,17 @@ func (r *templateReader) read(raw []byte) (*templateNode, error) {
 	case '"':
 		return r.readText(raw)
 	case '[':
-		n, plain := &templateNode{array: []*templateNode{}}, true
+		n := &templateNode{array: []*templateNode{}}
 		for item := range jsonscan.Elements(raw) {
 			child, err := r.read(item)
 			if err != nil {
 				return nil, err
 			}
-			plain = plain && child.literal != nil
 			n.array = append(n.array, child)
 		}
-		if !plain {
-			return n, nil
-		}
+		return n, nil
 	case '{':
-		n, plain := &templateNode{object: []templateMember{}}, true
+		n := &templateNode{object: []templateMember{}}
 		for key, value := range jsonscan.Fields(raw) {
 			if parts, err := r.parts(string(key)); err != nil || len(parts) != 1 || parts[0].argument != "" {
 				return nil, errors.New("has a placeholder in the name of a member, where none can be")
@@ -77,23 +72,11 @@ func (r *templateReader) read(raw []byte) (*templateNode, error) {
 			if err != nil {
 				return nil, err
 			}
-			plain = plain && child.literal != nil
 			n.object = append(n.object, templateMember{canonjson.AppendString(nil, string(key)), child})
 		}
-		if !plain {
-			return n, nil
-		}
+		return n, nil
 	}
-	return &templateNode{literal: compact(raw)}, nil
-}
-
-// members returns the node of an object without placeholders.
-func (r *templateReader) members(raw []byte) *templateNode {
-	n := &templateNode{object: []templateMember{}}
-	for key, value := range jsonscan.Fields(raw) {
-		n.object = append(n.object, templateMember{canonjson.AppendString(nil, string(key)), &templateNode{literal: value}})
-	}
-	return n
+	return &templateNode{literal: raw}, nil
 }
 
 func (r *templateReader) readText(raw []byte) (*templateNode, error) {
@@ -133,7 +116,7 @@ func (r *templateReader) parts(text string) ([]templateText, error) {
 		}
 		name = strings.TrimSpace(name)
 		if !r.known[name] {
-			return nil, fmt.Errorf("has {{%s}}, but there is no such argument", quoted(name))
+			return nil, fmt.Errorf("has {{%s}}, but there is no such argument", plain.Quote(name))
 		}
 		if before != "" {
 			parts = append(parts, templateText{literal: before})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -80,7 +81,7 @@ func FuzzTemplate(f *testing.F) {
 		if jsonscan.Valid([]byte(y)) != nil {
 			y = "1"
 		}
-		args := arguments{"x": jsonString(strings.ToValidUTF8(x, "?")), "y": json.RawMessage(strings.Trim(y, " \t\r\n"))}
+		args := arguments{"x": canonjson.AppendString(nil, strings.ToValidUTF8(x, "?")), "y": json.RawMessage(strings.Trim(y, " \t\r\n"))}
 		got, ok := node.expand(args)
 		if !ok {
 			return

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,15 +147,7 @@ func (l *link) token(ctx context.Context, k *keyring) (*token, error) {
 	if err != nil {
 		return nil, err
 	}
-	hidden := k.hidden
-	t, err := l.tokens.get(ctx, tokenKeyOf(ctx, r), func() (*token, error) {
-		got, err := l.fetch(ctx, r)
-		var failed *TokenError
-		if errors.As(err, &failed) && slices.ContainsFunc(hidden, func(secret string) bool { return strings.Contains(failed.Code, secret) }) {
-			failed.Code = ""
-		}
-		return got, err
-	})
+	t, err := l.tokens.get(ctx, tokenKeyOf(ctx, r), func() (*token, error) { return l.fetch(ctx, r) })
 	if err != nil {
 		return nil, err
 	}

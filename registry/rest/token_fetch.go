@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -24,7 +27,7 @@ const (
 
 // A TokenError reports that no token could be fetched. The request that it was for
 // was not sent, or was refused for the token that it had. It shows nothing of the
-// answer but an error code of OAuth.
+// answer.
 type TokenError struct {
 	// API is the name of the API.
 	API string
@@ -32,19 +35,12 @@ type TokenError struct {
 	Host string
 	// Status is the HTTP status of the answer; 0 if there was none.
 	Status int
-	// Code is the error code of the answer, if it has one as RFC 6749, section 5.2,
-	// writes it, such as invalid_client.
-	Code string
 	// Err says what is wrong.
 	Err error
 }
 
 func (e *TokenError) Error() string {
-	text := fmt.Sprintf("rest: API %s: no token from %s: %v", quoted(e.API), e.Host, e.Err)
-	if e.Code != "" {
-		text += " (" + e.Code + ")"
-	}
-	return text
+	return fmt.Sprintf("rest: API %s: no token from %s: %v", plain.Quote(e.API), e.Host, e.Err)
 }
 
 // Unwrap returns Err.
@@ -71,16 +67,13 @@ func (l *link) fetch(ctx context.Context, r *guardhttp.Request) (*token, error) 
 	}
 	switch {
 	case resp.Status/100 != 2:
-		e := &TokenError{API: l.api, Host: s.url.host, Status: resp.Status, Code: oauthCode(resp.Body)}
-		e.Err = fmt.Errorf("the answer has the HTTP status %d: %s", resp.Status, statusCure(resp.Status))
-		return nil, e
+		return nil, fail(resp.Status, fmt.Errorf("the answer has the HTTP status %d: %s", resp.Status, statusCure(resp.Status)))
 	case resp.Truncated:
 		return nil, fail(resp.Status, fmt.Errorf("the answer is larger than %d KiB", maxTokenAnswer>>10))
 	}
 	t, err := s.read(resp.Body, began)
 	if err != nil {
-		e := &TokenError{API: l.api, Host: s.url.host, Status: resp.Status, Code: oauthCode(resp.Body), Err: err}
-		return nil, e
+		return nil, fail(resp.Status, err)
 	}
 	return t, nil
 }
@@ -96,23 +89,6 @@ func statusCure(status int) string {
 		return "the service is in trouble; try again later"
 	}
 	return "check auth.token and its secrets"
-}
-
-// oauthCode returns the member "error" of an answer if it is a code.
-func oauthCode(body []byte) string {
-	if jsonscan.Valid(body) != nil {
-		return ""
-	}
-	for key, value := range jsonscan.Fields(body) {
-		if string(key) != "error" {
-			continue
-		}
-		code, _ := jsonscan.String(value)
-		if len(code) <= 40 && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") == "" {
-			return code
-		}
-	}
-	return ""
 }
 
 // rejects reports whether an answer says that the token is not valid.
@@ -186,4 +162,101 @@ func (s *source) request(ctx context.Context, k *keyring) (*guardhttp.Request, e
 		r.Header.Set("Content-Type", contentType)
 	}
 	return r, nil
+}
+
+// valueAt returns what is at a path of a document that is valid JSON; nil if nothing
+// is there.
+func valueAt(document []byte, path []string) []byte {
+	value := document
+	for _, step := range path {
+		var next []byte
+		for key, member := range jsonscan.Fields(value) {
+			if string(key) == step {
+				next = member
+			}
+		}
+		if at, err := strconv.Atoi(step); err == nil && at >= 0 && next == nil {
+			for element := range jsonscan.Elements(value) {
+				if at == 0 {
+					next = element
+					break
+				}
+				at--
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		value = next
+	}
+	return value
+}
+
+// tokenScalar returns the text of a string or a number.
+func tokenScalar(value []byte) (text string, ok bool) {
+	if text, ok := jsonscan.String(value); ok {
+		return text, true
+	}
+	if len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
+		return string(value), true
+	}
+	return "", false
+}
+
+// read finds the token in an answer that came to what was sent at began. Its errors
+// show nothing of it.
+func (s *source) read(body []byte, began time.Time) (*token, error) {
+	if s.extract == nil {
+		text := strings.TrimSpace(string(body))
+		switch {
+		case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
+			return nil, errors.New("the answer is JSON, and not a token itself: say in auth.token.extract where in it the token is")
+		case strings.HasPrefix(text, `"`) && jsonscan.Valid([]byte(text)) == nil:
+			text, _ = jsonscan.String([]byte(text))
+		}
+		return s.token(text, s.ttl, began)
+	}
+	if err := jsonscan.Valid(body); err != nil {
+		return nil, errors.New("the answer is not JSON, in which auth.token.extract could find anything")
+	}
+	value := valueAt(body, s.extract)
+	if value == nil {
+		return nil, errors.New("the answer has nothing at auth.token.extract")
+	}
+	text, ok := tokenScalar(value)
+	if !ok {
+		return nil, errors.New("what is at auth.token.extract is no string")
+	}
+	life := s.ttl
+	if seconds, ok := number(valueAt(body, s.expiresIn)); ok && s.expiresIn != nil {
+		life = time.Duration(min(max(seconds, 0), maxLife.Seconds()) * float64(time.Second))
+	}
+	return s.token(text, life, began)
+}
+
+// token returns a token that is good for a time from began on.
+func (s *source) token(text string, life time.Duration, began time.Time) (*token, error) {
+	switch {
+	case text == "":
+		return nil, errors.New("the token is empty")
+	case len(text) > maxToken:
+		return nil, fmt.Errorf("the token is longer than %d KiB", maxToken>>10)
+	}
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] >= 0x7f {
+			return nil, errors.New("the token has characters that none has: it is perhaps a page for people")
+		}
+	}
+	life = min(max(life, 0), maxLife)
+	return &token{text: text, until: began.Add(life - min(life/10, maxMargin))}, nil
+}
+
+// number returns a number, perhaps written as a string.
+func number(value []byte) (float64, bool) {
+	text, ok := tokenScalar(value)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return n, (err == nil || errors.Is(err, strconv.ErrRange)) && !math.IsNaN(n)
 }

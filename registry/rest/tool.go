@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -18,7 +19,7 @@ type DisabledError struct {
 }
 
 func (e *DisabledError) Error() string {
-	return fmt.Sprintf("rest: tool %s of API %s is disabled", quoted(e.Tool), quoted(e.API))
+	return fmt.Sprintf("rest: tool %s of API %s is disabled", plain.Quote(e.Tool), plain.Quote(e.API))
 }
 
 // Unwrap returns a [*registry.DeniedError], which a model can read.
@@ -36,7 +37,7 @@ type UnknownToolError struct {
 }
 
 func (e *UnknownToolError) Error() string {
-	return fmt.Sprintf("rest: API %s has no endpoint %s", quoted(e.API), quoted(e.Tool))
+	return fmt.Sprintf("rest: API %s has no endpoint %s", plain.Quote(e.API), plain.Quote(e.Tool))
 }
 
 // A tool is an operation as a registry has it.
@@ -65,7 +66,7 @@ func (t *tool) enabled() bool { return t.op.on.Load() && !t.service.api.Disabled
 // the end of ctx, a [*DisabledError], or a [*registry.ArgumentsError].
 func (t *tool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", quoted(t.op.name), err), mcp.NotSent)
+		return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", plain.Quote(t.op.name), err), mcp.NotSent)
 	}
 	if !t.enabled() {
 		return nil, &DisabledError{t.op.api, t.op.name}
@@ -77,7 +78,7 @@ func (t *tool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolRes
 	got, err := t.service.send(ctx, req)
 	if err != nil {
 		if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
-			return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", quoted(t.op.name), err), mcp.OutcomeOf(err))
+			return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", plain.Quote(t.op.name), err), mcp.OutcomeOf(err))
 		}
 		return failed(err), nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -62,7 +63,7 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 			return nil
 		}
 		if !slices.Contains(o.known, string(key)) {
-			m.add(&registry.Problem{Path: schemagate.Member("", string(key)), Hint: "known are " + o.knownNames()})
+			m.add(&registry.Problem{Path: schemagate.Member("", string(key)), Got: "a member"})
 			continue
 		}
 		args[string(key)] = value
@@ -74,7 +75,7 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 		if p.fallback != nil {
 			args[p.Argument] = p.fallback
 		} else if p.needed() {
-			m.add(&registry.Problem{Path: p.path(), Want: wanted(p.Schema)})
+			m.add(&registry.Problem{Path: p.path(), Want: "a value"})
 		}
 	}
 	if whole := o.body.whole; whole == "" || args[whole] != nil {
@@ -87,32 +88,88 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 	return args
 }
 
-func (o *operation) knownNames() string {
-	if len(o.known) == 0 {
-		return "none"
+// inputSchema makes the schema of the arguments: an object whose properties are in
+// the order of the parameters.
+func (o *operation) inputSchema() json.RawMessage {
+	text := []byte(`{"type":"object","properties":{`)
+	var required []string
+	add := func(name string, schema []byte) {
+		if text[len(text)-1] != '{' {
+			text = append(text, ',')
+		}
+		text = append(append(canonjson.AppendString(text, name), ':'), schema...)
 	}
-	const most = 32
-	names := make([]string, 0, most+1)
-	for _, name := range o.known[:min(len(o.known), most)] {
-		names = append(names, quoted(name))
-	}
-	if len(o.known) > most {
-		names = append(names, "and more")
-	}
-	return strings.Join(names, ", ")
-}
-
-// wanted says in words what a schema plainly asks for.
-func wanted(schema json.RawMessage) string {
-	for key, value := range jsonscan.Fields(schema) {
-		if string(key) == "type" && value[0] == '"' {
-			switch kind, _ := jsonscan.String(value); kind {
-			case "array", "integer", "object":
-				return "an " + kind
-			case "string", "number", "boolean":
-				return "a " + kind
-			}
+	for _, p := range o.params {
+		add(p.Argument, described(p.Schema, p.Description, p.Default))
+		if p.needed() {
+			required = append(required, p.Argument)
 		}
 	}
-	return "a value"
+	if o.body.whole != "" {
+		schema := o.endpoint.Body.Schema
+		switch {
+		case schema == nil && o.body.kind == textPayload:
+			schema = json.RawMessage(`{"type":"string"}`)
+		case schema == nil && o.body.kind != jsonPayload:
+			schema = json.RawMessage(`{"type":"object"}`)
+		case schema == nil || string(schema) == "true":
+			schema = json.RawMessage(`{}`)
+		}
+		add(o.body.whole, schema)
+		if o.body.required && o.body.fallback == nil {
+			required = append(required, o.body.whole)
+		}
+	}
+	text = append(text, '}')
+	for i, name := range required {
+		if i == 0 {
+			text = append(text, `,"required":[`...)
+		} else {
+			text = append(text, ',')
+		}
+		text = canonjson.AppendString(text, name)
+	}
+	if required != nil {
+		text = append(text, ']')
+	}
+	text = append(text, `,"additionalProperties":false`...)
+	if o.endpoint.Defs != nil {
+		text = append(append(text, `,"$defs":`...), o.endpoint.Defs...)
+	}
+	return append(text, '}')
+}
+
+// described returns a schema, an object, with a description and a default in place
+// of its own.
+func described(schema []byte, description string, fallback json.RawMessage) []byte {
+	if description == "" && fallback == nil {
+		return schema
+	}
+	text := []byte{'{'}
+	add := func(key string, value []byte) {
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(append(canonjson.AppendString(text, key), ':'), value...)
+	}
+	for key, value := range jsonscan.Fields(schema) {
+		switch string(key) {
+		case "description":
+			if description != "" {
+				continue
+			}
+		case "default":
+			if fallback != nil {
+				continue
+			}
+		}
+		add(string(key), value)
+	}
+	if description != "" {
+		add("description", canonjson.AppendString(nil, description))
+	}
+	if fallback != nil {
+		add("default", fallback)
+	}
+	return append(text, '}')
 }

@@ -4,6 +4,7 @@ import (
 	"mime"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -207,11 +208,11 @@ func (b *builder) field(p *rest.Param, at, encoding *node, fields bool) *loss {
 			p.Style = "json"
 			return nil
 		case mediaType(typ) != "text/plain":
-			return lost(encoding, "it is written as "+quoted(typ)+", and only text and JSON can be")
+			return lost(encoding, "it is written as "+plain.Quote(typ)+", and only text and JSON can be")
 		}
 	}
 	if style := encoding.get("style").text(); style != "" && style != "form" {
-		return lost(encoding, "the style "+quoted(style)+" cannot be sent in a form")
+		return lost(encoding, "the style "+plain.Quote(style)+" cannot be sent in a form")
 	}
 	if explode := encoding.get("explode").flag(); explode != nil {
 		p.Explode = explode

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -38,7 +39,7 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 		d.opts.MaxEndpoints = DefaultMaxEndpoints
 	}
 	if name := d.opts.Name; name != nameOf(name, 128) {
-		return nil, nil, &OptionError{"Name", quoted(name) + " has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128"}
+		return nil, nil, &OptionError{"Name", plain.Quote(name) + " has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128"}
 	}
 	include, err := compileFilters("Include", d.opts.Include)
 	if err != nil {
@@ -111,7 +112,7 @@ func (d *document) checkVersion() error {
 		if version == nil {
 			return &DocumentError{Reason: `has no member "openapi" with its version`}
 		}
-		return &DocumentError{Reason: "is of OpenAPI " + quoted(text) + ", only 3.0 to 3.2 are read"}
+		return &DocumentError{Reason: "is of OpenAPI " + plain.Quote(text) + ", only 3.0 to 3.2 are read"}
 	}
 	d.old = strings.HasPrefix(text, "3.0")
 	return nil

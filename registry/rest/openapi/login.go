@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -50,7 +51,7 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	for _, name := range d.keysLast(wanted) {
 		at, i := schemes.get(name), slices.Index(wanted, name)
 		if at == nil {
-			return &OptionError{fmt.Sprintf("Security[%d]", i), "the document has no security scheme " + quoted(name)}
+			return &OptionError{fmt.Sprintf("Security[%d]", i), "the document has no security scheme " + plain.Quote(name)}
 		}
 		l := d.logIn(api, at)
 		if l == nil {
@@ -163,7 +164,7 @@ func (d *document) suits(op *operation) *loss {
 	if missing == "" {
 		return nil
 	}
-	return lost(all, "it needs the login "+quoted(missing)+", which this API has not: take it into an API of its own by Options.Security")
+	return lost(all, "it needs the login "+plain.Quote(missing)+", which this API has not: take it into an API of its own by Options.Security")
 }
 
 // missing names the schemes that a login would have to have; none if it is enough.
@@ -204,13 +205,13 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 		case "basic":
 			auth = rest.Auth{Type: rest.Basic, User: "${" + secret + "_USER}", Password: "${" + secret + "_PASSWORD}"}
 		default:
-			return lost(s, "the HTTP authentication "+quoted(scheme)+" is not supported, only basic and bearer are")
+			return lost(s, "the HTTP authentication "+plain.Quote(scheme)+" is not supported, only basic and bearer are")
 		}
 	case "oauth2", "openIdConnect":
 		auth = rest.Auth{Type: rest.Bearer, Value: "${" + secret + "}"}
 		note = "nobody logs in by " + typ + " here: ${" + secret + "} has to be an access token that is valid, see rest.Options.Secrets"
 	default:
-		return lost(s, "the login "+quoted(typ)+" is not supported")
+		return lost(s, "the login "+plain.Quote(typ)+" is not supported")
 	}
 	trial := rest.API{Name: "api", BaseURL: "https://api.example", Auth: api.Auth, Headers: maps.Clone(api.Headers)}
 	switch {

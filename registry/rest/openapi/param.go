@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -46,7 +47,7 @@ func (b *builder) params() *loss {
 		at := found[key]
 		if key.in == rest.InPath {
 			if !inPath[key.name] {
-				b.note(at, LostParameter, "the path has no {"+quoted(key.name)+"}")
+				b.note(at, LostParameter, "the path has no {"+plain.Quote(key.name)+"}")
 				continue
 			}
 			delete(inPath, key.name)
@@ -65,7 +66,7 @@ func (b *builder) params() *loss {
 	}
 	for _, name := range orderedPlaceholders(b.op.path) {
 		if inPath[name] {
-			b.note(b.op.at, LostNothing, "the parameter "+quoted(name)+" of the path is not described; it is taken for a text")
+			b.note(b.op.at, LostNothing, "the parameter "+plain.Quote(name)+" of the path is not described; it is taken for a text")
 			b.add(rest.Param{Name: name, In: rest.InPath, Required: true}, b.op.at, nil)
 		}
 	}
@@ -86,11 +87,11 @@ func (b *builder) param(key placed, at *node) (*rest.Param, []*def, *loss) {
 			return nil, nil, nil
 		}
 	default:
-		return nil, nil, lost(at, "there is no place "+quoted(string(key.in))+" for parameters")
+		return nil, nil, lost(at, "there is no place "+plain.Quote(string(key.in))+" for parameters")
 	}
 	if scheme := b.login.keys[key]; scheme != "" {
 		if !b.login.uses(scheme) {
-			b.note(at, LostParameter, "it is the login "+quoted(scheme)+", which is nothing for a model to know")
+			b.note(at, LostParameter, "it is the login "+plain.Quote(scheme)+", which is nothing for a model to know")
 		}
 		return nil, nil, nil
 	}
@@ -131,7 +132,7 @@ func (b *builder) style(p *rest.Param, at *node) *loss {
 		usual = "simple"
 	}
 	if style := at.get("style").text(); style != "" && style != usual {
-		return lost(at.get("style"), "the style "+quoted(style)+" cannot be sent in the "+string(p.In))
+		return lost(at.get("style"), "the style "+plain.Quote(style)+" cannot be sent in the "+string(p.In))
 	}
 	if explode := at.get("explode").flag(); explode != nil && *explode != (usual == "form") {
 		p.Explode = explode

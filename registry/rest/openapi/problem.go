@@ -82,7 +82,7 @@ func (p *problems) add(op *operation, at *node, what Lost, reason string) {
 		p.more++
 		return
 	}
-	place := strings.ReplaceAll(plain.Text(cut(at.pointer(), 300)), "\n", "<U+000A>")
+	place := strings.ReplaceAll(plain.Text(plain.Cut(at.pointer(), 300)), "\n", "<U+000A>")
 	one := Problem{Place: place, Lost: what, Reason: reason}
 	if op != nil {
 		one.Operation = op.String()
@@ -96,18 +96,4 @@ func (p *problems) all() []Problem {
 		return append(p.list, Problem{Reason: "there are " + strconv.Itoa(p.more) + " problems more"})
 	}
 	return p.list
-}
-
-// quoted quotes a text of the document.
-func quoted(text string) string { return `"` + plain.Line(text) + `"` }
-
-// cut shortens a text.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && text[most]&0xC0 == 0x80 {
-		most--
-	}
-	return text[:most] + "..."
 }

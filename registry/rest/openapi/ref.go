@@ -3,6 +3,8 @@ package openapi
 import (
 	"net/url"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A loss is why something could not be taken over.
@@ -20,22 +22,22 @@ func lost(at *node, reason string) *loss { return &loss{at, reason} }
 func (d *document) find(from *node, ref string) (*node, *loss) {
 	fragment, local := strings.CutPrefix(ref, "#")
 	if !local {
-		return nil, lost(from, "the reference "+quoted(ref)+" leaves the document; such references are never followed: "+
+		return nil, lost(from, "the reference "+plain.Quote(ref)+" leaves the document; such references are never followed: "+
 			"bundle the documents into one first")
 	}
 	decoded, err := url.PathUnescape(fragment)
 	if err != nil {
-		return nil, lost(from, "the reference "+quoted(ref)+" is not a URI")
+		return nil, lost(from, "the reference "+plain.Quote(ref)+" is not a URI")
 	}
 	if decoded != "" && decoded[0] != '/' {
-		return nil, lost(from, "the reference "+quoted(ref)+" names an anchor; only JSON pointers are followed")
+		return nil, lost(from, "the reference "+plain.Quote(ref)+" names an anchor; only JSON pointers are followed")
 	}
 	at := d.root
 	if decoded != "" {
 		for key := range strings.SplitSeq(decoded[1:], "/") {
 			key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
 			if at = at.child(key); at == nil {
-				return nil, lost(from, "the reference "+quoted(ref)+" leads to nothing")
+				return nil, lost(from, "the reference "+plain.Quote(ref)+" leads to nothing")
 			}
 		}
 	}
@@ -50,7 +52,7 @@ func (d *document) resolve(n *node) (*node, *loss) {
 			return at, nil
 		}
 		if hops == maxHops {
-			return nil, lost(n, "the reference "+quoted(n.get("$ref").text())+" leads to itself, or far too far")
+			return nil, lost(n, "the reference "+plain.Quote(n.get("$ref").text())+" leads to itself, or far too far")
 		}
 		next, l := d.find(at, ref.text())
 		if l != nil {

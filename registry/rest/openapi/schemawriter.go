@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // A schemaWriter writes schemas of OpenAPI as JSON Schema 2020-12.
@@ -230,7 +231,7 @@ func (w *schemaWriter) types(at *node) ([]string, bool) {
 func (w *schemaWriter) typ(at, m *node, null bool) {
 	known, ok := w.types(at)
 	if !ok {
-		w.problems.add(nil, m, LostKeyword, "JSON Schema has no type "+quoted(string(m.raw)))
+		w.problems.add(nil, m, LostKeyword, "JSON Schema has no type "+plain.Quote(string(m.raw)))
 		return
 	}
 	if null {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
@@ -52,7 +53,7 @@ func (d *document) serverURL(server *node) (base, reason string) {
 			value = server.get("variables").get(name).get("default").text()
 		}
 		if !closed || value == "" {
-			return "", "the variable " + quoted(name) + " of the server's URL has no value, see Options.Variables"
+			return "", "the variable " + plain.Quote(name) + " of the server's URL has no value, see Options.Variables"
 		}
 		b.WriteString(value)
 		text = after
@@ -101,7 +102,7 @@ func (d *document) sameServer(op *operation) *loss {
 			return nil
 		}
 	}
-	return lost(at, "it has a server of its own, "+quoted(own)+": take it into an API of its own by Options.Include and Options.BaseURL")
+	return lost(at, "it has a server of its own, "+plain.Quote(own)+": take it into an API of its own by Options.Include and Options.BaseURL")
 }
 
 func (d *document) mainServer() *node {

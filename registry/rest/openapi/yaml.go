@@ -175,7 +175,7 @@ func (w *yamlWriter) member(k, v *yaml.Node, seen map[string]bool, merged bool, 
 		if merged {
 			return nil
 		}
-		return yamlError(k, "the key "+quoted(k.Value)+" is there twice")
+		return yamlError(k, "the key "+plain.Quote(k.Value)+" is there twice")
 	}
 	if len(seen) > 0 {
 		w.out = append(w.out, ',')
