@@ -172,16 +172,16 @@ func TestParamsOfOpenAI(t *testing.T) {
 	}
 }
 
-// TestStrict has a model that is held to schemas write a map as it has to, against
-// the strict provider.
+// TestStrict has a model that is held to schemas write null for a missing property,
+// against the strict provider.
 func TestStrict(t *testing.T) {
 	args := make(chan string, 1)
-	label := tool("label", `{"type":"object","properties":{"id":{"type":"integer"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"note":{"type":"string"}},"required":["id"]}`, says("labelled"))
+	label := tool("label", `{"type":"object","properties":{"id":{"type":"integer"},"labels":{"type":"array","items":{"type":"string"}},"note":{"type":"string"}},"required":["id"]}`, says("labelled"))
 	label.args = args
 	model := adaptertest.NewModel(t, &adaptertest.OpenAIResponses{})
 	model.Then(
 		func(*adaptertest.Request) adaptertest.Reply {
-			return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "call_1", Name: "label", Arguments: json.RawMessage(`{"id":7,"labels":[{"key":"a","value":"b"}],"note":null}`)}}}
+			return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "call_1", Name: "label", Arguments: json.RawMessage(`{"id":7,"labels":["a"],"note":null}`)}}}
 		},
 		func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 	c := &conversation{client: client(model.URL), registry: filled(t, label), opts: &belt.Options{Strict: true}}
@@ -189,7 +189,7 @@ func TestStrict(t *testing.T) {
 	if err != nil || turn.Text != "done" {
 		t.Fatalf("%+v, %v, refused: %q", turn, err, model.Refused())
 	}
-	if got := <-args; got != `{"id":7,"labels":{"a":"b"}}` {
+	if got := <-args; got != `{"id":7,"labels":["a"]}` {
 		t.Errorf("the tool got %s", got)
 	}
 	if got := marshaled(t, c.tools.Params()); !strings.Contains(got, `"strict":true`) {

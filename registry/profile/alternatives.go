@@ -77,18 +77,22 @@ func (c *compiler) chosen(alts []*node, keyword string, union *node) []*node {
 		choices = append(choices, c.alternatives(e)...)
 	}
 	if len(choices)*len(alts) > maxAlternatives {
-		c.untold = true
 		c.losses.add(UnionDropped, Looser, union, "%s gives too many combinations of alternatives; the model is not told", keyword)
 		return alts
 	}
-	switch {
-	case keyword != "oneOf" || len(union.elems) < 2:
-	case c.disjoint(choices):
-		c.losses.add(KeywordChanged, Unsaid, union, "anyOf says the same, for no value fits two of them")
-	default:
-		c.losses.add(UnionLoosened, Looser, union, "exactly one has to fit; the model is told that one or more have to")
+	if keyword == "oneOf" && len(union.elems) > 1 {
+		c.exactlyOne(union, choices)
 	}
 	return c.both(alts, choices)
+}
+
+// exactlyOne notes that anyOf is written for a oneOf.
+func (c *compiler) exactlyOne(union *node, choices []*node) {
+	if c.disjoint(choices) {
+		c.losses.add(KeywordChanged, Unsaid, union, "anyOf says the same, for no value fits two of them")
+	} else {
+		c.losses.add(UnionLoosened, Looser, union, "exactly one has to fit; the model is told that one or more have to")
+	}
 }
 
 // onlyRequires reports whether the schemas of a union say nothing but which
@@ -114,7 +118,6 @@ func (c *compiler) both(some, others []*node) []*node {
 		for _, b := range others {
 			all = append(all, c.meet(a, b)...)
 			if len(all) > maxAlternatives {
-				c.untold = true
 				c.losses.add(UnionDropped, Looser, b, "there are too many combinations of alternatives; the model is told of the others")
 				return some
 			}
@@ -176,9 +179,15 @@ func (c *compiler) expand(ref *node) []*node {
 	return all
 }
 
-func withoutRef(n *node) *node {
+// without returns a schema without one of its keywords.
+func without(n *node, keyword string) *node {
 	made := copyOf(n)
-	made.drop("$ref")
+	made.drop(keyword)
+	return made
+}
+
+func withoutRef(n *node) *node {
+	made := without(n, "$ref")
 	if made.get("$defs") != nil || made.get("definitions") != nil {
 		made.drop("$defs")
 		made.drop("definitions")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -14,9 +15,9 @@ func TestSetCall(t *testing.T) {
 	ctx := t.Context()
 	reg := registry.New(nil)
 	type input struct {
-		To   string            `json:"to"`
-		Tags map[string]string `json:"tags,omitempty"`
-		Note *string           `json:"note,omitempty"`
+		To   string   `json:"to"`
+		Tags []string `json:"tags,omitempty"`
+		Note *string  `json:"note,omitempty"`
 	}
 	var got input
 	send := registry.MustFunc("mail.send", "Send a mail", func(_ context.Context, in input) (string, error) {
@@ -38,14 +39,14 @@ func TestSetCall(t *testing.T) {
 	if name == "mail.send" || !set.Tools()[0].Strict {
 		t.Fatalf("%s, strict: %v", name, set.Tools()[0].Strict)
 	}
-	res, err := set.Call(ctx, reg, name, json.RawMessage(`{"to":"you","tags":[{"key":"a","value":"b"}],"note":null}`))
-	if err != nil || res.IsError || got.To != "you" || got.Tags["a"] != "b" || got.Note != nil {
+	res, err := set.Call(ctx, reg, name, json.RawMessage(`{"to":"you","tags":["a"],"note":null}`))
+	if err != nil || res.IsError || got.To != "you" || !slices.Equal(got.Tags, []string{"a"}) || got.Note != nil {
 		t.Errorf("%v, %v, %+v", res, err, got)
 	}
 	if _, err := set.Call(ctx, reg, "other", nil); err != nil {
 		t.Errorf("a tool that is not in the set: %v", err)
 	}
-	if _, err := set.Call(ctx, reg, "Mail-Send", json.RawMessage(`{"to":"you","tags":[{"key":"c","value":"d"}],"note":null}`)); err != nil || got.Tags["c"] != "d" {
+	if _, err := set.Call(ctx, reg, "Mail-Send", json.RawMessage(`{"to":"you","tags":["c"],"note":null}`)); err != nil || !slices.Equal(got.Tags, []string{"c"}) {
 		t.Errorf("a name in another way: %v, %+v", err, got)
 	}
 	var unknown *registry.UnknownToolError

@@ -4,26 +4,15 @@ package profile
 // own schema. Nil means that it is one. Codecs may refer to each other in circles,
 // which always go deeper into the value.
 type codec struct {
-	op operation
-
 	fields map[string]field // of an object, by the name that the model writes
-	rest   string           // the member that holds the pairs of others; empty: none
-	items  *codec           // of an array: its elements; of pairs: their values
-	alts   []alternative    // of a union
-	def    *definition      // of a reference
-	types  typeSet          // of what the JSON in a string may be
+	items  *codec           // of a list: its elements
+	def    *definition      // of a reference: that of its target
+
+	// Of alternatives. At most one of those for objects acts, and at most one of those
+	// for lists: fields and items are theirs.
+	alts []alternative
+	at   *node
 }
-
-type operation int
-
-const (
-	opObject operation = iota + 1
-	opArray
-	opPairs // a list of pairs is a map
-	opJSON  // a string holds JSON
-	opUnion
-	opReference
-)
 
 // A field is a member of an object.
 type field struct {
@@ -44,22 +33,7 @@ func (k *codec) acts(seen map[*codec]bool) bool {
 		return false
 	}
 	seen[k] = true
-	switch k.op {
-	case opPairs, opJSON:
-		return true
-	case opReference:
-		return k.def.codec.acts(seen)
-	case opArray:
-		return k.items.acts(seen)
-	case opUnion:
-		for _, a := range k.alts {
-			if a.codec.acts(seen) {
-				return true
-			}
-		}
-		return false
-	}
-	if k.rest != "" {
+	if k.def != nil && k.def.codec.acts(seen) || k.items.acts(seen) {
 		return true
 	}
 	for name, f := range k.fields {
@@ -67,5 +41,56 @@ func (k *codec) acts(seen map[*codec]bool) bool {
 			return true
 		}
 	}
+	for _, a := range k.alts {
+		if a.codec.acts(seen) {
+			return true
+		}
+	}
 	return false
+}
+
+// settle gives the codecs of alternatives what acts on objects and on lists, or fails:
+// of two alternatives of one type nobody could say which of them a value is of.
+func (s *stricter) settle() {
+	for _, k := range s.unions {
+		flat := flatten(k.alts, nil, map[*codec]bool{})
+		for _, t := range []typeSet{typeObject, typeArray} {
+			var acting *codec
+			count := 0
+			for _, a := range flat {
+				if typesNamed(a.schema)&t == 0 {
+					continue
+				}
+				if count++; a.codec.acts(map[*codec]bool{}) {
+					acting = a.codec
+				}
+			}
+			switch {
+			case acting == nil:
+			case count > 1:
+				s.fail(k.at, "null for a missing property could be of either of two alternatives")
+			case t == typeObject:
+				k.fields = acting.fields
+			default:
+				k.items = acting.items
+			}
+		}
+	}
+}
+
+// flatten returns alternatives that are neither references nor alternatives.
+func flatten(alts, into []alternative, seen map[*codec]bool) []alternative {
+	for _, a := range alts {
+		for a.codec != nil && a.codec.def != nil {
+			a = alternative{a.codec.def.out, a.codec.def.codec}
+		}
+		switch {
+		case a.codec == nil || a.codec.alts == nil:
+			into = append(into, a)
+		case !seen[a.codec]:
+			seen[a.codec] = true
+			into = flatten(a.codec.alts, into, seen)
+		}
+	}
+	return into
 }

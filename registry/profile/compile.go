@@ -91,6 +91,9 @@ func compileTool(d *diet, def *registry.Definition, o *Options) (*Tool, error) {
 	if err != nil {
 		return nil, &registry.DefinitionError{Tool: def.Name, Field: "InputSchema", Err: err}
 	}
+	if d.strict {
+		out = c.strict(out)
+	}
 	t.Schema, t.Strict, t.codec = out.schema.append(nil), out.strict, out.codec
 	if d.callers {
 		t.AllowedCallers = callersOf(def, o)

@@ -24,21 +24,18 @@ type compiler struct {
 	limit  int // bytes that the schema may have when references are written out
 	unroll int
 
-	work      int
-	written   int // about how many bytes were made
-	expanded  int // about how many bytes of targets were made alternatives
-	inlined   bool
-	overflow  bool          // a reference was cut for the limit
-	untold    bool          // alternatives were left out
-	depth     int           // schemas that are being made within each other
-	within    int           // of these, in items
-	open      map[*node]int // targets that are being written out
-	unions    []union
-	optionals []optional
-	defs      []*definition
-	byTarget  map[*node]*definition
-	defNames  map[string]int // the names of definitions, and the last number behind one
-	reached   map[*node]bool // targets
+	work     int
+	written  int // about how many bytes were made
+	expanded int // about how many bytes of targets were made alternatives
+	inlined  bool
+	overflow bool          // a reference was cut for the limit
+	depth    int           // schemas that are being made within each other
+	within   int           // of these, in items
+	open     map[*node]int // targets that are being written out
+	defs     []*definition
+	byTarget map[*node]*definition
+	defNames map[string]int // the names of definitions, and the last number behind one
+	reached  map[*node]bool // targets
 }
 
 // A definition is what $defs has for a target of references.
@@ -72,10 +69,6 @@ func (c *compiler) compile() (*compiled, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case c.diet.family == exact && !r.strict:
-			c.losses.reset(mark)
-			c.limit = limit
-			return c.lax(r)
 		case !c.overflow && (!c.inlined || len(r.schema.append(nil)) <= limit):
 			return r, nil
 		case c.unroll > 1:
@@ -93,20 +86,13 @@ func (c *compiler) compile() (*compiled, error) {
 
 // attempt makes the schema once.
 func (c *compiler) attempt() (*compiled, error) {
-	c.work, c.written, c.expanded, c.inlined, c.overflow, c.untold, c.depth, c.within = 0, 0, 0, false, false, false, 0, 0
-	c.open, c.unions, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, nil, map[*node]*definition{}, map[string]int{}
-	c.reached, c.optionals = map[*node]bool{}, nil
+	c.work, c.written, c.expanded, c.inlined, c.overflow, c.depth, c.within = 0, 0, 0, false, false, 0, 0
+	c.open, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, map[*node]*definition{}, map[string]int{}
+	c.reached = map[*node]bool{}
 	if c.diet.family == whole {
 		return c.wholeRoot()
 	}
 	return c.formRoot()
-}
-
-// lax makes the schema of a tool that strict mode is not possible for.
-func (c *compiler) lax(failed *compiled) (*compiled, error) {
-	c.losses.add(NotStrict, Looser, nil, "strict mode is not possible: %s", failed.schema.text)
-	c.diet, _ = dietOf(OpenAI)
-	return c.compile()
 }
 
 // spend counts what is looked at, and reports whether there was so much left.

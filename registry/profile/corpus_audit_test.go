@@ -49,8 +49,8 @@ func (a *auditor) told(place string) bool {
 		switch l.Kind {
 		case profile.NameChanged, profile.DescriptionCut, profile.OutputDropped, profile.NotStrict:
 			return false
-		case profile.UnionMerged, profile.UnionLoosened, profile.NullForMissing, profile.MapAsPairs, profile.PropertyRenamed,
-			profile.TypeGuessed, profile.FormsOverlap, profile.PropertiesClosed, profile.KeywordChanged, profile.TupleLoosened:
+		case profile.UnionMerged, profile.UnionLoosened, profile.NullForMissing, profile.PropertyRenamed,
+			profile.TypeGuessed, profile.PropertiesClosed, profile.KeywordChanged, profile.TupleLoosened:
 			return l.Path == place || corpusSaid(l, place) // what is in it is still there
 		}
 		return l.Path == place || strings.HasPrefix(place, l.Path+"/") || strings.HasSuffix(l.Path, "/…") && strings.HasPrefix(place, strings.TrimSuffix(l.Path, "…"))
@@ -64,8 +64,6 @@ func corpusSaid(l profile.Loss, place string) bool {
 	case profile.UnionMerged: // which properties belong together
 		_, key, _ := strings.Cut(rest, "/")
 		return ok && slices.Contains([]string{"required", "additionalProperties", "type"}, key)
-	case profile.MapAsPairs: // it is a list now
-		return ok && rest == "type"
 	}
 	return false
 }

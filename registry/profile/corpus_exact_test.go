@@ -37,7 +37,7 @@ func TestCorpusExact(t *testing.T) {
 			}
 		}
 	}
-	strict := `{"type":"object","properties":{"n":{"type":"number"},"s":{"type":"string"},"free":{},"o":{"type":"object","properties":{"k":{"type":"array","items":{"type":"number"}}},"required":["k"]}},"required":["n"]}`
+	strict := `{"type":"object","properties":{"n":{"type":"number"},"s":{"type":"string"},"free":{"type":"boolean"},"o":{"type":"object","properties":{"k":{"type":"array","items":{"type":"number"}}},"required":["k"]}},"required":["n"]}`
 	for args, want := range map[string]string{
 		`{"n":1e400,"s":null,"free":null,"o":null}`:                         `{"n":1e400}`,
 		`{"n":-0.0,"s":"\u00e9","free":null,"o":null}`:                      `{"n":-0.0,"s":"\u00e9"}`,

@@ -265,8 +265,6 @@ func (e *encoder) forms(value, schema *node, depth int) []string {
 	switch {
 	case value.is('{') && slices.Contains(names, "object"):
 		forms = append(forms, e.object(value, schema, depth)...)
-	case value.is('{') && slices.Contains(names, "array"):
-		forms = append(forms, e.pairs(value, schema, depth)...)
 	case value.is('[') && slices.Contains(names, "array"):
 		lists := []string{""}
 		for _, item := range value.items {
@@ -276,41 +274,22 @@ func (e *encoder) forms(value, schema *node, depth int) []string {
 	case value.is('"') || corpusFits(value, names):
 		forms = append(forms, value.write())
 	}
-	text := corpusQuote(value.write())
-	if slices.Contains(names, "string") {
-		forms = append(forms, text)
-	}
-	slices.SortStableFunc(forms, func(a, b string) int { // a text that holds JSON comes last
-		return strings.Compare(fmt.Sprint(a == text), fmt.Sprint(b == text))
-	})
 	return forms
 }
 
 func (e *encoder) object(value, schema *node, depth int) []string {
 	properties := schema.get("properties")
-	rest := &node{kind: '{', members: map[string]*node{}} // what has no property of its own
-	for _, name := range value.names {
-		if properties.get(name) == nil {
-			rest.names = append(rest.names, name)
-			rest.members[name] = value.get(name)
-		}
-	}
-	if !schema.get("additionalProperties").is('t') {
-		rest = value.without(nil, "") // it takes any
-		rest.names = nil
+	unlisted := func(name string) bool { return properties.get(name) == nil }
+	if schema.get("additionalProperties").is('t') && slices.ContainsFunc(value.names, unlisted) {
+		return nil // it cannot be written
 	}
 	lists := []string{""}
 	for _, name := range properties.keys() {
 		forms := []string{"null"}
 		if v := value.get(name); v != nil {
 			forms = e.forms(v, properties.get(name), depth+1)
-		} else if pairs := e.pairs(rest, properties.get(name), depth); len(rest.names) > 0 && len(pairs) > 0 {
-			forms, rest = pairs, &node{}
 		}
 		lists = corpusCombine(lists, corpusQuote(name)+":", forms)
-	}
-	if len(rest.names) > 0 {
-		return nil // it cannot be written
 	}
 	return corpusEnclose("{", lists, "}")
 }
@@ -334,22 +313,4 @@ func corpusEnclose(left string, lists []string, right string) []string {
 		lists[i] = left + strings.TrimPrefix(lists[i], ",") + right
 	}
 	return lists
-}
-
-// pairs writes an object as a list of names and values.
-func (e *encoder) pairs(value, schema *node, depth int) []string {
-	properties := schema.get("items").get("properties")
-	if len(properties.keys()) != 2 {
-		return nil
-	}
-	key, content := properties.names[0], properties.names[1]
-	lists := []string{""}
-	for _, name := range value.names {
-		forms := e.forms(value.get(name), properties.get(content), depth+1)
-		for i, form := range forms {
-			forms[i] = fmt.Sprintf("{%s:%s,%s:%s}", corpusQuote(key), corpusQuote(name), corpusQuote(content), form)
-		}
-		lists = corpusCombine(lists, "", forms)
-	}
-	return corpusEnclose("[", lists, "]")
 }

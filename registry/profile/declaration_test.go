@@ -3,6 +3,7 @@ package profile_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,22 +127,23 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestOverlap has alternatives that the model writes in the same form.
-func TestOverlap(t *testing.T) {
-	for schema, overlap := range map[string]bool{
-		`[{"type":"object","properties":{"k":{"const":"a"},"v":{"type":"string"}}},{"type":"object","properties":{"k":{"const":"b"},"v":{"type":["string","null"]}},"required":["v"]}]`:                      true,
-		`[{"type":"object","properties":{"k":{"const":"a"},"v":{"type":"string"}},"required":["k"]},{"type":"object","properties":{"k":{"const":"b"},"v":{"type":["string","null"]}},"required":["k","v"]}]`: false,
-		`[{"type":"array","items":{"type":"string"}},{"type":"object","additionalProperties":{"type":"string"}}]`:                                                                                            true,
-		`[{"type":"string"},{"type":"object"}]`:                                      true,
-		`[{"type":"string"},{"type":"object","properties":{"a":{"type":"string"}}}]`: false,
+// TestNullOfAlternatives has alternatives of which a value could be of either.
+func TestNullOfAlternatives(t *testing.T) {
+	for schema, strict := range map[string]bool{
+		`[{"type":"object","properties":{"k":{"const":"a"},"v":{"type":"string"}}},{"type":"object","properties":{"k":{"const":"b"},"v":{"type":["string","null"]}},"required":["v"]}]`: false,
+		`[{"type":"object","properties":{"k":{"const":"a"}},"required":["k"]},{"type":"object","properties":{"k":{"const":"b"}},"required":["k"]}]`:                                     true,
+		`[{"type":"array","items":{"type":"object","properties":{"v":{"type":"string"}}}},{"type":"array","items":{"type":"string"}}]`:                                                  false,
+		`[{"$ref":"#/$defs/o"},{"anyOf":[{"type":"string"},{"$ref":"#/$defs/o"}]}]`:                                                                                                     false,
+		`[{"$ref":"#/$defs/o"},{"anyOf":[{"type":"string"},{"type":"array","items":{"$ref":"#/$defs/o"}}]}]`:                                                                            true,
+		`[{"type":"string"},{"type":"object","properties":{"a":{"type":"string"}}}]`:                                                                                                    true,
 	} {
-		c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"u":{"anyOf":`+schema+`}},"required":["u"]}`)
-		found := false
-		for _, l := range c.Losses {
-			found = found || l.Kind == profile.FormsOverlap && l.Effect == profile.Narrower && l.Path == "/properties/u"
+		c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"u":{"anyOf":`+schema+`}},"required":["u"],"$defs":{"o":{"type":"object","properties":{"a":{"type":"string"}}}}}`)
+		if c.Strict != strict {
+			t.Errorf("got strict %v, want %v, of %s: %v", c.Strict, strict, schema, c.Losses)
 		}
-		if found != overlap {
-			t.Errorf("%s: overlap is %v, says %v", schema, found, c.Losses)
+		loss := slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return l.Kind == profile.NotStrict && l.Path == "/properties/u/anyOf" })
+		if loss == strict {
+			t.Errorf("got a loss %v, want %v, of %s: %v", loss, !strict, schema, c.Losses)
 		}
 	}
 }

@@ -42,21 +42,21 @@
 // against the tool's own schema. What is written in another way and means the same
 // is no loss, such as a reference that is written out.
 //
+// # Strict mode
+//
+// In strict mode ([OpenAIStrict]) the model cannot write arguments that do not fit the
+// schema. The schema has to list all properties of each object, and the model writes all
+// of them: null stands for an optional property that is missing, and so never means null
+// there. A tool with a schema that cannot be written so, such as one that takes an object
+// with any names, is sent as for [OpenAI], and the loss [NotStrict] says which part of its
+// schema is the reason.
+//
 // # What is mapped back
 //
-// Some of what a provider does not know is written in another way that it does
-// know. [Tool.Unmap] turns the arguments back into those of the tool's own schema,
-// exactly: what was not written in another way keeps its bytes. In strict mode,
-//
-//   - null is written for an optional property that is missing, and so never means
-//     null there;
-//   - an object with any names is a list of objects with key and value, and the
-//     properties without a name of their own, if the schema speaks of them, are such
-//     a list in a property additional_properties;
-//   - a value of any form is a string that holds JSON.
-//
-// For Anthropic and Bedrock, properties of the arguments with names that they do not
-// take have other names. A model that writes the tool's own form after all is
+// [Tool.Unmap] turns the arguments that a model wrote back into those of the tool's own
+// schema: null for a missing property in strict mode, and, for Anthropic and Bedrock, the
+// properties of the arguments whose names they do not take. What was not written in
+// another way keeps its bytes. A model that writes the tool's own form after all is
 // understood.
 //
 // # Names

@@ -15,12 +15,12 @@ import (
 func ExampleCompile() {
 	ctx := context.Background()
 	type mail struct {
-		To      string            `json:"to" jsonschema:"who gets it"`
-		Headers map[string]string `json:"headers,omitempty"`
+		To string   `json:"to" jsonschema:"who gets it"`
+		CC []string `json:"cc,omitempty"`
 	}
 	reg := registry.New(nil)
 	_ = reg.Add(registry.MustFunc("mail.send", "Send a mail", func(_ context.Context, m mail) (string, error) {
-		return fmt.Sprintf("sent to %s, %d headers", m.To, len(m.Headers)), nil
+		return fmt.Sprintf("sent to %s and %d others", m.To, len(m.CC)), nil
 	}))
 
 	set, err := profile.Compile(profile.OpenAIStrict, reg.Callable(ctx), nil)
@@ -32,7 +32,7 @@ func ExampleCompile() {
 	fmt.Println(string(tool.Declaration())) // goes with the request
 
 	// What the model answers:
-	args := json.RawMessage(`{"to":"you","headers":[{"key":"X-Mood","value":"good"}]}`)
+	args := json.RawMessage(`{"to":"you","cc":null}`)
 	res, err := set.Call(ctx, reg, tool.Name, args)
 	if err != nil {
 		fmt.Println(err)
@@ -42,8 +42,8 @@ func ExampleCompile() {
 		fmt.Println(text.Text)
 	}
 	// Output:
-	// {"type":"function","name":"mail_send_dqwj3jga","description":"Send a mail","parameters":{"type":"object","properties":{"to":{"type":"string","description":"who gets it"},"headers":{"type":["array","null"],"description":"Properties as pairs of key and value.","items":{"type":"object","properties":{"key":{"type":"string"},"value":{"type":"string"}},"required":["key","value"],"additionalProperties":false}}},"required":["to","headers"],"additionalProperties":false},"strict":true}
-	// sent to you, 1 headers
+	// {"type":"function","name":"mail_send_dqwj3jga","description":"Send a mail","parameters":{"type":"object","properties":{"to":{"type":"string","description":"who gets it"},"cc":{"type":["array","null"],"items":{"type":"string"}}},"required":["to","cc"],"additionalProperties":false},"strict":true}
+	// sent to you and 0 others
 }
 
 // Some of a schema does not reach the model. The losses say what, and what it means.
@@ -63,19 +63,19 @@ func ExampleTool_losses() {
 // tool's own.
 func ExampleTool_Unmap() {
 	def := registry.Definition{Name: "label", InputSchema: json.RawMessage(
-		`{"type":"object","properties":{"id":{"type":"integer"},"labels":{"type":"object","additionalProperties":{"type":"string"}}},"required":["id"]}`)}
+		`{"type":"object","properties":{"id":{"type":"integer"},"labels":{"type":"array","items":{"type":"string"}}},"required":["id"]}`)}
 	set, _ := profile.Compile(profile.OpenAIStrict, []registry.Tool{&described{def}}, nil)
 	for _, args := range []string{
-		`{"id":12345678901234567890,"labels":[{"key":"a","value":"b"}]}`,
-		`{"id":1,"labels":{"a":"b"}}`,
+		`{"id":12345678901234567890,"labels":["a"]}`,
+		`{"id":1}`,
 		`{"id":1,"labels":null}`,
 	} {
 		back, err := set.Tools()[0].Unmap(json.RawMessage(args))
 		fmt.Println(string(back), err)
 	}
 	// Output:
-	// {"id":12345678901234567890,"labels":{"a":"b"}} <nil>
-	// {"id":1,"labels":{"a":"b"}} <nil>
+	// {"id":12345678901234567890,"labels":["a"]} <nil>
+	// {"id":1} <nil>
 	// {"id":1} <nil>
 }
 

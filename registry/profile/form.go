@@ -4,16 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
-// A form is a schema that is made of the keywords that a provider takes, and how
-// its values are turned back.
+// A form is a schema that is made of the keywords that a provider takes.
 type form struct {
 	schema *node // nil: no value fits
-	codec  *codec
-	null   bool // the schema takes null
+	null   bool  // the schema takes null
 }
 
 // formRoot makes the schema of the arguments for a provider that knows only some
@@ -31,31 +27,8 @@ func (c *compiler) formRoot() (*compiled, error) {
 		c.annotate(f.schema, root, said)
 	}
 	c.unsaid(root, typeObject, said)
-	r := &compiled{schema: f.schema, codec: f.codec}
-	defs := c.definitions(func(d *definition) {
-		made := c.value(d.target)
-		d.out, d.codec = made.schema, made.codec
-		if d.out == nil {
-			d.out = objectNode(member{"type", textNode("null")})
-			c.losses.add(PropertyDropped, Looser, d.target, "no value fits; the model is told that null does")
-		}
-	})
-	if len(defs.members) > 0 {
-		r.schema.set("$defs", defs)
-	}
 	c.unreached()
-	c.overlaps()
-	c.missing()
-	if !r.codec.acts(map[*codec]bool{}) {
-		r.codec = nil
-	}
-	if c.diet.family == exact {
-		if reason := c.notStrict(r.schema); reason != "" {
-			return &compiled{schema: textNode(reason)}, nil
-		}
-		r.strict = true
-	}
-	return r, nil
+	return &compiled{schema: f.schema}, nil
 }
 
 // value makes the form of a schema within the arguments.
@@ -104,9 +77,6 @@ func (c *compiler) unsaidAbout(n *node) {
 // plain makes the forms of a plain schema, one for each type, and reports whether it
 // takes null.
 func (c *compiler) plain(a *node) ([]form, bool) {
-	if ref := a.get("$ref"); ref != nil {
-		return c.referred(a, ref)
-	}
 	said := map[string]bool{"type": true, "enum": true, "const": true}
 	values, listed := valuesOf(a)
 	if listed && len(values) == 0 && len(a.get("enum").list()) == 0 {
@@ -126,13 +96,6 @@ func (c *compiler) plain(a *node) ([]form, bool) {
 		c.unsaid(a, anyType, said)
 		return []form{f}, f.null
 	}
-	if c.diet.family == exact && !listed && types&typeString != 0 && c.free(a, types) {
-		f := c.jsonText(a, "a value", types)
-		c.losses.add(JSONAsText, Looser, a, "the string may hold JSON of another type")
-		c.annotate(f.schema, a, said)
-		c.unsaid(a, types, said)
-		return []form{f}, null
-	}
 	var forms []form
 	for _, t := range splitTypes(types) {
 		f := c.typed(a, t, values, listed, said)
@@ -147,9 +110,10 @@ func (c *compiler) plain(a *node) ([]form, bool) {
 	return forms, null
 }
 
-// excluded notes the values that the types exclude, and the types without a value.
-func (c *compiler) excluded(a *node, types typeSet, values []*node) {
-	var there typeSet
+// excluded notes the values that the types exclude, and the types without a value, and
+// returns the other types.
+func (c *compiler) excluded(a *node, types typeSet, values []*node) typeSet {
+	var there, kept typeSet
 	for _, v := range values {
 		there |= typeOf(v)
 		if typeOf(v)&types == 0 {
@@ -157,34 +121,13 @@ func (c *compiler) excluded(a *node, types typeSet, values []*node) {
 		}
 	}
 	for _, t := range append(splitTypes(types), types&typeNull) {
-		if a.get("type") != nil && t != 0 && t&there == 0 {
+		if t&there != 0 {
+			kept |= t
+		} else if t != 0 && a.get("type") != nil {
 			c.losses.add(KeywordDropped, Unsaid, a.get("type"), "no value of type %s is listed", typeName(t))
 		}
 	}
-}
-
-// free reports whether a schema takes an object or a list of any form.
-func (c *compiler) free(a *node, types typeSet) bool {
-	return types&typeObject != 0 && a.get("properties") == nil && a.get("additionalProperties") == nil && a.get("patternProperties") == nil ||
-		types&typeArray != 0 && a.get("items") == nil && a.get("prefixItems") == nil
-}
-
-// referred makes the form of a reference that stays one.
-func (c *compiler) referred(a, ref *node) ([]form, bool) {
-	target := c.doc.resolve(ref)
-	if target == nil {
-		return nil, false
-	}
-	d := c.define(target)
-	f := form{schema: d.reference(), codec: &codec{op: opReference, def: d}}
-	// Nothing may stand beside $ref, but beside a union of one.
-	said := map[string]bool{"$ref": true}
-	around := objectNode(member{"anyOf", listNode(f.schema)})
-	if c.annotate(around, a, said); len(around.members) > 1 {
-		f.schema = around
-	}
-	c.unsaid(a, anyType, said)
-	return []form{f}, false
+	return kept
 }
 
 // guess returns the types of a schema that names none: those of its values, or those
@@ -259,14 +202,12 @@ func (c *compiler) combine(n *node, forms []form, null bool) form {
 	if types, ok := bareTypes(forms); ok && c.diet.family == typed {
 		return form{schema: objectNode(member{"type", typesNode(types | nullIf(null))}), null: null}
 	}
-	k := &codec{op: opUnion}
 	all := listNode()
 	for _, f := range forms {
 		if d, own := f.schema.get("description"), n.get("description"); d != nil && own != nil && sameNode(d, own) {
 			f.schema.drop("description")
 		}
 		all.elems = append(all.elems, f.schema)
-		k.alts = append(k.alts, alternative{f.schema, f.codec})
 	}
 	if null {
 		all.elems = append(all.elems, objectNode(member{"type", textNode("null")}))
@@ -276,11 +217,7 @@ func (c *compiler) combine(n *node, forms []form, null bool) form {
 		out.set("description", d)
 	}
 	out.set("anyOf", all)
-	if c.diet.family != exact {
-		return form{schema: out, null: null}
-	}
-	c.unions = append(c.unions, union{n, forms})
-	return form{out, k, null}
+	return form{schema: out, null: null}
 }
 
 func nullIf(null bool) typeSet {
@@ -302,7 +239,7 @@ func (c *compiler) distinct(forms []form) []form {
 			all[i].schema.set("enum", values)
 			continue
 		}
-		if len(forms) > 1 && (f.codec == nil || f.schema.def != nil) {
+		if len(forms) > 1 {
 			text := string(f.schema.append(nil))
 			if seen[text] {
 				continue
@@ -316,7 +253,7 @@ func (c *compiler) distinct(forms []form) []form {
 
 // oneEnum reports whether two forms list values of one type and say nothing more.
 func oneEnum(a, b form) bool {
-	return len(a.schema.members) == 2 && len(b.schema.members) == 2 && a.codec == nil && b.codec == nil &&
+	return len(a.schema.members) == 2 && len(b.schema.members) == 2 &&
 		a.schema.get("enum") != nil && b.schema.get("enum") != nil && a.schema.get("type") != nil && b.schema.get("type") != nil &&
 		sameNode(a.schema.get("type"), b.schema.get("type"))
 }
@@ -347,7 +284,7 @@ func (c *compiler) orNull(f form) form {
 		f.schema = made
 		return f
 	}
-	if f.schema.def != nil || f.schema.get("type") == nil || c.diet.family == documented && f.schema.get("enum") != nil {
+	if f.schema.get("type") == nil || c.diet.family == documented && f.schema.get("enum") != nil {
 		f.schema = objectNode(member{"anyOf", listNode(f.schema, null)})
 		return f
 	}
@@ -364,28 +301,12 @@ func (c *compiler) orNull(f form) form {
 func (c *compiler) annotate(out, a *node, said map[string]bool) {
 	for _, keyword := range []string{"title", "description", "default"} {
 		value := a.get(keyword)
-		if value == nil || !c.takesAnnotation(member{keyword, value}) || out.def != nil {
+		if value == nil || !c.takesAnnotation(member{keyword, value}) {
 			continue
 		}
 		said[keyword] = true
-		if keyword == "description" && out.get(keyword) != nil && out.get(keyword).parent == nil {
-			value = textNode(sentences(value.text, out.get(keyword).text)) // a note on the form
-		}
 		out.set(keyword, value)
 	}
-}
-
-// sentences joins a text and a note.
-func sentences(text, note string) string {
-	text = strings.TrimSpace(text)
-	last, _ := utf8.DecodeLastRuneInString(text)
-	switch {
-	case text == "":
-		return note
-	case unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune("\"'`)]}>%", last):
-		text += "."
-	}
-	return text + " " + note
 }
 
 func (c *compiler) takesAnnotation(m member) bool {

@@ -49,10 +49,7 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 		}
 	}
 	c.mostItems(out, a, most)
-	if items.codec == nil {
-		return form{schema: out}
-	}
-	return form{schema: out, codec: &codec{op: opArray, items: items.codec}}
+	return form{schema: out}
 }
 
 // cutArray makes the form of a list that is nested too deep.

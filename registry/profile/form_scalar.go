@@ -122,11 +122,9 @@ func (c *compiler) keeps(m member, t typeSet) bool {
 	}
 	switch m.name {
 	case "pattern":
-		return family == exact && c.diet.takesPattern(m.value.text)
+		return false
 	case "minimum", "maximum":
 		return true
-	case "multipleOf", "exclusiveMinimum", "exclusiveMaximum":
-		return family == exact
 	case "format":
 		return slices.Contains(formats(family, t), m.value.text)
 	}
@@ -136,8 +134,6 @@ func (c *compiler) keeps(m member, t typeSet) bool {
 // formats returns the formats that a provider takes for a type.
 func formats(f family, t typeSet) []string {
 	switch {
-	case f == exact && t == typeString:
-		return []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 	case f == documented && t == typeString:
 		return []string{"date-time", "date", "time"}
 	case f == documented && t == typeInteger:
@@ -151,9 +147,6 @@ func formats(f family, t typeSet) []string {
 // any makes the form of any value at all.
 func (c *compiler) any(a *node, said map[string]bool) form {
 	switch c.diet.family {
-	case exact:
-		f := c.jsonText(a, "any value", anyType)
-		return f
 	case documented:
 		if c.written > c.limit {
 			c.losses.add(AnyNarrowed, Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")
@@ -176,16 +169,4 @@ func (c *compiler) kinds() *node {
 		all.elems = append(all.elems, objectNode(member{"type", textNode(name)}))
 	}
 	return all
-}
-
-// jsonText makes the form of a string that holds JSON.
-func (c *compiler) jsonText(a *node, what string, types typeSet) form {
-	c.losses.add(JSONAsText, Recoded, a, "%s is written as a string that holds JSON", what)
-	note := "JSON in a string."
-	if types == typeObject {
-		note = "A JSON object in a string."
-	}
-	out := objectNode(member{"type", textNode("string")}, member{"description", textNode(note)})
-	c.wrote(out)
-	return form{schema: out, codec: &codec{op: opJSON, types: types}}
 }

@@ -46,50 +46,6 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// What it costs to find out of which alternative a value is must not depend on how
-// many values there are times how many are listed.
-func TestUnmapLongEnum(t *testing.T) {
-	if raced {
-		t.Skip("make norace runs it")
-	}
-	c := compiled(t, profile.OpenAIStrict, `{"type":"object","required":["x"],"properties":{"x":{"type":"array","items":{"anyOf":[
-		{"enum":[`+repeatedNumbered(990, `1000%d`)+`]},{"type":"object","additionalProperties":{"type":"string"}}]}}}}`)
-	if !c.Strict {
-		t.Fatal("not strict")
-	}
-	for _, n := range []int{10, 5_000} {
-		args := `{"x":[` + strings.Repeat("5,", n) + `[{"key":"k","value":"v"}]]}`
-		got, err := c.Unmap(json.RawMessage(args))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := args
-		if n == 10 { // beyond the bound, it is the registry's to refuse
-			want = strings.Replace(args, `[{"key":"k","value":"v"}]`, `{"k":"v"}`, 1)
-		}
-		if string(got) != want {
-			t.Errorf("%d: got %.80s", n, got)
-		}
-	}
-}
-
-// A model may write an object where pairs are asked for, among named properties too.
-func TestUnmapRestAsObject(t *testing.T) {
-	c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"object","additionalProperties":{"type":"integer"}}}`)
-	for args, want := range map[string]string{
-		`{"a":"x","additional_properties":{"b":[{"key":"n","value":1}],"c":{"m":2}}}`: `{"a":"x","b":{"n":1},"c":{"m":2}}`,
-		`{"a":null,"additional_properties":{}}`:                                       `{}`,
-		`{"additional_properties":{"b":{}}, "a":"x"}`:                                 `{"b":{}, "a":"x"}`,
-	} {
-		if got, err := c.Unmap(json.RawMessage(args)); string(got) != want || err != nil {
-			t.Errorf("%s: got %s, %v; want %s", args, got, err, want)
-		}
-	}
-	if got, err := c.Unmap(json.RawMessage(`{"a":"x","additional_properties":{"a":{}}}`)); err == nil {
-		t.Errorf("a name twice: got %s", got)
-	}
-}
-
 // A model that has read of a tool elsewhere calls it as the registry does; what it
 // writes is turned back all the same.
 func TestUnmapRegistryName(t *testing.T) {
@@ -115,46 +71,6 @@ func TestUnmapRegistryName(t *testing.T) {
 	}
 	if got, ok := set.Lookup("mail.send"); !ok || got.Definition.Name != "mail.send" || got.Name == sent {
 		t.Errorf("mail.send is %v", fmt.Sprint(got, ok))
-	}
-}
-
-func TestNoteBehindDescription(t *testing.T) {
-	for text, want := range map[string]string{
-		`the tool's arguments`: "the tool's arguments. JSON in a string.",
-		`Any. `:                "Any. JSON in a string.",
-		`what (or how)`:        "what (or how). JSON in a string.",
-		`任意`:                   "任意. JSON in a string.",
-		`任意。`:                  "任意。 JSON in a string.",
-		` `:                    "JSON in a string.",
-		`one of:`:              "one of: JSON in a string.",
-	} {
-		c := compiled(t, profile.OpenAIStrict, `{"type":"object","required":["a"],"properties":{"a":{"description":"`+text+`"}}}`)
-		var got struct {
-			Properties struct {
-				A struct{ Description string }
-			}
-		}
-		if err := json.Unmarshal(c.Schema, &got); err != nil || got.Properties.A.Description != want {
-			t.Errorf("%q: got %q, %v; want %q", text, got.Properties.A.Description, err, want)
-		}
-	}
-}
-
-// Where a string or an object may stand, a text that happens to be other JSON is the
-// string.
-func TestUnmapStringOrObject(t *testing.T) {
-	c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":["string","object"]}}}`)
-	for args, want := range map[string]string{
-		`{"a":"5"}`:         `{"a":"5"}`,
-		`{"a":"true"}`:      `{"a":"true"}`,
-		`{"a":"[1]"}`:       `{"a":"[1]"}`,
-		`{"a":"{\"b\":1}"}`: `{"a":{"b":1}}`,
-		`{"a":"\"5\""}`:     `{"a":"5"}`,
-		`{"a":"plain"}`:     `{"a":"plain"}`,
-	} {
-		if got, err := c.Unmap(json.RawMessage(args)); string(got) != want || err != nil {
-			t.Errorf("%s: got %s, %v; want %s", args, got, err, want)
-		}
 	}
 }
 

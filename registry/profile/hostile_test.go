@@ -122,19 +122,14 @@ func TestMaxSchemaBytes(t *testing.T) {
 }
 
 func TestUnmapOfBombs(t *testing.T) {
-	// Alternatives within alternatives, each of which has to be looked at.
-	schema := `{"type":"object","properties":{"a":{"$ref":"#/$defs/u"}},"$defs":{"u":{"anyOf":[` +
-		`{"type":"object","properties":{"k":{"const":1},"u":{"$ref":"#/$defs/u"}}},` +
-		`{"type":"object","properties":{"k":{"const":2},"u":{"$ref":"#/$defs/u"}}},` +
-		`{"type":"object","additionalProperties":{"$ref":"#/$defs/u"}},{"type":"string"}]}}}`
-	c := compiled(t, profile.OpenAIStrict, schema)
-	deep := strings.Repeat(`{"k":2,"u":`, 60) + `null` + strings.Repeat(`}`, 60)
-	if _, err := c.Unmap(json.RawMessage(`{"a":` + deep + `}`)); err != nil {
-		t.Error(err)
+	c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"a":{"$ref":"#/$defs/u"}},"$defs":{"u":{"anyOf":[`+
+		`{"type":"object","properties":{"k":{"const":1},"u":{"$ref":"#/$defs/u"}}},{"type":"string"}]}}}`)
+	if !c.Strict {
+		t.Fatalf("not strict: %v", c.Losses)
 	}
-	wide := `{"a":{"k":2,"u":[` + strings.Repeat(`{"key":"a","value":"b"},`, 4_000) + `{"key":"b","value":"c"}]}}`
-	if _, err := c.Unmap(json.RawMessage(wide)); err == nil {
-		t.Error("a key that is there twice is taken")
+	deep := strings.Repeat(`{"k":1,"u":`, 60) + `null` + strings.Repeat(`}`, 60)
+	if got, err := c.Unmap(json.RawMessage(`{"a":` + deep + `}`)); err != nil || strings.Contains(string(got), "null") {
+		t.Errorf("got %s, %v", got, err)
 	}
 	for _, args := range []string{
 		strings.Repeat(`{"a":`, 10_000), strings.Repeat(`[`, 10_000), `{"a":1,"a":2}`, `{"a":1`, "{\"a\":\"\xff\"}", `nul`, `{} {}`,

@@ -63,17 +63,10 @@ const (
 	// NullForMissing: the model has to write each property, and null for one that it
 	// would leave out.
 	NullForMissing Kind = "null_for_missing"
-	// MapAsPairs: an object with any names is written as a list of objects with the
-	// properties "key" and "value".
-	MapAsPairs Kind = "map_as_pairs"
-	// JSONAsText: a value of any form is written as a string that holds JSON.
-	JSONAsText Kind = "json_as_text"
 	// TupleLoosened: which element has which schema is not said any more.
 	TupleLoosened Kind = "tuple_loosened"
-	// FormsOverlap: in one of several alternatives a value is written in a form that
-	// is one of the other alternatives, too; it is read as the first that fits.
-	FormsOverlap Kind = "forms_overlap"
-	// NotStrict: strict mode is not possible for the tool, so it is sent without.
+	// NotStrict: strict mode cannot say what the tool takes at this place, so the tool is
+	// sent without it.
 	NotStrict Kind = "not_strict"
 	// MoreLosses: there are more losses of this effect than are listed.
 	MoreLosses Kind = "more_losses"

@@ -70,6 +70,11 @@ func (l *ledger) note(kind Kind, effect Effect, at *node, detail string) {
 	l.entries = append(l.entries, entry{Loss{Kind: kind, Effect: effect, Detail: detail}, at})
 }
 
+// has reports whether a loss of one of some kinds was noted.
+func (l *ledger) has(kinds ...Kind) bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool { return slices.Contains(kinds, e.loss.Kind) })
+}
+
 // mark and reset take back what was noted after some moment.
 func (l *ledger) mark() int { return len(l.entries) }
 

@@ -26,8 +26,7 @@ type node struct {
 	via []*node     // the targets of references that were written out to make it
 	def *definition // of a reference that was made
 
-	parts     []*node         // what it was made of, for losses
-	sometimes map[string]bool // properties of an object that some alternatives require
+	parts []*node // what it was made of, for losses
 }
 
 type member struct {
@@ -137,7 +136,7 @@ func (n *node) drop(name string) {
 // copyOf returns an object with the same members, to be changed.
 func copyOf(n *node) *node {
 	return &node{kind: n.kind, text: n.text, members: slices.Clone(n.members), elems: slices.Clone(n.elems),
-		parent: n.parent, token: n.token, at: n.at, via: n.via, def: n.def, sometimes: n.sometimes}
+		parent: n.parent, token: n.token, at: n.at, via: n.via, def: n.def}
 }
 
 // placed gives a node that was made the place of another one.

@@ -30,8 +30,6 @@ const (
 	whole family = iota
 	// documented: it knows some keywords.
 	documented
-	// exact: it holds the model to the schema.
-	exact
 	// typed: it decodes the schema into structures, and the rest vanishes.
 	typed
 )
@@ -50,6 +48,7 @@ type diet struct {
 	callers         bool     // has programs that call tools
 	output          bool     // is told what programs get of tools
 
+	strict     bool // holds the model to the schema, where it can be written so
 	refs       bool // takes references to $defs
 	bareRoot   bool // the root has no keywords but type, properties and required
 	rootNot    bool // takes not at the root
@@ -71,12 +70,9 @@ func dietOf(p Provider) (*diet, bool) {
 	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	d := &diet{provider: p, name: plain, media: append(images, "application/pdf"), mediaMost: 16 << 20, sideMost: 16_384}
 	switch p {
-	case OpenAI:
+	case OpenAI, OpenAIStrict:
 		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
-		d.callers, d.output = true, true
-	case OpenAIStrict:
-		d.family, d.refs, d.deferral, d.chatDescription = exact, true, true, 1024
-		d.callers, d.output = true, true
+		d.callers, d.output, d.strict = true, true, p == OpenAIStrict
 	case Anthropic:
 		d.family, d.refs, d.deferral, d.callers, d.property = whole, true, true, true, argument
 		d.name.most, d.deferredName = 128, 64

@@ -12,8 +12,6 @@ import (
 // TestProperty has what becomes of one property, required, and what is told of it:
 // kind, effect and place behind "/properties/p".
 func TestProperty(t *testing.T) {
-	const jsonText = `{"type":"string","description":"JSON in a string."}`
-	const objectText = `{"type":"string","description":"A JSON object in a string."}`
 	for _, test := range []struct {
 		provider profile.Provider
 		schema   string
@@ -59,17 +57,29 @@ func TestProperty(t *testing.T) {
 		{profile.Gemini, `{"type":"string","properties":{"a":true},"items":{}}`, `{"type":"string"}`, `keyword_dropped unsaid /properties, keyword_dropped unsaid /items`},
 		{profile.Gemini, `{"type":"object","required":["a"],"additionalProperties":{"type":"integer"}}`, `{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":{"type":"integer"}}`, ``},
 
-		{profile.OpenAIStrict, `{}`, jsonText, `json_as_text recoded `},
-		{profile.OpenAIStrict, `true`, jsonText, `json_as_text recoded `},
-		{profile.OpenAIStrict, `{"description":"what"}`, `{"type":"string","description":"what. JSON in a string."}`, `json_as_text recoded `},
+		{profile.OpenAIStrict, `{}`, `{}`, `not_strict looser `},
+		{profile.OpenAIStrict, `true`, `{}`, `not_strict looser `},
+		{profile.OpenAIStrict, `{"description":"what"}`, `{"description":"what"}`, `not_strict looser `},
 		{profile.OpenAIStrict, `{"type":"string","minLength":1,"pattern":"^a","default":"a","x-a":1}`, `{"type":"string","pattern":"^a"}`, `keyword_dropped looser /minLength, keyword_dropped unsaid /default, keyword_dropped unsaid /x-a`},
 		{profile.OpenAIStrict, `{"type":"string","format":"uri"}`, `{"type":"string"}`, `keyword_dropped unsaid /format`},
 		{profile.OpenAIStrict, `{"type":"array","items":{"type":"integer"},"uniqueItems":true,"minItems":1}`, `{"type":"array","items":{"type":"integer"},"minItems":1}`, `keyword_dropped looser /uniqueItems`},
-		{profile.OpenAIStrict, `{"type":"array","prefixItems":[{"type":"number"},{"type":"number"}],"minItems":2,"items":false}`, `{"type":"array","items":{"type":"number"},"minItems":2,"maxItems":2}`, `keyword_changed unsaid /items`},
+		{profile.OpenAIStrict, `{"type":"array","prefixItems":[{"type":"number"},{"type":"number"}],"minItems":2,"items":false}`, `{"type":"array","prefixItems":[{"type":"number"},{"type":"number"}],"minItems":2,"items":{"not":{}}}`, `not_strict looser `},
 		{profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":["string","null"]}},"additionalProperties":false}`, `{"type":"object","properties":{"a":{"type":["string","null"]}},"required":["a"],"additionalProperties":false}`, `null_for_missing narrower /properties/a`},
 		{profile.OpenAIStrict, `{"type":"object","properties":{"a":{"enum":["x","y"]}},"additionalProperties":false}`, `{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x","y",null]}},"required":["a"],"additionalProperties":false}`, `null_for_missing recoded /properties/a`},
 		{profile.OpenAIStrict, `{"type":"object","additionalProperties":false}`, `{"type":"object","properties":{},"required":[],"additionalProperties":false}`, ``},
-		{profile.OpenAIStrict, `{"type":"object"}`, objectText, `json_as_text recoded , json_as_text looser `},
+		{profile.OpenAIStrict, `{"type":"object"}`, `{"type":"object"}`, `not_strict looser `},
+		{profile.OpenAIStrict, `{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"object","additionalProperties":{"type":"string"}}`, `not_strict looser `},
+		{profile.OpenAIStrict, `{"type":"object","properties":{"a":{}},"patternProperties":{"^x":{}}}`, `{"type":"object","properties":{"a":{}},"patternProperties":{"^x":{}}}`, `not_strict looser `},
+		{profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"required":["b"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["b"]}`, `not_strict looser /required`},
+		{profile.OpenAIStrict, `{"type":["string","integer"]}`, `{"type":["string","integer"]}`, `not_strict looser `},
+		{profile.OpenAIStrict, `{"enum":["a",{}]}`, `{"enum":["a",{}]}`, `not_strict looser `},
+		{profile.OpenAIStrict, `{"type":"string","enum":["a",1]}`, `{"type":"string","enum":["a"]}`, `value_dropped unsaid /enum`},
+		{profile.OpenAIStrict, `{"const":7}`, `{"type":"number","enum":[7]}`, ``},
+		{profile.OpenAIStrict, `{"allOf":[{"type":"string"},{"minLength":1}]}`, `{"allOf":[{"type":"string"},{"minLength":1}]}`, `not_strict looser /allOf`},
+		{profile.OpenAIStrict, `{"allOf":[{"type":"string","title":"T"}],"description":"d"}`, `{"type":"string","description":"d","title":"T"}`, ``},
+		{profile.OpenAIStrict, `{"oneOf":[{"type":"string"},{"type":"integer"}],"description":"d"}`, `{"anyOf":[{"type":"string"},{"type":"integer"}],"description":"d"}`, `keyword_changed unsaid /oneOf`},
+		{profile.OpenAIStrict, `{"type":"string","anyOf":[{"minLength":1},{"pattern":"a"}]}`, `{"type":"string","anyOf":[{"minLength":1},{"pattern":"a"}]}`, `not_strict looser /anyOf`},
+		{profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},{"not":{"required":["a"]}}],"additionalProperties":false}`, `{"type":"object","properties":{"a":{"type":["string","null"]}},"required":["a"],"additionalProperties":false}`, `keyword_dropped looser /anyOf, null_for_missing recoded /properties/a`},
 
 		{profile.Ollama, `{"type":["string","integer"],"minLength":2}`, `{"type":["string","integer"]}`, `keyword_dropped looser /minLength`},
 		{profile.Ollama, `true`, `{}`, ``},

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -58,12 +57,9 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 	open, listed := 0, map[string]int{} // alternatives with other properties, those of them that list one
 	required := slices.Clone(objects[0].get("required").texts())
 	closed := true
-	sometimes := map[string]bool{}
-	out.sometimes = sometimes
 	for _, o := range objects {
 		out.via = append(out.via, o.via...)
 		own := nameSet(o.get("required").texts())
-		maps.Copy(sometimes, own)
 		required = slices.DeleteFunc(required, func(name string) bool { return !own[name] })
 		rest := o.get("additionalProperties")
 		shut := rest != nil && rest.kind == 'f' && !hasPatterns(o)
@@ -160,7 +156,7 @@ func (c *compiler) renameArguments(out, root *node) *codec {
 		names[i] = m.name
 	}
 	renamed := map[string]string{}
-	k := &codec{op: opObject, fields: map[string]field{}}
+	k := &codec{fields: map[string]field{}}
 	for i, name := range assignNames(names, func(int) nameRule { return rule }) {
 		if name == names[i] {
 			continue

@@ -2,195 +2,272 @@ package profile
 
 import (
 	"fmt"
-	"unicode/utf8"
+	"slices"
 )
 
-// What strict mode takes at most, as documented.
-const (
-	strictProperties = 5_000
-	strictDepth      = 10
-	strictValues     = 1_000
-	strictText       = 120_000 // characters of names and values together
-	strictLongEnum   = 250     // values; the texts of a longer enum are limited
-	strictEnumText   = 15_000  // characters
+// A stricter writes a compiled schema in the form that strict mode takes: each object
+// lists all of its properties as required, and null stands for one that is missing.
+// A schema that cannot be written so is not possible in strict mode.
+type stricter struct {
+	*compiler
+	defs      map[*definition]*definition // of the compiled schema, and what they become
+	order     []*definition
+	queue     []*definition
+	optionals []optional
+	unions    []*codec
 
-	strictBytes = 256 << 10 // not documented; as much as a schema may have that comes in
-)
-
-// A tally counts what strict mode limits.
-type tally struct {
-	properties, values, text int
-	longEnum                 bool
-	deepest, steps           int
-	open                     map[*definition]bool
+	reason string // why strict mode is not possible; empty: it is
+	at     *node  // where
 }
 
-// notStrict returns why strict mode is not possible for a schema, or nothing.
-func (c *compiler) notStrict(schema *node) string {
-	t := tally{open: map[*definition]bool{}}
-	t.count(schema)
-	for _, d := range c.defs {
-		t.text += utf8.RuneCountInString(d.name)
-		t.count(d.out)
-	}
-	t.measure(schema, 0)
-	switch {
-	case c.work > maxWork || c.written > strictBytes:
-		return "the schema is too large"
-	case c.untold: // what is not said of an object could not be written
-		return "there are too many combinations of alternatives"
-	case t.properties > strictProperties:
-		return fmt.Sprintf("the schema has %d properties, at most %d are taken", t.properties, strictProperties)
-	case t.deepest > strictDepth:
-		return fmt.Sprintf("objects and lists are nested deeper than %d", strictDepth)
-	case t.values > strictValues:
-		return fmt.Sprintf("the schema lists %d values, at most %d are taken", t.values, strictValues)
-	case t.text > strictText:
-		return fmt.Sprintf("names and values have %d characters together, at most %d are taken", t.text, strictText)
-	case t.longEnum:
-		return fmt.Sprintf("a long enum has values of more than %d characters together", strictEnumText)
-	}
-	return ""
-}
-
-// count counts the properties and values of a schema.
-func (t *tally) count(schema *node) {
-	for _, m := range schema.get("properties").list() {
-		t.properties++
-		t.text += utf8.RuneCountInString(m.name)
-		t.count(m.value)
-	}
-	if enum := schema.get("enum"); enum != nil {
-		size := 0
-		for _, v := range enum.elems {
-			t.values++
-			size += utf8.RuneCountInString(v.text)
-		}
-		t.text += size
-		t.longEnum = t.longEnum || len(enum.elems) > strictLongEnum && size > strictEnumText
-	}
-	for _, e := range below(schema) {
-		t.count(e)
-	}
-}
-
-// below returns the schemas in items and anyOf.
-func below(schema *node) []*node {
-	var all []*node
-	if items := schema.get("items"); items != nil {
-		all = append(all, items)
-	}
-	if union := schema.get("anyOf"); union != nil {
-		all = append(all, union.elems...)
-	}
-	return all
-}
-
-// measure finds out how deep objects and lists are nested. What contains itself is
-// as deep as once through it.
-func (t *tally) measure(schema *node, depth int) {
-	if t.steps++; t.steps > maxWork {
-		t.deepest = strictDepth + 1 // nobody writes that by hand
-	}
-	if t.deepest > strictDepth {
-		return
-	}
-	if d := schema.def; d != nil {
-		if !t.open[d] {
-			t.open[d] = true
-			t.measure(d.out, depth)
-			t.open[d] = false
-		}
-		return
-	}
-	if typesNamed(schema)&(typeObject|typeArray) != 0 && schema.get("type") != nil {
-		depth++
-		t.deepest = max(t.deepest, depth)
-	}
-	for _, m := range schema.get("properties").list() {
-		t.measure(m.value, depth)
-	}
-	for _, e := range below(schema) {
-		t.measure(e, depth)
-	}
-}
-
-// A union is alternatives of which the model writes one, in strict mode.
-type union struct {
-	at    *node
-	forms []form
-}
-
-// overlaps notes the unions in which a value in another form could be of two of the
-// alternatives.
-func (c *compiler) overlaps() {
-	for _, u := range c.unions {
-		acts := make([]bool, len(u.forms))
-		for i, f := range u.forms {
-			acts[i] = f.codec.acts(map[*codec]bool{})
-			found := false
-			for j, o := range u.forms[:i] {
-				if found = (acts[i] || acts[j]) && confusable(o, f); found {
-					break
-				}
-			}
-			if found {
-				c.losses.add(FormsOverlap, Narrower, u.at, "two alternatives can be written in the same form; it is read as the first that fits")
-				c.losses.add(FormsOverlap, Looser, u.at, "two alternatives can be written in the same form; it is read as the first that fits")
-				break
-			}
-		}
-	}
-}
-
-// confusable reports whether two forms, of which one is turned back, may have a
-// value in common.
-func confusable(a, b form) bool {
-	x, y := resolved(a.schema), resolved(b.schema)
-	if x.get("anyOf") != nil || y.get("anyOf") != nil {
-		return true
-	}
-	common := typesNamed(x) & typesNamed(y)
-	if common&^typeObject != 0 && common != typeNull {
-		return true
-	}
-	if common&typeObject == 0 {
-		return false
-	}
-	px, py := x.get("properties").list(), y.get("properties").list()
-	if len(px) != len(py) {
-		return false
-	}
-	for _, m := range px {
-		other := y.get("properties").get(m.name)
-		if other == nil || valuesApart(m.value, other) {
-			return false
-		}
-	}
-	return true
-}
-
-func resolved(schema *node) *node {
-	for schema.def != nil {
-		schema = schema.def.out
-	}
-	return schema
-}
-
-// An optional is the form of a property that is not required, in strict mode.
+// An optional is a property that is not required.
 type optional struct {
 	at     *node
 	schema *node // as if it were required
 }
 
+// strict returns the schema and its codec for strict mode, or r itself, with a loss,
+// where that is not possible.
+func (c *compiler) strict(r *compiled) *compiled {
+	mark := c.losses.mark()
+	c.doc = newDocument(r.schema) // of the dialect in which it is written now
+	s := &stricter{compiler: c, defs: map[*definition]*definition{}}
+	if c.losses.has(UnionMerged, UnionDropped, ReferenceCut) {
+		s.fail(nil, "the arguments as a whole are one of several alternatives, or too large")
+	}
+	out, k := s.object(r.schema, true)
+	defs := objectNode()
+	for len(s.queue) > 0 && s.reason == "" {
+		d := s.queue[0]
+		s.queue = s.queue[1:]
+		d.out, d.codec = s.schema(d.target)
+		defs.set(d.name, d.out)
+	}
+	if s.reason == "" {
+		s.settle()
+		s.limits(out)
+	}
+	if s.reason != "" {
+		c.losses.reset(mark)
+		c.losses.add(NotStrict, Looser, s.at, "strict mode is not possible: %s", s.reason)
+		return r
+	}
+	s.missing()
+	if len(defs.members) > 0 {
+		out.set("$defs", defs)
+	}
+	if !k.acts(map[*codec]bool{}) {
+		k = nil
+	}
+	return &compiled{schema: out, codec: k, strict: true}
+}
+
+// fail says why strict mode is not possible. The first reason stays.
+func (s *stricter) fail(at *node, format string, args ...any) (*node, *codec) {
+	if s.reason == "" {
+		s.at, s.reason = at, fmt.Sprintf(format, args...)
+	}
+	return objectNode(), nil
+}
+
+// schema writes one schema.
+func (s *stricter) schema(n *node) (*node, *codec) {
+	switch {
+	case s.reason != "":
+		return n, nil
+	case n.def != nil:
+		return s.reference(n)
+	}
+	if all := n.get("allOf"); all != nil {
+		rest := without(n, "allOf")
+		if len(all.elems) != 1 || !onlyAnnotates(rest) {
+			return s.fail(all, "allOf combines schemas")
+		}
+		made := described(rest, all.elems[0])
+		made.def = all.elems[0].def
+		return s.schema(made)
+	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		if union := n.get(keyword); union != nil && (n.get("type") == nil || !onlyRequires(union)) {
+			return s.union(n, keyword, union)
+		}
+	}
+	values, listed := valuesOf(n)
+	types := typesNamed(n)
+	if listed {
+		types = s.excluded(n, types, values)
+		values = slices.DeleteFunc(slices.Clone(values), func(v *node) bool { return typeOf(v)&types == 0 })
+	}
+	switch one := splitTypes(types); {
+	case n.get("type") == nil && !listed:
+		return s.fail(n, "a value has no type")
+	case len(one) > 1:
+		return s.fail(n, "a value has one of several types")
+	case listed && (types == 0 || types&(typeObject|typeArray) != 0 || slices.ContainsFunc(values, tooLarge)):
+		return s.fail(enumOf(n), "the values that are listed cannot be told")
+	case types&typeObject != 0:
+		return s.object(n, false)
+	}
+	out := objectNode(member{"type", typesNode(types)})
+	if listed {
+		out.set("enum", listNode(values...))
+	}
+	said := map[string]bool{"type": true, "enum": true, "const": true}
+	var k *codec
+	if types&typeArray != 0 {
+		items := n.get("items")
+		if items == nil || n.get("prefixItems") != nil {
+			return s.fail(n, "the elements of a list have no schema, or one each")
+		}
+		said["items"] = true
+		made, inner := s.schema(items)
+		out.set("items", made)
+		if inner != nil {
+			k = &codec{items: inner}
+		}
+	}
+	s.keywords(out, n, types, said)
+	return out, k
+}
+
+// keywords adds the keywords that strict mode takes as they are, and notes the others.
+func (s *stricter) keywords(out, n *node, types typeSet, said map[string]bool) {
+	for _, m := range n.members {
+		if about, _ := concerns(m.name); !said[m.name] && about&types != 0 && s.takesStrictly(m) {
+			out.set(m.name, m.value)
+			said[m.name] = true
+		}
+	}
+	s.unsaid(n, types, said)
+}
+
+// takesStrictly reports whether strict mode takes a keyword that holds no schema.
+func (s *stricter) takesStrictly(m member) bool {
+	switch m.name {
+	case "title", "description", "minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum":
+		return true
+	case "pattern":
+		return s.diet.takesPattern(m.value.text)
+	case "minItems", "maxItems":
+		return isCount(m.value)
+	case "format":
+		return slices.Contains([]string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, m.value.text)
+	}
+	return false
+}
+
+// reference writes a reference: nothing may stand beside it, but beside a union of one.
+func (s *stricter) reference(n *node) (*node, *codec) {
+	d := s.defs[n.def]
+	if d == nil {
+		d = &definition{name: n.def.name, target: n.def.out}
+		s.defs[n.def] = d
+		s.order, s.queue = append(s.order, d), append(s.queue, d)
+	}
+	ref := d.reference()
+	rest := without(n, "$ref")
+	if !onlyAnnotates(rest) {
+		return s.fail(n, "keywords stand beside a reference")
+	}
+	out := objectNode(member{"anyOf", listNode(ref)})
+	s.keywords(out, rest, anyType, map[string]bool{})
+	if len(out.members) == 1 {
+		out = ref
+	}
+	return out, &codec{def: d}
+}
+
+// union writes alternatives.
+func (s *stricter) union(n *node, keyword string, union *node) (*node, *codec) {
+	rest := without(n, keyword)
+	if t := rest.get("type"); t != nil && !slices.ContainsFunc(union.elems, func(e *node) bool { return typesNamed(e)&^typesNamed(rest) != 0 }) {
+		rest.drop("type") // each alternative says it
+	}
+	if !onlyAnnotates(rest) {
+		return s.fail(union, "keywords stand beside alternatives")
+	}
+	if keyword == "oneOf" && len(union.elems) > 1 {
+		s.exactlyOne(union, union.elems)
+	}
+	list, k := listNode(), &codec{at: union}
+	for _, e := range union.elems {
+		made, inner := s.schema(e)
+		list.elems = append(list.elems, made)
+		k.alts = append(k.alts, alternative{made, inner})
+	}
+	s.unions = append(s.unions, k)
+	out := objectNode(member{"anyOf", list})
+	s.keywords(out, rest, anyType, map[string]bool{})
+	return out, k
+}
+
+// object writes an object.
+func (s *stricter) object(n *node, root bool) (*node, *codec) {
+	properties, rest := n.get("properties"), n.get("additionalProperties")
+	closed := rest != nil && rest.kind == 'f'
+	switch {
+	case rest != nil && !closed || n.get("patternProperties") != nil:
+		return s.fail(n, "an object takes properties with names that are not listed")
+	case len(properties.list()) == 0 && !closed && !root:
+		return s.fail(n, "an object takes any properties")
+	}
+	needed := nameSet(n.get("required").texts())
+	made, names := objectNode(), []string(nil)
+	k := &codec{fields: map[string]field{}}
+	for _, m := range properties.list() {
+		schema, inner := s.schema(m.value)
+		f := field{name: m.name, codec: inner}
+		if !needed[m.name] {
+			f.optional = true
+			s.optionals = append(s.optionals, optional{m.value, schema})
+			schema = withNull(schema)
+		}
+		delete(needed, m.name)
+		k.fields[m.name] = f
+		made.members = append(made.members, member{m.name, schema})
+		names = append(names, m.name)
+	}
+	if len(needed) > 0 {
+		return s.fail(n.get("required"), "a property is required that has no schema")
+	}
+	if !closed {
+		s.losses.add(PropertiesClosed, Narrower, n, "other properties than those listed cannot be written")
+	}
+	out := objectNode(member{"type", typesNode(typesNamed(n))}, member{"properties", made}, member{"required", textsNode(names)}, member{"additionalProperties", boolNode(false)})
+	s.keywords(out, n, typesNamed(n), map[string]bool{"type": true, "properties": true, "required": true, "additionalProperties": true})
+	return out, k
+}
+
+// withNull returns a schema that takes null, too.
+func withNull(schema *node) *node {
+	switch {
+	case schema.def != nil:
+		return objectNode(member{"anyOf", listNode(schema, objectNode(member{"type", textNode("null")}))})
+	case schema.get("anyOf") != nil:
+		all := schema.get("anyOf").elems
+		if slices.ContainsFunc(all, func(e *node) bool { return e.def == nil && typesNamed(e)&typeNull != 0 }) {
+			return schema
+		}
+		schema = copyOf(schema)
+		schema.set("anyOf", listNode(append(slices.Clone(all), objectNode(member{"type", textNode("null")}))...))
+		return schema
+	}
+	schema = copyOf(schema)
+	schema.set("type", typesNode(typesNamed(schema)|typeNull))
+	if enum := schema.get("enum"); enum != nil && !slices.ContainsFunc(enum.elems, func(v *node) bool { return v.kind == 'n' }) {
+		schema.set("enum", listNode(append(slices.Clone(enum.elems), nullNode())...))
+	}
+	return schema
+}
+
 // missing notes the properties for which null is written if they are missing.
-func (c *compiler) missing() {
+func (s *stricter) missing() {
 	known := map[*definition]bool{}
-	for _, o := range c.optionals {
+	for _, o := range s.optionals {
 		if takesNull(o.schema, known) {
-			c.losses.add(NullForMissing, Narrower, o.at, "null means that the property is missing, so null itself cannot be written")
+			s.losses.add(NullForMissing, Narrower, o.at, "null means that the property is missing, so null itself cannot be written")
 		} else {
-			c.losses.add(NullForMissing, Recoded, o.at, "null is written for a property that is missing")
+			s.losses.add(NullForMissing, Recoded, o.at, "null is written for a property that is missing")
 		}
 	}
 }
@@ -201,6 +278,7 @@ func takesNull(schema *node, known map[*definition]bool) bool {
 	if d := schema.def; d != nil {
 		takes, ok := known[d]
 		if !ok {
+			known[d] = false // of itself it says nothing new
 			takes = takesNull(d.out, known)
 			known[d] = takes
 		}
@@ -210,10 +288,5 @@ func takesNull(schema *node, known map[*definition]bool) bool {
 	if union == nil {
 		return typesNamed(schema)&typeNull != 0
 	}
-	for _, e := range union.elems {
-		if takesNull(e, known) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(union.elems, func(e *node) bool { return takesNull(e, known) })
 }

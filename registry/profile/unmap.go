@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -28,7 +29,7 @@ func (t *Tool) Unmap(args json.RawMessage) (json.RawMessage, error) {
 	if t.codec == nil {
 		return args, nil
 	}
-	u := unmapper{data: args, steps: maxSteps}
+	u := unmapper{data: args}
 	end := len(bytes.TrimRight(args, " \t\r\n"))
 	start := len(args) - len(bytes.TrimLeft(args, " \t\r\n"))
 	out := append(make([]byte, 0, len(args)+64), args[:start]...)
@@ -43,13 +44,9 @@ func (t *Tool) refused(p registry.Problem) error {
 	return &registry.ArgumentsError{Tool: t.Name, Problems: []registry.Problem{p}, Err: errors.New(p.String())}
 }
 
-// maxSteps bounds what it may cost to find out which alternatives values are of.
-const maxSteps = 1 << 20
-
 // An unmapper turns checked JSON back.
 type unmapper struct {
 	data    []byte
-	steps   int
 	problem *registry.Problem
 }
 
@@ -62,35 +59,16 @@ type part struct {
 
 // value appends what the value from start to end stands for.
 func (u *unmapper) value(dst []byte, start, end int, k *codec, path string) []byte {
-	for k != nil && k.op == opReference {
+	for k != nil && k.def != nil {
 		k = k.def.codec
 	}
 	raw := u.data[start:end]
-	if k == nil || u.problem != nil {
-		return append(dst, raw...)
-	}
 	switch {
-	case k.op == opUnion:
-		return u.union(dst, start, end, k, path)
-	case k.op == opObject && raw[0] == '{':
+	case k == nil || u.problem != nil:
+	case raw[0] == '{' && len(k.fields) > 0:
 		return u.object(dst, start, end, k, path)
-	case k.op == opArray && raw[0] == '[':
+	case raw[0] == '[' && k.items != nil:
 		return u.array(dst, start, end, k, path)
-	case k.op == opPairs && raw[0] == '[':
-		return u.pairs(dst, start, end, k, path)
-	case k.op == opPairs && raw[0] == '{': // written as it is
-		parts := u.members(start, end)
-		for i := range parts {
-			dst = append(dst, u.data[u.before(parts, i, start):parts[i].start]...)
-			dst = u.value(dst, parts[i].start, parts[i].end, k.items, schemagate.Member(path, parts[i].name))
-		}
-		return append(dst, u.data[u.before(parts, len(parts), start):end]...)
-	case k.op == opJSON && raw[0] == '"':
-		text, _ := jsonscan.Text(raw)
-		// A text that is a string by itself need not be JSON, such as 5.
-		if text = bytes.TrimSpace(text); jsonscan.Valid(text) == nil && (k.types&typeString == 0 || readNodeKind(text)&k.types != 0) {
-			return append(dst, text...)
-		}
 	}
 	return append(dst, raw...)
 }
@@ -133,7 +111,7 @@ func (u *unmapper) array(dst []byte, start, end int, k *codec, path string) []by
 	parts := u.elements(start, end)
 	for i, p := range parts {
 		dst = append(dst, u.data[u.before(parts, i, start):p.start]...)
-		dst = u.value(dst, p.start, p.end, k.items, indexed(path, i))
+		dst = u.value(dst, p.start, p.end, k.items, path+"["+strconv.Itoa(i)+"]")
 	}
 	return append(dst, u.data[u.before(parts, len(parts), start):end]...)
 }
@@ -163,30 +141,7 @@ func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []b
 		if !known {
 			f.name = p.name
 		}
-		switch {
-		case f.optional && u.data[p.start] == 'n':
-			continue
-		case k.rest != "" && p.name == k.rest && u.data[p.start] == 'n':
-			continue
-		case k.rest != "" && p.name == k.rest && (u.data[p.start] == '[' || u.data[p.start] == '{'):
-			others, ok := u.others(p.start, p.end)
-			if !ok {
-				break
-			}
-			for _, o := range others {
-				if written[o.name] {
-					u.twice(path, o.name)
-					return dst
-				}
-				written[o.name] = true
-				if kept++; kept == 1 {
-					dst = append(dst, u.data[start:u.first(parts, start, end)]...)
-				} else {
-					dst = append(dst, ',')
-				}
-				dst = append(canonjson.AppendString(dst, o.name), ':')
-				dst = u.value(dst, o.start, o.end, k.items, schemagate.Member(path, o.name))
-			}
+		if f.optional && u.data[p.start] == 'n' {
 			continue
 		}
 		if !next(f.name, i) {
@@ -197,9 +152,6 @@ func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []b
 		} else {
 			dst = append(canonjson.AppendString(dst, f.name), ':')
 		}
-		if !known && k.rest != "" {
-			f.codec = k.items // written as it is
-		}
 		dst = u.value(dst, p.start, p.end, f.codec, schemagate.Member(path, p.name))
 	}
 	if kept == 0 {
@@ -209,14 +161,6 @@ func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []b
 		return append(dst, "{}"...)
 	}
 	return append(dst, u.data[parts[len(parts)-1].end:end]...)
-}
-
-// others returns the members of an object, or those that a list of pairs stands for.
-func (u *unmapper) others(start, end int) ([]part, bool) {
-	if u.data[start] == '{' {
-		return u.members(start, end), true
-	}
-	return u.readPairs(start, end)
 }
 
 // first returns where the first member begins.
@@ -231,64 +175,4 @@ func (u *unmapper) twice(path, name string) {
 	if u.problem == nil {
 		u.problem = &registry.Problem{Path: schemagate.Member(path, name), Want: "there once", Got: "there twice"}
 	}
-}
-
-// pairs appends the map that a list of pairs stands for.
-func (u *unmapper) pairs(dst []byte, start, end int, k *codec, path string) []byte {
-	all, ok := u.readPairs(start, end)
-	if !ok {
-		return append(dst, u.data[start:end]...)
-	}
-	written := make(map[string]bool, len(all))
-	dst = append(dst, '{')
-	for i, p := range all {
-		if written[p.name] {
-			u.twice(path, p.name)
-			return dst
-		}
-		written[p.name] = true
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(canonjson.AppendString(dst, p.name), ':')
-		dst = u.value(dst, p.start, p.end, k.items, schemagate.Member(path, p.name))
-	}
-	return append(dst, '}')
-}
-
-// readPairs returns the pairs of a list, by key, and whether it is one.
-func (u *unmapper) readPairs(start, end int) ([]part, bool) {
-	var all []part
-	for _, e := range u.elements(start, end) {
-		if u.data[e.start] != '{' {
-			return nil, false
-		}
-		var pair part
-		members := u.members(e.start, e.end)
-		keyed, valued := false, false
-		for _, m := range members {
-			switch m.name {
-			case pairKey:
-				pair.name, keyed = jsonscan.String(u.data[m.start:m.end])
-			case pairValue:
-				pair.start, pair.end, valued = m.start, m.end, true
-			}
-		}
-		if !keyed || !valued || len(members) != 2 {
-			return nil, false
-		}
-		all = append(all, pair)
-	}
-	return all, true
-}
-
-func (u *unmapper) union(dst []byte, start, end int, k *codec, path string) []byte {
-	for _, lenient := range []bool{false, true} {
-		for _, a := range k.alts {
-			if u.fits(a.schema, start, end, lenient) {
-				return u.value(dst, start, end, a.codec, path)
-			}
-		}
-	}
-	return append(dst, u.data[start:end]...)
 }

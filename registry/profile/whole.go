@@ -56,9 +56,9 @@ func (c *compiler) dropped(name string, was, made *node) {
 func (c *compiler) edit(n *node) *node {
 	switch n.kind {
 	case 't':
-		return objectNode()
+		return placed(objectNode(), n)
 	case 'f':
-		return objectNode(member{"not", objectNode()})
+		return placed(objectNode(member{"not", objectNode()}), n)
 	}
 	if !c.spend(1) || c.diet.depth > 0 && c.depth >= c.diet.depth {
 		c.losses.add(DepthCut, Looser, n, "the schema is too deep or too large here; the model is not told more")
@@ -83,7 +83,7 @@ func (c *compiler) editReference(n, ref *node) *node {
 		if target == nil {
 			return out
 		}
-		made := c.define(target).reference()
+		made := placed(c.define(target).reference(), n)
 		made.members = append(made.members, out.members...)
 		return made
 	}
@@ -104,7 +104,7 @@ func (c *compiler) editReference(n, ref *node) *node {
 		}
 		return described(out, made)
 	}
-	all := listNode(made)
+	all := placed(listNode(made), n)
 	if own := out.get("allOf"); own != nil {
 		all.elems = append(all.elems, own.elems...)
 	}
@@ -114,7 +114,8 @@ func (c *compiler) editReference(n, ref *node) *node {
 
 // editObject edits the keywords of a schema that has no reference.
 func (c *compiler) editObject(n *node) *node {
-	out := objectNode()
+	out := placed(objectNode(), n)
+	out.parts = n.parts
 	for _, m := range n.members {
 		if c.refuses(n, m) {
 			continue
@@ -129,7 +130,7 @@ func (c *compiler) editObject(n *node) *node {
 			c.editPatterns(out, n, m.value)
 		case "enum":
 			values, _ := valuesOf(objectNode(member{"enum", m.value}))
-			out.set("enum", listNode(values...))
+			out.set("enum", placed(listNode(values...), m.value))
 		case "additionalProperties":
 			if out.get(m.name) == nil {
 				out.set(m.name, c.editRest(m.value))
@@ -161,7 +162,7 @@ func (c *compiler) editValue(m member) *node {
 	case aSchema:
 		return c.edit(m.value)
 	case listOfSchemas:
-		list := listNode()
+		list := placed(listNode(), m.value)
 		for _, e := range m.value.elems {
 			list.elems = append(list.elems, c.edit(e))
 		}
