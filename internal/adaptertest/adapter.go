@@ -28,6 +28,9 @@ type Adapter struct {
 	Interrupt string
 	// InOrder says that the framework runs the calls of a message one by one.
 	InOrder bool
+	// Unordered says that the framework has the results of a message in the order in
+	// which the calls end.
+	Unordered bool
 	// TextOnly says that the framework takes no images as results. They have to come
 	// as a line of text.
 	TextOnly bool

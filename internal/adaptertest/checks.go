@@ -157,7 +157,11 @@ func (k *kit) results(req *Request, n int) []Result {
 	if len(req.Results) < n {
 		k.Fatalf("the model got %d results, not %d: %+v", len(req.Results), n, req.Results)
 	}
-	return req.Results[len(req.Results)-n:]
+	results := slices.Clone(req.Results[len(req.Results)-n:])
+	if k.a.Unordered {
+		slices.SortFunc(results, func(a, b Result) int { return strings.Compare(a.CallID, b.CallID) })
+	}
+	return results
 }
 
 func (k *kit) contains(r Result, text string) {

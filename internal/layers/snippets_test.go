@@ -15,7 +15,7 @@ const (
 	firstSteps = "docs/getting-started.md"
 	configPage = "docs/configuration.md"
 	trustPage  = "docs/security.md"
-	// recipesPage is the page of docs/adapters for the code that users copy.
+	// recipesPage is the page of docs/adapters for drafts, which nothing compiles.
 	recipesPage = "recipes"
 )
 
@@ -81,9 +81,7 @@ func homes(name string) []string {
 	case name == trustPage:
 		return []string{"host/"}
 	case folder == "docs/":
-		return []string{"adapters/", "examples/recipes/"}
-	case base == recipesPage:
-		return []string{"examples/recipes/"}
+		return []string{"adapters/"}
 	}
 	return []string{"adapters/" + base + "/"}
 }
@@ -124,6 +122,9 @@ func TestSnippets(t *testing.T) {
 	tr := repository(t)
 	fsys := os.DirFS(root)
 	for _, name := range linkedPages(t, fsys) {
+		if name == "docs/adapters/"+recipesPage+".md" {
+			continue
+		}
 		text, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			t.Fatal(err)
@@ -151,15 +152,13 @@ func TestSnippetsSeeProblems(t *testing.T) {
 	tr := sketch(t, map[string]string{
 		"adapters/a/example_test.go":     "package a\n\nfunc Example() {\n\tone()\n\n\tif two {\n\t\tthree()\n\t}\n}\n",
 		"adapters/ab/example_test.go":    "package ab\n\nfunc Example() {\n\tfour()\n}\n",
-		"examples/recipes/adk/adk.go":    "package adk\n\nfunc five() {}\n",
 		"examples/other/other.go":        "package other\n\nfunc six() {}\n",
 		"adapters/a/inner/other_test.go": "package inner\n\nfunc seven() {}\n",
 	})
 	block := func(lang, code string) string { return "text\n\n```" + lang + "\n" + code + "\n```\n" }
 	good := block("go", "one()\nif two {\n\n    three()\n}") + block("sh", "nothing") + "````go\nfunc seven() {}\n````\n"
 	expect(t, checkSnippets(tr, "docs/adapters/a.md", good))
-	expect(t, checkSnippets(tr, "docs/adapters/recipes.md", block("go", "func five() {}")))
-	expect(t, checkSnippets(tr, "docs/adapters.md", block("go", "func five() {}")+block("go", "four()")))
+	expect(t, checkSnippets(tr, "docs/adapters.md", block("go", "one()")+block("go", "four()")))
 
 	const gone = ": the code stands in no Go file in adapters/a/"
 	expect(t, checkSnippets(tr, "docs/adapters/a.md",
@@ -170,6 +169,6 @@ func TestSnippetsSeeProblems(t *testing.T) {
 		"docs/adapters/a.md:35: the block is empty",
 		"docs/adapters/a.md:38: the block has no end",
 	)
-	expect(t, checkSnippets(tr, "docs/adapters/recipes.md", block("go", "func six() {}")),
-		"docs/adapters/recipes.md:3: the code stands in no Go file in examples/recipes/")
+	expect(t, checkSnippets(tr, "docs/adapters.md", block("go", "func six() {}")),
+		"docs/adapters.md:3: the code stands in no Go file in adapters/")
 }

@@ -1,0 +1,132 @@
+package fantasy_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"charm.land/fantasy"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/fantasy"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A returning tool returns one result.
+type returning struct{ res *mcp.CallToolResult }
+
+func (returning) Definition() *registry.Definition {
+	return &registry.Definition{Name: "look", Description: "looks", InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (r returning) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return r.res, nil
+}
+
+// run calls the only tool of a registry.
+func run(t *testing.T, r *registry.Registry, opts *belt.Options) fantasy.ToolResponse {
+	t.Helper()
+	tools, err := belt.Tools(t.Context(), r, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tools) != 1 {
+		t.Fatalf("got %d tools, want 1", len(tools))
+	}
+	res, err := tools[0].Run(t.Context(), fantasy.ToolCall{ID: "call_1", Name: tools[0].Info().Name, Input: `{}`})
+	if err != nil {
+		t.Errorf("got the error %v, want none", err)
+	}
+	return res
+}
+
+func filled(t *testing.T, opts *registry.Options, tool registry.Tool) *registry.Registry {
+	t.Helper()
+	r := registry.New(opts)
+	if err := r.Add(tool); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestImages has results with two images: fantasy takes one, and none of a tool that
+// failed or for a model that takes text alone.
+func TestImages(t *testing.T) {
+	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := &mcp.ImageContent{MIMEType: "image/png", Data: png}
+	for _, test := range []struct {
+		name     string
+		failed   bool
+		opts     *belt.Options
+		kind     string
+		attached int
+	}{
+		{"two images", false, nil, "image", 1},
+		{"a failure", true, nil, "text", 0},
+		{"text alone", false, &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, "text", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res := run(t, filled(t, nil, returning{&mcp.CallToolResult{IsError: test.failed, Content: []mcp.Content{picture, picture}}}), test.opts)
+			if res.Type != test.kind {
+				t.Errorf("got type %q, want %q", res.Type, test.kind)
+			}
+			if got := res.Data != nil; got != (test.kind == "image") {
+				t.Errorf("got data: %v, want %v", got, test.kind == "image")
+			}
+			if got := strings.Count(res.Content, "[image image/png"); got != 2 {
+				t.Errorf("got %d lines for images, want 2: %q", got, res.Content)
+			}
+			if got := strings.Count(res.Content, ", attached]"); got != test.attached {
+				t.Errorf("got %d images attached, want %d: %q", got, test.attached, res.Content)
+			}
+			if res.IsError != test.failed {
+				t.Errorf("got IsError %v, want %v", res.IsError, test.failed)
+			}
+		})
+	}
+}
+
+// TestWaiting has a call that nobody waits for.
+func TestWaiting(t *testing.T) {
+	policy, err := registry.NewPolicy(registry.Ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		opts *belt.Options
+		stop bool
+	}{
+		{"the model is told", nil, false},
+		{"the agent stops", &belt.Options{Waiting: func(context.Context, *profile.WaitingError) error { return errors.New("later") }}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := filled(t, &registry.Options{Approver: policy}, returning{&mcp.CallToolResult{}})
+			res := run(t, r, test.opts)
+			if res.StopTurn != test.stop {
+				t.Errorf("got StopTurn %v, want %v", res.StopTurn, test.stop)
+			}
+			if !res.IsError || !strings.HasPrefix(res.Content, profile.Failure) {
+				t.Errorf("got %q with IsError %v, want a failure", res.Content, res.IsError)
+			}
+			if waits := r.Approvals(t.Context()); len(waits) != 1 {
+				t.Errorf("got %d calls that wait, want 1", len(waits))
+			}
+		})
+	}
+}
+
+// TestNoTools has an empty registry: an agent keeps its former tools for nil.
+func TestNoTools(t *testing.T) {
+	tools, err := belt.Tools(t.Context(), registry.New(nil), nil)
+	if tools == nil || len(tools) > 0 || err != nil {
+		t.Errorf("got %#v, %v, want an empty slice", tools, err)
+	}
+}
