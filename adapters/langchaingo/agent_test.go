@@ -271,7 +271,7 @@ func TestModelKeepsOtherFunctions(t *testing.T) {
 	}
 	llm, model := scripted(t, adaptertest.Reply{Text: "done"})
 	mine := []llms.FunctionDefinition{
-		{Name: "mine", Description: "does mine", Parameters: json.RawMessage(none)},
+		{Name: "mine", Description: "does mine", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
 		{Name: "two", Description: "?", Parameters: json.RawMessage(one)},
 	}
 	if _, err := turn.Model(llm).GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hi")}, llms.WithFunctions(mine)); err != nil {

@@ -2,7 +2,9 @@ package adaptertest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -27,6 +29,19 @@ type Request struct {
 	Media   []Media  // in messages that are no results, in order
 	Users   []string // texts of the user, in order
 	Stream  bool     // the answer has to be a stream
+}
+
+// declare adds a tool to those that the model is told of. It refuses one for which there are
+// problems, and one whose name is there already.
+func (r *Request) declare(t Tool, problems []string) error {
+	if len(problems) > 0 {
+		return fmt.Errorf("the tool %q: %s", t.Name, strings.Join(problems, "; "))
+	}
+	if slices.ContainsFunc(r.Tools, func(other Tool) bool { return other.Name == t.Name }) {
+		return fmt.Errorf("the name %q is there twice", t.Name)
+	}
+	r.Tools = append(r.Tools, t)
+	return nil
 }
 
 // A Tool is a tool that a model is told of.

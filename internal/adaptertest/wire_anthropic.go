@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // Anthropic is the wire of the Messages API and of its beta.
@@ -61,10 +63,7 @@ type anthropicReader struct {
 }
 
 var (
-	anthropicName     = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	anthropicReferred = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	anthropicProperty = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-	anthropicID       = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 )
 
 // Read refuses what the API would answer with status 400.
@@ -133,7 +132,7 @@ func (a *anthropicReader) tools(tools []json.RawMessage) error {
 		if slices.ContainsFunc(a.Tools, func(other Tool) bool { return other.Name == t.Name }) {
 			return fmt.Errorf("tools: Tool names must be unique: %q", t.Name)
 		}
-		if err := a.tool(t); err != nil {
+		if err := a.tool(t, raw); err != nil {
 			return fmt.Errorf("tools.%d: %w", i, err)
 		}
 		deferred, plain = deferred || t.DeferLoading, plain || !t.DeferLoading
@@ -148,40 +147,12 @@ func (a *anthropicReader) tools(tools []json.RawMessage) error {
 }
 
 // tool adds a tool, in place of one of the same name.
-func (a *anthropicReader) tool(t anthropicTool) error {
-	if t.Type != "" && t.Type != "custom" {
-		return fmt.Errorf("a tool of type %q", t.Type)
-	}
-	rule := anthropicName
-	if t.DeferLoading {
-		rule = anthropicReferred
-	}
-	if !rule.MatchString(t.Name) {
-		return fmt.Errorf("the name %q does not match %s", t.Name, rule)
+func (a *anthropicReader) tool(t anthropicTool, raw []byte) error {
+	if problems := providercheck.Anthropic(raw); len(problems) > 0 {
+		return fmt.Errorf("the tool %q: %s", t.Name, strings.Join(problems, "; "))
 	}
 	if t.DeferLoading && t.CacheControl != nil {
 		return fmt.Errorf("tool %q cannot have both defer_loading=true and cache_control set", t.Name)
-	}
-	var root map[string]json.RawMessage
-	if err := json.Unmarshal(t.InputSchema, &root); err != nil {
-		return fmt.Errorf("input_schema of %q: %w", t.Name, err)
-	}
-	if string(root["type"]) != `"object"` {
-		return fmt.Errorf("input_schema of %q has type %s, not object", t.Name, root["type"])
-	}
-	for _, keyword := range []string{"oneOf", "anyOf", "allOf"} {
-		if root[keyword] != nil {
-			return fmt.Errorf("input_schema of %q does not support %s at the top level", t.Name, keyword)
-		}
-	}
-	var properties map[string]json.RawMessage
-	if err := json.Unmarshal(root["properties"], &properties); root["properties"] != nil && err != nil {
-		return fmt.Errorf("properties of %q: %w", t.Name, err)
-	}
-	for key := range properties {
-		if !anthropicProperty.MatchString(key) {
-			return fmt.Errorf("the property %q of %q does not match %s", key, t.Name, anthropicProperty)
-		}
 	}
 	told := Tool{Name: t.Name, Schema: t.InputSchema, Deferred: t.DeferLoading}
 	if t.Description != nil {

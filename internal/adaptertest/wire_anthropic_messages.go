@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 type anthropicBlock struct {
@@ -109,8 +111,8 @@ func (a *anthropicReader) assistant(blocks []anthropicBlock) error {
 			if !anthropicID.MatchString(b.ID) || a.ids[b.ID] {
 				return fmt.Errorf("the id %q is none, or is not unique", b.ID)
 			}
-			if !anthropicName.MatchString(b.Name) {
-				return fmt.Errorf("tool_use.name %q does not match %s", b.Name, anthropicName)
+			if !providercheck.AnthropicName.MatchString(b.Name) {
+				return fmt.Errorf("tool_use.name %q does not match %s", b.Name, providercheck.AnthropicName)
 			}
 			if !bytes.HasPrefix(b.Input, []byte("{")) || !json.Valid(b.Input) {
 				return fmt.Errorf("tool_use.input is no dictionary: %s", b.Input)
@@ -249,7 +251,7 @@ func (a *anthropicReader) system(blocks []anthropicBlock) error {
 			if err := decodeAll(b.Tool.Definition, &t); err != nil {
 				return err
 			}
-			if err := a.tool(t); err != nil {
+			if err := a.tool(t, b.Tool.Definition); err != nil {
 				return err
 			}
 		case (b.Type == "tool_removal" || b.Type == "tool_addition") && b.Tool.Type == "tool_reference":

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // Bedrock is the Converse API of Amazon Bedrock, and ConverseStream, as far as
@@ -65,19 +67,16 @@ type bedrockResult struct {
 }
 
 type bedrockTools struct {
-	Tools []struct {
-		ToolSpec *struct {
-			Name        string
-			Description *string
-			InputSchema struct{ JSON json.RawMessage }
-			Strict      *bool
-		}
-	}
+	Tools      []json.RawMessage
 	ToolChoice json.RawMessage
 }
 
+type bedrockSpec struct {
+	Name, Description string
+	InputSchema       struct{ JSON json.RawMessage }
+}
+
 var (
-	bedrockName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	bedrockLabel = regexp.MustCompile(`^[a-zA-Z0-9()\[\]-]+( [a-zA-Z0-9()\[\]-]+)*$`)
 	bedrockPath  = regexp.MustCompile(`^/model/([^/]+)/converse(-stream)?$`)
 )
@@ -89,9 +88,7 @@ func (Bedrock) Read(r *http.Request, body []byte) (*Request, error) {
 		return nil, fmt.Errorf("%s %s is no signed call of Converse", r.Method, r.URL.Path)
 	}
 	var in bedrockRequest
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
+	if err := decodeAll(body, &in); err != nil {
 		return nil, err
 	}
 	b := &bedrockReader{
@@ -137,35 +134,15 @@ func (b *bedrockReader) tools(config *bedrockTools) error {
 	if len(config.Tools) == 0 {
 		return errors.New("toolConfig.tools must have a tool")
 	}
-	names := map[string]bool{}
-	for i, t := range config.Tools {
-		spec := t.ToolSpec
-		switch {
-		case spec == nil:
-			return fmt.Errorf("toolConfig.tools.%d has no toolSpec", i)
-		case !bedrockName.MatchString(spec.Name) || names[spec.Name]:
-			return fmt.Errorf("toolConfig.tools.%d.toolSpec.name %q is too long, has other characters, or is there twice", i, spec.Name)
-		case spec.Description != nil && strings.TrimSpace(*spec.Description) == "":
-			return fmt.Errorf("toolConfig.tools.%d.toolSpec.description is blank", i)
+	for i, raw := range config.Tools {
+		var t struct{ ToolSpec bedrockSpec }
+		err := json.Unmarshal(raw, &t)
+		if err == nil {
+			err = b.out.declare(Tool{Name: t.ToolSpec.Name, Description: t.ToolSpec.Description, Schema: t.ToolSpec.InputSchema.JSON}, providercheck.Bedrock(raw))
 		}
-		names[spec.Name] = true
-		var root map[string]json.RawMessage
-		if err := json.Unmarshal(spec.InputSchema.JSON, &root); err != nil {
-			return fmt.Errorf("toolConfig.tools.%d.toolSpec.inputSchema.json: %w", i, err)
+		if err != nil {
+			return fmt.Errorf("toolConfig.tools.%d: %w", i, err)
 		}
-		for key := range root {
-			if key != "type" && key != "properties" && key != "required" {
-				return fmt.Errorf("toolConfig.tools.%d.toolSpec.inputSchema.json: extraneous key [%s] is not permitted", i, key)
-			}
-		}
-		if string(root["type"]) != `"object"` || root["properties"] == nil || bytes.Contains(spec.InputSchema.JSON, []byte(`"$ref"`)) {
-			return fmt.Errorf("toolConfig.tools.%d.toolSpec.inputSchema.json is no object with properties, or has references", i)
-		}
-		tool := Tool{Name: spec.Name, Schema: spec.InputSchema.JSON}
-		if spec.Description != nil {
-			tool.Description = *spec.Description
-		}
-		b.out.Tools = append(b.out.Tools, tool)
 	}
 	return nil
 }
@@ -230,7 +207,7 @@ func (b *bedrockReader) message(m *bedrockMessage, ofUser bool) error {
 
 func (b *bedrockReader) use(u *bedrockUse) error {
 	switch {
-	case !bedrockName.MatchString(u.Name), !bedrockName.MatchString(u.ToolUseID):
+	case !providercheck.BedrockName.MatchString(u.Name), !providercheck.BedrockName.MatchString(u.ToolUseID):
 		return fmt.Errorf("toolUse %q %q: name or id fail to satisfy the constraint [a-zA-Z0-9_-]+", u.Name, u.ToolUseID)
 	case b.ids[u.ToolUseID]:
 		return fmt.Errorf("the toolUse id %q is there twice", u.ToolUseID)

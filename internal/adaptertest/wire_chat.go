@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // OpenAIChat is the wire of OpenAI's Chat Completions API, which many others copy.
@@ -28,7 +28,6 @@ type chatTool struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters"`
-		Strict      bool            `json:"strict"`
 	} `json:"function"`
 }
 
@@ -80,53 +79,19 @@ func (OpenAIChat) Read(r *http.Request, body []byte) (*Request, error) {
 		}
 		for _, raw := range *in.Tools {
 			var t chatTool
-			if err := strictly(raw, &t); err != nil {
+			if err := json.Unmarshal(raw, &t); err != nil {
 				return nil, fmt.Errorf("a tool: %w", err)
 			}
-			if t.Type != "function" || t.Function == nil {
+			if t.Function == nil {
 				return nil, fmt.Errorf("a tool of type %q", t.Type)
 			}
-			if utf8.RuneCountInString(t.Function.Description) > 1024 {
-				return nil, fmt.Errorf("the description of %q is too long", t.Function.Name)
-			}
-			if err := openAITool(req, t.Function.Name, t.Function.Parameters); err != nil {
+			told := Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters}
+			if err := req.declare(told, providercheck.OpenAIChat(raw)); err != nil {
 				return nil, err
 			}
-			if err := strictSchema(t.Function.Parameters); t.Function.Strict && err != nil {
-				return nil, fmt.Errorf("the schema of %q: %w", t.Function.Name, err)
-			}
-			req.Tools = append(req.Tools, Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
 		}
 	}
 	return req, readChat(req, in.Messages)
-}
-
-var openAIName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
-// openAITool refuses a function that OpenAI does not take beside those of req.
-func openAITool(req *Request, name string, schema json.RawMessage) error {
-	if !openAIName.MatchString(name) {
-		return fmt.Errorf("the name %q does not match %s", name, openAIName)
-	}
-	if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == name }) {
-		return fmt.Errorf("the name %q is there twice", name)
-	}
-	var root map[string]json.RawMessage
-	if len(schema) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return fmt.Errorf("the schema of %q: %w", name, err)
-	}
-	if string(root["type"]) != `"object"` {
-		return fmt.Errorf("the schema of %q has type %s, not object", name, root["type"])
-	}
-	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
-		if root[keyword] != nil {
-			return fmt.Errorf("the schema of %q has %s at the top level", name, keyword)
-		}
-	}
-	return nil
 }
 
 // readChat reads the messages. Each call must be answered behind its message, before
@@ -154,7 +119,7 @@ func readChat(req *Request, messages []chatMessage) error {
 				return fmt.Errorf("messages[%d]: neither content nor tool_calls", i)
 			}
 			for _, c := range m.ToolCalls {
-				if c.ID == "" || c.Type != "function" || open[c.ID] != "" || !openAIName.MatchString(c.Function.Name) {
+				if c.ID == "" || c.Type != "function" || open[c.ID] != "" || !providercheck.OpenAIName.MatchString(c.Function.Name) {
 					return fmt.Errorf("messages[%d]: the call %q of %q, of type %q", i, c.ID, c.Function.Name, c.Type)
 				}
 				if c.Function.Arguments == nil {

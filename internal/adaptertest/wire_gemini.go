@@ -1,13 +1,13 @@
 package adaptertest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // Gemini is the wire of generateContent and streamGenerateContent, of the Gemini API
@@ -29,6 +29,12 @@ type geminiRequest struct {
 	SafetySettings    json.RawMessage `json:"safetySettings,omitempty"`
 	CachedContent     string          `json:"cachedContent,omitempty"`
 	Labels            json.RawMessage `json:"labels,omitempty"`
+}
+
+type geminiFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
 }
 
 type geminiContent struct {
@@ -72,9 +78,7 @@ func (g Gemini) Read(r *http.Request, body []byte) (*Request, error) {
 		return nil, fmt.Errorf("no such endpoint: %s %s", r.Method, r.URL)
 	}
 	var in geminiRequest
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	if err := decodeAll(body, &in); err != nil {
 		return nil, fmt.Errorf("invalid JSON payload received: %w", err)
 	}
 	if len(in.Contents) == 0 {
@@ -86,13 +90,13 @@ func (g Gemini) Read(r *http.Request, body []byte) (*Request, error) {
 			return nil, fmt.Errorf("tools[%d] has %d function_declarations, not 1 to 512", i, len(t.FunctionDeclarations))
 		}
 		for j, f := range t.FunctionDeclarations {
-			if err := f.check(); err != nil {
-				return nil, fmt.Errorf("tools[%d].function_declarations[%d].%w", i, j, err)
+			raw, err := json.Marshal(f)
+			if err == nil {
+				err = req.declare(Tool{Name: f.Name, Description: f.Description, Schema: f.Parameters}, providercheck.Gemini(raw))
 			}
-			if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == f.Name }) {
-				return nil, fmt.Errorf("duplicate function declaration found: %s", f.Name)
+			if err != nil {
+				return nil, fmt.Errorf("tools[%d].function_declarations[%d]: %w", i, j, err)
 			}
-			req.Tools = append(req.Tools, Tool{Name: f.Name, Description: f.Description, Schema: f.Parameters})
 		}
 	}
 	return req, g.contents(req, in.Contents)
@@ -183,7 +187,7 @@ func (p geminiPart) check(role string) error {
 // signed refuses a call that has not what it came with.
 func (g Gemini) signed(p geminiPart, first bool) error {
 	c := p.FunctionCall
-	if !geminiName.MatchString(c.Name) {
+	if !providercheck.GeminiName.MatchString(c.Name) {
 		return fmt.Errorf("function_call.name: %q", c.Name)
 	}
 	if len(c.Args) > 0 && c.Args[0] != '{' {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // Ollama is the wire of the chat API of Ollama. Its server refuses little, and drops
@@ -18,10 +19,10 @@ type Ollama struct {
 }
 
 type ollamaRequest struct {
-	Model    string          `json:"model"`
-	Messages []ollamaMessage `json:"messages"`
-	Stream   *bool           `json:"stream"`
-	Tools    []ollamaTool    `json:"tools"`
+	Model    string            `json:"model"`
+	Messages []ollamaMessage   `json:"messages"`
+	Stream   *bool             `json:"stream"`
+	Tools    []json.RawMessage `json:"tools"`
 }
 
 type ollamaMessage struct {
@@ -44,7 +45,6 @@ type ollamaCall struct {
 }
 
 type ollamaTool struct {
-	Type     string `json:"type"`
 	Function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
@@ -53,7 +53,6 @@ type ollamaTool struct {
 }
 
 var (
-	ollamaName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	// ollamaMark is where the server puts an image, whoever wrote it.
 	ollamaMark = regexp.MustCompile(`\[img(-[0-9]+)?\]`)
 )
@@ -71,86 +70,39 @@ func (o Ollama) Read(r *http.Request, body []byte) (*Request, error) {
 		return nil, errors.New("model is required")
 	}
 	req := &Request{Stream: in.Stream == nil || *in.Stream}
-	for i, t := range in.Tools {
+	for i, raw := range in.Tools {
+		var t ollamaTool
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return nil, fmt.Errorf("tools[%d]: %w", i, err)
+		}
 		f := t.Function
-		if t.Type != "function" || !ollamaName.MatchString(f.Name) || ollamaMark.MatchString(f.Description) {
-			return nil, fmt.Errorf("tools[%d]: %+v", i, t)
+		if ollamaMark.MatchString(f.Description) {
+			return nil, fmt.Errorf("tools[%d]: %s", i, raw)
 		}
 		// The prompts of models print it decoded.
 		var shown any
 		if json.Unmarshal(f.Parameters, &shown) != nil || ollamaMark.MatchString(fmt.Sprint(shown)) {
 			return nil, fmt.Errorf("tools[%d]: invalid image index: %s", i, f.Parameters)
 		}
-		if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == f.Name }) {
-			return nil, fmt.Errorf("tools[%d]: %q is there twice", i, f.Name)
+		problems := providercheck.Ollama(raw)
+		if dropped, err := ollamaDrops(raw, f.Parameters); err != nil || dropped {
+			problems = append(problems, fmt.Sprintf("the server would drop some of %s, %v", f.Parameters, err))
 		}
-		if err := ollamaParameters(f.Parameters); err != nil {
-			return nil, fmt.Errorf("tools[%d].function.parameters: %w", i, err)
+		if err := req.declare(Tool{Name: f.Name, Description: f.Description, Schema: f.Parameters}, problems); err != nil {
+			return nil, fmt.Errorf("tools[%d]: %w", i, err)
 		}
-		req.Tools = append(req.Tools, Tool{Name: f.Name, Description: f.Description, Schema: f.Parameters})
 	}
 	return req, o.messages(req, in.Messages)
 }
 
-// ollamaParameters refuses a schema whose root has what the server does not decode, or
-// not what the prompts of models print.
-func ollamaParameters(raw json.RawMessage) error {
-	var root map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &root); err != nil {
-		return err
+// ollamaDrops reports whether the server does not show the model all of a schema.
+func ollamaDrops(declaration, schema []byte) (bool, error) {
+	seen, err := providercheck.SeenByOllama(declaration)
+	if err != nil {
+		return false, err
 	}
-	var required []string
-	if root["required"] != nil && json.Unmarshal(root["required"], &required) != nil {
-		return fmt.Errorf("required is no list of names: %s", root["required"])
-	}
-	if string(root["type"]) != `"object"` || len(root["properties"]) == 0 || root["properties"][0] != '{' {
-		return fmt.Errorf("is no object with properties: %s", raw)
-	}
-	for keyword := range root {
-		if keyword != "type" && keyword != "properties" && keyword != "required" {
-			return fmt.Errorf("%s would be dropped", keyword)
-		}
-	}
-	return ollamaProperties(root["properties"])
-}
-
-// ollamaProperties refuses what the server does not decode of properties. It decodes
-// items into anything.
-func ollamaProperties(raw json.RawMessage) error {
-	var properties map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &properties); err != nil {
-		return err
-	}
-	for name, p := range properties {
-		for keyword := range p {
-			if !slices.Contains([]string{"anyOf", "type", "items", "description", "enum", "properties"}, keyword) {
-				return fmt.Errorf("%s: %s would be dropped", name, keyword)
-			}
-		}
-		if p == nil {
-			return fmt.Errorf("%s is no schema", name)
-		}
-		for keyword, kinds := range map[string]string{"type": `"[`, "description": `"`, "enum": "[", "properties": "{"} {
-			if v := p[keyword]; v != nil && !strings.ContainsRune(kinds, rune(v[0])) {
-				return fmt.Errorf("%s: cannot unmarshal %s into %s", name, v, keyword)
-			}
-		}
-		var branches []json.RawMessage
-		if p["anyOf"] != nil && json.Unmarshal(p["anyOf"], &branches) != nil {
-			return fmt.Errorf("%s.anyOf is no list", name)
-		}
-		for i, b := range branches {
-			if err := ollamaProperties(json.RawMessage(fmt.Sprintf(`{"%d":%s}`, i, b))); err != nil {
-				return fmt.Errorf("%s.anyOf: %w", name, err)
-			}
-		}
-		if p["properties"] != nil {
-			if err := ollamaProperties(p["properties"]); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-	}
-	return nil
+	sent, err := providercheck.Read(schema)
+	return err == nil && seen.Write() != sent.Write(), err
 }
 
 // messages reads the conversation. The prompts of models know results by their order.
@@ -187,7 +139,7 @@ func (o Ollama) messages(req *Request, messages []ollamaMessage) error {
 			}
 		case "assistant":
 			for _, c := range m.ToolCalls {
-				if !ollamaName.MatchString(c.Function.Name) || (c.ID == "") != o.WithoutIDs || len(c.Function.Arguments) == 0 || c.Function.Arguments[0] != '{' {
+				if !providercheck.OllamaName.MatchString(c.Function.Name) || (c.ID == "") != o.WithoutIDs || len(c.Function.Arguments) == 0 || c.Function.Arguments[0] != '{' {
 					return fmt.Errorf("messages[%d]: a call %+v", i, c)
 				}
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // OpenAIResponses is the wire of OpenAI's Responses API. It keeps the conversations
@@ -98,7 +100,7 @@ func (o *OpenAIResponses) Read(r *http.Request, body []byte) (*Request, error) {
 		Parallel    *bool           `json:"parallel_tool_calls"`
 		Reasoning   json.RawMessage `json:"reasoning"`
 	}
-	if err := strictly(body, &in); err != nil {
+	if err := decodeAll(body, &in); err != nil {
 		return nil, err
 	}
 	if in.Model == "" || len(in.Input) == 0 {
@@ -136,13 +138,6 @@ func (o *OpenAIResponses) Read(r *http.Request, body []byte) (*Request, error) {
 	return req, nil
 }
 
-// strictly reads JSON that has no fields but those of v.
-func strictly(data []byte, v any) error {
-	d := json.NewDecoder(strings.NewReader(string(data)))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
-}
-
 func readResponseTools(req *Request, tools []responseTool) error {
 	if len(tools) == 0 {
 		return errors.New("tools is empty")
@@ -160,15 +155,6 @@ func readResponseTools(req *Request, tools []responseTool) error {
 		default:
 			return fmt.Errorf("a tool of type %q", t.Type)
 		}
-		if t.Strict == nil || len(t.Parameters) == 0 {
-			return fmt.Errorf("strict and parameters of %q are required", t.Name)
-		}
-		if err := openAITool(req, t.Name, t.Parameters); err != nil {
-			return err
-		}
-		if err := strictSchema(t.Parameters); *t.Strict && err != nil {
-			return fmt.Errorf("the schema of %q: %w", t.Name, err)
-		}
 		for _, caller := range t.AllowedCallers {
 			if caller != "direct" && caller != "programmatic" {
 				return fmt.Errorf("%q is allowed to call %q", caller, t.Name)
@@ -182,51 +168,20 @@ func readResponseTools(req *Request, tools []responseTool) error {
 			}
 		}
 		deferred = deferred || t.DeferLoading
-		req.Tools = append(req.Tools, Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters, Deferred: t.DeferLoading})
+		raw, err := json.Marshal(t)
+		if err != nil {
+			return err
+		}
+		told := Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters, Deferred: t.DeferLoading}
+		if err := req.declare(told, providercheck.OpenAI(raw)); err != nil {
+			return err
+		}
 	}
 	if deferred && seen["tool_search"] == 0 {
 		return errors.New("tools are deferred, and there is no tool_search")
 	}
 	if programs && seen["programmatic_tool_calling"] == 0 {
 		return errors.New("programs may call tools, and there is no programmatic_tool_calling")
-	}
-	return nil
-}
-
-// strictSchema refuses what strict mode does not take: objects that are open, and
-// properties that are not required.
-func strictSchema(raw json.RawMessage) error {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-		Others     json.RawMessage            `json:"additionalProperties"`
-		Items      json.RawMessage            `json:"items"`
-		AnyOf      []json.RawMessage          `json:"anyOf"`
-		Defs       map[string]json.RawMessage `json:"$defs"`
-	}
-	if err := json.Unmarshal(raw, &schema); err != nil {
-		return err
-	}
-	if schema.Properties != nil && string(schema.Others) != "false" {
-		return errors.New("additionalProperties is not false")
-	}
-	inner := schema.AnyOf
-	for name, property := range schema.Properties {
-		if !slices.Contains(schema.Required, name) {
-			return fmt.Errorf("%q is not required", name)
-		}
-		inner = append(inner, property)
-	}
-	for _, def := range schema.Defs {
-		inner = append(inner, def)
-	}
-	if schema.Items != nil {
-		inner = append(inner, schema.Items)
-	}
-	for _, s := range inner {
-		if err := strictSchema(s); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -243,7 +198,7 @@ func responseInput(raw json.RawMessage) ([]responseItem, error) {
 	}
 	items := make([]responseItem, len(list))
 	for i, raw := range list {
-		if err := strictly(raw, &items[i]); err != nil {
+		if err := decodeAll(raw, &items[i]); err != nil {
 			return nil, fmt.Errorf("input[%d]: %w", i, err)
 		}
 	}
@@ -275,7 +230,7 @@ func readResponseItems(req *Request, items []responseItem) error {
 			thoughts[responseOf(item.ID)] = true
 		case "function_call":
 			var args string
-			if json.Unmarshal(item.Arguments, &args) != nil || item.CallID == "" || !openAIName.MatchString(item.Name) || open[item.CallID].CallID != "" {
+			if json.Unmarshal(item.Arguments, &args) != nil || item.CallID == "" || !providercheck.OpenAIName.MatchString(item.Name) || open[item.CallID].CallID != "" {
 				err = fmt.Errorf("a call %+v", item)
 			}
 			if !thoughts[responseOf(item.ID)] {
@@ -370,7 +325,7 @@ func responseContent(content json.RawMessage, said bool) (texts []string, media 
 	}
 	for _, raw := range list {
 		var p responsePart
-		if err := strictly(raw, &p); err != nil {
+		if err := decodeAll(raw, &p); err != nil {
 			return nil, nil, err
 		}
 		var m Media

@@ -57,8 +57,8 @@ func TestResponsesRefuses(t *testing.T) {
 		tools(tool(`,"parametersJsonSchema":{}`)):                                                                                                   "unknown field",
 		tools(`{"type":"tool_search"}`, `{"type":"tool_search"}`):                                                                                   "second",
 		tools(strings.Replace(tool(``), `"strict":false`, `"strict":true`, 1)):                                                                      "additionalProperties",
-		tools(strings.Replace(tool(``), `"strict":false,`, ``, 1)):                                                                                  "required",
-		tools(strings.Replace(tool(``), `find`, strings.Repeat("x", 65), 1)):                                                                        "does not match",
+		tools(strings.Replace(tool(``), `"strict":false,`, ``, 1)):                                                                                  "missing",
+		tools(strings.Replace(tool(``), `find`, strings.Repeat("x", 65), 1)):                                                                        "not a name",
 		tools(strings.Replace(tool(``), `"type":"object"`, `"type":["object"]`, 1)):                                                                 "not object",
 	} {
 		body := `{"model":"m",` + request + `}`

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -29,8 +30,8 @@ type visit struct {
 // audit returns the keywords that vanished without a word, as places in the schema.
 func audit(schema, compiled *node, losses []profile.Loss) []string {
 	a := &auditor{losses: losses, from: schema, to: compiled, seen: map[string]bool{}, visited: map[visit][][]*node{}}
-	eachSchema("", schema, func(_ string, n *node) bool {
-		a.combined = a.combined || n.get("allOf") != nil || n.get("anyOf") != nil || n.get("oneOf") != nil || n.get("$ref") != nil
+	providercheck.EachSchema("", schema, func(_ string, n *node) bool {
+		a.combined = a.combined || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil || n.Get("$ref") != nil
 		return !a.combined
 	})
 	for _, loss := range losses {
@@ -82,8 +83,8 @@ func (a *auditor) toldOf(key string) bool {
 // the same: where schemas are combined, one of the two is left.
 func (a *auditor) echoed(key string, v *node) bool {
 	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
-		said := a.from.resolve("#" + l.Path)
-		return a.combined && strings.HasSuffix(l.Path, "/"+key) && said != nil && said.value() == v.value()
+		said := a.from.Resolve("#" + l.Path)
+		return a.combined && strings.HasSuffix(l.Path, "/"+key) && said != nil && valueOf(said) == valueOf(v)
 	})
 }
 
@@ -97,15 +98,15 @@ func (a *auditor) miss(place string) {
 // candidates returns the schemas in which the keywords of one may stand: itself, what
 // it refers to, what it holds in allOf, and its branches if it became a union.
 func (a *auditor) candidates(n *node, into []*node, depth int) []*node {
-	if !n.is('{') || depth > 6 || slices.Contains(into, n) {
+	if !n.Is('{') || depth > 6 || slices.Contains(into, n) {
 		return into
 	}
 	into = append(into, n)
-	if ref := n.get("$ref"); ref.is('"') {
-		into = a.candidates(a.to.resolve(ref.text), into, depth+1)
+	if ref := n.Get("$ref"); ref.Is('"') {
+		into = a.candidates(a.to.Resolve(ref.Text), into, depth+1)
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-		for _, part := range n.get(key).list() {
+		for _, part := range n.Get(key).List() {
 			into = a.candidates(part, into, depth+1)
 		}
 	}
@@ -117,14 +118,14 @@ func (a *auditor) schema(place string, n, to *node, depth int) {
 	if a.steps++; a.steps > 60_000 || depth > 70 {
 		return
 	}
-	if !n.is('{') {
-		if n.is('t') && n.text == "false" && !slices.ContainsFunc(a.candidates(to, []*node{to}, 0), corpusNothing) {
+	if !n.Is('{') {
+		if n.Is('t') && n.Text == "false" && !slices.ContainsFunc(a.candidates(to, []*node{to}, 0), corpusNothing) {
 			a.miss(place)
 		}
 		return
 	}
 	if to == nil {
-		if len(n.names) > 0 {
+		if len(n.Names) > 0 {
 			a.miss(place)
 		}
 		return
@@ -134,8 +135,8 @@ func (a *auditor) schema(place string, n, to *node, depth int) {
 		return
 	}
 	n = corpusReachable(n)
-	for _, key := range n.names {
-		a.keyword(corpusMember(place, key), key, n, n.get(key), there, depth)
+	for _, key := range n.Names {
+		a.keyword(providercheck.Member(place, key), key, n, n.Get(key), there, depth)
 	}
 }
 
@@ -144,7 +145,7 @@ func (a *auditor) schema(place string, n, to *node, depth int) {
 func (a *auditor) again(v visit, there []*node) bool {
 	var own []*node
 	for _, t := range there {
-		if !t.joined { // anew for each visit
+		if t.Text != joined { // anew for each visit
 			own = append(own, t)
 		}
 	}
@@ -163,15 +164,15 @@ func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth in
 	case "$schema", "$id", "$anchor", "$defs", "definitions", "$vocabulary":
 		return // they say where things are
 	case "$comment":
-		if n.get("$ref") != nil {
+		if n.Get("$ref") != nil {
 			return // nobody reads it, and what it is about stands elsewhere
 		}
 		if !a.kept(key, v, there) && !a.echoed(key, v) {
 			a.miss(place)
 		}
 	case "$ref":
-		target := a.from.resolve(v.text)
-		if at, ok := strings.CutPrefix(v.text, "#"); ok && target != nil && !a.told(place) {
+		target := a.from.Resolve(v.Text)
+		if at, ok := strings.CutPrefix(v.Text, "#"); ok && target != nil && !a.told(place) {
 			a.schema(at, target, corpusAllOf(there), depth+1)
 		}
 	case "properties":
@@ -199,22 +200,22 @@ func (a *auditor) keyword(place, key string, n, v *node, there []*node, depth in
 
 // kept tells whether the keyword stands there with the same value.
 func (a *auditor) kept(key string, v *node, there []*node) bool {
-	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil && t.get(key).value() == v.value() })
+	return slices.ContainsFunc(there, func(t *node) bool { return t.Get(key) != nil && valueOf(t.Get(key)) == valueOf(v) })
 }
 
-// value returns the value in one form, numbers by what they are.
-func (n *node) value() string { return corpusCanonical([]byte(n.write())) }
+// valueOf returns a value in one form, numbers by what they are.
+func valueOf(n *node) string { return corpusCanonical([]byte(n.Write())) }
 
 // same tells whether others say what the keyword says.
 func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 	all := func(test func(*node) bool) bool { return slices.ContainsFunc(there, test) }
 	switch key {
 	case "description": // with a note on the form
-		return all(func(t *node) bool { return v.text != "" && strings.Contains(t.get(key).name(), v.text) })
+		return all(func(t *node) bool { return v.Text != "" && strings.Contains(t.Get(key).StringValue(), v.Text) })
 	case "const":
 		return all(func(t *node) bool {
-			return slices.ContainsFunc(t.get("enum").list(), func(item *node) bool { return item.value() == v.value() })
-		}) || v.is('n') && all(func(t *node) bool { return t.get("type").says("null") })
+			return slices.ContainsFunc(t.Get("enum").List(), func(item *node) bool { return valueOf(item) == valueOf(v) })
+		}) || v.Is('n') && all(func(t *node) bool { return t.Get("type").Says("null") })
 	case "enum":
 		return a.sameEnum(place, n, v, there)
 	case "type":
@@ -225,11 +226,11 @@ func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 	case "exclusiveMinimum", "exclusiveMaximum":
 		twin := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
 		step := map[string]string{"exclusiveMinimum": "+", "exclusiveMaximum": "-"}[key]
-		return slices.Contains(corpusTypes(n), "integer") && all(func(t *node) bool { return corpusNext(v.text, step, t.get(twin).number()) })
+		return slices.Contains(providercheck.Types(n), "integer") && all(func(t *node) bool { return corpusNext(v.Text, step, numberOf(t.Get(twin))) })
 	case "dependencies": // of an older draft
-		return all(func(t *node) bool { return t.get("dependentRequired") != nil || t.get("dependentSchemas") != nil })
+		return all(func(t *node) bool { return t.Get("dependentRequired") != nil || t.Get("dependentSchemas") != nil })
 	case "nullable":
-		return all(func(t *node) bool { return slices.Contains(corpusTypes(t), "null") })
+		return all(func(t *node) bool { return slices.Contains(providercheck.Types(t), "null") })
 	}
 	return false
 }
@@ -239,17 +240,17 @@ func (a *auditor) same(place, key string, n, v *node, there []*node) bool {
 func (a *auditor) sameType(place string, n *node, there []*node) bool {
 	var have []string
 	for _, t := range there {
-		have = append(have, corpusTypes(t)...)
+		have = append(have, providercheck.Types(t)...)
 	}
 	if a.combined && len(have) > 0 {
 		return true // what all allow is left
 	}
-	only := n.get("enum").list()
-	if c := n.get("const"); c != nil {
+	only := n.Get("enum").List()
+	if c := n.Get("const"); c != nil {
 		only = []*node{c}
 	}
-	for _, name := range corpusTypes(n) {
-		used := len(only) == 0 || slices.ContainsFunc(only, func(v *node) bool { return corpusFits(v, []string{name}) })
+	for _, name := range providercheck.Types(n) {
+		used := len(only) == 0 || slices.ContainsFunc(only, func(v *node) bool { return providercheck.Fits(v, []string{name}) })
 		if used && !slices.Contains(have, name) && !(name == "number" && slices.Contains(have, "integer") && len(only) > 0) {
 			return false
 		}
@@ -262,19 +263,19 @@ func (a *auditor) sameType(place string, n *node, there []*node) bool {
 func (a *auditor) sameEnum(place string, n, v *node, there []*node) bool {
 	have := map[string]bool{}
 	for _, t := range there {
-		for _, item := range t.get("enum").list() {
-			have[item.value()] = true
+		for _, item := range t.Get("enum").List() {
+			have[valueOf(item)] = true
 		}
-		if c := t.get("const"); c != nil {
-			have[c.value()] = true
+		if c := t.Get("const"); c != nil {
+			have[valueOf(c)] = true
 		}
-		if slices.Contains(corpusTypes(t), "null") && t.get("enum") == nil {
+		if slices.Contains(providercheck.Types(t), "null") && t.Get("enum") == nil {
 			have["null"] = true
 		}
 	}
 	both := a.combined && len(have) > 0 // what both allow is left
-	for i, item := range v.items {
-		if !have[item.value()] && !both && (corpusTypes(n) == nil || corpusFits(item, corpusTypes(n))) && !a.told(corpusElement(place, i)) {
+	for i, item := range v.Items {
+		if !have[valueOf(item)] && !both && (providercheck.Types(n) == nil || providercheck.Fits(item, providercheck.Types(n))) && !a.told(providercheck.Element(place, i)) {
 			return false
 		}
 	}
@@ -283,85 +284,85 @@ func (a *auditor) sameEnum(place string, n, v *node, there []*node) bool {
 
 // properties audits each, where it is now.
 func (a *auditor) properties(place string, v *node, there []*node, depth int) {
-	if !v.is('{') {
+	if !v.Is('{') {
 		return
 	}
-	for _, name := range v.names {
-		at := corpusMember(place, name)
+	for _, name := range v.Names {
+		at := providercheck.Member(place, name)
 		var to []*node
 		for _, t := range there {
-			if p := t.get("properties").get(name); p != nil {
+			if p := t.Get("properties").Get(name); p != nil {
 				to = append(to, p)
 			}
 		}
 		if len(to) == 0 {
 			gone := func(l profile.Loss) bool {
-				return l.Kind == profile.PropertyDropped && strings.HasSuffix(l.Path, "/properties"+corpusMember("", name))
+				return l.Kind == profile.PropertyDropped && strings.HasSuffix(l.Path, "/properties"+providercheck.Member("", name))
 			}
 			if !a.renamed(name) && !slices.ContainsFunc(a.losses, gone) {
 				a.miss(at)
 			}
 			continue
 		}
-		if s := v.get(name); s.is('t') && s.text == "false" {
+		if s := v.Get(name); s.Is('t') && s.Text == "false" {
 			if !slices.ContainsFunc(to, corpusNothing) {
 				a.miss(at)
 			}
 			continue
 		}
-		a.schema(at, v.get(name), corpusJoin(to), depth+1)
+		a.schema(at, v.Get(name), corpusJoin(to), depth+1)
 	}
 }
 
 // below audits the schema that a keyword holds.
 func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
-	if v.is('t') && v.text == "true" || v.is('{') && len(v.names) == 0 {
+	if v.Is('t') && v.Text == "true" || v.Is('{') && len(v.Names) == 0 {
 		return // as if it were not there
 	}
-	if v.is('[') {
-		for i, item := range v.items { // a tuple of an older draft
-			a.element(corpusElement(place, i), i, item, there, depth)
+	if v.Is('[') {
+		for i, item := range v.Items { // a tuple of an older draft
+			a.element(providercheck.Element(place, i), i, item, there, depth)
 		}
 		return
 	}
 	var to []*node
 	for _, t := range there {
-		if b := t.get(key); b != nil {
+		if b := t.Get(key); b != nil {
 			to = append(to, b)
 		}
-		if b := t.get("additionalProperties"); key == "unevaluatedProperties" && b != nil && !a.has("allOf", there) {
+		if b := t.Get("additionalProperties"); key == "unevaluatedProperties" && b != nil && !a.has("allOf", there) {
 			to = append(to, b)
 		}
 		if key == "additionalProperties" {
-			for _, p := range t.get("properties").keys() { // the one for all others
-				for _, part := range a.candidates(t.get("properties").get(p), nil, 0) {
-					if pair := part.get("items").get("properties"); len(pair.keys()) == 2 {
-						to = append(to, pair.get(pair.names[1]))
+			for _, p := range t.Get("properties").Keys() { // the one for all others
+				for _, part := range a.candidates(t.Get("properties").Get(p), nil, 0) {
+					if pair := part.Get("items").Get("properties"); len(pair.Keys()) == 2 {
+						to = append(to, pair.Get(pair.Names[1]))
 					}
 				}
 			}
 		}
 		if key == "additionalProperties" || key == "additionalItems" {
-			if pair := t.get("items"); pair.is('{') && key == "additionalProperties" {
-				for _, name := range pair.get("properties").keys() { // a list of names and values
-					to = append(to, pair.get("properties").get(name))
+			if pair := t.Get("items"); pair.Is('{') && key == "additionalProperties" {
+				for _, name := range pair.Get("properties").Keys() { // a list of names and values
+					to = append(to, pair.Get("properties").Get(name))
 				}
-			} else if pair.is('{') {
+			} else if pair.Is('{') {
 				to = append(to, pair)
 			}
 		}
 	}
-	if strings.HasSuffix(strings.ToLower(key), "items") && v.is('t') && a.has("maxItems", there) {
+	if strings.HasSuffix(strings.ToLower(key), "items") && v.Is('t') && a.has("maxItems", there) {
 		return // no more of them
 	}
-	if key == "additionalProperties" && v.is('t') && a.told(strings.TrimSuffix(place, key)+"patternProperties") {
+	if key == "additionalProperties" && v.Is('t') && a.told(strings.TrimSuffix(place, key)+"patternProperties") {
 		return // without the patterns, it would forbid what they allow
 	}
-	if len(to) == 0 || v.is('t') && !slices.ContainsFunc(to, corpusNothing) {
+	if len(to) == 0 || v.Is('t') && !slices.ContainsFunc(to, corpusNothing) {
 		a.miss(place)
 		return
 	}
-	if !v.is('t') {
+	if !v.Is('t') {
 		a.schema(place, v, corpusJoin(to), depth+1)
 	}
 }
@@ -370,12 +371,12 @@ func (a *auditor) below(place, key string, v *node, there []*node, depth int) {
 func (a *auditor) element(place string, i int, v *node, there []*node, depth int) {
 	var to []*node
 	for _, t := range there {
-		if list := t.get("prefixItems"); list != nil && i < len(list.items) {
-			to = append(to, list.items[i])
+		if list := t.Get("prefixItems"); list != nil && i < len(list.Items) {
+			to = append(to, list.Items[i])
 		}
-		if items := t.get("items"); items.is('[') && i < len(items.items) {
-			to = append(to, items.items[i])
-		} else if items.is('{') {
+		if items := t.Get("items"); items.Is('[') && i < len(items.Items) {
+			to = append(to, items.Items[i])
+		} else if items.Is('{') {
 			to = append(to, items)
 		}
 	}
@@ -389,49 +390,49 @@ func (a *auditor) element(place string, i int, v *node, there []*node, depth int
 // branches audits the schemas of a list.
 func (a *auditor) branches(place, key string, n, v *node, there []*node, depth int) {
 	free := func(item *node) bool {
-		return item.is('t') && item.text == "true" || item.is('{') && len(item.names) == 0
+		return item.Is('t') && item.Text == "true" || item.Is('{') && len(item.Names) == 0
 	}
-	if (key == "anyOf" || key == "oneOf" && a.told(place)) && slices.ContainsFunc(v.items, free) {
+	if (key == "anyOf" || key == "oneOf" && a.told(place)) && slices.ContainsFunc(v.Items, free) {
 		return // anything fits
 	}
-	if key == "oneOf" && len(v.items) > 1 && !a.told(place) && !a.inside(place) && !a.has("oneOf", there) && !corpusApart(a.from, v.items) {
+	if key == "oneOf" && len(v.Items) > 1 && !a.told(place) && !a.inside(place) && !a.has("oneOf", there) && !corpusApart(a.from, v.Items) {
 		a.miss(place) // at least one is not exactly one
 		return
 	}
 	if key == "allOf" || key == "prefixItems" || a.has(key, there) || key == "oneOf" && a.has("anyOf", there) {
-		for i, item := range v.items {
+		for i, item := range v.Items {
 			if key == "prefixItems" {
-				a.element(corpusElement(place, i), i, item, there, depth)
+				a.element(providercheck.Element(place, i), i, item, there, depth)
 			} else {
-				a.schema(corpusElement(place, i), item, corpusJoin(there), depth+1)
+				a.schema(providercheck.Element(place, i), item, corpusJoin(there), depth+1)
 			}
 		}
 		return
 	}
-	for i, item := range v.items { // a list of types says the same, or the branches were merged
-		a.schema(corpusElement(place, i), item, corpusJoin(there), depth+1)
+	for i, item := range v.Items { // a list of types says the same, or the branches were merged
+		a.schema(providercheck.Element(place, i), item, corpusJoin(there), depth+1)
 	}
 }
 
 // has tells whether one of them has the keyword.
 func (a *auditor) has(key string, there []*node) bool {
-	return slices.ContainsFunc(there, func(t *node) bool { return t.get(key) != nil })
+	return slices.ContainsFunc(there, func(t *node) bool { return t.Get(key) != nil })
 }
 
 // renamed tells whether a property has another name now.
 func (a *auditor) renamed(name string) bool {
 	return slices.ContainsFunc(a.losses, func(l profile.Loss) bool {
-		return l.Kind == profile.PropertyRenamed && strings.HasSuffix(l.Path, "/properties"+corpusMember("", name))
+		return l.Kind == profile.PropertyRenamed && strings.HasSuffix(l.Path, "/properties"+providercheck.Member("", name))
 	})
 }
 
 // required audits the names, each by itself.
 func (a *auditor) required(place string, v *node, there []*node) {
-	for i, name := range v.list() {
+	for i, name := range v.List() {
 		found := slices.ContainsFunc(there, func(t *node) bool {
-			return slices.ContainsFunc(t.get("required").list(), func(r *node) bool { return r.says(name.text) })
+			return slices.ContainsFunc(t.Get("required").List(), func(r *node) bool { return r.Says(name.Text) })
 		})
-		if !found && !a.renamed(name.text) && !a.told(corpusElement(place, i)) {
+		if !found && !a.renamed(name.Text) && !a.told(providercheck.Element(place, i)) {
 			a.miss(place)
 			return
 		}

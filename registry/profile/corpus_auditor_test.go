@@ -4,25 +4,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
-// without returns a copy of a value without one of its members.
-func (n *node) without(gone *node, key string) *node {
+// withoutMember returns a copy of a value without one of its members.
+func withoutMember(n, gone *node, key string) *node {
 	c := *n
-	if n.members != nil {
-		c.members, c.names = map[string]*node{}, nil
-		for _, name := range n.names {
+	if n.Members != nil {
+		c.Members, c.Names = map[string]*node{}, nil
+		for _, name := range n.Names {
 			if n == gone && name == key {
 				continue
 			}
-			c.members[name] = n.members[name].without(gone, key)
-			c.names = append(c.names, name)
+			c.Members[name] = withoutMember(n.Members[name], gone, key)
+			c.Names = append(c.Names, name)
 		}
 	}
-	if n.items != nil {
-		c.items = nil
-		for _, item := range n.items {
-			c.items = append(c.items, item.without(gone, key))
+	if n.Items != nil {
+		c.Items = nil
+		for _, item := range n.Items {
+			c.Items = append(c.Items, withoutMember(item, gone, key))
 		}
 	}
 	return &c
@@ -52,25 +54,25 @@ func TestCorpusAuditor(t *testing.T) {
 		if corpusPassGate(schema) != nil {
 			continue
 		}
-		n, err := readNode([]byte(schema))
+		n, err := providercheck.Read([]byte(schema))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if silent := audit(n, n, nil); len(silent) > 0 {
 			t.Errorf("%v of what is the same: %s", silent, schema)
 		}
-		eachSchema("", n, func(place string, s *node) bool {
+		providercheck.EachSchema("", n, func(place string, s *node) bool {
 			if def, ok := corpusDefinition(place); ok && !strings.Contains(schema, `"#`+def+`"`) {
 				return true // nothing refers to it, so nobody gets it
 			}
-			for _, key := range s.names {
-				switch v := s.get(key); {
+			for _, key := range s.Names {
+				switch v := s.Get(key); {
 				case strings.HasPrefix(key, "$"), key == "definitions", corpusEmpty(key, v), key == "anyOf", key == "oneOf", key == "allOf":
-				case v.is('t') && v.text == "true", v.is('{') && len(v.names) == 0, v.is('[') && len(v.items) == 0: // as if it were not there
-				case v.is('{') && !slices.ContainsFunc(v.names, func(name string) bool { c := v.get(name); return !c.is('{') || len(c.names) > 0 }):
+				case v.Is('t') && v.Text == "true", v.Is('{') && len(v.Names) == 0, v.Is('[') && len(v.Items) == 0: // as if it were not there
+				case v.Is('{') && !slices.ContainsFunc(v.Names, func(name string) bool { c := v.Get(name); return !c.Is('{') || len(c.Names) > 0 }):
 				default:
 					removed++
-					if len(audit(n, n.without(s, key), nil)) == 0 {
+					if len(audit(n, withoutMember(n, s, key), nil)) == 0 {
 						missed[key]++
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -56,12 +57,12 @@ func TestCorpusExactNames(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a b":{"type":"number"},"ok":{"type":"object","properties":{"a b":{"type":"number"}}},"é":{"type":"string"},"":{"type":"string"}},"required":["a b"]}`
 	for _, p := range []profile.Provider{profile.Anthropic, profile.Bedrock} {
 		compiled := corpusCompile(t, p, schema)
-		n, err := readNode(compiled.Schema)
+		n, err := providercheck.Read(compiled.Schema)
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := n.get("properties").names
-		if len(names) != 4 || names[1] != "ok" || !n.get("required").items[0].says(names[0]) {
+		names := n.Get("properties").Names
+		if len(names) != 4 || names[1] != "ok" || !n.Get("required").Items[0].Says(names[0]) {
 			t.Fatalf("%s: %v", p, names)
 		}
 		args := strings.NewReplacer("A", names[0], "B", names[2], "C", names[3]).Replace(`{ "ok" : {"a b":1e400, "A":2} ,"A":-0.0,"x y":[ ],"B":"\u00e9","C":"A"}`)
@@ -75,7 +76,7 @@ func TestCorpusExactNames(t *testing.T) {
 		}
 		both := `{"a b":1,"` + names[0] + `":2}` // which of them is meant?
 		if back, err := compiled.Unmap(json.RawMessage(both)); err == nil {
-			if _, err := readNode(back); err != nil {
+			if _, err := providercheck.Read(back); err != nil {
 				t.Errorf("%s: %s became %s: %v", p, both, back, err)
 			}
 		}

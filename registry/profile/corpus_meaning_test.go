@@ -3,17 +3,19 @@ package profile_test
 import (
 	"fmt"
 	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // corpusEmpty tells whether a keyword says nothing.
 func corpusEmpty(key string, v *node) bool {
 	switch key {
 	case "minLength", "minItems", "minProperties":
-		return v.number() == "0"
+		return numberOf(v) == "0"
 	case "uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable":
-		return v.is('t') && v.text == "false"
+		return v.Is('t') && v.Text == "false"
 	case "description", "title", "$comment":
-		return v.says("")
+		return v.Says("")
 	case "enum":
 		return false
 	}
@@ -40,14 +42,17 @@ func corpusJoin(list []*node) *node {
 	return corpusAllOf(list)
 }
 
+// joined is the text of a schema that was made of several that are elsewhere.
+const joined = "joined"
+
 func corpusAllOf(list []*node) *node {
-	return &node{kind: '{', names: []string{"allOf"}, members: map[string]*node{"allOf": {kind: '[', items: list}}, joined: true}
+	return &node{Kind: '{', Names: []string{"allOf"}, Members: map[string]*node{"allOf": {Kind: '[', Items: list}}, Text: joined}
 }
 
 // corpusNothing tells whether no value fits a schema.
 func corpusNothing(n *node) bool {
-	not := n.get("not")
-	return n.is('t') && n.text == "false" || not.is('{') && len(not.names) == 0
+	not := n.Get("not")
+	return n.Is('t') && n.Text == "false" || not.Is('{') && len(not.Names) == 0
 }
 
 // corpusReachable returns a schema without the properties that no value has, in it and in
@@ -55,15 +60,15 @@ func corpusNothing(n *node) bool {
 func corpusReachable(n *node) *node {
 	var allowed []string
 	closed := false
-	parts := append([]*node{n}, n.get("allOf").list()...)
+	parts := append([]*node{n}, n.Get("allOf").List()...)
 	if len(parts) == 1 {
 		return n
 	}
 	for _, part := range parts {
-		if more := part.get("additionalProperties"); !more.is('t') || more.text != "false" || part.get("patternProperties") != nil {
+		if more := part.Get("additionalProperties"); !more.Is('t') || more.Text != "false" || part.Get("patternProperties") != nil {
 			continue
 		}
-		names := part.get("properties").keys()
+		names := part.Get("properties").Keys()
 		if closed {
 			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(allowed, name) })
 		}
@@ -73,13 +78,13 @@ func corpusReachable(n *node) *node {
 		return n
 	}
 	for _, part := range parts {
-		if more := part.get("additionalProperties"); more.is('{') {
-			n = n.without(part, "additionalProperties")
+		if more := part.Get("additionalProperties"); more.Is('{') {
+			n = withoutMember(n, part, "additionalProperties")
 			return corpusReachable(n)
 		}
-		for _, name := range part.get("properties").keys() {
+		for _, name := range part.Get("properties").Keys() {
 			if !slices.Contains(allowed, name) {
-				return corpusReachable(n.without(part.get("properties"), name))
+				return corpusReachable(withoutMember(n, part.Get("properties"), name))
 			}
 		}
 	}
@@ -100,8 +105,8 @@ func corpusApart(root *node, branches []*node) bool {
 }
 
 func corpusFollow(root, n *node) *node {
-	if ref := n.get("$ref"); ref.is('"') {
-		return root.resolve(ref.text)
+	if ref := n.Get("$ref"); ref.Is('"') {
+		return root.Resolve(ref.Text)
 	}
 	return n
 }
@@ -119,17 +124,17 @@ func corpusDisjoint(one, two *node) bool {
 	if !slices.Equal(a, []string{"object"}) || !slices.Equal(b, a) {
 		return false
 	}
-	return slices.ContainsFunc(one.get("required").list(), func(name *node) bool {
-		both := slices.ContainsFunc(two.get("required").list(), func(other *node) bool { return other.says(name.text) })
-		p, q := one.get("properties").get(name.text), two.get("properties").get(name.text)
+	return slices.ContainsFunc(one.Get("required").List(), func(name *node) bool {
+		both := slices.ContainsFunc(two.Get("required").List(), func(other *node) bool { return other.Says(name.Text) })
+		p, q := one.Get("properties").Get(name.Text), two.Get("properties").Get(name.Text)
 		return both && p != nil && q != nil && corpusDisjoint(p, q)
 	})
 }
 
 // corpusKinds returns the types of a schema, or of what it holds in allOf.
 func corpusKinds(n *node) []string {
-	names := corpusTypes(n)
-	for _, part := range n.get("allOf").list() {
+	names := providercheck.Types(n)
+	for _, part := range n.Get("allOf").List() {
 		if names == nil {
 			names = corpusKinds(part)
 		}
@@ -139,12 +144,12 @@ func corpusKinds(n *node) []string {
 
 // corpusValues returns the only values of a schema; nil if it does not say.
 func corpusValues(n *node) []string {
-	if c := n.get("const"); c != nil {
-		return []string{c.value()}
+	if c := n.Get("const"); c != nil {
+		return []string{valueOf(c)}
 	}
 	var list []string
-	for _, item := range n.get("enum").list() {
-		list = append(list, item.value())
+	for _, item := range n.Get("enum").List() {
+		list = append(list, valueOf(item))
 	}
 	return list
 }

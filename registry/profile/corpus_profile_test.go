@@ -13,12 +13,19 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+type (
+	node = providercheck.Node
+	// A checker returns what a provider would refuse of a declaration.
+	checker func(declaration []byte) []string
 )
 
 // A corpusListed tool has a definition, and cannot be called.
@@ -37,12 +44,12 @@ func corpusTool(name, description, schema string) registry.Tool {
 // corpusProviders returns all of them, each with the checkers of its declarations.
 func corpusProviders() map[profile.Provider]checker {
 	return map[profile.Provider]checker{
-		profile.OpenAI:       checkOpenAI,
-		profile.OpenAIStrict: checkOpenAI,
-		profile.Anthropic:    checkAnthropic,
-		profile.Gemini:       checkGemini,
-		profile.Bedrock:      checkBedrock,
-		profile.Ollama:       checkOllama,
+		profile.OpenAI:       providercheck.OpenAI,
+		profile.OpenAIStrict: providercheck.OpenAI,
+		profile.Anthropic:    providercheck.Anthropic,
+		profile.Gemini:       providercheck.Gemini,
+		profile.Bedrock:      providercheck.Bedrock,
+		profile.Ollama:       providercheck.Ollama,
 	}
 }
 
@@ -170,7 +177,7 @@ func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool, set *p
 
 // corpusSatisfiable tells whether arguments are found that fit a schema.
 func corpusSatisfiable(t *testing.T, raw json.RawMessage) bool {
-	n, err := readNode(raw)
+	n, err := providercheck.Read(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,20 +198,20 @@ func corpusSatisfiable(t *testing.T, raw json.RawMessage) bool {
 func corpusRefusals(p profile.Provider, compiled *profile.Tool) []string {
 	list := corpusProviders()[p](compiled.Declaration())
 	if p == profile.OpenAI || p == profile.OpenAIStrict {
-		list = append(list, checkOpenAIChat(compiled.ChatDeclaration())...)
+		list = append(list, providercheck.OpenAIChat(compiled.ChatDeclaration())...)
 	}
 	return list
 }
 
 // corpusSilent returns what the provider does not get, and no loss tells.
 func corpusSilent(t *testing.T, p profile.Provider, compiled *profile.Tool) []string {
-	schema, err := readNode(compiled.Definition.InputSchema)
+	schema, err := providercheck.Read(compiled.Definition.InputSchema)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := readNode(compiled.Schema)
+	seen, err := providercheck.Read(compiled.Schema)
 	if p == profile.Ollama {
-		seen, err = seenByOllama(compiled.Declaration())
+		seen, err = providercheck.SeenByOllama(compiled.Declaration())
 	}
 	if err != nil {
 		t.Errorf("%s: %v", compiled.Name, err)

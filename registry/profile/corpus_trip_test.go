@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -37,7 +38,7 @@ var tripSources = sync.OnceValue(func() []source {
 	var list []source
 	for _, schema := range corpusTripSchemas() {
 		if takes, err := schemagate.Compile(json.RawMessage(schema)); err == nil {
-			from, _ := readNode([]byte(schema))
+			from, _ := providercheck.Read([]byte(schema))
 			list = append(list, source{schema, from, takes})
 		}
 	}
@@ -66,7 +67,7 @@ func compileTrips(p profile.Provider) (list []trip, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%v\n\t%.500s\n\t%.500s", err, from.text, compiled.Schema)
 		}
-		to, err := readNode(compiled.Schema)
+		to, err := providercheck.Read(compiled.Schema)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +102,7 @@ func (tr trip) looser(args json.RawMessage) bool {
 			steps := strings.Split(l.Path, "/")
 			for i, step := range steps {
 				if step == "properties" && i+1 < len(steps) && len(at) > 0 && !strings.Contains(steps[i+1], "~") {
-					return l.Effect == profile.Looser && (steps[i+1] == at[0] || !slices.Contains(tr.schema.get("properties").keys(), at[0]))
+					return l.Effect == profile.Looser && (steps[i+1] == at[0] || !slices.Contains(tr.schema.Get("properties").Keys(), at[0]))
 				}
 			}
 			return l.Effect == profile.Looser
@@ -234,7 +235,7 @@ func (tr trip) natural(problems *corpusTally, args json.RawMessage) {
 // express tells whether a value of the tool can be written as the compiled schema
 // wants it.
 func (tr trip) express(args json.RawMessage) bool {
-	value, err := readNode(args)
+	value, err := providercheck.Read(args)
 	if err != nil {
 		return true
 	}

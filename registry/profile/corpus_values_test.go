@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
 // A writer writes values for a schema by chance, most of which fit.
@@ -24,11 +26,11 @@ func (w *writer) value(n *node, depth int) string {
 		return w.anything(depth)
 	}
 	for _, s := range all {
-		if c := s.get("const"); c != nil {
-			return c.write()
+		if c := s.Get("const"); c != nil {
+			return c.Write()
 		}
-		if list := s.get("enum"); list.is('[') && len(list.items) > 0 {
-			return list.items[w.r.IntN(len(list.items))].write()
+		if list := s.Get("enum"); list.Is('[') && len(list.Items) > 0 {
+			return list.Items[w.r.IntN(len(list.Items))].Write()
 		}
 	}
 	switch w.kind(all) {
@@ -54,18 +56,18 @@ func (w *writer) pick(list ...string) string { return list[w.r.IntN(len(list))] 
 
 // collect returns the schemas that hold for the same value: of a union, one branch.
 func (w *writer) collect(n *node, into []*node, depth int) []*node {
-	if !n.is('{') || depth > 20 {
+	if !n.Is('{') || depth > 20 {
 		return into
 	}
 	into = append(into, n)
-	if ref := n.get("$ref"); ref.is('"') {
-		into = w.collect(w.root.resolve(ref.text), into, depth+1)
+	if ref := n.Get("$ref"); ref.Is('"') {
+		into = w.collect(w.root.Resolve(ref.Text), into, depth+1)
 	}
-	for _, part := range n.get("allOf").list() {
+	for _, part := range n.Get("allOf").List() {
 		into = w.collect(part, into, depth+1)
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
-		if branches := n.get(key).list(); len(branches) > 0 {
+		if branches := n.Get(key).List(); len(branches) > 0 {
 			into = w.collect(branches[w.r.IntN(len(branches))], into, depth+1)
 		}
 	}
@@ -76,7 +78,7 @@ func (w *writer) collect(n *node, into []*node, depth int) []*node {
 func (w *writer) kind(all []*node) string {
 	var allowed []string
 	for _, s := range all {
-		names := corpusTypes(s)
+		names := providercheck.Types(s)
 		switch {
 		case names == nil:
 		case allowed == nil:
@@ -92,13 +94,13 @@ func (w *writer) kind(all []*node) string {
 	}
 	for _, s := range all {
 		switch {
-		case s.get("properties") != nil || s.get("required") != nil:
+		case s.Get("properties") != nil || s.Get("required") != nil:
 			return "object"
-		case s.get("items") != nil || s.get("prefixItems") != nil:
+		case s.Get("items") != nil || s.Get("prefixItems") != nil:
 			return "array"
-		case s.get("minimum") != nil:
+		case s.Get("minimum") != nil:
 			return "number"
-		case s.get("minLength") != nil:
+		case s.Get("minLength") != nil:
 			return "string"
 		}
 	}
@@ -119,21 +121,21 @@ func (w *writer) object(all []*node, depth int) string {
 	var more *node
 	closed := false
 	for _, s := range all {
-		for _, name := range s.get("properties").keys() {
+		for _, name := range s.Get("properties").Keys() {
 			if schemas[name] == nil {
 				names = append(names, name)
-				schemas[name] = s.get("properties").get(name)
+				schemas[name] = s.Get("properties").Get(name)
 			}
 		}
-		for _, name := range s.get("required").list() {
-			required[name.text] = true
-			if !slices.Contains(names, name.text) {
-				names = append(names, name.text)
+		for _, name := range s.Get("required").List() {
+			required[name.Text] = true
+			if !slices.Contains(names, name.Text) {
+				names = append(names, name.Text)
 			}
 		}
-		if a := s.get("additionalProperties"); a.is('{') {
+		if a := s.Get("additionalProperties"); a.Is('{') {
 			more = a
-		} else if a.is('t') && a.text == "false" {
+		} else if a.Is('t') && a.Text == "false" {
 			closed = true
 		}
 	}
@@ -167,25 +169,25 @@ func (w *writer) array(all []*node, depth int) string {
 	var items *node
 	var head []*node
 	for _, s := range all {
-		if n, err := strconv.Atoi(s.get("minItems").number()); err == nil {
+		if n, err := strconv.Atoi(numberOf(s.Get("minItems"))); err == nil {
 			low = max(low, n)
 		}
-		if n, err := strconv.Atoi(s.get("maxItems").number()); err == nil {
+		if n, err := strconv.Atoi(numberOf(s.Get("maxItems"))); err == nil {
 			high = min(high, n)
 		}
-		if i := s.get("items"); i.is('[') {
-			head = i.items
+		if i := s.Get("items"); i.Is('[') {
+			head = i.Items
 		} else if i != nil {
 			items = i
 		}
-		if p := s.get("prefixItems"); p != nil {
-			head = p.items
+		if p := s.Get("prefixItems"); p != nil {
+			head = p.Items
 		}
 	}
 	if depth <= 0 {
 		high = low
 	}
-	if items.is('t') && items.text == "false" {
+	if items.Is('t') && items.Text == "false" {
 		high = min(high, len(head))
 	}
 	n := low
@@ -203,18 +205,18 @@ func (w *writer) array(all []*node, depth int) string {
 	return "[" + strings.Join(parts, w.pick(",", " , ")) + "]"
 }
 
-// number returns the digits of a number, none of anything else.
-func (n *node) number() string {
-	if !n.is('0') {
+// numberOf returns the digits of a number, none of anything else.
+func numberOf(n *node) string {
+	if !n.Is('0') {
 		return ""
 	}
-	return n.text
+	return n.Text
 }
 
 func (w *writer) text(all []*node) string {
 	low := 0
 	for _, s := range all {
-		if n, err := strconv.Atoi(s.get("minLength").number()); err == nil {
+		if n, err := strconv.Atoi(numberOf(s.Get("minLength"))); err == nil {
 			low = max(low, n)
 		}
 	}
@@ -231,7 +233,7 @@ func (w *writer) number(all []*node, integer bool) string {
 	}
 	for _, s := range all {
 		for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
-			if text := s.get(key).number(); text != "" {
+			if text := numberOf(s.Get(key)); text != "" {
 				candidates = append(candidates, text)
 				if n, err := strconv.Atoi(text); err == nil {
 					candidates = append(candidates, strconv.Itoa(n+1), strconv.Itoa(n-1), strconv.Itoa(n+2))
@@ -249,45 +251,45 @@ type encoder struct{ root *node }
 // forms returns the ways to write a value that may be meant, the likeliest first.
 func (e *encoder) forms(value, schema *node, depth int) []string {
 	if schema == nil || depth > 30 {
-		return []string{value.write()}
+		return []string{value.Write()}
 	}
-	if ref := schema.get("$ref"); ref.is('"') {
-		return e.forms(value, e.root.resolve(ref.text), depth+1)
+	if ref := schema.Get("$ref"); ref.Is('"') {
+		return e.forms(value, e.root.Resolve(ref.Text), depth+1)
 	}
 	var forms []string
-	for _, branch := range schema.get("anyOf").list() {
+	for _, branch := range schema.Get("anyOf").List() {
 		forms = append(forms, e.forms(value, branch, depth+1)...)
 		if len(forms) > 12 {
 			break
 		}
 	}
-	names := corpusTypes(schema)
+	names := providercheck.Types(schema)
 	switch {
-	case value.is('{') && slices.Contains(names, "object"):
+	case value.Is('{') && slices.Contains(names, "object"):
 		forms = append(forms, e.object(value, schema, depth)...)
-	case value.is('[') && slices.Contains(names, "array"):
+	case value.Is('[') && slices.Contains(names, "array"):
 		lists := []string{""}
-		for _, item := range value.items {
-			lists = corpusCombine(lists, "", e.forms(item, schema.get("items"), depth+1))
+		for _, item := range value.Items {
+			lists = corpusCombine(lists, "", e.forms(item, schema.Get("items"), depth+1))
 		}
 		forms = append(forms, corpusEnclose("[", lists, "]")...)
-	case value.is('"') || corpusFits(value, names):
-		forms = append(forms, value.write())
+	case value.Is('"') || providercheck.Fits(value, names):
+		forms = append(forms, value.Write())
 	}
 	return forms
 }
 
 func (e *encoder) object(value, schema *node, depth int) []string {
-	properties := schema.get("properties")
-	unlisted := func(name string) bool { return properties.get(name) == nil }
-	if schema.get("additionalProperties").is('t') && slices.ContainsFunc(value.names, unlisted) {
+	properties := schema.Get("properties")
+	unlisted := func(name string) bool { return properties.Get(name) == nil }
+	if schema.Get("additionalProperties").Is('t') && slices.ContainsFunc(value.Names, unlisted) {
 		return nil // it cannot be written
 	}
 	lists := []string{""}
-	for _, name := range properties.keys() {
+	for _, name := range properties.Keys() {
 		forms := []string{"null"}
-		if v := value.get(name); v != nil {
-			forms = e.forms(v, properties.get(name), depth+1)
+		if v := value.Get(name); v != nil {
+			forms = e.forms(v, properties.Get(name), depth+1)
 		}
 		lists = corpusCombine(lists, corpusQuote(name)+":", forms)
 	}

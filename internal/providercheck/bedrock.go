@@ -1,4 +1,4 @@
-package profile_test
+package providercheck
 
 import (
 	"regexp"
@@ -11,46 +11,47 @@ import (
 // From the errors that users were answered: those of Claude, and references, which
 // other models do not follow.
 
-var bedrockName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// BedrockName matches the names of tools.
+var BedrockName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkBedrock returns what Converse, or one of the models behind it, would refuse.
-func checkBedrock(declaration []byte) []string {
+// Bedrock returns what Converse, or one of the models behind it, would refuse.
+func Bedrock(declaration []byte) []string {
 	v := &violations{}
 	n := v.readDeclaration(declaration)
 	if n == nil {
 		return v.list
 	}
 	v.only("", n, "toolSpec")
-	spec := n.get("toolSpec")
-	if !spec.is('{') {
+	spec := n.Get("toolSpec")
+	if !spec.Is('{') {
 		v.add("/toolSpec", "missing")
 		return v.list
 	}
 	v.only("/toolSpec", spec, "name", "description", "inputSchema")
-	if name := spec.get("name"); !name.is('"') || !bedrockName.MatchString(name.text) {
+	if name := spec.Get("name"); !name.Is('"') || !BedrockName.MatchString(name.Text) {
 		v.add("/toolSpec/name", "not a name")
 	}
-	if d := spec.get("description"); d != nil {
+	if d := spec.Get("description"); d != nil {
 		v.checkText("/toolSpec/description", d)
-		if strings.TrimSpace(d.text) == "" {
+		if strings.TrimSpace(d.Text) == "" {
 			v.add("/toolSpec/description", "blank")
 		}
 	}
-	input := spec.get("inputSchema")
-	if !input.is('{') || len(input.names) != 1 || !input.get("json").is('{') {
+	input := spec.Get("inputSchema")
+	if !input.Is('{') || len(input.Names) != 1 || !input.Get("json").Is('{') {
 		v.add("/toolSpec/inputSchema", "not {json: schema}")
 		return v.list
 	}
-	schema := input.get("json")
+	schema := input.Get("json")
 	v.only("", schema, "type", "properties", "required") // Nova
-	if !schema.get("properties").is('{') {
+	if !schema.Get("properties").Is('{') {
 		v.add("", "no properties")
 	}
 	v.checkClaude("", schema)
-	eachSchema("", schema, func(place string, n *node) bool {
+	EachSchema("", schema, func(place string, n *Node) bool {
 		for _, key := range []string{"$ref", "$defs", "definitions", "$id", "$anchor"} {
-			if n.get(key) != nil {
-				v.add(corpusMember(place, key), "not every model follows references")
+			if n.Get(key) != nil {
+				v.add(Member(place, key), "not every model follows references")
 			}
 		}
 		return true

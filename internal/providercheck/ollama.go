@@ -1,4 +1,4 @@
-package profile_test
+package providercheck
 
 import (
 	"encoding/json"
@@ -9,7 +9,8 @@ import (
 // (github.com/ollama/ollama/api, v0.17.4). There is none for names; the one here is
 // what tool calls are written with everywhere.
 
-var ollamaName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+// OllamaName matches the names of functions.
+var OllamaName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // The types that the server decodes a tool into, as its api package has them in
 // v0.17.4: what does not fit is an error for the request, and what has no field is
@@ -64,15 +65,15 @@ func (t ollamaType) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(t))
 }
 
-// checkOllama returns what the server would refuse.
-func checkOllama(declaration []byte) []string {
+// Ollama returns what the server would refuse.
+func Ollama(declaration []byte) []string {
 	v := &violations{}
 	n := v.readDeclaration(declaration)
 	if n == nil {
 		return v.list
 	}
 	v.only("", n, "type", "function")
-	v.only("/function", n.get("function"), "name", "description", "parameters")
+	v.only("/function", n.Get("function"), "name", "description", "parameters")
 	var tool ollamaTool
 	if err := json.Unmarshal(declaration, &tool); err != nil {
 		v.add("", "%v", err)
@@ -81,10 +82,10 @@ func checkOllama(declaration []byte) []string {
 	if tool.Type != "function" {
 		v.add("/type", "not a function")
 	}
-	if !ollamaName.MatchString(tool.Function.Name) {
+	if !OllamaName.MatchString(tool.Function.Name) {
 		v.add("/function/name", "not a name")
 	}
-	v.checkText("/function/description", n.get("function").get("description"))
+	v.checkText("/function/description", n.Get("function").Get("description"))
 	if tool.Function.Parameters.Type != "object" {
 		v.add("/function/parameters", "the type of the whole is not object")
 	}
@@ -98,7 +99,7 @@ func checkOllama(declaration []byte) []string {
 // checkKinds adds types that a template would print and nobody knows.
 func (v *violations) checkKinds(place string, properties map[string]ollamaProperty) {
 	for name, p := range properties {
-		at := corpusMember(place, name)
+		at := Member(place, name)
 		for _, t := range p.Type {
 			switch t {
 			case "string", "number", "integer", "boolean", "object", "array", "null":
@@ -111,13 +112,13 @@ func (v *violations) checkKinds(place string, properties map[string]ollamaProper
 		}
 		v.checkKinds(at, p.Properties)
 		for i, branch := range p.AnyOf {
-			v.checkKinds(at, map[string]ollamaProperty{corpusElement("anyOf", i): branch})
+			v.checkKinds(at, map[string]ollamaProperty{Element("anyOf", i): branch})
 		}
 	}
 }
 
-// seenByOllama returns the part of a schema that the model is shown.
-func seenByOllama(declaration []byte) (*node, error) {
+// SeenByOllama returns the part of a schema that the model is shown.
+func SeenByOllama(declaration []byte) (*Node, error) {
 	var tool ollamaTool
 	if err := json.Unmarshal(declaration, &tool); err != nil {
 		return nil, err
@@ -126,5 +127,5 @@ func seenByOllama(declaration []byte) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readNode(raw)
+	return Read(raw)
 }

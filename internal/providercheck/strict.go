@@ -1,4 +1,4 @@
-package profile_test
+package providercheck
 
 import (
 	"slices"
@@ -24,36 +24,36 @@ const (
 // A strictChecker goes through a schema of strict mode.
 type strictChecker struct {
 	*violations
-	root       *node
+	root       *Node
 	properties int
 	values     int
 	text       int
 }
 
 // checkStrict adds what is refused of a strict schema.
-func (v *violations) checkStrict(schema *node) {
+func (v *violations) checkStrict(schema *Node) {
 	c := &strictChecker{violations: v, root: schema}
-	if !schema.get("type").says("object") {
+	if !schema.Get("type").Says("object") {
 		c.add("", "the type of the whole is not object")
 	}
 	for _, key := range []string{"anyOf", "$ref", "enum", "const"} {
-		if schema.get(key) != nil {
-			c.add(corpusMember("", key), "not taken at the top level")
+		if schema.Get(key) != nil {
+			c.add(Member("", key), "not taken at the top level")
 		}
 	}
 	c.schema("", schema)
 	for _, key := range []string{"$defs", "definitions"} {
-		defs := schema.get(key)
+		defs := schema.Get(key)
 		if defs == nil {
 			continue
 		}
-		if !defs.is('{') {
-			c.add(corpusMember("", key), "not an object")
+		if !defs.Is('{') {
+			c.add(Member("", key), "not an object")
 			continue
 		}
-		for _, name := range defs.names {
+		for _, name := range defs.Names {
 			c.text += len([]rune(name))
-			c.schema(corpusMember(corpusMember("", key), name), defs.get(name))
+			c.schema(Member(Member("", key), name), defs.Get(name))
 		}
 	}
 	if d := c.nesting(schema, nil); d > strictNesting {
@@ -72,18 +72,18 @@ func (v *violations) checkStrict(schema *node) {
 }
 
 // schema checks one schema and those below.
-func (c *strictChecker) schema(place string, n *node) {
-	if !n.is('{') {
+func (c *strictChecker) schema(place string, n *Node) {
+	if !n.Is('{') {
 		c.add(place, "not an object")
 		return
 	}
-	if ref := n.get("$ref"); ref != nil {
-		if len(n.names) > 1 {
-			c.add(place, "$ref with others: %v", n.names)
+	if ref := n.Get("$ref"); ref != nil {
+		if len(n.Names) > 1 {
+			c.add(place, "$ref with others: %v", n.Names)
 		}
-		ok := ref.is('"') && (ref.text == "#" || strings.HasPrefix(ref.text, "#/$defs/") || strings.HasPrefix(ref.text, "#/definitions/"))
-		if !ok || c.root.resolve(ref.text) == nil {
-			c.add(place, "$ref %q leads nowhere", ref.text)
+		ok := ref.Is('"') && (ref.Text == "#" || strings.HasPrefix(ref.Text, "#/$defs/") || strings.HasPrefix(ref.Text, "#/definitions/"))
+		if !ok || c.root.Resolve(ref.Text) == nil {
+			c.add(place, "$ref %q leads nowhere", ref.Text)
 		}
 		return
 	}
@@ -93,164 +93,156 @@ func (c *strictChecker) schema(place string, n *node) {
 		known = append(known, "$defs", "definitions")
 	}
 	c.only(place, n, known...)
-	if n.get("type") == nil && n.get("anyOf") == nil {
+	if n.Get("type") == nil && n.Get("anyOf") == nil {
 		c.add(place, "neither type nor anyOf")
 	}
 	c.kinds(place, n)
 	c.object(place, n)
 	c.choices(place, n)
 	c.bounds(place, n)
-	c.checkText(corpusMember(place, "description"), n.get("description"))
-	c.checkText(corpusMember(place, "title"), n.get("title"))
-	if branches := n.get("anyOf"); branches != nil {
-		if len(branches.items) == 0 {
+	c.checkText(Member(place, "description"), n.Get("description"))
+	c.checkText(Member(place, "title"), n.Get("title"))
+	if branches := n.Get("anyOf"); branches != nil {
+		if len(branches.Items) == 0 {
 			c.add(place, "anyOf of nothing")
 		}
-		for i, branch := range branches.items {
-			c.schema(corpusElement(corpusMember(place, "anyOf"), i), branch)
+		for i, branch := range branches.Items {
+			c.schema(Element(Member(place, "anyOf"), i), branch)
 		}
 	}
-	if items := n.get("items"); items != nil {
-		c.schema(corpusMember(place, "items"), items)
+	if items := n.Get("items"); items != nil {
+		c.schema(Member(place, "items"), items)
 	}
 }
 
 // kinds checks the type.
-func (c *strictChecker) kinds(place string, n *node) {
-	t, names := n.get("type"), corpusTypes(n)
+func (c *strictChecker) kinds(place string, n *Node) {
+	t, names := n.Get("type"), Types(n)
 	for _, name := range names {
 		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
 			c.add(place, "type %q", name)
 		}
 	}
-	if t != nil && !t.is('"') && (len(names) != 2 || names[0] == names[1] || !slices.Contains(names, "null")) {
+	if t != nil && !t.Is('"') && (len(names) != 2 || names[0] == names[1] || !slices.Contains(names, "null")) {
 		c.add(place, "type %v is not one type or null", names)
 	}
-	if slices.Contains(names, "array") && n.get("items") == nil {
+	if slices.Contains(names, "array") && n.Get("items") == nil {
 		c.add(place, "array schema missing items")
 	}
 }
 
 // object checks that nothing is left open.
-func (c *strictChecker) object(place string, n *node) {
-	properties, required, more := n.get("properties"), n.get("required"), n.get("additionalProperties")
-	if !slices.Contains(corpusTypes(n), "object") {
+func (c *strictChecker) object(place string, n *Node) {
+	properties, required, more := n.Get("properties"), n.Get("required"), n.Get("additionalProperties")
+	if !slices.Contains(Types(n), "object") {
 		if properties != nil || required != nil || more != nil {
 			c.add(place, "members of what is no object")
 		}
 		return
 	}
-	if !more.is('t') || more.text != "false" {
+	if !more.Is('t') || more.Text != "false" {
 		c.add(place, "additionalProperties is not false")
 	}
-	if !properties.is('{') {
+	if !properties.Is('{') {
 		c.add(place, "object schema missing properties")
 		return
 	}
 	if required == nil {
-		if len(properties.names) > 0 {
+		if len(properties.Names) > 0 {
 			c.add(place, "required is missing")
 		}
 	} else {
-		c.checkNames(corpusMember(place, "required"), required, properties, true)
+		c.checkNames(Member(place, "required"), required, properties, true)
 	}
-	c.properties += len(properties.names)
+	c.properties += len(properties.Names)
 	needed := map[string]bool{}
-	for _, r := range required.list() {
-		needed[r.text] = needed[r.text] || r.is('"')
+	for _, r := range required.List() {
+		needed[r.Text] = needed[r.Text] || r.Is('"')
 	}
-	for _, name := range properties.names {
+	for _, name := range properties.Names {
 		c.text += len([]rune(name))
 		if required != nil && !needed[name] {
 			c.add(place, "%q is not required", name)
 		}
-		c.schema(corpusMember(corpusMember(place, "properties"), name), properties.get(name))
+		c.schema(Member(Member(place, "properties"), name), properties.Get(name))
 	}
 }
 
 // choices checks enum and const.
-func (c *strictChecker) choices(place string, n *node) {
-	if constant := n.get("const"); constant != nil {
-		if !corpusFits(constant, corpusTypes(n)) {
-			c.add(place, "const is not of type %v", corpusTypes(n))
+func (c *strictChecker) choices(place string, n *Node) {
+	if constant := n.Get("const"); constant != nil {
+		if !Fits(constant, Types(n)) {
+			c.add(place, "const is not of type %v", Types(n))
 		}
-		c.text += len([]rune(constant.text))
+		c.text += len([]rune(constant.Text))
 	}
-	list := n.get("enum")
+	list := n.Get("enum")
 	if list == nil {
 		return
 	}
-	if n.get("type") == nil {
+	if n.Get("type") == nil {
 		c.add(place, "enum without type")
 	}
-	c.checkEnum(place, list, corpusTypes(n))
-	c.values += len(list.items)
+	c.checkEnum(place, list, Types(n))
+	c.values += len(list.Items)
 	length := 0
-	for _, item := range list.items {
-		if item.is('"') {
-			length += len([]rune(item.text))
+	for _, item := range list.Items {
+		if item.Is('"') {
+			length += len([]rune(item.Text))
 		}
 	}
 	c.text += length
-	if len(list.items) > strictLongEnum && length > strictEnumText {
-		c.add(place, "an enum of %d values and %d characters", len(list.items), length)
+	if len(list.Items) > strictLongEnum && length > strictEnumText {
+		c.add(place, "an enum of %d values and %d characters", len(list.Items), length)
 	}
 }
 
 // bounds checks formats, numbers and counts.
-func (c *strictChecker) bounds(place string, n *node) {
-	if f := n.get("format"); f != nil && !slices.Contains(
-		[]string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, f.text) {
-		c.add(place, "%q is not a valid format", f.text)
+func (c *strictChecker) bounds(place string, n *Node) {
+	if f := n.Get("format"); f != nil && !slices.Contains(
+		[]string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, f.Text) {
+		c.add(place, "%q is not a valid format", f.Text)
 	}
 	for _, key := range []string{"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
-		if bound := n.get(key); bound != nil && !corpusFinite(bound) {
-			c.add(corpusMember(place, key), "not a number: %s", bound.text)
+		if bound := n.Get(key); bound != nil && !finite(bound) {
+			c.add(Member(place, key), "not a number: %s", bound.Text)
 		}
 	}
 	for _, key := range []string{"minItems", "maxItems"} {
-		if bound := n.get(key); bound != nil && !corpusCount(bound) {
-			c.add(corpusMember(place, key), "not a count: %s", bound.text)
+		if bound := n.Get(key); bound != nil && !isCount(bound) {
+			c.add(Member(place, key), "not a count: %s", bound.Text)
 		}
 	}
 }
 
 // nesting counts the objects and arrays in one another, the deepest way, each
 // definition once on a way.
-func (c *strictChecker) nesting(n *node, way []*node) int {
+func (c *strictChecker) nesting(n *Node, way []*Node) int {
 	if slices.Contains(way, n) {
 		return 0
 	}
 	way = append(slices.Clone(way), n)
-	if ref := n.get("$ref"); ref != nil {
-		if target := c.root.resolve(ref.text); target != nil {
+	if ref := n.Get("$ref"); ref != nil {
+		if target := c.root.Resolve(ref.Text); target != nil {
 			return c.nesting(target, way)
 		}
 		return 0
 	}
 	deepest := 0
-	for _, branch := range n.get("anyOf").list() {
+	for _, branch := range n.Get("anyOf").List() {
 		deepest = max(deepest, c.nesting(branch, way))
 	}
 	below := 0
-	if items := n.get("items"); items != nil {
+	if items := n.Get("items"); items != nil {
 		below = c.nesting(items, way)
 	}
-	if properties := n.get("properties"); properties != nil {
-		for _, property := range properties.members {
+	if properties := n.Get("properties"); properties != nil {
+		for _, property := range properties.Members {
 			below = max(below, c.nesting(property, way))
 		}
 	}
-	if names := corpusTypes(n); slices.Contains(names, "object") || slices.Contains(names, "array") {
+	if names := Types(n); slices.Contains(names, "object") || slices.Contains(names, "array") {
 		below++
 	}
 	return max(deepest, below)
-}
-
-// list returns the elements of an array, none of anything else.
-func (n *node) list() []*node {
-	if n == nil {
-		return nil
-	}
-	return n.items
 }

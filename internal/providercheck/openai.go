@@ -1,4 +1,4 @@
-package profile_test
+package providercheck
 
 import (
 	"regexp"
@@ -12,44 +12,48 @@ import (
 // not said, patterns that Python's re does not compile or that look around, and 1024
 // characters of description in Chat Completions.
 
-var openAIName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// OpenAIName matches the names of functions.
+var OpenAIName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkOpenAI returns what the Responses API would refuse.
-func checkOpenAI(declaration []byte) []string {
+// OpenAI returns what the Responses API would refuse.
+func OpenAI(declaration []byte) []string {
 	v := &violations{}
 	n := v.readDeclaration(declaration)
 	if n == nil {
 		return v.list
 	}
-	v.only("", n, "type", "name", "description", "parameters", "strict", "defer_loading")
-	if !n.get("type").says("function") {
+	v.only("", n, "type", "name", "description", "parameters", "strict", "defer_loading", "allowed_callers", "output_schema")
+	if !n.Get("type").Says("function") {
 		v.add("/type", "not a function")
 	}
-	if d := n.get("defer_loading"); d != nil && !d.is('t') {
+	if d := n.Get("defer_loading"); d != nil && !d.Is('t') {
 		v.add("/defer_loading", "neither true nor false")
+	}
+	if s := n.Get("strict"); s == nil {
+		v.add("/strict", "missing: the provider then guesses")
 	}
 	v.checkOpenAIFunction(n)
 	return v.list
 }
 
-// checkOpenAIChat returns what the Chat Completions API would refuse.
-func checkOpenAIChat(declaration []byte) []string {
+// OpenAIChat returns what the Chat Completions API would refuse.
+func OpenAIChat(declaration []byte) []string {
 	v := &violations{}
 	n := v.readDeclaration(declaration)
 	if n == nil {
 		return v.list
 	}
 	v.only("", n, "type", "function")
-	if !n.get("type").says("function") {
+	if !n.Get("type").Says("function") {
 		v.add("/type", "not a function")
 	}
-	f := n.get("function")
-	if !f.is('{') {
+	f := n.Get("function")
+	if !f.Is('{') {
 		v.add("/function", "missing")
 		return v.list
 	}
 	v.only("/function", f, "name", "description", "parameters", "strict")
-	if d := f.get("description"); d != nil && utf8.RuneCountInString(d.text) > 1024 {
+	if d := f.Get("description"); d != nil && utf8.RuneCountInString(d.Text) > 1024 {
 		v.add("/function/description", "longer than 1024 characters")
 	}
 	v.checkOpenAIFunction(f)
@@ -57,22 +61,20 @@ func checkOpenAIChat(declaration []byte) []string {
 }
 
 // checkOpenAIFunction adds what both refuse.
-func (v *violations) checkOpenAIFunction(n *node) {
-	if name := n.get("name"); !name.is('"') || !openAIName.MatchString(name.text) {
+func (v *violations) checkOpenAIFunction(n *Node) {
+	if name := n.Get("name"); !name.Is('"') || !OpenAIName.MatchString(name.Text) {
 		v.add("/name", "not a name")
 	}
-	v.checkText("/description", n.get("description"))
-	parameters := n.get("parameters")
-	if !parameters.is('{') {
+	v.checkText("/description", n.Get("description"))
+	parameters := n.Get("parameters")
+	if !parameters.Is('{') {
 		v.add("/parameters", "not an object")
 		return
 	}
-	switch strict := n.get("strict"); {
-	case strict == nil:
-		v.add("/strict", "missing: the provider then guesses")
-	case !strict.is('t'):
+	switch strict := n.Get("strict"); {
+	case strict != nil && !strict.Is('t'):
 		v.add("/strict", "neither true nor false")
-	case strict.text == "true":
+	case strict != nil && strict.Text == "true":
 		v.checkStrict(parameters)
 	default:
 		v.checkLax(parameters)
@@ -80,27 +82,27 @@ func (v *violations) checkOpenAIFunction(n *node) {
 }
 
 // checkLax adds what is refused of a schema that is not strict.
-func (v *violations) checkLax(schema *node) {
+func (v *violations) checkLax(schema *Node) {
 	v.checkDialect(schema)
 	v.checkPatterns(schema)
-	if !schema.get("type").says("object") {
+	if !schema.Get("type").Says("object") {
 		v.add("", "the type of the whole is not object")
 	}
 	for _, key := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
-		if schema.get(key) != nil {
-			v.add(corpusMember("", key), "not taken at the top level")
+		if schema.Get(key) != nil {
+			v.add(Member("", key), "not taken at the top level")
 		}
 	}
-	if !schema.get("properties").is('{') {
+	if !schema.Get("properties").Is('{') {
 		v.add("", "object schema missing properties")
 	}
-	eachSchema("", schema, func(place string, n *node) bool {
-		for _, name := range corpusTypes(n) {
-			if items := n.get("items"); name == "array" && !items.is('{') && !items.is('t') {
+	EachSchema("", schema, func(place string, n *Node) bool {
+		for _, name := range Types(n) {
+			if items := n.Get("items"); name == "array" && !items.Is('{') && !items.Is('t') {
 				v.add(place, "array schema missing items")
 			}
 		}
-		if list := n.get("enum"); list.is('[') && len(list.items) == 0 {
+		if list := n.Get("enum"); list.Is('[') && len(list.Items) == 0 {
 			v.add(place, "enum of nothing")
 		}
 		return true
