@@ -108,7 +108,7 @@ func (t *tool) response(a profile.Answer) fantasy.ToolResponse {
 	}
 	res.Content, _ = profile.Apart(parts)
 	if res.IsError { // which some of fantasy's providers do not say
-		res.Content = profile.Failure + "\n" + res.Content
+		res.Content = profile.Failed(res.Content)
 	}
 	return res
 }

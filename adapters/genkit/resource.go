@@ -52,7 +52,7 @@ func contentParts(content []mcp.Content, opts *Options, role ai.Role) []*ai.Part
 	for _, p := range o.parts(&mcp.CallToolResult{Content: content}) {
 		parts = append(parts, ai.NewTextPart(p.Text))
 		if p.Data != nil && role == ai.RoleUser {
-			parts = append(parts, mediaPart(p.Type, dataURL(p), ""))
+			parts = append(parts, mediaPart(p.Type, p.DataURL(), ""))
 		}
 	}
 	return parts

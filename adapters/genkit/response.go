@@ -1,7 +1,6 @@
 package genkit
 
 import (
-	"encoding/base64"
 	"maps"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse 
 	res := &ai.MultipartToolResponse{Output: t.output(text, a.Result.IsError)}
 	var packed []any
 	for _, m := range media {
-		url := dataURL(m)
+		url := m.DataURL()
 		packed = append(packed, map[string]any{"url": url, "text": m.Text})
 		res.Content = append(res.Content, mediaPart(m.Type, url, m.Text))
 	}
@@ -55,10 +54,6 @@ func (o *Options) parts(res *mcp.CallToolResult) []profile.Part {
 	return parts
 }
 
-func dataURL(p profile.Part) string {
-	return "data:" + p.Type + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
-}
-
 // mediaPart returns a part that keeps the line of text that stands for it.
 func mediaPart(kind, url, text string) *ai.Part {
 	part := ai.NewMediaPart(kind, url)
@@ -78,8 +73,8 @@ func (t *Turn) output(text string, isError bool) any {
 		}
 		return map[string]any{"output": text}
 	}
-	if isError && !strings.HasPrefix(text, profile.Failure) {
-		text = profile.Failure + "\n" + text
+	if isError {
+		return profile.Failed(text)
 	}
 	return text
 }

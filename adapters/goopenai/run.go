@@ -3,7 +3,6 @@ package goopenai
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func (t *Turn) Results(answers ...profile.Answer) []openai.ChatCompletionMessage
 			images = append(images,
 				openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: m.Text},
 				openai.ChatMessagePart{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{
-					URL: "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data),
+					URL: m.DataURL(),
 				}})
 		}
 	}

@@ -2,7 +2,6 @@ package langchaingo
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -152,8 +151,8 @@ func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profil
 		}
 	}
 	text, media = profile.Apart(parts)
-	if a.Result.IsError && !strings.HasPrefix(text, profile.Failure) {
-		text = profile.Failure + "\n" + text // where the provider has a place for that, langchaingo has none
+	if a.Result.IsError {
+		text = profile.Failed(text)
 	}
 	return text, media
 }
@@ -163,7 +162,7 @@ func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profil
 func (t *Turn) image(m profile.Part) llms.ContentPart {
 	switch t.Provider() {
 	case profile.OpenAI, profile.OpenAIStrict:
-		return llms.ImageURLPart("data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data))
+		return llms.ImageURLPart(m.DataURL())
 	}
 	return llms.BinaryPart(m.Type, m.Data)
 }

@@ -163,7 +163,7 @@ func start(connect func(*testing.T, *server.MCPServer, ...client.ClientOption) *
 		c := &chain{
 			first: r, last: registry.New(&registry.Options{Names: names.Names{Scheme: names.BareTool}}), urls: make(chan string, 1), approvals: make(chan string, 1), over: make(chan over, 1),
 		}
-		c.Agent = adaptertest.Chat(t, c.last, url)
+		c.Agent = newChatAgent(t, c.last, url)
 		s := server.NewMCPServer("belt", "1", server.WithToolCapabilities(true), server.WithToolFilter(belt.Filter(r, nil)))
 		export := belt.NewExport(s, r, &belt.ExportOptions{Wait: true, Login: true})
 		if rejected := export.Refresh(); rejected != nil {

@@ -3,6 +3,8 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"net/url"
+	"path"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -102,9 +104,25 @@ func (t *ChatTurn) Results(answers ...profile.Answer) []openai.ChatCompletionMes
 // chatPart returns data as part of a message of the user.
 func chatPart(p profile.Part) openai.ChatCompletionContentPartUnionParam {
 	if strings.HasPrefix(p.Type, "image/") {
-		return openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: dataURL(p)})
+		return openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: p.DataURL()})
 	}
 	return openai.FileContentPart(openai.ChatCompletionContentPartFileFileParam{
-		Filename: openai.String(fileName(p)), FileData: openai.String(dataURL(p)),
+		Filename: openai.String(fileName(p)), FileData: openai.String(p.DataURL()),
 	})
+}
+
+// fileName returns what a file is called, which the API wants to know: the last part
+// of its address, if that is a name of such a file.
+func fileName(p profile.Part) string {
+	const plain = "file.pdf" // it takes no files of other types
+	u, err := url.Parse(p.URI)
+	if err != nil {
+		return plain
+	}
+	name := path.Base(u.Path)
+	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '/' || r == '\\' || r == 0x7f || r == 0xfffd })
+	if odd || len(name) > 255 || !strings.EqualFold(path.Ext(name), ".pdf") || len(name) == len(".pdf") {
+		return plain
+	}
+	return name
 }

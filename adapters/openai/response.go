@@ -105,10 +105,10 @@ func responseOutput(parts []profile.Part) responses.ResponseInputItemFunctionCal
 			item.OfInputText = &responses.ResponseInputTextContentParam{Text: p.Text}
 		case strings.HasPrefix(p.Type, "image/"):
 			data = true
-			item.OfInputImage = &responses.ResponseInputImageContentParam{ImageURL: openai.String(dataURL(p))}
+			item.OfInputImage = &responses.ResponseInputImageContentParam{ImageURL: openai.String(p.DataURL())}
 		default:
 			data = true
-			item.OfInputFile = &responses.ResponseInputFileContentParam{Filename: openai.String(fileName(p)), FileData: openai.String(dataURL(p))}
+			item.OfInputFile = &responses.ResponseInputFileContentParam{Filename: openai.String(fileName(p)), FileData: openai.String(p.DataURL())}
 		}
 		list = append(list, item)
 	}

@@ -98,3 +98,19 @@ func ExampleApart() {
 	// [binary application/pdf, 8 bytes, attached]
 	// 1 application/pdf file:///plan.pdf
 }
+
+// A provider without a place for the failure of a tool is told in the text, once.
+func ExampleFailed() {
+	text := profile.Failed("the disk is full")
+	fmt.Println(text)
+	fmt.Println(profile.Failed(text) == text)
+	// Output:
+	// The tool failed:
+	// the disk is full
+	// true
+}
+
+func ExamplePart_DataURL() {
+	fmt.Println(profile.Part{Type: "image/png", Data: []byte("png")}.DataURL())
+	// Output: data:image/png;base64,cG5n
+}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"image"
 	_ "image/gif" // for their sizes
@@ -32,6 +33,11 @@ type Part struct {
 	Type string
 	// URI is that of the resource which the part is; empty: it is none.
 	URI string
+}
+
+// DataURL returns the data as a URL, which is how some providers take it.
+func (p Part) DataURL() string {
+	return "data:" + p.Type + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
 // What one result can have of data: providers bound a request, which has the results of
@@ -135,6 +141,15 @@ func ends(kind string, data []byte) bool {
 		return uint64(binary.LittleEndian.Uint32(data[4:])) <= uint64(len(data)-8)
 	}
 	return true
+}
+
+// Failed returns the text of a tool that failed with [Failure] before it, once: for where
+// the provider has a place to say so and the program's SDK has none.
+func Failed(text string) string {
+	if strings.HasPrefix(text, Failure) {
+		return text
+	}
+	return Failure + "\n" + text
 }
 
 // Apart parts the text of a result from its data, for providers that take text

@@ -1,9 +1,8 @@
-package adaptertest
+package mcpgo_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,17 +10,32 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// Chat returns a loop of our own, without any framework, with a model that speaks
-// [OpenAIChat]: for adapters that bring tools to a registry, or take them from it, and
-// have no model of their own.
-func Chat(t *testing.T, r *registry.Registry, url string) Agent {
+// newChatAgent returns a loop without any framework, with a model that speaks
+// [adaptertest.OpenAIChat].
+func newChatAgent(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
+	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &chatAgent{client: &http.Client{Transport: transport}, registry: r, url: url + "/chat/completions"}
+}
+
+// A chatMessage is what the model answers with.
+type chatMessage struct {
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls []struct {
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls,omitempty"`
 }
 
 type chatAgent struct {
@@ -34,12 +48,12 @@ type chatAgent struct {
 	waiting *profile.WaitingError
 }
 
-func (a *chatAgent) Ask(ctx context.Context, message string) (*Turn, error) {
+func (a *chatAgent) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
 	a.messages = append(a.messages, map[string]any{"role": "user", "content": message})
 	return a.run(ctx)
 }
 
-func (a *chatAgent) Resume(ctx context.Context) (*Turn, error) {
+func (a *chatAgent) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	answers, err := a.turn.Wait(ctx, a.waiting)
 	if err != nil {
 		return nil, err
@@ -48,7 +62,7 @@ func (a *chatAgent) Resume(ctx context.Context) (*Turn, error) {
 	return a.run(ctx)
 }
 
-func (a *chatAgent) run(ctx context.Context) (*Turn, error) {
+func (a *chatAgent) run(ctx context.Context) (*adaptertest.Turn, error) {
 	for {
 		turn, err := profile.NewTurn(ctx, a.registry, profile.OpenAI, nil)
 		if err != nil {
@@ -62,15 +76,15 @@ func (a *chatAgent) run(ctx context.Context) (*Turn, error) {
 		a.messages = append(a.messages, message)
 		var calls []profile.Call
 		for _, c := range message.ToolCalls {
-			calls = append(calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(*c.Function.Arguments)})
+			calls = append(calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
 		}
 		if len(calls) == 0 {
 			var text string
-			return &Turn{Text: text}, json.Unmarshal(message.Content, &text)
+			return &adaptertest.Turn{Text: text}, json.Unmarshal(message.Content, &text)
 		}
 		answers, err := turn.Run(ctx, calls)
 		if errors.As(err, &a.waiting) {
-			return Waiting(a.waiting), nil
+			return adaptertest.Waiting(a.waiting), nil
 		}
 		if a.add(answers); err != nil {
 			return nil, err
@@ -85,8 +99,7 @@ func (a *chatAgent) add(answers []profile.Answer) {
 		text, media := profile.Apart(profile.Parts(profile.OpenAI, answer.Result))
 		a.messages = append(a.messages, map[string]any{"role": "tool", "tool_call_id": answer.Call.ID, "content": text})
 		for _, m := range media {
-			url := "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
-			images = append(images, map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}})
+			images = append(images, map[string]any{"type": "image_url", "image_url": map[string]any{"url": m.DataURL()}})
 		}
 	}
 	if images != nil {
