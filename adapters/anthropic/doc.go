@@ -29,7 +29,7 @@
 // # Waiting for people
 //
 // If a call needs an approval or a login, the error is a [*profile.WaitingError], which
-// has the answers to the other calls. Show somebody what waits, and wait:
+// has the answers to the other calls. Show a person what waits, and wait:
 //
 //	answers, err := tools.Wait(ctx, waiting)
 //	params.Messages = belt.Append(params.Messages, tools.Results(answers...)...)

@@ -72,7 +72,7 @@ func (t *RunnerTools) List() []sdk.BetaTool {
 
 // Prepare makes the calls of the runner's last message, so that NextMessage finds
 // their results; call it before each NextMessage. If a call waits for a person, the
-// error is a [*profile.WaitingError]: show somebody what waits, and call Prepare again,
+// error is a [*profile.WaitingError]: show a person what waits, and call Prepare again,
 // which waits for them. If ctx ends, the error is that of ctx; Prepare and NextMessage
 // go on where they were, with the calls as they ended. A program that goes on with
 // another message of the user has the conversation from [RunnerTools.Messages]. When the

@@ -101,7 +101,7 @@ func kindOf(media string) schema.ToolPartType {
 	return schema.ToolPartTypeFile
 }
 
-// direct gives the user a result that is for him, if there is a way to him: the agent
+// direct gives the user a result that is for them, if there is a way to them: the agent
 // ends with it, or the program wants it. Otherwise the model has it.
 func (b *Belt) direct(ctx context.Context, a *profile.Answer) {
 	if a.Result.IsError {

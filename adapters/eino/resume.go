@@ -26,8 +26,8 @@ func resumed(ctx context.Context, c profile.Call) *waiting {
 	return &w
 }
 
-// concerns reports whether the user of ctx is the one who was asked. Nobody is, too: he
-// who has no name answers for others, see [registry.Registry.Approve].
+// concerns reports whether the user of ctx is the one who was asked. A context without a
+// user answers for all, see [registry.Registry.Approve].
 func (w *waiting) concerns(ctx context.Context) bool {
 	user := userOf(ctx)
 	return user == "" || user == w.User
@@ -79,7 +79,7 @@ func (b *Belt) asked(ctx context.Context, id string) *registry.ApprovalRequest {
 	return all[i]
 }
 
-// awaited returns what came of a call that somebody has answered.
+// awaited returns what came of a call whose approval was answered.
 func (b *Belt) awaited(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting) (profile.Answer, error) {
 	res, err := b.registry.Await(ctx, w.Approval)
 	if err != nil && ctx.Err() != nil {
@@ -92,7 +92,7 @@ func (b *Belt) awaited(ctx context.Context, t *profile.Turn, c profile.Call, w *
 	return a, nil
 }
 
-// lost is what a model is told of a call whose approval nobody remembers.
+// lost is what a model is told of a call whose approval is forgotten.
 const lost = "The call waited for the approval of the user, and what became of it is not known any more: the program was started again, or it was too long ago. It may have run or not; check before you call it again."
 
 // forgotten reports whether the registry knows nothing of a call, not even that it is
@@ -119,14 +119,14 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 	if !forgotten(a.Err) || w.Belt == b.id {
 		return a, err
 	}
-	if userOf(ctx) != w.User { // nobody knows any more for whom he would answer
+	if userOf(ctx) != w.User { // the user who was asked is forgotten
 		return t.Call(ctx, c), nil
 	}
 	return b.again(ctx, t, c, w, d)
 }
 
-// approve has a call made that waits under an id. If somebody was faster, the answer is
-// what came of that.
+// approve has a call made that waits under an id. If a person was faster, the answer
+// is what came of that.
 func (b *Belt) approve(ctx context.Context, t *profile.Turn, c profile.Call, id string, d *Decision) (profile.Answer, error) {
 	res, err := b.registry.Approve(ctx, id, &registry.ApproveOptions{ForSession: d.ForSession})
 	var over *registry.UnknownApprovalError
@@ -154,7 +154,7 @@ type redo struct {
 
 // again makes a call that was approved after the program was restarted: the registry asks
 // for it once more, and gets the same answer. If it is too late for that, or the tool is
-// another one by now, somebody has to be asked. Who comes second with the same approval
+// another one by now, a person has to be asked. The second call with the same approval
 // gets what came of the first.
 func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
 	for {
@@ -177,7 +177,7 @@ func (b *Belt) again(ctx context.Context, t *profile.Turn, c profile.Call, w *wa
 	}
 }
 
-// first is again for who comes first.
+// first is again for the first call.
 func (b *Belt) first(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision, r *redo) (profile.Answer, error) {
 	defer close(r.over)
 	a := t.Call(ctx, c)

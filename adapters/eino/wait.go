@@ -33,7 +33,7 @@ type Wait struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// Login says that the call waits for a login.
 	Login bool `json:"login,omitempty"`
-	// LoginURL is where to log in; empty if nobody knows it.
+	// LoginURL is where to log in; empty if it is not known.
 	LoginURL string `json:"loginURL,omitempty"`
 }
 
@@ -65,7 +65,7 @@ func Waits(interrupts []*compose.InterruptCtx) []Wait {
 // Refuse, from anywhere, and a resume without data.
 //
 // It is of the user who was asked: with the context of another one, the call is a new
-// one of his. It also works if the program has been restarted since, until
+// one of theirs. It also works if the program has been restarted since, until
 // [Wait.Expires] and for the same tool; the registry has forgotten the call by then, so that
 // there is no other way. The call is made once by one [Belt].
 type Decision struct {
@@ -94,7 +94,7 @@ func callKey(c profile.Call) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// toolKey tells tools apart that somebody was asked about.
+// toolKey tells tools apart that a person was asked about.
 func toolKey(d *registry.Definition) string {
 	shown, err := json.Marshal(d)
 	if err != nil { // it has been listed as JSON before

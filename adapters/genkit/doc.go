@@ -19,8 +19,8 @@
 // # Who waits for a person
 //
 // A call that waits for an approval or a login is Genkit's interrupt. [Interrupts]
-// says what it waits for. When somebody has answered, [Turn.Responses] returns what
-// [ai.WithToolResponses] takes; it also waits until somebody does.
+// says what it waits for. When a person has answered, [Turn.Responses] returns what
+// [ai.WithToolResponses] takes; it also waits until they do.
 //
 // # Limits of Genkit 1.4
 //

@@ -25,16 +25,16 @@ type Interrupt struct {
 	Tool string `json:"tool"`
 	// Arguments are those that the tool would get.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Approval is the id of a call that somebody has to approve, by
-	// [registry.Registry.Approve], or to refuse. Empty: it waits for a login.
+	// Approval is the id of a call that a person has to approve, by
+	// [registry.Registry.Approve], or to deny. Empty: it waits for a login.
 	Approval string `json:"approval,omitempty"`
-	// Reason is why somebody has to be asked; empty for a login.
+	// Reason is why a person has to be asked; empty for a login.
 	Reason string `json:"reason,omitempty"`
 	// Expires is until when the approval waits; zero for a login.
 	Expires time.Time `json:"expires,omitzero"`
 	// Login says that the user has to log in.
 	Login bool `json:"login,omitempty"`
-	// LoginURL is where to log in; empty if nobody knows.
+	// LoginURL is where to log in; empty if it is not known.
 	LoginURL string `json:"loginUrl,omitempty"`
 }
 
@@ -70,8 +70,8 @@ func interruptFrom(part *ai.Part) (Interrupt, bool) {
 }
 
 // Responses waits until all that a response waits for has been answered, and returns
-// what [ai.WithToolResponses] takes to go on. Somebody else answers the approvals, by
-// [registry.Registry.Approve] or Refuse. A call that waited for a login is made when
+// what [ai.WithToolResponses] takes to go on. Approvals are answered by
+// [registry.Registry.Approve] or [registry.Registry.Deny]. A call that waited for a login is made when
 // the user has logged in, and may then wait for an approval. The Turn may be another
 // one than that of the response, also in another process as long as the registry knows
 // the approvals.
@@ -163,7 +163,7 @@ var errBareRestart = errors.New("genkit: the restart of a call that was interrup
 // resumed answers a call that is run again. It waits for people itself: Genkit gives
 // up a request in which a call interrupts again.
 func (t *Turn) resumed(tc *ai.ToolContext, call profile.Call) (profile.Answer, error) {
-	if tc.OriginalInput != nil { // nobody has approved these arguments
+	if tc.OriginalInput != nil { // these arguments are not approved
 		answer := t.Call(tc, call)
 		answers, err := t.Wait(tc, &profile.WaitingError{Answers: []profile.Answer{answer}})
 		return told(answers[0], err), nil

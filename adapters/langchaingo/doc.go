@@ -30,7 +30,7 @@
 // # Waiting for people
 //
 // If a call needs an approval or a login, Run fails with a [*profile.WaitingError].
-// Show somebody what waits, and wait:
+// Show a person what waits, and wait:
 //
 //	answers, err := turn.Wait(ctx, waiting)
 //	messages = append(messages, turn.Messages(response, answers...)...)

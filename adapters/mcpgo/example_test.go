@@ -67,7 +67,7 @@ func ExampleNewExport() {
 	type userKey struct{}
 	serve := func(ctx context.Context, reg *registry.Registry) error {
 		opts := &belt.ExportOptions{
-			// server.WithHTTPContextFunc, or what stands before the server, has put him there.
+			// server.WithHTTPContextFunc, or what stands before the server, has put them there.
 			Context: func(ctx context.Context) context.Context {
 				user, _ := ctx.Value(userKey{}).(string)
 				return session.WithUser(ctx, user)

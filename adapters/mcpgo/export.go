@@ -24,14 +24,14 @@ type ExportOptions struct {
 	// session.WithUser; mcp-go has put what it knows into the one that it gets. Nil:
 	// all requests are of the same user.
 	Context func(context.Context) context.Context
-	// Wait has a call that needs an approval wait until somebody has answered. When the
+	// Wait has a call that needs an approval wait until a person has answered. When the
 	// client does not wait any longer, the call is refused. Default: the model is told
 	// that the user was asked.
 	Wait bool
 	// Login tells a client that can show it to its user where to log in, by the
 	// protocol's elicitation of a URL. Default: the model is told that the user has to
-	// log in, and not where. Set it if who is asked is the user of the call: whoever
-	// logs in there gives the registry his rights.
+	// log in, and not where. Set it if the person who is asked is the user of the
+	// call: whoever logs in there gives the registry their rights.
 	Login bool
 }
 
@@ -160,7 +160,7 @@ func toolTo(def *registry.Definition) gomcp.Tool {
 }
 
 // Filter returns a filter for server.WithToolFilter: of the tools of a registry, a user
-// sees and calls those that its policy does not deny to him, see
+// sees and calls those that its policy does not deny to them, see
 // [registry.Registry.Callable]. All other tools of the server pass. Give it the options
 // of the Export.
 func Filter(r *registry.Registry, opts *ExportOptions) server.ToolFilterFunc {

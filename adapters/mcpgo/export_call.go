@@ -83,7 +83,7 @@ func (e *Export) await(ctx context.Context, id string) (*mcp.CallToolResult, err
 }
 
 // afterLogin makes a call again that failed for want of a login, when the user has
-// logged in. That he has opened the page does not say so.
+// logged in. That they have opened the page does not say so.
 func (e *Export) afterLogin(ctx context.Context, name string, args json.RawMessage, cause error) (*mcp.CallToolResult, error) {
 	var tells interface{ LoggedIn() <-chan struct{} }
 	if errors.As(cause, &tells) && tells.LoggedIn() != nil {

@@ -58,7 +58,7 @@ type Answer struct {
 	Err error
 }
 
-// Approval returns what somebody has to approve before the call is made; nil if the
+// Approval returns what a person has to approve before the call is made; nil if the
 // call does not wait for that.
 func (a *Answer) Approval() *registry.ApprovalRequest {
 	var asks *registry.ApprovalRequiredError
@@ -69,7 +69,7 @@ func (a *Answer) Approval() *registry.ApprovalRequest {
 }
 
 // Login returns the address where the user has to log in before the call can be
-// made, which is empty if nobody knows it, and whether he has to.
+// made, which is empty if it is not known, and whether they have to.
 func (a *Answer) Login() (url string, needed bool) {
 	var login interface{ LoginURL() string }
 	if mcp.OutcomeOf(a.Err) != mcp.NotSent || !errors.As(a.Err, &login) {
@@ -116,7 +116,7 @@ func (e *WaitingError) Unwrap() []error {
 	return errs
 }
 
-// Lost returns the answer to a call of which nobody knows what became, such as one in a
+// Lost returns the answer to a call whose outcome is not known, such as one in a
 // conversation that was kept when the program broke down: a provider refuses a
 // conversation in which a call has no answer.
 func Lost(c Call) Answer {
@@ -212,10 +212,10 @@ func (t *Turn) Run(ctx context.Context, calls []Call) ([]Answer, error) {
 }
 
 // Wait waits until none of the calls waits for a person any more, and returns the
-// answers to all calls of the message, in their order. Somebody else answers the
-// approvals, by [registry.Registry.Approve] or Refuse. A call that waited for a login is
-// made when the user has logged in, and may then wait for an approval; if nobody tells
-// when he has, or he has to log in again and again, its answer is that of the last try.
+// answers to all calls of the message, in their order. Approvals are
+// answered by [registry.Registry.Approve] or [registry.Registry.Deny]. A call that waited for a login is
+// made when the user has logged in, and may then wait for an approval; if it is not
+// told when they have, or they have to log in again and again, its answer is that of the last try.
 // Logins come after approvals, whose outcomes the registry does not keep for ever.
 //
 // If ctx ends, Wait returns its error with the answers that there are by then. Go on

@@ -49,8 +49,8 @@ func (k *codec) acts(seen map[*codec]bool) bool {
 	return false
 }
 
-// settle gives the codecs of alternatives what acts on objects and on lists, or fails:
-// of two alternatives of one type nobody could say which of them a value is of.
+// settle gives the codecs of alternatives what acts on objects and on lists. It fails where
+// two alternatives are of one type: a value could be of either.
 func (s *stricter) settle() {
 	for _, k := range s.unions {
 		flat := flatten(k.alts, nil, map[*codec]bool{})

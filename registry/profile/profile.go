@@ -17,7 +17,7 @@ type Options struct {
 	// tool that is not deferred. Nil: none. It is called once for each tool.
 	Deferred func(*registry.Definition) bool
 	// AllowedCallers says who may call a tool, in the provider's words. "direct" is
-	// the model itself, and nobody else if the list is empty. A program that the
+	// the model itself, and the only one if the list is empty. A program that the
 	// model writes is "programmatic" in OpenAI's Responses API, and
 	// "code_execution_20260120" or the like for Anthropic; the request needs the
 	// provider's tool that runs programs then, see [Turn.Programs]. It has an effect on

@@ -10,7 +10,8 @@ const (
 	// OpenAI is the API of OpenAI, and of those who copy it, without strict mode.
 	OpenAI Provider = "openai"
 	// OpenAIStrict is the same with strict mode: the model cannot write arguments
-	// that do not fit the schema, which has to be of a form that allows it.
+	// that do not fit the schema. A tool with a schema that strict mode cannot say is
+	// sent as for OpenAI, see [NotStrict].
 	OpenAIStrict Provider = "openai-strict"
 	// Anthropic is the Messages API.
 	Anthropic Provider = "anthropic"

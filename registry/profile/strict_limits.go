@@ -80,7 +80,7 @@ func below(schema *node) []*node {
 // as deep as once through it.
 func (t *tally) measure(schema *node, depth int) {
 	if t.steps++; t.steps > maxWork {
-		t.deepest = strictDepth + 1 // nobody writes that by hand
+		t.deepest = strictDepth + 1 // no person writes that
 	}
 	if t.deepest > strictDepth {
 		return
