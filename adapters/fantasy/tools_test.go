@@ -13,6 +13,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/fantasy"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -95,7 +96,7 @@ func TestImages(t *testing.T) {
 
 // TestWaiting has a call that nobody waits for.
 func TestWaiting(t *testing.T) {
-	policy, err := registry.NewPolicy(registry.Ask)
+	ask, err := policy.New(registry.Ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestWaiting(t *testing.T) {
 		{"the agent stops", &belt.Options{Waiting: func(context.Context, *profile.WaitingError) error { return errors.New("later") }}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := filled(t, &registry.Options{Approver: policy}, returning{&mcp.CallToolResult{}})
+			r := filled(t, &registry.Options{Approver: ask}, returning{&mcp.CallToolResult{}})
 			res := run(t, r, test.opts)
 			if res.StopTurn != test.stop {
 				t.Errorf("got StopTurn %v, want %v", res.StopTurn, test.stop)

@@ -81,7 +81,7 @@ func streamed(ctx context.Context, client *openai.Client, request openai.ChatCom
 func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) ([]openai.ChatCompletionMessage, error) {
 	for _, a := range waiting.Waiting() {
 		if request := a.Approval(); request != nil {
-			fmt.Printf("%s wants %s: answer with reg.Resume or reg.Refuse, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
+			fmt.Printf("%s wants %s: answer with reg.Approve or reg.Deny, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
 		}
 		if url, needed := a.Login(); needed {
 			fmt.Println("log in at", url)

@@ -48,7 +48,7 @@ func answer(ctx context.Context, client *api.Client, reg *registry.Registry, req
 func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) ([]api.Message, error) {
 	for _, a := range waiting.Waiting() {
 		if request := a.Approval(); request != nil {
-			fmt.Printf("%s wants %s: answer with reg.Resume or reg.Refuse, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
+			fmt.Printf("%s wants %s: answer with reg.Approve or reg.Deny, %s\n", request.Tool.DisplayName(), request.Args, request.ID)
 		}
 		if url, needed := a.Login(); needed {
 			fmt.Println("log in at", url)
