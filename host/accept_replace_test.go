@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -8,6 +9,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -381,4 +385,29 @@ func TestAcceptSnapshotsOfEarlierOutlastTheirServer(t *testing.T) {
 	if err != nil && mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Errorf("a tool of before fails with outcome %v: %v", mcp.OutcomeOf(err), err)
 	}
+}
+
+// probeMark is the variable by which the processes of one test are found, those that
+// left their group too.
+const probeMark = "HOST_TEST_PROBE"
+
+// leftovers returns the processes that hold a mark in their environment.
+func leftovers(t *testing.T, mark string) []string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, path := range all {
+		env, _ := os.ReadFile(path) // others' cannot be read
+		if bytes.Contains(env, []byte(probeMark+"="+mark)) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			found = append(found, fmt.Sprintf("%s %q", path, line))
+		}
+	}
+	return found
 }

@@ -86,7 +86,7 @@ func (h *Host) Restart(ctx context.Context, name string) error {
 		l := s.running()
 		switch u := sl.lacks(); {
 		case u != nil:
-			_, until, err := sl.become(ctx, u.entry)
+			_, until, err := sl.become(ctx, u.Entry)
 			return until, err
 		case !s.active():
 			return sl.renew(s).firstAttempt, nil
@@ -154,7 +154,7 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 
 func (sl *slot) refresh(ctx context.Context, s *server) error {
 	if u := sl.lacks(); u != nil {
-		_, until, err := sl.become(ctx, u.entry)
+		_, until, err := sl.become(ctx, u.Entry)
 		if err == nil && until != nil {
 			err = until(ctx)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -46,7 +47,7 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 		"UpdateServer": func(s string) error { _, err := h.UpdateServer(ctx, s, patch(t, `{}`)); return err },
 		"RemoveServer": func(s string) error { _, err := h.RemoveServer(ctx, s); return err },
 		"Test": func(s string) error {
-			_, err := h.Test(ctx, &config.Server{Name: s, Command: "x", Transport: config.TransportStdio}, nil)
+			_, err := doctor.Test(ctx, h, &config.Server{Name: s, Command: "x", Transport: config.TransportStdio}, nil)
 			return err
 		},
 		"Follow": func(string) error {

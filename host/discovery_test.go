@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
@@ -314,15 +315,15 @@ func TestStoredLoginAtAServerThatFails(t *testing.T) {
 	until(t, h, "s", "known to fail", func(s host.Status) bool {
 		return s.Err != nil && strings.Contains(s.Err.Error(), `"alice"`)
 	})
-	health, err := h.HealthOf("s")
+	health, err := doctor.HealthOf(h, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if health.Level != host.LevelUnhealthy {
-		t.Errorf("level: got %q, want %q", health.Level, host.LevelUnhealthy)
+	if health.Level != doctor.LevelUnhealthy {
+		t.Errorf("level: got %q, want %q", health.Level, doctor.LevelUnhealthy)
 	}
-	if health.Action != host.ActionWait {
-		t.Errorf("action: got %q, want %q", health.Action, host.ActionWait)
+	if health.Action != doctor.ActionWait {
+		t.Errorf("action: got %q, want %q", health.Action, doctor.ActionWait)
 	}
 	mode.Store(good)
 	awaitTools(t, h)
@@ -334,23 +335,23 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	h, _, _ := newLoginHost(t, session.Memory(), nil)
 	applyServers(t, h, personal(as.NewMCP(nil)))
-	diagnose := func() *host.Diagnosis {
+	diagnose := func() *doctor.Diagnosis {
 		t.Helper()
-		d, err := h.Diagnose(watchdog(t), "s")
+		d, err := doctor.Diagnose(watchdog(t), h, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
 	d := diagnose()
-	if got, want := d.Health.Level, host.LevelDegraded; got != want {
+	if got, want := d.Health.Level, doctor.LevelDegraded; got != want {
 		t.Errorf("level: got %q, want %q", got, want)
 	}
-	if got, want := d.Health.Action, host.ActionLogin; got != want {
+	if got, want := d.Health.Action, doctor.ActionLogin; got != want {
 		t.Errorf("action: got %q, want %q", got, want)
 	}
-	if len(d.Hints) != 1 || d.Hints[0].Code != host.HintLogin {
-		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, host.HintLogin)
+	if len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintLoginRequired {
+		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, doctor.HintLoginRequired)
 	}
 	if got, want := d.Hints[0].Text, `server "s"`; !strings.Contains(got, want) {
 		t.Errorf("hint: got %q, want %q in it", got, want)
@@ -358,7 +359,7 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	logInAt(t, h, as, "alice")
 	awaitTools(t, h)
 	d = diagnose()
-	if got, want := d.Health.Action, host.ActionNone; got != want {
+	if got, want := d.Health.Action, doctor.ActionNone; got != want {
 		t.Errorf("action after the login: got %q, want %q", got, want)
 	}
 	if len(d.Hints) != 0 {
@@ -372,14 +373,14 @@ func TestDiagnoseWithoutLogins(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	t.Cleanup(func() { _ = h.Close() })
 	applyServers(t, h, personal(as.NewMCP(nil)))
-	d, err := h.Diagnose(watchdog(t), "s")
+	d, err := doctor.Diagnose(watchdog(t), h, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.Health.Level, host.LevelHealthy; got != want {
+	if got, want := d.Health.Level, doctor.LevelHealthy; got != want {
 		t.Errorf("level: got %q, want %q", got, want)
 	}
-	if len(d.Hints) != 1 || d.Hints[0].Code != host.HintNoUser {
-		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, host.HintNoUser)
+	if len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintLoginRequired {
+		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, doctor.HintLoginRequired)
 	}
 }

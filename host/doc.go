@@ -82,9 +82,10 @@
 //
 // # Looking
 //
-// [Host.Servers] and [Host.Watch] tell where each server stands, [Host.Health] how it
-// does, [Host.Diagnose] what is wrong with one and how to cure it. [Host.Test] tries a
-// server out that is not configured yet. [Options].Activity writes down what happens.
+// [Host.Servers] and [Host.Watch] tell where each server stands, and [Host.Inspect] more of
+// one. Package host/doctor says how servers do, what is wrong with one and how to cure it,
+// and tries out a server that is not configured yet, by [Host.Try]. [Options].Activity
+// writes down what happens.
 //
 // # Ending
 //

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -191,7 +192,7 @@ func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 	e.Command = "only-in-the-image"
 	h := runDockered(t, e)
 	wantStage(t, h, host.StageReady)
-	if r, err := h.Test(t.Context(), e, nil); err != nil || !r.Success {
+	if r, err := doctor.Test(t.Context(), h, e, nil); err != nil || !r.Success {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -133,7 +133,7 @@ func (h *Host) Watch(ctx context.Context) iter.Seq[[]Status] {
 
 // made returns errZero for the zero Host.
 func (h *Host) made() error {
-	if h.registry == nil {
+	if h == nil || h.registry == nil {
 		return errZero
 	}
 	return nil

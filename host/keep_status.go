@@ -206,7 +206,7 @@ func lastOf(last config.LastStatus, s Status, entry *config.Server) config.LastS
 	if last.Error != "" {
 		last.Status = config.StatusError
 	} else if u := s.Unapplied; u != nil { // it works as it was
-		last.Error = u.entry.MaskError(u.Err)
+		last.Error = u.Entry.MaskError(u.Err)
 	}
 	return last
 }

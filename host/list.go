@@ -37,7 +37,7 @@ func (s *server) follow(ctx context.Context, l *link) {
 	}
 	for state := range l.client.Watch(ctx) {
 		if state.Phase == mcp.Waiting {
-			s.slot.meter.fault(s.entry, state.Err)
+			s.slot.meter.fail(s.entry, state.Err)
 		}
 		switch state.Phase {
 		case mcp.Ready:
@@ -149,7 +149,7 @@ func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (
 			return nil, err
 		}
 		l.unread.Store(&readFail{time.Now(), err})
-		s.slot.meter.fault(s.entry, unread)
+		s.slot.meter.fail(s.entry, unread)
 		if l.stop != nil {
 			s.shelf.fail(unread)
 		}

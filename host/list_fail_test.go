@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -48,14 +49,14 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		if got := kept.at("s"); got.Status != config.StatusError || !strings.Contains(got.Error, "the index is locked") {
 			t.Errorf("got the kept status %+v, want an error with that of the list", got)
 		}
-		health, err := h.HealthOf("s")
+		health, err := doctor.HealthOf(h, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if health.Level != host.LevelUnhealthy || health.Action != host.ActionWait {
-			t.Errorf("got %s and %s, want %s and %s", health.Level, health.Action, host.LevelUnhealthy, host.ActionWait)
+		if health.Level != doctor.LevelUnhealthy || health.Action != doctor.ActionWait {
+			t.Errorf("got %s and %s, want %s and %s", health.Level, health.Action, doctor.LevelUnhealthy, doctor.ActionWait)
 		}
-		d, err := h.Diagnose(t.Context(), "s")
+		d, err := doctor.Diagnose(t.Context(), h, "s")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,9 +51,6 @@ func TestMain(m *testing.M) {
 }
 
 func serve(mode string) {
-	if serveProbed(mode) {
-		return
-	}
 	switch mode {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence found")

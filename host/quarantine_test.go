@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -54,12 +55,12 @@ func TestServerInQuarantine(t *testing.T) {
 	if l := h.Prompts(t.Context(), nil); len(l.NotAsked) != 1 {
 		t.Errorf("got the servers %v not asked for prompts, want s", l.NotAsked)
 	}
-	health, err := h.HealthOf("s")
+	health, err := doctor.HealthOf(h, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if health.Action != host.ActionApprove {
-		t.Errorf("got the action %s, want %s", health.Action, host.ActionApprove)
+	if health.Action != doctor.ActionApprove {
+		t.Errorf("got the action %s, want %s", health.Action, doctor.ActionApprove)
 	}
 	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
 		t.Fatal(err)

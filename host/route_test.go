@@ -26,6 +26,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 )
 
 // A testCA is a private certificate authority, with its files.
@@ -121,7 +122,7 @@ func outcomeOf(t *testing.T, e *config.Server) (host.Status, error) {
 	}
 	until(t, h, "s", "a result", func(s host.Status) bool { return s.Stage == host.StageReady || s.Err != nil })
 	seen := status(t, h, "s")
-	report, err := h.Test(watchdog(t), e, nil)
+	report, err := doctor.Test(watchdog(t), h, e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

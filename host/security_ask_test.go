@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -95,7 +96,7 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		program := &credulous{}
 		h := newHost(t, program, consent.New())
 		e := apply(t, h, `"s":{"command":"mcpbelt-no-such-program"}`)
-		if _, err := h.Test(watchdog(t), e, nil); err != nil {
+		if _, err := doctor.Test(watchdog(t), h, e, nil); err != nil {
 			t.Fatal(err)
 		}
 		program.wantNotAsked(t)

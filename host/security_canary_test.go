@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -93,12 +94,12 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		_ = h.Restart(ctx, s.Name)
 		_ = h.Refresh(ctx, s.Name)
 		_, _ = h.Login(ctx, key)
-		_, _ = h.Diagnose(ctx, s.Name)
+		_, _ = doctor.Diagnose(ctx, h, s.Name)
 		_, _ = h.Registry().Call(session.WithUser(ctx, "ann"), s.Name+"__echo", nil)
 		_, _ = h.UpdateServer(ctx, s.Name, &config.Patch{Description: config.Some("another")})
 	}
 	for _, e := range c.Servers {
-		_, _ = h.Test(session.WithUser(ctx, "ann"), e, nil)
+		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e, nil)
 	}
 	p.reported(h.Apply(ctx, c))
 	if got, want := len(h.Pending()), len(c.Servers); got != want {

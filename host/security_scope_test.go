@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 )
 
 // A reading is a way in which a host gets to know an entry of a project's file again,
@@ -192,7 +193,7 @@ func readings() []reading {
 			h := p.open(path, asProject())
 			c, err := config.Load(path, nil)
 			if err == nil {
-				_, err = h.Test(p.Context(), c.Servers[0], nil)
+				_, err = doctor.Test(p.Context(), h, c.Servers[0], nil)
 			}
 			if err != nil {
 				p.Fatal(err)

@@ -77,8 +77,10 @@ func hashOf(entry *config.Server) string {
 }
 
 // perUser reports whether users have clients of their own.
-func (s *server) perUser() bool {
-	return s.entry.Identity == config.IdentityUser || s.entry.Identity == config.IdentityHeader
+func (s *server) perUser() bool { return perUser(s.entry) }
+
+func perUser(e *config.Server) bool {
+	return e.Identity == config.IdentityUser || e.Identity == config.IdentityHeader
 }
 
 // start begins to run the server. Its tools go into the registry at once if public is

@@ -152,7 +152,7 @@ func (sh *shelf) put(l *listing) {
 	sh.mu.Lock()
 	sh.offers, sh.tools, sh.listed, sh.err, sh.dirty = l.offers, tools, true, nil, true
 	sh.says = &l.instructions
-	sh.unread = unreadable(sh.server.entry, l.problems)
+	sh.unread = UnreadableTools(sh.server.entry, l.problems)
 	sh.mu.Unlock()
 	sh.update()
 	sh.complete()

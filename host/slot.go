@@ -16,7 +16,7 @@ import (
 type slot struct {
 	host  *Host
 	name  string
-	meter *meter
+	meter *callMeter
 
 	former string // under which its status was kept before; guarded by the mutex of the host
 
@@ -36,7 +36,7 @@ type slot struct {
 }
 
 func (h *Host) newSlot(name string) *slot {
-	return &slot{host: h, name: name, meter: new(meter), changing: make(chan struct{}, 1)}
+	return &slot{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1)}
 }
 
 // enter waits for the right to start, stop or replace the server. The context that it

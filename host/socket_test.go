@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 )
 
 // IronClaw's entry of a server behind a Unix socket runs, and one that is not there says so.
@@ -62,16 +63,16 @@ func TestServerBehindASocket(t *testing.T) {
 		t.Errorf("got %v, want an answer", err)
 	}
 	for _, s := range c.Servers {
-		report, err := h.Test(watchdog(t), s, nil)
+		report, err := doctor.Test(watchdog(t), h, s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, want := report.Err == nil, s.Name == "there"; got != want {
 			t.Errorf("%s: got the test ok %v (%v), want %v", s.Name, got, report.Err, want)
 		}
-		refused := slices.ContainsFunc(report.Hints, func(hint host.Hint) bool { return hint.Code == host.HintRefused })
+		refused := slices.ContainsFunc(report.Hints, func(hint doctor.Hint) bool { return hint.Code == doctor.HintConnectionRefused })
 		if want := s.Name == "absent"; refused != want {
-			t.Errorf("%s: got the hint %s %v, want %v", s.Name, host.HintRefused, refused, want)
+			t.Errorf("%s: got the hint %s %v, want %v", s.Name, doctor.HintConnectionRefused, refused, want)
 		}
 	}
 }

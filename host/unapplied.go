@@ -21,15 +21,15 @@ type Unapplied struct {
 	Failures int           // how often it has failed
 	RetryAt  time.Time     // when it is tried again; zero if that could not help
 
-	entry *config.Server
+	Entry *config.Server // with its secrets; do not change it
 }
 
 // note keeps an entry that the server was to run as and does not, and has it tried again.
 func (sl *slot) note(entry *config.Server, err error) {
-	u := &Unapplied{Source: entry.Source, Err: err, Since: time.Now(), Failures: 1, entry: entry}
+	u := &Unapplied{Source: entry.Source, Err: err, Since: time.Now(), Failures: 1, Entry: entry}
 	hash := hashOf(entry)
 	sl.mu.Lock()
-	if last := sl.unapplied; last != nil && hashOf(last.entry) == hash {
+	if last := sl.unapplied; last != nil && hashOf(last.Entry) == hash {
 		u.Since, u.Failures = last.Since, last.Failures+1
 	}
 	sl.forgetLocked()
@@ -74,7 +74,7 @@ func (sl *slot) lacks() *Unapplied {
 // configured returns the entry that a server of the slot is to have.
 func (sl *slot) configured(s *server) *config.Server {
 	if u := sl.lacks(); u != nil {
-		return u.entry
+		return u.Entry
 	}
 	return s.entry
 }
@@ -97,8 +97,8 @@ func (sl *slot) tryAgain(u *Unapplied) {
 		return
 	}
 	began := time.Now()
-	did, _, err := sl.become(own, u.entry)
+	did, _, err := sl.become(own, u.Entry)
 	if kind := did.kind(); kind != "" {
-		h.record(eventOf(kind, u.entry, began, err))
+		h.record(eventOf(kind, u.Entry, began, err))
 	}
 }

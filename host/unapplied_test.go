@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 )
 
 // unappliedHost opens a host whose only server, "s", was to be replaced by what does not
@@ -58,17 +59,17 @@ func TestFailedReplacementIsShown(t *testing.T) {
 		if u.Since.Before(began) || u.Since.After(time.Now()) || u.Failures != 1 || !u.RetryAt.After(u.Since) {
 			t.Errorf("got since %v, %d failures, retry at %v, want one failure since %v and a later retry", u.Since, u.Failures, u.RetryAt, began)
 		}
-		health, err := h.HealthOf("s")
+		health, err := doctor.HealthOf(h, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if health.Level != host.LevelDegraded || health.Action != host.ActionWait || !strings.Contains(health.Error, errFrail.Error()) {
+		if health.Level != doctor.LevelDegraded || health.Action != doctor.ActionWait || !strings.Contains(health.Error, errFrail.Error()) {
 			t.Errorf("got the health %s, %s and the error %q, want degraded, wait and %v", health.Level, health.Action, health.Error, errFrail)
 		}
 		if got := kept.at("s"); got.Status != config.StatusConnected || !strings.Contains(got.Error, errFrail.Error()) {
 			t.Errorf("got the kept status %+v, want connected with the error %v", got, errFrail)
 		}
-		d, err := h.Diagnose(t.Context(), "s")
+		d, err := doctor.Diagnose(t.Context(), h, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +167,7 @@ func TestHintsJudgeTheEntryThatFailed(t *testing.T) {
 		} else if _, err := h.Apply(watchdog(t), load(t, "s", child(t, "good"))); err != nil {
 			t.Fatal(err)
 		}
-		d, err := h.Diagnose(watchdog(t), "s")
+		d, err := doctor.Diagnose(watchdog(t), h, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,8 +176,8 @@ func TestHintsJudgeTheEntryThatFailed(t *testing.T) {
 				t.Errorf("changed %v: got the hint %+v, want none about what runs", changed, hint)
 			}
 		}
-		if changed && d.Health.Action != host.ActionConfigure {
-			t.Errorf("got the action %s, want %s", d.Health.Action, host.ActionConfigure)
+		if changed && d.Health.Action != doctor.ActionConfigure {
+			t.Errorf("got the action %s, want %s", d.Health.Action, doctor.ActionConfigure)
 		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
-// unreadable returns what to say of the tools of an entry that were left out of its
-// server's list because they cannot be read. The gate, which has not seen them, would
-// say as much.
-func unreadable(e *config.Server, problems []mcp.ListProblem) []registry.Rejection {
+// UnreadableTools returns, for the tools that a client of the server of an entry left out
+// of its list because they cannot be read, rejections as those of the gate, which has not
+// seen them. See [mcp.Client.ListProblems].
+func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Rejection {
 	var rejected []registry.Rejection
 	for _, p := range problems {
-		if p.Method != "tools/list" || p.Name != "" && !testAllows(e.Tools, p.Name) {
+		if p.Method != "tools/list" || p.Name != "" && !allows(e.Tools, p.Name) {
 			continue
 		}
 		token := gate.TokenUnreadable

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -73,13 +74,13 @@ func TestUnreadableToolsAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := h.Test(watchdog(t), c.Servers[0], nil)
+	report, err := doctor.Test(watchdog(t), h, c.Servers[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rejected := 0
 	for _, tool := range report.Tools {
-		if tool.Fate != host.ToolRejected {
+		if tool.State != doctor.ToolRejected {
 			continue
 		}
 		rejected++

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 )
 
 // A lockedBuffer collects what is logged.
@@ -88,7 +89,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 			if len(warnings) != 2 {
 				t.Fatalf("odd: got warnings %v, want 2", warnings)
 			}
-			d, err := h.Diagnose(watchdog(t), "odd")
+			d, err := doctor.Diagnose(watchdog(t), h, "odd")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,8 +104,8 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 					t.Errorf("got hints %v, want one of %s", d.Hints, key)
 				}
 			}
-			if got := d.Hints[0].Code; got != host.HintEntryWarning {
-				t.Errorf("got code %s, want %s", got, host.HintEntryWarning)
+			if got := d.Hints[0].Code; got != doctor.HintInvalidEntry {
+				t.Errorf("got code %s, want %s", got, doctor.HintInvalidEntry)
 			}
 			if !strings.Contains(logged, "server=odd") {
 				t.Errorf("got log %s, want the server in it", logged)

@@ -25,12 +25,12 @@ func TestZeroHost(t *testing.T) {
 	var h host.Host
 	ctx := watchdog(t)
 	_, applyErr := h.Apply(ctx, &config.Config{})
-	_, testErr := h.Test(ctx, &config.Server{Name: "s"}, nil)
+	tryErr := h.Try(ctx, &config.Server{Name: "s"}, nil, nil)
 	_, clientErr := h.Client(ctx, session.Key{Server: "s"})
-	_, diagnoseErr := h.Diagnose(ctx, "s")
+	_, inspectErr := h.Inspect("s")
 	_, loginErr := h.Login(ctx, session.Key{Server: "s"})
 	for name, err := range map[string]error{
-		"Apply": applyErr, "Test": testErr, "Client": clientErr, "Diagnose": diagnoseErr, "Login": loginErr,
+		"Apply": applyErr, "Try": tryErr, "Client": clientErr, "Inspect": inspectErr, "Login": loginErr,
 		"Enable": h.Enable(ctx, "s"), "Refresh": h.Refresh(ctx), "Discover": h.Discover(ctx, session.Key{Server: "s"}),
 		"Follow": h.Follow(ctx, nil, nil, nil),
 	} {
@@ -155,7 +155,7 @@ func TestNilContext(t *testing.T) {
 		"Refresh":   func(ctx context.Context) { _ = h.Refresh(ctx) },
 		"Prompts":   func(ctx context.Context) { h.Prompts(ctx, nil) },
 		"Resources": func(ctx context.Context) { h.Resources(ctx, nil) },
-		"Test":      func(ctx context.Context) { _, _ = h.Test(ctx, entry, nil) },
+		"Try":       func(ctx context.Context) { _ = h.Try(ctx, entry, nil, nil) },
 		"Approve":   func(ctx context.Context) { _ = h.Approve(ctx, "me", "x") },
 		"Reject":    func(ctx context.Context) { _ = h.Reject(ctx, "me", "x") },
 		"Shutdown":  func(ctx context.Context) { _ = h.Shutdown(ctx) },

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -220,7 +221,7 @@ var mateclaw = []row{
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := h.Test(patience(t), entry, nil)
+		report, err := doctor.Test(patience(t), h, entry, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,12 +256,12 @@ var mateclaw = []row{
 		equal(t, "the old client", status(t, h, "filesystem").State.PID, now)
 		equal(t, "its tools", call(t, h, "filesystem__read_file", `{}`), `{}`)
 		t.Run("and says so", func(t *testing.T) {
-			health, err := h.HealthOf("filesystem")
+			health, err := doctor.HealthOf(h, "filesystem")
 			if err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "healthy", health.Level == host.LevelHealthy, false)
-			equal(t, "what helps", health.Action, host.ActionConfigure)
+			equal(t, "healthy", health.Level == doctor.LevelHealthy, false)
+			equal(t, "what helps", health.Action, doctor.ActionConfigure)
 			contains(t, "the status says why", encode(t, health), "/no/such/program")
 		})
 	}},
@@ -429,17 +430,17 @@ var mateclaw = []row{
 		secure.StartTLS()
 		t.Cleanup(secure.Close)
 		h := mateclawHost(t, nil)
-		for request, want := range map[string]host.HintCode{
-			`{"name":"a","command":"no-such-npx"}`:            host.HintNotFound,
-			`{"name":"a","url":"` + secure.URL + `/mcp"}`:     host.HintTLSAuthority,
-			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     host.HintRefused,
-			`{"name":"a","command":"npx","args":["unknown"]}`: host.HintExited,
+		for request, want := range map[string]doctor.HintCode{
+			`{"name":"a","command":"no-such-npx"}`:            doctor.HintCommandNotFound,
+			`{"name":"a","url":"` + secure.URL + `/mcp"}`:     doctor.HintTLS,
+			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     doctor.HintConnectionRefused,
+			`{"name":"a","command":"npx","args":["unknown"]}`: doctor.HintExited,
 		} {
 			entry, err := config.ReadServer(patience(t), config.NewMemoryStore(mateclawRecord(t, request)), "a", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			report, err := h.Test(patience(t), entry, nil)
+			report, err := doctor.Test(patience(t), h, entry, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

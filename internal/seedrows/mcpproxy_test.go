@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -309,12 +310,12 @@ var mcpproxy = []row{
 		if _, err := mcpproxyDo(t, h.Registry(), mcpproxyCall); err != nil {
 			t.Fatal(err)
 		}
-		health, err := h.HealthOf("github")
+		health, err := doctor.HealthOf(h, "github")
 		if err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "calls that are done", health.Calls.Total.Done, 1)
 		equal(t, "their time is told", health.Calls.Latency != nil, true)
-		equal(t, "codes of the catalogue are stable", string(host.HintNotFound)+" "+string(host.HintTLSAuthority), "command_not_found tls_unknown_authority")
+		equal(t, "codes of the catalogue are stable", string(doctor.HintCommandNotFound)+" "+string(doctor.HintTLS), "command_not_found tls")
 	}},
 }

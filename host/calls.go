@@ -2,7 +2,12 @@ package host
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/meter"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // Calls are the calls of a server's tools in numbers, those of all users.
@@ -51,56 +56,25 @@ func (c CallCounts) Ended() uint64 {
 	return c.Done + c.ToolErrors + c.Failed + c.TimedOut + c.Unknown + c.Unavailable + c.Refused + c.Cancelled
 }
 
-func (c *CallCounts) add(fate callFate, n uint64) { *c.of(fate) += n }
+// Judged returns the number of calls that tell whether the server works: all but Refused
+// and Cancelled.
+func (c CallCounts) Judged() uint64 { return c.Ended() - c.Refused - c.Cancelled }
 
-func (c *CallCounts) of(fate callFate) *uint64 {
-	switch fate {
-	case fateDone:
-		return &c.Done
-	case fateToolError:
-		return &c.ToolErrors
-	case fateFailed:
-		return &c.Failed
-	case fateTimedOut:
-		return &c.TimedOut
-	case fateUnavailable:
-		return &c.Unavailable
-	case fateRefused:
-		return &c.Refused
-	case fateCancelled:
-		return &c.Cancelled
-	}
-	return &c.Unknown
-}
-
-func (c *CallCounts) join(other CallCounts) {
-	for fate := range fateCancelled + 1 {
-		c.add(fate, *other.of(fate))
+func countsOf(n meter.Counts) CallCounts {
+	return CallCounts{
+		Done: n[meter.Done], ToolErrors: n[meter.ToolError], Failed: n[meter.Failed], TimedOut: n[meter.TimedOut],
+		Unknown: n[meter.Unknown], Unavailable: n[meter.Unavailable], Refused: n[meter.Refused], Cancelled: n[meter.Cancelled],
 	}
 }
 
-// errorRate returns the part that the server failed, if there is one to judge by.
-func (c CallCounts) errorRate() (float64, bool) {
-	if c.judged() == 0 {
-		return 0, false
-	}
-	return float64(c.failures()) / float64(c.judged()), true
-}
-
-// failures returns the number of calls that the server failed, and judged that of
-// those that tell whether it works.
-func (c CallCounts) failures() uint64 { return c.Failed + c.TimedOut + c.Unknown + c.Unavailable }
-func (c CallCounts) judged() uint64   { return c.failures() + c.Done + c.ToolErrors }
-
-// A Latency is how long calls took, by quantiles: P99 is the time within which 99 of
-// 100 ended. They are exact to 1 %, from a microsecond to 71 minutes; Max is exact.
-// In JSON they are seconds.
+// A Latency is how long calls took, by quantiles: P99 is a time within which 99 of 100
+// ended, at most a quarter more than the shortest such time. Max is exact. In JSON they
+// are seconds.
 type Latency struct {
 	Count uint64        // calls that were measured
 	P50   time.Duration // the median
 	P90   time.Duration // 9 of 10 took no longer
 	P99   time.Duration // 99 of 100
-	P999  time.Duration // 999 of 1,000
 	Max   time.Duration // of the slowest
 }
 
@@ -111,7 +85,57 @@ func (l Latency) MarshalJSON() ([]byte, error) {
 		P50   float64 `json:"p50Seconds"`
 		P90   float64 `json:"p90Seconds"`
 		P99   float64 `json:"p99Seconds"`
-		P999  float64 `json:"p999Seconds"`
 		Max   float64 `json:"maxSeconds"`
-	}{l.Count, l.P50.Seconds(), l.P90.Seconds(), l.P99.Seconds(), l.P999.Seconds(), l.Max.Seconds()})
+	}{l.Count, l.P50.Seconds(), l.P90.Seconds(), l.P99.Seconds(), l.Max.Seconds()})
+}
+
+// A callMeter counts the calls of one server, and keeps its last failure. The zero
+// callMeter is ready for use.
+type callMeter struct {
+	meter.Meter
+
+	mu   sync.Mutex // guards the following
+	last Failure
+}
+
+// begin notes that a call begins; end, which is called once, that it has ended so.
+func (m *callMeter) begin() (end func(res *mcp.CallToolResult, err error)) {
+	count := m.Begin()
+	return func(res *mcp.CallToolResult, err error) {
+		outcome := callOutcome(res, err)
+		if outcome.IsFailure() {
+			m.fail(nil, err)
+		}
+		count(outcome)
+	}
+}
+
+// fail notes a failure of the server of an entry; nil: of the one that runs.
+func (m *callMeter) fail(entry *config.Server, err error) {
+	if err == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = Failure{At: time.Now(), Err: err, Entry: entry}
+}
+
+func (m *callMeter) lastFailure() Failure {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last
+}
+
+// calls returns what was counted until now.
+func (m *callMeter) calls() Calls {
+	r := m.Read()
+	c := Calls{InFlight: r.InFlight, Total: countsOf(r.Total), Recent: countsOf(r.Recent)}
+	if n := c.Recent.Judged(); n > 0 {
+		rate := float64(n-c.Recent.Done-c.Recent.ToolErrors) / float64(n)
+		c.ErrorRate = &rate
+	}
+	if n := r.Measured(); n > 0 {
+		c.Latency = &Latency{Count: n, P50: r.Quantile(0.5), P90: r.Quantile(0.9), P99: r.Quantile(0.99), Max: r.Max()}
+	}
+	return c
 }

@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (t *trouble) ofWeb(ctx context.Context) {
 // ofSocket tells why a Unix socket cannot be connected to.
 func (t *trouble) ofSocket() {
 	if errors.Is(t.err, fs.ErrNotExist) || errors.Is(t.err, syscall.ECONNREFUSED) {
-		t.hint(HintRefused, fmt.Sprintf("No server listens on the socket %s: start the server, or correct the path.", t.entry.Socket()))
+		t.hint(HintConnectionRefused, fmt.Sprintf("No server listens on the socket %s: start the server, or correct the path.", t.entry.Socket()))
 	}
 }
 
@@ -78,14 +78,14 @@ func (t *trouble) ofLogin() {
 	var status *transport.StatusError
 	switch {
 	case wantsLogin(t.err):
-		t.hint(HintLogin, "The server wants the user to log in. Begin a login, and have him open its address in a browser.")
+		t.hint(HintLoginRequired, "The server wants the user to log in. Begin a login, and have him open its address in a browser.")
 	case !errors.As(t.err, &status):
 	case status.Code == http.StatusUnauthorized && t.sendsCredentials():
-		t.hint(HintToken, "The server does not accept the credentials in the headers of the entry (HTTP status 401): they may have ended, be those of another server, or lack the word Bearer. Set new ones.")
+		t.hint(HintCredentialsRefused, "The server does not accept the credentials in the headers of the entry (HTTP status 401): they may have ended, be those of another server, or lack the word Bearer. Set new ones.")
 	case status.Code == http.StatusUnauthorized:
-		t.hint(HintLogin, "The server lets nobody in without credentials (HTTP status 401). Log in, if the server has a login for that, or add a header such as Authorization to \"headers\" of the entry.")
+		t.hint(HintLoginRequired, "The server lets nobody in without credentials (HTTP status 401). Log in, if the server has a login for that, or add a header such as Authorization to \"headers\" of the entry.")
 	case status.Code == http.StatusForbidden:
-		t.hint(HintForbidden, "The server knows who asks, or asks from where, and does not allow it (HTTP status 403). Its owner has to give the user more rights, or the credentials more scopes; some servers also refuse the Host or Origin of requests that come through a tunnel.")
+		t.hint(HintForbidden, "The server knows who asks, or asks from where, and does not allow it (HTTP status 403). Its owner has to give the user more rights, or the credentials more scopes; some servers also refuse the host.Host or Origin of requests that come through a tunnel.")
 	}
 }
 
@@ -114,14 +114,14 @@ func (t *trouble) ofRoad(u *url.URL) {
 		if isLoopback(u.Hostname()) {
 			text += " Start the server, and look at which port it says that it uses; in a container, this machine is not \"localhost\"."
 		}
-		t.hint(HintRefused, text+" Correct \"url\" in the entry if the port is another.")
+		t.hint(HintConnectionRefused, text+" Correct \"url\" in the entry if the port is another.")
 	case errors.Is(t.err, syscall.ENETUNREACH), errors.Is(t.err, syscall.EHOSTUNREACH),
 		errors.As(t.err, &op) && op.Op == "dial" && op.Timeout():
-		t.hint(HintUnreachable, fmt.Sprintf("The machine at %s does not answer: it is off, in a network that cannot be reached from here, or behind a firewall.", u.Host))
+		t.hint(HintConnectionRefused, fmt.Sprintf("The machine at %s does not answer: it is off, in a network that cannot be reached from here, or behind a firewall.", u.Host))
 	case strings.Contains(t.err.Error(), "malformed HTTP"): // of net/http, which has no type for it
-		t.hint(HintNotMCP, fmt.Sprintf("Who listens at %s does not speak HTTP. Correct \"url\" in the entry: the port may be that of another program.", u.Host))
+		t.hint(HintWrongPath, fmt.Sprintf("What listens at %s does not speak HTTP. Correct \"url\" in the entry: the port may be that of another program.", u.Host))
 	case errors.Is(t.err, syscall.ECONNRESET), errors.Is(t.err, syscall.EPIPE):
-		t.hint(HintConnectionLost, fmt.Sprintf("Who listens at %s has cut the connection without an answer. Look at the log of the server, and at what stands between.", u.Host))
+		t.hint(HintServerError, fmt.Sprintf("Who listens at %s has cut the connection without an answer. Look at the log of the server, and at what stands between.", u.Host))
 	}
 }
 
@@ -141,17 +141,17 @@ func (t *trouble) ofTLS(ctx context.Context, u *url.URL) {
 	host := u.Hostname()
 	switch {
 	case errors.As(t.err, &authority):
-		t.hint(HintTLSAuthority, fmt.Sprintf("The certificate of %s is signed by nobody that this machine trusts. If it is that of a company or your own, add its authority to the certificates of this machine, or name its file in SSL_CERT_FILE; if not, somebody may stand between.", host))
+		t.hint(HintTLS, fmt.Sprintf("The certificate of %s is signed by nobody that this machine trusts. If it is that of a company or your own, add its authority to the certificates of this machine, or name its file in SSL_CERT_FILE; if not, somebody may stand between.", host))
 	case errors.As(t.err, &invalid) && invalid.Reason == x509.Expired:
-		t.hint(HintTLSExpired, fmt.Sprintf("The certificate of %s is not valid today. Look whether the clock of this machine is right; if it is, the server's owner has to renew the certificate.", host))
+		t.hint(HintTLS, fmt.Sprintf("The certificate of %s is not valid today. Look whether the clock of this machine is right; if it is, the server's owner has to renew the certificate.", host))
 	case errors.As(t.err, &name):
-		t.hint(HintTLSName, fmt.Sprintf("The certificate is not for %s, but for %s. Write the name that it is for in \"url\" of the entry.", host, certificateNames(name.Certificate)))
+		t.hint(HintTLS, fmt.Sprintf("The certificate is not for %s, but for %s. Write the name that it is for in \"url\" of the entry.", host, certificateNames(name.Certificate)))
 	case errors.As(t.err, &record) && string(record.RecordHeader[:]) == "HTTP/", errors.Is(t.err, http.ErrSchemeMismatch):
-		t.hint(HintWantsHTTP, fmt.Sprintf("The server at %s does not speak TLS. Write \"http://\" in \"url\" of the entry if nobody else can see its network, or the port at which it speaks TLS.", u.Host))
+		t.hint(HintTLS, fmt.Sprintf("The server at %s does not speak TLS. Write \"http://\" in \"url\" of the entry if nobody else can see its network, or the port at which it speaks TLS.", u.Host))
 	case errors.As(t.err, &record), errors.As(t.err, &alert), errors.As(t.err, &verify), errors.As(t.err, &invalid):
 		t.hint(HintTLS, fmt.Sprintf("There is no agreement on TLS with %s: it may be no TLS server, want a certificate of the client, or speak only old versions.", u.Host))
 	case u.Scheme == "http" && t.speaksTLS(ctx, u):
-		t.hint(HintWantsHTTPS, fmt.Sprintf("The server at %s speaks TLS. Write \"https://\" in \"url\" of the entry.", u.Host))
+		t.hint(HintTLS, fmt.Sprintf("The server at %s speaks TLS. Write \"https://\" in \"url\" of the entry.", u.Host))
 	}
 }
 
@@ -201,7 +201,7 @@ func (t *trouble) speaksTLS(ctx context.Context, u *url.URL) bool {
 func (t *trouble) ofRedirect() {
 	var redirect *transport.RedirectError
 	if errors.As(t.err, &redirect) {
-		t.hint(HintRedirect, fmt.Sprintf("The server sends whoever asks to %s (HTTP status %d), which is not followed, since the credentials are for the configured address alone. Write the new address in \"url\" of the entry, if it is right. An address that is redirected to a login page wants a login in another way.", redirect.To, redirect.Code))
+		t.hint(HintWrongPath, fmt.Sprintf("The server sends whoever asks to %s (HTTP status %d), which is not followed, since the credentials are for the configured address alone. Write the new address in \"url\" of the entry, if it is right. An address that is redirected to a login page wants a login in another way.", redirect.To, redirect.Code))
 	}
 }
 
@@ -220,7 +220,7 @@ func (t *trouble) ofStatus(u *url.URL) {
 		if status.RetryAfter > 0 {
 			text += fmt.Sprintf(" It may be asked again in %v.", status.RetryAfter)
 		}
-		t.hint(HintBusy, text+" Wait; if it goes on, look at the limits of the account.")
+		t.hint(HintServerError, text+" Wait; if it goes on, look at the limits of the account.")
 	case code >= 500: // gateways say so in a web page
 		t.hint(HintServerError, fmt.Sprintf("The server fails, or what stands before it (HTTP status %d). Look at its log or its status page, and try again later.", code))
 	case t.answersKind("text/html"):
@@ -228,7 +228,7 @@ func (t *trouble) ofStatus(u *url.URL) {
 	case code == http.StatusNotFound, code == http.StatusGone:
 		t.hint(HintWrongPath, fmt.Sprintf("There is nothing at the path %q (HTTP status %d). Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse.", t.shownPath(), code))
 	}
-	if !slices.ContainsFunc(t.list, func(h Hint) bool { return h.Code == HintWantsHTTPS }) {
+	if !slices.ContainsFunc(t.list, func(h Hint) bool { return h.Code == HintTLS }) {
 		t.ofOtherTransport(status)
 	}
 }
@@ -250,11 +250,11 @@ func (t *trouble) ofOtherTransport(status *transport.StatusError) {
 	switch t.entry.Transport {
 	case config.TransportHTTP:
 		if refused {
-			t.hint(HintWrongTransport, fmt.Sprintf("The server does not take requests in the way of streamable HTTP at this address (HTTP status %d). If it is an old server, which only knows HTTP with server-sent events, write \"transport\": \"sse\", or \"auto\" to have it found out.", status.Code))
+			t.hint(HintWrongPath, fmt.Sprintf("The server does not take requests in the way of streamable HTTP at this address (HTTP status %d). If it is an old server, which only knows HTTP with server-sent events, write \"transport\": \"sse\", or \"auto\" to have it found out.", status.Code))
 		}
 	case config.TransportSSE:
 		if refused || status == nil && len(t.answers) > 0 && !t.answersKind("text/event-stream") {
-			t.hint(HintWrongTransport, "The server sends no event stream at this address: it does not speak HTTP with server-sent events. Write \"transport\": \"http\", or \"auto\" to have it found out.")
+			t.hint(HintWrongPath, "The server sends no event stream at this address: it does not speak HTTP with server-sent events. Write \"transport\": \"http\", or \"auto\" to have it found out.")
 		}
 	case config.TransportAuto:
 		if refused {
@@ -262,7 +262,7 @@ func (t *trouble) ofOtherTransport(status *transport.StatusError) {
 		}
 	}
 	if status != nil && len(t.list) == 0 {
-		t.hint(HintStatus, fmt.Sprintf("The server refused the request with HTTP status %d %s, which is no answer of an MCP server. Look up its address and which transport it speaks.", status.Code, http.StatusText(status.Code)))
+		t.hint(HintWrongPath, fmt.Sprintf("The server refused the request with HTTP status %d %s, which is no answer of an MCP server. Look up its address and which transport it speaks.", status.Code, http.StatusText(status.Code)))
 	}
 }
 

@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"context"
@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/registry/gate"
-	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // diagnosedFindings is of how many tools a diagnosis tells what the gate sees in them,
@@ -43,14 +42,14 @@ type Diagnosis struct {
 	PingError string `json:"pingError,omitempty"`
 	// Tools are its tools in the registry: those that are listed by name, then those in
 	// quarantine, then those that are not let in.
-	Tools []TestedTool `json:"tools"`
+	Tools []Tool `json:"tools"`
 	// LoginURL is where the user can log in, if the server waits for that.
 	LoginURL string `json:"loginUrl,omitempty"`
 	// Hints say what is probably the matter and how to cure it, the likeliest first:
 	// of what is wrong now or, if nothing is, of the last failure; and of what looks like a
 	// mistake in its config entry.
 	Hints []Hint `json:"hints,omitempty"`
-	// Err is what is wrong now, for errors.Is and errors.As; nil if nothing is.
+	// Err is what is wrong now, for errors.Is and errors.RegisteredName; nil if nothing is.
 	Err error `json:"-"`
 	// LastErr is the last failure of a call or a connection; nil if there was none.
 	LastErr error `json:"-"`
@@ -71,76 +70,49 @@ func (d Diagnosis) MarshalJSON() ([]byte, error) {
 // ping, for which ctx is waited, and 10 s at most. If users have connections of their
 // own it is that of the user of ctx, see [session.WithUser].
 //
-// To try what would happen if the server were started, use [Host.Test]. The error is an
-// [*UnknownServerError], or [ErrClosed].
-func (h *Host) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
-	sl, err := h.slot(name)
+// To try what would happen if the server were started, use [Test]. The error is a
+// [*host.UnknownServerError], or [host.ErrClosed].
+func Diagnose(ctx context.Context, h *host.Host, name string) (*Diagnosis, error) {
+	status, i, err := find(h, name)
 	if err != nil {
 		return nil, err
 	}
-	s := sl.now()
-	health, err := h.HealthOf(name)
-	if err != nil || s == nil {
-		return nil, errors.Join(err, unknownIfNil(s, h, name))
+	clean := newCleaner(i.Entry)
+	d := &Diagnosis{
+		Health:  healthOf(status, i),
+		Doing:   doing(&status, len(i.Users)),
+		Tools:   listedTools(h, &status, clean),
+		Err:     status.Err,
+		LastErr: i.LastFailure.Err,
 	}
-	clean := newCleaner(s.entry)
-	d := &Diagnosis{Health: health, Tools: s.registryTools(clean)}
-	status := s.status()
-	_, failing, last := sl.meter.lastFailure()
-	d.LastErr = last
-	d.Err = status.Err
-	if l := s.linkOf(ctx); l != nil {
-		state := l.client.State()
+	client := i.Client
+	if perUser(i.Entry) {
+		client = i.Users[userOf(ctx, i.Entry)]
+	}
+	if client != nil {
+		state := client.State()
 		d.Protocol, d.LoginURL = state.ProtocolVersion, state.LoginURL
 		if state.Server != nil {
 			d.Program, d.Version = clean.line(state.Server.Name), clean.line(state.Server.Version)
 		}
 		if state.Phase == mcp.Ready {
-			d.ping(ctx, l.client, clean)
+			d.ping(ctx, client, clean)
 		}
-		d.Err = errors.Join(d.Err, userError(s, state))
+		if perUser(i.Entry) { // what is wrong with it is not in the status of the server
+			d.Err = errors.Join(d.Err, state.Err)
+		}
 	}
-	d.Doing = doing(&status)
+	failing := i.LastFailure.Entry
 	if u := status.Unapplied; u != nil && d.Err == nil {
 		d.Doing += " Its changed entry does not work, so it runs as it was before."
 		d.Err = u.Err
-		d.Hints = hintsOf(ctx, u.entry, u.Err)
-	} else if d.Err == nil && failing != nil && failing.Hash() != s.entry.Hash() {
-		d.Hints = hintsOf(ctx, failing, last) // of an entry that was tried in vain
+		d.Hints = hintsOf(ctx, u.Entry, u.Err)
+	} else if d.Err == nil && failing != nil && failing.Hash() != i.Entry.Hash() {
+		d.Hints = hintsOf(ctx, failing, d.LastErr) // of an entry that was tried in vain
 	} else {
-		d.Hints = d.hints(ctx, s, status.Warnings, clean)
+		d.Hints = d.hints(ctx, i, clean)
 	}
 	return d, nil
-}
-
-func unknownIfNil(s *server, h *Host, name string) error {
-	if s == nil {
-		return &UnknownServerError{name, h.names()}
-	}
-	return nil
-}
-
-// userError returns what is wrong with the client of a user, which is not in the status
-// of the server.
-func userError(s *server, state mcp.State) error {
-	if s.perUser() {
-		return state.Err
-	}
-	return nil
-}
-
-// linkOf returns the link for the user of ctx, or for all, if there is one now.
-func (s *server) linkOf(ctx context.Context) *link {
-	if !s.perUser() {
-		return s.running()
-	}
-	user, _ := session.UserOf(ctx)
-	for _, l := range s.host.pool.at(s) {
-		if l.key.User == user {
-			return l
-		}
-	}
-	return nil
 }
 
 func (d *Diagnosis) ping(ctx context.Context, c *mcp.Client, clean *cleaner) {
@@ -173,39 +145,39 @@ func unconnected(entry *config.Server) TestStage {
 }
 
 // hints says what may be wrong with the server.
-func (d *Diagnosis) hints(ctx context.Context, s *server, warnings []*config.Error, clean *cleaner) []Hint {
-	err := d.Err
-	if err == nil && s.entry.Err == nil {
+func (d *Diagnosis) hints(ctx context.Context, i *host.Inspection, clean *cleaner) []Hint {
+	err, stage := d.Err, d.Health.Status.Stage
+	if err == nil && i.Entry.Err == nil {
 		err = d.LastErr
 	}
-	t := newTrouble(s.entry, err, clean)
-	t.warnings = warnings
+	t := newTrouble(i.Entry, err, clean)
+	t.warnings = d.Health.Status.Warnings
 	if d.Err == nil {
 		t.ofTools(d.Tools)
 	}
-	switch d.Health.Stage {
-	case StageReady, StageCached, StageQuarantined:
+	switch stage {
+	case host.StageReady, host.StageCached, host.StageQuarantined:
 		t.reached = TestListed
-	case StageStarting, StageWaiting:
-		if t.reached = unconnected(s.entry); d.Protocol != "" {
+	case host.StageStarting, host.StageWaiting:
+		if t.reached = unconnected(i.Entry); d.Protocol != "" {
 			t.reached = TestInitialized
 		}
-	case StageDisabled, StageConfigured:
+	case host.StageDisabled, host.StageConfigured:
 		t.list = nil // it has no tools, and is not meant to
 	}
-	if d.Health.Stage == StageConfigured && s.perUser() && (d.Err == nil || wantsLogin(d.Err)) {
-		t.ofUsers(s.discovery.possible())
+	if stage == host.StageConfigured && perUser(i.Entry) && (d.Err == nil || wantsLogin(d.Err)) {
+		t.ofUsers(i.AwaitsLogin)
 	}
 	return t.diagnose(ctx)
 }
 
-// registryTools returns what has become of the server's tools.
-func (s *server) registryTools(clean *cleaner) []TestedTool {
-	tools := []TestedTool{}
-	snapshot := s.host.registry.Snapshot()
+// listedTools returns what has become of the tools of a server in the registry.
+func listedTools(h *host.Host, status *host.Status, clean *cleaner) []Tool {
+	tools := []Tool{}
+	snapshot := h.Registry().Snapshot()
 	for _, tool := range snapshot.Tools() {
-		if def := tool.Definition(); def.Origin.Server == s.entry.Name {
-			tool := TestedTool{Name: def.Origin.Tool, As: def.Name, Fate: ToolListed}
+		if def := tool.Definition(); def.Origin.Server == status.Name {
+			tool := Tool{Name: def.Origin.Tool, RegisteredName: def.Name, State: ToolListed}
 			if len(tools) < diagnosedFindings {
 				tool.Findings = toolFindings(snapshot.Findings(def.Name))
 			}
@@ -213,34 +185,34 @@ func (s *server) registryTools(clean *cleaner) []TestedTool {
 		}
 	}
 	for _, q := range snapshot.Quarantined() {
-		if q.Tool.Origin.Server == s.entry.Name {
+		if q.Tool.Origin.Server == status.Name {
 			tools = append(tools, quarantinedTool(q))
 		}
 	}
-	for _, rejected := range s.status().Rejected {
+	for _, rejected := range status.Rejected {
 		tools = append(tools, rejectedTool(rejected))
 	}
 	return cleanTools(tools, clean)
 }
 
-func quarantinedTool(q registry.Quarantined) TestedTool {
+func quarantinedTool(q registry.Quarantined) Tool {
 	err := &registry.QuarantinedError{Name: q.Tool.Name, Change: q.Change}
-	return TestedTool{Name: q.Tool.Origin.Tool, As: q.Tool.Name, Fate: ToolQuarantined, Reason: err.Error()}
+	return Tool{Name: q.Tool.Origin.Tool, RegisteredName: q.Tool.Name, State: ToolQuarantined, Reason: err.Error()}
 }
 
-func rejectedTool(r registry.Rejection) TestedTool {
-	t := TestedTool{Name: r.Name, As: r.Name, Fate: ToolRejected, Reason: r.Err.Error()}
-	var gate *gate.Error
+func rejectedTool(r registry.Rejection) Tool {
+	t := Tool{Name: r.Name, RegisteredName: r.Name, State: ToolRejected, Reason: r.Err.Error()}
+	var gate *registry.GateError
 	if errors.As(r.Err, &gate) {
 		t.Name, t.Findings = gate.Tool, toolFindings(gate.Findings)
 	}
 	return t
 }
 
-func cleanTools(tools []TestedTool, clean *cleaner) []TestedTool {
+func cleanTools(tools []Tool, clean *cleaner) []Tool {
 	for i := range tools {
 		t := &tools[i]
-		t.Name, t.As, t.Reason = clean.line(t.Name), clean.line(t.As), clean.text(t.Reason)
+		t.Name, t.RegisteredName, t.Reason = clean.line(t.Name), clean.line(t.RegisteredName), clean.text(t.Reason)
 		for j := range t.Findings {
 			f := &t.Findings[j]
 			f.Field, f.Evidence, f.Detail = clean.line(f.Field), clean.line(f.Evidence), clean.line(f.Detail)
@@ -249,35 +221,35 @@ func cleanTools(tools []TestedTool, clean *cleaner) []TestedTool {
 	return tools
 }
 
-// doing says what a server is doing.
-func doing(s *Status) string {
+// doing says what a server is doing, of which n users have connections of their own.
+func doing(s *host.Status, n int) string {
 	users := ""
-	if s.Users > 0 {
-		users = fmt.Sprintf(" %d users have connections of their own.", s.Users)
+	if n > 0 {
+		users = fmt.Sprintf(" %d users have connections of their own.", n)
 	}
 	switch s.Stage {
-	case StageDisabled:
+	case host.StageDisabled:
 		return "It is switched off."
-	case StageInvalid:
+	case host.StageInvalid:
 		return "Its entry cannot be used, so it is not started."
-	case StageUnapproved:
+	case host.StageUnapproved:
 		return "It is not started before somebody approves that."
-	case StageQuarantined:
+	case host.StageQuarantined:
 		return "It is in quarantine: none of its tools is called before somebody approves the server." + users
-	case StageConfigured:
+	case host.StageConfigured:
 		return "It does not run, and its tools are not known yet." + users
-	case StageCached:
+	case host.StageCached:
 		return "It does not run now. Its tools are known, and a call of one starts it." + users
-	case StageStarting:
+	case host.StageStarting:
 		return "It is being started or connected, or its tools are being listed." + users
-	case StageReady:
+	case host.StageReady:
 		return "It is connected, and its tools are listed." + users
-	case StageWaiting:
+	case host.StageWaiting:
 		if s.State.Phase == mcp.Ready {
 			return "It is connected, but its tools could not be listed. That is tried again by itself."
 		}
 		return fmt.Sprintf("There is no connection. After %d failures in a row the next attempt is at %s, or when a call needs it.", s.State.Failures, s.State.RetryAt.Format(time.RFC3339))
-	case StageLogin:
+	case host.StageLogin:
 		return "It waits for the user to log in."
 	}
 	return ""

@@ -1,4 +1,4 @@
-package host_test
+package doctor_test
 
 import (
 	"crypto/ecdsa"
@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -116,32 +117,32 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		"no such name":        {remote(t, "http://no-such-host.invalid/mcp", "http"), "dns", "no-such-host.invalid"},
 		"nobody listens":      {remote(t, gone, "http"), "connection_refused", "Start the server"},
 		"nobody listens, sse": {remote(t, gone, "sse"), "connection_refused", ""},
-		"cut":                 {remote(t, cut.URL, "http"), "connection_lost", ""},
-		"unknown authority":   {remote(t, secure.URL, "http"), "tls_unknown_authority", "SSL_CERT_FILE"},
-		"https to plain":      {remote(t, "https"+strings.TrimPrefix(plain.URL, "http"), "http"), "http_on_https", "http://"},
-		"http to TLS":         {remote(t, "http"+strings.TrimPrefix(secure.URL, "https"), "http"), "https_on_http", "https://"},
+		"cut":                 {remote(t, cut.URL, "http"), "server_error", ""},
+		"unknown authority":   {remote(t, secure.URL, "http"), "tls", "SSL_CERT_FILE"},
+		"https to plain":      {remote(t, "https"+strings.TrimPrefix(plain.URL, "http"), "http"), "tls", "http://"},
+		"http to TLS":         {remote(t, "http"+strings.TrimPrefix(secure.URL, "https"), "http"), "tls", "https://"},
 		"401":                 {remote(t, served(t, statusOf(401, "")).URL, "http"), "login_required", "Log in"},
 		"401 with a key":      {key(remote(t, served(t, statusOf(401, "")).URL, "http")), "credentials_refused", ""},
 		"401, sse":            {remote(t, served(t, statusOf(401, "")).URL, "sse"), "login_required", ""},
 		"403":                 {remote(t, served(t, statusOf(403, "")).URL, "http"), "forbidden", ""},
-		"404":                 {remote(t, served(t, statusOf(404, "")).URL+"/nowhere", "http"), "wrong_path wrong_transport", "/nowhere"},
+		"404":                 {remote(t, served(t, statusOf(404, "")).URL+"/nowhere", "http"), "wrong_path", "/nowhere"},
 		"404, auto":           {remote(t, served(t, statusOf(404, "")).URL, "auto"), "wrong_path", ""},
-		"405":                 {remote(t, served(t, statusOf(405, "")).URL, "http"), "wrong_transport", `"sse"`},
-		"418":                 {remote(t, served(t, statusOf(418, "")).URL, "http"), "http_status", "418"},
-		"429":                 {remote(t, served(t, statusOf(429, "", "Retry-After", "7")).URL, "http"), "rate_limited", "7s"},
+		"405":                 {remote(t, served(t, statusOf(405, "")).URL, "http"), "wrong_path", `"sse"`},
+		"418":                 {remote(t, served(t, statusOf(418, "")).URL, "http"), "wrong_path", "418"},
+		"429":                 {remote(t, served(t, statusOf(429, "", "Retry-After", "7")).URL, "http"), "server_error", "7s"},
 		"503":                 {remote(t, served(t, statusOf(503, "")).URL, "http"), "server_error", "503"},
 		"502 page":            {remote(t, served(t, statusOf(502, "<html>", "Content-Type", "text/html")).URL, "http"), "server_error", "502"},
-		"429 page":            {remote(t, served(t, statusOf(429, "<html>", "Content-Type", "text/html")).URL, "http"), "rate_limited", ""},
+		"429 page":            {remote(t, served(t, statusOf(429, "<html>", "Content-Type", "text/html")).URL, "http"), "server_error", ""},
 		"403 page":            {remote(t, served(t, statusOf(403, "<html>", "Content-Type", "text/html")).URL, "http"), "forbidden", ""},
-		"404 page":            {remote(t, served(t, statusOf(404, "<html>", "Content-Type", "text/html")).URL, "http"), "web_page wrong_transport", ""},
-		"no HTTP":             {remote(t, greeting.URL, "http"), "not_mcp", "does not speak HTTP"},
-		"302":                 {remote(t, served(t, statusOf(302, "", "Location", "https://login.example/x")).URL, "http"), "redirect", "https://login.example"},
-		"a page":              {remote(t, served(t, page).URL, "http"), "web_page invalid_answer", "/mcp"},
+		"404 page":            {remote(t, served(t, statusOf(404, "<html>", "Content-Type", "text/html")).URL, "http"), "web_page wrong_path", ""},
+		"no HTTP":             {remote(t, greeting.URL, "http"), "wrong_path", "does not speak HTTP"},
+		"302":                 {remote(t, served(t, statusOf(302, "", "Location", "https://login.example/x")).URL, "http"), "wrong_path", "https://login.example"},
+		"a page":              {remote(t, served(t, page).URL, "http"), "web_page protocol", "/mcp"},
 		"a page, auto":        {remote(t, served(t, page).URL, "auto"), "web_page", ""},
-		"a page, sse":         {remote(t, served(t, page).URL, "sse"), "web_page wrong_transport", ""},
-		"sse under http":      {remote(t, old.URL, "http"), "wrong_transport", `"sse"`},
-		"http under sse":      {remote(t, plain.URL, "sse"), "wrong_transport", `"http"`},
-		"no JSON-RPC":         {remote(t, served(t, rpc(`{"hello":1}`)).URL, "http"), "invalid_answer", ""},
+		"a page, sse":         {remote(t, served(t, page).URL, "sse"), "web_page wrong_path", ""},
+		"sse under http":      {remote(t, old.URL, "http"), "wrong_path", `"sse"`},
+		"http under sse":      {remote(t, plain.URL, "sse"), "wrong_path", `"http"`},
+		"no JSON-RPC":         {remote(t, served(t, rpc(`{"hello":1}`)).URL, "http"), "protocol", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.entry.ConnectTimeout = 0
@@ -173,8 +174,8 @@ func TestTestOfBadCertificates(t *testing.T) {
 		hints string
 		text  string
 	}{
-		"expired":    {"127.0.0.1", time.Now().Add(-time.Hour), "tls_expired", "clock"},
-		"wrong name": {"mcp.example", time.Now().Add(time.Hour), "tls_wrong_name", "mcp.example"},
+		"expired":    {"127.0.0.1", time.Now().Add(-time.Hour), "tls", "clock"},
+		"wrong name": {"mcp.example", time.Now().Add(time.Hour), "tls", "mcp.example"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			certificate, pool := certify(t, c.host, c.ends)
@@ -193,7 +194,7 @@ func TestTestOfBadCertificates(t *testing.T) {
 			if hintsOf(r) != c.hints || !strings.Contains(r.Hints[0].Text, c.text) {
 				t.Errorf("hints %v; error %v", r.Hints, r.Err)
 			}
-			if r.Reached != host.TestResolved { // the connection has TLS, or there is none
+			if r.Reached != doctor.TestResolved { // the connection has TLS, or there is none
 				t.Errorf("it came to %s", r.Reached)
 			}
 		})
@@ -294,13 +295,13 @@ func TestTestTouchesNothing(t *testing.T) {
 	}
 	var fates []string
 	for _, tool := range r.Tools {
-		fates = append(fates, tool.Name+" "+tool.As+" "+tool.Fate)
+		fates = append(fates, tool.Name+" "+tool.RegisteredName+" "+tool.State)
 	}
 	want := "echo s__say listed, late s__late quarantined, unused  filtered, clean s__clean rejected"
 	if got := strings.Join(fates, ", "); got != want || !r.Success {
 		t.Errorf("tools %q, want %q; %v", got, want, r.Err)
 	}
-	if hintsOf(r) != "tools_rejected tools_need_approval" {
+	if hintsOf(r) != "tools_rejected tools_quarantined" {
 		t.Errorf("hints %v", r.Hints)
 	}
 	for _, tool := range r.Tools {
@@ -327,11 +328,11 @@ func TestTestOfAUser(t *testing.T) {
 	}})
 	e := probed(t, `{"url": "http://127.0.0.1:1"}`)
 	e.Identity = config.IdentityUser
-	r, err := h.Test(session.WithUser(watchdog(t), "ann"), e, nil)
+	r, err := doctor.Test(session.WithUser(watchdog(t), "ann"), h, e, nil)
 	if err != nil || !r.Success || stagesOf(r) != "resolved connected initialized listed" {
 		t.Errorf("report %+v, %v", r, err)
 	}
-	if r := tested(t, h, e); r.Success || hintsOf(r) != "no_user" {
+	if r := tested(t, h, e); r.Success || hintsOf(r) != "login_required" {
 		t.Errorf("for nobody: %+v", r)
 	}
 	if got := asked.Load(); got != any(session.Key{User: "ann", Server: "s"}) {

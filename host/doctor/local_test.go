@@ -1,4 +1,4 @@
-package host_test
+package doctor_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -27,10 +28,10 @@ func TestTestOfALocalServer(t *testing.T) {
 	e := scripted(t, mark, "stderr:listening with hunter2secret", "sdk")
 	e.Env["API_KEY"] = "hunter2secret"
 	r := tested(t, newHost(t, nil), e)
-	if !r.Success || r.Err != nil || r.Error != "" || stagesOf(r) != allStages || r.Reached != host.TestListed || len(r.Hints) != 0 {
+	if !r.Success || r.Err != nil || r.Error != "" || stagesOf(r) != allStages || r.Reached != doctor.TestListed || len(r.Hints) != 0 {
 		t.Errorf("report %+v", r)
 	}
-	if len(r.Tools) != 5 || r.Tools[0].Name == "" || r.Tools[0].As != "s__"+r.Tools[0].Name || r.Tools[0].Fate != host.ToolListed {
+	if len(r.Tools) != 5 || r.Tools[0].Name == "" || r.Tools[0].RegisteredName != "s__"+r.Tools[0].Name || r.Tools[0].State != doctor.ToolListed {
 		t.Errorf("tools %+v", r.Tools)
 	}
 	if r.Protocol == "" || r.Program == "" {
@@ -68,7 +69,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 				exists(ctx, t, reached)
 				cancel()
 			}()
-			r, err := h.Test(ctx, e, nil)
+			r, err := doctor.Test(ctx, h, e, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +88,7 @@ func TestTestTakesTooLong(t *testing.T) {
 	mark := rand.Text()
 	e := scripted(t, mark, "hang")
 	h := newHost(t, nil)
-	r, err := h.Test(watchdog(t), e, &host.TestOptions{Timeout: 1})
+	r, err := doctor.Test(watchdog(t), h, e, &doctor.TestOptions{Timeout: 1})
 	if err != nil || r.Success || hintsOf(r) != "timeout" {
 		t.Errorf("report %+v, %v", r, err)
 	}
@@ -111,16 +112,16 @@ func TestTestEndsWithItsHost(t *testing.T) {
 		exists(watchdog(t), t, reached)
 		_ = h.Close()
 	}()
-	if _, err := h.Test(watchdog(t), e, nil); !errors.Is(err, host.ErrClosed) {
+	if _, err := doctor.Test(watchdog(t), h, e, nil); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("error %v", err)
 	}
 	if left := leftovers(t, mark); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if _, err := h.Test(watchdog(t), e, nil); !errors.Is(err, host.ErrClosed) {
+	if _, err := doctor.Test(watchdog(t), h, e, nil); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("afterwards: %v", err)
 	}
-	if _, err := h.Test(watchdog(t), nil, nil); err == nil {
+	if _, err := doctor.Test(watchdog(t), h, nil, nil); err == nil {
 		t.Error("a test of nothing")
 	}
 }
@@ -142,31 +143,31 @@ func TestTestOfBadLocalServers(t *testing.T) {
 	elf := []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xf3\x00\x01\x00\x00\x00" + strings.Repeat("\x00", 28) + "\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00")
 	for name, c := range map[string]struct {
 		entry   *config.Server
-		reached host.TestStage
+		reached doctor.TestStage
 		hints   string
 		text    string // in the first hint
 	}{
 		"no such program":       {command("no-such-program-at-all"), "", "command_not_found", os.Getenv("PATH")},
 		"a misspelled program":  {command("sleeep"), "", "command_not_found", `"sleep"`},
 		"no such file":          {command(filepath.Join(dir, "servr")), "resolved", "command_not_found", "There is no file"},
-		"a folder":              {command(dir), "resolved", "command_is_folder", "is a folder"},
+		"a folder":              {command(dir), "resolved", "command_not_executable", "is a folder"},
 		"not executable":        {command(file("plain.sh", "#!/bin/sh\n", 0o600)), "resolved", "command_not_executable", "chmod +x"},
-		"no interpreter":        {command(file("script", "#!/no/such/interpreter\n", 0o700)), "resolved", "bad_interpreter", "/no/such/interpreter"},
-		"line ends of Windows":  {command(file("dos.sh", "#!/bin/sh\r\nexit 0\r\n", 0o700)), "resolved", "bad_interpreter", "dos2unix"},
-		"neither program":       {command(file("neither", "exit 0\n", 0o700)), "resolved", "bad_interpreter", "#!/bin/sh"},
-		"for another machine":   {command(file("riscv", string(elf), 0o700)), "resolved", "wrong_architecture", "RISCV"},
-		"no such cwd":           {command("sh", fmt.Sprintf(`"cwd": %q`, filepath.Join(dir, "gone"))), "resolved", "cwd_missing", `"cwd"`},
-		"env without its word":  {command(file("via-env", "#!/usr/bin/env no-such-node\n", 0o700)), "spawned", "bad_interpreter", "no-such-node"},
+		"no interpreter":        {command(file("script", "#!/no/such/interpreter\n", 0o700)), "resolved", "command_not_found", "/no/such/interpreter"},
+		"line ends of Windows":  {command(file("dos.sh", "#!/bin/sh\r\nexit 0\r\n", 0o700)), "resolved", "command_not_executable", "dos2unix"},
+		"neither program":       {command(file("neither", "exit 0\n", 0o700)), "resolved", "command_not_executable", "#!/bin/sh"},
+		"for another machine":   {command(file("riscv", string(elf), 0o700)), "resolved", "command_not_executable", "another machine"},
+		"no such cwd":           {command("sh", fmt.Sprintf(`"cwd": %q`, filepath.Join(dir, "gone"))), "resolved", "command_not_found", `"cwd"`},
+		"env without its word":  {command(file("via-env", "#!/usr/bin/env no-such-node\n", 0o700)), "spawned", "command_not_found", "no-such-node"},
 		"exits with an error":   {scripted(t, rand.Text(), "stderr:no licence found", "exit:3"), "spawned", "exited", "no licence found"},
 		"exits at once":         {scripted(t, rand.Text(), "stderr:usage: server serve", "exit:0"), "spawned", "exited", `"serve"`},
 		"is killed":             {scripted(t, rand.Text(), "kill"), "spawned", "exited", "killed"},
 		"only noise":            {scripted(t, rand.Text(), "lines:100:server is up", "hang"), "spawned", "stdout_noise", "server is up"},
-		"an unknown revision":   {scripted(t, rand.Text(), "read", `say:{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"?"}}`, "read", `answer:{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`, "hang"), "connected", "protocol_version", "1999-01-01"},
-		"an echo":               {command("cat"), "connected", "not_mcp", "repeats"},
+		"an unknown revision":   {scripted(t, rand.Text(), "read", `say:{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"?"}}`, "read", `answer:{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`, "hang"), "connected", "protocol", "1999-01-01"},
+		"an echo":               {command("cat"), "connected", "protocol", "repeats"},
 		"an unset variable":     {command("sh", `"args": ["${NO_SUCH_VARIABLE_AT_ALL}"]`), "", "unset_variable", "NO_SUCH_VARIABLE_AT_ALL"},
 		"no entry":              {probed(t, `{"comand": "x"}`), "", "invalid_entry", ""},
 		"no isolation":          {command("sh", `"isolation": {"kind": "landlock"}`), "", "", ""},
-		"a docker that is none": {probed(t, fmt.Sprintf(`{"command": %q, "args": ["run", "image"]}`, file("docker", "#!/bin/sh\necho no daemon >&2\nexit 125\n", 0o700))), "spawned", "container_failed", "no daemon"},
+		"a docker that is none": {probed(t, fmt.Sprintf(`{"command": %q, "args": ["run", "image"]}`, file("docker", "#!/bin/sh\necho no daemon >&2\nexit 125\n", 0o700))), "spawned", "exited", "no daemon"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,7 +196,7 @@ func TestTestNeedsApproval(t *testing.T) {
 	e.Source.Scope = config.ScopeProject
 	r := tested(t, newHost(t, nil), e)
 	var unapproved *host.UnapprovedError
-	if r.Success || r.Reached != "" || !errors.As(r.Err, &unapproved) || hintsOf(r) != "unapproved" {
+	if r.Success || r.Reached != "" || !errors.As(r.Err, &unapproved) || hintsOf(r) != "launch_not_allowed" {
 		t.Errorf("report %+v", r)
 	}
 	if _, err := os.Stat(reached); err == nil {

@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"fmt"
@@ -154,7 +154,7 @@ func (t *trouble) ofWindowsScript(command string) {
 	}
 	switch name := programName(command); name {
 	case "npx", "npm", "yarn", "pnpm", "tsx":
-		t.hint(HintWindowsScript, fmt.Sprintf("On Windows %s is the script %[1]s.cmd. Write \"command\": \"cmd\" and \"args\": [\"/c\", %[1]q, ...], with the arguments that there are now behind these.", name))
+		t.hint(HintCommandNotFound, fmt.Sprintf("On Windows %s is the script %[1]s.cmd. Write \"command\": \"cmd\" and \"args\": [\"/c\", %[1]q, ...], with the arguments that there are now behind these.", name))
 	}
 }
 

@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -83,7 +85,7 @@ func TestHintOnWindows(t *testing.T) {
 		t.Errorf("found %q, want %q", got, path)
 	}
 	list := tr.diagnose(t.Context())
-	if codes(list) != "windows_script command_not_found" || !strings.Contains(list[0].Text, `"/c"`) {
+	if codes(list) != "command_not_found" || !strings.Contains(list[0].Text, `"/c"`) {
 		t.Errorf("hints %v", list)
 	}
 	if !tr.hasFolder(`C:\x\npx`) || tr.hasFolder("npx") || troubleOn("linux", "", nil, e, nil).hasFolder(`a\b`) {
@@ -133,9 +135,9 @@ func TestHintForTime(t *testing.T) {
 		want    string
 		text    string
 	}{
-		{"npx", TestSpawned, "first_run timeout", "-y"},
-		{"/usr/bin/uvx", TestSpawned, "first_run timeout", "connectTimeoutSeconds"},
-		{"docker", TestSpawned, "first_run timeout", ""},
+		{"npx", TestSpawned, "timeout", "-y"},
+		{"/usr/bin/uvx", TestSpawned, "timeout", "connectTimeoutSeconds"},
+		{"docker", TestSpawned, "timeout", ""},
 		{"npx", TestInitialized, "timeout", "readTimeoutSeconds"},
 		{"server", TestSpawned, "timeout", `"url"`},
 		{"server", TestConnected, "timeout", "handshake"},
@@ -192,7 +194,7 @@ func TestCleaner(t *testing.T) {
 			t.Errorf("%+v: the log shows %q", c.entry, text)
 		}
 	}
-	tools := cleanTools([]TestedTool{{Name: "t", Findings: []ToolFinding{{Field: "/envsecret1", Evidence: "envsecret1", Detail: "argsecret1\n"}}}}, newCleaner(e))
+	tools := cleanTools([]Tool{{Name: "t", Findings: []Finding{{Field: "/envsecret1", Evidence: "envsecret1", Detail: "argsecret1\n"}}}}, newCleaner(e))
 	if f := tools[0].Findings[0]; f.Field != "/[redacted]" || f.Evidence != "[redacted]" || strings.Contains(f.Detail, "secret1") {
 		t.Errorf("a finding says %+v", f)
 	}
@@ -203,38 +205,38 @@ func TestCleaner(t *testing.T) {
 
 // What the numbers mean.
 func TestJudge(t *testing.T) {
-	counts := func(done, failed uint64) Calls {
-		c := Calls{Recent: CallCounts{Done: done, Failed: failed}}
-		if rate, ok := c.Recent.errorRate(); ok {
+	counts := func(done, failed uint64) host.Calls {
+		c := host.Calls{Recent: host.CallCounts{Done: done, Failed: failed}}
+		if n := c.Recent.Judged(); n > 0 {
+			rate := float64(failed) / float64(n)
 			c.ErrorRate = &rate
 		}
 		return c
 	}
 	for name, c := range map[string]struct {
-		status Status
 		health Health
 		want   string
 	}{
-		"well":               {Status{}, Health{Stage: StageReady, Calls: counts(10, 0)}, "healthy none"},
-		"too few to judge":   {Status{}, Health{Stage: StageReady, Calls: counts(0, 4)}, "healthy none"},
-		"failing":            {Status{}, Health{Stage: StageReady, Calls: counts(5, 5)}, "unhealthy restart"},
-		"shaky":              {Status{}, Health{Stage: StageReady, Calls: counts(9, 1)}, "degraded none"},
-		"few errors":         {Status{}, Health{Stage: StageReady, Calls: counts(95, 5)}, "healthy none"},
-		"cached":             {Status{}, Health{Stage: StageCached}, "healthy none"},
-		"some quarantined":   {Status{}, Health{Stage: StageReady, Tools: 1, Quarantined: 1}, "degraded approve"},
-		"all quarantined":    {Status{}, Health{Stage: StageReady, Quarantined: 1}, "unhealthy approve"},
-		"some rejected":      {Status{}, Health{Stage: StageReady, Tools: 1, Rejected: 1}, "degraded none"},
-		"without a watchdog": {Status{State: mcp.State{Degraded: errors.New("no sh")}}, Health{Stage: StageReady}, "degraded none"},
-		"listing fails":      {Status{Err: errors.New("list")}, Health{Stage: StageReady}, "degraded wait"},
-		"login":              {Status{}, Health{Stage: StageLogin}, "unhealthy login"},
-		"unapproved":         {Status{}, Health{Stage: StageUnapproved}, "unhealthy approve"},
-		"starting":           {Status{}, Health{Stage: StageStarting}, "degraded wait"},
-		"off":                {Status{}, Health{Stage: StageDisabled, Calls: counts(0, 9)}, "healthy enable"},
-		"refused":            {Status{Err: &transport.StatusError{Code: 403}}, Health{Stage: StageWaiting}, "unhealthy set_secret"},
-		"moved":              {Status{Err: &transport.RedirectError{Code: 301}}, Health{Stage: StageWaiting}, "unhealthy configure"},
-		"down":               {Status{Err: &transport.StatusError{Code: 503}}, Health{Stage: StageWaiting}, "unhealthy wait"},
+		"well":               {Health{Status: host.Status{Stage: host.StageReady}, Calls: counts(10, 0)}, "healthy none"},
+		"too few to judge":   {Health{Status: host.Status{Stage: host.StageReady}, Calls: counts(0, 4)}, "healthy none"},
+		"failing":            {Health{Status: host.Status{Stage: host.StageReady}, Calls: counts(5, 5)}, "unhealthy restart"},
+		"shaky":              {Health{Status: host.Status{Stage: host.StageReady}, Calls: counts(9, 1)}, "degraded none"},
+		"few errors":         {Health{Status: host.Status{Stage: host.StageReady}, Calls: counts(95, 5)}, "healthy none"},
+		"cached":             {Health{Status: host.Status{Stage: host.StageCached}}, "healthy none"},
+		"some quarantined":   {Health{Status: host.Status{Stage: host.StageReady, Tools: 1, Quarantined: 1}}, "degraded approve"},
+		"all quarantined":    {Health{Status: host.Status{Stage: host.StageReady, Quarantined: 1}}, "unhealthy approve"},
+		"some rejected":      {Health{Status: host.Status{Stage: host.StageReady, Tools: 1, Rejected: make([]registry.Rejection, 1)}}, "degraded none"},
+		"without a watchdog": {Health{Status: host.Status{Stage: host.StageReady, State: mcp.State{Degraded: errors.New("no sh")}}}, "degraded none"},
+		"listing fails":      {Health{Status: host.Status{Stage: host.StageReady, Err: errors.New("list")}}, "degraded wait"},
+		"login":              {Health{Status: host.Status{Stage: host.StageLogin}}, "unhealthy login"},
+		"unapproved":         {Health{Status: host.Status{Stage: host.StageUnapproved}}, "unhealthy approve"},
+		"starting":           {Health{Status: host.Status{Stage: host.StageStarting}}, "degraded wait"},
+		"off":                {Health{Status: host.Status{Stage: host.StageDisabled}, Calls: counts(0, 9)}, "healthy enable"},
+		"refused":            {Health{Status: host.Status{Stage: host.StageWaiting, Err: &transport.StatusError{Code: 403}}}, "unhealthy set_secret"},
+		"moved":              {Health{Status: host.Status{Stage: host.StageWaiting, Err: &transport.RedirectError{Code: 301}}}, "unhealthy configure"},
+		"down":               {Health{Status: host.Status{Stage: host.StageWaiting, Err: &transport.StatusError{Code: 503}}}, "unhealthy wait"},
 	} {
-		level, action := judge(&c.status, &c.health)
+		level, action := judge(&c.health)
 		if got := string(level) + " " + string(action); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -273,12 +275,12 @@ func TestHintForVariables(t *testing.T) {
 		{errors.New("environment"), false},
 	} {
 		hints := codes(newTrouble(e, test.err, newCleaner(e)).diagnose(t.Context()))
-		if got := strings.Contains(hints, string(HintEnvironment)); got != test.want {
+		if got := strings.Contains(hints, string(HintUnsetVariable)); got != test.want {
 			t.Errorf("%v: got hints %s, want that of variables: %t", test.err, hints, test.want)
 		}
 	}
 	remote := &config.Server{Transport: config.TransportHTTP, URL: "http://127.0.0.1:1"}
-	if got := codes(newTrouble(remote, refused("environment"), newCleaner(remote)).diagnose(t.Context())); strings.Contains(got, string(HintEnvironment)) {
+	if got := codes(newTrouble(remote, refused("environment"), newCleaner(remote)).diagnose(t.Context())); strings.Contains(got, string(HintUnsetVariable)) {
 		t.Errorf("remote: got hints %s, want none of variables", got)
 	}
 }

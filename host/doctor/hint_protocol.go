@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"errors"
@@ -24,24 +24,24 @@ func (t *trouble) ofProtocol() {
 	var echo interface{ NotMCP() bool }
 	switch {
 	case t.version != "" && !slices.Contains(known, t.version):
-		t.hint(HintVersion, fmt.Sprintf("The server wants to speak revision %q of the protocol. This client speaks %s. Update the server, or this program.", t.version, strings.Join(known, ", ")))
+		t.hint(HintProtocol, fmt.Sprintf("The server wants to speak revision %q of the protocol. This client speaks %s. Update the server, or this program.", t.version, strings.Join(known, ", ")))
 	case refused && answer.Code == sdk.CodeUnsupportedProtocolVersion:
-		t.hint(HintVersion, fmt.Sprintf("The server speaks none of the revisions of the protocol that this client does: %s. Update the server, or this program.", strings.Join(known, ", ")))
+		t.hint(HintProtocol, fmt.Sprintf("The server speaks none of the revisions of the protocol that this client does: %s. Update the server, or this program.", strings.Join(known, ", ")))
 	case errors.As(t.err, &limit):
-		t.hint(HintLimit, fmt.Sprintf("The server sends more than is allowed: %s is limited to %d. Raise it in \"limits\" of the entry if the server is to be trusted with that.", limit.Limit, limit.Max))
+		t.hint(HintProtocol, fmt.Sprintf("The server sends more than is allowed: %s is limited to %d. Raise it in \"limits\" of the entry if the server is to be trusted with that.", limit.Limit, limit.Max))
 	case errors.As(t.err, &protocol) && t.reached == TestInitialized:
-		t.hint(HintBadTools, fmt.Sprintf("The server's list of tools is not what the protocol says, at %s: %v. Its maker has to mend that; look for a newer version.", protocol.Path, protocol.Err))
+		t.hint(HintProtocol, fmt.Sprintf("The server's list of tools is not what the protocol says, at %s: %v. Its maker has to mend that; look for a newer version.", protocol.Path, protocol.Err))
 	case errors.As(t.err, &protocol):
-		t.hint(HintBadAnswer, fmt.Sprintf("The server answers in a way that the protocol does not know: %v. It may be no MCP server, or a faulty one; look for a newer version.", protocol.Err))
+		t.hint(HintProtocol, fmt.Sprintf("The server answers in a way that the protocol does not know: %v. It may be no MCP server, or a faulty one; look for a newer version.", protocol.Err))
 	case errors.As(t.err, &echo),
 		refused && answer.Code == jsonrpc.CodeMethodNotFound && t.reached != TestInitialized && t.reached != TestListed:
-		t.hint(HintNotMCP, "Who answers speaks JSON-RPC, but does not know how an MCP connection begins: it is no MCP server, or a program that repeats what it is sent. Look at \"command\" and \"args\", or \"url\", of the entry.")
+		t.hint(HintProtocol, "Who answers speaks JSON-RPC, but does not know how an MCP connection begins: it is no MCP server, or a program that repeats what it is sent. Look at \"command\" and \"args\", or \"url\", of the entry.")
 	case refused:
-		t.hint(HintServerSaid, fmt.Sprintf("The server answered with an error of its own, code %d. Its log may tell more.", answer.Code))
+		t.hint(HintServerError, fmt.Sprintf("The server answered with an error of its own, code %d. Its log may tell more.", answer.Code))
 	case errors.As(t.err, &unresponsive):
 		t.hint(HintTimeout, "The server runs, and does not answer any more, not even to a ping. Restart it; if that helps only for a while, look at its log.")
 	case errors.Is(t.err, mcp.ErrAnswerLost), errors.Is(t.err, mcp.ErrSessionLost):
-		t.hint(HintConnectionLost, "The connection broke before the answer was there: the server was restarted, or what stands between ends long connections. Try again.")
+		t.hint(HintServerError, "The connection broke before the answer was there: the server was restarted, or what stands between ends long connections. Try again.")
 	}
 }
 
@@ -53,7 +53,7 @@ func (t *trouble) ofTime() {
 	local := t.entry.Transport == config.TransportStdio
 	// What is downloaded at the first start says nothing until it is there.
 	if program := programName(t.entry.Command); local && t.reached == TestSpawned && slices.Contains([]string{"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "dnx"}, program) {
-		t.hint(HintFirstRun, fmt.Sprintf("%s gets the server from the network when it is first started, which may take minutes. Run the same command once in a terminal, or raise \"connectTimeoutSeconds\" in the entry. See also that the command does not wait for a question to be answered: npx wants the argument -y.", program))
+		t.hint(HintTimeout, fmt.Sprintf("%s gets the server from the network when it is first started, which may take minutes. Run the same command once in a terminal, or raise \"connectTimeoutSeconds\" in the entry. See also that the command does not wait for a question to be answered: npx wants the argument -y.", program))
 	}
 	switch t.reached {
 	case "", TestResolved:
@@ -73,20 +73,20 @@ func (t *trouble) ofNoise() {
 	if len(t.noise) == 0 {
 		return
 	}
-	t.hint(HintNoise, fmt.Sprintf("The server writes other things than messages to its standard output, such as: %q. They are skipped, but a message on the same line is lost with them. A server has to log to its standard error; look for an option that does that.", t.clean.line(t.noise[0])))
+	t.hint(HintStdoutNoise, fmt.Sprintf("The server writes other things than messages to its standard output, such as: %q. They are skipped, but a message on the same line is lost with them. A server has to log to its standard error; look for an option that does that.", t.clean.line(t.noise[0])))
 }
 
 // ofTools tells of a list of tools that is less use than it seems.
-func (t *trouble) ofTools(tools []TestedTool) {
+func (t *trouble) ofTools(tools []Tool) {
 	count := map[string]int{}
 	for _, tool := range tools {
-		count[tool.Fate]++
+		count[tool.State]++
 	}
 	if n := count[ToolRejected]; n > 0 {
-		t.hint(HintRejected, fmt.Sprintf("%d of the tools would not be listed: the gate does not let them in, or others have their names. The findings of each say why.", n))
+		t.hint(HintToolsRejected, fmt.Sprintf("%d of the tools would not be listed: the gate does not let them in, or others have their names. The findings of each say why.", n))
 	}
 	if n := count[ToolQuarantined]; n > 0 {
-		t.hint(HintQuarantined, fmt.Sprintf("%d of the tools wait for approval, because they are new or not what was approved. Look at what has changed, and approve or reject them.", n))
+		t.hint(HintToolsQuarantined, fmt.Sprintf("%d of the tools wait for approval, because they are new or not what was approved. Look at what has changed, and approve or reject them.", n))
 	}
 	if len(tools) == 0 {
 		t.hint(HintNoTools, "The server has no tools. It may have resources or prompts; or it shows its tools only with other arguments, variables or rights.")

@@ -1,4 +1,4 @@
-package host_test
+package doctor_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
 
@@ -25,8 +26,8 @@ import (
 // left their group too; probeReached the file that a server makes when it has come as
 // far as it goes.
 const (
-	probeMark    = "HOST_TEST_PROBE"
-	probeReached = "HOST_TEST_REACHED"
+	probeMark    = "DOCTOR_TEST_PROBE"
+	probeReached = "DOCTOR_TEST_REACHED"
 )
 
 // serveProbed is a server that comes only so far, with a family. It reports whether
@@ -116,7 +117,7 @@ func leftovers(t *testing.T, mark string) []string {
 }
 
 // hintsOf returns the codes of hints, joined by blanks.
-func hintsOf(r *host.TestReport) string {
+func hintsOf(r *doctor.TestReport) string {
 	var codes []string
 	for _, h := range r.Hints {
 		codes = append(codes, string(h.Code))
@@ -125,7 +126,7 @@ func hintsOf(r *host.TestReport) string {
 }
 
 // stagesOf returns the stages that were reached, joined by blanks.
-func stagesOf(r *host.TestReport) string {
+func stagesOf(r *doctor.TestReport) string {
 	var names []string
 	for _, s := range r.Stages {
 		names = append(names, string(s.Stage))
@@ -134,9 +135,9 @@ func stagesOf(r *host.TestReport) string {
 }
 
 // tested tests an entry by a host that has nothing else to do.
-func tested(t *testing.T, h *host.Host, e *config.Server) *host.TestReport {
+func tested(t *testing.T, h *host.Host, e *config.Server) *doctor.TestReport {
 	t.Helper()
-	r, err := h.Test(watchdog(t), e, nil)
+	r, err := doctor.Test(watchdog(t), h, e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

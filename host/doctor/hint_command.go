@@ -1,10 +1,7 @@
-package host
+package doctor
 
 import (
 	"bufio"
-	"debug/elf"
-	"debug/macho"
-	"debug/pe"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +33,7 @@ func (t *trouble) ofCommand() {
 // say what it was that is missing, so the files are looked at.
 func (t *trouble) ofStart(start *transport.StartError) {
 	if cwd := t.entry.Cwd; cwd != "" && !isFolder(cwd) {
-		t.hint(HintNoFolder, fmt.Sprintf("The working directory %q is not there, or is not a folder. Make it, or correct \"cwd\" in the entry.", cwd))
+		t.hint(HintCommandNotFound, fmt.Sprintf("The working directory %q is not there, or is not a folder. Make it, or correct \"cwd\" in the entry.", cwd))
 		return
 	}
 	command := t.entry.Command
@@ -55,13 +52,13 @@ func (t *trouble) ofProgram(path string, start *transport.StartError) {
 		t.missingProgram(path)
 		return
 	case err != nil:
-		t.hint(HintNotExecutable, fmt.Sprintf("The program %q cannot be looked at: %v. See to it that the user who runs this program may read its folder.", path, err))
+		t.hint(HintCommandNotExecutable, fmt.Sprintf("The program %q cannot be looked at: %v. See to it that the user who runs this program may read its folder.", path, err))
 		return
 	case info.IsDir():
-		t.hint(HintIsFolder, fmt.Sprintf("%q is a folder. Write the program in it as \"command\", and the folder as \"cwd\" if it belongs there.", path))
+		t.hint(HintCommandNotExecutable, fmt.Sprintf("%q is a folder. Write the program in it as \"command\", and the folder as \"cwd\" if it belongs there.", path))
 		return
 	case t.goos != "windows" && info.Mode()&0o111 == 0:
-		t.hint(HintNotExecutable, fmt.Sprintf("The file %q is not marked as executable. Run chmod +x on it, or write its interpreter, such as node or python3, as \"command\" and the file as the first of \"args\".", path))
+		t.hint(HintCommandNotExecutable, fmt.Sprintf("The file %q is not marked as executable. Run chmod +x on it, or write its interpreter, such as node or python3, as \"command\" and the file as the first of \"args\".", path))
 		return
 	}
 	if t.ofScript(path) {
@@ -69,11 +66,11 @@ func (t *trouble) ofProgram(path string, start *transport.StartError) {
 	}
 	switch {
 	case errors.Is(start.Err, syscall.ENOEXEC), errors.Is(start.Err, syscall.Errno(193)) && t.goos == "windows":
-		t.ofFormat(path)
+		t.hint(HintCommandNotExecutable, fmt.Sprintf("The system cannot execute %q: it was built for another machine than this one, %s/%s, or is a script without a line such as #!/bin/sh. Get the build for this machine, or write the interpreter as \"command\" and the file as the first of \"args\".", path, runtime.GOOS, runtime.GOARCH))
 	case errors.Is(start.Err, os.ErrNotExist):
-		t.hint(HintInterpreter, fmt.Sprintf("The program %q is there, but what loads it is not: it was built for a system with another C library. Get the build for this system.", path))
+		t.hint(HintCommandNotFound, fmt.Sprintf("The program %q is there, but what loads it is not: it was built for a system with another C library. Get the build for this system.", path))
 	case errors.Is(start.Err, os.ErrPermission):
-		t.hint(HintNotExecutable, fmt.Sprintf("The system does not let the user of this program execute %q: its owner or group may be another, or its file system is mounted noexec.", path))
+		t.hint(HintCommandNotExecutable, fmt.Sprintf("The system does not let the user of this program execute %q: its owner or group may be another, or its file system is mounted noexec.", path))
 	}
 }
 
@@ -86,7 +83,7 @@ func (t *trouble) missingProgram(path string) {
 	if near := nearNames(filepath.Base(path), []string{filepath.Dir(path)}); len(near) > 0 {
 		text += " In that folder there is " + strings.Join(near, ", ") + "."
 	}
-	t.hint(HintNotFound, text+" Correct \"command\" in the entry, or install the program there.")
+	t.hint(HintCommandNotFound, text+" Correct \"command\" in the entry, or install the program there.")
 }
 
 // ofScript tells of a script whose interpreter is missing. It reports whether path is
@@ -97,7 +94,7 @@ func (t *trouble) ofScript(path string) bool {
 		return false
 	}
 	if strings.HasSuffix(line, "\r") {
-		t.hint(HintInterpreter, fmt.Sprintf("The script %q has line ends of Windows, so that its interpreter is looked for under a wrong name. Convert it with dos2unix.", path))
+		t.hint(HintCommandNotExecutable, fmt.Sprintf("The script %q has line ends of Windows, so that its interpreter is looked for under a wrong name. Convert it with dos2unix.", path))
 		return true
 	}
 	words := strings.Fields(line)
@@ -105,7 +102,7 @@ func (t *trouble) ofScript(path string) bool {
 		return false
 	}
 	if isAbsent(words[0]) {
-		t.hint(HintInterpreter, fmt.Sprintf("The script %q wants to be run by %q, which is not there. Install it, or write another interpreter as \"command\" and the script as the first of \"args\".", path, words[0]))
+		t.hint(HintCommandNotFound, fmt.Sprintf("The script %q wants to be run by %q, which is not there. Install it, or write another interpreter as \"command\" and the script as the first of \"args\".", path, words[0]))
 		return true
 	}
 	if filepath.Base(words[0]) != "env" {
@@ -116,7 +113,7 @@ func (t *trouble) ofScript(path string) bool {
 			continue
 		}
 		if path := t.childPath(); t.search(word, path) == "" {
-			t.hint(HintInterpreter, fmt.Sprintf("The script %q wants to be run by %s, which is not in the PATH that the server gets: %s. %s", t.entry.Command, word, path, t.whereElse(word)))
+			t.hint(HintCommandNotFound, fmt.Sprintf("The script %q wants to be run by %s, which is not in the PATH that the server gets: %s. %s", t.entry.Command, word, path, t.whereElse(word)))
 			return true
 		}
 		break
@@ -142,32 +139,6 @@ func scriptLine(path string) (string, bool) {
 	return strings.CutPrefix(strings.TrimSuffix(head, "\n"), "#!")
 }
 
-// ofFormat tells of a file that the system does not know how to execute.
-func (t *trouble) ofFormat(path string) {
-	if machine := machineOf(path); machine != "" {
-		t.hint(HintArchitecture, fmt.Sprintf("The program %q is for another machine: %s. This one is %s/%s. Get the build for it.", path, machine, runtime.GOOS, runtime.GOARCH))
-		return
-	}
-	t.hint(HintInterpreter, fmt.Sprintf("The file %q is no program, and has no line such as #!/bin/sh that says who runs it. Write its interpreter as \"command\" and the file as the first of \"args\".", path))
-}
-
-// machineOf returns the kind of machine that a program was built for, if it is one.
-func machineOf(path string) string {
-	if f, err := elf.Open(path); err == nil {
-		defer func() { _ = f.Close() }()
-		return "ELF, " + strings.TrimPrefix(f.Machine.String(), "EM_")
-	}
-	if f, err := macho.Open(path); err == nil {
-		defer func() { _ = f.Close() }()
-		return "macOS, " + strings.TrimPrefix(f.Cpu.String(), "Cpu")
-	}
-	if f, err := pe.Open(path); err == nil {
-		defer func() { _ = f.Close() }()
-		return "Windows"
-	}
-	return ""
-}
-
 // Exit codes that say what has failed.
 const (
 	exitContainer = 125 // of docker and podman: the container was not started
@@ -179,10 +150,10 @@ func (t *trouble) ofExit(exit *transport.ExitError) {
 	program := programName(t.entry.Command)
 	switch {
 	case exit.Code == exitContainer && (program == "docker" || program == "podman"):
-		t.hint(HintContainer, fmt.Sprintf("%s could not start the container: it may not be running, the user may not be allowed to use it, or an argument in front of the image is wrong.%s", program, t.lastWords()))
+		t.hint(HintExited, fmt.Sprintf("%s could not start the container: it may not be running, the user may not be allowed to use it, or an argument in front of the image is wrong.%s", program, t.lastWords()))
 	case exit.Code == exitMissing && t.ofScript(t.resolved()):
 	case exit.Code == exitMissing:
-		t.hint(HintInterpreter, fmt.Sprintf("%q ended with code 127: something that it wanted to run was not found. The PATH that the server gets is %s.%s", t.entry.Command, t.childPath(), t.lastWords()))
+		t.hint(HintCommandNotFound, fmt.Sprintf("%q ended with code 127: something that it wanted to run was not found. The PATH that the server gets is %s.%s", t.entry.Command, t.childPath(), t.lastWords()))
 	case exit.Signal != "":
 		t.hint(HintExited, fmt.Sprintf("%q was ended by a signal (%s) before it had answered: by somebody, for want of memory, or because the system does not allow what it did.%s", t.entry.Command, exit.Signal, t.lastWords()))
 	case exit.Code == 0 && t.reached != TestInitialized:
@@ -202,7 +173,7 @@ func (t *trouble) ofEnvironment() {
 	if !failed && !((exited || answered) && speaksOfVariables(t.err.Error()+t.stderr)) {
 		return
 	}
-	t.hint(HintEnvironment, "A local server gets only a few variables of this program's environment, such as PATH and HOME, and those that the entry has in \"env\". If it needs others, such as a token, write them there: \"env\": {\"NAME\": \"${NAME}\"}.")
+	t.hint(HintUnsetVariable, "A local server gets only a few variables of this program's environment, such as PATH and HOME, and those that the entry has in \"env\". If it needs others, such as a token, write them there: \"env\": {\"NAME\": \"${NAME}\"}.")
 }
 
 // speaksOfVariables reports whether a text is about variables of the environment.
@@ -241,12 +212,12 @@ func (t *trouble) ofBareCommand(command string, start *transport.StartError) {
 	for _, dir := range t.folders(path) {
 		file := filepath.Join(dir, command)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && t.goos != "windows" {
-			t.hint(HintNotExecutable, fmt.Sprintf("%q is in PATH, but it is not marked as executable. Run chmod +x on it.", file))
+			t.hint(HintCommandNotExecutable, fmt.Sprintf("%q is in PATH, but it is not marked as executable. Run chmod +x on it.", file))
 			return
 		}
 	}
 	if errors.Is(start.Err, exec.ErrDot) {
-		t.hint(HintNotFound, fmt.Sprintf("%q is found only in the present folder, from which nothing is run by its mere name. Write \"command\": \"./%[1]s\" if that is the one.", command))
+		t.hint(HintCommandNotFound, fmt.Sprintf("%q is found only in the present folder, from which nothing is run by its mere name. Write \"command\": \"./%[1]s\" if that is the one.", command))
 		return
 	}
 	text := fmt.Sprintf("There is no program %q in the PATH of this program: %s.", command, path)
@@ -257,10 +228,10 @@ func (t *trouble) ofBareCommand(command string, start *transport.StartError) {
 		text += " There is " + strings.Join(near, ", ") + "."
 	}
 	if found := t.elsewhere(command); found != "" {
-		t.hint(HintElsewhere, t.whereElse(command))
+		t.hint(HintCommandNotInPath, t.whereElse(command))
 	}
 	t.ofWindowsScript(command)
-	t.hint(HintNotFound, text+" "+t.install(command))
+	t.hint(HintCommandNotFound, text+" "+t.install(command))
 }
 
 // programName returns the name of a program without its folder and ending.

@@ -1,58 +1,31 @@
-package host
+package doctor
 
 import (
 	"context"
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 
 	belt "github.com/mcpbelt/mcpbelt/auth"
 )
 
-// recipe makes the transport of the test: that of the entry, with eyes and ears.
-func (p *probe) recipe(ctx context.Context) (mcp.Transport, error) {
-	e := p.entry
-	if e.Err != nil {
-		return nil, e.Err
-	}
-	if err := p.host.unapproved(ctx, e); err != nil {
-		return nil, err
-	}
-	key := testKey(ctx, e)
-	if p.server().perUser() && key.User == "" {
-		return nil, &NoUserError{Server: e.Name}
-	}
-	header, err := p.host.userHeader(ctx, key, e)
-	if err != nil {
-		return nil, err
-	}
-	return p.host.guard(e, func(e *config.Server) (mcp.Transport, error) {
-		t, err := p.host.recipe(key, e, header)
-		if err != nil {
-			return nil, err
-		}
-		return p.observed(ctx, t)
-	})
-}
-
 // observed returns the transport with the eyes and ears of the test.
 func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, error) {
+	inContainer := p.entry.Isolation != nil && p.entry.Isolation.Kind == config.IsolationDocker
 	switch bare := t.(type) {
 	case *transport.Command:
 		c := *bare
 		c.Stderr, c.Noise = p.onStderr, p.onNoise
 		c.CloseTimeout = testCloseTimeout
 		c.Watchdog = nil // one of its own, which ends with it
-		if _, err := exec.LookPath(c.Path); err != nil && filepath.Base(c.Path) == c.Path && !inContainer(p.entry) {
+		if _, err := exec.LookPath(c.Path); err != nil && filepath.Base(c.Path) == c.Path && !inContainer {
 			return nil, &transport.StartError{Path: c.Path, Err: err}
 		}
 		t = &c
@@ -71,49 +44,19 @@ func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, e
 	return t, nil
 }
 
-// testKey names the connection that is tested: that of the user of ctx, if users have
+// userOf returns the user whose connection is tested: that of ctx, if users have
 // connections of their own.
-func testKey(ctx context.Context, e *config.Server) session.Key {
-	key := session.Key{Server: e.Name}
-	if e.Identity == config.IdentityUser || e.Identity == config.IdentityHeader {
-		key.User, _ = session.UserOf(ctx)
+func userOf(ctx context.Context, e *config.Server) string {
+	if !perUser(e) {
+		return ""
 	}
-	return key
+	user, _ := session.UserOf(ctx)
+	return user
 }
 
-// clientOptions are those of the host's clients, but nobody is asked or told
-// anything: neither the user, nor a model, nor the log.
-func (p *probe) clientOptions() *mcp.ClientOptions {
-	o := p.server().options()
-	o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil
-	//lint:ignore SA1019 older servers use them
-	o.Log, o.LogLevel, o.Sample = nil, "", nil
-	o.HealthInterval = -1
-	o.CloseTimeout = testCloseTimeout
-	return o
-}
-
-// server returns a server of the entry that stands nowhere and is never started.
-func (p *probe) server() *server { return p.host.newSlot(p.entry.Name).newServer(p.entry) }
-
-// testAllows reports whether the entry uses the tool of that name.
-func testAllows(f config.ToolFilter, name string) bool {
-	return (f.Allow == nil || slices.Contains(f.Allow, name)) && !slices.Contains(f.Deny, name)
-}
-
-// testTools makes registry tools of what the server listed. They are never called.
-func testTools(e *config.Server, client *mcp.Client, listed []*mcp.Tool) []registry.Tool {
-	tools := make([]registry.Tool, 0, len(listed))
-	for _, t := range listed {
-		tool := registry.Remote(e.Name, client, t)
-		if name, ok := e.Tools.Rename[t.Name]; ok {
-			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = name }); err == nil {
-				tool = renamed
-			}
-		}
-		tools = append(tools, tool)
-	}
-	return tools
+// perUser reports whether users have connections of their own to the server of an entry.
+func perUser(e *config.Server) bool {
+	return e.Identity == config.IdentityUser || e.Identity == config.IdentityHeader
 }
 
 // login returns a handler that uses the login there is and begins none.
@@ -121,7 +64,7 @@ func (p *probe) login(ctx context.Context, inner auth.OAuthHandler) auth.OAuthHa
 	if inner == nil {
 		return nil
 	}
-	l := &testLogin{inner, testKey(ctx, p.entry)}
+	l := &testLogin{inner, session.Key{User: userOf(ctx, p.entry), Server: p.entry.Name}}
 	if a, ok := inner.(transport.Authenticator); ok {
 		return &testAuthenticator{l, a}
 	}

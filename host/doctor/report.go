@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func (t StageTime) MarshalJSON() ([]byte, error) {
 	}{t.Stage, t.Took.Seconds()})
 }
 
-// Values of [TestedTool].Fate.
+// Values of [Tool].State.
 const (
 	ToolListed      = "listed"      // it would be in the registry
 	ToolQuarantined = "quarantined" // the ledger would hold it back
@@ -63,27 +63,27 @@ const (
 	ToolFiltered    = "filtered"    // the entry does not use it
 )
 
-// A TestedTool is a tool that a server offers.
-type TestedTool struct {
+// A Tool is a tool that a server offers.
+type Tool struct {
 	// Name is what its server calls it.
 	Name string `json:"name"`
-	// As is what it would be called here; empty if the entry does not use it.
-	As string `json:"as,omitempty"`
-	// Fate is what would become of it, one of the Tool constants.
-	Fate string `json:"fate"`
+	// RegisteredName is what it would be called here; empty if the entry does not use it.
+	RegisteredName string `json:"registeredName,omitempty"`
+	// State is what would become of it, one of the Tool constants.
+	State string `json:"state"`
 	// Reason says why it would not be listed, in one sentence.
 	Reason string `json:"reason,omitempty"`
 	// Findings is what the gate sees in it, the severest first.
-	Findings []ToolFinding `json:"findings,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
 }
 
-// A ToolFinding is a [gate.Finding] for the readers of JSON.
-type ToolFinding struct {
-	Token    gate.Token `json:"token"`              // what it is
-	Severity string     `json:"severity"`           // note, warn or block
-	Field    string     `json:"field,omitempty"`    // where in the tool, as a JSON pointer
-	Evidence string     `json:"evidence,omitempty"` // what was seen, safe to print
-	Detail   string     `json:"detail"`             // what is wrong, in plain words
+// A Finding is a [registry.Finding] for the readers of JSON.
+type Finding struct {
+	Token    registry.Token `json:"token"`              // what it is
+	Severity string         `json:"severity"`           // note, warn or block
+	Field    string         `json:"field,omitempty"`    // where in the tool, as a JSON pointer
+	Evidence string         `json:"evidence,omitempty"` // what was seen, safe to print
+	Detail   string         `json:"detail"`             // what is wrong, in plain words
 }
 
 // A TestReport is what a test of a server has shown. Its texts have no control
@@ -107,7 +107,7 @@ type TestReport struct {
 	Program string `json:"program,omitempty"`
 	Version string `json:"version,omitempty"` // see Program
 	// Tools are the server's tools, in its order; then those that were rejected.
-	Tools []TestedTool `json:"tools"`
+	Tools []Tool `json:"tools"`
 	// LoginURL is where the user can log in, if that is needed and was begun.
 	LoginURL string `json:"loginUrl,omitempty"`
 	// Stderr is the end of what a local server wrote to its standard error, at most
@@ -120,7 +120,7 @@ type TestReport struct {
 	// Hints say what is probably the matter and how to cure it, the likeliest first.
 	// There may be some after success.
 	Hints []Hint `json:"hints,omitempty"`
-	// Err is the error itself, for errors.Is and errors.As; nil after success. Its
+	// Err is the error itself, for errors.Is and errors.RegisteredName; nil after success. Its
 	// text may hold anything.
 	Err error `json:"-"`
 }
@@ -175,32 +175,32 @@ func (p *probe) report(ctx context.Context) *TestReport {
 }
 
 // testedTools tells what would become of each tool.
-func (p *probe) testedTools(clean *cleaner) []TestedTool {
-	tools := make([]TestedTool, 0, len(p.tools)+len(p.filtered))
+func (p *probe) testedTools(clean *cleaner) []Tool {
+	tools := make([]Tool, 0, len(p.tools)+len(p.filtered))
 	for _, l := range p.preview.Listed {
-		tools = append(tools, TestedTool{Name: l.Tool.Origin.Tool, As: l.Tool.Name, Fate: ToolListed, Findings: toolFindings(l.Findings)})
+		tools = append(tools, Tool{Name: l.Tool.Origin.Tool, RegisteredName: l.Tool.Name, State: ToolListed, Findings: toolFindings(l.Findings)})
 	}
 	for _, q := range p.preview.Quarantined {
 		tools = append(tools, quarantinedTool(q))
 	}
 	for _, t := range p.filtered {
-		tools = append(tools, TestedTool{Name: t.Name, Fate: ToolFiltered, Reason: "The entry's \"tools\" leave it out."})
+		tools = append(tools, Tool{Name: t.Name, State: ToolFiltered, Reason: "The entry's \"tools\" leave it out."})
 	}
 	order := make(map[string]int, len(p.order))
 	for i, name := range p.order {
 		order[name] = i
 	}
-	slices.SortStableFunc(tools, func(a, b TestedTool) int { return order[a.Name] - order[b.Name] })
+	slices.SortStableFunc(tools, func(a, b Tool) int { return order[a.Name] - order[b.Name] })
 	for _, rejected := range p.preview.Rejected {
 		tools = append(tools, rejectedTool(rejected))
 	}
 	return cleanTools(tools, clean)
 }
 
-func toolFindings(found []gate.Finding) []ToolFinding {
-	var list []ToolFinding
+func toolFindings(found []registry.Finding) []Finding {
+	var list []Finding
 	for _, f := range found {
-		list = append(list, ToolFinding{f.Token, f.Severity.String(), f.Field, f.Evidence, f.Detail})
+		list = append(list, Finding{f.Token, f.Severity.String(), f.Field, f.Evidence, f.Detail})
 	}
 	return list
 }

@@ -1,4 +1,4 @@
-package host
+package doctor
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/faces"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -28,7 +29,7 @@ const (
 // A probe is one test of an entry, and what it has seen. Its connection may call it
 // from several goroutines; when that has ended, nobody does.
 type probe struct {
-	host  *Host
+	host  *host.Host
 	entry *config.Server
 	begun time.Time
 
@@ -65,10 +66,6 @@ func (p *probe) sightings() sightings {
 	s.times = maps.Clone(s.times)
 	s.stderr, s.noise, s.answers = slices.Clone(s.stderr), slices.Clone(s.noise), slices.Clone(s.answers)
 	return s
-}
-
-func newProbe(h *Host, e *config.Server) *probe {
-	return &probe{host: h, entry: e, begun: time.Now(), seen: sightings{times: map[TestStage]time.Time{}}}
 }
 
 // reach notes that a stage was reached. The first time counts.
@@ -126,27 +123,44 @@ func (p *probe) heard(m jsonrpc.Message) {
 	}
 }
 
-// initialized takes what the server says of itself.
-func (p *probe) initialized(s mcp.State) { p.ready = s }
-
 // listed takes the tools, and asks the registry what would become of them.
 func (p *probe) listed(client *mcp.Client, all []*mcp.Tool) {
 	for _, t := range all {
 		p.order = append(p.order, t.Name)
-		if testAllows(p.entry.Tools, t.Name) {
+		if allows(p.entry.Tools, t.Name) {
 			p.tools = append(p.tools, t)
 		} else {
 			p.filtered = append(p.filtered, t)
 		}
 	}
 	facts := registry.Server{Name: p.entry.Name, Trusted: p.entry.Trust, Fingerprint: p.entry.Fingerprint()}
-	preview, err := p.host.registry.Preview(facts, testTools(p.entry, client, p.tools))
+	preview, err := p.host.Registry().Preview(facts, registryTools(p.entry, client, p.tools))
 	if err != nil {
 		p.fail(err)
 		return
 	}
-	preview.Rejected = append(preview.Rejected, unreadable(p.entry, client.ListProblems())...)
+	preview.Rejected = append(preview.Rejected, host.UnreadableTools(p.entry, client.ListProblems())...)
 	p.preview = preview
+}
+
+// allows reports whether the entry uses the tool of that name.
+func allows(f config.ToolFilter, name string) bool {
+	return (f.Allow == nil || slices.Contains(f.Allow, name)) && !slices.Contains(f.Deny, name)
+}
+
+// registryTools makes registry tools of what the server listed. They are never called.
+func registryTools(e *config.Server, client *mcp.Client, listed []*mcp.Tool) []registry.Tool {
+	tools := make([]registry.Tool, 0, len(listed))
+	for _, t := range listed {
+		tool := registry.Remote(e.Name, client, t)
+		if name, ok := e.Tools.Rename[t.Name]; ok {
+			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = name }); err == nil {
+				tool = renamed
+			}
+		}
+		tools = append(tools, tool)
+	}
+	return tools
 }
 
 // end closes what belongs to the test, when its connection has ended.

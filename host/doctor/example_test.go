@@ -1,4 +1,4 @@
-package host_test
+package doctor_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -39,32 +40,32 @@ func exampleHost(ctx context.Context) (*host.Host, error) {
 }
 
 // A page that shows how the servers do asks for numbers and for what would help.
-func ExampleHost_Health() {
+func ExampleHealthOfAll() {
 	h, err := exampleHost(context.Background())
 	defer func() { _ = h.Close() }()
 	if err != nil {
 		log.Print(err)
 		return
 	}
-	for _, s := range h.Health() {
-		fmt.Printf("%s: %s, %s; %d tools, %d calls; to do: %s\n", s.Server, s.Stage, s.Level, s.Tools, s.Calls.Total.Ended(), s.Action)
+	for _, s := range doctor.HealthOfAll(h) {
+		fmt.Printf("%s: %s, %s; %d tools, %d calls; to do: %s\n", s.Status.Name, s.Status.Stage, s.Level, s.Status.Tools, s.Calls.Total.Ended(), s.Action)
 	}
 	// Output:
 	// notes: ready, healthy; 1 tools, 0 calls; to do: none
 	// mail: disabled, healthy; 0 tools, 0 calls; to do: enable
 }
 
-func ExampleHost_HealthOf() {
+func ExampleHealthOf() {
 	h, err := exampleHost(context.Background())
 	defer func() { _ = h.Close() }()
 	if err != nil {
 		log.Print(err)
 		return
 	}
-	if _, err := h.HealthOf("nots"); err != nil {
+	if _, err := doctor.HealthOf(h, "nots"); err != nil {
 		fmt.Println(err)
 	}
-	s, err := h.HealthOf("notes")
+	s, err := doctor.HealthOf(h, "notes")
 	fmt.Println(s.Level, s.Restarts, err)
 	// Output:
 	// host: no server "nots"; there are ["notes" "mail"]
@@ -72,7 +73,7 @@ func ExampleHost_HealthOf() {
 }
 
 // An entry is tried out before it is written into the configuration.
-func ExampleHost_Test() {
+func ExampleTest() {
 	ctx := context.Background()
 	h, err := exampleHost(ctx)
 	defer func() { _ = h.Close() }()
@@ -86,14 +87,14 @@ func ExampleHost_Test() {
 			log.Print(err)
 			return
 		}
-		report, err := h.Test(ctx, c.Servers[0], nil)
+		report, err := doctor.Test(ctx, h, c.Servers[0], nil)
 		if err != nil {
 			log.Print(err)
 			return
 		}
 		fmt.Println("success:", report.Success, "reached:", report.Reached)
 		for _, t := range report.Tools {
-			fmt.Println("tool:", t.As, t.Fate)
+			fmt.Println("tool:", t.RegisteredName, t.State)
 		}
 		for _, hint := range report.Hints {
 			fmt.Println(hint.Code+":", hint.Text)
@@ -106,7 +107,7 @@ func ExampleHost_Test() {
 	// command_not_found: There is no file "/no/such/server". Correct "command" in the entry, or install the program there.
 }
 
-func ExampleHost_Diagnose() {
+func ExampleDiagnose() {
 	ctx := context.Background()
 	h, err := exampleHost(ctx)
 	defer func() { _ = h.Close() }()
@@ -115,7 +116,7 @@ func ExampleHost_Diagnose() {
 		return
 	}
 	for _, name := range []string{"notes", "mail"} {
-		d, err := h.Diagnose(ctx, name)
+		d, err := doctor.Diagnose(ctx, h, name)
 		if err != nil {
 			log.Print(err)
 			return

@@ -1,0 +1,223 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A Health is how a server does, in numbers and in a word. It is a value, made when it
+// is asked for: nothing is watched for it. [host.Host.Watch] tells when to ask again.
+//
+// Its own texts have no control characters and none of the entry's secrets, but parts of
+// them may be a server's words. In JSON it has of the Status the name (server), title,
+// transport, stage, tools, quarantined, and the number of the rejected tools.
+type Health struct {
+	// Status is where the server stands. The text of its errors may hold anything.
+	Status host.Status
+	// Level sums up how the server does.
+	Level Level
+	// Action is what would make it better.
+	Action Action
+	// Since is when the client that all users share came to be as it is; zero if there
+	// is none now.
+	Since time.Time
+	// Error is what is wrong now, or else why the server does not run as it is configured,
+	// see [host.Status].Unapplied; empty if nothing is.
+	Error string
+	// LastError is the last failure of the server's own, of a call or of a connection,
+	// though all may be well since; empty if there was none.
+	LastError string
+	// LastErrorAt is when that was.
+	LastErrorAt time.Time
+	// RetryAt is when the next attempt to connect, or to run as is configured, begins;
+	// zero if none is planned.
+	RetryAt time.Time
+	// Failures counts the attempts that failed in a row.
+	Failures int
+	// Restarts counts the connections after the first one of the present client: how
+	// often a local server was started again, or a remote one connected anew.
+	Restarts int
+	// Calls are the calls of its tools.
+	Calls host.Calls
+	// Process is the server's process; nil if it has none, or none now.
+	Process *Process
+	// Users are the clients of users, sorted by user.
+	Users []UserHealth
+}
+
+// MarshalJSON leaves out what is not known.
+func (h Health) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Server      string       `json:"server"`
+		Title       string       `json:"title,omitempty"`
+		Transport   string       `json:"transport,omitempty"`
+		Stage       host.Stage   `json:"stage"`
+		Level       Level        `json:"level"`
+		Action      Action       `json:"action"`
+		Since       time.Time    `json:"since,omitzero"`
+		Error       string       `json:"error,omitempty"`
+		LastError   string       `json:"lastError,omitempty"`
+		LastErrorAt time.Time    `json:"lastErrorAt,omitzero"`
+		RetryAt     time.Time    `json:"retryAt,omitzero"`
+		Failures    int          `json:"failures,omitempty"`
+		Restarts    int          `json:"restarts"`
+		Tools       int          `json:"tools"`
+		Quarantined int          `json:"quarantined"`
+		Rejected    int          `json:"rejected"`
+		Calls       host.Calls   `json:"calls"`
+		Process     *Process     `json:"process,omitempty"`
+		Users       []UserHealth `json:"users,omitempty"`
+	}{
+		h.Status.Name, h.Status.Title, h.Status.Transport, h.Status.Stage, h.Level, h.Action, h.Since,
+		h.Error, h.LastError, h.LastErrorAt, h.RetryAt, h.Failures, h.Restarts,
+		h.Status.Tools, h.Status.Quarantined, len(h.Status.Rejected), h.Calls, h.Process, h.Users,
+	})
+}
+
+// A UserHealth is how the client of one user does.
+type UserHealth struct {
+	// User is whose it is.
+	User string `json:"user"`
+	// Phase is what the client is doing, as [mcp.Phase] prints it.
+	Phase string `json:"phase"`
+	// Since is when that began.
+	Since time.Time `json:"since,omitzero"`
+	// Error is why it is not ready; empty if it is.
+	Error string `json:"error,omitempty"`
+	// RetryAt is when the next attempt to connect begins; zero if none is planned.
+	RetryAt time.Time `json:"retryAt,omitzero"`
+	// Restarts counts the connections after the first one.
+	Restarts int `json:"restarts"`
+	// Process is the process that serves the user; nil if there is none.
+	Process *Process `json:"process,omitempty"`
+}
+
+// A Process is the process of a local server that was started, without those that it has
+// started itself, such as a server behind npx.
+type Process struct {
+	// PID is the id of the process.
+	PID int `json:"pid"`
+	// Memory is the resident memory of the process in bytes, with what it shares with
+	// others; 0 if the system does not say. It is known on Linux.
+	Memory int64 `json:"memoryBytes,omitempty"`
+}
+
+// processOf returns the process of an id, or nil if that is 0.
+func processOf(pid int) *Process {
+	if pid == 0 {
+		return nil
+	}
+	p := &Process{PID: pid}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)) // see proc_pid_statm(5)
+	if fields := bytes.Fields(text); len(fields) > 1 {
+		pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+		p.Memory = pages * int64(os.Getpagesize())
+	}
+	return p
+}
+
+// HealthOfAll returns how each server does, in the order of the configuration.
+func HealthOfAll(h *host.Host) []Health {
+	list := []Health{}
+	for _, status := range h.Servers() {
+		if i, err := h.Inspect(status.Name); err == nil { // else it has just gone
+			list = append(list, healthOf(status, i))
+		}
+	}
+	return list
+}
+
+// HealthOf returns how one server does. The error is a [*host.UnknownServerError], or
+// [host.ErrClosed].
+func HealthOf(h *host.Host, name string) (Health, error) {
+	status, i, err := find(h, name)
+	if err != nil {
+		return Health{}, err
+	}
+	return healthOf(status, i), nil
+}
+
+// find returns what is known of a server.
+func find(h *host.Host, name string) (host.Status, *host.Inspection, error) {
+	i, err := h.Inspect(name)
+	if err != nil {
+		return host.Status{}, nil, err
+	}
+	var known []string
+	for _, status := range h.Servers() {
+		if status.Name == name {
+			return status, i, nil
+		}
+		known = append(known, status.Name)
+	}
+	return host.Status{}, nil, &host.UnknownServerError{Name: name, Known: known} // it has just gone
+}
+
+// healthOf tells how a server does.
+func healthOf(status host.Status, i *host.Inspection) Health {
+	h := Health{
+		Status:      status,
+		RetryAt:     status.State.RetryAt,
+		Failures:    status.State.Failures,
+		Restarts:    max(status.State.Connections-1, 0),
+		Calls:       i.Calls,
+		Process:     processOf(status.State.PID),
+		LastErrorAt: i.LastFailure.At,
+	}
+	if status.State.Phase != mcp.Idle {
+		h.Since = status.State.Since
+	}
+	shown := words{entry: i.Entry}
+	h.Error, h.LastError = shown.of(status.Err), shown.of(i.LastFailure.Err)
+	if failing := i.LastFailure.Entry; failing != nil && failing != i.Entry {
+		h.LastError = (&words{entry: failing}).of(i.LastFailure.Err)
+	}
+	if u := status.Unapplied; u != nil && status.Err == nil {
+		h.Error, h.Failures = (&words{entry: u.Entry}).of(u.Err), u.Failures
+		h.RetryAt = u.RetryAt
+	}
+	for user, client := range i.Users {
+		state := client.State()
+		h.Users = append(h.Users, UserHealth{
+			User:     user,
+			Phase:    state.Phase.String(),
+			Since:    state.Since,
+			Error:    shown.of(state.Err),
+			RetryAt:  state.RetryAt,
+			Restarts: max(state.Connections-1, 0),
+			Process:  processOf(state.PID),
+		})
+	}
+	slices.SortFunc(h.Users, func(a, b UserHealth) int { return cmp.Compare(a.User, b.User) })
+	h.Level, h.Action = judge(&h)
+	if status.Stage == host.StageConfigured && i.AwaitsLogin {
+		h.Level, h.Action = judgeUndiscovered(status.Err)
+	}
+	return h
+}
+
+// words makes errors fit to be shown, with a cleaner that is made when it is needed.
+type words struct {
+	entry *config.Server
+	clean *cleaner
+}
+
+func (w *words) of(err error) string {
+	if err == nil {
+		return ""
+	}
+	if w.clean == nil {
+		w.clean = newCleaner(w.entry)
+	}
+	return w.clean.text(err.Error())
+}

@@ -1,0 +1,152 @@
+package doctor
+
+import (
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A Level sums up how a server does.
+type Level string
+
+// The levels.
+const (
+	// LevelHealthy: the server does what it is configured for. One that is switched off
+	// does, too, and so does one that is started when it is needed.
+	LevelHealthy Level = "healthy"
+	// LevelDegraded: it works, but not as it should, or not yet.
+	LevelDegraded Level = "degraded"
+	// LevelUnhealthy: it is of no use now.
+	LevelUnhealthy Level = "unhealthy"
+)
+
+// An Action is what would make a server healthier. Actions are stable: they may be
+// stored, compared and shown as buttons.
+type Action string
+
+// The actions.
+const (
+	ActionNone      Action = "none"       // nothing is to be done
+	ActionWait      Action = "wait"       // it is being connected, or tried again by itself
+	ActionLogin     Action = "login"      // the user has to log in
+	ActionApprove   Action = "approve"    // the start of the server, or tools of it, wait for approval
+	ActionRestart   Action = "restart"    // it runs and fails: start it anew
+	ActionEnable    Action = "enable"     // it is switched off
+	ActionConfigure Action = "configure"  // its entry has to be changed
+	ActionSetSecret Action = "set_secret" // a variable or a credential is missing or no good
+)
+
+const (
+	// judgedCalls is how many recent calls there must be to judge a server by them.
+	judgedCalls = 5
+	// failingRate is the error rate from which a server is of no use, and shakyRate the
+	// one from which it is degraded.
+	failingRate = 0.5
+	shakyRate   = 0.1
+)
+
+// judge sums up how a server does, and says what would make it better.
+func judge(h *Health) (Level, Action) {
+	status := &h.Status
+	switch status.Stage {
+	case host.StageDisabled:
+		return LevelHealthy, ActionEnable
+	case host.StageInvalid:
+		return LevelUnhealthy, cureOfEntry(status.Err)
+	case host.StageUnapproved:
+		return LevelUnhealthy, ActionApprove
+	case host.StageLogin:
+		return LevelUnhealthy, ActionLogin
+	case host.StageWaiting:
+		return LevelUnhealthy, cureOfConnection(status.Err)
+	case host.StageQuarantined:
+		return LevelUnhealthy, ActionApprove
+	case host.StageStarting:
+		return LevelDegraded, ActionWait
+	}
+	if level, action := judgeCalls(&h.Calls); level != LevelHealthy {
+		return level, action
+	}
+	switch u := status.Unapplied; {
+	case u != nil && u.Entry.Err != nil:
+		return LevelDegraded, cureOfEntry(u.Err)
+	case u != nil:
+		return LevelDegraded, cureOfConnection(u.Err)
+	case status.Quarantined > 0 && status.Tools == 0:
+		return LevelUnhealthy, ActionApprove
+	case status.Quarantined > 0:
+		return LevelDegraded, ActionApprove
+	case status.Err != nil:
+		return LevelDegraded, ActionWait // its tools are read again by themselves
+	case len(status.Rejected) > 0, status.State.Degraded != nil:
+		return LevelDegraded, ActionNone
+	}
+	return LevelHealthy, ActionNone
+}
+
+func judgeCalls(c *host.Calls) (Level, Action) {
+	if c.ErrorRate == nil || c.Recent.Judged() < judgedCalls {
+		return LevelHealthy, ActionNone
+	}
+	switch {
+	case *c.ErrorRate >= failingRate:
+		return LevelUnhealthy, ActionRestart
+	case *c.ErrorRate >= shakyRate:
+		return LevelDegraded, ActionNone
+	}
+	return LevelHealthy, ActionNone
+}
+
+// cureOfEntry returns what helps an entry that cannot be used.
+func cureOfEntry(err error) Action {
+	var unset *config.UnsetVariableError
+	if errors.As(err, &unset) {
+		return ActionSetSecret
+	}
+	return ActionConfigure
+}
+
+// cureOfConnection returns what helps a server to which there is no connection. It is
+// to wait, unless trying again cannot help.
+func cureOfConnection(err error) Action {
+	var start *transport.StartError
+	var exit *transport.ExitError
+	var status *transport.StatusError
+	var redirect *transport.RedirectError
+	var option *transport.OptionError
+	var dns *net.DNSError
+	var isolation *host.IsolationError
+	switch {
+	case errors.As(err, &start), errors.As(err, &exit), errors.As(err, &redirect), errors.As(err, &option), errors.As(err, &isolation):
+		return ActionConfigure
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return ActionConfigure
+	case errors.As(err, &status):
+		switch status.Code {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return ActionSetSecret
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
+			return ActionConfigure
+		}
+	}
+	return ActionWait
+}
+
+// judgeUndiscovered sums up how a server does whose tools are read with the first login,
+// by how that failed.
+func judgeUndiscovered(err error) (Level, Action) {
+	if err == nil || wantsLogin(err) {
+		return LevelDegraded, ActionLogin
+	}
+	return LevelUnhealthy, cureOfConnection(err)
+}
+
+// wantsLogin reports whether an error is that of a user who has to log in.
+func wantsLogin(err error) bool {
+	var login interface{ LoginURL() string }
+	return errors.As(err, &login)
+}

@@ -1,0 +1,113 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// tryCloseTimeout is how long the process of a tried entry may take to stop by itself.
+const tryCloseTimeout = 2 * time.Second
+
+// Try calls f with what it takes to make a client of the server that an entry describes, on
+// a connection of its own: a transport, and options for [mcp.NewClient]. f closes the client
+// before it returns. The entry e need not be in the configuration, and may be switched off.
+// Try touches nothing that runs or is kept: no server of the host, not the registry and not
+// its ledger. Where users have connections of their own it is that of ctx's user, see
+// [session.WithUser].
+//
+// The entry counts as it does for a server of the configuration: one that needs approval
+// and does not have it is not started, and one that is to be confined is not started
+// without. By the options the client declares nothing that asks the user or a model. If
+// observe is not nil it gets the transport that the entry describes, such as a
+// [*transport.Command], made for this call of Try alone, and returns the one to use.
+//
+// The context of f ends with ctx and when the host is closed. The error is that of f; if f
+// was not called it is the error of the entry or of observe, an [*UnapprovedError], a
+// [*NoUserError], or [ErrClosed].
+func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Transport) (mcp.Transport, error), f func(context.Context, mcp.Transport, *mcp.ClientOptions) error) error {
+	need(ctx)
+	if e == nil {
+		return errors.New("host: no server to try: the entry is nil")
+	}
+	leave, err := h.visit()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	h.mu.Lock()
+	e = h.scopes.keep(e)
+	h.mu.Unlock()
+	ctx, release := h.whileOpen(ctx)
+	defer release()
+	t, err := h.tryTransport(ctx, e, observe)
+	if err == nil {
+		err = f(ctx, t, h.tryOptions(e))
+	}
+	if h.isClosing() { // which may be what has ended it
+		return ErrClosed
+	}
+	return err
+}
+
+// tryOptions are those of the host's clients, but nobody is asked or told anything: neither
+// the user, nor a model, nor the log.
+func (h *Host) tryOptions(e *config.Server) *mcp.ClientOptions {
+	o := h.newSlot(e.Name).newServer(e).options() // of a server that is never started
+	o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil
+	//lint:ignore SA1019 older servers use them
+	o.Log, o.LogLevel, o.Sample = nil, "", nil
+	o.HealthInterval = -1
+	o.CloseTimeout = tryCloseTimeout
+	return o
+}
+
+func (h *Host) tryTransport(ctx context.Context, e *config.Server, observe func(mcp.Transport) (mcp.Transport, error)) (mcp.Transport, error) {
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	if err := h.unapproved(ctx, e); err != nil {
+		return nil, err
+	}
+	key := session.Key{Server: e.Name}
+	if perUser(e) {
+		if key.User, _ = session.UserOf(ctx); key.User == "" {
+			return nil, &NoUserError{Server: e.Name}
+		}
+	}
+	header, err := h.userHeader(ctx, key, e)
+	if err != nil {
+		return nil, err
+	}
+	return h.guard(e, func(e *config.Server) (mcp.Transport, error) {
+		t, err := h.recipe(key, e, header)
+		if err == nil && observe != nil {
+			t, err = observe(t)
+		}
+		return t, err
+	})
+}
+
+// visit begins something that the end of the host waits for, until leave is called.
+func (h *Host) visit() (leave func(), err error) {
+	if err := h.made(); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	h.ending.Add(1) // before the host is closed, so before somebody waits
+	return h.ending.Done, nil
+}
+
+// allows reports whether an entry uses the tool of that name.
+func allows(f config.ToolFilter, name string) bool {
+	return (f.Allow == nil || slices.Contains(f.Allow, name)) && !slices.Contains(f.Deny, name)
+}

@@ -1,0 +1,188 @@
+package meter
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Each call is counted once. What the caller gave up or nobody sent does not spoil the
+// times.
+func TestCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Meter
+		if r := m.Read(); r.Measured() != 0 || r.Total != (Counts{}) {
+			t.Errorf("unused: got %+v, want nothing", r)
+		}
+		record := func(took time.Duration, o Outcome) {
+			end := m.Begin()
+			if got := m.Read().InFlight; got != 1 {
+				t.Errorf("got %d calls in flight, want 1", got)
+			}
+			time.Sleep(took)
+			end(o)
+		}
+		record(time.Millisecond, Done)
+		record(time.Millisecond, ToolError)
+		record(time.Second, TimedOut)
+		record(20*time.Second, Cancelled)
+		record(0, Unavailable)
+		record(0, Refused)
+		r := m.Read()
+		want := Counts{Done: 1, ToolError: 1, TimedOut: 1, Unavailable: 1, Refused: 1, Cancelled: 1}
+		if r.Total != want {
+			t.Errorf("got total %v, want %v", r.Total, want)
+		}
+		if r.Recent != want {
+			t.Errorf("got recent %v, want %v", r.Recent, want)
+		}
+		if r.InFlight != 0 {
+			t.Errorf("got %d calls in flight, want 0", r.InFlight)
+		}
+		if got := r.Measured(); got != 3 {
+			t.Errorf("got %d measured calls, want 3", got)
+		}
+		if got := r.Max(); got != time.Second {
+			t.Errorf("got slowest %v, want 1s", got)
+		}
+		if got := r.Quantile(0.5); got > 2*time.Millisecond {
+			t.Errorf("got median %v, want about 1ms", got)
+		}
+	})
+}
+
+// What happened more than five minutes ago is not recent, even if nothing has happened
+// since, and however often the slots were used.
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Meter
+		for minute := range 60 {
+			m.Begin()(Done)
+			want := uint64(min(minute+1, 5))
+			if got := m.Read().Recent[Done]; got != want {
+				t.Fatalf("minute %d: got %d recent calls, want %d", minute, got, want)
+			}
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(Window - 2*slot)
+		if got := m.Read().Recent[Done]; got != 1 {
+			t.Errorf("shortly before they are old: got %d recent calls, want 1", got)
+		}
+		time.Sleep(slot)
+		r := m.Read()
+		if r.Recent != (Counts{}) {
+			t.Errorf("afterwards: got recent %v, want none", r.Recent)
+		}
+		if got := r.Measured(); got != 0 {
+			t.Errorf("afterwards: got %d measured calls, want 0", got)
+		}
+		if got := r.Total[Done]; got != 60 {
+			t.Errorf("afterwards: got %d calls in all, want 60", got)
+		}
+		time.Sleep(100 * 24 * time.Hour)
+		if got := m.Read().Recent; got != (Counts{}) {
+			t.Errorf("a hundred days later: got recent %v, want none", got)
+		}
+	})
+}
+
+// The quantiles are those of the sorted durations, and at most a quarter more.
+func TestQuantiles(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		var h, other histogram
+		var all []time.Duration
+		for i := range 1 + random.IntN(5_000) {
+			d := time.Duration(float64(time.Microsecond) * float64(uint64(1)<<random.IntN(31)) * (1 + random.Float64()))
+			all = append(all, d)
+			if i%2 == 0 {
+				h.add(d)
+			} else {
+				other.add(d)
+			}
+		}
+		h.join(&other)
+		slices.Sort(all)
+		for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.99, 1} {
+			rank := min(max(int(q*float64(len(all))+0.999999), 1), len(all))
+			want, got := all[rank-1], h.quantile(q)
+			if got < want || got > want+want/4+time.Microsecond {
+				t.Errorf("of %d: got quantile %v %v, want %v to a quarter more", len(all), q, got, want)
+			}
+		}
+		if want := all[len(all)-1]; h.max != want {
+			t.Errorf("got slowest %v, want %v", h.max, want)
+		}
+	}
+}
+
+// Every duration has a bucket, and ends not later than that.
+func TestBuckets(t *testing.T) {
+	us := time.Microsecond
+	for _, d := range []time.Duration{-1, 0, 1, us - 1, us, 3 * us, 4 * us, 5 * us, 7 * us, 8 * us, 63 * us, 64 * us, 129 * us, time.Hour, 1<<32*us - 1, 1 << 32 * us, 1<<63 - 1} {
+		i := bucketOf(d)
+		if i < 0 || i >= buckets {
+			t.Fatalf("%v: got bucket %d, want one of %d", d, i, buckets)
+		}
+		if d < 1<<32*us && bucketEnd(i) <= d {
+			t.Errorf("%v: got a bucket that ends at %v, want a later one", d, bucketEnd(i))
+		}
+		if i > 0 && bucketEnd(i-1) > max(d, 0) {
+			t.Errorf("%v: got a bucket that begins at %v, want an earlier one", d, bucketEnd(i-1))
+		}
+	}
+}
+
+// Nothing is lost when many count at once.
+func TestConcurrently(t *testing.T) {
+	var m Meter
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for i := range 500 {
+				end := m.Begin()
+				if i%50 == 0 {
+					m.Read()
+				}
+				end(Outcome(i % 2))
+			}
+		})
+	}
+	wg.Wait()
+	r := m.Read()
+	want := Counts{Done: 4_000, ToolError: 4_000}
+	if r.Total != want {
+		t.Errorf("got total %v, want %v", r.Total, want)
+	}
+	if got := r.Measured(); got != 8_000 {
+		t.Errorf("got %d measured calls, want 8000", got)
+	}
+}
+
+// A meter takes no more memory for a million calls than for a few.
+func TestAllocations(t *testing.T) {
+	var m Meter
+	m.Begin()(Done)
+	if got := testing.AllocsPerRun(1_000, func() { m.Begin()(Done) }); got > 1 {
+		t.Errorf("got %v allocations for a call, want at most 1", got)
+	}
+}
+
+func BenchmarkMeter(b *testing.B) {
+	var m Meter
+	b.Run("count", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			m.Begin()(Done)
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			m.Read()
+		}
+	})
+}
