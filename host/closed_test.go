@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -26,20 +27,23 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 	}
 	ctx := watchdog(t)
 	methods := map[string]func(server string) error{
-		"Apply":        func(string) error { _, err := h.Apply(ctx, &config.Config{}); return err },
-		"Enable":       func(s string) error { return h.Enable(ctx, s) },
-		"Disable":      func(s string) error { return h.Disable(ctx, s) },
-		"Restart":      func(s string) error { return h.Restart(ctx, s) },
-		"Refresh":      func(s string) error { return h.Refresh(ctx, s) },
-		"Refresh all":  func(string) error { return h.Refresh(ctx) },
-		"Discover":     func(s string) error { return h.Discover(ctx, session.Key{Server: s}) },
-		"Login":        func(s string) error { _, err := h.Login(ctx, session.Key{Server: s}); return err },
-		"Logout":       func(s string) error { return h.Logout(ctx, session.Key{Server: s}) },
-		"Client":       func(s string) error { _, err := h.Client(ctx, session.Key{Server: s}); return err },
-		"Approve":      func(s string) error { return h.Approve(ctx, "ann", s) },
-		"Reject":       func(s string) error { return h.Reject(ctx, "ann", s) },
-		"ReadResource": func(s string) error { _, err := h.ReadResource(ctx, host.Address(s, "x://y"), nil); return err },
-		"GetPrompt":    func(s string) error { _, err := h.GetPrompt(ctx, s+"__x", nil, nil); return err },
+		"Apply":       func(string) error { _, err := h.Apply(ctx, &config.Config{}); return err },
+		"Enable":      func(s string) error { return h.Enable(ctx, s) },
+		"Disable":     func(s string) error { return h.Disable(ctx, s) },
+		"Restart":     func(s string) error { return h.Restart(ctx, s) },
+		"Refresh":     func(s string) error { return h.Refresh(ctx, s) },
+		"Refresh all": func(string) error { return h.Refresh(ctx) },
+		"Discover":    func(s string) error { return h.Discover(ctx, session.Key{Server: s}) },
+		"Login":       func(s string) error { _, err := h.Login(ctx, session.Key{Server: s}); return err },
+		"Logout":      func(s string) error { return h.Logout(ctx, session.Key{Server: s}) },
+		"Client":      func(s string) error { _, err := h.Client(ctx, session.Key{Server: s}); return err },
+		"Approve":     func(s string) error { return h.Approve(ctx, "ann", s) },
+		"Reject":      func(s string) error { return h.Reject(ctx, "ann", s) },
+		"ReadResource": func(s string) error {
+			_, err := content.New(h).ReadResource(ctx, content.Address(s, "x://y"), nil)
+			return err
+		},
+		"GetPrompt": func(s string) error { _, err := content.New(h).GetPrompt(ctx, s+"__x", nil, nil); return err },
 		"AddServer": func(s string) error {
 			_, err := h.AddServer(ctx, &config.Record{Name: s + "2", Command: "x"})
 			return err

@@ -87,6 +87,10 @@
 // and tries out a server that is not configured yet, by [Host.Try]. [Options].Activity
 // writes down what happens.
 //
+// # Resources and prompts
+//
+// Package host/content has those of all servers, beside their tools in the registry.
+//
 // # Ending
 //
 // [Host.Shutdown] lets calls under way finish; [Host.Close] does not. When they

@@ -270,7 +270,7 @@ func TestEntryWithItsOwnAuthorization(t *testing.T) {
 }
 
 func TestNoLogins(t *testing.T) {
-	h := openShelf(t, shelf{"s": prompt("p")}, nil, "s")
+	h := open(t, write(t, "s", `{"command": "x"}`), inProcess(newServer("s")))
 	var none *host.NoLoginError
 	if _, err := h.Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &none) {
 		t.Errorf("%v", err)

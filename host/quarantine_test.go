@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -52,7 +53,7 @@ func TestServerInQuarantine(t *testing.T) {
 	if _, err := h.Client(t.Context(), session.Key{Server: "s"}); !errors.Is(err, host.ErrQuarantined) {
 		t.Errorf("got the error %v of Client, want %v", err, host.ErrQuarantined)
 	}
-	if l := h.Prompts(t.Context(), nil); len(l.NotAsked) != 1 {
+	if l := content.New(h).Prompts(t.Context(), nil); len(l.NotAsked) != 1 {
 		t.Errorf("got the servers %v not asked for prompts, want s", l.NotAsked)
 	}
 	health, err := doctor.HealthOf(h, "s")

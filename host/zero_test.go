@@ -153,8 +153,6 @@ func TestNilContext(t *testing.T) {
 		"Disable":   func(ctx context.Context) { _ = h.Disable(ctx, "s") },
 		"Restart":   func(ctx context.Context) { _ = h.Restart(ctx, "s") },
 		"Refresh":   func(ctx context.Context) { _ = h.Refresh(ctx) },
-		"Prompts":   func(ctx context.Context) { h.Prompts(ctx, nil) },
-		"Resources": func(ctx context.Context) { h.Resources(ctx, nil) },
 		"Try":       func(ctx context.Context) { _ = h.Try(ctx, entry, nil, nil) },
 		"Approve":   func(ctx context.Context) { _ = h.Approve(ctx, "me", "x") },
 		"Reject":    func(ctx context.Context) { _ = h.Reject(ctx, "me", "x") },

@@ -10,6 +10,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -158,7 +159,7 @@ func ExampleResource() {
 
 	var resources []ai.Resource
 	for _, s := range h.Servers() {
-		resources = append(resources, belt.Resource(h, s.Name, nil))
+		resources = append(resources, belt.Resource(content.New(h), s.Name, nil))
 	}
 	_, err := genkit.Generate(ctx, g, ai.WithResources(resources...), ai.WithMessages(ai.NewUserMessage(
 		ai.NewTextPart("Sum this up:"),
@@ -172,8 +173,8 @@ func ExampleRead() {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer func() { _ = h.Close() }()
 
-	_, err := belt.Read(context.Background(), h, "notes://file:///readme", nil)
-	var wrong *host.AddressError
+	_, err := belt.Read(context.Background(), content.New(h), "notes://file:///readme", nil)
+	var wrong *content.AddressError
 	fmt.Println(errors.As(err, &wrong)) // no server is configured here
 	// Output: true
 }
@@ -183,8 +184,8 @@ func ExampleMessages() {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer func() { _ = h.Close() }()
 
-	_, err := belt.Messages(ctx, h, "notes__review", map[string]string{"who": "me"}, nil)
-	var unknown *host.UnknownPromptError
+	_, err := belt.Messages(ctx, content.New(h), "notes__review", map[string]string{"who": "me"}, nil)
+	var unknown *content.UnknownPromptError
 	fmt.Println(errors.As(err, &unknown)) // no server is configured here
 	// Output: true
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/firebase/genkit/go/genkit"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -155,7 +156,7 @@ func TestEmptyInput(t *testing.T) {
 		t.Errorf("the tool got %q, %v", w.ran["echo"], err)
 	}
 	h := openHost(t, "Notes")
-	resp, err := genkit.Generate(t.Context(), w.genkit, ai.WithResources(belt.Resource(h, "Notes", nil)),
+	resp, err := genkit.Generate(t.Context(), w.genkit, ai.WithResources(belt.Resource(content.New(h), "Notes", nil)),
 		ai.WithMessages(ai.NewUserMessage(ai.NewResourcePart("Notes://file:///a"))))
 	if err != nil || spelled(resp.Request.Messages[0].Content) != "Notes has file:///a" {
 		t.Errorf("%v, %v", resp, err)

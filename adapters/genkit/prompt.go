@@ -8,7 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A PromptGetter fills in prompts: a host.Host by their names among those of all
+// A PromptGetter fills in prompts: a content.Content by their names among those of all
 // servers, an [mcp.Client] by those at its server.
 type PromptGetter interface {
 	// GetPrompt fills in the prompt of a name.

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// A ResourceReader reads resources: a host.Host by their addresses among those of all
+// A ResourceReader reads resources: a content.Content by their addresses among those of all
 // servers, an [mcp.Client] by their URIs at its server.
 type ResourceReader interface {
 	// ReadResource reads the resource of an address.
@@ -59,8 +59,8 @@ func contentParts(content []mcp.Content, opts *Options, role ai.Role) []*ai.Part
 }
 
 // Resource returns a resource of Genkit that stands for all whose addresses begin with
-// a scheme and "://": with a host the scheme is the name of a server, and an address is
-// that of host.Address. Give those of a program to [ai.WithResources] or
+// a scheme and "://": with a content.Content the scheme is the name of a server, and an address is
+// that of content.Address. Give those of a program to [ai.WithResources] or
 // genkit.RegisterAction; [ai.NewResourcePart] with an address then stands for what the
 // server has there when the request is made. Nothing is listed or kept.
 //

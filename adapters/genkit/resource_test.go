@@ -14,6 +14,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -91,14 +92,14 @@ func TestResource(t *testing.T) {
 	h := openHost(t, "notes", "Code_2", "1x")
 	var resources []ai.Resource
 	for _, s := range h.Servers() {
-		resources = append(resources, belt.Resource(h, s.Name, nil))
+		resources = append(resources, belt.Resource(content.New(h), s.Name, nil))
 	}
 	var wg sync.WaitGroup
 	for _, server := range []string{"notes", "Code_2", "1x"} {
 		for _, uri := range []string{"file:///a", "db://x?y=1&z=2#part", "db://x/", "db://x/y/../z", "db://%20/caf%C3%A9", "db://a:b@c:1/d", "db://!$&'()*+,;=", "db://[::1]/"} {
 			wg.Go(func() {
 				resp, err := genkit.Generate(t.Context(), w.genkit, ai.WithResources(resources...),
-					ai.WithMessages(ai.NewUserMessage(ai.NewTextPart("Read:"), ai.NewResourcePart(host.Address(server, uri)))))
+					ai.WithMessages(ai.NewUserMessage(ai.NewTextPart("Read:"), ai.NewResourcePart(content.Address(server, uri)))))
 				if err != nil {
 					t.Errorf("%s of %s: %v", uri, server, err)
 					return
@@ -110,7 +111,7 @@ func TestResource(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	r := belt.Resource(h, "Code_2", nil)
+	r := belt.Resource(content.New(h), "Code_2", nil)
 	variables, err := r.ExtractVariables("Code_2://file:///a")
 	if r.Name() != "mcpbelt:Code_2" || !r.Matches("Code_2://file:///a") || r.Matches("notes://file:///a") || err != nil || variables["uri"] != "file:///a" {
 		t.Errorf("%s, %v, %v", r.Name(), variables, err)
@@ -122,7 +123,7 @@ func TestResource(t *testing.T) {
 	if err != nil || spelled(out.Content) != "Code_2 has file:///a" {
 		t.Errorf("%v, %v", out, err)
 	}
-	genkit.RegisterAction(w.genkit, belt.Resource(h, "notes", nil))
+	genkit.RegisterAction(w.genkit, belt.Resource(content.New(h), "notes", nil))
 	if _, err := genkit.Generate(t.Context(), w.genkit, ai.WithMessages(ai.NewUserMessage(ai.NewResourcePart("notes://file:///a")))); err != nil {
 		t.Error(err)
 	}
@@ -136,16 +137,16 @@ func TestRead(t *testing.T) {
 		"file:///empty":   "The resource is empty.",
 		"urn:caf\u00e9 x": "notes has urn:caf\u00e9 x",
 	} {
-		parts, err := belt.Read(t.Context(), h, host.Address("notes", uri), nil)
+		parts, err := belt.Read(t.Context(), content.New(h), content.Address("notes", uri), nil)
 		if err != nil || spelled(parts) != want {
 			t.Errorf("%s: %q, %v", uri, spelled(parts), err)
 		}
 	}
-	parts, err := belt.Read(t.Context(), h, "notes://file:///picture", &belt.Options{Turn: profile.TurnOptions{TextOnly: true}})
+	parts, err := belt.Read(t.Context(), content.New(h), "notes://file:///picture", &belt.Options{Turn: profile.TurnOptions{TextOnly: true}})
 	if err != nil || strings.Contains(spelled(parts), "data:") {
 		t.Errorf("%q, %v", spelled(parts), err)
 	}
-	if _, err := belt.Read(t.Context(), h, "nots://file:///a", nil); err == nil || !strings.Contains(err.Error(), `did you mean "notes://file:///a"?`) {
+	if _, err := belt.Read(t.Context(), content.New(h), "nots://file:///a", nil); err == nil || !strings.Contains(err.Error(), `did you mean "notes://file:///a"?`) {
 		t.Errorf("got %v", err)
 	}
 	// A client without a host is read by the server's own URIs.
@@ -164,7 +165,7 @@ func TestRead(t *testing.T) {
 func TestMessages(t *testing.T) {
 	w := newWorld(t)
 	h := openHost(t, "notes")
-	messages, err := belt.Messages(t.Context(), h, "notes__review", map[string]string{"who": "me"}, nil)
+	messages, err := belt.Messages(t.Context(), content.New(h), "notes__review", map[string]string{"who": "me"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestMessages(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the model reads\n%s", strings.Join(got, "\n"))
 	}
-	if _, err := belt.Messages(t.Context(), h, "notes__reviw", nil, nil); err == nil || !strings.Contains(err.Error(), "notes__review") {
+	if _, err := belt.Messages(t.Context(), content.New(h), "notes__reviw", nil, nil); err == nil || !strings.Contains(err.Error(), "notes__review") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -294,11 +295,11 @@ var ironclaw = []row{
 		}
 		equal(t, "progress", progress.Load(), 1)
 		contains(t, "log", <-logged, "working")
-		resources := h.Resources(patience(t), nil)
+		resources := content.New(h).Resources(patience(t), nil)
 		if len(resources.Items) != 1 {
 			t.Fatalf("got %d resources, want 1", len(resources.Items))
 		}
-		read, err := h.ReadResource(patience(t), resources.Items[0].Address, nil)
+		read, err := content.New(h).ReadResource(patience(t), resources.Items[0].Address, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -109,11 +110,11 @@ var kode = []row{
 		opts := fakes(fakeServers{"myserver": server})
 		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.MCPServerTool}})
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": {"command": "x"}}}`, opts)
-		list := h.Prompts(patience(t), nil)
+		list := content.New(h).Prompts(patience(t), nil)
 		if len(list.Items) != 1 {
 			t.Fatalf("got %d prompts, want 1", len(list.Items))
 		}
-		prompt, err := h.GetPrompt(patience(t), list.Items[0].Name, map[string]string{"file": "a.go"}, nil)
+		prompt, err := content.New(h).GetPrompt(patience(t), list.Items[0].Name, map[string]string{"file": "a.go"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

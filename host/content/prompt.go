@@ -1,4 +1,4 @@
-package host
+package content
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -36,7 +37,7 @@ type UnknownPromptError struct {
 	Name string
 	// Suggestions are up to three names that may have been meant, the nearest first.
 	Suggestions []string
-	// Err is an [*UnknownServerError] if there is no such server, what the server
+	// Err is an [*host.UnknownServerError] if there is no such server, what the server
 	// says if it does not know the prompt, or why servers that may have it could not
 	// be asked. It may be nil.
 	Err error
@@ -44,8 +45,8 @@ type UnknownPromptError struct {
 
 // Error names the prompt, safe to print and cut off if it is long.
 func (e *UnknownPromptError) Error() string {
-	text := "host: no prompt " + shown(e.Name) + didYouMean(e.Suggestions)
-	var unknown *UnknownServerError
+	text := "content: no prompt " + shown(e.Name) + didYouMean(e.Suggestions)
+	var unknown *host.UnknownServerError
 	if e.Err != nil && !errors.As(e.Err, &unknown) {
 		text += fmt.Sprintf(" (%v)", e.Err)
 	}
@@ -65,11 +66,11 @@ func (e *UnknownPromptError) Outcome() mcp.Outcome {
 	return mcp.NotSent
 }
 
-// Prompts asks all servers for their prompts, as [Host.Resources] does for
+// Prompts asks all servers for their prompts, as [Content.Resources] does for
 // resources. Of prompts of a server with the same name the first counts.
-func (h *Host) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
-	guard, names := textguard.NewGuard(), h.promptNames()
-	l := listAll(ctx, h, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
+func (c *Content) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
+	guard, names := textguard.NewGuard(), c.names()
+	l := listAll(ctx, c.host, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
 		g := &itemGate{guard: guard}
 		g.text("/name", p.Name, true)
 		g.text("/title", p.Title, true)
@@ -85,6 +86,15 @@ func (h *Host) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] 
 	})
 	tellApartPrompts(l)
 	return l
+}
+
+// serverNames returns the names of the servers there are.
+func (c *Content) serverNames() []string {
+	var names []string
+	for _, s := range c.host.Servers() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // tellApartPrompts leaves out prompts whose names are the same though they are different,
@@ -104,7 +114,7 @@ func tellApartPrompts(l *Listing[Prompt]) {
 			continue
 		}
 		l.Errors[p.Server] = errors.Join(l.Errors[p.Server], fmt.Errorf(
-			"host: server %q: the prompt %s is left out: another prompt has the name %q, too", p.Server, shown(p.Prompt.Name), p.Name))
+			"content: server %q: the prompt %s is left out: another prompt has the name %q, too", p.Server, shown(p.Prompt.Name), p.Name))
 	}
 	l.Items = kept
 }
@@ -114,9 +124,9 @@ func tellApartPrompts(l *Listing[Prompt]) {
 // of the server's, meant for a model: the user should have chosen the prompt.
 //
 // The error is an [*UnknownPromptError] if there is no such prompt, and otherwise
-// that of [Host.Client] or [mcp.Client.GetPrompt].
-func (h *Host) GetPrompt(ctx context.Context, name string, args map[string]string, opts *mcp.RequestOptions) (res *mcp.GetPromptResult, err error) {
-	err = h.atPrompt(ctx, name, func(ctx context.Context, c *mcp.Client, prompt string) error {
+// that of [host.Host.Client] or [mcp.Client.GetPrompt].
+func (c *Content) GetPrompt(ctx context.Context, name string, args map[string]string, opts *mcp.RequestOptions) (res *mcp.GetPromptResult, err error) {
+	err = c.atPrompt(ctx, name, func(ctx context.Context, c *mcp.Client, prompt string) error {
 		res, err = c.GetPrompt(ctx, prompt, args, opts)
 		return err
 	})
@@ -125,9 +135,9 @@ func (h *Host) GetPrompt(ctx context.Context, name string, args map[string]strin
 
 // CompletePrompt asks the server how the value of an argument of a prompt may go on.
 // Known has the values of the arguments that have one; it may be nil. The errors are
-// those of [Host.GetPrompt] and [mcp.Client.Complete].
-func (h *Host) CompletePrompt(ctx context.Context, name string, argument mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (res *mcp.CompleteResult, err error) {
-	err = h.atPrompt(ctx, name, func(ctx context.Context, c *mcp.Client, prompt string) error {
+// those of [Content.GetPrompt] and [mcp.Client.Complete].
+func (c *Content) CompletePrompt(ctx context.Context, name string, argument mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (res *mcp.CompleteResult, err error) {
+	err = c.atPrompt(ctx, name, func(ctx context.Context, c *mcp.Client, prompt string) error {
 		res, err = c.Complete(ctx, completion(&mcp.CompleteReference{Type: "ref/prompt", Name: prompt}, argument, known), opts)
 		return err
 	})
@@ -136,48 +146,48 @@ func (h *Host) CompletePrompt(ctx context.Context, name string, argument mcp.Com
 
 // atPrompt calls f with the client of the server that has a prompt, and what the server
 // calls it.
-func (h *Host) atPrompt(ctx context.Context, name string, f func(ctx context.Context, c *mcp.Client, prompt string) error) error {
-	server, prompt, err := h.findPrompt(ctx, name)
+func (c *Content) atPrompt(ctx context.Context, name string, f func(ctx context.Context, c *mcp.Client, prompt string) error) error {
+	server, prompt, err := c.findPrompt(ctx, name)
 	if err != nil {
 		return err
 	}
-	err = h.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, prompt) })
+	err = c.host.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, prompt) })
 	var refused *mcp.ServerError
 	if errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams {
-		return h.explainPrompt(ctx, name, server, err)
+		return c.explainPrompt(ctx, name, server, err)
 	}
 	return err
 }
 
 // findPrompt returns where the prompt of a name is. A plain name says so itself; for
 // one that ends in a hash the servers that may have it are asked for their prompts.
-func (h *Host) findPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	names := h.promptNames()
+func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt string, err error) {
+	names := c.names()
 	server, prompt, ok := names.split(name)
 	if !ok {
-		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, h.names())}
+		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, c.serverNames())}
 	}
 	if whole, why := names.Name(server, prompt); whole != name || why != "" {
-		return h.lookForPrompt(ctx, name)
+		return c.lookForPrompt(ctx, name)
 	}
-	_, err = h.slot(server)
-	var unknown *UnknownServerError
+	_, err = c.host.Inspect(server)
+	var unknown *host.UnknownServerError
 	if errors.As(err, &unknown) {
 		wrong := &UnknownPromptError{Name: name, Err: err}
-		for _, near := range nearest(server, h.names()) {
+		for _, near := range nearest(server, unknown.Known) {
 			wrong.Suggestions = append(wrong.Suggestions, names.of(near, prompt))
 		}
-		err = wrong
+		return "", "", wrong
 	}
-	return server, prompt, err
+	return server, prompt, nil // whatever else is wrong, the request says it
 }
 
 // lookForPrompt looks for a prompt in the lists of the servers that may have it.
-func (h *Host) lookForPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	names := h.promptNames()
+func (c *Content) lookForPrompt(ctx context.Context, name string) (server, prompt string, err error) {
+	names := c.names()
 	var may []string
 	if part := names.beginning(name); part != "" {
-		for _, server := range h.names() {
+		for _, server := range c.serverNames() {
 			if strings.HasPrefix(strings.TrimLeft(server, "_"), part) {
 				may = append(may, server)
 			}
@@ -187,7 +197,7 @@ func (h *Host) lookForPrompt(ctx context.Context, name string) (server, prompt s
 	if len(may) == 0 {
 		return "", "", wrong
 	}
-	l := h.Prompts(ctx, &ListOptions{Servers: may, Start: names.endsInHash(name)})
+	l := c.Prompts(ctx, &ListOptions{Servers: may, Start: names.endsInHash(name)})
 	var have []string
 	for _, p := range l.Items {
 		if p.Name == name {
@@ -201,8 +211,8 @@ func (h *Host) lookForPrompt(ctx context.Context, name string) (server, prompt s
 
 // explainPrompt makes an UnknownPromptError of the error of a server that does not
 // list the prompt.
-func (h *Host) explainPrompt(ctx context.Context, name, server string, err error) error {
-	l := h.Prompts(ctx, &ListOptions{Servers: []string{server}, Start: true})
+func (c *Content) explainPrompt(ctx context.Context, name, server string, err error) error {
+	l := c.Prompts(ctx, &ListOptions{Servers: []string{server}, Start: true})
 	if l.Err() != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package host_test
+package content_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -48,25 +49,25 @@ func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
 
 func TestListsOfUsers(t *testing.T) {
 	h := usersHost(t, nil)
-	l := h.Resources(watchdog(t), nil)
+	l := content.New(h).Resources(watchdog(t), nil)
 	if addresses(l) != "ours://x:" || len(l.NotAsked) != 1 || l.NotAsked[0] != "mine" || l.Err() != nil {
 		t.Errorf("without user: %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
 	}
 	for _, user := range []string{"alice", "bob", "alice"} {
 		ctx := session.WithUser(watchdog(t), user)
-		l := h.Resources(ctx, nil)
+		l := content.New(h).Resources(ctx, nil)
 		if got, want := addresses(l), "ours://x: mine://x:"+user; got != want || l.Err() != nil {
 			t.Errorf("%s sees %q, want %q; %v", user, got, want, l.Errors)
 		}
-		if _, err := h.ReadResource(ctx, "mine://x:"+user, nil); err != nil {
+		if _, err := content.New(h).ReadResource(ctx, "mine://x:"+user, nil); err != nil {
 			t.Errorf("%s: %v", user, err)
 		}
-		if _, err := h.ReadResource(ctx, "mine://x:carol", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
+		if _, err := content.New(h).ReadResource(ctx, "mine://x:carol", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
 			t.Errorf("%s reads what is carol's: %v", user, err)
 		}
-		prompts := h.Prompts(ctx, nil)
+		prompts := content.New(h).Prompts(ctx, nil)
 		for _, p := range prompts.Items {
-			res, err := h.GetPrompt(ctx, p.Name, nil, nil)
+			res, err := content.New(h).GetPrompt(ctx, p.Name, nil, nil)
 			if err != nil {
 				t.Errorf("%s gets %s: %v", user, p.Name, err)
 			} else if got, want := res.Messages[0].Content.(*sdk.TextContent).Text, p.Prompt.Name+" for "; got != want {
@@ -77,7 +78,7 @@ func TestListsOfUsers(t *testing.T) {
 			t.Errorf("%s sees %+v", user, prompts)
 		}
 	}
-	_, err := h.ReadResource(watchdog(t), "mine://x:alice", nil)
+	_, err := content.New(h).ReadResource(watchdog(t), "mine://x:alice", nil)
 	var nobody *host.NoUserError
 	if !errors.As(err, &nobody) {
 		t.Errorf("nobody reads: %v", err)
@@ -112,7 +113,7 @@ func TestUpdatesOfUsers(t *testing.T) {
 	if err := h.Restart(watchdog(t), "mine"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ReadResource(session.WithUser(watchdog(t), "alice"), "mine://x:alice", nil); err != nil {
+	if _, err := content.New(h).ReadResource(session.WithUser(watchdog(t), "alice"), "mine://x:alice", nil); err != nil {
 		t.Fatal(err)
 	}
 	servers["alice"] = <-made

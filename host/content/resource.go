@@ -1,9 +1,10 @@
-package host
+package content
 
 import (
 	"context"
 	"errors"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -14,8 +15,12 @@ import (
 type Resource struct {
 	// Server is the name of the server.
 	Server string
-	// Address is what it is called among the resources of all servers, see
-	// [Address]. It holds what the server says and is not safe to print.
+	// Name is the server's name of the resource with the server before it, such as
+	// "github__readme", by the [registry.Names] of the registry as that of a [Prompt]. It is
+	// for lists: two resources of a server may have the same name.
+	Name string
+	// Address is what the resource is read by, see [Address]. It holds what the server says
+	// and is not safe to print.
 	Address string
 	// Resource is what the server says of it: text of an untrusted party, passed on
 	// as it is.
@@ -29,6 +34,8 @@ type Resource struct {
 type ResourceTemplate struct {
 	// Server is the name of the server.
 	Server string
+	// Name is as in [Resource].
+	Name string
 	// Address is the server's URI template with the server before it, see [Address].
 	// What it expands to (RFC 6570) is the address of a resource.
 	Address string
@@ -44,31 +51,31 @@ type ResourceTemplate struct {
 // failed, or its time was up; see [ListOptions]. Servers without resources are not
 // asked, nor are lazy ones that do not run. Of resources of a server with the same
 // URI the first counts.
-func (h *Host) Resources(ctx context.Context, opts *ListOptions) *Listing[Resource] {
-	guard := textguard.NewGuard()
-	return listAll(ctx, h, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
+func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Resource] {
+	guard, names := textguard.NewGuard(), c.names()
+	return listAll(ctx, c.host, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
 		g := &itemGate{guard: guard}
 		g.text("/uri", r.URI, false)
 		g.text("/name", r.Name, true)
 		g.text("/title", r.Title, true)
 		g.text("/description", r.Description, true)
 		g.text("/mimeType", r.MIMEType, false)
-		return r.URI, Resource{Server: server, Address: Address(server, r.URI), Resource: r, Findings: g.found}
+		return r.URI, Resource{Server: server, Name: names.of(server, r.Name), Address: Address(server, r.URI), Resource: r, Findings: g.found}
 	})
 }
 
 // ResourceTemplates asks all servers for their resource templates, as
-// [Host.Resources] does for resources.
-func (h *Host) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listing[ResourceTemplate] {
-	guard := textguard.NewGuard()
-	return listAll(ctx, h, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
+// [Content.Resources] does for resources.
+func (c *Content) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listing[ResourceTemplate] {
+	guard, names := textguard.NewGuard(), c.names()
+	return listAll(ctx, c.host, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
 		g := &itemGate{guard: guard}
 		g.text("/uriTemplate", t.URITemplate, false)
 		g.text("/name", t.Name, true)
 		g.text("/title", t.Title, true)
 		g.text("/description", t.Description, true)
 		g.text("/mimeType", t.MIMEType, false)
-		return t.URITemplate, ResourceTemplate{Server: server, Address: Address(server, t.URITemplate), Template: t, Findings: g.found}
+		return t.URITemplate, ResourceTemplate{Server: server, Name: names.of(server, t.Name), Address: Address(server, t.URITemplate), Template: t, Findings: g.found}
 	})
 }
 
@@ -77,9 +84,9 @@ func (h *Host) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listin
 // are the server's own.
 //
 // The error is an [*AddressError] if there is no such address, and otherwise that of
-// [Host.Client] or [mcp.Client.ReadResource].
-func (h *Host) ReadResource(ctx context.Context, address string, opts *mcp.RequestOptions) (res *mcp.ReadResourceResult, err error) {
-	err = h.at(ctx, address, func(ctx context.Context, c *mcp.Client, uri string) error {
+// [host.Host.Client] or [mcp.Client.ReadResource].
+func (c *Content) ReadResource(ctx context.Context, address string, opts *mcp.RequestOptions) (res *mcp.ReadResourceResult, err error) {
+	err = c.at(ctx, address, func(ctx context.Context, c *mcp.Client, uri string) error {
 		res, err = c.ReadResource(ctx, uri, opts)
 		return err
 	})
@@ -88,10 +95,10 @@ func (h *Host) ReadResource(ctx context.Context, address string, opts *mcp.Reque
 
 // CompleteTemplate asks the server how the value of a variable of a resource template
 // may go on. Address is that of the template, and known has the values of the
-// variables that have one; it may be nil. The errors are those of [Host.ReadResource]
+// variables that have one; it may be nil. The errors are those of [Content.ReadResource]
 // and [mcp.Client.Complete].
-func (h *Host) CompleteTemplate(ctx context.Context, address string, variable mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (res *mcp.CompleteResult, err error) {
-	err = h.at(ctx, address, func(ctx context.Context, c *mcp.Client, template string) error {
+func (c *Content) CompleteTemplate(ctx context.Context, address string, variable mcp.CompleteArgument, known map[string]string, opts *mcp.RequestOptions) (res *mcp.CompleteResult, err error) {
+	err = c.at(ctx, address, func(ctx context.Context, c *mcp.Client, template string) error {
 		res, err = c.Complete(ctx, completion(&mcp.CompleteReference{Type: "ref/resource", URI: template}, variable, known), opts)
 		return err
 	})
@@ -107,25 +114,23 @@ func completion(ref *mcp.CompleteReference, argument mcp.CompleteArgument, known
 }
 
 // at calls f with the client of the server of an address, and the URI there.
-func (h *Host) at(ctx context.Context, address string, f func(ctx context.Context, c *mcp.Client, uri string) error) error {
+func (c *Content) at(ctx context.Context, address string, f func(ctx context.Context, c *mcp.Client, uri string) error) error {
 	server, uri, err := ParseAddress(address)
 	if err != nil {
 		return err
 	}
-	if _, err := h.slot(server); err != nil {
-		return h.noSuchServer(address, server, uri, err)
-	}
-	return h.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, uri) })
+	err = c.host.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, uri) })
+	return noSuchServer(address, server, uri, err)
 }
 
 // noSuchServer makes an AddressError of the error about an unknown server.
-func (h *Host) noSuchServer(address, server, uri string, err error) error {
-	var unknown *UnknownServerError
+func noSuchServer(address, server, uri string, err error) error {
+	var unknown *host.UnknownServerError
 	if !errors.As(err, &unknown) {
 		return err
 	}
 	wrong := &AddressError{Address: address, Problem: "there is no server " + shown(server), Err: err}
-	for _, name := range nearest(server, h.names()) {
+	for _, name := range nearest(server, unknown.Known) {
 		wrong.Suggestions = append(wrong.Suggestions, Address(name, uri))
 	}
 	return wrong

@@ -1,4 +1,4 @@
-package host_test
+package content_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -15,16 +16,16 @@ func TestAddresses(t *testing.T) {
 			"file:///x?y#z", "file:///a//b/../c%2f%2F", "urn:isbn:1", "x", "://", "other://file:///x", "a://b://c", " ", "\x00\xff",
 			"file:///caf\u00e9/\u202e\u200b", "HTTP://EXAMPLE.com:80/", "x:{a}{?b*}", strings.Repeat("://", 1000),
 		} {
-			address := host.Address(server, uri)
-			gotServer, gotURI, err := host.ParseAddress(address)
+			address := content.Address(server, uri)
+			gotServer, gotURI, err := content.ParseAddress(address)
 			if err != nil || gotServer != server || gotURI != uri || !strings.HasPrefix(address, server+"://") {
 				t.Errorf("%q, %q: %q parsed as %q, %q, %v", server, uri, address, gotServer, gotURI, err)
 			}
 		}
 	}
 	for _, address := range []string{"", "x", "github:x", "github:/x", "://x", "github://", "git hub://x", "git.hub://x", "caf\u00e9://x", strings.Repeat("x", 65) + "://x"} {
-		var wrong *host.AddressError
-		if _, _, err := host.ParseAddress(address); !errors.As(err, &wrong) || wrong.Address != address || mcp.OutcomeOf(err) != mcp.NotSent {
+		var wrong *content.AddressError
+		if _, _, err := content.ParseAddress(address); !errors.As(err, &wrong) || wrong.Address != address || mcp.OutcomeOf(err) != mcp.NotSent {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -34,23 +35,23 @@ func FuzzParseAddress(f *testing.F) {
 	f.Add("github://file:///x?y#z")
 	f.Add("://")
 	f.Fuzz(func(t *testing.T, address string) {
-		server, uri, err := host.ParseAddress(address)
+		server, uri, err := content.ParseAddress(address)
 		if err != nil {
 			if len(err.Error()) > 10_000 || strings.ContainsAny(err.Error(), "\x1b\n\u202e") {
 				t.Errorf("%q", err)
 			}
 			return
 		}
-		if host.Address(server, uri) != address {
+		if content.Address(server, uri) != address {
 			t.Errorf("%q, %q", server, uri)
 		}
 	})
 }
 
 func TestUnknownAddress(t *testing.T) {
-	h := openShelf(t, shelf{"github": resource("file:///x")}, nil, "github")
-	_, err := h.ReadResource(watchdog(t), "Gitub://file:///x", nil)
-	var wrong *host.AddressError
+	h := openContents(t, contents{"github": resource("file:///x")}, nil, "github")
+	_, err := content.New(h).ReadResource(watchdog(t), "Gitub://file:///x", nil)
+	var wrong *content.AddressError
 	var unknown *host.UnknownServerError
 	if !errors.As(err, &wrong) || !errors.As(err, &unknown) || len(wrong.Suggestions) != 1 || wrong.Suggestions[0] != "github://file:///x" {
 		t.Fatalf("%v", err)
@@ -58,10 +59,10 @@ func TestUnknownAddress(t *testing.T) {
 	if want := `did you mean "github://file:///x"?`; !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
-	if _, err = h.ReadResource(watchdog(t), "file:///x", nil); !errors.As(err, &wrong) || len(wrong.Suggestions) != 0 {
+	if _, err = content.New(h).ReadResource(watchdog(t), "file:///x", nil); !errors.As(err, &wrong) || len(wrong.Suggestions) != 0 {
 		t.Errorf("%v", err)
 	}
-	if _, err = h.ReadResource(watchdog(t), "github://file:///y", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
+	if _, err = content.New(h).ReadResource(watchdog(t), "github://file:///y", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,28 +1,33 @@
-package host_test
+package content_test
 
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// A shelf is what servers have besides tools, by the name of the server. A nil
+// A contents is what servers have besides tools, by the name of the server. A nil
 // function is a server that accepts connections and never answers.
-type shelf map[string]func(*sdk.Server)
+type contents map[string]func(*sdk.Server)
 
-// openShelf runs a host with these servers, in this process. Members are further
+// openContents runs a host with these servers, in this process. Members are further
 // members of their entries.
-func openShelf(t *testing.T, s shelf, members map[string]string, names ...string) *host.Host {
+func openContents(t *testing.T, s contents, members map[string]string, names ...string) *host.Host {
 	t.Helper()
 	var entries []string
 	for _, name := range names {
@@ -32,7 +37,7 @@ func openShelf(t *testing.T, s shelf, members map[string]string, names ...string
 		}
 		entries = append(entries, name, entry+"}")
 	}
-	path, opts := write(t, entries...), shelfOptions(s)
+	path, opts := write(t, entries...), contentsOptions(s)
 	if !strings.Contains(fmt.Sprint(members), "lazy") {
 		return open(t, path, opts)
 	}
@@ -50,7 +55,7 @@ func openShelf(t *testing.T, s shelf, members map[string]string, names ...string
 	return open(t, path, opts)
 }
 
-func shelfOptions(s shelf) *host.Options {
+func contentsOptions(s contents) *host.Options {
 	return &host.Options{StateDir: host.NoState, Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
 		fill, ok := s[e.Name]
 		if !ok {
@@ -115,7 +120,7 @@ func prompt(name string) func(*sdk.Server) {
 	}
 }
 
-func addresses(l *host.Listing[host.Resource]) string {
+func addresses(l *content.Listing[content.Resource]) string {
 	var all []string
 	for _, r := range l.Items {
 		all = append(all, r.Address)
@@ -131,4 +136,92 @@ func refuse(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		return next(ctx, method, r)
 	}
+}
+
+func TestMain(m *testing.M) {
+	// What hosts keep between runs must not come from the user's own, or stay there.
+	state, err := os.MkdirTemp("", "content-test-*")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state)
+	}
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(state)
+		os.Exit(code)
+	}))
+}
+
+// write writes a config file with the given entries: name, entry, name, entry.
+func write(t *testing.T, entries ...string) string {
+	t.Helper()
+	var members []string
+	for i := 0; i+1 < len(entries); i += 2 {
+		members = append(members, fmt.Sprintf("    %q: %s", entries[i], entries[i+1]))
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text := "{\n  \"mcpServers\": {\n" + strings.Join(members, ",\n") + "\n  }\n}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// watchdog bounds a test that hangs.
+func watchdog(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// patient returns options with which opening waits for all servers, however slow the
+// machine is.
+func patient(opts *host.Options) *host.Options {
+	o := host.Options{OpenWait: -1}
+	if opts != nil {
+		o = *opts
+		if o.OpenWait == 0 {
+			o.OpenWait = -1
+		}
+	}
+	return &o
+}
+
+func open(t *testing.T, path string, opts *host.Options) *host.Host {
+	t.Helper()
+	h, err := host.Open(watchdog(t), path, patient(opts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return h
+}
+
+// status returns the named server's status.
+func status(t *testing.T, h *host.Host, name string) host.Status {
+	t.Helper()
+	for _, s := range h.Servers() {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no server %q", name)
+	return host.Status{}
+}
+
+// until waits until the named server's status is as wanted.
+func until(t *testing.T, h *host.Host, name, what string, wanted func(host.Status) bool) {
+	t.Helper()
+	for range h.Watch(watchdog(t)) {
+		if wanted(status(t, h, name)) {
+			return
+		}
+	}
+	t.Fatalf("server %q never was %s: %+v", name, what, status(t, h, name))
 }

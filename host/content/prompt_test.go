@@ -1,4 +1,4 @@
-package host_test
+package content_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
@@ -16,7 +17,7 @@ import (
 
 func promptText(t *testing.T, h *host.Host, name string) (string, error) {
 	t.Helper()
-	res, err := h.GetPrompt(watchdog(t), name, map[string]string{"who": "me"}, nil)
+	res, err := content.New(h).GetPrompt(watchdog(t), name, map[string]string{"who": "me"}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -33,14 +34,14 @@ func TestPromptsOfAllServers(t *testing.T) {
 			prompt(name)(s)
 		}
 	}
-	listed := []string{"a", "1st", "b_c", strings.Repeat("s", 64), strings.Repeat("s", 63) + "t", "b"}
-	all := shelf{}
-	for _, name := range listed {
+	names := []string{"a", "1st", "b_c", strings.Repeat("s", 64), strings.Repeat("s", 63) + "t", "b"}
+	all := contents{}
+	for _, name := range names {
 		all[name] = fill
 	}
-	h := openShelf(t, all, nil, listed...)
-	l := h.Prompts(watchdog(t), nil)
-	if want := len(listed) * len(own); len(l.Items) != want || l.Err() != nil {
+	h := openContents(t, all, nil, names...)
+	l := content.New(h).Prompts(watchdog(t), nil)
+	if want := len(names) * len(own); len(l.Items) != want || l.Err() != nil {
 		t.Fatalf("%d prompts, want %d; %v", len(l.Items), want, l.Errors)
 	}
 	seen := map[string]bool{}
@@ -52,7 +53,7 @@ func TestPromptsOfAllServers(t *testing.T) {
 		if got, err := promptText(t, h, p.Name); err != nil || got != p.Prompt.Name+" for me" {
 			t.Errorf("%q of %q and %q: %q, %v", p.Name, p.Server, p.Prompt.Name, got, err)
 		}
-		res, err := h.CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil)
+		res, err := content.New(h).CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil)
 		if want := fmt.Sprintf("%s %s who=m ", p.Server, p.Prompt.Name); err != nil || res.Completion.Values[0] != want {
 			t.Errorf("%q: %+v, %v; want %q", p.Name, res, err, want)
 		}
@@ -78,11 +79,11 @@ func TestPromptsFollowTheScheme(t *testing.T) {
 		{regnames.Names{Custom: func(server, tool string) string { return tool + "_of_" + server }}, "github__review", "gitub__review", "github__review"},
 	} {
 		long := strings.Repeat("long-", 15)
-		all := shelf{"github": with(prompt("review"), prompt("a b"), prompt(long), prompt("__")), "b_c": with(prompt("review"), prompt("x_y"))}
-		path, opts := write(t, "github", `{"command": "x"}`, "b_c", `{"command": "x"}`), shelfOptions(all)
-		opts.Registry = registry.New(&registry.Options{Names: test.listed})
+		all := contents{"github": with(prompt("review"), prompt("a b"), prompt(long), prompt("__")), "b_c": with(prompt("review"), prompt("x_y"))}
+		path, opts := write(t, "github", `{"command": "x"}`, "b_c", `{"command": "x"}`), contentsOptions(all)
+		opts.Registry = registry.New(&registry.Options{Names: test.names})
 		h := open(t, path, opts)
-		l := h.Prompts(watchdog(t), nil)
+		l := content.New(h).Prompts(watchdog(t), nil)
 		if len(l.Items) != 6 {
 			t.Fatalf("%v: got %d prompts, want 6; %v", test.listed, len(l.Items), l.Errors)
 		}
@@ -97,7 +98,7 @@ func TestPromptsFollowTheScheme(t *testing.T) {
 			t.Errorf("got the prompts %v, want %s among them", seen, test.want)
 		}
 		_, err := promptText(t, h, test.wrong)
-		var unknown *host.UnknownPromptError
+		var unknown *content.UnknownPromptError
 		if !errors.As(err, &unknown) || strings.Join(unknown.Suggestions, " ") != test.near {
 			t.Errorf("%s: got %v, want %s suggested", test.wrong, err, test.near)
 		}
@@ -105,7 +106,7 @@ func TestPromptsFollowTheScheme(t *testing.T) {
 }
 
 func TestUnknownPrompt(t *testing.T) {
-	h := openShelf(t, shelf{"github": with(prompt("review"), prompt("a b")), "later": prompt("p")}, map[string]string{"later": `"lazy": true`}, "github", "later")
+	h := openContents(t, contents{"github": with(prompt("review"), prompt("a b")), "later": prompt("p")}, map[string]string{"later": `"lazy": true`}, "github", "later")
 	for _, test := range []struct{ name, suggestion string }{
 		{"github__reviw", "github__review"},
 		{"gitub__review", "github__review"},
@@ -120,7 +121,7 @@ func TestUnknownPrompt(t *testing.T) {
 		{"\x1b__\u202e" + strings.Repeat("x", 1000), ""},
 	} {
 		_, err := promptText(t, h, test.name)
-		var unknown *host.UnknownPromptError
+		var unknown *content.UnknownPromptError
 		if !errors.As(err, &unknown) || unknown.Name != test.name {
 			t.Errorf("%q: %v", test.name, err)
 			continue
@@ -145,13 +146,13 @@ func TestUnknownPrompt(t *testing.T) {
 
 // A prompt that is there and refuses its arguments is not unknown.
 func TestPromptThatRefuses(t *testing.T) {
-	h := openShelf(t, shelf{"s": func(s *sdk.Server) {
+	h := openContents(t, contents{"s": func(s *sdk.Server) {
 		s.AddPrompt(&sdk.Prompt{Name: "p"}, nil)
 		prompt("q")(s)
 		s.AddReceivingMiddleware(refuse)
 	}}, nil, "s")
 	_, err := promptText(t, h, "s__q")
-	var unknown *host.UnknownPromptError
+	var unknown *content.UnknownPromptError
 	var refused *mcp.ServerError
 	if !errors.As(err, &refused) || errors.As(err, &unknown) {
 		t.Errorf("%v", err)

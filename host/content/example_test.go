@@ -1,4 +1,4 @@
-package host_test
+package content_test
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // exampleLibrary runs two servers that have the same resource and the same prompt.
 func exampleLibrary(ctx context.Context) (*host.Host, error) {
 	fill := with(resource("file:///readme"), template("file:///{name}"), prompt("review"))
-	h := host.New(shelfOptions(shelf{"notes": fill, "code": fill}))
+	h := host.New(contentsOptions(contents{"notes": fill, "code": fill}))
 	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"notes": {"command": "n"}, "code": {"command": "c"}}}`), nil)
 	if err == nil {
 		_, err = h.Apply(ctx, c)
@@ -23,7 +24,7 @@ func exampleLibrary(ctx context.Context) (*host.Host, error) {
 	return h, err
 }
 
-func ExampleHost_Resources() {
+func ExampleContent_Resources() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -32,7 +33,7 @@ func ExampleHost_Resources() {
 	}
 	defer func() { _ = h.Close() }()
 
-	l := h.Resources(ctx, &host.ListOptions{Servers: []string{"notes", "code", "nobody"}})
+	l := content.New(h).Resources(ctx, &content.ListOptions{Servers: []string{"notes", "code", "nobody"}})
 	for _, r := range l.Items {
 		fmt.Println(r.Address, r.Resource.Name, len(r.Findings))
 	}
@@ -45,7 +46,7 @@ func ExampleHost_Resources() {
 	// failed: nobody
 }
 
-func ExampleHost_ReadResource() {
+func ExampleContent_ReadResource() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -54,20 +55,20 @@ func ExampleHost_ReadResource() {
 	}
 	defer func() { _ = h.Close() }()
 
-	res, err := h.ReadResource(ctx, "code://file:///readme", nil)
+	res, err := content.New(h).ReadResource(ctx, "code://file:///readme", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(res.Contents[0].Text)
-	_, err = h.ReadResource(ctx, "cod://file:///readme", nil)
+	_, err = content.New(h).ReadResource(ctx, "cod://file:///readme", nil)
 	fmt.Println(err)
 	// Output:
 	// it is file:///readme
-	// host: no resource address "cod://file:///readme": there is no server "cod"; did you mean "code://file:///readme"?
+	// content: no resource address "cod://file:///readme": there is no server "cod"; did you mean "code://file:///readme"?
 }
 
-func ExampleHost_ResourceTemplates() {
+func ExampleContent_ResourceTemplates() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -76,15 +77,15 @@ func ExampleHost_ResourceTemplates() {
 	}
 	defer func() { _ = h.Close() }()
 
-	for _, t := range h.ResourceTemplates(ctx, &host.ListOptions{Servers: []string{"code"}}).Items {
+	for _, t := range content.New(h).ResourceTemplates(ctx, &content.ListOptions{Servers: []string{"code"}}).Items {
 		address := strings.Replace(t.Address, "{name}", "main.go", 1)
-		res, err := h.ReadResource(ctx, address, nil)
+		res, err := content.New(h).ReadResource(ctx, address, nil)
 		fmt.Println(t.Address, res.Contents[0].Text, err)
 	}
 	// Output: code://file:///{name} it is file:///main.go <nil>
 }
 
-func ExampleHost_CompleteTemplate() {
+func ExampleContent_CompleteTemplate() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func ExampleHost_CompleteTemplate() {
 	}
 	defer func() { _ = h.Close() }()
 
-	res, err := h.CompleteTemplate(ctx, "code://file:///{name}", mcp.CompleteArgument{Name: "name", Value: "ma"}, nil, nil)
+	res, err := content.New(h).CompleteTemplate(ctx, "code://file:///{name}", mcp.CompleteArgument{Name: "name", Value: "ma"}, nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -102,7 +103,7 @@ func ExampleHost_CompleteTemplate() {
 	// Output: code file:///{name} name=ma
 }
 
-func ExampleHost_ResourceUpdates() {
+func ExampleContent_ResourceUpdates() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -111,19 +112,19 @@ func ExampleHost_ResourceUpdates() {
 	}
 	defer func() { _ = h.Close() }()
 
-	for address, err := range h.ResourceUpdates(ctx, "code://file:///readme") {
+	for address, err := range content.New(h).ResourceUpdates(ctx, "code://file:///readme") {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		res, err := h.ReadResource(ctx, address, nil)
+		res, err := content.New(h).ReadResource(ctx, address, nil)
 		fmt.Println(address, len(res.Contents), err)
 		break // or go on, and read it again after each change
 	}
 	// Output: code://file:///readme 1 <nil>
 }
 
-func ExampleHost_Prompts() {
+func ExampleContent_Prompts() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -132,7 +133,7 @@ func ExampleHost_Prompts() {
 	}
 	defer func() { _ = h.Close() }()
 
-	l := h.Prompts(ctx, &host.ListOptions{Servers: []string{"notes", "code"}})
+	l := content.New(h).Prompts(ctx, &content.ListOptions{Servers: []string{"notes", "code"}})
 	for _, p := range l.Items {
 		fmt.Println(p.Name, p.Prompt.Name)
 	}
@@ -143,7 +144,7 @@ func ExampleHost_Prompts() {
 	// <nil>
 }
 
-func ExampleHost_GetPrompt() {
+func ExampleContent_GetPrompt() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -152,20 +153,20 @@ func ExampleHost_GetPrompt() {
 	}
 	defer func() { _ = h.Close() }()
 
-	res, err := h.GetPrompt(ctx, "code__review", map[string]string{"who": "Ada"}, nil)
+	res, err := content.New(h).GetPrompt(ctx, "code__review", map[string]string{"who": "Ada"}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(res.Messages[0].Content.(*sdk.TextContent).Text)
-	_, err = h.GetPrompt(ctx, "code__revew", nil, nil)
-	fmt.Println(strings.HasPrefix(err.Error(), `host: no prompt "code__revew"; did you mean "code__review"?`))
+	_, err = content.New(h).GetPrompt(ctx, "code__revew", nil, nil)
+	fmt.Println(strings.HasPrefix(err.Error(), `content: no prompt "code__revew"; did you mean "code__review"?`))
 	// Output:
 	// review for Ada
 	// true
 }
 
-func ExampleHost_CompletePrompt() {
+func ExampleContent_CompletePrompt() {
 	ctx := context.Background()
 	h, err := exampleLibrary(ctx)
 	if err != nil {
@@ -174,7 +175,7 @@ func ExampleHost_CompletePrompt() {
 	}
 	defer func() { _ = h.Close() }()
 
-	res, err := h.CompletePrompt(ctx, "notes__review", mcp.CompleteArgument{Name: "who", Value: "A"}, nil, nil)
+	res, err := content.New(h).CompletePrompt(ctx, "notes__review", mcp.CompleteArgument{Name: "who", Value: "A"}, nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -184,13 +185,13 @@ func ExampleHost_CompletePrompt() {
 }
 
 func ExampleAddress() {
-	address := host.Address("github", "file:///x?y#z")
+	address := content.Address("github", "file:///x?y#z")
 	fmt.Println(address)
 	// Output: github://file:///x?y#z
 }
 
 func ExampleParseAddress() {
-	server, uri, err := host.ParseAddress("github://file:///x?y#z")
+	server, uri, err := content.ParseAddress("github://file:///x?y#z")
 	fmt.Println(server, uri, err)
 	// Output: github file:///x?y#z <nil>
 }

@@ -1,4 +1,4 @@
-package host
+package content
 
 import (
 	"fmt"
@@ -64,13 +64,13 @@ type AddressError struct {
 	// Suggestions are up to three addresses that may have been meant, the nearest
 	// first.
 	Suggestions []string
-	// Err is an [*UnknownServerError] if there is no such server, or nil.
+	// Err is an [*host.UnknownServerError] if there is no such server, or nil.
 	Err error
 }
 
 // Error names the address, safe to print and cut off if it is long.
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("host: no resource address %s: %s%s", shown(e.Address), e.Problem, didYouMean(e.Suggestions))
+	return fmt.Sprintf("content: no resource address %s: %s%s", shown(e.Address), e.Problem, didYouMean(e.Suggestions))
 }
 
 // Unwrap returns Err.

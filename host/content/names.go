@@ -1,4 +1,4 @@
-package host
+package content
 
 import (
 	"strings"
@@ -6,37 +6,37 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// promptNames says how prompts are called.
-type promptNames struct {
-	names.Names
+// names says how prompts and resources are called.
+type names struct {
+	registry.Names
 	prefix, separator string // of plain names
 }
 
-// promptNames returns the names that the registry has for tools, as far as they depend
+// names returns the names that the registry has for tools, as far as they depend
 // on nothing but the server and the tool: not all servers may be there to be asked.
-func (h *Host) promptNames() promptNames {
-	named := h.registry.Names()
-	named.Custom = nil
-	switch named.Scheme {
-	case names.MCPServerTool:
-		return promptNames{named, "mcp__", "__"}
-	case names.ColonTool:
-		return promptNames{named, "", ":"}
-	case names.UnderscoreTool:
-		return promptNames{named, "", "_"}
+func (c *Content) names() names {
+	n := c.host.Registry().Names()
+	n.Custom = nil
+	switch n.Scheme {
+	case registry.MCPServerTool:
+		return names{n, "mcp__", "__"}
+	case registry.ColonTool:
+		return names{n, "", ":"}
+	case registry.UnderscoreTool:
+		return names{n, "", "_"}
 	}
-	named.Scheme = names.ServerTool
-	return promptNames{named, "", "__"}
+	n.Scheme = registry.ServerTool
+	return names{n, "", "__"}
 }
 
-// of returns what a prompt is called.
-func (n promptNames) of(server, prompt string) string {
-	name, _ := n.Name(server, prompt)
+// of returns what a prompt or a resource of a server is called.
+func (n names) of(server, own string) string {
+	name, _ := n.Name(server, own)
 	return name
 }
 
 // split returns the server and the prompt of a plain name.
-func (n promptNames) split(name string) (server, prompt string, ok bool) {
+func (n names) split(name string) (server, prompt string, ok bool) {
 	rest, ok := strings.CutPrefix(name, n.prefix)
 	if !ok {
 		return "", "", false
@@ -46,7 +46,7 @@ func (n promptNames) split(name string) (server, prompt string, ok bool) {
 
 // beginning returns what the server of a name that is not plain begins with. Its name
 // is whole or cut off there, perhaps with an underscore before it.
-func (n promptNames) beginning(name string) string {
+func (n names) beginning(name string) string {
 	rest := strings.TrimLeft(strings.TrimPrefix(name, n.prefix), "_")
 	part, _, _ := strings.Cut(rest, n.separator)
 	return strings.TrimRight(part, "_-")
@@ -54,7 +54,7 @@ func (n promptNames) beginning(name string) string {
 
 // endsInHash reports whether a name can be one that names.Names has made with a
 // hash. Any other that is not plain is nobody's.
-func (n promptNames) endsInHash(name string) bool {
+func (n names) endsInHash(name string) bool {
 	const (
 		length = 10
 		most   = 256 // the most that MaxLength can be

@@ -1,4 +1,4 @@
-package host
+package content
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -25,6 +27,18 @@ const (
 	// maxAsked bounds the servers that are asked at one time.
 	maxAsked = 64
 )
+
+// A Content is the resources and prompts of all servers of a host. Make one with [New]. It
+// holds nothing but the host, and its methods are safe for concurrent use.
+type Content struct{ host *host.Host }
+
+// New returns the content of the servers of h.
+func New(h *host.Host) *Content {
+	if h == nil {
+		h = new(host.Host) // which says what it is
+	}
+	return &Content{h}
+}
 
 // ListOptions configure requests to all servers. The zero value, and nil, mean the
 // defaults.
@@ -73,22 +87,38 @@ type askedServer struct {
 }
 
 // askedServers returns the servers to ask, and those that are left alone.
-func (h *Host) askedServers(ctx context.Context, opts *ListOptions) (asked []askedServer, notAsked []string) {
+func askedServers(ctx context.Context, h *host.Host, opts *ListOptions) (asked []askedServer, notAsked []string) {
+	stages := map[string]host.Stage{}
+	var all []string
+	for _, s := range h.Servers() {
+		stages[s.Name] = s.Stage
+		all = append(all, s.Name)
+	}
 	names := opts.Servers
 	if names == nil {
-		names = h.names()
+		names = all
 	}
+	user, _ := session.UserOf(ctx)
 	seen := map[string]bool{}
 	for _, name := range names {
 		if seen[name] {
 			continue
 		}
 		seen[name] = true
-		switch use, err := h.useOf(ctx, name); {
-		case err != nil:
+		i, err := h.Inspect(name)
+		if err != nil {
 			asked = append(asked, askedServer{name, err})
-		case use == useDisabled && opts.Servers == nil:
-		case use == useUnusable && opts.Servers == nil, use == useNobody, use == useLazy && !opts.Start:
+			continue
+		}
+		stage := stages[name]
+		unusable := stage == host.StageInvalid || stage == host.StageUnapproved || stage == host.StageQuarantined
+		switch {
+		case opts.Servers == nil && stage == host.StageDisabled:
+		case opts.Servers == nil && unusable:
+			notAsked = append(notAsked, name)
+		case stage == host.StageDisabled, unusable: // asking says why
+			asked = append(asked, askedServer{name, nil})
+		case isPerUser(i) && user == "", i.Entry.Lazy && !opts.Start && clientFor(i, user) == nil:
 			notAsked = append(notAsked, name)
 		default:
 			asked = append(asked, askedServer{name, nil})
@@ -97,12 +127,27 @@ func (h *Host) askedServers(ctx context.Context, opts *ListOptions) (asked []ask
 	return asked, notAsked
 }
 
+// isPerUser reports whether users have connections of their own to a server.
+func isPerUser(i *host.Inspection) bool {
+	return i.Entry.Identity == config.IdentityUser || i.Entry.Identity == config.IdentityHeader
+}
+
+// clientFor returns the client that requests of a user are made with, if there is one now.
+func clientFor(i *host.Inspection, user string) *mcp.Client {
+	if isPerUser(i) {
+		return i.Users[user]
+	}
+	return i.Client
+}
+
 // listAll asks servers for a list, many at one time. Key tells items apart; of two
 // with the same one the first is kept.
-func listAll[S, T any](ctx context.Context, h *Host, opts *ListOptions, what string,
+func listAll[S, T any](ctx context.Context, h *host.Host, opts *ListOptions, what string,
 	list func(*mcp.Client, context.Context) iter.Seq2[*S, error], item func(server string, s *S) (key string, t T),
 ) *Listing[T] {
-	need(ctx)
+	if ctx == nil {
+		panic("content: the context is nil") // and not on a goroutine of its own
+	}
 	var o ListOptions
 	if opts != nil {
 		o = *opts
@@ -113,7 +158,7 @@ func listAll[S, T any](ctx context.Context, h *Host, opts *ListOptions, what str
 	if o.MaxItems <= 0 {
 		o.MaxItems = DefaultMaxItems
 	}
-	servers, notAsked := h.askedServers(ctx, &o)
+	servers, notAsked := askedServers(ctx, h, &o)
 	items := make([][]T, len(servers))
 	var wg sync.WaitGroup
 	room := make(chan struct{}, maxAsked)
@@ -125,7 +170,7 @@ func listAll[S, T any](ctx context.Context, h *Host, opts *ListOptions, what str
 		select {
 		case room <- struct{}{}:
 		case <-ctx.Done():
-			s.err = fmt.Errorf("host: server %q was not asked for its %s: %w", s.name, what, ctx.Err())
+			s.err = fmt.Errorf("content: server %q was not asked for its %s: %w", s.name, what, ctx.Err())
 			continue
 		}
 		wg.Go(func() {
@@ -145,7 +190,7 @@ func listAll[S, T any](ctx context.Context, h *Host, opts *ListOptions, what str
 }
 
 // listOne asks one server. With an error it returns what was listed before.
-func listOne[S, T any](ctx context.Context, h *Host, o *ListOptions, server, what string,
+func listOne[S, T any](ctx context.Context, h *host.Host, o *ListOptions, server, what string,
 	list func(*mcp.Client, context.Context) iter.Seq2[*S, error], item func(server string, s *S) (string, T),
 ) (items []T, err error) {
 	own := ctx
@@ -162,7 +207,7 @@ func listOne[S, T any](ctx context.Context, h *Host, o *ListOptions, server, wha
 				return err
 			}
 			if n++; n > o.MaxItems {
-				return fmt.Errorf("host: server %q: %w", server, &mcp.LimitError{Limit: what + " of a server", Max: int64(o.MaxItems)})
+				return fmt.Errorf("content: server %q: %w", server, &mcp.LimitError{Limit: what + " of a server", Max: int64(o.MaxItems)})
 			}
 			key, t := item(server, s)
 			if seen[key] {
@@ -174,7 +219,7 @@ func listOne[S, T any](ctx context.Context, h *Host, o *ListOptions, server, wha
 		return nil
 	})
 	if err != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("host: server %q did not list its %s within %v: %w", server, what, o.Timeout, err)
+		err = fmt.Errorf("content: server %q did not list its %s within %v: %w", server, what, o.Timeout, err)
 	}
 	return items, err
 }

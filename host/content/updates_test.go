@@ -1,4 +1,4 @@
-package host_test
+package content_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
 )
 
 // An update is one yield of ResourceUpdates.
@@ -24,7 +25,7 @@ func follow(t *testing.T, ctx context.Context, h *host.Host, address string) <-c
 	go func() {
 		defer close(done)
 		defer close(updates)
-		for address, err := range h.ResourceUpdates(ctx, address) {
+		for address, err := range content.New(h).ResourceUpdates(ctx, address) {
 			select {
 			case updates <- update{address, err}:
 			case <-ctx.Done():
@@ -39,7 +40,7 @@ func follow(t *testing.T, ctx context.Context, h *host.Host, address string) <-c
 func TestUpdatesOfAReplacedServer(t *testing.T) {
 	ctx := watchdog(t)
 	made := make(chan *sdk.Server, 10)
-	h := host.New(shelfOptions(shelf{
+	h := host.New(contentsOptions(contents{
 		"a": with(resource("file:///x"), func(s *sdk.Server) { made <- s }),
 		"b": resource("file:///x"),
 	}))
@@ -88,7 +89,7 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 
 func TestUpdatesEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(watchdog(t))
-	h := openShelf(t, shelf{"a": resource("file:///x")}, nil, "a")
+	h := openContents(t, contents{"a": resource("file:///x")}, nil, "a")
 	withCtx, withHost := follow(t, ctx, h, "a://file:///x"), follow(t, watchdog(t), h, "a://file:///x")
 	<-withCtx
 	<-withHost
@@ -105,7 +106,7 @@ func TestUpdatesEnd(t *testing.T) {
 }
 
 func TestUpdatesOfNothing(t *testing.T) {
-	h := openShelf(t, shelf{"a": prompt("p"), "off": resource("x:1")}, map[string]string{"off": `"enabled": false`}, "a", "off")
+	h := openContents(t, contents{"a": prompt("p"), "off": resource("x:1")}, map[string]string{"off": `"enabled": false`}, "a", "off")
 	for _, address := range []string{"a://x:1", "off://x:1", "nobody://x:1", "x"} {
 		got := <-follow(t, watchdog(t), h, address)
 		if got.err == nil {
