@@ -13,7 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A person is asked about each server that a repository wants to have started.
@@ -83,16 +82,4 @@ func ExampleHost_Reject() {
 	fmt.Println(len(h.Pending()), h.Servers()[0].Stage)
 	// Output:
 	// 0 unapproved
-}
-
-// A container is for servers of images that the entry names.
-func ExampleDocker_Isolate() {
-	_, err := (&host.Docker{}).Isolate(context.Background(), &config.Server{
-		Name:      "notes",
-		Source:    config.Source{File: ".mcp.json", Line: 3},
-		Isolation: &config.Isolation{Kind: config.IsolationDocker},
-	}, &transport.Command{Path: "notes-server"})
-	fmt.Println(err)
-	// Output:
-	// server "notes" (.mcp.json:3): isolation "docker": "isolation.image" is "": name the image in which the command is, such as "node:22-slim"; it was not started
 }

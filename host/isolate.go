@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -17,7 +18,8 @@ type Isolator interface {
 	// Isolate returns how the server is started confined as the entry says. It is
 	// asked anew for each start, and does not change c. If it cannot confine it, it
 	// fails: a server that is to be confined is never started otherwise. It returns
-	// soon after ctx ends, which bounds the start only.
+	// soon after ctx ends, which bounds the start only. The host makes its errors an
+	// [*IsolationError].
 	Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error)
 }
 
@@ -54,7 +56,7 @@ func (h *Host) isolate(ctx context.Context, e *config.Server, c *transport.Comma
 	}
 	isolator := h.opts.Isolators[e.Isolation.Kind]
 	if isolator == nil && e.Isolation.Kind == config.IsolationDocker {
-		isolator = &Docker{}
+		isolator = &docker.Isolator{}
 	}
 	if isolator == nil {
 		kinds := slices.Sorted(maps.Keys(h.opts.Isolators))

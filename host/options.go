@@ -116,8 +116,8 @@ type Options struct {
 	// Consents says which servers of scopes that need approval may be started.
 	// Default: a file in StateDir.
 	Consents *consent.Book
-	// Isolators confine local servers, by the kind that an entry asks for. That of
-	// [config.IsolationDocker] is there by default.
+	// Isolators confine local servers, by the kind that an entry asks for. Default: a
+	// [*docker.Isolator] for [config.IsolationDocker].
 	Isolators map[string]Isolator
 	// Activity is told of calls, refusals, logins and changes. Default: nobody is.
 	// The host does not close it.

@@ -157,9 +157,10 @@ func ExampleResource() {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer func() { _ = h.Close() }()
 
+	all := content.New(h)
 	var resources []ai.Resource
 	for _, s := range h.Servers() {
-		resources = append(resources, belt.Resource(content.New(h), s.Name, nil))
+		resources = append(resources, belt.Resource(all, s.Name, nil))
 	}
 	_, err := genkit.Generate(ctx, g, ai.WithResources(resources...), ai.WithMessages(ai.NewUserMessage(
 		ai.NewTextPart("Sum this up:"),
@@ -184,7 +185,8 @@ func ExampleMessages() {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer func() { _ = h.Close() }()
 
-	_, err := belt.Messages(ctx, content.New(h), "notes__review", map[string]string{"who": "me"}, nil)
+	all := content.New(h)
+	_, err := belt.Messages(ctx, all, "notes__review", map[string]string{"who": "me"}, nil)
 	var unknown *content.UnknownPromptError
 	fmt.Println(errors.As(err, &unknown)) // no server is configured here
 	// Output: true

@@ -28,8 +28,7 @@
 // user may, since Landlock does not know of them. With "network" it can use all of
 // the network, and connect to the sockets of local daemons, such as that of Docker,
 // that its user may connect to: that is as good as no confinement where there is such
-// a daemon, and nothing here distinguishes such sockets; use host.Docker there. It can use
-// up processor, memory, and the room of the folders that it writes to.
+// a daemon, and nothing here tells such sockets apart; use docker.Isolator there. It can use up processor, memory, and the room of the folders it writes to.
 //
 // # Where it works
 //

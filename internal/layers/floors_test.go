@@ -68,6 +68,7 @@ var house = []room{
 	{path: "host/activity", floor: 4, wing: hall},
 	{path: "host/consent", floor: 4, wing: hall},
 	{path: "host/consent/consenttest", floor: 4, wing: hall, kit: true},
+	{path: "host/docker", floor: 4, wing: what},
 	{path: "host/landlock", floor: 4, wing: joint},
 	{path: "host", floor: 4, wing: joint},
 
@@ -106,6 +107,7 @@ var sideways = map[[2]string]string{
 	{"host/config", "host/consent"}:               "an entry says what its launch is",
 	{"host/config/codex", "host/config"}:          "it is a format of config files",
 	{"host/config/goose", "host/config"}:          "it is a format of config files",
+	{"host/docker", "host/config"}:                "it reads what the entry wants",
 	{"host/landlock", "host"}:                     "it is an isolator of a host",
 	{"host/landlock", "host/config"}:              "it reads what the entry wants",
 	{"session/filestore", "session/seal"}:         "Open returns a *seal.Store",

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -281,7 +282,7 @@ var mcpproxy = []row{
 		equal(t, "the secret is in the log", strings.Contains(encode(t, events), secret), false)
 	}},
 	{55, func(t *testing.T) {
-		options := &host.Options{Isolators: map[string]host.Isolator{config.IsolationDocker: &host.Docker{Program: "/no/such/docker"}}}
+		options := &host.Options{Isolators: map[string]host.Isolator{config.IsolationDocker: &docker.Isolator{Program: "/no/such/docker"}}}
 		h := open(t, "mcp_config.json", `{"mcpServers": [{"name": "s", "command": "npx", "isolation": {"kind": "docker", "image": "node:22"}}]}`, options)
 		var missing *host.IsolationError
 		equal(t, "it is not started without its isolation", errors.As(status(t, h, "s").Err, &missing), true)

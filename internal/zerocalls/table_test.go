@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
@@ -237,7 +238,6 @@ var types = []any{
 	(*host.CallCounts)(nil),
 	(*host.Calls)(nil),
 	(*host.ChangedError)(nil),
-	(*host.Docker)(nil),
 	(*host.FollowOptions)(nil),
 	(*host.Failure)(nil),
 	(*host.Host)(nil),
@@ -266,6 +266,7 @@ var types = []any{
 	(*content.Resource)(nil),
 	(*content.ResourceTemplate)(nil),
 	(*content.UnknownPromptError)(nil),
+	(*docker.Isolator)(nil),
 	(*doctor.Action)(nil),
 	(*doctor.Diagnosis)(nil),
 	(*doctor.Finding)(nil),

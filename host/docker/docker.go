@@ -1,4 +1,4 @@
-package host
+package docker
 
 import (
 	"context"
@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// dockerReach bounds the question whether the daemon can be reached.
-	dockerReach = 10 * time.Second
-	// dockerRemove bounds the removal of a container whose client is gone.
-	dockerRemove = 10 * time.Second
+	// reachTime bounds the question whether the daemon can be reached.
+	reachTime = 10 * time.Second
+	// removeTime bounds the removal of a container whose client is gone.
+	removeTime = 10 * time.Second
 )
 
-// A Docker confines local servers in containers, each start in a new one, which it
+// An Isolator confines local servers in containers, each start in a new one, which it
 // removes when the server ends: docker run --rm, with the capabilities dropped and no
 // new privileges, without network unless the entry wants it, and with nothing of this
 // machine but the entry's mounts. The image must be named by the entry.
@@ -45,29 +45,29 @@ const (
 // A container ends with its server, with Close, and, since its standard input ends,
 // when this process is killed; but a server that goes on without input stays then
 // until somebody removes its container, whose name begins with "mcpbelt-".
-type Docker struct {
+type Isolator struct {
 	// Program is the docker program, or one that takes the same arguments, such as
 	// podman; looked up in PATH if it has no path separator. Default: docker.
 	Program string
 }
 
-// Isolate implements [Isolator]. It fails if there is no docker program, or if it
+// Isolate implements the Isolator of package host. It fails if there is no docker program, or if it
 // does not reach its daemon within 10 s.
-func (d *Docker) Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
-	args, err := dockerArgs(e, c)
+func (d *Isolator) Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
+	args, err := runArgs(e, c)
 	if err != nil {
-		return nil, isolationError(e, err)
+		return nil, err
 	}
-	env, err := dockerEnv(c.Env)
+	env, err := envText(c.Env)
 	if err != nil {
-		return nil, isolationError(e, err)
+		return nil, err
 	}
 	program, err := d.program()
 	if err != nil {
-		return nil, isolationError(e, err)
+		return nil, err
 	}
-	if err := dockerReached(ctx, program); err != nil {
-		return nil, isolationError(e, err)
+	if err := reached(ctx, program); err != nil {
+		return nil, err
 	}
 	name := "mcpbelt-" + strings.ToLower(rand.Text())
 	confined := *c
@@ -75,24 +75,24 @@ func (d *Docker) Isolate(ctx context.Context, e *config.Server, c *transport.Com
 	confined.Args = slices.Concat([]string{"run", "--name=" + name}, args)
 	confined.Dir = ""
 	confined.Env = nil
-	run := &dockerRun{program: program, name: name, start: c.Start, ended: c.Ended}
+	r := &run{program: program, name: name, start: c.Start, ended: c.Ended}
 	if len(c.Env) > 0 {
-		run.env = newEnvFile(env)
-		confined.Args = slices.Insert(confined.Args, 2, "--env-file="+run.env.path)
+		r.env = newEnvFile(env)
+		confined.Args = slices.Insert(confined.Args, 2, "--env-file="+r.env.path)
 	}
-	confined.Start, confined.Ended = run.begin, run.end
+	confined.Start, confined.Ended = r.begin, r.end
 	return &confined, nil
 }
 
-// A dockerRun is one start of a container.
-type dockerRun struct {
+// A run is one start of a container.
+type run struct {
 	program, name string
 	env           *envFile                  // nil: the container gets no variables
 	start         func(cmd *exec.Cmd) error // nil: as it is
 	ended         func()                    // nil: nothing else
 }
 
-func (r *dockerRun) begin(cmd *exec.Cmd) error {
+func (r *run) begin(cmd *exec.Cmd) error {
 	start := r.start
 	if start == nil {
 		start = (*exec.Cmd).Start
@@ -103,17 +103,17 @@ func (r *dockerRun) begin(cmd *exec.Cmd) error {
 	return r.env.start(cmd, start)
 }
 
-func (r *dockerRun) end() {
+func (r *run) end() {
 	if r.env != nil {
 		r.env.close()
 	}
-	dockerRemoved(r.program, r.name)
+	removed(r.program, r.name)
 	if r.ended != nil {
 		r.ended()
 	}
 }
 
-func (d *Docker) program() (string, error) {
+func (d *Isolator) program() (string, error) {
 	name := d.Program
 	if name == "" {
 		name = "docker"
@@ -128,44 +128,44 @@ func (d *Docker) program() (string, error) {
 	return found, nil
 }
 
-// dockerCommand returns a command of the docker program, with no more environment
+// command returns a command of the docker program, with no more environment
 // than the servers get.
-func dockerCommand(ctx context.Context, program string, args ...string) *exec.Cmd {
+func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = transport.BaseEnv()
 	cmd.WaitDelay = time.Second
 	return cmd
 }
 
-func dockerReached(ctx context.Context, program string) error {
-	ctx, stop := context.WithTimeout(ctx, dockerReach)
+func reached(ctx context.Context, program string) error {
+	ctx, stop := context.WithTimeout(ctx, reachTime)
 	defer stop()
-	out, err := dockerCommand(ctx, program, "version", "--format", "{{.Server.Version}}").CombinedOutput()
+	out, err := command(ctx, program, "version", "--format", "{{.Server.Version}}").CombinedOutput()
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	return fmt.Errorf("the docker daemon cannot be reached: start it, or let this user use it: %w: %s", err, dockerSays(out))
+	return fmt.Errorf("the docker daemon cannot be reached: start it, or let this user use it: %w: %s", err, lastLine(out))
 }
 
-// dockerSays returns the last line of what docker wrote.
-func dockerSays(out []byte) string {
+// lastLine returns the last line of what docker wrote.
+func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return fmt.Sprintf("%.300q", lines[len(lines)-1])
 }
 
-// dockerRemoved sees to it that a container is gone. Most are already, and that is
+// removed sees to it that a container is gone. Most are already, and that is
 // no error; one that cannot be removed is a matter for the daemon's log.
-func dockerRemoved(program, name string) {
-	ctx, stop := context.WithTimeout(context.Background(), dockerRemove)
+func removed(program, name string) {
+	ctx, stop := context.WithTimeout(context.Background(), removeTime)
 	defer stop()
-	_ = dockerCommand(ctx, program, "rm", "--force", "--volumes", name).Run()
+	_ = command(ctx, program, "rm", "--force", "--volumes", name).Run()
 }
 
-// dockerArgs returns the arguments of docker run, after the name.
-func dockerArgs(e *config.Server, c *transport.Command) ([]string, error) {
+// runArgs returns the arguments of docker run, after the name.
+func runArgs(e *config.Server, c *transport.Command) ([]string, error) {
 	i := e.Isolation
 	if i.Image == "" || strings.HasPrefix(i.Image, "-") || strings.ContainsAny(i.Image, " \t\n") {
 		return nil, fmt.Errorf("\"isolation.image\" is %q: name the image in which the command is, such as \"node:22-slim\"", i.Image)
@@ -176,17 +176,17 @@ func dockerArgs(e *config.Server, c *transport.Command) ([]string, error) {
 	}
 	args := []string{"--rm=true", "--interactive=true", "--init=true", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=" + network}
 	for _, m := range i.Mounts {
-		mount, err := dockerMount(m)
+		mount, err := mountArg(m)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, "--mount="+mount)
 	}
 	if c.Dir != "" {
-		args = append(args, "--workdir="+dockerDir(i.Mounts, c.Dir))
+		args = append(args, "--workdir="+dirInContainer(i.Mounts, c.Dir))
 	}
 	for _, arg := range i.Args {
-		if err := dockerArg(arg); err != nil {
+		if err := checkArg(arg); err != nil {
 			return nil, err
 		}
 	}
@@ -195,7 +195,7 @@ func dockerArgs(e *config.Server, c *transport.Command) ([]string, error) {
 	return append(args, c.Args...), nil
 }
 
-func dockerMount(m config.Mount) (string, error) {
+func mountArg(m config.Mount) (string, error) {
 	target := m.Target
 	if target == "" {
 		target = filepath.ToSlash(m.Path)
@@ -220,9 +220,9 @@ func dockerMount(m config.Mount) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), w.Error()
 }
 
-// dockerDir returns where a folder of this machine is in the container, or the
+// dirInContainer returns where a folder of this machine is in the container, or the
 // folder itself if no mount holds it: then it is meant to be one of the container.
-func dockerDir(mounts []config.Mount, dir string) string {
+func dirInContainer(mounts []config.Mount, dir string) string {
 	best, found := "", -1
 	for _, m := range mounts {
 		rest, err := filepath.Rel(m.Path, dir)
@@ -241,12 +241,12 @@ func dockerDir(mounts []config.Mount, dir string) string {
 	return best
 }
 
-var dockerOption = regexp.MustCompile(`^--[a-z][a-z0-9-]*=[^\x00]*$`)
+var option = regexp.MustCompile(`^--[a-z][a-z0-9-]*=[^\x00]*$`)
 
-// dockerArg refuses the arguments that would take a container out of our hands.
-func dockerArg(arg string) error {
+// checkArg refuses the arguments that would take a container out of our hands.
+func checkArg(arg string) error {
 	name, _, _ := strings.Cut(arg, "=")
-	if !dockerOption.MatchString(arg) {
+	if !option.MatchString(arg) {
 		return fmt.Errorf("%.40q of \"isolation.args\" is not of the form --name=value, as --memory=512m and --read-only=true are: write it so", name)
 	}
 	switch name {
@@ -257,11 +257,11 @@ func dockerArg(arg string) error {
 	return nil
 }
 
-// dockerLine is how long a line of an --env-file must not be.
-const dockerLine = 64 << 10
+// maxLine is how long a line of an --env-file must not be.
+const maxLine = 64 << 10
 
-// dockerEnv returns variables as an --env-file has them.
-func dockerEnv(variables []string) (string, error) {
+// envText returns variables as an --env-file has them.
+func envText(variables []string) (string, error) {
 	var b strings.Builder
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
@@ -270,8 +270,8 @@ func dockerEnv(variables []string) (string, error) {
 			return "", fmt.Errorf("the variable %q of \"env\" has a name that docker cannot pass to a container: rename it", name)
 		case strings.ContainsAny(value, "\n\r\x00") || !utf8.ValidString(value):
 			return "", fmt.Errorf("the variable %q of \"env\" has a line break, or is not UTF-8, which docker cannot pass to a container: put the value into a file, and its folder into \"isolation.mounts\"", name)
-		case len(variable) >= dockerLine:
-			return "", fmt.Errorf("the variable %q of \"env\" has %d bytes, and docker passes fewer than %d to a container: put the value into a file, and its folder into \"isolation.mounts\"", name, len(variable), dockerLine)
+		case len(variable) >= maxLine:
+			return "", fmt.Errorf("the variable %q of \"env\" has %d bytes, and docker passes fewer than %d to a container: put the value into a file, and its folder into \"isolation.mounts\"", name, len(variable), maxLine)
 		}
 		b.WriteString(variable + "\n")
 	}

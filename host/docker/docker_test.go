@@ -1,6 +1,6 @@
 //go:build unix
 
-package host_test
+package docker_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -209,7 +210,7 @@ func TestDockerNetwork(t *testing.T) {
 func TestDockerKilled(t *testing.T) {
 	w := newDockerWorld(t)
 	e := dockered(t, config.Isolation{})
-	c, err := (&host.Docker{}).Isolate(t.Context(), e, &transport.Command{Path: "sleep", Args: []string{"600"}, CloseTimeout: 1})
+	c, err := (&docker.Isolator{}).Isolate(t.Context(), e, &transport.Command{Path: "sleep", Args: []string{"600"}, CloseTimeout: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +315,7 @@ func TestDockerDeaf(t *testing.T) {
 	for _, name := range []string{"A", "B", "C", "D"} {
 		env = append(env, name+"="+strings.Repeat("x", 60<<10))
 	}
-	c, err := (&host.Docker{}).Isolate(t.Context(), dockered(t, config.Isolation{}), &transport.Command{Path: "sleep", Args: []string{"600"}, Env: env, CloseTimeout: 1})
+	c, err := (&docker.Isolator{}).Isolate(t.Context(), dockered(t, config.Isolation{}), &transport.Command{Path: "sleep", Args: []string{"600"}, Env: env, CloseTimeout: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
