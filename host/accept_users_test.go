@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -54,7 +53,9 @@ func TestAcceptManyUsersWithTokens(t *testing.T) {
 	}
 	opts := &host.Options{
 		StateDir: host.NoState, MaxUserClients: places,
-		OAuth: func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) },
+		Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
+			return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
+		},
 	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "office", fmt.Sprintf(`{"url": %q}`, o.URL))))
 	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "office"}); err != nil {
@@ -118,7 +119,9 @@ func TestAcceptUserWithoutLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	opts := &host.Options{StateDir: host.NoState, OAuth: func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) }}
+	opts := &host.Options{StateDir: host.NoState, Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
+		return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
+	}}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "s", fmt.Sprintf(`{"url": %q}`, rs.URL))))
 
 	var required *auth.LoginRequiredError

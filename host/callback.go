@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"runtime/debug"
 
-	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -48,23 +46,6 @@ func (h *Host) ownTransport(key session.Key, e *config.Server) (t mcp.Transport,
 		return nil, fmt.Errorf("%s returns a nil %T", name, t)
 	}
 	return t, err
-}
-
-// oauth returns what logs the user of a key in at a server, or nil.
-func (h *Host) oauth(key session.Key, e *config.Server) (handler sdkauth.OAuthHandler, err error) {
-	switch {
-	case h.opts.OAuth != nil:
-		const name = "Options.OAuth"
-		defer h.caught(name, &err)
-		handler = h.opts.OAuth(key, e)
-		if handler != nil && nils.Is(handler) {
-			return nil, fmt.Errorf("%s returns a nil %T", name, handler)
-		}
-		return handler, nil
-	case h.opts.Logins != nil:
-		return h.opts.Logins.Handler(key, e), nil
-	}
-	return nil, nil
 }
 
 // ownHeaders returns what the program makes for the requests of a user.

@@ -39,15 +39,11 @@ type discovery struct {
 	ended bool
 }
 
-// possible reports whether the host knows of logins at the server.
-func (d *discovery) possible() bool {
+// wanted reports whether the tools are not known, and are to be read with a login.
+func (d *discovery) wanted() bool {
 	s := d.server
-	o := &s.host.opts
-	return o.Logins != nil && o.OAuth == nil && s.perUser() && withoutLogin(s.entry) == ""
+	return s.host.opts.Logins != nil && s.perUser() && withoutLogin(s.entry) == "" && !s.shelf.stocked()
 }
-
-// wanted reports whether the tools are to be read with a login.
-func (d *discovery) wanted() bool { return d.possible() && !d.server.shelf.stocked() }
 
 // begin has the tools be read with the login of a user, or of any who is logged in if
 // user is empty, unless they are known.

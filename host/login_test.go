@@ -9,14 +9,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A server that wants a login keeps its tools: who calls one learns where to log
@@ -51,7 +50,9 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := open(t, path, &host.Options{
-		OAuth:     func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) },
+		Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
+			return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
+		},
 		ToolGrace: -1,
 	})
 	asked := func(s host.Status) bool { return s.State.Phase == mcp.Authenticating }

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -68,14 +66,9 @@ type Options struct {
 	// in the background, some of them at a time. Default: for Open, and for OpenStore
 	// with the store of a file, a file in StateDir; else nothing is kept.
 	Statuses config.StatusStore
-	// OAuth, if set, returns what logs the user of a key in at its server, or nil
-	// for a server without login. The Handler of a session.Manager does, and is
-	// harmless for servers that want none. The user is empty for a server that all
-	// share. It is asked only about entries that may be started now, and must not change
-	// them.
-	OAuth func(session.Key, *config.Server) auth.OAuthHandler
-	// Logins, if set, logs users in at the servers, as the configuration says. It is not
-	// used with OAuth, and for one host only. The host does not close it.
+	// Logins, if set, logs users in at the servers, as the configuration says. It is for one
+	// host only, and the host does not close it. Another way to log in belongs to a transport
+	// of Transport.
 	Logins *Logins
 	// UserHeaders, if set, makes the headers of a user's connections, for servers of
 	// [config.IdentityHeader]. It is asked for each client of a user, and when the server

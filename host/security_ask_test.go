@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -18,9 +16,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A credulous program makes transports, headers and logins for whatever server it is
+// A credulous program makes transports and headers for whatever server it is
 // asked about, and counts how often it is.
-type credulous struct{ transports, headers, logins atomic.Int64 }
+type credulous struct{ transports, headers atomic.Int64 }
 
 func (c *credulous) options(book *consent.Book) *host.Options {
 	return &host.Options{
@@ -33,10 +31,6 @@ func (c *credulous) options(book *consent.Book) *host.Options {
 			c.headers.Add(1)
 			return http.Header{"Authorization": {"Bearer of-the-user"}}, nil
 		},
-		OAuth: func(session.Key, *config.Server) sdkauth.OAuthHandler {
-			c.logins.Add(1)
-			return nil
-		},
 	}
 }
 
@@ -48,15 +42,11 @@ func (c *credulous) wantNotAsked(t *testing.T) {
 	if got := c.headers.Load(); got != 0 {
 		t.Errorf("got %d calls of UserHeaders, want 0", got)
 	}
-	if got := c.logins.Load(); got != 0 {
-		t.Errorf("got %d calls of OAuth, want 0", got)
-	}
 }
 
 func (c *credulous) forget() {
 	c.transports.Store(0)
 	c.headers.Store(0)
-	c.logins.Store(0)
 }
 
 // TestNothingIsMadeForWhatWasNotAllowed: the program's own functions, which may hand out

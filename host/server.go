@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -199,9 +201,9 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 			all.Set(name, value.Reveal())
 		}
 	}
-	login, err := h.oauth(key, e)
-	if err != nil {
-		return nil, err
+	var login auth.OAuthHandler
+	if l := h.opts.Logins; l != nil {
+		login = l.Handler(key, e)
 	}
 	settings, err := tlsOf(e, false)
 	if err != nil {

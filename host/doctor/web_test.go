@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -243,7 +242,9 @@ func TestTestUsesLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = m.Close() }()
-	h := newHost(t, &host.Options{OAuth: func(key session.Key, _ *config.Server) sdkauth.OAuthHandler { return m.Handler(key) }})
+	h := newHost(t, &host.Options{Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
+		return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
+	}})
 	e := remote(t, rs.URL, "http")
 	r := tested(t, h, e)
 	var login *auth.LoginRequiredError
