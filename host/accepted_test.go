@@ -40,7 +40,7 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.opened(user, nil)
-	pending := user.Pending()
+	pending := user.PendingLaunches()
 	if len(pending) != 1 {
 		t.Fatalf("got %d servers that wait, want 1", len(pending))
 	}
@@ -55,7 +55,7 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 	if got, want := bare.Fingerprint(), pending[0].Fingerprint(); got != want {
 		t.Errorf("got the fingerprint %s without what is accepted, want %s", got, want)
 	}
-	if err := user.Approve(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
+	if err := user.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
 		t.Fatal(err)
 	}
 	again, err := host.Open(t.Context(), file, opts)
@@ -63,7 +63,7 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.opened(again, nil)
-	if got := again.Pending(); len(got) != 0 {
+	if got := again.PendingLaunches(); len(got) != 0 {
 		t.Errorf("got %v that wait the next time, want none", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestNoLedgerIsSeenWhereThereIsNone(t *testing.T) {
 	for _, ledger := range []string{"", filepath.Join(p.dir, "mcp.lock.json")} {
 		h, err := host.Open(t.Context(), file, &host.Options{StateDir: host.NoState, Consents: consent.New(), Ledger: ledger})
 		p.opened(h, err)
-		if pending := h.Pending(); len(pending) != 1 || pending[0].Accepted != "" {
+		if pending := h.PendingLaunches(); len(pending) != 1 || pending[0].Accepted != "" {
 			t.Errorf("with the ledger %q: got %v, want a launch of which nothing is accepted", ledger, pending)
 		}
 	}

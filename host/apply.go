@@ -19,9 +19,9 @@ type Report struct {
 	Stopped  []string // gone, or disabled now
 	Replaced []string // changed, and running as configured now
 	Kept     []string // not changed
-	// Unapproved are servers that were not started since somebody has to allow that first,
-	// see [Host.Pending]. Failed has their [*UnapprovedError].
-	Unapproved []string
+	// NotAllowed are servers that were not started since somebody has to allow that first,
+	// see [Host.PendingLaunches]. Failed has their [*LaunchNotAllowedError].
+	NotAllowed []string
 	// Overtaken are servers that a later Apply has a say about: they become what that
 	// one wants.
 	Overtaken []string
@@ -37,8 +37,8 @@ type Report struct {
 // ready and its tools are in the registry, and is then left to finish its calls in the
 // background; if the new one fails, the old one stays, unless all that the new one
 // wants is a login. [Status.Unapplied] tells of that, and the new one is tried again.
-// What needs approval is not replaced: a server of which the changed entry nobody has
-// approved is stopped at once, and started when somebody does. Apply returns when every server that it started is ready or has
+// What has to be allowed is not replaced: a server of which the changed entry nobody has
+// allowed is stopped at once, and started when somebody does. Apply returns when every server that it started is ready or has
 // failed its first attempt; it does not wait for lazy ones.
 //
 // Several Apply may run at a time, and each server goes its own way: where they differ
@@ -264,9 +264,9 @@ func (h *Host) report(steps []step) (Report, *ServersError) {
 				report.Kept = append(report.Kept, name)
 			}
 		case started:
-			var unapproved *UnapprovedError
-			if errors.As(st.err, &unapproved) {
-				report.Unapproved = append(report.Unapproved, name)
+			var denied *LaunchNotAllowedError
+			if errors.As(st.err, &denied) {
+				report.NotAllowed = append(report.NotAllowed, name)
 			} else {
 				report.Started = append(report.Started, name)
 			}

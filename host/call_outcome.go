@@ -46,12 +46,12 @@ func unsentOutcome(err error) meter.Outcome {
 	var busy *mcp.BusyError
 	var login interface{ LoginURL() string }
 	var nobody *NoUserError
-	var unapproved *UnapprovedError
+	var denied *LaunchNotAllowedError
 	var quarantined *registry.QuarantinedError
 	var unknown *UnknownServerError
 	var status *transport.StatusError
 	switch {
-	case errors.As(err, &busy), errors.As(err, &login), errors.As(err, &nobody), errors.As(err, &unapproved),
+	case errors.As(err, &busy), errors.As(err, &login), errors.As(err, &nobody), errors.As(err, &denied),
 		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return meter.Refused
 	case errors.As(err, &status):

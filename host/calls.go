@@ -45,7 +45,7 @@ type CallCounts struct {
 	// Unavailable: there was no connection. Nothing was sent.
 	Unavailable uint64 `json:"unavailable"`
 	// Refused: the call was turned away here, since too many were waiting, the user has
-	// to log in, or the tool or the server is not approved. Nothing was sent.
+	// to log in, or the tool is not accepted or the launch not allowed. Nothing was sent.
 	Refused uint64 `json:"refused"`
 	// Cancelled: the caller gave up.
 	Cancelled uint64 `json:"cancelled"`

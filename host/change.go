@@ -15,7 +15,7 @@ var ErrOvertaken = errors.New("host: another change of the server has overtaken 
 // first attempt; it then goes on trying. It does not wait for a lazy server.
 func (h *Host) Enable(ctx context.Context, name string) error {
 	return h.change(ctx, "enable", name, func(_ context.Context, sl *slot, s *server) (wait, error) {
-		if !s.active() || s.status().Stage == StageUnapproved { // if that was about to end it
+		if !s.active() || s.status().Stage == StageNotAllowed { // if that was about to end it
 			s = sl.renew(s)
 		}
 		return s.untilStarted(), nil

@@ -16,7 +16,7 @@ type choice struct {
 }
 
 // choicesOf returns the choices that a config leaves, by name: of the sound entries of a
-// scope that needs approval, with those that they hide.
+// scope whose launches have to be allowed, with those that they hide.
 func choicesOf(c *config.Config) map[string]*choice {
 	choices := make(map[string]*choice)
 	usable := func(e *config.Server) bool { return e.Enabled && e.Err == nil }
@@ -51,9 +51,9 @@ func (h *Host) choose(sl *slot, ch *choice) *config.Server {
 		}
 	}
 	for _, e := range ch.entries {
-		_, err := h.approved(h.ctx, e)
-		var unapproved *UnapprovedError
-		unknown := errors.As(err, &unapproved) && unapproved.Err != nil
+		_, err := h.allowedLaunch(h.ctx, e)
+		var denied *LaunchNotAllowedError
+		unknown := errors.As(err, &denied) && denied.Err != nil
 		if err == nil || unknown && hashOf(e) == running {
 			return e
 		}
@@ -112,7 +112,7 @@ func (h *Host) choosing() []*slot {
 }
 
 // waiting returns the entries that are stronger than the one that stands in the slot, and
-// so wait for approval.
+// so wait to be allowed.
 func (sl *slot) waiting() []*config.Server {
 	ch, s := sl.choices(), sl.now()
 	if ch == nil || s == nil {

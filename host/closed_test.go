@@ -37,8 +37,8 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 		"Login":       func(s string) error { _, err := h.Login(ctx, session.Key{Server: s}); return err },
 		"Logout":      func(s string) error { return h.Logout(ctx, session.Key{Server: s}) },
 		"Client":      func(s string) error { _, err := h.Client(ctx, session.Key{Server: s}); return err },
-		"Approve":     func(s string) error { return h.Approve(ctx, "ann", s) },
-		"Reject":      func(s string) error { return h.Reject(ctx, "ann", s) },
+		"Approve":     func(s string) error { return h.AllowLaunch(ctx, "ann", s) },
+		"Reject":      func(s string) error { return h.DenyLaunch(ctx, "ann", s) },
 		"ReadResource": func(s string) error {
 			_, err := content.New(h).ReadResource(ctx, content.Address(s, "x://y"), nil)
 			return err

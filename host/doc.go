@@ -48,9 +48,9 @@
 // change is not touched, and a changed server is replaced when its successor is
 // ready. No call fails because of it, and no tool that both have is missing for a
 // moment. If the changed entry does not work, the server goes on as it was,
-// [Status].Unapplied says so, and the entry is tried again. A server of a file that needs
-// approval is not replaced: it stops as soon as its entry is another one, and starts
-// when that is approved. With [Options].Follow the config file is applied again when it has changed;
+// [Status].Unapplied says so, and the entry is tried again. A server of a file whose launches have to
+// be allowed is not replaced: it stops as soon as its entry is another one, and starts
+// when that is allowed. With [Options].Follow the config file is applied again when it has changed;
 // [Host.Follow] does that for other files, and for configurations of any kind.
 // [Host.Enable], [Host.Disable], [Host.Restart] and [Host.Refresh] act on single servers,
 // and those on different servers do not wait for each other.
@@ -65,11 +65,11 @@
 //	report, err := h.Apply(ctx, config.Merge(configs...))
 //
 // A file in a project may come from anybody. Its servers are not started before
-// somebody has approved exactly what would be run: [Host.Pending] shows it, and
-// [Host.Approve] starts it. So it is with a file that Open is given and that has the name
+// somebody has allowed exactly what would be run: [Host.PendingLaunches] shows it, and
+// [Host.AllowLaunch] starts it. So it is with a file that Open is given and that has the name
 // of a project's file, such as .mcp.json, unless the Scope of [Options].Config says that
 // it is the program's own or the user's. A server of the user that has the name of one
-// that waits runs until that is approved.
+// that waits runs until that is allowed.
 //
 // # Many users
 //

@@ -169,7 +169,7 @@ func (h *Host) notReady(ctx context.Context, name string) (reason string, err er
 		return reasonDisabled, nil
 	case StageInvalid:
 		return reasonInvalid, status.Err
-	case StageUnapproved:
+	case StageNotAllowed:
 		return reasonLaunch, status.Err
 	case StageLogin:
 		return reasonLogin, status.Err

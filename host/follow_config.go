@@ -96,9 +96,9 @@ func (h *Host) reload(ctx context.Context, names []string, load func(context.Con
 	if err != nil {
 		return report, err
 	}
-	if len(report.Started)+len(report.Stopped)+len(report.Replaced)+len(report.Unapproved) > 0 {
+	if len(report.Started)+len(report.Stopped)+len(report.Replaced)+len(report.NotAllowed) > 0 {
 		logger.Info("host: configuration applied", "changed", names, "started", report.Started, "stopped", report.Stopped,
-			"replaced", report.Replaced, "unapproved", report.Unapproved, "kept", len(report.Kept))
+			"replaced", report.Replaced, "notAllowed", report.NotAllowed, "kept", len(report.Kept))
 	}
 	return report, nil
 }

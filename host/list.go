@@ -45,9 +45,9 @@ func (s *server) follow(ctx context.Context, l *link) {
 		case mcp.Connecting:
 			s.shelf.lost()
 		case mcp.Waiting:
-			var unapproved *UnapprovedError
-			if errors.As(state.Err, &unapproved) {
-				s.withhold(l, unapproved)
+			var denied *LaunchNotAllowedError
+			if errors.As(state.Err, &denied) {
+				s.withhold(l, denied)
 			}
 			s.shelf.lost()
 			s.settle()

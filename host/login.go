@@ -42,12 +42,12 @@ func (e *NoLoginError) Error() string {
 // [session.Manager.Login] does. Without a user in the key it is the user of ctx where
 // each has a connection of his own, and the login of all where they share one.
 //
-// The error is an [*UnknownServerError], an [*UnapprovedError] or a [*NoLoginError], or that
+// The error is an [*UnknownServerError], a [*LaunchNotAllowedError] or a [*NoLoginError], or that
 // of the manager.
 func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, error) {
 	key, entry, err := h.loginKey(ctx, key)
 	if err == nil {
-		err = h.unapproved(ctx, entry) // it is not to be spoken to
+		err = h.notAllowed(ctx, entry) // it is not to be spoken to
 	}
 	if err != nil {
 		return nil, err

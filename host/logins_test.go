@@ -241,7 +241,7 @@ func TestLoginAtAnUnapprovedServer(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	rs := as.NewMCP(nil)
 	w.apply(&config.Server{Name: "s", URL: rs.URL, Source: config.Source{File: "mcp.json", Scope: config.ScopeProject}})
-	var unapproved *host.UnapprovedError
+	var unapproved *host.LaunchNotAllowedError
 	if _, err := w.host.Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &unapproved) {
 		t.Errorf("%v", err)
 	}

@@ -18,8 +18,8 @@ import (
 // in the background, and a call of their tools says so, see [registry.NotReadyError].
 // Required servers are waited for longer than that, and servers marked lazy not at all.
 // What the program names like this counts as its own, and its servers start without
-// approval; but those of a file with the name of a project's file, such as .mcp.json, wait
-// for it, see [Host.Pending]. The Scope of Options.Config says otherwise.
+// asking; but those of a file with the name of a project's file, such as .mcp.json, wait
+// to be allowed, see [Host.PendingLaunches]. The Scope of Options.Config says otherwise.
 //
 // It fails if the file cannot be read as a whole, with an error that names file,
 // line and column; if the ledger is not sound; and with a [*ServersError] if a required

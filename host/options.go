@@ -37,7 +37,7 @@ type Options struct {
 	// of the same name: each would take the tools of the other's out. Default: a new one with none of them set,
 	// in which every tool that the gate lets in may be called.
 	Registry *registry.Registry
-	// Ledger is the file in which Open keeps which tools were approved, if Registry is
+	// Ledger is the file in which Open keeps which tools were accepted, if Registry is
 	// nil: what a server offers first is, and what it changes later is held back. It is
 	// called mcp.lock.json by convention, and stands beside the config file. One that came
 	// with a project holds the decisions of others: Pending says whose, before the server
@@ -106,7 +106,7 @@ type Options struct {
 	// $XDG_STATE_HOME or the system's own, such as ~/.local/state/mcpbelt; it is made
 	// when there is something to keep. [NoState]: nothing is written there.
 	StateDir string
-	// Consents says which servers of scopes that need approval may be started.
+	// Consents says which servers of files that somebody else may have written may be started.
 	// Default: a file in StateDir.
 	Consents *consent.Book
 	// Isolators confine local servers, by the kind that an entry asks for. Default: a

@@ -13,12 +13,12 @@ import (
 // ErrQuarantined is returned for what would use a server in quarantine, see
 // [StageQuarantined]. A call of one of its tools fails with a
 // [registry.QuarantinedError].
-var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, and approve what Ledger.Pending has of the server")
+var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, and accept what Ledger.Pending has of the server")
 
 // errNoLedger is why a server in quarantine cannot be started where nobody could end that.
 var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Ledger", ErrQuarantined)
 
-// quarantined reports whether nothing of the server may be used before somebody approves
+// quarantined reports whether nothing of the server may be used before somebody accepts
 // it.
 func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts()) }
 

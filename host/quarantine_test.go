@@ -60,8 +60,8 @@ func TestServerInQuarantine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if health.Action != doctor.ActionApprove {
-		t.Errorf("got the action %s, want %s", health.Action, doctor.ActionApprove)
+	if health.Action != doctor.ActionAccept {
+		t.Errorf("got the action %s, want %s", health.Action, doctor.ActionAccept)
 	}
 	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
 		t.Fatal(err)

@@ -26,12 +26,12 @@ func TestReportOfUnapprovedServers(t *testing.T) {
 		if len(report.Started) > 0 {
 			t.Errorf("got started %q, want none", report.Started)
 		}
-		if want := []string{"notes"}; !slices.Equal(report.Unapproved, want) {
-			t.Errorf("got unapproved %q, want %q", report.Unapproved, want)
+		if want := []string{"notes"}; !slices.Equal(report.NotAllowed, want) {
+			t.Errorf("got unapproved %q, want %q", report.NotAllowed, want)
 		}
-		var unapproved *host.UnapprovedError
+		var unapproved *host.LaunchNotAllowedError
 		if !errors.As(report.Failed["notes"], &unapproved) {
-			t.Errorf("got failed %v, want an UnapprovedError", report.Failed)
+			t.Errorf("got failed %v, want a LaunchNotAllowedError", report.Failed)
 		}
 		p.wantStarts()
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // scopes are those of the files and stores that a host was told are of a scope that
-// needs approval, by scopeKey. What was once said of a file counts for the life of the
+// has to be allowed, by scopeKey. What was once said of a file counts for the life of the
 // host: who reads it again and does not say it, because of an edit or of a file that was
 // replaced, starts nothing by that.
 type scopes map[string]config.Scope

@@ -76,9 +76,9 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		h := newHost(t, program, consent.New())
 		apply(t, h, remoteUsers)
 		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
-		var unapproved *host.UnapprovedError
+		var unapproved *host.LaunchNotAllowedError
 		if !errors.As(err, &unapproved) {
-			t.Errorf("got %v, want an UnapprovedError", err)
+			t.Errorf("got %v, want a LaunchNotAllowedError", err)
 		}
 		program.wantNotAsked(t)
 	})
@@ -95,8 +95,8 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		program, book := &credulous{}, consent.New()
 		h := newHost(t, program, book)
 		apply(t, h, remoteUsers)
-		l := h.Pending()[0]
-		if err := h.Approve(watchdog(t), "ann", l.Fingerprint()); err != nil {
+		l := h.PendingLaunches()[0]
+		if err := h.AllowLaunch(watchdog(t), "ann", l.Fingerprint()); err != nil {
 			t.Fatal(err)
 		}
 		if err := book.Decide(watchdog(t), "bob", l, consent.Rejected); err != nil {
@@ -104,9 +104,9 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		}
 		program.forget()
 		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
-		var unapproved *host.UnapprovedError
+		var unapproved *host.LaunchNotAllowedError
 		if !errors.As(err, &unapproved) {
-			t.Errorf("got %v, want an UnapprovedError", err)
+			t.Errorf("got %v, want a LaunchNotAllowedError", err)
 		}
 		program.wantNotAsked(t)
 	})

@@ -83,8 +83,8 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range h.Servers() {
-		if s.Stage != host.StageUnapproved {
-			t.Errorf("%s: got stage %q, want %q", s.Name, s.Stage, host.StageUnapproved)
+		if s.Stage != host.StageNotAllowed {
+			t.Errorf("%s: got stage %q, want %q", s.Name, s.Stage, host.StageNotAllowed)
 		}
 		key := session.Key{User: "ann", Server: s.Name}
 		// All of these may fail, and are not to start anything.
@@ -102,7 +102,7 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e, nil)
 	}
 	p.reported(h.Apply(ctx, c))
-	if got, want := len(h.Pending()), len(c.Servers); got != want {
+	if got, want := len(h.PendingLaunches()), len(c.Servers); got != want {
 		t.Errorf("got %d launches that wait, want %d", got, want)
 	}
 	p.wantStarts()

@@ -59,10 +59,10 @@ func TestWhatWaitsHidesNothing(t *testing.T) {
 	}{
 		{"here",
 			func(t *testing.T, h *host.Host, _ *consent.Book, l *consent.Launch) error {
-				return h.Approve(t.Context(), "ann", l.Fingerprint())
+				return h.AllowLaunch(t.Context(), "ann", l.Fingerprint())
 			},
 			func(t *testing.T, h *host.Host, _ *consent.Book, l *consent.Launch) error {
-				return h.Reject(t.Context(), "ann", l.Fingerprint())
+				return h.DenyLaunch(t.Context(), "ann", l.Fingerprint())
 			}},
 		{"elsewhere",
 			func(t *testing.T, _ *host.Host, book *consent.Book, l *consent.Launch) error {
@@ -80,7 +80,7 @@ func TestWhatWaitsHidesNothing(t *testing.T) {
 			p.reported(h.Apply(t.Context(), p.merged(theirEntry, ownEntry)))
 			wantRuns(t, h, config.ScopeUser)
 			p.wantStarts("./bin/notes own")
-			pending := h.Pending()
+			pending := h.PendingLaunches()
 			if len(pending) != 1 || !slices.Equal(pending[0].Args, []string{"theirs"}) {
 				t.Fatalf("got %v, want the entry of the project", pending)
 			}
@@ -88,7 +88,7 @@ func TestWhatWaitsHidesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantRuns(t, h, config.ScopeProject)
-			if got := len(h.Pending()); got != 0 {
+			if got := len(h.PendingLaunches()); got != 0 {
 				t.Errorf("got %d launches that wait, want 0", got)
 			}
 			if err := test.reject(t, h, book, pending[0]); err != nil {
@@ -108,14 +108,14 @@ func TestChoiceLeavesADisabledServerAlone(t *testing.T) {
 	h := newApprovalHost(t, consent.New())
 	p.reported(h.Apply(t.Context(), p.merged(theirEntry, ownEntry)))
 	wantRuns(t, h, config.ScopeUser)
-	l := h.Pending()[0]
+	l := h.PendingLaunches()[0]
 	if err := h.Disable(t.Context(), "notes"); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(h.Pending()); got != 0 {
+	if got := len(h.PendingLaunches()); got != 0 {
 		t.Errorf("got %d launches that wait, want 0", got)
 	}
-	_ = h.Approve(t.Context(), "ann", l.Fingerprint()) // it may be stale now
+	_ = h.AllowLaunch(t.Context(), "ann", l.Fingerprint()) // it may be stale now
 	if got := h.Servers()[0].Stage; got != host.StageDisabled {
 		t.Errorf("got stage %q, want %q", got, host.StageDisabled)
 	}

@@ -174,7 +174,7 @@ func pendingOf(t *testing.T, book *consent.Book, c *config.Config) []*consent.La
 	if _, err := h.Apply(t.Context(), c); err != nil && !errors.As(err, &required) {
 		t.Fatal(err)
 	}
-	return h.Pending()
+	return h.PendingLaunches()
 }
 
 // asksAgain reports whether somebody is asked about an entry that has changed, after the

@@ -242,10 +242,10 @@ func TestScopeStays(t *testing.T) {
 			path := filepath.Join(p.dir, "servers.json")
 			p.write(path, projectFile)
 			h := way.do(p, path)
-			if got := h.Servers()[0].Stage; got != host.StageUnapproved {
-				t.Errorf("got stage %q, want %q", got, host.StageUnapproved)
+			if got := h.Servers()[0].Stage; got != host.StageNotAllowed {
+				t.Errorf("got stage %q, want %q", got, host.StageNotAllowed)
 			}
-			if got := len(h.Pending()); got != 1 {
+			if got := len(h.PendingLaunches()); got != 1 {
 				t.Errorf("got %d launches that wait, want 1", got)
 			}
 			p.wantStarts()
@@ -274,8 +274,8 @@ func TestProjectFileWaits(t *testing.T) {
 				key = "mcp"
 			}
 			p.write(path, `{"`+key+`":{"notes":{"command":"`+p.dir+`/bin/notes"}}}`)
-			wantStage(t, p.open(path, nil), host.StageUnapproved)
-			wantStage(t, p.openStoreOf(path), host.StageUnapproved)
+			wantStage(t, p.open(path, nil), host.StageNotAllowed)
+			wantStage(t, p.openStoreOf(path), host.StageNotAllowed)
 			p.wantStarts()
 			own := p.open(path, &config.Options{Scope: config.ScopeUser})
 			wantStage(t, own, host.StageReady)

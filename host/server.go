@@ -68,7 +68,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 	return s
 }
 
-// hashOf returns the hash of an entry. Where it stands matters if it needs approval,
+// hashOf returns the hash of an entry. Where it stands matters if it has to be allowed,
 // which is given for a folder.
 func hashOf(entry *config.Server) string {
 	hash := entry.Hash()
@@ -90,7 +90,7 @@ func perUser(e *config.Server) bool {
 func (s *server) start(public bool) {
 	err := s.entry.Err
 	if err == nil {
-		err = s.host.unapproved(s.host.ctx, s.entry)
+		err = s.host.notAllowed(s.host.ctx, s.entry)
 	}
 	if err == nil {
 		err = s.cannotExamine()
@@ -159,7 +159,7 @@ func (s *server) idleTimeout() time.Duration {
 }
 
 // connectable makes the transport for the user of a key, or for all, with further
-// headers. What it starts is approved each time.
+// headers. What it starts is looked up each time.
 func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport, error) {
 	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
 		t, err := s.host.recipe(key, e, header)
@@ -305,9 +305,9 @@ func (s *server) rest(l *link) {
 	_ = l.close(s.host.ctx)
 }
 
-// withhold ends a link that must not be connected again, for want of approval, and takes
+// withhold ends a link that must not be connected again, since nobody allows it any more, and takes
 // the tools out of the registry.
-func (s *server) withhold(l *link, unapproved *UnapprovedError) {
+func (s *server) withhold(l *link, denied *LaunchNotAllowedError) {
 	if s.running() != l {
 		return
 	}
@@ -317,7 +317,7 @@ func (s *server) withhold(l *link, unapproved *UnapprovedError) {
 	if s.link != l {
 		return
 	}
-	s.link, s.transport, s.err = nil, nil, unapproved
+	s.link, s.transport, s.err = nil, nil, denied
 	s.host.ending.Go(func() { _ = l.close(s.host.ctx) })
 }
 
@@ -404,9 +404,9 @@ func (s *server) outcome() error {
 
 // namesItsServer reports whether the text of an error says which server it is about.
 func namesItsServer(err error) bool {
-	var unapproved *UnapprovedError
+	var denied *LaunchNotAllowedError
 	var isolation *IsolationError
-	return errors.As(err, &unapproved) || errors.As(err, &isolation)
+	return errors.As(err, &denied) || errors.As(err, &isolation)
 }
 
 // move notes that the entry, which says the same, stands elsewhere now, and what the file

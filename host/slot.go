@@ -217,15 +217,15 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 		return noted, nil, nil
 	case !active:
 		sl.succeed(old, next)
-		var unapproved *UnapprovedError
-		if err := next.outcome(); errors.As(err, &unapproved) {
+		var denied *LaunchNotAllowedError
+		if err := next.outcome(); errors.As(err, &denied) {
 			return started, nil, err
 		}
 		return started, next.untilStarted(), nil
 	}
-	var unapproved *UnapprovedError
-	if err := sl.host.unapproved(ctx, entry); errors.As(err, &unapproved) {
-		if unapproved.Err != nil { // nobody knows whether it may start: what was approved goes on
+	var denied *LaunchNotAllowedError
+	if err := sl.host.notAllowed(ctx, entry); errors.As(err, &denied) {
+		if denied.Err != nil { // nobody knows whether it may start: what was allowed goes on
 			return failed, nil, err
 		}
 		old.shelf.clear()

@@ -7,8 +7,8 @@ type Stage string
 const (
 	StageDisabled    Stage = "disabled"    // switched off
 	StageInvalid     Stage = "invalid"     // its entry cannot be used
-	StageUnapproved  Stage = "unapproved"  // it waits for the user's approval, or was rejected
-	StageQuarantined Stage = "quarantined" // its tools are known, or would be, and none is called before somebody approves the server
+	StageNotAllowed  Stage = "not_allowed" // nobody has allowed its launch, or somebody has denied it
+	StageQuarantined Stage = "quarantined" // its tools are known, or would be, and none is called before somebody accepts them
 	StageConfigured  Stage = "configured"  // not started, and its tools are not known: perhaps nobody has logged in yet
 	StageCached      Stage = "cached"      // not started; its tools are known from an earlier time, and a call starts it
 	StageStarting    Stage = "starting"    // being started or connected

@@ -26,14 +26,14 @@ type Status struct {
 	Stage Stage
 	// State is the state of the client that all users share. Its phase is Idle for a
 	// server that does not run now, and for one with a client for each user. Its
-	// Instructions are those that were approved, see [registry.Registry.Instructions].
+	// Instructions are those that were accepted, see [registry.Registry.Instructions].
 	State mcp.State
 	// Users is the number of clients of users.
 	Users int
 	// Tools is the number of the server's tools that the registry lists.
 	Tools int
 	// Quarantined is the number of its tools that the registry's ledger holds
-	// back, because nobody approved them as they are.
+	// back, because nobody accepted them as they are.
 	Quarantined int
 	// Rejected are tools that are not in the registry, because others have
 	// their names or the gate does not let them in.
@@ -121,14 +121,14 @@ func (s *server) status() Status {
 // stageLocked tells the stage by the state of the client for all users, and by whether
 // the tools are known, or why they are not.
 func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage {
-	var unapproved *UnapprovedError
+	var denied *LaunchNotAllowedError
 	switch {
 	case !s.enabled && (s.entry.Err == nil || !s.entry.Enabled):
 		return StageDisabled
 	case s.entry.Err != nil:
 		return StageInvalid
-	case errors.As(s.err, &unapproved), errors.As(state.Err, &unapproved):
-		return StageUnapproved
+	case errors.As(s.err, &denied), errors.As(state.Err, &denied):
+		return StageNotAllowed
 	case errors.Is(s.err, errNoLedger):
 		return StageQuarantined
 	case s.err != nil:

@@ -21,14 +21,14 @@ const tryCloseTimeout = 2 * time.Second
 // its ledger. Where users have connections of their own it is that of ctx's user, see
 // [session.WithUser].
 //
-// The entry counts as it does for a server of the configuration: one that needs approval
-// and does not have it is not started, and one that is to be confined is not started
+// The entry counts as it does for a server of the configuration: one whose launch
+// has to be allowed and is not is not started, and one that is to be confined is not started
 // without. By the options the client declares nothing that asks the user or a model. If
 // observe is not nil it gets the transport that the entry describes, such as a
 // [*transport.Command], made for this call of Try alone, and returns the one to use.
 //
 // The context of f ends with ctx and when the host is closed. The error is that of f; if f
-// was not called it is the error of the entry or of observe, an [*UnapprovedError], a
+// was not called it is the error of the entry or of observe, a [*LaunchNotAllowedError], a
 // [*NoUserError], or [ErrClosed].
 func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Transport) (mcp.Transport, error), f func(context.Context, mcp.Transport, *mcp.ClientOptions) error) error {
 	need(ctx)
@@ -71,7 +71,7 @@ func (h *Host) tryTransport(ctx context.Context, e *config.Server, observe func(
 	if e.Err != nil {
 		return nil, e.Err
 	}
-	if err := h.unapproved(ctx, e); err != nil {
+	if err := h.notAllowed(ctx, e); err != nil {
 		return nil, err
 	}
 	key := session.Key{Server: e.Name}

@@ -224,7 +224,7 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 	if e.Identity != config.IdentityHeader {
 		return nil, nil
 	}
-	if _, err := h.approved(ctx, e); err != nil {
+	if _, err := h.allowedLaunch(ctx, e); err != nil {
 		return nil, err
 	}
 	header := http.Header{}

@@ -154,8 +154,8 @@ func TestNilContext(t *testing.T) {
 		"Restart":   func(ctx context.Context) { _ = h.Restart(ctx, "s") },
 		"Refresh":   func(ctx context.Context) { _ = h.Refresh(ctx) },
 		"Try":       func(ctx context.Context) { _ = h.Try(ctx, entry, nil, nil) },
-		"Approve":   func(ctx context.Context) { _ = h.Approve(ctx, "me", "x") },
-		"Reject":    func(ctx context.Context) { _ = h.Reject(ctx, "me", "x") },
+		"Approve":   func(ctx context.Context) { _ = h.AllowLaunch(ctx, "me", "x") },
+		"Reject":    func(ctx context.Context) { _ = h.DenyLaunch(ctx, "me", "x") },
 		"Shutdown":  func(ctx context.Context) { _ = h.Shutdown(ctx) },
 	} {
 		func() {

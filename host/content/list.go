@@ -66,8 +66,8 @@ type Listing[T any] struct {
 	// server that has no such list is no error.
 	Errors map[string]error
 	// NotAsked are enabled servers that were not asked: lazy ones that do not run, those
-	// with a connection for each user where ctx has no user, and those that wait for
-	// approval, are in quarantine, or whose entry cannot be used.
+	// with a connection for each user where ctx has no user, and those that
+	// are not allowed yet, are in quarantine, or whose entry cannot be used.
 	NotAsked []string
 }
 
@@ -111,7 +111,7 @@ func askedServers(ctx context.Context, h *host.Host, opts *ListOptions) (asked [
 			continue
 		}
 		stage := stages[name]
-		unusable := stage == host.StageInvalid || stage == host.StageUnapproved || stage == host.StageQuarantined
+		unusable := stage == host.StageInvalid || stage == host.StageNotAllowed || stage == host.StageQuarantined
 		switch {
 		case opts.Servers == nil && stage == host.StageDisabled:
 		case opts.Servers == nil && unusable:

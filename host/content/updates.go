@@ -90,7 +90,7 @@ func (c *Content) clientAfter(ctx context.Context, address, server, uri string, 
 		at := slices.IndexFunc(servers, func(s host.Status) bool { return s.Name == server })
 		if at >= 0 {
 			switch servers[at].Stage {
-			case host.StageDisabled, host.StageInvalid, host.StageUnapproved, host.StageQuarantined:
+			case host.StageDisabled, host.StageInvalid, host.StageNotAllowed, host.StageQuarantined:
 				// It says why the server is of no use.
 				if _, err := c.host.Client(ctx, session.Key{Server: server}); err != nil {
 					return nil, err

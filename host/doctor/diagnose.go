@@ -232,10 +232,10 @@ func doing(s *host.Status, n int) string {
 		return "It is switched off."
 	case host.StageInvalid:
 		return "Its entry cannot be used, so it is not started."
-	case host.StageUnapproved:
-		return "It is not started before somebody approves that."
+	case host.StageNotAllowed:
+		return "It is not started before somebody allows that."
 	case host.StageQuarantined:
-		return "It is in quarantine: none of its tools is called before somebody approves the server." + users
+		return "It is in quarantine: none of its tools is called before somebody accepts them." + users
 	case host.StageConfigured:
 		return "It does not run, and its tools are not known yet." + users
 	case host.StageCached:

@@ -167,14 +167,14 @@ func (t *trouble) ofEntry() bool {
 		}
 		t.hint(HintInvalidEntry, "The entry cannot be used: "+fault.Error())
 	}
-	var unapproved *host.UnapprovedError
+	var denied *host.LaunchNotAllowedError
 	var isolation *host.IsolationError
 	var nobody *host.NoUserError
 	switch {
 	case errors.As(t.err, &nobody):
 		t.hint(HintLoginRequired, "Each user has their own connection to this server, and the context names no user. Ask under a context of session.WithUser.")
-	case errors.As(t.err, &unapproved):
-		t.hint(HintLaunchNotAllowed, "The entry comes from a file in a project, and its server is started only when the user has looked at the exact command and approved it. Show them what host.Host.Pending returns, and call host.Host.Approve; approve it anew when it has changed. A file that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
+	case errors.As(t.err, &denied):
+		t.hint(HintLaunchNotAllowed, "The entry comes from a file in a project, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
 	case errors.As(t.err, &isolation):
 		t.hint(HintIsolationUnavailable, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
 	}

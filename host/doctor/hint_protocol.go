@@ -86,7 +86,7 @@ func (t *trouble) ofTools(tools []Tool) {
 		t.hint(HintToolsRejected, fmt.Sprintf("%d of the tools would not be listed: the gate does not let them in, or others have their names. The findings of each say why.", n))
 	}
 	if n := count[ToolQuarantined]; n > 0 {
-		t.hint(HintToolsQuarantined, fmt.Sprintf("%d of the tools wait for approval, because they are new or not what was approved. Look at what has changed, and approve or reject them.", n))
+		t.hint(HintToolsQuarantined, fmt.Sprintf("%d of the tools are held back, because they are new or not what was accepted. Look at what has changed, and accept or reject them.", n))
 	}
 	if len(tools) == 0 {
 		t.hint(HintNoTools, "The server has no tools. It may have resources or prompts; or it shows its tools only with other arguments, variables or rights.")

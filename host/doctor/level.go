@@ -33,7 +33,8 @@ const (
 	ActionNone      Action = "none"       // nothing is to be done
 	ActionWait      Action = "wait"       // it is being connected, or tried again by itself
 	ActionLogin     Action = "login"      // the user has to log in
-	ActionApprove   Action = "approve"    // the start of the server, or tools of it, wait for approval
+	ActionAllow     Action = "allow"      // the launch of the server waits to be allowed
+	ActionAccept    Action = "accept"     // tools of the server wait to be accepted
 	ActionRestart   Action = "restart"    // it runs and fails: start it anew
 	ActionEnable    Action = "enable"     // it is switched off
 	ActionConfigure Action = "configure"  // its entry has to be changed
@@ -57,14 +58,14 @@ func judge(h *Health) (Level, Action) {
 		return LevelHealthy, ActionEnable
 	case host.StageInvalid:
 		return LevelUnhealthy, cureOfEntry(status.Err)
-	case host.StageUnapproved:
-		return LevelUnhealthy, ActionApprove
+	case host.StageNotAllowed:
+		return LevelUnhealthy, ActionAllow
 	case host.StageLogin:
 		return LevelUnhealthy, ActionLogin
 	case host.StageWaiting:
 		return LevelUnhealthy, cureOfConnection(status.Err)
 	case host.StageQuarantined:
-		return LevelUnhealthy, ActionApprove
+		return LevelUnhealthy, ActionAccept
 	case host.StageStarting:
 		return LevelDegraded, ActionWait
 	}
@@ -77,9 +78,9 @@ func judge(h *Health) (Level, Action) {
 	case u != nil:
 		return LevelDegraded, cureOfConnection(u.Err)
 	case status.Quarantined > 0 && status.Tools == 0:
-		return LevelUnhealthy, ActionApprove
+		return LevelUnhealthy, ActionAccept
 	case status.Quarantined > 0:
-		return LevelDegraded, ActionApprove
+		return LevelDegraded, ActionAccept
 	case status.Err != nil:
 		return LevelDegraded, ActionWait // its tools are read again by themselves
 	case len(status.Rejected) > 0, status.State.Degraded != nil:

@@ -195,7 +195,7 @@ func TestTestNeedsApproval(t *testing.T) {
 	e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: "until spawned", %q: %q}}`, os.Args[0], serverMode, probeReached, reached))
 	e.Source.Scope = config.ScopeProject
 	r := tested(t, newHost(t, nil), e)
-	var unapproved *host.UnapprovedError
+	var unapproved *host.LaunchNotAllowedError
 	if r.Success || r.Reached != "" || !errors.As(r.Err, &unapproved) || hintsOf(r) != "launch_not_allowed" {
 		t.Errorf("report %+v", r)
 	}

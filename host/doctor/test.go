@@ -34,7 +34,7 @@ type TestOptions struct {
 // those there are, and renews one that has ended, as any use does, but it does not begin
 // one; and the server can ask the user nothing.
 //
-// A server that needs approval and does not have it is not started, and one that is
+// A server whose launch has to be allowed and is not is not started, and one that is
 // to be confined is not started without.
 //
 // What is wrong with the server is in the report, and so is the end of ctx; after

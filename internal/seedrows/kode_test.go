@@ -162,24 +162,24 @@ var kode = []row{
 		k.write(k.mcprc(), `{"myserver": `+kodeServer+`}`)
 		book := consent.New()
 		h := k.host(&host.Options{StateDir: host.NoState, Consents: book})
-		equal(t, "pending", status(t, h, "myserver").Stage, host.StageUnapproved)
+		equal(t, "pending", status(t, h, "myserver").Stage, host.StageNotAllowed)
 		decideAll := func(decide func(fingerprint string) error) {
 			t.Helper()
-			pending := h.Pending()
+			pending := h.PendingLaunches()
 			equal(t, "what waits", len(pending), 1)
 			contains(t, "what is shown", pending[0].String(), "python -m my_mcp_server")
 			if err := decide(pending[0].Fingerprint()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		decideAll(func(f string) error { return h.Approve(patience(t), "ann", f) })
+		decideAll(func(f string) error { return h.AllowLaunch(patience(t), "ann", f) })
 		until(t, h, "myserver", func(s host.Status) bool { return s.Stage == host.StageReady })
 		equal(t, "approved", call(t, h, "myserver__calculate", kodeArguments), kodeArguments)
 		k.write(k.mcprc(), `{"myserver": `+strings.Replace(kodeServer, `]}`, `], "env": {"A": "1"}}`, 1)+`}`)
 		k.apply(h)
-		equal(t, "another command is asked again", status(t, h, "myserver").Stage, host.StageUnapproved)
-		decideAll(func(f string) error { return h.Reject(patience(t), "ann", f) })
-		equal(t, "rejected ones that wait", len(h.Pending()), 0)
+		equal(t, "another command is asked again", status(t, h, "myserver").Stage, host.StageNotAllowed)
+		decideAll(func(f string) error { return h.DenyLaunch(patience(t), "ann", f) })
+		equal(t, "rejected ones that wait", len(h.PendingLaunches()), 0)
 		records, err := book.Records(patience(t))
 		if err != nil {
 			t.Fatal(err)

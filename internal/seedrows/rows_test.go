@@ -84,7 +84,7 @@ var pending = map[int]string{
 	38: "the three variants of call_tool are tools of a gateway; policies tell them apart by hints, see row 37",
 	44: "upstream_servers is a tool of a gateway; AddServer, UpdateServer and RemoveServer are below it, see rows 7, 14 and 23",
 	45: "code_execution is a tool of a gateway that runs scripts",
-	60: "kode mcp add, list and approve are a command line; Edit, Pending and Approve are below it, see rows 9 and 10",
+	60: "kode mcp add, list and approve are a command line; Edit, PendingLaunches and AllowLaunch are below it, see rows 9 and 10",
 }
 
 // documents are the rows of all documents.

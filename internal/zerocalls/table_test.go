@@ -256,7 +256,7 @@ var types = []any{
 	(*host.StaleLaunchError)(nil),
 	(*host.Status)(nil),
 	(*host.Unapplied)(nil),
-	(*host.UnapprovedError)(nil),
+	(*host.LaunchNotAllowedError)(nil),
 	(*host.UnknownServerError)(nil),
 	(*content.AddressError)(nil),
 	(*content.Content)(nil),

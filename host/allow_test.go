@@ -107,11 +107,11 @@ func newApprovalHost(t testing.TB, book *consent.Book) *host.Host {
 
 func approvePending(t testing.TB, h *host.Host) *consent.Launch {
 	t.Helper()
-	pending := h.Pending()
+	pending := h.PendingLaunches()
 	if len(pending) != 1 {
 		t.Fatalf("%d servers wait, want 1: %v", len(pending), h.Servers())
 	}
-	if err := h.Approve(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
+	if err := h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
 		t.Fatal(err)
 	}
 	return pending[0]
@@ -131,12 +131,12 @@ func TestApproval(t *testing.T) {
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"./bin/notes","args":["a b"],"cwd":".","env":{"KEY":"s3cret"}}`)
 	p.wantStarts()
-	status := wantStage(t, h, host.StageUnapproved)
-	var unapproved *host.UnapprovedError
+	status := wantStage(t, h, host.StageNotAllowed)
+	var unapproved *host.LaunchNotAllowedError
 	if !errors.As(status.Err, &unapproved) || unapproved.Verdict != consent.Pending || mcp.OutcomeOf(unapproved) != mcp.NotSent {
 		t.Errorf("the error is %v", status.Err)
 	}
-	pending := h.Pending()
+	pending := h.PendingLaunches()
 	if len(pending) != 1 {
 		t.Fatalf("%d servers wait", len(pending))
 	}
@@ -147,7 +147,7 @@ func TestApproval(t *testing.T) {
 	approvePending(t, h)
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(program + " a b")
-	if len(h.Pending()) != 0 {
+	if len(h.PendingLaunches()) != 0 {
 		t.Error("it waits after its approval")
 	}
 	// A restart is the same launch.
@@ -183,7 +183,7 @@ func TestApprovalIsOfTheLaunch(t *testing.T) {
 			approvePending(t, h)
 			before := len(p.starts())
 			p.apply(h, entry)
-			wantStage(t, h, host.StageUnapproved)
+			wantStage(t, h, host.StageNotAllowed)
 			if len(h.Registry().Snapshot().Tools()) != 0 {
 				t.Error("its tools are listed")
 			}
@@ -213,7 +213,7 @@ func TestApprovalAtReconnect(t *testing.T) {
 	}
 	p.wantStarts(filepath.Join(second, "notes"))
 	for s := range h.Watch(t.Context()) {
-		if s[0].Stage == host.StageUnapproved {
+		if s[0].Stage == host.StageNotAllowed {
 			break
 		}
 	}
@@ -230,14 +230,14 @@ func TestReject(t *testing.T) {
 	h := newApprovalHost(t, book)
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	l := approvePending(t, h)
-	if err := h.Reject(t.Context(), "bob", l.Fingerprint()); err != nil {
+	if err := h.DenyLaunch(t.Context(), "bob", l.Fingerprint()); err != nil {
 		t.Fatal(err)
 	}
-	status := wantStage(t, h, host.StageUnapproved)
-	if status.Err == nil || !strings.Contains(status.Err.Error(), "was rejected") || status.State.Phase != mcp.Idle {
+	status := wantStage(t, h, host.StageNotAllowed)
+	if status.Err == nil || !strings.Contains(status.Err.Error(), "was denied") || status.State.Phase != mcp.Idle {
 		t.Errorf("after Reject: %v, %v", status.State.Phase, status.Err)
 	}
-	if len(h.Registry().Snapshot().Tools()) != 0 || len(h.Pending()) != 0 {
+	if len(h.Registry().Snapshot().Tools()) != 0 || len(h.PendingLaunches()) != 0 {
 		t.Error("tools are listed, or somebody is asked again")
 	}
 	if err := h.Enable(t.Context(), "notes"); err == nil {
@@ -247,7 +247,7 @@ func TestReject(t *testing.T) {
 	if err != nil || len(records) != 1 || records[0].By != "bob" || records[0].Verdict != consent.Rejected {
 		t.Errorf("recorded: %v, %v", records, err)
 	}
-	if err := h.Approve(t.Context(), "ann", l.Fingerprint()); err != nil {
+	if err := h.AllowLaunch(t.Context(), "ann", l.Fingerprint()); err != nil {
 		t.Errorf("approving after all: %v", err)
 	}
 	wantStage(t, h, host.StageReady)
@@ -264,7 +264,7 @@ func TestApprovalOfLoaders(t *testing.T) {
 		t.Errorf("shown is %s", text)
 	}
 	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./two"}}`)
-	wantStage(t, h, host.StageUnapproved)
+	wantStage(t, h, host.StageNotAllowed)
 	if n := len(p.starts()); n != 1 {
 		t.Errorf("%d starts, want 1", n)
 	}
@@ -275,14 +275,14 @@ func TestApproveStale(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
-	seen := h.Pending()[0].Fingerprint()
+	seen := h.PendingLaunches()[0].Fingerprint()
 	p.apply(h, `{"command":"./bin/notes","args":["--evil"],"cwd":"."}`)
-	err := h.Approve(t.Context(), "ann", seen)
+	err := h.AllowLaunch(t.Context(), "ann", seen)
 	var stale *host.StaleLaunchError
 	if !errors.As(err, &stale) {
 		t.Errorf("got %v, want a StaleLaunchError", err)
 	}
-	if err := h.Reject(t.Context(), "ann", "nonsense"); !errors.As(err, &stale) {
+	if err := h.DenyLaunch(t.Context(), "ann", "nonsense"); !errors.As(err, &stale) {
 		t.Errorf("got %v, want a StaleLaunchError", err)
 	}
 	p.wantStarts()
@@ -302,7 +302,7 @@ func TestApprovalByAnotherProcess(t *testing.T) {
 	}
 	h := newApprovalHost(t, open())
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
-	l := h.Pending()[0]
+	l := h.PendingLaunches()[0]
 	if err := open().Decide(t.Context(), "bob", l, consent.Approved); err != nil {
 		t.Fatal(err)
 	}
@@ -336,16 +336,16 @@ func TestUnsoundBook(t *testing.T) {
 	h := host.New(&host.Options{StateDir: state})
 	defer func() { _ = h.Close() }()
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
-	status := wantStage(t, h, host.StageUnapproved)
+	status := wantStage(t, h, host.StageNotAllowed)
 	var unsound *consent.Error
 	if !errors.As(status.Err, &unsound) || unsound.File != file {
 		t.Errorf("the error is %v", status.Err)
 	}
-	pending := h.Pending()
+	pending := h.PendingLaunches()
 	if len(pending) != 1 {
 		t.Fatalf("%d servers wait", len(pending))
 	}
-	if err := h.Approve(t.Context(), "ann", pending[0].Fingerprint()); !errors.As(err, &unsound) {
+	if err := h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); !errors.As(err, &unsound) {
 		t.Errorf("Approve: %v", err)
 	}
 	p.wantStarts()
@@ -365,7 +365,7 @@ func TestNoApproval(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantStage(t, h, host.StageReady)
-		if len(h.Pending()) != 0 {
+		if len(h.PendingLaunches()) != 0 {
 			t.Error("it waits")
 		}
 	}
@@ -376,7 +376,7 @@ func TestLaunchProgramNotFound(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"no-such-program-here"}`)
-	if status := h.Servers()[0]; !errors.Is(status.Err, exec.ErrNotFound) || status.Stage == host.StageUnapproved {
+	if status := h.Servers()[0]; !errors.Is(status.Err, exec.ErrNotFound) || status.Stage == host.StageNotAllowed {
 		t.Errorf("stage %q, %v; want that it is not found", status.Stage, status.Err)
 	}
 }

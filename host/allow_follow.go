@@ -12,11 +12,11 @@ import (
 // itself by its book, has decided something.
 const consentInterval = time.Second
 
-// rejectedGrace is how long calls of a server that was rejected elsewhere may go on.
+// rejectedGrace is how long calls of a server that was denied elsewhere may go on.
 const rejectedGrace = 5 * time.Second
 
 // followConsents sees to it that what is decided elsewhere counts here: a server that
-// waits starts when it is approved, and one that runs stops when it is rejected. As
+// waits starts when it is allowed, and one that runs stops when it is denied. As
 // long as a server stands for which that matters there is one goroutine for all.
 func (h *Host) followConsents() {
 	h.consents.following.Lock()
@@ -27,8 +27,8 @@ func (h *Host) followConsents() {
 	}
 }
 
-// obeyConsents starts and stops servers as was decided, until none stands that needs
-// approval.
+// obeyConsents starts and stops servers as was decided, until there is none that
+// has to be allowed.
 func (h *Host) obeyConsents() {
 	ticker := time.NewTicker(consentInterval)
 	defer ticker.Stop()
@@ -56,12 +56,12 @@ func (h *Host) obeyConsents() {
 // obeyConsent starts or stops a server if that was decided.
 func (h *Host) obeyConsent(s *server) {
 	name := s.entry.Name
-	var unapproved *UnapprovedError
-	refused := errors.As(h.unapproved(h.intake, s.entry), &unapproved)
-	switch waits := s.unapproved(); {
+	var denied *LaunchNotAllowedError
+	refused := errors.As(h.notAllowed(h.intake, s.entry), &denied)
+	switch waits := s.notAllowed(); {
 	case waits && !refused:
 		h.obey(name, func() error { return h.Enable(h.intake, name) })
-	case !waits && refused && unapproved.Err == nil && unapproved.Verdict == consent.Rejected:
+	case !waits && refused && denied.Err == nil && denied.Verdict == consent.Rejected:
 		h.obey(name, func() error {
 			ctx, stop := context.WithTimeout(h.intake, rejectedGrace)
 			defer stop()
@@ -90,7 +90,7 @@ func (h *Host) obey(name string, do func() error) {
 	})
 }
 
-// followed returns the servers that need approval and are enabled, and the slots that
+// followed returns the servers that have to be allowed and are enabled, and the slots that
 // have a choice. If there are none nobody follows them any more.
 func (h *Host) followed() (list []*server, slots []*slot) {
 	h.consents.following.Lock()
@@ -112,10 +112,10 @@ func (s *server) needsConsent() bool {
 	return s.enabled && !s.stopped && s.entry.Source.Scope.NeedsApproval()
 }
 
-// unapproved reports whether the server does not run for want of approval.
-func (s *server) unapproved() bool {
+// notAllowed reports whether the server does not run since nobody has allowed it.
+func (s *server) notAllowed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var unapproved *UnapprovedError
-	return s.enabled && !s.stopped && errors.As(s.err, &unapproved)
+	var denied *LaunchNotAllowedError
+	return s.enabled && !s.stopped && errors.As(s.err, &denied)
 }

@@ -14,46 +14,46 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// An UnapprovedError reports a server that was not started or connected to, because
+// A LaunchNotAllowedError reports a server that was not started or connected to, because
 // its entry comes from a file that somebody else may have written, and nobody here
-// has approved it as it is now.
-type UnapprovedError struct {
+// has allowed it as it is now.
+type LaunchNotAllowedError struct {
 	// Launch is what would be started. Its String is the exact command, and is not
 	// part of the error's text, since it may hold secrets.
 	Launch *consent.Launch
-	// Verdict is [consent.Rejected] if it was rejected, else [consent.Pending].
+	// Verdict is [consent.Rejected] if it was denied, else [consent.Pending].
 	Verdict consent.Verdict
 	// Err is why it could not be found out, or nil.
 	Err error
 }
 
-// Error names the server and its place, and says how to approve it.
-func (e *UnapprovedError) Error() string {
+// Error names the server and its place, and says how to allow it.
+func (e *LaunchNotAllowedError) Error() string {
 	text := fmt.Sprintf("server %q (%s): ", e.Launch.Server, e.Launch.Source)
 	switch {
 	case e.Err != nil:
-		return text + fmt.Sprintf("it cannot be found out whether it was approved: %v", e.Err)
+		return text + fmt.Sprintf("it cannot be found out whether it is allowed: %v", e.Err)
 	case e.Verdict == consent.Rejected:
-		return text + fmt.Sprintf("was rejected (fingerprint %s): Host.Approve lets it start after all", e.Launch.Fingerprint())
+		return text + fmt.Sprintf("its launch was denied (fingerprint %s): Host.AllowLaunch lets it start after all", e.Launch.Fingerprint())
 	}
-	return text + fmt.Sprintf("waits for approval (fingerprint %s): look at its command with Host.Pending, then call Host.Approve or Host.Reject; or, if the file is not a project's, say so with the Scope of Options.Config", e.Launch.Fingerprint())
+	return text + fmt.Sprintf("its launch has to be allowed (fingerprint %s): look at its command with Host.PendingLaunches, then call Host.AllowLaunch or Host.DenyLaunch; or, if the file is not a project's, say so with the Scope of Options.Config", e.Launch.Fingerprint())
 }
 
-func (e *UnapprovedError) Unwrap() error { return e.Err }
+func (e *LaunchNotAllowedError) Unwrap() error { return e.Err }
 
 // Outcome returns [mcp.NotSent].
-func (e *UnapprovedError) Outcome() mcp.Outcome { return mcp.NotSent }
+func (e *LaunchNotAllowedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // A StaleLaunchError reports a fingerprint that is that of no server now: what would
 // be started has changed since it was looked at, or its server is gone. Nothing was
-// approved or rejected.
+// allowed or denied.
 type StaleLaunchError struct {
 	Fingerprint string // that was asked for
 }
 
 // Error says what to do.
 func (e *StaleLaunchError) Error() string {
-	return fmt.Sprintf("host: no server that needs approval has the fingerprint %q now: it may have changed since it was looked at; look at Host.Pending again", e.Fingerprint)
+	return fmt.Sprintf("host: no launch that has to be allowed has the fingerprint %q now: it may have changed since it was looked at; look at Host.PendingLaunches again", e.Fingerprint)
 }
 
 // consents is the book of a host, opened when it is first needed.
@@ -87,19 +87,19 @@ func (h *Host) book() (*consent.Book, error) {
 	return book, nil
 }
 
-// unapproved returns the [*UnapprovedError] of a server that must not be started
+// notAllowed returns the [*LaunchNotAllowedError] of a server that must not be started
 // now, or nil. It is also nil if there is no such program: to start it fails anyway.
-func (h *Host) unapproved(ctx context.Context, e *config.Server) error {
-	_, err := h.approved(ctx, e)
-	var unapproved *UnapprovedError
-	if errors.As(err, &unapproved) {
-		return unapproved
+func (h *Host) notAllowed(ctx context.Context, e *config.Server) error {
+	_, err := h.allowedLaunch(ctx, e)
+	var denied *LaunchNotAllowedError
+	if errors.As(err, &denied) {
+		return denied
 	}
 	return nil
 }
 
-// approved returns what may be started, or nil if the server needs no approval.
-func (h *Host) approved(ctx context.Context, e *config.Server) (*consent.Launch, error) {
+// allowedLaunch returns what may be started, or nil if it need not be allowed.
+func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.Launch, error) {
 	if !e.Source.Scope.NeedsApproval() {
 		return nil, nil
 	}
@@ -114,21 +114,21 @@ func (h *Host) approved(ctx context.Context, e *config.Server) (*consent.Launch,
 	}
 	if err != nil || verdict != consent.Approved {
 		l.Accepted = acceptedTools(h.registry.Ledger(), e.Name)
-		return nil, &UnapprovedError{Launch: l, Verdict: verdict, Err: err}
+		return nil, &LaunchNotAllowedError{Launch: l, Verdict: verdict, Err: err}
 	}
 	return l, nil
 }
 
 // guard returns a transport that connects as t does, if what would be started is
-// approved at that moment, and confined as the entry says.
+// allowed at that moment, and confined as the entry says.
 //
-// It is that which make returns for the entry, which is called when that is approved and
+// It is that which make returns for the entry, which is called when that is allowed and
 // not before: the program's own functions may be behind it. If the user has to answer
-// something, make is called once more with the answers, which are looked up after the
-// approval.
+// something, make is called once more with the answers, which are looked up after
+// that.
 func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport, error)) (mcp.Transport, error) {
 	g := &guarded{host: h, entry: e, make: make, answered: e}
-	if _, err := h.approved(h.ctx, e); err != nil {
+	if _, err := h.allowedLaunch(h.ctx, e); err != nil {
 		return g, nil // Connect says so, and makes it when it can be started
 	}
 	var err error
@@ -141,7 +141,7 @@ func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport,
 // A guarded transport asks before each connection.
 type guarded struct {
 	host  *Host
-	entry *config.Server // what is approved
+	entry *config.Server // what is allowed
 	make  func(*config.Server) (mcp.Transport, error)
 
 	mu       sync.Mutex     // guards the following
@@ -182,11 +182,11 @@ func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server,
 	return t, e, nil
 }
 
-// Connect starts what was approved, and nothing that has taken its place since: the
+// Connect starts what was allowed, and nothing that has taken its place since: the
 // path that was looked at is the one that is run.
 func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
-	entry := withRealMounts(g.entry) // once, so that no link is turned after the approval
-	l, err := g.host.approved(ctx, entry)
+	entry := withRealMounts(g.entry) // once, so that no link is turned after the check
+	l, err := g.host.allowedLaunch(ctx, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -212,24 +212,24 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 	return c.Connect(ctx)
 }
 
-// Pending returns what waits for approval: of each enabled server from a file that
-// somebody else may have written, and that nobody has approved or rejected, what
+// PendingLaunches returns what waits to be allowed: of each enabled server from a file that
+// somebody else may have written, and that nobody has allowed or denied, what
 // would be started now. Show its String, which is the exact command. If the book
 // cannot be read all of them wait. A server of that name that the user has already runs
 // meanwhile. Who trusts all that a file says allows it with:
 //
-//	for _, l := range h.Pending() {
-//		err = errors.Join(err, h.Approve(ctx, by, l.Fingerprint()))
+//	for _, l := range h.PendingLaunches() {
+//		err = errors.Join(err, h.AllowLaunch(ctx, by, l.Fingerprint()))
 //	}
-func (h *Host) Pending() []*consent.Launch {
+func (h *Host) PendingLaunches() []*consent.Launch {
 	var list []*consent.Launch
 	add := func(e *config.Server) {
-		var unapproved *UnapprovedError
-		if errors.As(h.unapproved(h.ctx, e), &unapproved) && unapproved.Verdict == consent.Pending {
-			list = append(list, unapproved.Launch)
+		var denied *LaunchNotAllowedError
+		if errors.As(h.notAllowed(h.ctx, e), &denied) && denied.Verdict == consent.Pending {
+			list = append(list, denied.Launch)
 		}
 	}
-	for _, s := range h.needingApproval() {
+	for _, s := range h.guardedServers() {
 		if s.needsConsent() {
 			add(s.entry)
 		}
@@ -245,19 +245,19 @@ func (h *Host) Pending() []*consent.Launch {
 	return list
 }
 
-// needingApproval returns the servers that are sound, and of a scope that needs
-// approval.
-func (h *Host) needingApproval() []*server {
+// guardedServers returns the servers that are sound, and of a scope whose
+// launches have to be allowed.
+func (h *Host) guardedServers() []*server {
 	return slices.DeleteFunc(h.standing(), func(s *server) bool {
 		return !s.entry.Source.Scope.NeedsApproval() || s.entry.Err != nil
 	})
 }
 
-// Approve keeps that somebody allows the launch with a fingerprint, as [Host.Pending]
+// AllowLaunch keeps that somebody allows the launch with a fingerprint, as [Host.PendingLaunches]
 // has shown it, and starts its server at once unless that is disabled. It returns as
-// [Host.Enable] does; if the start fails, the approval stands. What was rejected can be
-// approved after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
-func (h *Host) Approve(ctx context.Context, by, fingerprint string) error {
+// [Host.Enable] does; if the start fails, the launch stays allowed. What was denied can be
+// allowed after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
+func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 	servers, slots, err := h.decide(ctx, by, fingerprint, consent.Approved)
 	if err != nil {
 		return err
@@ -310,11 +310,11 @@ func (s *server) askAgain() {
 	}
 }
 
-// Reject keeps that somebody forbids the launch with a fingerprint, so that nobody is
+// DenyLaunch keeps that somebody forbids the launch with a fingerprint, so that nobody is
 // asked again, and stops its server if that runs, here at once and in other processes
 // that share the book within seconds. Calls under way may finish until ctx ends. A server
-// of its name that the user has already runs then. It fails as [Host.Approve] does.
-func (h *Host) Reject(ctx context.Context, by, fingerprint string) error {
+// of its name that the user has already runs then. It fails as [Host.AllowLaunch] does.
+func (h *Host) DenyLaunch(ctx context.Context, by, fingerprint string) error {
 	servers, _, err := h.decide(ctx, by, fingerprint, consent.Rejected)
 	if err != nil {
 		return err
@@ -353,7 +353,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 		launch = l
 		return true
 	}
-	for _, s := range h.needingApproval() {
+	for _, s := range h.guardedServers() {
 		if meant(s.entry) {
 			servers = append(servers, s)
 		}
@@ -374,14 +374,14 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	return servers, slots, nil
 }
 
-// withhold stops a server that must not run any more, unless somebody has approved it
+// withhold stops a server that must not run any more, unless somebody has allowed it
 // meanwhile. Calls under way may finish until ctx ends.
 func (h *Host) withhold(ctx context.Context, name string) error {
 	if sl, err := h.slot(name); err == nil {
 		sl.interrupt(false)
 	}
 	return h.change(ctx, "withhold", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
-		err := h.unapproved(h.ctx, old.entry)
+		err := h.notAllowed(h.ctx, old.entry)
 		if err == nil || !old.needsConsent() {
 			return nil, nil
 		}

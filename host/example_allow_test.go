@@ -16,7 +16,7 @@ import (
 )
 
 // A person is asked about each server that a repository wants to have started.
-func ExampleHost_Pending() {
+func ExampleHost_PendingLaunches() {
 	ctx := context.Background()
 	c, err := config.Parse(".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes", "args": ["--dir", "my notes"], "cwd": "/srv"}}}`), &config.Options{Scope: config.ScopeProject})
 	if err != nil {
@@ -29,7 +29,7 @@ func ExampleHost_Pending() {
 		log.Print(err)
 		return
 	}
-	for _, launch := range h.Pending() {
+	for _, launch := range h.PendingLaunches() {
 		fmt.Println(launch.Source, "wants to start")
 		fmt.Println(launch)
 	}
@@ -38,21 +38,21 @@ func ExampleHost_Pending() {
 	// : 'server notes' && cd /srv && /opt/notes --dir 'my notes'
 }
 
-func ExampleHost_Approve() {
+func ExampleHost_AllowLaunch() {
 	ctx := context.Background()
 	var h *host.Host // of a program with a terminal
 	if h == nil {
 		return
 	}
 	answers := bufio.NewScanner(os.Stdin)
-	for _, launch := range h.Pending() {
+	for _, launch := range h.PendingLaunches() {
 		fmt.Printf("Start this?\n%s\n", launch)
 		if !answers.Scan() {
 			return
 		}
-		decide := h.Reject
+		decide := h.DenyLaunch
 		if answers.Text() == "yes" {
-			decide = h.Approve
+			decide = h.AllowLaunch
 		}
 		var stale *host.StaleLaunchError
 		if err := decide(ctx, "ann", launch.Fingerprint()); errors.As(err, &stale) {
@@ -61,7 +61,7 @@ func ExampleHost_Approve() {
 	}
 }
 
-func ExampleHost_Reject() {
+func ExampleHost_DenyLaunch() {
 	ctx := context.Background()
 	c, err := config.Parse(".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes"}}}`), &config.Options{Scope: config.ScopeProject})
 	if err != nil {
@@ -75,11 +75,11 @@ func ExampleHost_Reject() {
 		log.Print(err)
 		return
 	}
-	if err := h.Reject(ctx, "ann", h.Pending()[0].Fingerprint()); err != nil {
+	if err := h.DenyLaunch(ctx, "ann", h.PendingLaunches()[0].Fingerprint()); err != nil {
 		log.Print(err)
 		return
 	}
-	fmt.Println(len(h.Pending()), h.Servers()[0].Stage)
+	fmt.Println(len(h.PendingLaunches()), h.Servers()[0].Stage)
 	// Output:
-	// 0 unapproved
+	// 0 not_allowed
 }

@@ -41,8 +41,8 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 	if _, err := h.Apply(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	wantStage(t, h, host.StageUnapproved)
-	pending := h.Pending()
+	wantStage(t, h, host.StageNotAllowed)
+	pending := h.PendingLaunches()
 	if len(pending) != 1 || asked.Load() != 0 || looked.Load() != 0 {
 		t.Fatalf("%d wait, %d asked, %d looked up", len(pending), asked.Load(), looked.Load())
 	}
@@ -52,7 +52,7 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 			t.Errorf("not shown: %s in %s", want, shown)
 		}
 	}
-	if err := h.Approve(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
+	if err := h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
 		t.Fatal(err)
 	}
 	wantStage(t, h, host.StageReady)

@@ -38,7 +38,7 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 	user, own := filepath.Join(t.TempDir(), "mcp.json"), filepath.Join(p.dir, ".mcp.json")
 
 	p.applyFrom(h, entry, own, config.ScopeProject)
-	wantStage(t, h, host.StageUnapproved)
+	wantStage(t, h, host.StageNotAllowed)
 	if r := p.applyFrom(h, entry, user, config.ScopeUser); !slices.Equal(r.Started, []string{"notes"}) {
 		t.Errorf("the user's own entry: %+v", r)
 	}
@@ -47,7 +47,7 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 	if !slices.Equal(r.Stopped, []string{"notes"}) || r.Failed["notes"] == nil {
 		t.Errorf("the entry of the project: %+v", r)
 	}
-	wantStage(t, h, host.StageUnapproved)
+	wantStage(t, h, host.StageNotAllowed)
 	approvePending(t, h)
 	wantStage(t, h, host.StageReady)
 	if r := p.applyFrom(h, entry, filepath.Join(p.dir, ".mcprc"), config.ScopeRC); !slices.Equal(r.Kept, []string{"notes"}) {
@@ -57,7 +57,7 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 		t.Errorf("it stands in %s", got)
 	}
 	p.applyFrom(h, entry, filepath.Join(t.TempDir(), ".mcp.json"), config.ScopeProject)
-	wantStage(t, h, host.StageUnapproved)
+	wantStage(t, h, host.StageNotAllowed)
 	if len(h.Registry().Snapshot().Tools()) != 0 {
 		t.Error("tools of what is not approved are listed")
 	}

@@ -37,8 +37,8 @@ func TestRejectionByAnotherProcess(t *testing.T) {
 	if err := there.Decide(t.Context(), "bob", l, consent.Rejected); err != nil {
 		t.Fatal(err)
 	}
-	status := awaitStage(t, h, host.StageUnapproved)
-	var unapproved *host.UnapprovedError
+	status := awaitStage(t, h, host.StageNotAllowed)
+	var unapproved *host.LaunchNotAllowedError
 	if !errors.As(status.Err, &unapproved) || unapproved.Verdict != consent.Rejected {
 		t.Errorf("it is stopped for %v", status.Err)
 	}
@@ -50,10 +50,10 @@ func TestRejectionByAnotherProcess(t *testing.T) {
 	}
 	awaitStage(t, h, host.StageReady)
 	// What is rejected here can be approved there, too.
-	if err := h.Reject(t.Context(), "ann", l.Fingerprint()); err != nil {
+	if err := h.DenyLaunch(t.Context(), "ann", l.Fingerprint()); err != nil {
 		t.Fatal(err)
 	}
-	wantStage(t, h, host.StageUnapproved)
+	wantStage(t, h, host.StageNotAllowed)
 	if err := there.Decide(t.Context(), "bob", l, consent.Approved); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestApprovalAndSwitches(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"./bin/notes","cwd":".","enabled":false}`)
-	if n := len(h.Pending()); n != 0 {
+	if n := len(h.PendingLaunches()); n != 0 {
 		t.Errorf("%d disabled servers wait", n)
 	}
 	if err := h.Enable(t.Context(), "notes"); err == nil {
@@ -87,8 +87,8 @@ func TestApprovalAndSwitches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, decide := range []func() error{
-		func() error { return h.Approve(t.Context(), "ann", l.Fingerprint()) },
-		func() error { return h.Reject(t.Context(), "ann", l.Fingerprint()) },
+		func() error { return h.AllowLaunch(t.Context(), "ann", l.Fingerprint()) },
+		func() error { return h.DenyLaunch(t.Context(), "ann", l.Fingerprint()) },
 	} {
 		if err := decide(); err != nil {
 			t.Error(err)
@@ -111,13 +111,13 @@ func TestDecideAllAtOnce(t *testing.T) {
 	p.apply(one, entry)
 	p.apply(two, entry)
 	c := p.config(entry)
-	print := one.Pending()[0].Fingerprint()
+	print := one.PendingLaunches()[0].Fingerprint()
 	var wg sync.WaitGroup
 	for i, h := range []*host.Host{one, two, one, two} {
 		wg.Go(func() {
 			for range 5 {
-				_ = h.Approve(t.Context(), fmt.Sprint("ann ", i), print) // a rejection may be faster
-				_ = h.Reject(t.Context(), fmt.Sprint("bob ", i), print)
+				_ = h.AllowLaunch(t.Context(), fmt.Sprint("ann ", i), print) // a rejection may be faster
+				_ = h.DenyLaunch(t.Context(), fmt.Sprint("bob ", i), print)
 				if _, err := h.Apply(t.Context(), c); err != nil {
 					t.Error(err)
 				}
@@ -125,14 +125,14 @@ func TestDecideAllAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := one.Approve(t.Context(), "ann", print); err != nil {
+	if err := one.AllowLaunch(t.Context(), "ann", print); err != nil {
 		t.Error(err)
 	}
 	awaitStage(t, one, host.StageReady)
 	awaitStage(t, two, host.StageReady)
 	for _, h := range []*host.Host{one, two} {
-		wg.Go(func() { _ = h.Reject(t.Context(), "bob", print) })
-		wg.Go(func() { _ = h.Approve(t.Context(), "ann", print) })
+		wg.Go(func() { _ = h.DenyLaunch(t.Context(), "bob", print) })
+		wg.Go(func() { _ = h.AllowLaunch(t.Context(), "ann", print) })
 		wg.Go(func() { _ = h.Shutdown(t.Context()) })
 	}
 	wg.Wait()
