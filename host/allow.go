@@ -248,7 +248,7 @@ func (h *Host) PendingLaunches() []*consent.Launch {
 // guardedServers returns the servers that are sound, and of a scope whose
 // launches have to be allowed.
 func (h *Host) guardedServers() []*server {
-	return slices.DeleteFunc(h.standing(), func(s *server) bool {
+	return slices.DeleteFunc(h.current(), func(s *server) bool {
 		return !s.entry.Source.Scope.NeedsApproval() || s.entry.Err != nil
 	})
 }
@@ -387,7 +387,7 @@ func (h *Host) withhold(ctx context.Context, name string) error {
 		}
 		s := sl.newServer(old.entry)
 		s.enabled, s.err = true, err
-		old.shelf.clear() // who sees that it stands still finds none of its tools
+		old.tools.clear() // who sees that it stands still finds none of its tools
 		sl.set(s)
 		return old.finish(), nil
 	})

@@ -96,7 +96,7 @@ func (h *Host) followed() (list []*server, slots []*slot) {
 	h.consents.following.Lock()
 	defer h.consents.following.Unlock()
 	slots = h.choosing()
-	for _, s := range h.standing() {
+	for _, s := range h.current() {
 		if s.needsConsent() {
 			list = append(list, s)
 		}

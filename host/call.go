@@ -17,7 +17,7 @@ const maxMoves = 8
 
 // call calls a tool of the server that stands in the slot. It starts the server if that
 // is necessary, and sees to it that the tool is what was offered.
-func (sl *slot) call(ctx context.Context, o *offer, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 	var res *mcp.CallToolResult
 	err := errPanicked
 	end := sl.meter.begin()
@@ -36,7 +36,7 @@ var errPanicked = errors.New("the call panicked")
 
 // try is one attempt of call. It reports whether the call has to go somewhere else: it
 // was not sent, since its server or its connection ended.
-func (sl *slot) try(ctx context.Context, o *offer, args json.RawMessage, opts *mcp.CallToolOptions) (res *mcp.CallToolResult, moved bool, err error) {
+func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.CallToolOptions) (res *mcp.CallToolResult, moved bool, err error) {
 	s, err := sl.present()
 	if err != nil {
 		return nil, false, err
@@ -85,7 +85,7 @@ func (s *server) linkFor(ctx context.Context) (context.Context, *link, func(), e
 
 // verify returns the tools of the link's present connection, and fails if o is not
 // one of them.
-func (s *server) verify(ctx context.Context, l *link, o *offer) (*listing, error) {
+func (s *server) verify(ctx context.Context, l *link, o *listedTool) (*listing, error) {
 	known := l.known.Load()
 	state := l.client.State()
 	var err error

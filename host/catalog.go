@@ -71,7 +71,7 @@ func (c *catalogs) file(e *config.Server) (path, fingerprint string) {
 
 // load returns what a server offered, and whether that is known. A file is its SHA-256
 // in hexadecimal, a line break, and JSON.
-func (c *catalogs) load(e *config.Server) ([]*offer, bool) {
+func (c *catalogs) load(e *config.Server) ([]*listedTool, bool) {
 	if c.dir == "" {
 		return nil, false
 	}
@@ -91,7 +91,7 @@ func (c *catalogs) load(e *config.Server) ([]*offer, bool) {
 	if json.Unmarshal(body, &kept) != nil || kept.Version != catalogVersion || kept.Server != e.Name || kept.Fingerprint != fingerprint {
 		return nil, false
 	}
-	offers := make([]*offer, 0, len(kept.Tools))
+	list := make([]*listedTool, 0, len(kept.Tools))
 	for _, t := range kept.Tools {
 		tool := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, Annotations: t.Annotations}
 		if t.InputSchema != "" {
@@ -104,19 +104,19 @@ func (c *catalogs) load(e *config.Server) ([]*offer, bool) {
 		if t.RawAnnotations != "" {
 			raw = json.RawMessage(t.RawAnnotations)
 		}
-		offers = append(offers, newOffer(tool, raw))
+		list = append(list, newListedTool(tool, raw))
 	}
-	return offers, true
+	return list, true
 }
 
-// save keeps what a server offers.
-func (c *catalogs) save(e *config.Server, offers []*offer) {
+// save keeps what a server lists.
+func (c *catalogs) save(e *config.Server, list []*listedTool) {
 	if c.dir == "" {
 		return
 	}
 	path, fingerprint := c.file(e)
-	kept := catalog{Version: catalogVersion, Server: e.Name, Fingerprint: fingerprint, Tools: make([]catalogTool, 0, len(offers))}
-	for _, o := range offers {
+	kept := catalog{Version: catalogVersion, Server: e.Name, Fingerprint: fingerprint, Tools: make([]catalogTool, 0, len(list))}
+	for _, o := range list {
 		def := o.definition(e.Name)
 		kept.Tools = append(kept.Tools, catalogTool{
 			Name: o.tool.Name, Title: def.Title, Description: def.Description,

@@ -48,7 +48,7 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		s := sl.newServer(sl.configured(old))
 		s.enabled, s.err = false, nil
-		old.shelf.clear() // who sees that it is disabled finds none of its tools
+		old.tools.clear() // who sees that it is disabled finds none of its tools
 		sl.set(s)
 		sl.forget()
 		return old.finish(), nil
@@ -133,7 +133,7 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 		return ErrClosed
 	}
 	if len(names) == 0 {
-		for _, s := range h.standing() {
+		for _, s := range h.current() {
 			if s.active() {
 				names = append(names, s.entry.Name)
 			}

@@ -42,7 +42,7 @@ type discovery struct {
 // wanted reports whether the tools are not known, and are to be read with a login.
 func (d *discovery) wanted() bool {
 	s := d.server
-	return s.host.opts.Logins != nil && s.perUser() && withoutLogin(s.entry) == "" && !s.shelf.stocked()
+	return s.host.opts.Logins != nil && s.perUser() && withoutLogin(s.entry) == "" && !s.tools.known()
 }
 
 // begin has the tools be read with the login of a user, or of any who is logged in if
@@ -100,7 +100,7 @@ func (d *discovery) run(ctx context.Context, wake <-chan struct{}) {
 	for attempt := 0; ; attempt++ {
 		err := d.try(ctx)
 		if ctx.Err() == nil {
-			d.server.shelf.failUnlisted(err)
+			d.server.tools.failUnlisted(err)
 		}
 		if err == nil || wantsLogin(err) || ctx.Err() != nil {
 			if d.rest(ctx) {
@@ -122,7 +122,7 @@ func (d *discovery) run(ctx context.Context, wake <-chan struct{}) {
 func (d *discovery) rest(ctx context.Context) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.users) > 0 && ctx.Err() == nil && !d.server.shelf.stocked() {
+	if len(d.users) > 0 && ctx.Err() == nil && !d.server.tools.known() {
 		return false
 	}
 	d.users, d.stop, d.wake = nil, nil, nil

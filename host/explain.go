@@ -105,7 +105,7 @@ func (h *Host) explain(ctx context.Context, name string) error {
 	asked := toolname.Fold(name)
 	found := named(asked, servers)
 	if len(found) == 0 {
-		found = h.offering(asked.Folded, servers)
+		found = h.serversWith(asked.Folded, servers)
 	}
 	for _, server := range found {
 		if reason, err := h.notReady(ctx, server); reason != "" {
@@ -115,33 +115,33 @@ func (h *Host) explain(ctx context.Context, name string) error {
 	return nil
 }
 
-// offering returns the servers that had a tool of that folded name when they were
+// serversWith returns the servers that had a tool of that folded name when they were
 // connected last, or would by their entry.
-func (h *Host) offering(tool string, servers []string) []string {
+func (h *Host) serversWith(tool string, servers []string) []string {
 	var found []string
 	for _, server := range servers {
 		sl, err := h.slot(server)
 		if err != nil {
 			continue
 		}
-		if s := sl.now(); s != nil && s.offers(tool) {
+		if s := sl.now(); s != nil && s.lists(tool) {
 			found = append(found, server)
 		}
 	}
 	return found
 }
 
-// offers reports whether the server is known to have a tool of that folded name.
-func (s *server) offers(tool string) bool {
+// lists reports whether the server is known to have a tool of that folded name.
+func (s *server) lists(tool string) bool {
 	for _, alias := range s.entry.Tools.Rename {
 		if toolname.Fold(alias).Folded == tool {
 			return true
 		}
 	}
-	s.shelf.mu.Lock()
-	offers := s.shelf.offers
-	s.shelf.mu.Unlock()
-	return slices.ContainsFunc(offers, func(o *offer) bool { return toolname.Fold(o.tool.Name).Folded == tool })
+	s.tools.mu.Lock()
+	list := s.tools.listedTools
+	s.tools.mu.Unlock()
+	return slices.ContainsFunc(list, func(o *listedTool) bool { return toolname.Fold(o.tool.Name).Folded == tool })
 }
 
 // notReady returns why a server has no tools in the registry, and its error; an empty

@@ -153,8 +153,8 @@ func (h *Host) broadcast() {
 	h.changed = make(chan struct{})
 }
 
-// standing returns the servers there are, in the order of the configuration.
-func (h *Host) standing() []*server {
+// current returns the servers there are, in the order of the configuration.
+func (h *Host) current() []*server {
 	if err := h.made(); err != nil {
 		panic(err.Error())
 	}

@@ -38,12 +38,12 @@ type statusKeeper struct {
 	kept  map[string]config.LastStatus // what the store has; nil: not known yet
 
 	closing sync.Once
-	last    []standing // how the servers stood when the host began to close
+	last    []serverStatus // how the servers stood when the host began to close
 }
 
-// A standing is a server, where it stands, and its entry; both are nil of one that is
+// A serverStatus is a server, where it stands, and its entry; both are nil of one that is
 // being made.
-type standing struct {
+type serverStatus struct {
 	name   string
 	former string // see slot
 	status *Status
@@ -54,7 +54,7 @@ type standing struct {
 func (k *statusKeeper) run() {
 	for {
 		changed := k.host.nextChange()
-		k.keep(k.host.stand(), false)
+		k.keep(k.host.serverStatuses(), false)
 		select {
 		case <-changed:
 		case <-k.host.intake.Done():
@@ -73,12 +73,12 @@ func (k *statusKeeper) run() {
 // close notes how the servers stand before they are stopped.
 func (k *statusKeeper) close() {
 	if k != nil {
-		k.closing.Do(func() { k.last = k.host.stand() })
+		k.closing.Do(func() { k.last = k.host.serverStatuses() })
 	}
 }
 
-// stand returns how all servers stand; nil before the first Apply.
-func (h *Host) stand() []standing {
+// serverStatuses returns how all servers stand; nil before the first Apply.
+func (h *Host) serverStatuses() []serverStatus {
 	h.mu.Lock()
 	names, configured := h.order, h.generation > 0
 	formers := map[string]string{}
@@ -90,22 +90,22 @@ func (h *Host) stand() []standing {
 		return nil
 	}
 	entries := map[string]*config.Server{}
-	for _, s := range h.standing() {
+	for _, s := range h.current() {
 		entries[s.entry.Name] = s.entry
 	}
 	status := map[string]*Status{}
 	for _, s := range h.Servers() {
 		status[s.Name] = &s
 	}
-	all := make([]standing, len(names))
+	all := make([]serverStatus, len(names))
 	for i, name := range names {
-		all[i] = standing{name, formers[name], status[name], entries[name]}
+		all[i] = serverStatus{name, formers[name], status[name], entries[name]}
 	}
 	return all
 }
 
 // keep tells the store how the servers stand; ended means that they are stopped now.
-func (k *statusKeeper) keep(all []standing, ended bool) {
+func (k *statusKeeper) keep(all []serverStatus, ended bool) {
 	defer k.host.caught("Options.Statuses", new(error))
 	if all == nil || !k.load() {
 		return

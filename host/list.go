@@ -23,7 +23,7 @@ const (
 	listPatience = 5 * time.Second
 )
 
-// follow keeps the shelf as the state of the client for all users wants it, until ctx
+// follow keeps the tools listed as the state of the client for all users wants it, until ctx
 // ends.
 func (s *server) follow(ctx context.Context, l *link) {
 	defer s.settle()
@@ -43,18 +43,18 @@ func (s *server) follow(ctx context.Context, l *link) {
 		case mcp.Ready:
 			s.keepListed(ctx, l, told)
 		case mcp.Connecting:
-			s.shelf.lost()
+			s.tools.lost()
 		case mcp.Waiting:
 			var denied *LaunchNotAllowedError
 			if errors.As(state.Err, &denied) {
 				s.withhold(l, denied)
 			}
-			s.shelf.lost()
+			s.tools.lost()
 			s.settle()
 			l.begun()
 		case mcp.Authenticating:
 			// The tools stay: who calls one is told to log in.
-			s.shelf.keep()
+			s.tools.keep()
 			s.settle()
 			l.begun()
 		}
@@ -62,7 +62,7 @@ func (s *server) follow(ctx context.Context, l *link) {
 	}
 }
 
-// keepListed reads the server's tools and puts them on the shelf. If that fails while
+// keepListed reads the tools of the server and takes them over. If that fails while
 // the connection lasts it is tried again, with growing waits, and told is called.
 func (s *server) keepListed(ctx context.Context, l *link, told func()) {
 	for attempt := 0; ; attempt++ {
@@ -81,7 +81,7 @@ func (s *server) keepListed(ctx context.Context, l *link, told func()) {
 			return
 		}
 	}
-	s.shelf.save()
+	s.tools.save()
 }
 
 // listOnce reports whether there is nothing more to read for the present connection.
@@ -92,13 +92,13 @@ func (s *server) listOnce(ctx context.Context, l *link, limit time.Duration) boo
 		return true
 	}
 	if known := l.known.Load(); known != nil && known.version == state.ToolsVersion {
-		s.shelf.keep()
-		return s.shelf.noted() || s.shelf.update()
+		s.tools.keep()
+		return s.tools.noted() || s.tools.update()
 	}
 	if _, err := s.listWithin(ctx, l, limit); err != nil {
 		return ctx.Err() != nil
 	}
-	return s.shelf.noted()
+	return s.tools.noted()
 }
 
 // A readFail is an attempt to read the tools that failed.
@@ -107,7 +107,7 @@ type readFail struct {
 	err error
 }
 
-// list reads the tools by a link, and puts them on the shelf if the link is the one for
+// list reads the tools by a link, and takes them over if the link is the one for
 // all users. Tools that were read already are not read again, and who waits while
 // somebody else fails to read them fails with him.
 func (s *server) list(ctx context.Context, l *link) (*listing, error) {
@@ -151,13 +151,13 @@ func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (
 		l.unread.Store(&readFail{time.Now(), err})
 		s.slot.meter.fail(s.entry, unread)
 		if l.stop != nil {
-			s.shelf.fail(unread)
+			s.tools.fail(unread)
 		}
 		return nil, err
 	}
 	known := newListing(state, l.client, tools)
 	if l.stop != nil { // it is followed: the one for all users
-		s.shelf.put(known)
+		s.tools.put(known)
 	}
 	l.known.Store(known)
 	if l.stop == nil { // nobody else tells that it is connected
@@ -168,7 +168,7 @@ func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (
 
 // listAnnounced returns the tools that the server has announced in the place of those in
 // before, as far as they can be read soon. Otherwise tool o is held back.
-func (s *server) listAnnounced(ctx context.Context, l *link, before *listing, o *offer) (*listing, error) {
+func (s *server) listAnnounced(ctx context.Context, l *link, before *listing, o *listedTool) (*listing, error) {
 	waiting, stop := context.WithTimeout(ctx, listPatience)
 	defer stop()
 	known, err := s.list(waiting, l)

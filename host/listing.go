@@ -3,10 +3,12 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -15,24 +17,24 @@ import (
 
 // A listing is what a server said of its tools on one connection.
 type listing struct {
-	connection int    // number of the connection, see mcp.State
-	version    uint64 // ToolsVersion, see mcp.State
-	offers     []*offer
-	byName     map[string]*offer
-	problems   []mcp.ListProblem // of the tools that cannot be read
+	connection  int    // number of the connection, see mcp.State
+	version     uint64 // ToolsVersion, see mcp.State
+	listedTools []*listedTool
+	byName      map[string]*listedTool
+	problems    []mcp.ListProblem // of the tools that cannot be read
 
 	instructions string // what the server said of its use
 }
 
-// An offer is a tool as a server described it.
-type offer struct {
+// A listedTool is a tool as a server described it.
+type listedTool struct {
 	tool *mcp.Tool
 	raw  json.RawMessage // its annotations as the server sent them
 	hash func() string
 }
 
-func newOffer(t *mcp.Tool, raw json.RawMessage) *offer {
-	o := &offer{tool: t, raw: raw}
+func newListedTool(t *mcp.Tool, raw json.RawMessage) *listedTool {
+	o := &listedTool{tool: t, raw: raw}
 	o.hash = sync.OnceValue(func() string { return o.definition("").SurfaceHash() })
 	return o
 }
@@ -41,30 +43,30 @@ func newOffer(t *mcp.Tool, raw json.RawMessage) *offer {
 func newListing(state mcp.State, c *mcp.Client, tools []*mcp.Tool) *listing {
 	l := &listing{
 		connection: state.Connections, version: state.ToolsVersion, instructions: state.Instructions,
-		byName: make(map[string]*offer, len(tools)), problems: c.ListProblems(),
+		byName: make(map[string]*listedTool, len(tools)), problems: c.ListProblems(),
 	}
 	for _, t := range tools {
-		o := newOffer(t, c.RawAnnotations(t))
-		l.offers = append(l.offers, o)
+		o := newListedTool(t, c.RawAnnotations(t))
+		l.listedTools = append(l.listedTools, o)
 		l.byName[t.Name] = o
 	}
 	return l
 }
 
 // definition returns the offer as a registry describes it.
-func (o *offer) definition(server string) *registry.Definition {
+func (o *listedTool) definition(server string) *registry.Definition {
 	call := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 		return nil, errEnded
 	}
 	return registry.RemoteFunc(server, o.tool, o.raw, call).Definition()
 }
 
-// shelve makes registry tools of what a server offers, by the entry's filter. Their
+// registryTools makes registry tools of what a server lists, by the entry's filter. Their
 // calls go to whatever server stands in the slot then.
-func (s *server) shelve(offers []*offer) []registry.Tool {
+func (s *server) registryTools(list []*listedTool) []registry.Tool {
 	filter := s.entry.Tools
-	tools := make([]registry.Tool, 0, len(offers))
-	for _, o := range offers {
+	tools := make([]registry.Tool, 0, len(list))
+	for _, o := range list {
 		name := o.tool.Name
 		if filter.Allow != nil && !slices.Contains(filter.Allow, name) || slices.Contains(filter.Deny, name) {
 			continue
@@ -118,7 +120,7 @@ func (e *ChangedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // check returns why a tool that was offered as o must not be called where l is what is
 // there, or nil.
-func (l *listing) check(server, user string, o *offer) error {
+func (l *listing) check(server, user string, o *listedTool) error {
 	now := l.byName[o.tool.Name]
 	switch {
 	case now == o:
@@ -129,4 +131,36 @@ func (l *listing) check(server, user string, o *offer) error {
 		return nil
 	}
 	return &ChangedError{Server: server, Tool: o.tool.Name, User: user, Change: registry.Compare(o.definition(server), now.definition(server))}
+}
+
+// UnreadableTools returns, for the tools that a client of the server of an entry left out
+// of its list because they cannot be read, rejections as those of the gate, which has not
+// seen them. See [mcp.Client.ListProblems].
+func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Rejection {
+	var rejected []registry.Rejection
+	for _, p := range problems {
+		if p.Method != "tools/list" || p.Name != "" && !allows(e.Tools, p.Name) {
+			continue
+		}
+		token := registry.TokenUnreadable
+		if p.Token == "too_deep" {
+			token = registry.TokenTooDeep
+		}
+		field, why := "", p.Err
+		var invalid *mcp.ProtocolError
+		if errors.As(p.Err, &invalid) {
+			field, why = "/"+invalid.Path, invalid.Err
+		}
+		name := p.Name
+		if name == "" {
+			name = p.Path
+		}
+		rejected = append(rejected, registry.Rejection{Name: name, Err: &registry.GateError{Server: e.Name, Tool: name, Findings: []registry.Finding{{
+			Token:    token,
+			Severity: registry.Block,
+			Field:    field,
+			Detail:   why.Error(),
+		}}}})
+	}
+	return slices.Clip(rejected)
 }

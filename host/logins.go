@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -249,4 +250,22 @@ func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler
 	}
 	l.know(e)
 	return &loginHandler{logins: l, session: l.manager.Handler(key), server: e.Name, facts: l.facts(e), shared: shared}
+}
+
+// configureLogin sets how users log in, as an entry says.
+func configureLogin(a *config.Auth, c *auth.Config) {
+	if a.Grant == config.GrantDeviceCode {
+		c.Grant = auth.DeviceCode
+	}
+	c.AskConsent = a.AskConsent
+	for name, value := range a.LoginParams {
+		if c.LoginParams == nil {
+			c.LoginParams = url.Values{}
+		}
+		c.LoginParams.Set(name, value)
+	}
+	if a.TokenURL != "" {
+		c.Authority = &auth.Authority{Issuer: a.Issuer,
+			AuthorizationEndpoint: a.AuthorizationURL, TokenEndpoint: a.TokenURL, DeviceEndpoint: a.DeviceURL}
+	}
 }

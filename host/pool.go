@@ -45,7 +45,7 @@ func (p *pool) serverRoom() *room { return newRoom(cap(p.all.places) - cap(p.all
 // rooms returns where a new link of a server needs places, in the order in which they
 // are to be taken.
 func (p *pool) rooms(s *server) []*room {
-	for _, other := range p.host.standing() {
+	for _, other := range p.host.current() {
 		if other.perUser() && other.slot != s.slot {
 			return []*room{s.room, p.all}
 		}

@@ -30,7 +30,7 @@ type server struct {
 	settled chan struct{} // closed after the first attempt
 	once    sync.Once     // closes settled
 
-	shelf       shelf
+	tools       serverTools
 	discovering chan struct{} // holds a token while the first user's tools are read
 	discovery   discovery
 	room        *room // for the links of its users
@@ -64,7 +64,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		enabled:     entry.Enabled && entry.Err == nil,
 		err:         entry.Err,
 	}
-	s.shelf.server, s.discovery.server = s, s
+	s.tools.server, s.discovery.server = s, s
 	return s
 }
 
@@ -86,7 +86,7 @@ func perUser(e *config.Server) bool {
 }
 
 // start begins to run the server. Its tools go into the registry at once if public is
-// set, else when its shelf is published.
+// set, else when they are published.
 func (s *server) start(public bool) {
 	err := s.entry.Err
 	if err == nil {
@@ -106,11 +106,11 @@ func (s *server) start(public bool) {
 		})
 	}
 	s.mu.Unlock()
-	s.shelf.open(public)
+	s.tools.open(public)
 	if s.needsConsent() {
 		s.host.followConsents()
 	}
-	known := err == nil && (s.entry.Lazy || s.perUser()) && s.shelf.restore()
+	known := err == nil && (s.entry.Lazy || s.perUser()) && s.tools.restore()
 	if err == nil && !known && !s.perUser() { // a lazy one too, since nobody knows its tools
 		var l *link
 		if l, err = s.open(); err == nil {
@@ -311,7 +311,7 @@ func (s *server) withhold(l *link, denied *LaunchNotAllowedError) {
 	if s.running() != l {
 		return
 	}
-	s.shelf.clear() // who sees that it stands still finds none of its tools
+	s.tools.clear() // who sees that it stands still finds none of its tools
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.link != l {
@@ -336,7 +336,7 @@ func (s *server) serves() bool {
 	if l != nil && l.client.State().Phase == mcp.Ready {
 		return true
 	}
-	return usable && (s.entry.Lazy || s.perUser()) && s.shelf.stocked()
+	return usable && (s.entry.Lazy || s.perUser()) && s.tools.known()
 }
 
 // halt keeps links from being made, takes the tools out of the registry unless a
@@ -352,10 +352,10 @@ func (s *server) halt(removeTools bool) *link {
 	}
 	s.discovery.end()
 	if removeTools {
-		s.shelf.clear()
+		s.tools.clear()
 		s.host.broadcast()
 	}
-	s.shelf.close()
+	s.tools.close()
 	return l
 }
 

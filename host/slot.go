@@ -202,7 +202,7 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 		return failed, nil, next.outcome()
 	case !next.enabled:
 		if old != nil {
-			old.shelf.clear()
+			old.tools.clear()
 		}
 		sl.set(next)
 		if old != nil {
@@ -228,14 +228,14 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 		if denied.Err != nil { // nobody knows whether it may start: what was allowed goes on
 			return failed, nil, err
 		}
-		old.shelf.clear()
+		old.tools.clear()
 		sl.set(next)
 		old.retire(true)
 		next.start(true)
 		return stopped, nil, next.outcome()
 	}
 	if next.quarantined() && !old.quarantined() { // which begins at once, whatever becomes of it
-		old.shelf.clear()
+		old.tools.clear()
 		sl.set(next)
 		old.retire(true)
 		next.start(true)
@@ -250,7 +250,7 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 // next does, and the tools stay listed as those of a lost server do. So they do if next
 // wants a login, which nobody could give it as long as old stood there.
 func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
-	next.shelf.inherit(old)
+	next.tools.inherit(old)
 	next.start(false)
 	err := next.firstAttempt(ctx)
 	switch {
@@ -259,7 +259,7 @@ func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error)
 		next.retire(false)
 		return failed, err
 	case err != nil:
-		next.shelf.adopt(old)
+		next.tools.adopt(old)
 	}
 	sl.swap(old, next)
 	return replaced, err
@@ -269,7 +269,7 @@ func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error)
 // is still listed with, having been lost, stay as long as those of a lost server do.
 func (sl *slot) succeed(old, next *server) {
 	if old != nil {
-		next.shelf.adopt(old)
+		next.tools.adopt(old)
 		old.retire(false)
 	}
 	sl.set(next)
@@ -278,8 +278,8 @@ func (sl *slot) succeed(old, next *server) {
 
 // swap puts next in the place of old.
 func (sl *slot) swap(old, next *server) {
-	old.shelf.close()
-	next.shelf.publish()
+	old.tools.close()
+	next.tools.publish()
 	sl.set(next)
 	old.retire(false)
 }

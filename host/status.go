@@ -52,7 +52,7 @@ type Status struct {
 
 // Servers returns where each server stands, in the order of the configuration.
 func (h *Host) Servers() []Status {
-	servers := h.standing()
+	servers := h.current()
 	status := make([]Status, len(servers))
 	at := make(map[string]*Status, len(servers))
 	for i, s := range servers {
@@ -76,9 +76,9 @@ func (h *Host) Servers() []Status {
 func (s *server) status() Status {
 	instructions := s.host.registry.Instructions(s.entry.Name)
 	users, unapplied := s.host.pool.at(s), s.slot.lacks()
-	s.shelf.mu.Lock()
-	rejected, listErr, listed := s.shelf.rejected, s.shelf.err, s.shelf.placed
-	s.shelf.mu.Unlock()
+	s.tools.mu.Lock()
+	rejected, listErr, listed := s.tools.rejected, s.tools.err, s.tools.placed
+	s.tools.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := Status{
@@ -148,3 +148,20 @@ func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage 
 	}
 	return StageConfigured
 }
+
+// A Stage is how far a server is from being of use.
+type Stage string
+
+// The stages.
+const (
+	StageDisabled    Stage = "disabled"    // switched off
+	StageInvalid     Stage = "invalid"     // its entry cannot be used
+	StageNotAllowed  Stage = "not_allowed" // nobody has allowed its launch, or somebody has denied it
+	StageQuarantined Stage = "quarantined" // its tools are known, or would be, and none is called before somebody accepts them
+	StageConfigured  Stage = "configured"  // not started, and its tools are not known: perhaps nobody has logged in yet
+	StageCached      Stage = "cached"      // not started; its tools are known from an earlier time, and a call starts it
+	StageStarting    Stage = "starting"    // being started or connected
+	StageReady       Stage = "ready"       // connected, and its tools are listed
+	StageWaiting     Stage = "waiting"     // lost or failed; it is tried again at State.RetryAt, or soon if only its tools could not be listed
+	StageLogin       Stage = "login"       // it wants the user to log in
+)

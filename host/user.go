@@ -137,15 +137,15 @@ func (s *server) discover(ctx context.Context) error {
 		s.disown(l, err)
 		return err
 	}
-	s.shelf.put(known)
-	s.shelf.save()
+	s.tools.put(known)
+	s.tools.save()
 	s.host.broadcast()
 	return nil
 }
 
 // discoverFirst is discover unless the tools are known already.
 func (s *server) discoverFirst(ctx context.Context) error {
-	if s.shelf.stocked() {
+	if s.tools.known() {
 		return nil
 	}
 	select {
@@ -154,7 +154,7 @@ func (s *server) discoverFirst(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.discovering }()
-	if s.shelf.stocked() {
+	if s.tools.known() {
 		return nil
 	}
 	return s.discover(ctx)

@@ -1,0 +1,312 @@
+package host
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// serverTools are the tools of a server, and puts them into the registry.
+type serverTools struct {
+	server *server
+
+	// publishing is held while the registry takes over the tools or the catalogue
+	// cache saves them, which may wait for a disk. It is locked before mu.
+	publishing sync.Mutex
+	told       heldBack // what the log knows; guarded by publishing
+
+	mu          sync.Mutex // guards the following
+	public      bool       // the tools belong into the registry
+	listedTools []*listedTool
+	tools       []registry.Tool
+	says        *string // the server's instructions; nil: not known
+	listed      bool    // there is a list, if only from an earlier time
+	placed      bool    // the registry has taken it over
+	err         error   // why the tools could not be listed, or noted
+	rejected    []registry.Rejection
+	unread      []registry.Rejection // of these, the tools that cannot be read
+	unnoted     bool                 // err is that of the registry
+	dirty       bool                 // listedTools are not in the catalogue cache
+	grace       *time.Timer          // removes the tools of a lost server
+}
+
+// open begins to hold tools, in public or not.
+func (st *serverTools) open(public bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.public = public
+}
+
+// restore takes over the tools that the server had at an earlier time, as far as the
+// ledger has heard of them, and reports whether these are all.
+func (st *serverTools) restore() bool {
+	s := st.server
+	list, ok := s.host.catalogs.load(s.entry)
+	if !ok {
+		return false
+	}
+	all := s.registryTools(list)
+	tools := s.heardOf(all)
+	if len(tools) == 0 && len(all) > 0 {
+		return false
+	}
+	st.mu.Lock()
+	st.listedTools, st.tools, st.listed, st.err = list, tools, true, nil
+	st.mu.Unlock()
+	st.update()
+	st.complete()
+	return len(tools) == len(all)
+}
+
+// inherit takes over what the predecessor is known to offer, if the server has a
+// connection for each user: there every call is compared with what its user sees.
+func (st *serverTools) inherit(from *server) {
+	if s := st.server; !s.perUser() || !from.perUser() {
+		return
+	}
+	from.tools.mu.Lock()
+	list, listed := from.tools.listedTools, from.tools.listed
+	from.tools.mu.Unlock()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.listedTools, st.tools, st.listed = list, st.server.registryTools(list), listed
+}
+
+// adopt takes over the tools of a predecessor that was lost, for as long as those of a
+// lost server stay.
+func (st *serverTools) adopt(from *server) {
+	from.tools.mu.Lock()
+	list := from.tools.listedTools
+	if len(from.tools.tools) == 0 {
+		list = nil
+	}
+	from.tools.mu.Unlock()
+	st.mu.Lock()
+	if !st.listed {
+		st.listedTools, st.tools = list, st.server.registryTools(list)
+	}
+	st.mu.Unlock()
+	st.lost()
+}
+
+// heardOf returns those of the tools about which the ledger has decided, or that wait
+// there for somebody to decide, or that no registry would list: what was kept on a disk
+// makes nothing known to a ledger.
+func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
+	ledger := s.host.registry.Ledger()
+	if ledger == nil {
+		return tools
+	}
+	news := map[string]bool{}
+	for _, c := range ledger.Verify(s.facts(), tools) {
+		switch {
+		case c.Kind == registry.InstructionsChanged, c.Kind == registry.ToolRemoved, c.Kind == registry.ToolRejected, !c.Since.IsZero():
+		case c.Tool == "":
+			return nil
+		default:
+			news[c.Tool] = true
+		}
+	}
+	if len(news) == 0 {
+		return tools
+	}
+	var known, others []registry.Tool
+	for _, t := range tools {
+		if news[t.Definition().Origin.Tool] {
+			others = append(others, t)
+		} else {
+			known = append(known, t)
+		}
+	}
+	preview, err := s.host.registry.Preview(s.facts(), others)
+	if err != nil {
+		return known
+	}
+	for _, r := range preview.Rejected {
+		i := slices.IndexFunc(others, func(t registry.Tool) bool { return t.Definition().Name == r.Name })
+		if i >= 0 {
+			known = append(known, others[i])
+		}
+	}
+	return known
+}
+
+// facts is what the registry has to know of the server.
+func (s *server) facts() registry.Server {
+	s.tools.mu.Lock()
+	says := s.tools.says
+	s.tools.mu.Unlock()
+	return registry.Server{
+		Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
+		Mode: registry.LedgerMode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
+	}
+}
+
+// put takes over a list of tools.
+func (st *serverTools) put(l *listing) {
+	tools := st.server.registryTools(l.listedTools)
+	st.keep()
+	st.mu.Lock()
+	st.listedTools, st.tools, st.listed, st.err, st.dirty = l.listedTools, tools, true, nil, true
+	st.says = &l.instructions
+	st.unread = UnreadableTools(st.server.entry, l.problems)
+	st.mu.Unlock()
+	st.update()
+	st.complete()
+}
+
+// complete says that the registry has the list, if there is one: who sees that the server
+// is ready finds its tools.
+func (st *serverTools) complete() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.placed = st.listed
+}
+
+// fail notes why the tools could not be listed.
+func (st *serverTools) fail(err error) {
+	st.mu.Lock()
+	st.err = err
+	st.mu.Unlock()
+	st.server.host.broadcast()
+}
+
+// failUnlisted notes why the tools are not known yet; nil if nothing has failed.
+func (st *serverTools) failUnlisted(err error) {
+	st.mu.Lock()
+	if !st.listed {
+		st.err = err
+	}
+	st.mu.Unlock()
+	st.server.host.broadcast()
+}
+
+// known reports whether the tools are known.
+func (st *serverTools) known() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.listed
+}
+
+// publish puts the tools of a server that was started in private into the registry, and
+// keeps them for the next time.
+func (st *serverTools) publish() {
+	st.open(true)
+	st.update()
+	st.complete()
+	st.save()
+}
+
+// update makes the registry list the tools as they are now. It reports whether
+// there was no error; if there was, the ledger may be sound again later.
+func (st *serverTools) update() bool {
+	st.publishing.Lock()
+	defer st.publishing.Unlock()
+	st.mu.Lock()
+	public, tools, unread := st.public, st.tools, st.unread
+	st.mu.Unlock()
+	if !public {
+		return true
+	}
+	diff, err := st.server.host.listTools(st.server.facts(), tools)
+	diff.Rejected = append(diff.Rejected, unread...)
+	st.told = st.server.host.recordHeldBack(st.server.entry.Name, st.told, &diff)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.rejected = diff.Rejected
+	if st.unnoted || err != nil {
+		st.err = err
+	}
+	st.unnoted = err != nil
+	return err == nil
+}
+
+// noted reports whether the registry has taken over the tools without an error.
+func (st *serverTools) noted() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return !st.unnoted
+}
+
+// keep lets the tools stay although the connection was lost.
+func (st *serverTools) keep() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.keepLocked()
+}
+
+func (st *serverTools) keepLocked() {
+	if st.grace != nil {
+		st.grace.Stop()
+		st.grace = nil
+	}
+}
+
+// lost lets the tools vanish if the connection does not come back soon. Those of a
+// lazy server stay, as a call makes a connection.
+func (st *serverTools) lost() {
+	s := st.server
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.grace != nil || len(st.tools) == 0 || s.entry.Lazy {
+		return
+	}
+	st.grace = time.AfterFunc(max(s.host.opts.ToolGrace, 0), st.vanish)
+}
+
+func (st *serverTools) vanish() {
+	st.mu.Lock()
+	if st.grace == nil {
+		st.mu.Unlock()
+		return // the connection came back
+	}
+	st.grace, st.tools, st.unread = nil, nil, nil
+	st.mu.Unlock()
+	st.update()
+	st.server.host.broadcast()
+}
+
+// clear takes the tools out of the registry for good, and what it knows of the server.
+func (st *serverTools) clear() {
+	st.save()
+	st.publishing.Lock()
+	defer st.publishing.Unlock()
+	st.mu.Lock()
+	st.keepLocked()
+	public := st.public
+	st.tools, st.says, st.unread, st.listed, st.placed, st.public = nil, nil, nil, false, false, false
+	st.mu.Unlock()
+	if public {
+		_, _ = st.server.host.registry.ReplaceServer(registry.Server{Name: st.server.entry.Name}, nil)
+	}
+}
+
+// close keeps the server from writing to the registry and the catalogue cache, and leaves
+// its tools there for its successor to replace.
+func (st *serverTools) close() {
+	st.save()
+	st.publishing.Lock()
+	defer st.publishing.Unlock()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.keepLocked()
+	st.public = false
+}
+
+// save keeps the tools for the next time that the server is configured, unless the
+// server is private, or was replaced: its successor may have saved a newer list.
+func (st *serverTools) save() {
+	st.publishing.Lock() // close waits for what is being written
+	defer st.publishing.Unlock()
+	st.mu.Lock()
+	list, write := st.listedTools, st.dirty && st.public
+	if write {
+		st.dirty = false
+	}
+	st.mu.Unlock()
+	if write {
+		st.server.host.catalogs.save(st.server.entry, list)
+	}
+}
