@@ -10,13 +10,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // What needs a host that runs says that it is closed, of servers that it had and of others.
 func TestMethodsOfAClosedHost(t *testing.T) {
-	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{RedirectURL: loginCallback}})
+	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}})
 	if err != nil {
 		t.Fatal(err)
 	}

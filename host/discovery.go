@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
@@ -42,7 +43,7 @@ type discovery struct {
 // wanted reports whether the tools are not known, and are to be read with a login.
 func (d *discovery) wanted() bool {
 	s := d.server
-	return s.host.opts.Logins != nil && s.perUser() && withoutLogin(s.entry) == "" && !s.tools.known()
+	return s.host.opts.Logins != nil && s.perUser() && login.Unavailable(s.entry) == "" && !s.tools.known()
 }
 
 // begin has the tools be read with the login of a user, or of any who is logged in if
@@ -147,7 +148,7 @@ func (d *discovery) try(ctx context.Context) error {
 			return true
 		case !wantsLogin(err):
 			failures++
-		case logins.prompts: // do not have many users asked to log in
+		case logins.Prompts(): // do not have many users asked to log in
 			failures = maxLoginsTried
 		}
 		if failed == nil || wantsLogin(failed) { // what may pass is worth another attempt
@@ -162,7 +163,7 @@ func (d *discovery) try(ctx context.Context) error {
 	}
 	seen := 0
 	var unread error
-	for key, err := range logins.manager.Keys(ctx) {
+	for key, err := range logins.Sessions().Keys(ctx) {
 		seen++
 		if ctx.Err() != nil || seen > maxStoredLogins || failures >= maxLoginsTried {
 			break
@@ -177,7 +178,7 @@ func (d *discovery) try(ctx context.Context) error {
 		if key.Server != d.server.entry.Name || key.User == "" || tried[key.User] {
 			continue
 		}
-		status, err := logins.manager.Status(ctx, key)
+		status, err := logins.Sessions().Status(ctx, key)
 		if err == nil && status.Phase == session.LoggedIn && discovered(key.User) {
 			return nil
 		}

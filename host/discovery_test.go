@@ -17,22 +17,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
 // newLoginHost returns a host over a store of sessions, and its logins. Both are closed by
 // end, once, or when the test ends.
-func newLoginHost(t *testing.T, store *seal.Store, opts *host.LoginOptions) (h *host.Host, logins *host.Logins, end func()) {
+func newLoginHost(t *testing.T, store *session.Store, opts *login.Options) (h *host.Host, logins *login.Logins, end func()) {
 	t.Helper()
-	o := host.LoginOptions{}
+	o := login.Options{}
 	if opts != nil {
 		o = *opts
 	}
 	if o.Session.Prompt == nil {
 		o.Session.RedirectURL = loginCallback
 	}
-	logins, err := host.NewLogins(store, &o)
+	logins, err := login.New(store, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 	type world struct {
 		as     *authtest.Server
 		host   *host.Host
-		logins *host.Logins
+		logins *login.Logins
 	}
 	callback := func(ctx context.Context, w world) (string, error) {
 		login, err := w.host.Login(ctx, alice)
@@ -160,7 +161,7 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := world{as: authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}})}
-			opts := &host.LoginOptions{}
+			opts := &login.Options{}
 			if test.prompt {
 				opts.Session.Prompt = approver{w.as}
 			}

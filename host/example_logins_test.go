@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -18,7 +18,7 @@ func exampleLogins() (h *host.Host, as *authtest.Server, end func(), err error) 
 	if as, err = authtest.New(nil); err != nil {
 		return nil, nil, nil, err
 	}
-	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{
+	logins, err := login.New(session.Memory(), &login.Options{
 		Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"},
 	})
 	if err != nil {
@@ -113,31 +113,4 @@ func ExampleHost_Logout() {
 	defer end()
 	fmt.Println(h.Logout(ctx, session.Key{Server: "notes"}))
 	// Output: <nil>
-}
-
-// All servers of a file, with logins where they want one. The sessions are in memory
-// here; a file or a database keeps them.
-func ExampleNewLogins() {
-	path, remove := exampleFile()
-	defer remove()
-
-	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{
-		Session: session.Options{Prompt: &auth.Loopback{}},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = logins.Close() }()
-	opts := exampleOptions()
-	opts.Logins = logins
-	h, err := host.Open(context.Background(), path, opts)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
-	_, err = h.Login(context.Background(), session.Key{Server: "notes"})
-	fmt.Println(err)
-	// Output: host: no login at server "notes": it is a local process
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
@@ -53,7 +54,7 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 	}))
 	t.Cleanup(wall.Close)
 	as := authtest.NewServer(t, nil)
-	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{RedirectURL: loginCallback}})
+	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}})
 	if err != nil {
 		t.Fatal(err)
 	}

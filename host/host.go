@@ -50,6 +50,7 @@ type Host struct {
 	detach      func()        // ends the recording of calls
 	explanation *explanation  // of what is not in the registry
 	untrace     func()        // the same, for the tracer
+	unfollow    func()        // has nobody tell of logins any more; nil without Logins
 	managing    keylock.Set   // by the names of servers whose records are changed
 	keeper      *statusKeeper // nil if nothing is kept
 
@@ -98,7 +99,7 @@ func New(opts *Options) *Host {
 	h.detach = h.recordCalls()
 	h.untrace = h.traceCalls()
 	if o.Logins != nil {
-		o.Logins.follow(h)
+		h.unfollow = o.Logins.OnLogin(h.loggedIn)
 	}
 	h.explanation = h.explains()
 	if o.Statuses != nil {
@@ -214,8 +215,8 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	defer close(h.gone)
-	if l := h.opts.Logins; l != nil {
-		l.unfollow(h)
+	if h.unfollow != nil {
+		h.unfollow()
 	}
 	h.mu.Lock()
 	slots := slices.Collect(maps.Values(h.slots))

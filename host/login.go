@@ -3,46 +3,32 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // useLogin has logins at a server be as an entry says.
 func (h *Host) useLogin(e *config.Server) {
 	if h.opts.Logins != nil {
-		h.opts.Logins.use(e)
+		h.opts.Logins.Use(e)
 	}
 }
 
 // forgetLogin has nobody log in any more at a server that is not configured now.
 func (h *Host) forgetLogin(server string) {
 	if h.opts.Logins != nil {
-		h.opts.Logins.forget(server)
+		h.opts.Logins.Forget(server)
 	}
-}
-
-// A NoLoginError reports a server at which nobody is logged in by the host.
-type NoLoginError struct {
-	// Server is the name of the server.
-	Server string
-	// Problem says why, and what would be different.
-	Problem string
-}
-
-// Error names the server.
-func (e *NoLoginError) Error() string {
-	return fmt.Sprintf("host: no login at server %q: %s", e.Server, e.Problem)
 }
 
 // Login begins the login of a user at a server, or joins the one that waits for him, as
 // [session.Manager.Login] does. Without a user in the key it is the user of ctx where
 // each has a connection of his own, and the login of all where they share one.
 //
-// The error is an [*UnknownServerError], a [*LaunchNotAllowedError] or a [*NoLoginError], or that
+// The error is an [*UnknownServerError], a [*LaunchNotAllowedError] or a [*login.Error], or that
 // of the manager.
 func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, error) {
 	key, entry, err := h.loginKey(ctx, key)
@@ -52,11 +38,11 @@ func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, erro
 	if err != nil {
 		return nil, err
 	}
-	login, err := h.opts.Logins.manager.Login(ctx, key)
+	begun, err := h.opts.Logins.Sessions().Login(ctx, key)
 	if err != nil {
 		h.recordFor(ctx, loginEvent(activity.KindLogin, key, err))
 	}
-	return login, err
+	return begun, err
 }
 
 // Complete completes the login that a user's browser has come back from, as
@@ -68,7 +54,7 @@ func (h *Host) Complete(ctx context.Context, callback string, opts *session.Comp
 	if h.opts.Logins == nil {
 		return session.Key{}, errors.New("host: no login can be completed: set Options.Logins")
 	}
-	key, err := h.opts.Logins.manager.Complete(ctx, callback, opts)
+	key, err := h.opts.Logins.Sessions().Complete(ctx, callback, opts)
 	if key.Server != "" { // it is the callback of a login
 		h.recordFor(ctx, loginEvent(activity.KindLogin, key, err))
 	}
@@ -82,7 +68,7 @@ func (h *Host) Logout(ctx context.Context, key session.Key) error {
 	if err != nil {
 		return err
 	}
-	err = h.opts.Logins.manager.Logout(ctx, key)
+	err = h.opts.Logins.Sessions().Logout(ctx, key)
 	h.recordFor(ctx, loginEvent(activity.KindLogout, key, err))
 	return err
 }
@@ -98,39 +84,19 @@ func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *con
 		return key, nil, err
 	}
 	if h.opts.Logins == nil {
-		return key, nil, &NoLoginError{key.Server, "set Options.Logins"}
+		return key, nil, &login.Error{Server: key.Server, Problem: "set Options.Logins"}
 	}
-	if why := withoutLogin(s.entry); why != "" {
-		return key, nil, &NoLoginError{key.Server, why}
+	if why := login.Unavailable(s.entry); why != "" {
+		return key, nil, &login.Error{Server: key.Server, Problem: why}
 	}
-	h.opts.Logins.know(s.entry) // it may be disabled
+	h.opts.Logins.Know(s.entry) // it may be disabled
 	switch {
 	case !s.perUser() && key.User != "":
-		return key, nil, &NoLoginError{key.Server, `all users share its connection: log in without a user, or set "identity": "user" in its entry`}
+		return key, nil, &login.Error{Server: key.Server, Problem: `all users share its connection: log in without a user, or set "identity": "user" in its entry`}
 	case s.perUser() && key.User == "":
 		if key.User, _ = session.UserOf(ctx); key.User == "" {
 			return key, nil, &NoUserError{Server: key.Server}
 		}
 	}
 	return key, s.entry, nil
-}
-
-// withoutLogin says why nobody logs in at a server, or "" if that can be done.
-func withoutLogin(e *config.Server) string {
-	switch e.Transport {
-	case config.TransportHTTP, config.TransportSSE, config.TransportAuto:
-	case config.TransportUnix:
-		return "it is behind a socket of this machine"
-	default:
-		return "it is a local process"
-	}
-	for name := range e.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			return "its entry has an Authorization header of its own, which is sent instead: remove that to log in"
-		}
-	}
-	if e.Identity == config.IdentityHeader && strings.EqualFold(e.UserHeader, "Authorization") {
-		return "its Authorization header names the user"
-	}
-	return ""
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -30,25 +30,11 @@ func TestTokensForATransportOfTheProgram(t *testing.T) {
 
 	w.apply(&config.Server{Name: "s", URL: two.NewMCP(nil).URL})
 	w.logIn(two, "", "s")
-	var none *host.NoLoginError
+	var none *login.Error
 	if token, err := source.Token(); !errors.As(err, &none) {
 		t.Errorf("a source of before gives %v, %v", token, err)
 	}
 	if _, err := handler.TokenSource(watchdog(t)); !errors.As(err, &none) {
 		t.Errorf("a handler of before gives a source: %v", err)
-	}
-}
-
-// Who sends credentials of the entry gets no handler that would send others.
-func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {
-	w := newLoginWorld(t, nil)
-	key := session.Key{Server: "s"}
-	for _, entry := range []*config.Server{
-		{Name: "s", Transport: config.TransportStdio, Command: "x"},
-		{Name: "s", Transport: config.TransportHTTP, URL: "https://s.example", Headers: map[string]config.Secret{"authorization": "Bearer x"}},
-	} {
-		if handler := w.logins.Handler(key, entry); handler != nil {
-			t.Errorf("%+v: %v", entry, handler)
-		}
 	}
 }

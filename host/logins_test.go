@@ -17,7 +17,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -26,7 +27,7 @@ const loginCallback = "http://127.0.0.1:1/callback"
 // A loginWorld is a host that logs users in.
 type loginWorld struct {
 	t      *testing.T
-	logins *host.Logins
+	logins *login.Logins
 	host   *host.Host
 
 	activity *activity.Log
@@ -36,7 +37,7 @@ type loginWorld struct {
 
 func newLoginWorld(t *testing.T, configure func(*config.Server, *auth.Config) error) *loginWorld {
 	t.Helper()
-	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{
+	logins, err := login.New(session.Memory(), &login.Options{
 		Session:   session.Options{RedirectURL: loginCallback},
 		Configure: configure,
 	})
@@ -226,7 +227,7 @@ func TestSharedLogin(t *testing.T) {
 	if err := c.Ping(session.WithUser(watchdog(t), "alice")); err != nil {
 		t.Errorf("by the client: %v", err)
 	}
-	var none *host.NoLoginError
+	var none *login.Error
 	if _, err := w.host.Login(watchdog(t), session.Key{User: "alice", Server: "s"}); !errors.As(err, &none) {
 		t.Errorf("alice logs in: %v", err)
 	}
@@ -263,7 +264,7 @@ func TestEntryWithItsOwnAuthorization(t *testing.T) {
 	if n := len(as.Requests()); n != 0 {
 		t.Errorf("%d requests to the authorization server", n)
 	}
-	var none *host.NoLoginError
+	var none *login.Error
 	if _, err := w.host.Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &none) || strings.Contains(err.Error(), "of-its-own") {
 		t.Errorf("%v", err)
 	}
@@ -271,7 +272,7 @@ func TestEntryWithItsOwnAuthorization(t *testing.T) {
 
 func TestNoLogins(t *testing.T) {
 	h := open(t, write(t, "s", `{"command": "x"}`), inProcess(newServer("s")))
-	var none *host.NoLoginError
+	var none *login.Error
 	if _, err := h.Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &none) {
 		t.Errorf("%v", err)
 	}
@@ -286,7 +287,7 @@ func TestNoLogins(t *testing.T) {
 	if _, err := w.logins.Sessions().Login(watchdog(t), session.Key{Server: "gone"}); !errors.As(err, &none) {
 		t.Errorf("%v", err)
 	}
-	if _, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{
+	if _, err := login.New(session.Memory(), &login.Options{Session: session.Options{
 		Config: func(session.Key) (*auth.Config, error) { return nil, nil },
 	}}); err == nil {
 		t.Error("two configurations")
@@ -440,7 +441,7 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 	}
 	// Another address wants another login, and sees nothing of this one.
 	w.apply()
-	var none *host.NoLoginError
+	var none *login.Error
 	if _, err := w.logins.Sessions().Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &none) {
 		t.Errorf("of a server that is gone: %v", err)
 	}

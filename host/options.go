@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -69,7 +70,7 @@ type Options struct {
 	// Logins, if set, logs users in at the servers, as the configuration says. It is for one
 	// host only, and the host does not close it. Another way to log in belongs to a transport
 	// of Transport.
-	Logins *Logins
+	Logins *login.Logins
 	// UserHeaders, if set, makes the headers of a user's connections, for servers of
 	// [config.IdentityHeader]. It is asked for each client of a user, and when the server
 	// has answered 401, so that it may return tokens that end some time. Each header

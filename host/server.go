@@ -201,22 +201,22 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 			all.Set(name, value.Reveal())
 		}
 	}
-	var login auth.OAuthHandler
+	var handler auth.OAuthHandler
 	if l := h.opts.Logins; l != nil {
-		login = l.Handler(key, e)
+		handler = l.Handler(key, e)
 	}
-	settings, err := tlsOf(e, false)
+	settings, err := e.TLSConfig(false)
 	if err != nil {
 		return nil, err
 	}
-	proxy := proxyOf(e)
+	proxy := e.ProxyFunc()
 	switch e.Transport {
 	case config.TransportHTTP:
-		return &transport.HTTP{URL: e.URL, Header: all, OAuth: login, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.HTTP{URL: e.URL, Header: all, OAuth: handler, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	case config.TransportSSE:
-		return &transport.SSE{URL: e.URL, Header: all, OAuth: login, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.SSE{URL: e.URL, Header: all, OAuth: handler, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	case config.TransportAuto:
-		return &transport.Auto{URL: e.URL, Header: all, OAuth: login, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.Auto{URL: e.URL, Header: all, OAuth: handler, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	}
 	return nil, fmt.Errorf("unknown transport %q", e.Transport)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -56,8 +57,8 @@ func TestNilRefused(t *testing.T) {
 	ctx := watchdog(t)
 	h := host.New(&host.Options{StateDir: host.NoState, Store: config.NewMemoryStore()})
 	defer func() { _ = h.Close() }()
-	_, loginsErr := host.NewLogins(nil, nil)
-	_, zeroErr := host.NewLogins(&seal.Store{}, nil)
+	_, loginsErr := login.New(nil, nil)
+	_, zeroErr := login.New(&session.Store{}, nil)
 	_, storeErr := host.OpenStore(ctx, nil, &host.Options{StateDir: host.NoState})
 	_, addErr := h.AddServer(ctx, nil)
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }
@@ -74,7 +75,7 @@ func TestNilRefused(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if err := new(host.Logins).Close(); err != nil {
+	if err := new(login.Logins).Close(); err != nil {
 		t.Errorf("Close of the zero Logins: got %v, want none", err)
 	}
 }

@@ -33,6 +33,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
@@ -112,7 +113,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 // respond gives the agent the tools of the servers in config, and the native one,
 // for one question.
 func respond(ctx context.Context, config, question string, agent *Agent, prompt auth.Prompt) (string, error) {
-	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{Prompt: prompt}})
+	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{Prompt: prompt}})
 	if err != nil {
 		return "", err
 	}

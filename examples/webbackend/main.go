@@ -30,6 +30,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
@@ -98,8 +99,8 @@ func (b *backend) serve(ctx context.Context, listener net.Listener) error {
 // A backend is the program without its listener.
 type backend struct {
 	setup
-	store  *seal.Store
-	logins *host.Logins
+	store  *session.Store
+	logins *login.Logins
 	host   *host.Host
 	own    map[string]bool // servers where each user has a login of their own
 	signIns
@@ -123,7 +124,7 @@ func newBackend(ctx context.Context, s setup) (b *backend, err error) {
 	if b.store, err = filestore.Open(ctx, filepath.Join(s.state, "logins"), nil); err != nil {
 		return b, err
 	}
-	b.logins, err = host.NewLogins(b.store, &host.LoginOptions{
+	b.logins, err = login.New(b.store, &login.Options{
 		Session: session.Options{RedirectURL: s.url + "/callback", Logger: slog.Default()},
 		Configure: func(_ *config.Server, c *auth.Config) error {
 			c.ClientName = "mcpbelt example" // which the users see where they log in

@@ -70,6 +70,7 @@ var house = []room{
 	{path: "host/consent/consenttest", floor: 4, wing: hall, kit: true},
 	{path: "host/docker", floor: 4, wing: what},
 	{path: "host/landlock", floor: 4, wing: joint},
+	{path: "host/login", floor: 4, wing: who},
 	{path: "host", floor: 4, wing: joint},
 
 	{path: "host/content", floor: 5, wing: joint},
@@ -110,6 +111,7 @@ var sideways = map[[2]string]string{
 	{"host/docker", "host/config"}:                "it reads what the entry wants",
 	{"host/landlock", "host"}:                     "it is an isolator of a host",
 	{"host/landlock", "host/config"}:              "it reads what the entry wants",
+	{"host/login", "host/config"}:                 "it reads how to log in at a server",
 	{"session/filestore", "session/seal"}:         "Open returns a *seal.Store",
 	{"session/keyringstore", "session/seal"}:      "Open returns a *seal.Store",
 	{"session/keyringstore", "session/filestore"}: "it is a store of files with another key",

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
@@ -176,7 +177,7 @@ var handsai = []row{
 		}
 		as := authtest.NewServer(t, nil)
 		rs := as.NewMCP(&authtest.ResourceOptions{Metadata: func(d map[string]any) { d["authorization_servers"] = []string{"http://169.254.169.254"} }})
-		logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{
+		logins, err := login.New(session.Memory(), &login.Options{
 			Session:   session.Options{RedirectURL: "http://127.0.0.1:1/callback"},
 			Configure: func(*config.Server, *auth.Config) error { return nil },
 		})

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -131,7 +132,7 @@ func ironclawFile(t *testing.T) string {
 // ironclawLogins runs a file whose servers want logins.
 func ironclawLogins(t *testing.T, text string) *host.Host {
 	t.Helper()
-	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
+	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -138,7 +139,7 @@ var mcpproxy = []row{
 	}},
 	{21, func(t *testing.T) {
 		as := authtest.NewServer(t, nil)
-		logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
+		logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
 		if err != nil {
 			t.Fatal(err)
 		}

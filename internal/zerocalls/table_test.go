@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -73,9 +74,11 @@ var functions = []function{
 	{"consent.New", consent.New},
 	{"consent.Open", consent.Open},
 	{"host.New", host.New},
-	{"host.NewLogins", host.NewLogins},
+	{"login.New", login.New},
 	{"host.Open", host.Open},
 	{"host.OpenStore", host.OpenStore},
+	{"login.New", login.New},
+	{"login.Unavailable", login.Unavailable},
 	{"content.Address", content.Address},
 	{"content.New", content.New},
 	{"content.ParseAddress", content.ParseAddress},
@@ -244,10 +247,10 @@ var types = []any{
 	(*host.Inspection)(nil),
 	(*host.IsolationError)(nil),
 	(*host.Latency)(nil),
-	(*host.LoginOptions)(nil),
-	(*host.Logins)(nil),
+	(*login.Options)(nil),
+	(*login.Logins)(nil),
 	(*host.Managed)(nil),
-	(*host.NoLoginError)(nil),
+	(*login.Error)(nil),
 	(*host.NoUserError)(nil),
 	(*host.Options)(nil),
 	(*host.Report)(nil),
@@ -267,6 +270,9 @@ var types = []any{
 	(*content.ResourceTemplate)(nil),
 	(*content.UnknownPromptError)(nil),
 	(*docker.Isolator)(nil),
+	(*login.Error)(nil),
+	(*login.Logins)(nil),
+	(*login.Options)(nil),
 	(*doctor.Action)(nil),
 	(*doctor.Diagnosis)(nil),
 	(*doctor.Finding)(nil),

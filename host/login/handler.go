@@ -1,4 +1,4 @@
-package host
+package login
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (h *loginHandler) authenticateAgain(header http.Header, target string) erro
 }
 
 func (h *loginHandler) over() error {
-	return &NoLoginError{h.server, "its entry has changed, and this connection is of the one before"}
+	return &Error{h.server, "its entry has changed, and this connection is of the one before"}
 }
 
 // TokenSource implements the OAuthHandler of the official SDK. Whoever asks the source

@@ -1,4 +1,4 @@
-package host
+package config
 
 import (
 	"crypto/tls"
@@ -8,13 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-
-	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
-// proxyOf returns the proxy of an entry for a transport, nil if it names none.
-func proxyOf(e *config.Server) func(*http.Request) (*url.URL, error) {
+// ProxyFunc returns the proxy of the entry for a transport, nil if it names none.
+func (e *Server) ProxyFunc() func(*http.Request) (*url.URL, error) {
 	if e.Proxy == "" {
 		return nil
 	}
@@ -25,10 +22,10 @@ func proxyOf(e *config.Server) func(*http.Request) (*url.URL, error) {
 	return func(*http.Request) (*url.URL, error) { return proxy, err }
 }
 
-// tlsOf returns the TLS configuration of an entry, nil if it says nothing. For logins it
+// TLSConfig returns the TLS configuration of the entry, nil if it says nothing. For logins it
 // has the authorities only: what is shown to the server, or not checked of it, is not
 // meant for whomever it names.
-func tlsOf(e *config.Server, login bool) (*tls.Config, error) {
+func (e *Server) TLSConfig(login bool) (*tls.Config, error) {
 	t := e.TLS
 	if t == nil {
 		return nil, nil
@@ -58,16 +55,4 @@ func tlsOf(e *config.Server, login bool) (*tls.Config, error) {
 	}
 	settings.InsecureSkipVerify = t.Insecure
 	return settings, nil
-}
-
-// configureNetwork has logins go the way that an entry says.
-func configureNetwork(e *config.Server, c *auth.Config) error {
-	if proxy := proxyOf(e); proxy != nil {
-		c.Network.Proxy = proxy
-	}
-	settings, err := tlsOf(e, true)
-	if settings != nil {
-		c.Network.TLS = settings
-	}
-	return err
 }

@@ -1,10 +1,11 @@
-package host
+package login
 
 import (
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
@@ -15,8 +16,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
-// LoginOptions configure [Logins].
-type LoginOptions struct {
+// Options configure [Logins].
+type Options struct {
 	// Session holds the options of the session manager: how logins are shown, or
 	// where browsers come back to. Its Config must be nil.
 	Session session.Options
@@ -27,27 +28,21 @@ type LoginOptions struct {
 	Configure func(*config.Server, *auth.Config) error
 }
 
-// Logins log users in at the remote servers of one host, as their entries say, and
-// follow when these change:
-//
-//	logins, err := host.NewLogins(session.Memory(), &host.LoginOptions{
-//		Session: session.Options{Prompt: &auth.Loopback{}},
-//	})
-//	if err != nil { ... }
-//	defer logins.Close()
-//	h, err := host.Open(ctx, path, &host.Options{Logins: logins})
-//
-// An entry says nothing of logins as a rule: the server does, and a client is
-// registered when it is needed. The key "auth" of an entry names a client that was
-// registered by hand (clientId, clientSecret, and with them issuer, which has
-// registered it), the scopes to ask for, the issuer, how users log in (grant,
-// loginParams, askConsent), and the endpoints of an authorization server that publishes
-// no metadata (authorizationUrl, tokenUrl, deviceUrl). Nobody logs in at a server whose
-// entry has an Authorization header.
-//
-// Where all users share a connection they share its login, which has no user. Where
-// each has their own, the tools of the server are read with the first login there. Its
-// methods are safe for concurrent use.
+// An Error reports a server at which nobody can log in.
+type Error struct {
+	// Server is the name of the server.
+	Server string
+	// Problem says why, and what would be different.
+	Problem string
+}
+
+// Error names the server.
+func (e *Error) Error() string {
+	return fmt.Sprintf("login: none at server %q: %s", e.Server, e.Problem)
+}
+
+// Logins log users in at the remote servers of one host, as their entries say, and follow
+// when these change. Make them with [New]. Their methods are safe for concurrent use.
 type Logins struct {
 	manager   *session.Manager
 	configure func(*config.Server, *auth.Config) error
@@ -55,7 +50,7 @@ type Logins struct {
 
 	mu      sync.RWMutex // guards the following
 	servers map[string]*loginServer
-	hosts   []*Host // that are told of logins
+	told    []*func(session.Key) // are called after each login
 }
 
 // A loginServer is how to log in at a server now.
@@ -75,15 +70,15 @@ type loginFacts struct {
 	hash                          string // of the whole entry, for Configure
 }
 
-// NewLogins returns logins whose sessions are kept in a store. Close them after the
+// New returns logins whose sessions are kept in a store. Close them after the
 // host; they do not close the store.
-func NewLogins(store *seal.Store, opts *LoginOptions) (*Logins, error) {
-	var o LoginOptions
+func New(store *session.Store, opts *Options) (*Logins, error) {
+	var o Options
 	if opts != nil {
 		o = *opts
 	}
 	if o.Session.Config != nil {
-		return nil, errors.New("host: LoginOptions.Session.Config must be nil: the configuration of the servers says how to log in")
+		return nil, errors.New("login: Options.Session.Config must be nil: the configuration of the servers says how to log in")
 	}
 	l := &Logins{configure: o.Configure, prompts: o.Session.Prompt != nil, servers: map[string]*loginServer{}}
 	o.Session.Config = l.config
@@ -102,7 +97,7 @@ func NewLogins(store *seal.Store, opts *LoginOptions) (*Logins, error) {
 	return l, nil
 }
 
-// Sessions returns the manager of the sessions, for what [Host] does not offer: status,
+// Sessions returns the manager of the sessions, for what a host does not offer: status,
 // secrets that are set by hand, the handler that browsers come back to. Its keys have the
 // names of servers. Do not close it.
 func (l *Logins) Sessions() *session.Manager { return l.manager }
@@ -115,26 +110,29 @@ func (l *Logins) Close() error {
 	return l.manager.Close()
 }
 
-// follow has a host be told of logins, until unfollow.
-func (l *Logins) follow(h *Host) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.hosts = append(slices.Clone(l.hosts), h)
-}
+// Prompts reports whether logins are shown to users.
+func (l *Logins) Prompts() bool { return l.prompts }
 
-func (l *Logins) unfollow(h *Host) {
+// OnLogin has f be called after each login, until stop is called. A host calls it.
+func (l *Logins) OnLogin(f func(session.Key)) (stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hosts = slices.DeleteFunc(slices.Clone(l.hosts), func(other *Host) bool { return other == h })
+	told := &f
+	l.told = append(slices.Clone(l.told), told)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.told = slices.DeleteFunc(slices.Clone(l.told), func(other *func(session.Key)) bool { return other == told })
+	}
 }
 
 // tell tells of a login.
 func (l *Logins) tell(key session.Key) {
 	l.mu.RLock()
-	hosts := l.hosts
+	told := l.told
 	l.mu.RUnlock()
-	for _, h := range hosts {
-		h.loggedIn(key)
+	for _, f := range told {
+		(*f)(key)
 	}
 }
 
@@ -142,15 +140,18 @@ func (l *Logins) tell(key session.Key) {
 func (l *Logins) config(key session.Key) (*auth.Config, error) {
 	s := l.now(key.Server)
 	if s == nil {
-		return nil, &NoLoginError{key.Server, "it is not configured"}
+		return nil, &Error{key.Server, "it is not configured"}
 	}
 	return s.config, s.err
 }
 
-// use has logins be as an entry says.
-func (l *Logins) use(e *config.Server) {
-	if withoutLogin(e) != "" {
-		l.forget(e.Name)
+// Use has logins at the server of an entry be as the entry says. A host calls it.
+func (l *Logins) Use(e *config.Server) {
+	if e == nil {
+		return
+	}
+	if Unavailable(e) != "" {
+		l.Forget(e.Name)
 		return
 	}
 	facts := l.facts(e)
@@ -160,13 +161,16 @@ func (l *Logins) use(e *config.Server) {
 	s := l.server(e, facts)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.servers == nil { // of the zero Logins
+		l.servers = map[string]*loginServer{}
+	}
 	l.servers[e.Name] = s
 }
 
-// know is use for a server of which nothing is known yet.
-func (l *Logins) know(e *config.Server) {
-	if l.now(e.Name) == nil {
-		l.use(e)
+// Know is [Logins.Use] for a server of which nothing is known yet.
+func (l *Logins) Know(e *config.Server) {
+	if e != nil && l.now(e.Name) == nil {
+		l.Use(e)
 	}
 }
 
@@ -177,7 +181,8 @@ func (l *Logins) now(server string) *loginServer {
 	return l.servers[server]
 }
 
-func (l *Logins) forget(server string) {
+// Forget has nobody log in any more at a server that is not configured now. A host calls it.
+func (l *Logins) Forget(server string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.servers, server)
@@ -206,7 +211,7 @@ func (l *Logins) complete(e *config.Server, c *auth.Config) (err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("LoginOptions.Configure panics: %v", v)
+			err = fmt.Errorf("login: Options.Configure panics: %v", v)
 		}
 	}()
 	return l.configure(e, c)
@@ -240,7 +245,7 @@ func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
 // transports that a program makes itself; or nil if nobody logs in there. The host uses
 // it for those it makes.
 func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler {
-	if e == nil || withoutLogin(e) != "" {
+	if Unavailable(e) != "" {
 		return nil
 	}
 	key.Server = e.Name
@@ -248,7 +253,7 @@ func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler
 	if shared {
 		key.User = ""
 	}
-	l.know(e)
+	l.Know(e)
 	return &loginHandler{logins: l, session: l.manager.Handler(key), server: e.Name, facts: l.facts(e), shared: shared}
 }
 
@@ -268,4 +273,39 @@ func configureLogin(a *config.Auth, c *auth.Config) {
 		c.Authority = &auth.Authority{Issuer: a.Issuer,
 			AuthorizationEndpoint: a.AuthorizationURL, TokenEndpoint: a.TokenURL, DeviceEndpoint: a.DeviceURL}
 	}
+}
+
+// configureNetwork has logins go the way that an entry says.
+func configureNetwork(e *config.Server, c *auth.Config) error {
+	if proxy := e.ProxyFunc(); proxy != nil {
+		c.Network.Proxy = proxy
+	}
+	settings, err := e.TLSConfig(true)
+	if settings != nil {
+		c.Network.TLS = settings
+	}
+	return err
+}
+
+// Unavailable says why nobody logs in at the server of an entry, or "" if that can be done.
+func Unavailable(e *config.Server) string {
+	if e == nil {
+		return "there is no entry"
+	}
+	switch e.Transport {
+	case config.TransportHTTP, config.TransportSSE, config.TransportAuto:
+	case config.TransportUnix:
+		return "it is behind a socket of this machine"
+	default:
+		return "it is a local process"
+	}
+	for name := range e.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return "its entry has an Authorization header of its own, which is sent instead: remove that to log in"
+		}
+	}
+	if e.Identity == config.IdentityHeader && strings.EqualFold(e.UserHeader, "Authorization") {
+		return "its Authorization header names the user"
+	}
+	return ""
 }

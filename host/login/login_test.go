@@ -1,0 +1,27 @@
+package login_test
+
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// An entry that sends credentials of its own gets no handler that would send others.
+func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {
+	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = logins.Close() }()
+	for _, entry := range []*config.Server{
+		nil,
+		{Name: "s", Transport: config.TransportStdio, Command: "x"},
+		{Name: "s", Transport: config.TransportHTTP, URL: "https://s.example", Headers: map[string]config.Secret{"authorization": "Bearer x"}},
+	} {
+		if handler := logins.Handler(session.Key{Server: "s"}, entry); handler != nil {
+			t.Errorf("%+v: got %v, want no handler", entry, handler)
+		}
+	}
+}
