@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"sync"
@@ -156,8 +155,8 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 		}
 		return meter.Done
 	}
-	var timeout *mcp.TimeoutError
-	if errors.Is(err, context.Canceled) && !errors.As(err, &timeout) {
+	class := mcp.ClassOf(err)
+	if class == mcp.ClassCancelled {
 		return meter.Cancelled
 	}
 	if mcp.OutcomeOf(err) == mcp.NotSent {
@@ -169,7 +168,7 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 		return meter.ToolError
 	case mcp.OutcomeOf(err) == mcp.Answered:
 		return meter.Failed
-	case errors.Is(err, context.DeadlineExceeded):
+	case class == mcp.ClassTimeout:
 		return meter.TimedOut
 	}
 	return meter.Unknown
@@ -177,15 +176,14 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 
 // unsentOutcome tells why a call was not sent, or was refused unread.
 func unsentOutcome(err error) meter.Outcome {
-	var busy *mcp.BusyError
-	var login interface{ LoginURL() string }
+	class := mcp.ClassOf(err)
 	var nobody *NoUserError
 	var denied *LaunchNotAllowedError
 	var quarantined *registry.QuarantinedError
 	var unknown *UnknownServerError
 	var status *transport.StatusError
 	switch {
-	case errors.As(err, &busy), errors.As(err, &login), errors.As(err, &nobody), errors.As(err, &denied),
+	case class == mcp.ClassBusy, class == mcp.ClassLoginRequired, errors.As(err, &nobody), errors.As(err, &denied),
 		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return meter.Refused
 	case errors.As(err, &status):

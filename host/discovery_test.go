@@ -24,7 +24,7 @@ import (
 
 // newLoginHost returns a host over a store of sessions, and its logins. Both are closed by
 // end, once, or when the test ends.
-func newLoginHost(t *testing.T, store *session.Store, opts *login.Options) (h *host.Host, logins *login.Logins, end func()) {
+func newLoginHost(t *testing.T, store *seal.Store, opts *login.Options) (h *host.Host, logins *login.Logins, end func()) {
 	t.Helper()
 	o := login.Options{}
 	if opts != nil {

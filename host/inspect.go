@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -70,6 +69,5 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 
 // wantsLogin reports whether an error is that of a user who has to log in.
 func wantsLogin(err error) bool {
-	var login interface{ LoginURL() string }
-	return errors.As(err, &login)
+	return mcp.ClassOf(err) == mcp.ClassLoginRequired
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -142,9 +143,9 @@ func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Re
 		if p.Method != "tools/list" || p.Name != "" && !allows(e.Tools, p.Name) {
 			continue
 		}
-		token := registry.TokenUnreadable
+		token := gate.TokenUnreadable
 		if p.Token == "too_deep" {
-			token = registry.TokenTooDeep
+			token = gate.TokenTooDeep
 		}
 		field, why := "", p.Err
 		var invalid *mcp.ProtocolError
@@ -155,9 +156,9 @@ func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Re
 		if name == "" {
 			name = p.Path
 		}
-		rejected = append(rejected, registry.Rejection{Name: name, Err: &registry.GateError{Server: e.Name, Tool: name, Findings: []registry.Finding{{
+		rejected = append(rejected, registry.Rejection{Name: name, Err: &gate.Error{Server: e.Name, Tool: name, Findings: []gate.Finding{{
 			Token:    token,
-			Severity: registry.Block,
+			Severity: gate.Block,
 			Field:    field,
 			Detail:   why.Error(),
 		}}}})

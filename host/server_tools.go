@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // serverTools are the tools of a server, and puts them into the registry.
@@ -95,14 +96,14 @@ func (st *serverTools) adopt(from *server) {
 // there for somebody to decide, or that no registry would list: what was kept on a disk
 // makes nothing known to a ledger.
 func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
-	ledger := s.host.registry.Ledger()
-	if ledger == nil {
+	accepted := s.host.registry.Ledger()
+	if accepted == nil {
 		return tools
 	}
 	news := map[string]bool{}
-	for _, c := range ledger.Verify(s.facts(), tools) {
+	for _, c := range registry.Verify(accepted, s.facts(), tools) {
 		switch {
-		case c.Kind == registry.InstructionsChanged, c.Kind == registry.ToolRemoved, c.Kind == registry.ToolRejected, !c.Since.IsZero():
+		case c.Kind == ledger.InstructionsChanged, c.Kind == ledger.ToolRemoved, c.Kind == ledger.ToolRejected, !c.Since.IsZero():
 		case c.Tool == "":
 			return nil
 		default:
@@ -140,7 +141,7 @@ func (s *server) facts() registry.Server {
 	s.tools.mu.Unlock()
 	return registry.Server{
 		Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
-		Mode: registry.LedgerMode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
+		Mode: ledger.Mode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
 	}
 }
 

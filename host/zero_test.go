@@ -58,7 +58,7 @@ func TestNilRefused(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState, Store: config.NewMemoryStore()})
 	defer func() { _ = h.Close() }()
 	_, loginsErr := login.New(nil, nil)
-	_, zeroErr := login.New(&session.Store{}, nil)
+	_, zeroErr := login.New(&seal.Store{}, nil)
 	_, storeErr := host.OpenStore(ctx, nil, &host.Options{StateDir: host.NoState})
 	_, addErr := h.AddServer(ctx, nil)
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }

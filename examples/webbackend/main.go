@@ -99,7 +99,7 @@ func (b *backend) serve(ctx context.Context, listener net.Listener) error {
 // A backend is the program without its listener.
 type backend struct {
 	setup
-	store  *session.Store
+	store  *seal.Store
 	logins *login.Logins
 	host   *host.Host
 	own    map[string]bool // servers where each user has a login of their own

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 func TestResourcesOfAllServers(t *testing.T) {
@@ -226,12 +227,12 @@ func TestHostileTexts(t *testing.T) {
 
 // Resources have names by the scheme of the registry, as prompts and tools have.
 func TestNamesOfResources(t *testing.T) {
-	for scheme, want := range map[registry.Scheme]string{
-		registry.ServerTool: "a__r a__t", registry.MCPServerTool: "mcp__a__r mcp__a__t",
-		registry.ColonTool: "a:r a:t", registry.BareTool: "a__r a__t",
+	for scheme, want := range map[names.Scheme]string{
+		names.ServerTool: "a__r a__t", names.MCPServerTool: "mcp__a__r mcp__a__t",
+		names.ColonTool: "a:r a:t", names.BareTool: "a__r a__t",
 	} {
 		opts := contentsOptions(contents{"a": with(resource("x:1"), template("x:{y}"))})
-		opts.Registry = registry.New(&registry.Options{Names: registry.Names{Scheme: scheme}})
+		opts.Registry = registry.New(&registry.Options{Names: names.Names{Scheme: scheme}})
 		c := content.New(open(t, write(t, "a", `{"command": "x"}`), opts))
 		resources, templates := c.Resources(watchdog(t), nil).Items, c.ResourceTemplates(watchdog(t), nil).Items
 		if len(resources) != 1 || len(templates) != 1 {

@@ -6,37 +6,37 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// names says how prompts and resources are called.
-type names struct {
-	registry.Names
+// A naming says how prompts and resources are called.
+type naming struct {
+	names.Names
 	prefix, separator string // of plain names
 }
 
-// names returns the names that the registry has for tools, as far as they depend
+// naming returns the names that the registry has for tools, as far as they depend
 // on nothing but the server and the tool: not all servers may be there to be asked.
-func (c *Content) names() names {
+func (c *Content) naming() naming {
 	n := c.host.Registry().Names()
 	n.Custom = nil
 	switch n.Scheme {
-	case registry.MCPServerTool:
-		return names{n, "mcp__", "__"}
-	case registry.ColonTool:
-		return names{n, "", ":"}
-	case registry.UnderscoreTool:
-		return names{n, "", "_"}
+	case names.MCPServerTool:
+		return naming{n, "mcp__", "__"}
+	case names.ColonTool:
+		return naming{n, "", ":"}
+	case names.UnderscoreTool:
+		return naming{n, "", "_"}
 	}
-	n.Scheme = registry.ServerTool
-	return names{n, "", "__"}
+	n.Scheme = names.ServerTool
+	return naming{n, "", "__"}
 }
 
 // of returns what a prompt or a resource of a server is called.
-func (n names) of(server, own string) string {
+func (n naming) of(server, own string) string {
 	name, _ := n.Name(server, own)
 	return name
 }
 
 // split returns the server and the prompt of a plain name.
-func (n names) split(name string) (server, prompt string, ok bool) {
+func (n naming) split(name string) (server, prompt string, ok bool) {
 	rest, ok := strings.CutPrefix(name, n.prefix)
 	if !ok {
 		return "", "", false
@@ -46,7 +46,7 @@ func (n names) split(name string) (server, prompt string, ok bool) {
 
 // beginning returns what the server of a name that is not plain begins with. Its name
 // is whole or cut off there, perhaps with an underscore before it.
-func (n names) beginning(name string) string {
+func (n naming) beginning(name string) string {
 	rest := strings.TrimLeft(strings.TrimPrefix(name, n.prefix), "_")
 	part, _, _ := strings.Cut(rest, n.separator)
 	return strings.TrimRight(part, "_-")
@@ -54,7 +54,7 @@ func (n names) beginning(name string) string {
 
 // endsInHash reports whether a name can be one that names.Names has made with a
 // hash. Any other that is not plain is nobody's.
-func (n names) endsInHash(name string) bool {
+func (n naming) endsInHash(name string) bool {
 	const (
 		length = 10
 		most   = 256 // the most that MaxLength can be

@@ -69,7 +69,7 @@ func (e *UnknownPromptError) Outcome() mcp.Outcome {
 // Prompts asks all servers for their prompts, as [Content.Resources] does for
 // resources. Of prompts of a server with the same name the first counts.
 func (c *Content) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
-	guard, names := textguard.NewGuard(), c.names()
+	guard, names := textguard.NewGuard(), c.naming()
 	l := listAll(ctx, c.host, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
 		g := &itemGate{guard: guard}
 		g.text("/name", p.Name, true)
@@ -162,7 +162,7 @@ func (c *Content) atPrompt(ctx context.Context, name string, f func(ctx context.
 // findPrompt returns where the prompt of a name is. A plain name says so itself; for
 // one that ends in a hash the servers that may have it are asked for their prompts.
 func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	names := c.names()
+	names := c.naming()
 	server, prompt, ok := names.split(name)
 	if !ok {
 		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, c.serverNames())}
@@ -184,7 +184,7 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 
 // lookForPrompt looks for a prompt in the lists of the servers that may have it.
 func (c *Content) lookForPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	names := c.names()
+	names := c.naming()
 	var may []string
 	if part := names.beginning(name); part != "" {
 		for _, server := range c.serverNames() {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	regnames "github.com/mcpbelt/mcpbelt/registry/names"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 func promptText(t *testing.T, h *host.Host, name string) (string, error) {
@@ -66,22 +66,22 @@ func TestPromptsOfAllServers(t *testing.T) {
 // Prompts are called as tools are: by the scheme of the registry.
 func TestPromptsFollowTheScheme(t *testing.T) {
 	for _, test := range []struct {
-		listed regnames.Names
+		listed names.Names
 		want   string // of the prompt review of github
 		wrong  string
 		near   string
 	}{
-		{regnames.Names{Scheme: regnames.MCPServerTool}, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
-		{regnames.Names{Scheme: regnames.ColonTool}, "github:review", "gitub:review", "github:review"},
-		{regnames.Names{Scheme: regnames.UnderscoreTool}, "github_review", "gitub_review", "github_review"},
-		{regnames.Names{Scheme: regnames.MCPServerTool, MaxLength: 128}, "mcp__github__review", "mcp__github__reviw", "mcp__github__review"},
-		{regnames.Names{Scheme: regnames.BareTool}, "github__review", "github__reviw", "github__review"},
-		{regnames.Names{Custom: func(server, tool string) string { return tool + "_of_" + server }}, "github__review", "gitub__review", "github__review"},
+		{names.Names{Scheme: names.MCPServerTool}, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
+		{names.Names{Scheme: names.ColonTool}, "github:review", "gitub:review", "github:review"},
+		{names.Names{Scheme: names.UnderscoreTool}, "github_review", "gitub_review", "github_review"},
+		{names.Names{Scheme: names.MCPServerTool, MaxLength: 128}, "mcp__github__review", "mcp__github__reviw", "mcp__github__review"},
+		{names.Names{Scheme: names.BareTool}, "github__review", "github__reviw", "github__review"},
+		{names.Names{Custom: func(server, tool string) string { return tool + "_of_" + server }}, "github__review", "gitub__review", "github__review"},
 	} {
 		long := strings.Repeat("long-", 15)
 		all := contents{"github": with(prompt("review"), prompt("a b"), prompt(long), prompt("__")), "b_c": with(prompt("review"), prompt("x_y"))}
 		path, opts := write(t, "github", `{"command": "x"}`, "b_c", `{"command": "x"}`), contentsOptions(all)
-		opts.Registry = registry.New(&registry.Options{Names: test.names})
+		opts.Registry = registry.New(&registry.Options{Names: test.listed})
 		h := open(t, path, opts)
 		l := content.New(h).Prompts(watchdog(t), nil)
 		if len(l.Items) != 6 {

@@ -16,7 +16,7 @@ type Resource struct {
 	// Server is the name of the server.
 	Server string
 	// Name is the server's name of the resource with the server before it, such as
-	// "github__readme", by the [registry.Names] of the registry as that of a [Prompt]. It is
+	// "github__readme", by the [names.Names] of the registry as that of a [Prompt]. It is
 	// for lists: two resources of a server may have the same name.
 	Name string
 	// Address is what the resource is read by, see [Address]. It holds what the server says
@@ -52,7 +52,7 @@ type ResourceTemplate struct {
 // asked, nor are lazy ones that do not run. Of resources of a server with the same
 // URI the first counts.
 func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Resource] {
-	guard, names := textguard.NewGuard(), c.names()
+	guard, names := textguard.NewGuard(), c.naming()
 	return listAll(ctx, c.host, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
 		g := &itemGate{guard: guard}
 		g.text("/uri", r.URI, false)
@@ -67,7 +67,7 @@ func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Res
 // ResourceTemplates asks all servers for their resource templates, as
 // [Content.Resources] does for resources.
 func (c *Content) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listing[ResourceTemplate] {
-	guard, names := textguard.NewGuard(), c.names()
+	guard, names := textguard.NewGuard(), c.naming()
 	return listAll(ctx, c.host, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
 		g := &itemGate{guard: guard}
 		g.text("/uriTemplate", t.URITemplate, false)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
 // diagnosedFindings is of how many tools a diagnosis tells what the gate sees in them,
@@ -202,7 +203,7 @@ func quarantinedTool(q registry.Quarantined) Tool {
 
 func rejectedTool(r registry.Rejection) Tool {
 	t := Tool{Name: r.Name, RegisteredName: r.Name, State: ToolRejected, Reason: r.Err.Error()}
-	var gate *registry.GateError
+	var gate *gate.Error
 	if errors.As(r.Err, &gate) {
 		t.Name, t.Findings = gate.Tool, toolFindings(gate.Findings)
 	}

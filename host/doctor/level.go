@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -148,6 +149,5 @@ func judgeUndiscovered(err error) (Level, Action) {
 
 // wantsLogin reports whether an error is that of a user who has to log in.
 func wantsLogin(err error) bool {
-	var login interface{ LoginURL() string }
-	return errors.As(err, &login)
+	return mcp.ClassOf(err) == mcp.ClassLoginRequired
 }

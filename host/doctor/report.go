@@ -77,13 +77,13 @@ type Tool struct {
 	Findings []Finding `json:"findings,omitempty"`
 }
 
-// A Finding is a [registry.Finding] for the readers of JSON.
+// A Finding is a [gate.Finding] for the readers of JSON.
 type Finding struct {
-	Token    registry.Token `json:"token"`              // what it is
-	Severity string         `json:"severity"`           // note, warn or block
-	Field    string         `json:"field,omitempty"`    // where in the tool, as a JSON pointer
-	Evidence string         `json:"evidence,omitempty"` // what was seen, safe to print
-	Detail   string         `json:"detail"`             // what is wrong, in plain words
+	Token    gate.Token `json:"token"`              // what it is
+	Severity string     `json:"severity"`           // note, warn or block
+	Field    string     `json:"field,omitempty"`    // where in the tool, as a JSON pointer
+	Evidence string     `json:"evidence,omitempty"` // what was seen, safe to print
+	Detail   string     `json:"detail"`             // what is wrong, in plain words
 }
 
 // A TestReport is what a test of a server has shown. Its texts have no control
@@ -197,7 +197,7 @@ func (p *probe) testedTools(clean *cleaner) []Tool {
 	return cleanTools(tools, clean)
 }
 
-func toolFindings(found []registry.Finding) []Finding {
+func toolFindings(found []gate.Finding) []Finding {
 	var list []Finding
 	for _, f := range found {
 		list = append(list, Finding{f.Token, f.Severity.String(), f.Field, f.Evidence, f.Detail})

@@ -72,7 +72,7 @@ type loginFacts struct {
 
 // New returns logins whose sessions are kept in a store. Close them after the
 // host; they do not close the store.
-func New(store *session.Store, opts *Options) (*Logins, error) {
+func New(store *seal.Store, opts *Options) (*Logins, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
