@@ -58,6 +58,12 @@ type Imported struct {
 	Skipped error    // why it is left out, nil if it is not; holds no value of the file
 	Remarks []Remark // on its keys, in their order
 
+	// Decided is what the user has decided about the server in Kode, if the source is a
+	// .mcprc: it is in the user's .kode.json. A server that was rejected is imported
+	// switched off. Approval in Kode is bound to the name alone: it approves no Launch
+	// here. Empty: nothing was decided.
+	Decided consent.Verdict
+
 	// Launch is what the server is in the target, for the person who decides: its String
 	// is the whole command, as for an approval, with nothing of it masked that could be
 	// run. References are as written. It may hold secrets. Nil if it is left out.
@@ -117,8 +123,8 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	}
 	i := &importer{
 		opts: o, source: p, target: d, same: from.Format == d.p.dialect.Name,
-		entries: entriesByTitle(sections),
-		plan:    &Import{Source: source, Target: target, to: o.To, before: before},
+		entries: entriesByTitle(sections), decisions: decisionsOf(source),
+		plan: &Import{Source: source, Target: target, to: o.To, before: before},
 	}
 	masked, err := d.masked()
 	if err != nil {
@@ -210,6 +216,8 @@ type importer struct {
 	same    bool                      // both files are of one format
 	moved   int
 	plan    *Import
+
+	decisions kodeDecisions
 }
 
 func (i *importer) server(s *Server) {
@@ -229,6 +237,7 @@ func (i *importer) server(s *Server) {
 	}
 	r := s.record()
 	i.own(out, r)
+	i.decide(out, r)
 	i.carry(out, r)
 	if out.Skipped != nil {
 		return
