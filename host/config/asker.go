@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -133,7 +134,7 @@ func (a *asker) keyring(name string) (string, error) {
 
 // input returns the answer to an input.
 func (a *asker) input(id string) (string, error) {
-	if id == "" || len(id) > maxPath {
+	if id == "" || len(id) > dialect.MaxPath {
 		return "", errors.New("${input:id} has no id, or a long one")
 	}
 	i := slices.IndexFunc(a.inputs, func(in Input) bool { return in.ID == id })

@@ -144,34 +144,13 @@ func (a *Auth) clone() *Auth {
 	return &own
 }
 
-// A wireAuth is an Auth as JSON.
-type wireAuth struct {
-	ClientID         string            `json:"clientId,omitempty"`
-	ClientSecret     string            `json:"clientSecret,omitempty"`
-	Scopes           []string          `json:"scopes,omitempty"`
-	Issuer           string            `json:"issuer,omitempty"`
-	RedirectURL      string            `json:"redirectUrl,omitempty"`
-	AuthorizationURL string            `json:"authorizationUrl,omitempty"`
-	TokenURL         string            `json:"tokenUrl,omitempty"`
-	DeviceURL        string            `json:"deviceUrl,omitempty"`
-	Grant            string            `json:"grant,omitempty"`
-	LoginParams      map[string]string `json:"loginParams,omitempty"`
-	AskConsent       bool              `json:"askConsent,omitempty"`
-}
-
-func takeAuth(raw []byte) (*Auth, error) {
-	w, err := takeObject[wireAuth](raw)
-	if err != nil {
-		return nil, err
-	}
-	return &Auth{w.ClientID, Secret(w.ClientSecret), w.Scopes, w.Issuer, w.RedirectURL,
-		w.AuthorizationURL, w.TokenURL, w.DeviceURL, w.Grant, w.LoginParams, w.AskConsent}, nil
-}
-
-func (a *Auth) wire() *wireAuth {
+func (a *Auth) wire() *dialect.OwnAuth {
 	if a == nil {
 		return nil
 	}
-	return &wireAuth{a.ClientID, a.ClientSecret.Reveal(), a.Scopes, a.Issuer, a.RedirectURL,
-		a.AuthorizationURL, a.TokenURL, a.DeviceURL, a.Grant, a.LoginParams, a.AskConsent}
+	return &dialect.OwnAuth{
+		ClientID: a.ClientID, ClientSecret: a.ClientSecret.Reveal(), Scopes: a.Scopes, Issuer: a.Issuer, RedirectURL: a.RedirectURL,
+		AuthorizationURL: a.AuthorizationURL, TokenURL: a.TokenURL, DeviceURL: a.DeviceURL,
+		Grant: a.Grant, LoginParams: a.LoginParams, AskConsent: a.AskConsent,
+	}
 }

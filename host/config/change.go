@@ -74,8 +74,8 @@ func (s *scribe) word(key string) string {
 	if word := s.draft.write.Keys[key]; word != "" {
 		return word
 	}
-	if s.draft.p.dialect.Snake && slices.Contains(ownKeys(), key) {
-		return snake(key)
+	if s.draft.p.dialect.Snake && slices.Contains(dialect.OwnKeys(), key) {
+		return dialect.SnakeCase(key)
 	}
 	return key
 }
@@ -136,7 +136,7 @@ func (s *scribe) transport(value json.RawMessage) error {
 			s.put(nil, path...)
 			return nil
 		default:
-			if canonicalTransport(f.Value.Text) != wanted {
+			if dialect.Transport(f.Value.Text) != wanted {
 				s.put(quoteJSON(s.spelled(wanted)), path...)
 			}
 			return nil
@@ -337,14 +337,14 @@ func innerKey(object, key string) string {
 			return "loginParams"
 		}
 	case "tls":
-		known = tlsKeys()
+		known = dialect.TLSKeys()
 	case "isolation":
 		known = []string{"kind", "image", "mounts", "network", "args"}
 	case "limits":
 		known = []string{"maxTools", "maxInFlight", "maxQueued", "maxMessageBytes"}
 	}
 	for _, k := range known {
-		if key == k || strings.EqualFold(key, snake(k)) {
+		if key == k || strings.EqualFold(key, dialect.SnakeCase(k)) {
 			return k
 		}
 	}
@@ -413,12 +413,12 @@ func (s *scribe) toolList(section *dialect.Field, path []string, wanted map[stri
 	if f, _ := s.field("includeTools"); f != nil {
 		return s.elsewhere("tools", "allow")
 	}
-	isAll := func(n jsonc.Node) bool { return n.Text == allTools }
+	isAll := func(n jsonc.Node) bool { return n.Text == dialect.AllTools }
 	switch allow := wanted["allow"]; {
 	case allow != nil:
 		s.put(allow, path...)
 	case !slices.ContainsFunc(section.Value.Elems, isAll):
-		s.put(marshalJSON([]string{allTools}), path...)
+		s.put(marshalJSON([]string{dialect.AllTools}), path...)
 	}
 	return nil
 }
@@ -447,7 +447,7 @@ func (s *scribe) otherLists(keys []string, wanted map[string]json.RawMessage, ke
 			text := f.Value.Elems[i].Text
 			name := text
 			if k != "disabledTools" {
-				name = geminiNames([]string{text})[0]
+				name = dialect.CutArguments([]string{text})[0]
 			}
 			if slices.Contains(names, name) {
 				l.kept = append(l.kept, text)

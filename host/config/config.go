@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -79,16 +77,17 @@ type Options struct {
 	// for enabled servers only. Default: no secrets, and nothing is remembered.
 	Secrets SecretStore
 
-	// written reads values as written, for records.
-	written bool
+	// AsWritten leaves references in values as they are, and neither asks the user nor
+	// looks up secrets. Default: they are replaced.
+	AsWritten bool
 
 	// usual is the format that files of the place have, if the content does not say
 	// otherwise. Empty: as the path says.
 	usual string
 
-	// only is the title of the one entry for which the user and Secrets are asked;
-	// empty: all.
-	only string
+	// Only is the Title of the one entry for which the user and Secrets are asked; the
+	// others cannot be used if they need that. Default: all.
+	Only string
 
 	// Scope is whose file it is. Default: for a file with the name of a project's file,
 	// such as .mcp.json, .vscode/mcp.json or .mcprc (all that [Find] looks for in a
@@ -173,7 +172,7 @@ func ParseContext(ctx context.Context, filename string, data []byte, opts *Optio
 	names, gate := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
-		p.expand.off = !gate.open(found[i].Title) || opts != nil && opts.only != "" && opts.only != found[i].Title
+		p.expand.off = !gate.open(found[i].Title) || opts != nil && opts.Only != "" && opts.Only != found[i].Title
 		if later {
 			p.expand.later, p.expand.asker.later, p.expand.waits = true, true, false
 			p.expand.known = make(map[string]resolved)
@@ -221,7 +220,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	}
 	if opts != nil {
 		p.project = opts.Project
-		p.expand.written = opts.written
+		p.expand.written = opts.AsWritten
 	}
 	if p.project == "" && p.scope != ScopeUser { // a user's file is in no project
 		p.project = projectOf(dir)
@@ -257,12 +256,6 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 		})
 	}
 	return p, p.localSections(sections, only), nil
-}
-
-// sameFolder reports whether two absolute paths name the same folder, as written.
-func sameFolder(a, b string) bool {
-	a, b = filepath.Clean(filepath.FromSlash(a)), filepath.Clean(b)
-	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
 // A parser reads one file.

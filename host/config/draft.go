@@ -62,7 +62,7 @@ func newDraft(path string, data []byte, opts *Options) (*draft, error) {
 	if opts != nil {
 		d.opts = *opts
 	}
-	d.opts.written = true
+	d.opts.AsWritten = true
 	if data == nil {
 		made, err := newFileOf(path, &d.opts)
 		if err != nil {
@@ -81,7 +81,7 @@ func newFileOf(path string, opts *Options) (string, error) {
 	if opts.Format == "" {
 		_, opts.Format = programOf(path)
 	}
-	if opts.Format == "" && baseName(path) == "mcp-servers.json" {
+	if opts.Format == "" && dialect.BaseName(path) == "mcp-servers.json" {
 		opts.Format = "ironclaw"
 	}
 	for _, f := range append(Formats(), opts.Formats...) {
@@ -219,7 +219,7 @@ func (d *draft) entries(data []byte) (map[string]json.RawMessage, map[string]err
 	entries := make(map[string]json.RawMessage, len(c.Servers))
 	faults := make(map[string]error)
 	for _, s := range c.Servers {
-		text, err := s.record().entry()
+		text, err := Of(s).Entry()
 		if err != nil {
 			return nil, nil, &EditError{File: d.path, Title: s.Title, Err: err}
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -90,7 +91,7 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	for key := range s.entry {
 		both[key] = true
 	}
-	for _, key := range inOrder(both) {
+	for _, key := range dialect.InOrder(both) {
 		if equalJSON(s.entry[key], old[key]) {
 			continue
 		}
@@ -280,12 +281,12 @@ func (d *draft) check(before map[string]json.RawMessage, faults map[string]error
 
 // differing returns the keys under which two entries say different things.
 func differing(got, want map[string]json.RawMessage) (keys []string) {
-	for _, key := range inOrder(want) {
+	for _, key := range dialect.InOrder(want) {
 		if !equalJSON(got[key], want[key]) {
 			keys = append(keys, key)
 		}
 	}
-	for _, key := range inOrder(got) {
+	for _, key := range dialect.InOrder(got) {
 		if want[key] == nil {
 			keys = append(keys, key)
 		}

@@ -7,12 +7,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // An echo puts the secrets of a stored record in the place of their masks.
 type echo struct {
 	old, next *Record
-	masker    *masker
+	masker    *mask.Masker
 	errs      []error
 }
 
@@ -47,7 +49,7 @@ func (e *echo) values(field string, old, next map[string]Secret, said, same bool
 	}
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		before, had := stored[spell(name)]
-		value, code := restored(next[name].Reveal(), before, had, said, same, Mask)
+		value, code := restored(next[name].Reveal(), before, had, said, same, mask.String)
 		if code != "" {
 			e.fail(code, field+"."+name)
 		}
@@ -57,8 +59,8 @@ func (e *echo) values(field string, old, next map[string]Secret, said, same bool
 
 // restored returns what a value stands for: stored if it is the mask of that. The code
 // is not empty if it cannot stand for anything.
-func restored(value, stored string, had, said, same bool, mask func(string) string) (string, Code) {
-	secret := had && mask(stored) != stored
+func restored(value, stored string, had, said, same bool, hide func(string) string) (string, Code) {
+	secret := had && hide(stored) != stored
 	switch {
 	case !said:
 		if secret && !same {
@@ -66,12 +68,12 @@ func restored(value, stored string, had, said, same bool, mask func(string) stri
 		}
 	case had && value == stored:
 		// Who says it in clear knows it. A text with stars may be its own mask.
-	case secret && value == mask(stored):
+	case secret && value == hide(stored):
 		if !same {
 			return "", CodeSecretMoved
 		}
 		return stored, ""
-	case looksMasked(value):
+	case mask.IsMasked(value):
 		return "", CodeMaskUnmatched
 	}
 	return value, ""
@@ -87,7 +89,7 @@ func (e *echo) clientSecret(said, sameHost bool) {
 		before, issuer, tokens, had = old.ClientSecret.Reveal(), old.Issuer, old.TokenURL, old.ClientSecret != ""
 	}
 	same := sameHost && issuer == next.Issuer && tokens == next.TokenURL
-	value, code := restored(next.ClientSecret.Reveal(), before, had, said, same, Mask)
+	value, code := restored(next.ClientSecret.Reveal(), before, had, said, same, mask.String)
 	if code != "" {
 		e.fail(code, "auth.clientSecret")
 	}
@@ -108,12 +110,12 @@ func (e *echo) sameProgram() bool {
 // args restores the arguments that are masked. One is found by its mask and the flag
 // before it; of several, the one at the same place counts.
 func (e *echo) args(field string, old, next []string, said, same bool) {
-	shown := e.masker.args(old)
+	shown := e.masker.Args(old)
 	before := func(args []string, i int) string {
 		if i == 0 {
 			return ""
 		}
-		return flagName(args[i-1])
+		return mask.FlagName(args[i-1])
 	}
 	given := slices.Clone(next)
 	for i, arg := range given {
@@ -124,7 +126,7 @@ func (e *echo) args(field string, old, next []string, said, same bool) {
 			}
 			continue
 		}
-		if !looksMasked(arg) || i < len(old) && old[i] == arg {
+		if !mask.IsMasked(arg) || i < len(old) && old[i] == arg {
 			continue
 		}
 		found := map[string]bool{}
@@ -156,20 +158,20 @@ func (e *echo) url(said bool) (sameHost bool) {
 	if !said || next == old {
 		return old == next
 	}
-	masked := e.masker.url(old)
+	masked := e.masker.URL(old)
 	if masked != old && next == masked {
 		e.next.URL = old
 		return true
 	}
 	same := authority(old) == authority(next)
-	if !looksMasked(next) {
+	if !mask.IsMasked(next) {
 		return same
 	}
 	if !same {
 		e.fail(CodeSecretMoved, "url")
 		return false
 	}
-	whole, ok := e.urlParts(cutURL(old), cutURL(next))
+	whole, ok := e.urlParts(mask.CutURL(old), mask.CutURL(next))
 	if !ok {
 		e.fail(CodeMaskUnmatched, "url")
 	}
@@ -180,20 +182,20 @@ func (e *echo) url(said bool) (sameHost bool) {
 // authority returns the scheme and the host of a URL in one spelling, or all of it
 // where these cannot be told.
 func authority(s string) string {
-	if !isURL(s) {
+	if !mask.IsURL(s) {
 		return "whole " + s
 	}
-	u := cutURL(s)
-	if strings.Contains(u.host, "$") || strings.Contains(u.user, "$") {
+	u := mask.CutURL(s)
+	if strings.Contains(u.Host, "$") || strings.Contains(u.User, "$") {
 		// References are the same if they look the same, unless one goes on behind the
 		// seam.
-		if open := strings.LastIndex(u.host, "${"); open >= 0 && !strings.Contains(u.host[open:], "}") {
+		if open := strings.LastIndex(u.Host, "${"); open >= 0 && !strings.Contains(u.Host[open:], "}") {
 			return "whole " + s
 		}
-		return u.scheme + u.user + "@" + u.host
+		return u.Scheme + u.User + "@" + u.Host
 	}
 	parsed, err := url.Parse(s)
-	if err != nil || looksMasked(u.user) {
+	if err != nil || mask.IsMasked(u.User) {
 		return "whole " + s
 	}
 	scheme, host := strings.ToLower(parsed.Scheme), strings.ToLower(parsed.Host)
@@ -208,42 +210,61 @@ func authority(s string) string {
 
 // urlParts puts the secrets of the stored URL in the place of their masks in another
 // one. It reports false if a mask is left.
-func (e *echo) urlParts(old, next splitURL) (string, bool) {
-	parts := strings.Split(next.path, "/")
-	stored := strings.Split(old.path, "/")
+func (e *echo) urlParts(old, next mask.SplitURL) (string, bool) {
+	parts := strings.Split(next.Path, "/")
+	stored := strings.Split(old.Path, "/")
 	for i, part := range parts {
-		if !looksMasked(part) {
+		if !mask.IsMasked(part) {
 			continue
 		}
 		for _, s := range stored {
-			if e.masker.pathPart(s) == part {
+			if e.masker.PathPart(s) == part {
 				parts[i] = s
 			}
 		}
 	}
 	user := ""
-	if next.hasUser {
-		user = next.user + "@"
+	if next.HasUser {
+		user = next.User + "@"
 	}
-	whole := next.scheme + user + next.host + strings.Join(parts, "/") + e.pairs(old.query, next.query) + e.pairs(old.fragment, next.fragment)
-	return whole, !looksMasked(whole)
+	whole := next.Scheme + user + next.Host + strings.Join(parts, "/") + e.pairs(old.Query, next.Query) + e.pairs(old.Fragment, next.Fragment)
+	return whole, !mask.IsMasked(whole)
 }
 
 // pairs restores the values of a query with its ?, or of a fragment with its #.
 func (e *echo) pairs(old, next string) string {
-	if !looksMasked(next) {
+	if !mask.IsMasked(next) {
 		return next
 	}
 	pairs := strings.Split(next[1:], "&")
 	for i, pair := range pairs {
-		if !looksMasked(pair) || old == "" {
+		if !mask.IsMasked(pair) || old == "" {
 			continue
 		}
 		for s := range strings.SplitSeq(old[1:], "&") {
-			if mask := e.masker.pairs("?" + s); mask == "?"+pair {
+			if mask := e.masker.Query("?" + s); mask == "?"+pair {
 				pairs[i] = s
 			}
 		}
 	}
 	return next[:1] + strings.Join(pairs, "&")
+}
+
+// route restores the proxy if it is masked, and reports whether the server is reached in
+// the same way: what secrets go through, and who may answer.
+func (e *echo) route() bool {
+	old, next := e.old, e.next
+	if masked := e.masker.URL(old.Proxy); old.Proxy != "" && masked != old.Proxy && next.Proxy == masked {
+		next.Proxy = old.Proxy
+	}
+	if mask.IsMasked(next.Proxy) && next.Proxy != old.Proxy {
+		e.fail(CodeMaskUnmatched, "proxy")
+	}
+	tls := func(t *TLS) TLS {
+		if t == nil {
+			return TLS{}
+		}
+		return *t
+	}
+	return old.Proxy == next.Proxy && tls(old.TLS) == tls(next.TLS)
 }

@@ -139,7 +139,7 @@ func (f *File) Records() ([]*Record, error) {
 	}
 	records := make([]*Record, len(c.Servers))
 	for i, s := range c.Servers {
-		records[i] = s.record()
+		records[i] = Of(s)
 	}
 	return records, nil
 }
@@ -216,7 +216,7 @@ func (f *File) Remove(name string) error {
 func (f *File) Remarks() []Remark { return slices.Clone(f.draft.remarks) }
 
 func (f *File) write(name string, r *Record) error {
-	entry, err := r.entry()
+	entry, err := r.Entry()
 	if err != nil {
 		return &EditError{File: f.draft.path, Title: r.Name, Err: err}
 	}

@@ -109,7 +109,7 @@ func (e *entry) transport() string {
 		if m == nil || !e.check(m.Value, m.At, jsonc.String) {
 			continue
 		}
-		t := canonicalTransport(m.Value.Text)
+		t := dialect.Transport(m.Value.Text)
 		switch t {
 		case TransportStdio, TransportHTTP, TransportSSE, TransportAuto, TransportUnix:
 		default:

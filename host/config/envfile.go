@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -62,7 +63,7 @@ func parseEnv(content string, env map[string]Secret) (line int, why string) {
 		}
 		name, value, ok := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
-		if !ok || name == "" || nameLength(strings.ReplaceAll(strings.ReplaceAll(name, ".", "_"), "-", "_")) != len(name) {
+		if !ok || name == "" || dialect.NameLength(strings.ReplaceAll(strings.ReplaceAll(name, ".", "_"), "-", "_")) != len(name) {
 			return line, "is not NAME=value"
 		}
 		value, ok = envValue(strings.TrimSpace(value))

@@ -11,23 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
-func ExampleMask() {
-	fmt.Println(config.Mask("hunter2"))
-	fmt.Println(config.Mask("Bearer sk-0123456789abcd"))
-	fmt.Println(config.Mask("${GITHUB_TOKEN}"))
-	fmt.Println(config.Mask("https://example.com/mcp?key=0123456789abcd"))
-	// Output:
-	// ****
-	// Bearer sk-****abcd
-	// ${GITHUB_TOKEN}
-	// https://example.com/mcp?key=01****abcd
-}
-
-func ExampleMaskArgs() {
-	fmt.Println(config.MaskArgs([]string{"-y", "server", "--token", "sk-0123456789abcd", "--level=high"}))
-	// Output: [-y server --token sk-****abcd --level=high]
-}
-
 func ExampleRecord() {
 	r := config.Record{Name: "GitHub", URL: "https://api.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcd"}}
 	fmt.Println(r)

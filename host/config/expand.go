@@ -11,12 +11,11 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 const (
 	maxFile     = 1 << 20  // bytes of one ${file:path}
-	maxPath     = 4096     // bytes of its path
-	maxVariable = 256      // bytes of the name of a variable
 	maxLooked   = 1000     // references of a config file to files, and to inputs and the keyring
 	maxExpanded = 16 << 20 // bytes of all references of a config file together
 )
@@ -122,7 +121,7 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 	case strings.HasPrefix(s, "${{"):
 		return x.secret(s)
 	case !strings.HasPrefix(s, "${"):
-		length = 1 + nameLength(s[1:])
+		length = 1 + dialect.NameLength(s[1:])
 		if length == 1 || x.literal {
 			return 0, "", nil
 		}
@@ -201,7 +200,7 @@ func (x *expander) secret(s string) (length int, value string, err error) {
 		return 0, "", errors.New("a ${{ is not closed: add }}")
 	}
 	name, known := strings.CutPrefix(strings.TrimSpace(inner), "secrets.")
-	if !known || name == "" || nameLength(name) < len(name) || len(name) > maxVariable {
+	if !known || name == "" || dialect.NameLength(name) < len(name) || len(name) > dialect.MaxVariable {
 		return 0, "", errors.New("unknown reference ${{…}}: write ${{ secrets.NAME }}")
 	}
 	value, err = x.once("${"+name+"}", func() (string, error) { return x.braced(name) })
@@ -223,7 +222,7 @@ func asWritten(reference string) string {
 	if !ok || asksSomebody(reference) || strings.HasPrefix(reference, "${file:") {
 		return reference
 	}
-	return name + ":-" + stars + "}"
+	return name + ":-" + mask.Stars + "}"
 }
 
 // braced returns the value of ${inner}.
@@ -248,9 +247,9 @@ func (x *expander) braced(inner string) (string, error) {
 	case inner == "/":
 		return string(os.PathSeparator), nil
 	}
-	name := inner[:nameLength(inner)]
+	name := inner[:dialect.NameLength(inner)]
 	fallback, hasFallback := strings.CutPrefix(inner[len(name):], ":-")
-	if name == "" || len(name) > maxVariable || !hasFallback && len(name) < len(inner) {
+	if name == "" || len(name) > dialect.MaxVariable || !hasFallback && len(name) < len(inner) {
 		return "", errors.New("unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:path}, ${input:id} or ${keyring:name}; a literal ${ is written as ${DOLLAR:-$}{")
 	}
 	if value, ok := x.lookup(name); ok {
@@ -276,7 +275,7 @@ func (x *expander) asked(inner string, answer func(name string) (string, error),
 // after a dollar looks the same, so the name is told only if it is in capitals
 // and stands alone.
 func unsetBare(name, after string, before byte) error {
-	alone := strings.ToUpper(name) == name && len(name) <= maxVariable &&
+	alone := strings.ToUpper(name) == name && len(name) <= dialect.MaxVariable &&
 		(before == 0 || strings.IndexByte(" :=/,;@", before) >= 0) &&
 		(after == "" || strings.IndexByte(" :=/,;@.-", after[0]) >= 0)
 	if !alone {
@@ -288,8 +287,8 @@ func unsetBare(name, after string, before byte) error {
 // file returns the content of the file at path without one line break at its
 // end.
 func (x *expander) file(path string) (string, error) {
-	if path == "" || len(path) > maxPath {
-		return "", fmt.Errorf("${file:path} has no path or one longer than %d bytes", maxPath)
+	if path == "" || len(path) > dialect.MaxPath {
+		return "", fmt.Errorf("${file:path} has no path or one longer than %d bytes", dialect.MaxPath)
 	}
 	if x.files++; x.files > maxLooked {
 		return "", fmt.Errorf("the file has more than %d references ${file:path}: use fewer", maxLooked)
@@ -349,17 +348,4 @@ func readSmall(path string) (string, error) {
 		err = pathErr.Err
 	}
 	return "", err
-}
-
-// nameLength returns the length of the variable name at the start of s.
-func nameLength(s string) int {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_':
-		case '0' <= c && c <= '9' && i > 0:
-		default:
-			return i
-		}
-	}
-	return len(s)
 }

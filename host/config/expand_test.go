@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 func TestExpand(t *testing.T) {
@@ -30,7 +32,7 @@ func TestExpand(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		noFile = "The system cannot find the file specified."
 	}
-	longName := strings.Repeat("N", maxVariable+1)
+	longName := strings.Repeat("N", dialect.MaxVariable+1)
 	const (
 		unknown = "unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:path}, ${input:id} or ${keyring:name}; a literal ${ is written as ${DOLLAR:-$}{"
 		bare    = "a $VAR names a variable that is not set: set it or write ${VAR:-default}; a literal $ before a letter is written as ${DOLLAR:-$}"
@@ -75,7 +77,7 @@ func TestExpand(t *testing.T) {
 		{in: "${file:no\n}", err: `cannot read the file "no\n" of ${file:path}: ` + noFile},
 		{in: "${file:.}", err: `cannot read the file "." of ${file:path}: it is not a regular file`},
 		{in: "${file:}", err: "${file:path} has no path or one longer than 4096 bytes"},
-		{in: "${file:" + strings.Repeat("x", maxPath+1) + "}", err: "${file:path} has no path or one longer than 4096 bytes"},
+		{in: "${file:" + strings.Repeat("x", dialect.MaxPath+1) + "}", err: "${file:path} has no path or one longer than 4096 bytes"},
 		// Faults:
 		{in: "${NO}", err: unset},
 		{in: "x${env:NO}", err: unset},

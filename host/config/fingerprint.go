@@ -51,11 +51,11 @@ func (d digest) written(n *jsonc.Node) {
 	case jsonc.Object:
 		members := slices.Clone(n.Members)
 		slices.SortFunc(members, func(a, b jsonc.Member) int {
-			return cmp.Compare(snake(a.Key), snake(b.Key))
+			return cmp.Compare(dialect.SnakeCase(a.Key), dialect.SnakeCase(b.Key))
 		})
 		d.list("object", strconv.Itoa(len(members)))
 		for i := range members {
-			d.list(snake(members[i].Key))
+			d.list(dialect.SnakeCase(members[i].Key))
 			d.written(&members[i].Value)
 		}
 	case jsonc.Array:

@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 // A gate is the section "mcp" that Gemini CLI has beside mcpServers: lists of
@@ -15,29 +15,7 @@ type gate struct {
 // gate reads the section. What does not look like Gemini's belongs to some
 // other program and is left alone.
 func (p *parser) gate() gate {
-	return gate{allowed: titles(listMember(&p.doc.Root, "allowed")), excluded: titles(listMember(&p.doc.Root, "excluded"))}
-}
-
-// listMember returns one of the lists as written, nil if it is not there.
-func listMember(root *jsonc.Node, key string) *jsonc.Member {
-	if m := root.Member("mcp"); m != nil {
-		return m.Value.Member(key)
-	}
-	return nil
-}
-
-func titles(m *jsonc.Member) []string {
-	if m == nil || m.Value.Kind != jsonc.Array {
-		return nil
-	}
-	list := make([]string, 0, len(m.Value.Elems))
-	for i := range m.Value.Elems {
-		if m.Value.Elems[i].Kind == jsonc.String {
-			list = append(list, m.Value.Elems[i].Text)
-		}
-	}
-	slices.Sort(list)
-	return list
+	return gate{allowed: dialect.Titles(dialect.ListMember(&p.doc.Root, "allowed")), excluded: dialect.Titles(dialect.ListMember(&p.doc.Root, "excluded"))}
 }
 
 // open reports whether the entry may be used.

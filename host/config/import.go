@@ -99,7 +99,7 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	if o.From != nil {
 		readAs = Options{Format: o.From.Format, Formats: o.From.Formats, Project: o.From.Project}
 	}
-	readAs.written = true
+	readAs.AsWritten = true
 	from, err := Parse(source, data, &readAs)
 	if err != nil {
 		return nil, err
@@ -235,14 +235,14 @@ func (i *importer) server(s *Server) {
 		}
 		title = s.Title
 	}
-	r := s.record()
+	r := Of(s)
 	i.own(out, r)
 	i.decide(out, r)
 	i.carry(out, r)
 	if out.Skipped != nil {
 		return
 	}
-	entry, err := r.entry()
+	entry, err := r.Entry()
 	if err == nil {
 		err = r.Validate()
 	}
@@ -295,7 +295,7 @@ func (i *importer) own(out *Imported, r *Record) {
 		}
 	}
 	if !i.same {
-		for _, key := range inOrder(r.Extra) {
+		for _, key := range dialect.InOrder(r.Extra) {
 			out.lost(key, "belongs to the program of the source")
 		}
 		r.Extra = nil
@@ -314,13 +314,13 @@ func (d *draft) folder() string {
 func (i *importer) carry(out *Imported, r *Record) {
 	write := i.target.write
 	name := i.target.p.dialect.Name
-	if write.Always && write.Transports[TransportAuto] == "" && r.kind() == TransportAuto {
+	if write.Always && write.Transports[TransportAuto] == "" && r.Kind() == TransportAuto {
 		r.Transport = TransportHTTP
 		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: "becomes http: the program needs to be told, and knows no auto"})
 	}
-	switch word, known := write.Transports[r.kind()]; {
-	case !known && r.kind() != TransportAuto:
-		out.Skipped = fmt.Errorf("the transport %s has no place in a file of the format %s", r.kind(), name)
+	switch word, known := write.Transports[r.Kind()]; {
+	case !known && r.Kind() != TransportAuto:
+		out.Skipped = fmt.Errorf("the transport %s has no place in a file of the format %s", r.Kind(), name)
 		return
 	case word == "" && r.URL != "" && r.Transport != "" && r.Transport != TransportAuto:
 		r.Transport = ""
@@ -337,13 +337,13 @@ func (i *importer) carry(out *Imported, r *Record) {
 		}
 		out.Remarks = append(out.Remarks, Remark{Key: key, Lost: true, Text: text})
 	})
-	entry, err := r.entry()
+	entry, err := r.Entry()
 	if err != nil {
 		out.Skipped = err
 		return
 	}
 	members := membersOf(entry)
-	for _, key := range inOrder(members) {
+	for _, key := range dialect.InOrder(members) {
 		_, known := write.Keys[key]
 		note := write.Notes[key]
 		switch {

@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // masked returns the text as it may be shown to whoever decides about it: secrets are
 // masked, and what the servers would run is not.
 func (d *draft) masked() ([]byte, error) {
-	m := newMasker()
-	m.code = true
-	text, ok := m.json(d.p.doc.JSON(&d.p.doc.Root), false)
+	m := mask.New()
+	m.Code = true
+	text, ok := m.JSON(d.p.doc.JSON(&d.p.doc.Root), false)
 	if !ok {
 		return nil, &EditError{File: d.path, Err: fmt.Errorf("the file cannot be shown")}
 	}
@@ -46,16 +47,16 @@ func (d *draft) masked() ([]byte, error) {
 					shown = raw
 				case "env":
 					if f.Name == "" {
-						shown = m.env(raw)
+						shown = maskEnv(m, raw)
 					}
 				case "headers":
 					if f.Name == "" {
-						shown, _ = m.json(raw, true)
+						shown, _ = m.JSON(raw, true)
 					}
 				case "args", dialect.CommandLine:
-					shown = m.jsonArgs(raw)
+					shown = maskArgs(m, raw)
 				case "isolation":
-					shown = m.isolation(raw)
+					shown = maskIsolation(m, raw)
 				}
 				if shown != nil {
 					var v any
@@ -73,44 +74,44 @@ func (d *draft) masked() ([]byte, error) {
 	return data, nil
 }
 
-// env masks the variables of an entry.
-func (m *masker) env(raw json.RawMessage) json.RawMessage {
+// maskEnv masks the variables of an entry.
+func maskEnv(m *mask.Masker, raw json.RawMessage) json.RawMessage {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(raw, &values) != nil {
-		shown, _ := m.json(raw, true)
+		shown, _ := m.JSON(raw, true)
 		return shown
 	}
 	for name, raw := range values {
 		var value string
-		if json.Unmarshal(raw, &value) == nil && showsCode(name, value) {
+		if json.Unmarshal(raw, &value) == nil && mask.ShowsCode(name, value) {
 			continue
 		}
-		values[name], _ = m.json(raw, true)
+		values[name], _ = m.JSON(raw, true)
 	}
 	return marshalJSON(values)
 }
 
-// jsonArgs masks arguments. It returns nil for what is none.
-func (m *masker) jsonArgs(raw json.RawMessage) json.RawMessage {
+// maskArgs masks arguments. It returns nil for what is none.
+func maskArgs(m *mask.Masker, raw json.RawMessage) json.RawMessage {
 	var args []string
 	if json.Unmarshal(raw, &args) != nil {
 		return nil
 	}
-	return marshalJSON(m.args(args))
+	return marshalJSON(m.Args(args))
 }
 
-// isolation masks what confines an entry, but for the image. It returns nil for what does
+// maskIsolation masks what confines an entry, but for the image. It returns nil for what does
 // not.
-func (m *masker) isolation(raw json.RawMessage) json.RawMessage {
+func maskIsolation(m *mask.Masker, raw json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return nil
 	}
 	for key, raw := range members {
-		switch shown, _ := m.json(raw, false); key {
+		switch shown, _ := m.JSON(raw, false); key {
 		case "image":
 		case "args":
-			if members[key] = m.jsonArgs(raw); members[key] == nil {
+			if members[key] = maskArgs(m, raw); members[key] == nil {
 				members[key] = shown
 			}
 		default:
@@ -159,8 +160,8 @@ func unifiedDiff(name string, before, after []byte) string {
 		was = "/dev/null"
 	}
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", was, name)
-	m := newMasker()
-	m.code = true
+	m := mask.New()
+	m.Code = true
 	for i := 0; i < len(lines); {
 		if lines[i].sign == ' ' {
 			i++
@@ -186,7 +187,7 @@ func unifiedDiff(name string, before, after []byte) string {
 		fmt.Fprintf(&out, "@@ -%s +%s @@\n", hunkRange(hunk[0].a, olds), hunkRange(hunk[0].b, news))
 		for _, l := range hunk {
 			out.WriteByte(l.sign)
-			for i, part := range strings.Split(m.text(strings.TrimSuffix(l.text, "\r")), "\t") {
+			for i, part := range strings.Split(m.Text(strings.TrimSuffix(l.text, "\r")), "\t") {
 				if i > 0 {
 					out.WriteByte('\t')
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -21,7 +22,7 @@ type kodeDecisions struct {
 // decisionsOf returns what the user has decided in Kode about the servers of a file, if
 // that is a .mcprc.
 func decisionsOf(source string) kodeDecisions {
-	if baseName(source) != ".mcprc" {
+	if dialect.BaseName(source) != ".mcprc" {
 		return kodeDecisions{}
 	}
 	dir, err := filepath.Abs(filepath.Dir(source))
@@ -63,7 +64,7 @@ func readKodeDecisions(data []byte, folders []string) (d kodeDecisions) {
 	}
 	for i := range projects.Value.Members {
 		m := &projects.Value.Members[i]
-		if !slices.ContainsFunc(folders, func(folder string) bool { return sameFolder(m.Key, folder) }) {
+		if !slices.ContainsFunc(folders, func(folder string) bool { return dialect.SameFolder(m.Key, folder) }) {
 			continue
 		}
 		for key, list := range map[string]*[]string{"approvedMcprcServers": &d.approved, "rejectedMcprcServers": &d.rejected} {

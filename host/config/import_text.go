@@ -33,7 +33,7 @@ func (x *translation) text(s string) string {
 		b.WriteString(s[:i])
 		s = s[i:]
 		end := strings.IndexByte(s, '}')
-		name := 1 + nameLength(s[1:])
+		name := 1 + dialect.NameLength(s[1:])
 		switch {
 		case x.from == dialect.SecretRefs && strings.HasPrefix(s, "${{") && strings.Contains(s, "}}"):
 			inner, after, _ := strings.Cut(s[len("${{"):], "}}")
@@ -87,11 +87,11 @@ func (x *translation) braced(inner string) string {
 		if prefixed && kind == "file" {
 			return "{" + inner + "}"
 		}
-		if inner != "" && nameLength(inner) == len(inner) {
+		if inner != "" && dialect.NameLength(inner) == len(inner) {
 			return "{env:" + inner + "}"
 		}
 	case dialect.SecretRefs:
-		if inner != "" && nameLength(inner) == len(inner) {
+		if inner != "" && dialect.NameLength(inner) == len(inner) {
 			return "${{ secrets." + inner + " }}"
 		}
 	}
@@ -171,7 +171,7 @@ func (x *translation) record(r *Record, say func(key, reference string)) {
 		key string
 		m   map[string]Secret
 	}{{"env", r.Env}, {"headers", r.Headers}} {
-		for _, name := range inOrder(values.m) {
+		for _, name := range dialect.InOrder(values.m) {
 			values.m[name] = Secret(at(values.key+"."+name, values.m[name].Reveal()))
 		}
 	}

@@ -25,7 +25,7 @@ func ironclaw() *dialect.Dialect {
 
 func ironclawLike(filename string, root *jsonc.Node) dialect.Likeness {
 	m := root.Member("servers")
-	base := baseName(filename)
+	base := dialect.BaseName(filename)
 	switch {
 	case m == nil || m.Value.Kind != jsonc.Object && m.Value.Kind != jsonc.Array:
 		return dialect.Foreign

@@ -13,7 +13,7 @@ func kode() *dialect.Dialect {
 		Name:   "kode",
 		Syntax: dialect.JSON(),
 		Like: func(filename string, root *jsonc.Node) dialect.Likeness {
-			switch base := baseName(filename); {
+			switch base := dialect.BaseName(filename); {
 			case root.Kind != jsonc.Object || root.Member(serversKey) != nil:
 			case base == ".mcprc", (base == ".mcp.json" || base == "mcp.json") && onlyServers(root):
 				return dialect.Certain

@@ -10,13 +10,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 // Values of [LastStatus.Status].
@@ -46,10 +42,8 @@ type StatusStore interface {
 	SaveStatuses(ctx context.Context, changes map[string]LastStatus) error
 }
 
-const (
-	maxStatusFile  = 16 << 20 // bytes
-	maxStatusError = 2 << 10  // bytes of one error
-)
+// maxStatusFile bounds a status file, in bytes.
+const maxStatusFile = 16 << 20
 
 // A StatusFile is a [StatusStore] in a file. What it keeps can be lost: a file that is
 // damaged counts as empty and is replaced.
@@ -163,54 +157,4 @@ func (f *StatusFile) SaveStatuses(ctx context.Context, changes map[string]LastSt
 
 func (f *StatusFile) fail(err error) error {
 	return fmt.Errorf("the status file %s: %w", f.path, err)
-}
-
-// MaskError returns the text of an error about s as it may be shown and kept: values of
-// its environment and headers, secrets in its arguments and URL, [Server.Secrets], and what
-// has the form of a secret are masked; it is one line of at most 2 KiB. Of nil it is empty.
-func (s *Server) MaskError(err error) string {
-	if err == nil {
-		return ""
-	}
-	text := err.Error()
-	secrets := s.Secrets()
-	note := func(value string) {
-		if len(value) >= shortestSecret && Mask(value) != value {
-			secrets = append(secrets, value)
-		}
-	}
-	for _, values := range []map[string]Secret{s.Env, s.Headers} {
-		for _, value := range values {
-			note(value.Reveal())
-			if _, rest, ok := authScheme(value.Reveal()); ok {
-				note(rest)
-			}
-		}
-	}
-	if s.Auth != nil {
-		note(s.Auth.ClientSecret.Reveal())
-	}
-	m := newMasker()
-	for i, shown := range m.args(s.Args) {
-		for _, part := range redact.Hidden(s.Args[i], shown) {
-			note(part)
-		}
-	}
-	if shown := m.url(s.asWritten(s.URL)); s.URL != "" && shown != s.URL {
-		text = strings.ReplaceAll(text, s.URL, shown)
-		for _, part := range m.urlSecrets(cutURL(s.URL)) {
-			note(part)
-			note(unescape(part))
-		}
-	}
-	// Longest first: one may be a part of another.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, secret := range secrets {
-		text = strings.ReplaceAll(text, secret, stars)
-	}
-	text = m.forms.Text(text)
-	if len(text) > maxStatusError {
-		text = strings.ToValidUTF8(text[:maxStatusError], "") + "…"
-	}
-	return plain.Text(strings.Join(strings.Fields(text), " "))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // Launch returns what starting the server means, as a person is shown it who decides
@@ -65,7 +66,7 @@ func launchValues(l *consent.Launch, s *Server) {
 			text := written[name].Reveal()
 			spelled := spell(name)
 			list = append(list, spelled+separator+text)
-			if shown, ok := maskedValue(name, separator, text); ok {
+			if shown, ok := mask.Value(name, separator, text); ok {
 				l.Masked[spelled] = shown
 			}
 			if strings.Contains(text, "{file:") && values[name].Reveal() != text {

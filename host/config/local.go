@@ -20,7 +20,7 @@ func (p *parser) localSections(sections []dialect.Section, only bool) []dialect.
 		if s.Project == "" {
 			return only
 		}
-		return !sameFolder(s.Project, p.project)
+		return !dialect.SameFolder(s.Project, p.project)
 	})
 }
 

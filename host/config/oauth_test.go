@@ -33,7 +33,7 @@ func TestOAuthOfOthers(t *testing.T) {
 		t.Errorf("%v %v", err, c.Servers)
 	}
 	// A record does not say it twice: it stays in Extra.
-	c, err = Parse("mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{written: true})
+	c, err = Parse("mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true})
 	if err != nil || c.Servers[0].Auth != nil || c.Servers[0].Extra["oauth"] == nil {
 		t.Errorf("%v %+v", err, c.Servers[0].Auth)
 	}

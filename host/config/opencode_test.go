@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // openCode reads a server of an opencode.json.
@@ -61,7 +62,7 @@ func TestOpenCodeReferences(t *testing.T) {
 		t.Errorf("got references %q, want %q", got, want)
 	}
 	for text, want := range map[string]string{"Bearer {env:TOKEN}": "Bearer {env:TOKEN}", "{file:/run/key}": "{file:/run/key}", "{env:a b c d e}": "{e****d e}"} {
-		if got := Mask(text); got != want {
+		if got := mask.String(text); got != want {
 			t.Errorf("masked %s: got %s, want %s", text, got, want)
 		}
 	}

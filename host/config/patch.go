@@ -4,7 +4,9 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // Apply returns the record that p makes of r, which stays as it is. If p makes a
@@ -26,7 +28,7 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 		p = &Patch{}
 	}
 	next := p.onto(r)
-	e := &echo{old: r, next: next, masker: newMasker()}
+	e := &echo{old: r, next: next, masker: mask.New()}
 	e.restore(p)
 	if p.builtin.Set && p.builtin.Value != r.Builtin {
 		e.fail(CodeBuiltinReadOnly, "builtin")
@@ -41,7 +43,7 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 // onto returns r with what p says, masks as they are.
 func (p *Patch) onto(r *Record) *Record {
 	c := r.clone()
-	kind := canonicalTransport(p.Transport.Value)
+	kind := dialect.Transport(p.Transport.Value)
 	remote := p.URL.Value != "" || kind != "" && kind != TransportStdio
 	local := p.Command.Value != "" || kind == TransportStdio
 	switch {
@@ -58,7 +60,7 @@ func (p *Patch) onto(r *Record) *Record {
 	c.Name = p.Name.or(c.Name)
 	c.Description = p.Description.or(c.Description)
 	if p.Transport.Set {
-		c.Transport = canonicalTransport(p.Transport.Value)
+		c.Transport = dialect.Transport(p.Transport.Value)
 	}
 	c.URL = p.URL.or(c.URL)
 	c.Headers = maps.Clone(p.Headers.or(c.Headers))
@@ -84,19 +86,4 @@ func (p *Patch) onto(r *Record) *Record {
 	c.Limits = p.Limits.or(c.Limits)
 	c.Tools = p.Tools.or(c.Tools)
 	return c.clone() // shares nothing with p
-}
-
-// canonicalTransport returns the constant for one of the spellings that files have.
-func canonicalTransport(text string) string {
-	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(text)) {
-	case "stdio", "local": // of Copilot CLI
-		return TransportStdio
-	case "http", "streamablehttp":
-		return TransportHTTP
-	case "sse":
-		return TransportSSE
-	case "auto", "remote":
-		return TransportAuto
-	}
-	return text
 }

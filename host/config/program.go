@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
-	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A program says what the files of one client mean beyond their format.
@@ -18,13 +17,6 @@ type program struct {
 	seconds bool   // "timeout" counts seconds
 }
 
-// The keys that switch a server off.
-const (
-	offEnabled  = "enabled"      // false in the entry
-	offDisabled = "disabled"     // true in the entry
-	offExcluded = "mcp.excluded" // a list of names at the top of the file
-)
-
 // programs are all clients that [Find] looks for.
 func programs() []program {
 	return []program{
@@ -34,27 +26,27 @@ func programs() []program {
 		{client: "VS Code"},
 		{client: "VS Code Insiders"},
 		{client: "VSCodium"},
-		{client: "Windsurf", off: offDisabled},
-		{client: "Cline", name: "cline_mcp_settings.json", off: offDisabled, seconds: true},
-		{client: "Gemini CLI", off: offExcluded, bare: true},
+		{client: "Windsurf", off: dialect.OffDisabled},
+		{client: "Cline", name: "cline_mcp_settings.json", off: dialect.OffDisabled, seconds: true},
+		{client: "Gemini CLI", off: dialect.OffExcluded, bare: true},
 		{client: "Copilot CLI"},
-		{client: "Zed", off: offEnabled},
-		{client: "OpenCode", off: offEnabled},
-		{client: "Crush", off: offDisabled, bare: true},
+		{client: "Zed", off: dialect.OffEnabled},
+		{client: "OpenCode", off: dialect.OffEnabled},
+		{client: "Crush", off: dialect.OffDisabled, bare: true},
 		{client: "Visual Studio"},
-		{client: "Kiro", off: offDisabled},
+		{client: "Kiro", off: dialect.OffDisabled},
 		{client: "Junie"},
-		{client: "Roo Code", off: offDisabled, seconds: true},
-		{client: "Kilo Code", off: offDisabled, seconds: true},
-		{client: "Amazon Q", off: offDisabled},
-		{client: "Factory", off: offDisabled},
+		{client: "Roo Code", off: dialect.OffDisabled, seconds: true},
+		{client: "Kilo Code", off: dialect.OffDisabled, seconds: true},
+		{client: "Amazon Q", off: dialect.OffDisabled},
+		{client: "Factory", off: dialect.OffDisabled},
 		{client: "Warp"},
 		{client: "Continue"},
-		{client: "Codex", off: offEnabled},
-		{client: "Goose", off: offEnabled},
+		{client: "Codex", off: dialect.OffEnabled},
+		{client: "Goose", off: dialect.OffEnabled},
 		{client: "Kode"},
-		{client: "IronClaw", off: offEnabled, bare: true},
-		{client: "mcpproxy", off: offEnabled},
+		{client: "IronClaw", off: dialect.OffEnabled, bare: true},
+		{client: "mcpproxy", off: dialect.OffEnabled},
 	}
 }
 
@@ -72,7 +64,7 @@ func programOf(file string) (p program, format string) {
 		}
 	}
 	for _, p := range programs() {
-		if client != "" && p.client == client || client == "" && p.name == baseName(file) {
+		if client != "" && p.client == client || client == "" && p.name == dialect.BaseName(file) {
 			return p, format
 		}
 	}
@@ -82,25 +74,16 @@ func programOf(file string) (p program, format string) {
 // recognize finds out whose file it is, and makes the dialect that program's.
 func (p *parser) recognize() {
 	program, format := programOf(p.file)
-	shared := sharedFormats()
+	shared := dialect.SharedFormats()
 	switch name := p.dialect.Name; {
-	case name == format || name == "mcpServers" && program.name == baseName(p.file) || slices.Contains(shared, name) && slices.Contains(shared, format):
+	case name == format || name == "mcpServers" && program.name == dialect.BaseName(p.file) || slices.Contains(shared, name) && slices.Contains(shared, format):
 		p.program = program
-	case name == "mcpServers" && format == "" && (baseName(p.file) == "settings.json" || listsServers(&p.doc.Root)):
+	case name == "mcpServers" && format == "" && (dialect.BaseName(p.file) == "settings.json" || dialect.ListsServers(&p.doc.Root)):
 		p.program, _ = programOf(".gemini/settings.json")
 	}
 	d := *p.dialect
 	d.Literal = d.Literal && !p.program.bare
 	p.dialect = &d
-}
-
-// sharedFormats are those that many programs have, all with the same keys.
-func sharedFormats() []string { return []string{"mcpServers", "kode"} }
-
-// listsServers reports whether the file says by lists which servers are used, as those
-// of Gemini CLI do.
-func listsServers(root *jsonc.Node) bool {
-	return titles(listMember(root, "allowed")) != nil || titles(listMember(root, "excluded")) != nil
 }
 
 // words makes a writing that many programs share that of one of them.
@@ -109,7 +92,7 @@ func (p program) words(w *dialect.Writing) *dialect.Writing {
 	case p.off != "":
 		w.Keys["enabled"] = p.off
 	case p.client == "":
-		w.Keys["enabled"] = offDisabled // which most programs read
+		w.Keys["enabled"] = dialect.OffDisabled // which most programs read
 	default:
 		w.Notes = map[string]string{"enabled": noSwitch(p.client)}
 	}
@@ -138,7 +121,7 @@ func unreadPrograms() map[string]string {
 
 // unread returns the program that alone reads a file, or "".
 func unread(file string) string {
-	base := strings.ToLower(baseName(file))
+	base := strings.ToLower(dialect.BaseName(file))
 	if name := unreadPrograms()[base]; name != "" {
 		return name
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -61,11 +62,11 @@ type Record struct {
 	Extra map[string]json.RawMessage
 }
 
-// kind returns the transport, also where none is written.
-func (r *Record) kind() string {
+// Kind returns the transport, also where none is written.
+func (r *Record) Kind() string {
 	switch {
 	case r.Transport != "":
-		return canonicalTransport(r.Transport)
+		return dialect.Transport(r.Transport)
 	case r.URL != "" && r.Command == "":
 		return TransportAuto
 	}
@@ -80,7 +81,15 @@ func (r *Record) clone() *Record {
 	c.Extra = maps.Clone(r.Extra)
 	c.Tools.Allow, c.Tools.Deny = slices.Clone(r.Tools.Allow), slices.Clone(r.Tools.Deny)
 	c.Tools.Rename = maps.Clone(r.Tools.Rename)
-	c.Auth, c.TLS = r.Auth.clone(), r.TLS.clone()
+	if r.Auth != nil {
+		auth := *r.Auth
+		auth.Scopes, auth.LoginParams = slices.Clone(auth.Scopes), maps.Clone(auth.LoginParams)
+		c.Auth = &auth
+	}
+	if r.TLS != nil {
+		tls := *r.TLS
+		c.TLS = &tls
+	}
 	if r.Isolation != nil {
 		isolation := *r.Isolation
 		isolation.Mounts, isolation.Args = slices.Clone(isolation.Mounts), slices.Clone(isolation.Args)
@@ -89,54 +98,46 @@ func (r *Record) clone() *Record {
 	return &c
 }
 
-// Masked returns a copy of r in which all secrets are masked, see [Mask]. The copy is
+// Of returns a server as a record. It is what was written if the server was read so, see
+// [Options].AsWritten; else references are replaced in it.
+func Of(s *Server) *Record {
+	r := &Record{
+		Name: s.Title, Description: s.Description,
+		Transport: s.Transport, URL: s.URL, Headers: s.Headers,
+		Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
+		Disabled: !s.Enabled, Builtin: s.Builtin, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust,
+		Quarantined: s.Quarantined, Ledger: s.Ledger,
+		ConnectTimeout: s.ConnectTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
+		Identity: s.Identity, UserHeader: s.UserHeader,
+		Proxy: s.Proxy, TLS: s.TLS, Auth: s.Auth, Isolation: s.Isolation, Limits: s.Limits, Tools: s.Tools, Extra: s.Extra,
+	}
+	return r.clone()
+}
+
+// server returns the record as a server, which stands nowhere and has no Name.
+func (r *Record) server() *Server {
+	return &Server{
+		Title: r.Name, Description: r.Description,
+		Transport: r.Transport, URL: r.URL, Headers: r.Headers,
+		Command: r.Command, Args: r.Args, Env: r.Env, Cwd: r.Cwd,
+		Enabled: !r.Disabled, Builtin: r.Builtin, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust,
+		Quarantined: r.Quarantined, Ledger: r.Ledger,
+		ConnectTimeout: r.ConnectTimeout, ReadTimeout: r.ReadTimeout, IdleTimeout: r.IdleTimeout,
+		Identity: r.Identity, UserHeader: r.UserHeader,
+		Proxy: r.Proxy, TLS: r.TLS, Auth: r.Auth, Isolation: r.Isolation, Limits: r.Limits, Tools: r.Tools, Extra: r.Extra,
+	}
+}
+
+// Masked returns a copy of r in which all secrets are masked. The copy is
 // for showing: nobody connects with it.
-func (r *Record) Masked() *Record {
-	m, c := newMasker(), r.clone()
-	if c.URL != "" {
-		c.URL = m.url(c.URL)
-	}
-	if c.Proxy != "" {
-		c.Proxy = m.url(c.Proxy)
-	}
-	c.Args = m.argsOrNil(c.Args)
-	maskValues(c.Headers)
-	maskValues(c.Env)
-	if c.Auth != nil {
-		c.Auth.ClientSecret = Secret(Mask(c.Auth.ClientSecret.Reveal()))
-	}
-	if c.Isolation != nil {
-		c.Isolation.Args = m.argsOrNil(c.Isolation.Args)
-	}
-	for key, raw := range c.Extra {
-		shown, ok := m.json(raw, true)
-		if !ok {
-			shown = []byte(`"` + stars + `"`)
-		}
-		c.Extra[key] = shown
-	}
-	return c
-}
-
-func (m *masker) argsOrNil(args []string) []string {
-	if args == nil {
-		return nil
-	}
-	return m.args(args)
-}
-
-func maskValues(values map[string]Secret) {
-	for name, value := range values {
-		values[name] = Secret(Mask(value.Reveal()))
-	}
-}
+func (r *Record) Masked() *Record { return Of(r.server().Masked()) }
 
 // String returns one line for people: name, transport, the command or URL, and the
 // environment or headers, with secrets masked and control characters taken out.
 func (r Record) String() string {
 	c := r.Masked()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s", c.Name, c.kind())
+	fmt.Fprintf(&b, "%s (%s", c.Name, c.Kind())
 	if c.Disabled {
 		b.WriteString(", disabled")
 	}

@@ -9,163 +9,49 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // maxRecord bounds a record as JSON, in bytes.
 const maxRecord = 1 << 20
 
-// A wireRecord is a Record as JSON: the keys of an entry in a file, and the name.
-type wireRecord struct {
-	Name                  string            `json:"name,omitempty"`
-	Description           string            `json:"description,omitempty"`
-	Transport             string            `json:"transport,omitempty"`
-	URL                   string            `json:"url,omitempty"`
-	Headers               map[string]string `json:"headers,omitempty"`
-	Command               string            `json:"command,omitempty"`
-	Args                  []string          `json:"args,omitempty"`
-	Env                   map[string]string `json:"env,omitempty"`
-	Cwd                   string            `json:"cwd,omitempty"`
-	Enabled               *bool             `json:"enabled,omitempty"`
-	Builtin               bool              `json:"builtin,omitempty"`
-	Required              bool              `json:"required,omitempty"`
-	Lazy                  bool              `json:"lazy,omitempty"`
-	Trust                 bool              `json:"trust,omitempty"`
-	Quarantined           bool              `json:"quarantined,omitempty"`
-	Ledger                string            `json:"ledger,omitempty"`
-	ConnectTimeoutSeconds float64           `json:"connectTimeoutSeconds,omitempty"`
-	ReadTimeoutSeconds    float64           `json:"readTimeoutSeconds,omitempty"`
-	IdleTimeoutSeconds    float64           `json:"idleTimeoutSeconds,omitempty"`
-	Identity              string            `json:"identity,omitempty"`
-	UserHeader            string            `json:"userHeader,omitempty"`
-	Proxy                 string            `json:"proxy,omitempty"`
-	TLS                   *wireTLS          `json:"tls,omitempty"`
-	Auth                  *wireAuth         `json:"auth,omitempty"`
-	Isolation             *wireIsolation    `json:"isolation,omitempty"`
-	Limits                *wireLimits       `json:"limits,omitempty"`
-	Tools                 *wireTools        `json:"tools,omitempty"`
-}
-
-type wireIsolation struct {
-	Kind    string      `json:"kind,omitempty"`
-	Image   string      `json:"image,omitempty"`
-	Mounts  []wireMount `json:"mounts,omitempty"`
-	Network bool        `json:"network,omitempty"`
-	Args    []string    `json:"args,omitempty"`
-}
-
-type wireMount struct {
-	Path   string `json:"path"`
-	Target string `json:"target,omitempty"`
-	Write  bool   `json:"write,omitempty"`
-}
-
-type wireLimits struct {
-	MaxTools    int   `json:"maxTools,omitempty"`
-	MaxInFlight int   `json:"maxInFlight,omitempty"`
-	MaxQueued   int   `json:"maxQueued,omitempty"`
-	MaxMessage  int64 `json:"maxMessageBytes,omitempty"`
-}
-
-type wireTools struct {
-	Allow  *[]string         `json:"allow,omitempty"` // an empty list allows none
-	Deny   []string          `json:"deny,omitempty"`
-	Rename map[string]string `json:"rename,omitempty"`
-}
-
 // MarshalJSON returns r as it may be shown: as [Record.Encode] does, with secrets
 // masked. It always says whether the server is enabled. [Record.Apply] takes it back,
 // as a [Patch].
 func (r Record) MarshalJSON() ([]byte, error) {
-	m := r.Masked()
+	c := r
+	c.Extra = maps.Clone(r.Extra)
 	for _, key := range shownKeys() {
-		delete(m.Extra, key)
+		delete(c.Extra, key)
 	}
-	return m.encode(true, true)
+	return c.server().MarshalJSON()
 }
 
 // Encode returns r as JSON with its secrets in clear, for storage that protects it.
 // The keys are those of an entry in a file, and "name". [DecodeRecord] reads it back.
-func (r *Record) Encode() ([]byte, error) { return r.encode(true, false) }
+func (r *Record) Encode() ([]byte, error) {
+	entry, err := r.Entry()
+	if err != nil || r.Name == "" {
+		return entry, err
+	}
+	name, err := json.Marshal(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	named := append([]byte(`{"name":`), name...)
+	if len(entry) > len("{}") {
+		named = append(named, ',')
+	}
+	return append(named, entry[1:]...), nil
+}
 
-// entry returns what stands behind the name in a file.
-func (r *Record) entry() (json.RawMessage, error) { return r.encode(false, false) }
-
-func (r *Record) encode(named, whole bool) ([]byte, error) {
+// Entry returns what stands behind the name in a file, with secrets in clear.
+func (r *Record) Entry() (json.RawMessage, error) {
 	if r == nil {
 		return nil, errNoRecord
 	}
-	w := wireRecord{
-		Description: r.Description, Transport: r.Transport,
-		URL: r.URL, Headers: revealed(r.Headers),
-		Command: r.Command, Args: r.Args, Env: revealed(r.Env), Cwd: r.Cwd,
-		Builtin: r.Builtin, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust, Quarantined: r.Quarantined, Ledger: r.Ledger,
-		ConnectTimeoutSeconds: r.ConnectTimeout.Seconds(),
-		ReadTimeoutSeconds:    r.ReadTimeout.Seconds(),
-		IdleTimeoutSeconds:    r.IdleTimeout.Seconds(),
-		Identity:              r.Identity, UserHeader: r.UserHeader,
-		Proxy: r.Proxy, TLS: r.TLS.wire(), Auth: r.Auth.wire(),
-	}
-	if named {
-		w.Name = r.Name
-	}
-	if enabled := !r.Disabled; whole || !enabled {
-		w.Enabled = &enabled
-	}
-	if i := r.Isolation; i != nil {
-		w.Isolation = &wireIsolation{i.Kind, i.Image, nil, i.Network, i.Args}
-		for _, m := range i.Mounts {
-			w.Isolation.Mounts = append(w.Isolation.Mounts, wireMount(m))
-		}
-	}
-	if r.Limits != (Limits{}) {
-		limits := wireLimits(r.Limits)
-		w.Limits = &limits
-	}
-	if t := r.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 {
-		w.Tools = &wireTools{Deny: t.Deny, Rename: t.Rename}
-		if t.Allow != nil {
-			w.Tools.Allow = &t.Allow
-		}
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(w); err != nil {
-		return nil, err
-	}
-	out := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	return appendExtra(out, r.Extra)
-}
-
-// appendExtra puts further members at the end of an object.
-func appendExtra(object []byte, extra map[string]json.RawMessage) ([]byte, error) {
-	for _, key := range slices.Sorted(maps.Keys(extra)) {
-		if recordKey(key) {
-			continue // it has a field
-		}
-		name, err := json.Marshal(key)
-		if err != nil {
-			return nil, err
-		}
-		object = object[:len(object)-1]
-		if len(object) > 1 {
-			object = append(object, ',')
-		}
-		object = append(append(append(append(object, name...), ':'), extra[key]...), '}')
-	}
-	return object, nil
-}
-
-func revealed(values map[string]Secret) map[string]string {
-	if values == nil {
-		return nil
-	}
-	clear := make(map[string]string, len(values))
-	for name, value := range values {
-		clear[name] = value.Reveal()
-	}
-	return clear
+	return r.server().Entry()
 }
 
 // DecodeRecord reads what [Record.Encode] returned. Keys that it does not know become
@@ -345,12 +231,6 @@ func (p *Patch) member(key string, raw []byte) (known bool, err error) {
 	return true, err
 }
 
-// recordKey reports whether a key has a field of its own.
-func recordKey(key string) bool {
-	known, _ := new(Patch).member(key, []byte("null"))
-	return known
-}
-
 func takeObject[T any](raw []byte) (*T, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -362,7 +242,7 @@ func takeObject[T any](raw []byte) (*T, error) {
 }
 
 func takeIsolation(raw []byte) (*Isolation, error) {
-	w, err := takeObject[wireIsolation](raw)
+	w, err := takeObject[dialect.OwnIsolation](raw)
 	if err != nil {
 		return nil, err
 	}
@@ -374,7 +254,7 @@ func takeIsolation(raw []byte) (*Isolation, error) {
 }
 
 func takeLimits(raw []byte) (Limits, error) {
-	w, err := takeObject[wireLimits](raw)
+	w, err := takeObject[dialect.OwnLimits](raw)
 	if err != nil {
 		return Limits{}, err
 	}
@@ -382,7 +262,7 @@ func takeLimits(raw []byte) (Limits, error) {
 }
 
 func takeTools(raw []byte) (ToolFilter, error) {
-	w, err := takeObject[wireTools](raw)
+	w, err := takeObject[dialect.OwnTools](raw)
 	if err != nil {
 		return ToolFilter{}, err
 	}
@@ -393,15 +273,20 @@ func takeTools(raw []byte) (ToolFilter, error) {
 	return f, nil
 }
 
-// appendTexts puts further members that are strings at the end of an object.
-func appendTexts(object []byte, texts map[string]string) ([]byte, error) {
-	more := make(map[string]json.RawMessage, len(texts))
-	for key, text := range texts {
-		raw, err := json.Marshal(text)
-		if err != nil {
-			return nil, err
-		}
-		more[key] = raw
+func takeAuth(raw []byte) (*Auth, error) {
+	w, err := takeObject[dialect.OwnAuth](raw)
+	if err != nil {
+		return nil, err
 	}
-	return appendExtra(object, more)
+	return &Auth{w.ClientID, Secret(w.ClientSecret), w.Scopes, w.Issuer, w.RedirectURL,
+		w.AuthorizationURL, w.TokenURL, w.DeviceURL, w.Grant, w.LoginParams, w.AskConsent}, nil
+}
+
+func takeTLS(raw []byte) (*TLS, error) {
+	w, err := takeObject[dialect.OwnTLS](raw)
+	if err != nil {
+		return nil, err
+	}
+	t := TLS(*w)
+	return &t, nil
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // maxTitle is the limit of a record's name in characters, which are bytes.
@@ -54,7 +56,7 @@ func (r *Record) faults(name bool) []error {
 	if code := checkTitle(r.Name); name && code != "" {
 		errs = append(errs, &RecordError{Code: code, Field: "name"}) // which may be long or odd
 	}
-	switch r.kind() {
+	switch r.Kind() {
 	case TransportStdio:
 		if strings.TrimSpace(r.Command) == "" {
 			fault(CodeCommandRequired, "command")
@@ -74,7 +76,7 @@ func (r *Record) faults(name bool) []error {
 
 // entryFaults reads the record as if it stood in a file.
 func (r *Record) entryFaults() []error {
-	entry, err := r.entry()
+	entry, err := r.Entry()
 	if err != nil {
 		return []error{&RecordError{Code: CodeValueInvalid, Name: r.Name, Err: errors.New("cannot be written as JSON")}}
 	}
@@ -82,7 +84,7 @@ func (r *Record) entryFaults() []error {
 	if err != nil || len(data) > maxRecord {
 		return []error{&RecordError{Code: CodeValueInvalid, Name: r.Name, Err: fmt.Errorf("is not JSON, or has more than %d bytes", maxRecord)}}
 	}
-	c, err := Parse("record", data, &Options{written: true})
+	c, err := Parse("record", data, &Options{AsWritten: true})
 	if err != nil || len(c.Servers) != 1 {
 		return []error{&RecordError{Code: CodeValueInvalid, Name: r.Name, Err: errors.New("is not JSON as an entry needs it: no repeated keys, no invalid UTF-8")}}
 	}
@@ -112,7 +114,7 @@ func entryErrors(err error) []*Error {
 func (r *Record) maskFaults() []error {
 	var errs []error
 	check := func(field, value string) {
-		if looksMasked(value) {
+		if mask.IsMasked(value) {
 			errs = append(errs, &RecordError{Code: CodeMaskUnmatched, Name: r.Name, Field: field})
 		}
 	}

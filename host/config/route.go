@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // A TLS says how a remote server is recognised, and this program by it, the key "tls". The
@@ -44,7 +46,7 @@ func (e *entry) route(s *Server) {
 	}
 	t := &TLS{}
 	wrong := len(e.faults)
-	e.members(section, tlsKeys(), true, func(key string, at jsonc.Path, m *jsonc.Member) {
+	e.members(section, dialect.TLSKeys(), true, func(key string, at jsonc.Path, m *jsonc.Member) {
 		switch n := &m.Value; key {
 		case "caFile":
 			t.CAFile = e.certificateFile(n, at)
@@ -69,8 +71,6 @@ func (e *entry) route(s *Server) {
 		e.fail(section.Offset, section.At, "has \"insecure\" or \"certFile\", which would count for an https proxy too: use an http proxy")
 	}
 }
-
-func tlsKeys() []string { return []string{"caFile", "certFile", "keyFile", "insecure"} }
 
 // proxy returns n expanded as the address of a proxy.
 func (e *entry) proxy(n *jsonc.Node, at jsonc.Path) string {
@@ -108,7 +108,7 @@ func (e *entry) certificateFile(n *jsonc.Node, at jsonc.Path) string {
 func launchRoute(s *Server) string {
 	var parts []string
 	if s.Proxy != "" {
-		parts = append(parts, fmt.Sprintf("proxy %q", newMasker().url(s.Proxy)))
+		parts = append(parts, fmt.Sprintf("proxy %q", mask.New().URL(s.Proxy)))
 	}
 	if t := s.TLS; t != nil {
 		if t.Insecure {
@@ -139,54 +139,10 @@ func (d digest) route(s *Server) {
 	}
 }
 
-func (t *TLS) clone() *TLS {
+func (t *TLS) wire() *dialect.OwnTLS {
 	if t == nil {
 		return nil
 	}
-	own := *t
-	return &own
-}
-
-// A wireTLS is a TLS as JSON.
-type wireTLS struct {
-	CAFile   string `json:"caFile,omitempty"`
-	CertFile string `json:"certFile,omitempty"`
-	KeyFile  string `json:"keyFile,omitempty"`
-	Insecure bool   `json:"insecure,omitempty"`
-}
-
-func takeTLS(raw []byte) (*TLS, error) {
-	w, err := takeObject[wireTLS](raw)
-	if err != nil {
-		return nil, err
-	}
-	t := TLS(*w)
-	return &t, nil
-}
-
-func (t *TLS) wire() *wireTLS {
-	if t == nil {
-		return nil
-	}
-	w := wireTLS(*t)
+	w := dialect.OwnTLS(*t)
 	return &w
-}
-
-// route restores the proxy if it is masked, and reports whether the server is reached in
-// the same way: what secrets go through, and who may answer.
-func (e *echo) route() bool {
-	old, next := e.old, e.next
-	if masked := e.masker.url(old.Proxy); old.Proxy != "" && masked != old.Proxy && next.Proxy == masked {
-		next.Proxy = old.Proxy
-	}
-	if looksMasked(next.Proxy) && next.Proxy != old.Proxy {
-		e.fail(CodeMaskUnmatched, "proxy")
-	}
-	tls := func(t *TLS) TLS {
-		if t == nil {
-			return TLS{}
-		}
-		return *t
-	}
-	return old.Proxy == next.Proxy && tls(old.TLS) == tls(next.TLS)
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {
@@ -132,7 +132,7 @@ func TestSchemaKeys(t *testing.T) {
 	if got := schemaProperties(t, server...); !slices.Equal(got, known) {
 		t.Errorf("the schema has %q, the reader %q", got, known)
 	}
-	for _, key := range ownKeys() {
+	for _, key := range dialect.OwnKeys() {
 		if !slices.Contains(known, key) {
 			t.Errorf("%s is written and not read", key)
 		}

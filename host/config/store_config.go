@@ -53,7 +53,7 @@ func ReadServer(ctx context.Context, store Store, name string, opts *Options) (*
 	if opts != nil {
 		o = *opts
 	}
-	o.only = name
+	o.Only = name
 	c, err := ReadStore(ctx, store, &o)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func storeText(all []Stored) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		entry, err := s.Record.entry()
+		entry, err := s.Record.Entry()
 		if err != nil {
 			return nil, fmt.Errorf("server %q: %w", s.Record.Name, err)
 		}

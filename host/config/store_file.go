@@ -107,14 +107,14 @@ func (f *FileStore) parse(ctx context.Context, data []byte) ([]Stored, error) {
 		return nil, nil
 	}
 	o := f.opts
-	o.written, o.Input, o.Secrets = true, nil, nil
+	o.AsWritten, o.Input, o.Secrets = true, nil, nil
 	c, err := ParseContext(ctx, f.path, data, &o)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Stored, len(c.Servers))
 	for i, s := range c.Servers {
-		r := s.record()
+		r := Of(s)
 		encoded, err := r.Encode()
 		if err != nil {
 			return nil, fmt.Errorf("server %q: %w", s.Title, err)
@@ -135,7 +135,7 @@ func (f *FileStore) Save(ctx context.Context, name string, r *Record, old Revisi
 	if r == nil {
 		return "", errNoRecord
 	}
-	entry, err := r.entry()
+	entry, err := r.Entry()
 	if err != nil {
 		return "", fmt.Errorf("server %q: %w", r.Name, err)
 	}

@@ -57,7 +57,7 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 		if _, err := placeOf(records, "", r.Name, ""); err != nil {
 			return nil, err
 		}
-		entry, err := r.entry()
+		entry, err := r.Entry()
 		if err != nil {
 			return nil, fmt.Errorf("server %q: %w", r.Name, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -29,7 +30,7 @@ func (d *draft) switched(data []byte, title string, off bool) ([]byte, error) {
 	at := -1
 	if off {
 		at = l.markedAt()
-	} else if m := listMember(&l.p.doc.Root, "allowed"); m != nil {
+	} else if m := dialect.ListMember(&l.p.doc.Root, "allowed"); m != nil {
 		at = m.Value.Offset
 	}
 	if at >= 0 {
@@ -54,7 +55,7 @@ type lever struct {
 	*draft
 	title string
 	at    *spot
-	word  string // the key to write, in the entry or [offExcluded]
+	word  string // the key to write, in the entry or [dialect.OffExcluded]
 }
 
 // lever returns that of a server in data.
@@ -68,9 +69,9 @@ func (d *draft) lever(data []byte, title string) (*lever, error) {
 	if l.at == nil {
 		return nil, &RecordError{Code: CodeNotFound, Name: title}
 	}
-	l.word = cmp.Or(next.write.Keys["enabled"], offEnabled)
-	if listsServers(&next.p.doc.Root) {
-		l.word = offExcluded
+	l.word = cmp.Or(next.write.Keys["enabled"], dialect.OffEnabled)
+	if dialect.ListsServers(&next.p.doc.Root) {
+		l.word = dialect.OffExcluded
 	} else if !next.p.readsWord() {
 		l.word = l.likeOthers()
 	}
@@ -79,21 +80,21 @@ func (d *draft) lever(data []byte, title string) (*lever, error) {
 
 // readsWord reports whether it is known in which word the file's program is told.
 func (p *parser) readsWord() bool {
-	return p.program.off != "" || !slices.Contains(sharedFormats(), p.dialect.Name)
+	return p.program.off != "" || !slices.Contains(dialect.SharedFormats(), p.dialect.Name)
 }
 
 // likeOthers returns the word that the entry has, or else others of the file.
 func (l *lever) likeOthers() string {
-	for _, key := range []string{offDisabled, offEnabled} {
+	for _, key := range []string{dialect.OffDisabled, dialect.OffEnabled} {
 		if _, there := l.written(key); there != nil {
 			return key
 		}
 	}
 	switch {
-	case l.says(offDisabled):
-		return offDisabled
-	case l.says(offEnabled) || !l.at.named:
-		return offEnabled
+	case l.says(dialect.OffDisabled):
+		return dialect.OffDisabled
+	case l.says(dialect.OffEnabled) || !l.at.named:
+		return dialect.OffEnabled
 	default:
 		return l.word
 	}
@@ -124,7 +125,7 @@ func (l *lever) written(key string) ([]string, *jsonc.Node) {
 // turn sets the key of the entry, whether it is there or not.
 func (l *lever) turn(data []byte, key string, off bool) ([]byte, error) {
 	path, _ := l.written(key)
-	return l.write.Edit.Set(data, strconv.AppendBool(nil, (key == offDisabled) == off), path...)
+	return l.write.Edit.Set(data, strconv.AppendBool(nil, (key == dialect.OffDisabled) == off), path...)
 }
 
 // switchOff says in data that a server is off.
@@ -133,10 +134,10 @@ func (d *draft) switchOff(data []byte, title string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.word == offExcluded {
+	if l.word == dialect.OffExcluded {
 		return l.exclude(data)
 	}
-	for _, key := range []string{offEnabled, offDisabled} {
+	for _, key := range []string{dialect.OffEnabled, dialect.OffDisabled} {
 		if _, there := l.written(key); there != nil || key == l.word {
 			if data, err = l.turn(data, key, true); err != nil {
 				return nil, err
@@ -149,7 +150,7 @@ func (d *draft) switchOff(data []byte, title string) ([]byte, error) {
 // exclude says by the lists that a server is off.
 func (l *lever) exclude(data []byte) ([]byte, error) {
 	set := l.write.Edit.Set
-	allowed, excluded := listMember(&l.p.doc.Root, "allowed"), listMember(&l.p.doc.Root, "excluded")
+	allowed, excluded := dialect.ListMember(&l.p.doc.Root, "allowed"), dialect.ListMember(&l.p.doc.Root, "excluded")
 	if allowed != nil {
 		// If switching on may have put it there, it goes again.
 		at, last := allowed.Value.Offset, len(allowed.Value.Elems)-1
@@ -170,16 +171,16 @@ func (d *draft) switchOn(data []byte, title string) ([]byte, error) {
 		return nil, err
 	}
 	var added [][]string // that switching off may have
-	if slices.Contains(titles(listMember(&l.p.doc.Root, "excluded")), title) {
+	if slices.Contains(dialect.Titles(dialect.ListMember(&l.p.doc.Root, "excluded")), title) {
 		added = [][]string{{"mcp"}, {"mcp", "excluded"}}
-	} else if path, there := l.written(l.word); there != nil && there.Text == strconv.FormatBool(l.word == offDisabled) {
+	} else if path, there := l.written(l.word); there != nil && there.Text == strconv.FormatBool(l.word == dialect.OffDisabled) {
 		added = [][]string{path}
 	}
 	if data, err = d.without(data, title, added...); err != nil {
 		return nil, err
 	}
-	m := listMember(&l.p.doc.Root, "allowed")
-	if m == nil || slices.Contains(titles(m), title) {
+	m := dialect.ListMember(&l.p.doc.Root, "allowed")
+	if m == nil || slices.Contains(dialect.Titles(m), title) {
 		return data, nil
 	}
 	return l.write.Edit.Set(data, quoteJSON(title), "mcp", "allowed", "-")
@@ -218,14 +219,14 @@ func (d *draft) setOn(data []byte, title string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{offEnabled, offDisabled} {
+	for _, key := range []string{dialect.OffEnabled, dialect.OffDisabled} {
 		if _, there := l.written(key); there != nil {
 			if data, err = l.turn(data, key, false); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if m := listMember(&l.p.doc.Root, "excluded"); m != nil && m.Value.Kind == jsonc.Array {
+	if m := dialect.ListMember(&l.p.doc.Root, "excluded"); m != nil && m.Value.Kind == jsonc.Array {
 		for i := len(m.Value.Elems) - 1; i >= 0; i-- {
 			if m.Value.Elems[i].Text != title {
 				continue
@@ -240,8 +241,8 @@ func (d *draft) setOn(data []byte, title string) ([]byte, error) {
 
 // markedAt is where the value of the key stands that a blank marks, or -1.
 func (l *lever) markedAt() int {
-	if l.word == offExcluded {
-		if m := listMember(&l.p.doc.Root, "excluded"); m != nil {
+	if l.word == dialect.OffExcluded {
+		if m := dialect.ListMember(&l.p.doc.Root, "excluded"); m != nil {
 			return m.Value.Offset
 		}
 		return -1
@@ -269,16 +270,16 @@ func unmarked(data []byte, at int) []byte {
 // unlisted returns data in which the lists do not have a server that is to be removed;
 // but a list of those that are allowed does not become empty, which might allow all.
 func (d *draft) unlisted(data []byte, title string) ([]byte, error) {
-	if !listsServers(&d.p.doc.Root) {
+	if !dialect.ListsServers(&d.p.doc.Root) {
 		return data, nil
 	}
 	var err error
-	if slices.Contains(titles(listMember(&d.p.doc.Root, "excluded")), title) {
+	if slices.Contains(dialect.Titles(dialect.ListMember(&d.p.doc.Root, "excluded")), title) {
 		if data, err = d.without(data, title, []string{"mcp"}, []string{"mcp", "excluded"}); err != nil {
 			return nil, err
 		}
 	}
-	if m := listMember(&d.p.doc.Root, "allowed"); m != nil && len(m.Value.Elems) > 1 {
+	if m := dialect.ListMember(&d.p.doc.Root, "allowed"); m != nil && len(m.Value.Elems) > 1 {
 		if i := slices.IndexFunc(m.Value.Elems, func(n jsonc.Node) bool { return n.Text == title }); i >= 0 {
 			return d.write.Edit.Remove(data, "mcp", "allowed", strconv.Itoa(i))
 		}
@@ -289,7 +290,7 @@ func (d *draft) unlisted(data []byte, title string) ([]byte, error) {
 // relisted returns data in which the lists have a server under its new name.
 func (d *draft) relisted(data []byte, title, newTitle string) ([]byte, error) {
 	for _, key := range []string{"allowed", "excluded"} {
-		m := listMember(&d.p.doc.Root, key)
+		m := dialect.ListMember(&d.p.doc.Root, key)
 		if m == nil || m.Value.Kind != jsonc.Array {
 			continue
 		}

@@ -5,27 +5,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
-
-// allTools stands for all tools in the list of Copilot CLI.
-const allTools = "*"
 
 // tools reads the keys that choose and rename tools.
 func (e *entry) tools(s *Server) {
 	f := &s.Tools
 	if m := e.field("includeTools"); m != nil {
-		f.Allow = append([]string{}, geminiNames(e.texts(m.Value, m.At))...)
+		f.Allow = append([]string{}, dialect.CutArguments(e.texts(m.Value, m.At))...)
 	}
 	if m := e.field("excludeTools"); m != nil {
-		f.Deny = append(f.Deny, geminiNames(e.texts(m.Value, m.At))...)
+		f.Deny = append(f.Deny, dialect.CutArguments(e.texts(m.Value, m.At))...)
 	}
 	if m := e.field("disabledTools"); m != nil {
 		f.Deny = append(f.Deny, e.texts(m.Value, m.At)...)
 	}
 	section := e.field("tools")
 	if section != nil && section.Value.Kind == jsonc.Array { // Copilot CLI: those that are allowed
-		if list := e.texts(section.Value, section.At); !slices.Contains(list, allTools) {
+		if list := e.texts(section.Value, section.At); !slices.Contains(list, dialect.AllTools) {
 			f.Allow = append(append([]string{}, f.Allow...), list...)
 		}
 		return
@@ -51,15 +49,6 @@ func (e *entry) tools(s *Server) {
 			e.fail(m.Offset, at, "unknown key: write \"allow\", \"deny\" or \"rename\"")
 		}
 	}
-}
-
-// geminiNames cuts the arguments that Gemini CLI lets stand behind a tool's
-// name, as in run(ls).
-func geminiNames(names []string) []string {
-	for i, name := range names {
-		names[i], _, _ = strings.Cut(name, "(")
-	}
-	return names
 }
 
 func (e *entry) rename(n *jsonc.Node, at jsonc.Path) map[string]string {

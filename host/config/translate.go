@@ -44,24 +44,11 @@ func (e *entry) ours(key string, known []string) string {
 		return key
 	}
 	for _, k := range known {
-		if snake(k) == key {
+		if dialect.SnakeCase(k) == key {
 			return k
 		}
 	}
 	return key
-}
-
-// snake returns a key in snake_case.
-func snake(key string) string {
-	var b strings.Builder
-	for _, r := range key {
-		if 'A' <= r && r <= 'Z' {
-			b.WriteByte('_')
-			r += 'a' - 'A'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // note takes over a fault that the dialect has found.

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -68,7 +66,7 @@ func vscodeLike(filename string, root *jsonc.Node) dialect.Likeness {
 	if !isObject(holder, "servers") || dialect.IsOpenCode(filename, root) {
 		return dialect.Foreign
 	}
-	base := strings.ToLower(baseName(filename))
+	base := strings.ToLower(dialect.BaseName(filename))
 	switch {
 	case at != "", holder.Member("inputs") != nil, root.Member(serversKey) != nil,
 		slices.Contains([]string{"mcp.json", ".mcp.json"}, base):
@@ -95,9 +93,4 @@ func vscodeSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 func notServers(n *jsonc.Node, at jsonc.Path) *dialect.Fault {
 	return &dialect.Fault{Offset: n.Offset, At: at,
 		Text: "must be an object with one member per server, such as {\"files\": {\"command\": \"npx\"}}, not " + n.Kind.String()}
-}
-
-// baseName is the last part of a path of this or another operating system.
-func baseName(filename string) string {
-	return path.Base(strings.ReplaceAll(filepath.ToSlash(filename), `\`, "/"))
 }

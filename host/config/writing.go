@@ -1,9 +1,6 @@
 package config
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -42,7 +39,7 @@ func sameKeys(keys ...string) map[string]string {
 // writesMCPServers is for the files of ours, which others read too: all keys of ours
 // stand in them.
 func writesMCPServers(container []string) *dialect.Writing {
-	keys := sameKeys(ownKeys()...)
+	keys := sameKeys(dialect.OwnKeys()...)
 	keys["transport"] = "type"
 	return &dialect.Writing{
 		Edit:       dialect.EditJSON(),
@@ -95,30 +92,4 @@ func writesIronclaw() *dialect.Writing {
 		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportAuto: ""},
 		References: dialect.NoReferences,
 	}
-}
-
-// ownKeys are the keys of an entry of ours, in the order in which they are written.
-func ownKeys() []string {
-	return []string{
-		"description", "enabled", "transport", "command", "args", "env", "cwd", "url", "headers", "proxy", "tls", "auth",
-		"connectTimeoutSeconds", "readTimeoutSeconds", "idleTimeoutSeconds",
-		"trust", "quarantined", "ledger", "tools", "lazy", "required", "builtin", "identity", "userHeader", "isolation", "limits",
-	}
-}
-
-// inOrder returns the keys of an entry in the order in which they are written.
-func inOrder[V any](entry map[string]V) []string {
-	own := ownKeys()
-	keys := slices.Sorted(maps.Keys(entry))
-	slices.SortStableFunc(keys, func(a, b string) int {
-		i, j := slices.Index(own, a), slices.Index(own, b)
-		if i < 0 {
-			i = len(own)
-		}
-		if j < 0 {
-			j = len(own)
-		}
-		return i - j
-	})
-	return keys
 }

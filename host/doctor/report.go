@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -247,14 +248,14 @@ func newCleaner(e *config.Server) *cleaner {
 // writtenSecrets returns what is secret by its place or its look in a URL or in
 // arguments.
 func writtenSecrets(e *config.Server) []string {
-	values := redact.Hidden(e.URL, config.Mask(e.URL))
+	values := redact.Hidden(e.URL, mask.String(e.URL))
 	values = slices.DeleteFunc(values, func(part string) bool { return strings.Contains(part, "://") }) // its host may be shown
 	if u, err := url.Parse(e.URL); err == nil {
 		for _, all := range u.Query() { // as a server sees them
 			values = append(values, all...)
 		}
 	}
-	for i, shown := range config.MaskArgs(e.Args) {
+	for i, shown := range mask.Args(e.Args) {
 		values = append(values, redact.Hidden(e.Args[i], shown)...)
 	}
 	if e.Auth != nil {

@@ -96,6 +96,8 @@ var sideways = map[[2]string]string{
 	{"internal/changed", "internal/modulelist"}:   "it looks at the modules of the list",
 	{"internal/jsonc", "internal/canonjson"}:      "it writes texts and compares numbers as that does",
 	{"internal/dialect", "internal/jsonc"}:        "every kind of config file becomes that tree",
+	{"internal/mask", "internal/dialect"}:         "references have the form that it knows",
+	{"internal/mask", "internal/redact"}:          "it finds what has the form of a secret",
 	{"internal/inflight", "internal/jsonscan"}:    "it matches the answers that the scan found",
 	{"internal/schemagate", "internal/jsonscan"}:  "it reads what the scan has checked",
 	{"internal/toolbrief", "internal/jsonscan"}:   "it reads what the scan has checked",

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -178,7 +179,7 @@ var mateclaw = []row{
 		equal(t, "variables of similar names", c.Servers[0].Env["K"].Reveal(), "made-up-key another")
 	}},
 	{13, func(t *testing.T) {
-		equal(t, "the form of masks", config.Mask("sk-0123456789abcd"), "sk-****abcd")
+		equal(t, "the form of masks", mask.String("sk-0123456789abcd"), "sk-****abcd")
 		r := mateclawRecord(t, strings.ReplaceAll(mateclawInternal, "https://mcp-api.internal.example.com", "http://127.0.0.1:1"))
 		shown := encode(t, r)
 		equal(t, "the key is shown in "+shown, strings.Contains(shown, "sk-your-api-key"), false)

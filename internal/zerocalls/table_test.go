@@ -53,8 +53,6 @@ var functions = []function{
 	{"config.Load", config.Load},
 	{"config.LoadAll", config.LoadAll},
 	{"config.LoadContext", config.LoadContext},
-	{"config.Mask", config.Mask},
-	{"config.MaskArgs", config.MaskArgs},
 	{"config.Merge", config.Merge},
 	{"config.NewMemoryStore", config.NewMemoryStore},
 	{"config.NewSecrets", config.NewSecrets},

@@ -1,4 +1,4 @@
-package config
+package mask
 
 import (
 	"bytes"
@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// MaskArgs returns the arguments of a command as they may be shown: what follows a
+// Args returns the arguments of a command as they may be shown: what follows a
 // flag such as --token or --api-key, the values of headers and environment variables
 // that are handed on by flags, the secrets in URLs and JSON, and what has the form of
-// a secret are masked as [Mask] does. What is a secret without looking like one, and
+// a secret are masked as [String] does. What is a secret without looking like one, and
 // follows nothing that says so, is not found. The result has as many elements as args.
-func MaskArgs(args []string) []string {
+func Args(args []string) []string {
 	if args == nil {
 		return nil
 	}
-	return newMasker().args(args)
+	return New().Args(args)
 }
 
-func (m *masker) args(args []string) []string {
+// Args masks the arguments of a command.
+func (m *Masker) Args(args []string) []string {
 	shown := make([]string, len(args))
 	for i, arg := range args {
 		flag := ""
@@ -31,11 +32,11 @@ func (m *masker) args(args []string) []string {
 }
 
 // arg masks one argument; before is the one before it, or "".
-func (m *masker) arg(before, arg string) string {
-	if m.code && runs(before, arg) {
+func (m *Masker) arg(before, arg string) string {
+	if m.Code && runs(before, arg) {
 		return arg
 	}
-	if flag := flagName(before); flag != "" && !strings.Contains(before, "=") {
+	if flag := FlagName(before); flag != "" && !strings.Contains(before, "=") {
 		if shown, ok := m.flagValue(flag, arg); ok {
 			return shown
 		}
@@ -44,20 +45,20 @@ func (m *masker) arg(before, arg string) string {
 	if !ok {
 		return m.free(arg)
 	}
-	if flag := flagName(name); flag != "" {
+	if flag := FlagName(name); flag != "" {
 		if shown, ok := m.flagValue(flag, value); ok {
 			return name + "=" + shown
 		}
 		return name + "=" + m.free(value)
 	}
-	if !isURL(arg) && secretName(name) {
-		return name + "=" + Mask(value)
+	if !IsURL(arg) && IsSecretName(name) {
+		return name + "=" + String(value)
 	}
 	return m.free(arg)
 }
 
-// flagName returns the name of a flag such as --token, or "".
-func flagName(arg string) string {
+// FlagName returns the name of a flag such as --token, or "".
+func FlagName(arg string) string {
 	if !strings.HasPrefix(arg, "-") {
 		return ""
 	}
@@ -65,59 +66,59 @@ func flagName(arg string) string {
 }
 
 // flagValue masks what a flag is given, if that is a secret by the flag's name.
-func (m *masker) flagValue(flag, value string) (string, bool) {
+func (m *Masker) flagValue(flag, value string) (string, bool) {
 	switch flag {
 	case "H", "header", "headers":
 		if name, text, ok := strings.Cut(value, ":"); ok {
 			blanks := len(text) - len(strings.TrimLeft(text, " "))
-			return name + ":" + text[:blanks] + Mask(text[blanks:]), true
+			return name + ":" + text[:blanks] + String(text[blanks:]), true
 		}
-		return Mask(value), true
+		return String(value), true
 	case "e", "env":
 		if name, text, ok := strings.Cut(value, "="); ok {
-			return name + "=" + Mask(text), true
+			return name + "=" + String(text), true
 		}
 		return "", false // the name of a variable
 	case "u", "user":
 		if name, text, ok := strings.Cut(value, ":"); ok {
-			return name + ":" + Mask(text), true
+			return name + ":" + String(text), true
 		}
 		return "", false
 	}
-	if !secretName(flag) {
+	if !IsSecretName(flag) {
 		return "", false
 	}
-	return Mask(value), true
+	return String(value), true
 }
 
 // free masks the secrets in a text that need not hold one.
-func (m *masker) free(s string) string {
+func (m *Masker) free(s string) string {
 	switch {
-	case isURL(s):
-		return m.url(s)
+	case IsURL(s):
+		return m.URL(s)
 	case strings.HasPrefix(s, "{") || strings.HasPrefix(s, "["):
-		if shown, ok := m.json([]byte(s), false); ok {
+		if shown, ok := m.JSON([]byte(s), false); ok {
 			return string(shown)
 		}
 	}
-	if name, text, ok := strings.Cut(s, ": "); ok && secretName(name) {
-		return name + ": " + Mask(text)
+	if name, text, ok := strings.Cut(s, ": "); ok && IsSecretName(name) {
+		return name + ": " + String(text)
 	}
-	if m.code && (looksLikePath(s) || hasShellSyntax(s)) {
+	if m.Code && (looksLikePath(s) || hasShellSyntax(s)) {
 		return s
 	}
-	if text := m.text(s); text != s {
+	if text := m.Text(s); text != s {
 		return text
 	}
-	if looksRandom(s) {
+	if LooksRandom(s) {
 		return maskParts(s)
 	}
 	return s
 }
 
-// json masks a JSON value: all its strings, or those that are secrets by their name
+// JSON masks a JSON value: all its strings, or those that are secrets by their name
 // or their look. It reports false for what is not JSON.
-func (m *masker) json(data []byte, all bool) ([]byte, bool) {
+func (m *Masker) JSON(data []byte, all bool) ([]byte, bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
@@ -135,11 +136,11 @@ func (m *masker) json(data []byte, all bool) ([]byte, bool) {
 
 // value masks the strings in a decoded JSON value. Numbers under the name of a secret
 // are masked too.
-func (m *masker) value(v any, all bool) any {
+func (m *Masker) value(v any, all bool) any {
 	switch v := v.(type) {
 	case string:
 		if all {
-			return Mask(v)
+			return String(v)
 		}
 		return m.free(v)
 	case json.Number:
@@ -152,8 +153,16 @@ func (m *masker) value(v any, all bool) any {
 		}
 	case map[string]any:
 		for name, member := range v {
-			v[name] = m.value(member, all || secretName(name))
+			v[name] = m.value(member, all || IsSecretName(name))
 		}
 	}
 	return v
+}
+
+// ArgsOrNil masks arguments as args does; of none there are none.
+func (m *Masker) ArgsOrNil(args []string) []string {
+	if args == nil {
+		return nil
+	}
+	return m.Args(args)
 }

@@ -1,12 +1,12 @@
-package config
+package mask
 
 import (
 	"net/url"
 	"strings"
 )
 
-// isURL reports whether s begins like a URL of any scheme.
-func isURL(s string) bool {
+// IsURL reports whether s begins like a URL of any scheme.
+func IsURL(s string) bool {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok || scheme == "" || rest == "" || len(scheme) > 20 {
 		return false
@@ -22,37 +22,38 @@ func isURL(s string) bool {
 	return !strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// A split URL is one cut at its seams, as text: with references in it, it could not
+// A SplitURL URL is one cut at its seams, as text: with references in it, it could not
 // be parsed. All but the seams may be empty.
-type splitURL struct {
-	scheme   string // with ://
-	user     string // without the @
-	hasUser  bool
-	host     string
-	path     string // with the / before it
-	query    string // with the ? before it
-	fragment string // with the # before it
+type SplitURL struct {
+	Scheme   string // with ://
+	User     string // without the @
+	HasUser  bool
+	Host     string
+	Path     string // with the / before it
+	Query    string // with the ? before it
+	Fragment string // with the # before it
 }
 
-func cutURL(s string) splitURL {
-	var u splitURL
+// CutURL cuts a text of which [IsURL] is true.
+func CutURL(s string) SplitURL {
+	var u SplitURL
 	i := strings.Index(s, "://") + len("://")
-	u.scheme, s = s[:i], s[i:]
+	u.Scheme, s = s[:i], s[i:]
 	if i := strings.LastIndexByte(s, '@'); i >= 0 && u.oddUser(s) {
-		u.user, u.hasUser, s = s[:i], true, s[i+1:]
+		u.User, u.HasUser, s = s[:i], true, s[i+1:]
 	}
 	if i := strings.IndexByte(s, '#'); i >= 0 {
-		s, u.fragment = s[:i], s[i:]
+		s, u.Fragment = s[:i], s[i:]
 	}
 	if i := strings.IndexByte(s, '?'); i >= 0 {
-		s, u.query = s[:i], s[i:]
+		s, u.Query = s[:i], s[i:]
 	}
 	if i := strings.IndexAny(s, `/\`); i >= 0 {
-		s, u.path = s[:i], s[i:]
+		s, u.Path = s[:i], s[i:]
 	}
-	u.host = s
-	if i := strings.LastIndexByte(s, '@'); i >= 0 && !u.hasUser {
-		u.user, u.host, u.hasUser = s[:i], s[i+1:], true
+	u.Host = s
+	if i := strings.LastIndexByte(s, '@'); i >= 0 && !u.HasUser {
+		u.User, u.Host, u.HasUser = s[:i], s[i+1:], true
 	}
 	return u
 }
@@ -60,8 +61,8 @@ func cutURL(s string) splitURL {
 // oddUser reports whether the password in s, the rest of a URL, may hold one of the
 // seams, as people write it into the addresses of databases: then all before the last
 // @ is user and password. In http an @ may stand in the path.
-func (u *splitURL) oddUser(s string) bool {
-	if !strings.EqualFold(u.scheme, "http://") && !strings.EqualFold(u.scheme, "https://") {
+func (u *SplitURL) oddUser(s string) bool {
+	if !strings.EqualFold(u.Scheme, "http://") && !strings.EqualFold(u.Scheme, "https://") {
 		return true
 	}
 	authority := s[:strings.IndexAny(s+"/", `/\?#`)]
@@ -70,41 +71,42 @@ func (u *splitURL) oddUser(s string) bool {
 		!strings.Contains(port, "$") && strings.Trim(port, "0123456789") != ""
 }
 
-// url masks a URL. What has no seams is masked as a whole.
-func (m *masker) url(s string) string {
-	if !isURL(s) {
+// URL masks a URL. What has no seams is masked as a whole.
+func (m *Masker) URL(s string) string {
+	if !IsURL(s) {
 		return maskParts(s)
 	}
-	u := cutURL(s)
+	u := CutURL(s)
 	var b strings.Builder
-	b.WriteString(u.scheme)
-	if u.hasUser {
-		user, password, both := strings.Cut(u.user, ":")
+	b.WriteString(u.Scheme)
+	if u.HasUser {
+		user, password, both := strings.Cut(u.User, ":")
 		b.WriteString(maskParts(user))
 		if both {
 			b.WriteString(":" + maskParts(password))
 		}
 		b.WriteByte('@')
 	}
-	parts := strings.Split(u.path, "/")
+	parts := strings.Split(u.Path, "/")
 	for i, part := range parts {
-		parts[i] = m.pathPart(part)
+		parts[i] = m.PathPart(part)
 	}
-	b.WriteString(m.forms.Text(u.host + strings.Join(parts, "/"))) // some are known by the host
-	b.WriteString(m.pairs(u.query))
-	b.WriteString(m.pairs(u.fragment))
+	b.WriteString(m.Forms.Text(u.Host + strings.Join(parts, "/"))) // some are known by the host
+	b.WriteString(m.Query(u.Query))
+	b.WriteString(m.Query(u.Fragment))
 	return b.String()
 }
 
-func (m *masker) pathPart(part string) string {
+// PathPart masks a part of a path that looks like a secret.
+func (m *Masker) PathPart(part string) string {
 	if m.secretLooking(part) {
 		return maskParts(part)
 	}
 	return part
 }
 
-// pairs masks a query with its ? or a fragment with its #.
-func (m *masker) pairs(s string) string {
+// Query masks a query with its ? or a fragment with its #.
+func (m *Masker) Query(s string) string {
 	if s == "" {
 		return ""
 	}
@@ -112,7 +114,7 @@ func (m *masker) pairs(s string) string {
 	for i, part := range parts {
 		name, value, ok := strings.Cut(part, "=")
 		switch {
-		case ok && (secretName(unescape(name)) || m.secretLooking(value)):
+		case ok && (IsSecretName(Unescape(name)) || m.secretLooking(value)):
 			parts[i] = name + "=" + maskParts(value)
 		case !ok && m.secretLooking(part):
 			parts[i] = maskParts(part)
@@ -121,27 +123,28 @@ func (m *masker) pairs(s string) string {
 	return s[:1] + strings.Join(parts, "&")
 }
 
-func unescape(s string) string {
+// Unescape returns s without the escapes of a query, or s if it cannot be read.
+func Unescape(s string) string {
 	if plain, err := url.QueryUnescape(s); err == nil {
 		return plain
 	}
 	return s
 }
 
-// urlSecrets returns the parts of a URL that are masked.
-func (m *masker) urlSecrets(u splitURL) []string {
-	secrets := []string{u.user}
-	if _, password, ok := strings.Cut(u.user, ":"); ok {
+// URLSecrets returns the parts of a URL that are masked.
+func (m *Masker) URLSecrets(u SplitURL) []string {
+	secrets := []string{u.User}
+	if _, password, ok := strings.Cut(u.User, ":"); ok {
 		secrets = append(secrets, password)
 	}
-	for part := range strings.SplitSeq(u.path, "/") {
-		if m.pathPart(part) != part {
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if m.PathPart(part) != part {
 			secrets = append(secrets, part)
 		}
 	}
-	for _, pairs := range []string{u.query, u.fragment} {
+	for _, pairs := range []string{u.Query, u.Fragment} {
 		for pair := range strings.SplitSeq(strings.TrimLeft(pairs, "?#"), "&") {
-			if m.pairs("?"+pair) == "?"+pair {
+			if m.Query("?"+pair) == "?"+pair {
 				continue
 			}
 			_, value, ok := strings.Cut(pair, "=")

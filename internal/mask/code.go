@@ -1,27 +1,29 @@
-package config
+package mask
 
 import (
 	"encoding/pem"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
-// maskedValue returns how the value of a variable or header is shown if it is a secret.
+// Value returns how the value of a variable or header is shown if it is a secret.
 // What a program may run, or find more of in a file, is shown as it is, whatever it is
 // called.
-func maskedValue(name, separator, value string) (string, bool) {
-	if separator == "=" && showsCode(name, value) {
+func Value(name, separator, value string) (string, bool) {
+	if separator == "=" && ShowsCode(name, value) {
 		return "", false
 	}
-	shown, ok := strings.CutPrefix(MaskArgs([]string{name + separator + value})[0], name+separator)
+	shown, ok := strings.CutPrefix(Args([]string{name + separator + value})[0], name+separator)
 	if !ok {
 		return "****", true
 	}
 	return shown, shown != value
 }
 
-// showsCode reports whether a variable looks like one by which programs find code: its
+// ShowsCode reports whether a variable looks like one by which programs find code: its
 // value is a path, options, or words of a shell, or its name says so.
-func showsCode(name, value string) bool {
+func ShowsCode(name, value string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' })
 	if len(words) == 0 || leadsToCode(name) || strings.HasPrefix(strings.ToUpper(name), "GIT_CONFIG_") {
 		return true
@@ -87,10 +89,10 @@ func runs(before, arg string) bool {
 		}
 		value = rest
 	}
-	if name, text, ok := strings.Cut(value, "="); ok && nameLength(name) == len(name) && name != "" {
-		return showsCode(name, text)
+	if name, text, ok := strings.Cut(value, "="); ok && dialect.NameLength(name) == len(name) && name != "" {
+		return ShowsCode(name, text)
 	}
-	return !isURL(value) && hasShellSyntax(value)
+	return !IsURL(value) && hasShellSyntax(value)
 }
 
 // leadsToCode reports whether programs take further code, or further programs, from

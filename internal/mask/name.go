@@ -1,4 +1,4 @@
-package config
+package mask
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// secretName reports whether what bears the name is likely to be a secret: an
+// IsSecretName reports whether what bears the name is likely to be a secret: an
 // environment variable, a flag, a key of an object, a parameter of a URL.
-func secretName(name string) bool {
+func IsSecretName(name string) bool {
 	words := nameWords(name)
 	if len(words) == 0 {
 		return false
@@ -64,13 +64,13 @@ func nameWords(name string) []string {
 
 // secretLooking reports whether s has the form of a secret, or could be nothing else:
 // a long run of letters and digits, or a UUID.
-func (m *masker) secretLooking(s string) bool {
-	return s != "" && (looksRandom(s) || m.forms.Text(s) != s)
+func (m *Masker) secretLooking(s string) bool {
+	return s != "" && (LooksRandom(s) || m.Forms.Text(s) != s)
 }
 
-// looksRandom reports whether s has 20 letters and digits in a row, of both kinds, or
+// LooksRandom reports whether s has 20 letters and digits in a row, of both kinds, or
 // the form of a UUID. Hashes that name a content, such as sha256:…, have a name.
-func looksRandom(s string) bool {
+func LooksRandom(s string) bool {
 	const long = 20
 	if strings.Contains(s, "sha256:") {
 		return false

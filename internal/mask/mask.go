@@ -1,16 +1,19 @@
-package config
+// Package mask hides the secrets in what a server is started or reached with: values of
+// variables and headers, arguments, URLs and JSON. References such as ${VAR} stay.
+package mask
 
 import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 const (
-	// stars stand for what a mask hides. There are always four, so that the length
+	// Stars stand for what a mask hides. There are always four, so that the length
 	// of a secret is not told.
-	stars = "****"
+	Stars = "****"
 	// maskShort is the length in characters up to which nothing is shown.
 	maskShort = 8
 	// maskHead and maskTail are how many characters of a longer text are shown.
@@ -19,7 +22,7 @@ const (
 	redacted = "[redacted: "
 )
 
-// Mask returns s as it may be shown: enough to tell two secrets apart, too little to
+// String returns s as it may be shown: enough to tell two secrets apart, too little to
 // use one. Of up to 8 characters it shows none, of more the first 2, or 3 if the
 // third is a dash, and the last 4:
 //
@@ -32,34 +35,35 @@ const (
 // The number of stars says nothing. References, which are no secrets, stay; the
 // default in ${VAR:-default} is masked. Of a URL the user, the password, the values
 // in the query whose names or looks are those of secrets, and parts of the path that
-// look like one are masked. Who shows arguments of a command uses [MaskArgs].
-func Mask(s string) string {
+// look like one are masked. Who shows arguments of a command uses [Args].
+func String(s string) string {
 	switch {
 	case s == "":
 		return ""
-	case isURL(s):
-		return newMasker().url(s)
+	case IsURL(s):
+		return New().URL(s)
 	}
-	if scheme, rest, ok := authScheme(s); ok {
+	if scheme, rest, ok := AuthScheme(s); ok {
 		return scheme + maskParts(rest)
 	}
 	return maskParts(s)
 }
 
-// A masker masks what is not a secret as a whole.
-type masker struct {
-	forms *redact.Redactor
-	code  bool // what looks like code stays, even if it looks like a secret, too
+// A Masker masks what is not a secret as a whole.
+type Masker struct {
+	Forms *redact.Redactor
+	Code  bool // what looks like code stays, even if it looks like a secret, too
 }
 
-func newMasker() *masker { return &masker{forms: redact.New(nil)} }
+// New returns a Masker that shows no code.
+func New() *Masker { return &Masker{Forms: redact.New(nil)} }
 
-// text masks what has the form of a secret.
-func (m *masker) text(s string) string {
-	if m.code {
-		return m.forms.TextExcept(s, hasShellSyntax)
+// Text masks what has the form of a secret.
+func (m *Masker) Text(s string) string {
+	if m.Code {
+		return m.Forms.TextExcept(s, hasShellSyntax)
 	}
-	return m.forms.Text(s)
+	return m.Forms.Text(s)
 }
 
 // maskText masks all of s.
@@ -69,14 +73,14 @@ func maskText(s string) string {
 		return ""
 	}
 	if utf8.RuneCountInString(s) <= maskShort {
-		return stars
+		return Stars
 	}
 	chars := []rune(s)
 	head := maskHead
 	if chars[head] == '-' {
 		head++
 	}
-	return string(chars[:head]) + stars + string(chars[len(chars)-maskTail:])
+	return string(chars[:head]) + Stars + string(chars[len(chars)-maskTail:])
 }
 
 // maskParts masks s, but for the references in it.
@@ -84,7 +88,7 @@ func maskParts(s string) string {
 	var b strings.Builder
 	literal := 0 // where the text before the next reference begins
 	for i := 0; i < len(s); {
-		length, shown := shownReference(s[i:])
+		length, shown := Reference(s[i:])
 		if length == 0 {
 			i++
 			continue
@@ -113,26 +117,26 @@ func maskBetween(s string) string {
 	return maskText(s)
 }
 
-// shownReference returns the length of the reference at the start of s and how it is
+// Reference returns the length of the reference at the start of s and how it is
 // shown. The length is 0 if there is none. After a bare dollar only capitals are
 // taken for a name: a password may begin with one.
-func shownReference(s string) (length int, shown string) {
+func Reference(s string) (length int, shown string) {
 	if strings.HasPrefix(s, "{env:") || strings.HasPrefix(s, "{file:") { // of OpenCode
-		length, shown = shownReference("$" + s)
+		length, shown = Reference("$" + s)
 		return max(length-1, 0), strings.TrimPrefix(shown, "$")
 	}
 	if len(s) < 2 || s[0] != '$' {
 		return 0, ""
 	}
 	if s[1] != '{' {
-		length = 1 + nameLength(s[1:])
+		length = 1 + dialect.NameLength(s[1:])
 		name := s[1:length]
-		if name == "" || length > maxVariable || name != strings.ToUpper(name) {
+		if name == "" || length > dialect.MaxVariable || name != strings.ToUpper(name) {
 			return 0, ""
 		}
 		return length, s[:length]
 	}
-	end := strings.IndexByte(s[:min(len(s), maxPath)], '}')
+	end := strings.IndexByte(s[:min(len(s), dialect.MaxPath)], '}')
 	if end < 0 {
 		return 0, ""
 	}
@@ -144,8 +148,8 @@ func shownReference(s string) (length int, shown string) {
 		return end + 1, s[:end+1]
 	}
 	name := strings.TrimPrefix(inner, "env:")
-	n := nameLength(name)
-	if n == 0 || n > maxVariable {
+	n := dialect.NameLength(name)
+	if n == 0 || n > dialect.MaxVariable {
 		return 0, ""
 	}
 	if n == len(name) {
@@ -158,9 +162,9 @@ func shownReference(s string) (length int, shown string) {
 	return end + 1, s[:end-len(fallback)] + maskText(fallback) + "}"
 }
 
-// authScheme splits the value of a header into the scheme, with the blanks behind it,
+// AuthScheme splits the value of a header into the scheme, with the blanks behind it,
 // and the credentials.
-func authScheme(s string) (scheme, rest string, ok bool) {
+func AuthScheme(s string) (scheme, rest string, ok bool) {
 	word, rest, ok := strings.Cut(s, " ")
 	if !ok {
 		return "", "", false
@@ -173,8 +177,8 @@ func authScheme(s string) (scheme, rest string, ok bool) {
 	return "", "", false
 }
 
-// looksMasked reports whether a part of s is what this file puts in the place of a
+// IsMasked reports whether a part of s is what this file puts in the place of a
 // secret.
-func looksMasked(s string) bool {
-	return strings.Contains(s, stars) || strings.Contains(s, redacted)
+func IsMasked(s string) bool {
+	return strings.Contains(s, Stars) || strings.Contains(s, redacted)
 }

@@ -1,4 +1,4 @@
-package config
+package mask
 
 import "testing"
 
@@ -27,7 +27,7 @@ func TestMaskedValue(t *testing.T) {
 		{"Authorization", ": ", "Bearer ${TOKEN}", "Bearer ${TOKEN}"},
 		{"X-Mode", ": ", "fast", "fast"},
 	} {
-		got, ok := maskedValue(test.name, test.separator, test.value)
+		got, ok := Value(test.name, test.separator, test.value)
 		if !ok {
 			got = test.value
 		}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/mask"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
+)
+
+// clone returns a copy that shares nothing that is masked or changed.
+func (s *Server) clone() *Server {
+	c := *s
+	c.Headers, c.Env = maps.Clone(s.Headers), maps.Clone(s.Env)
+	c.Args = slices.Clone(s.Args)
+	c.Extra = maps.Clone(s.Extra)
+	c.Auth = s.Auth.clone()
+	if s.Isolation != nil {
+		isolation := *s.Isolation
+		isolation.Args = slices.Clone(isolation.Args)
+		c.Isolation = &isolation
+	}
+	return &c
+}
+
+// Masked returns the server as it may be shown: what is written with references, as
+// arguments, URL, variables and headers may be, is shown so, and not what these stand for;
+// of the rest secrets are masked. Nobody connects with it.
+func (s *Server) Masked() *Server {
+	m, c := mask.New(), s.clone()
+	shown := func(value string) string {
+		if value == "" {
+			return ""
+		}
+		return m.URL(s.asWritten(value))
+	}
+	c.URL, c.Proxy = shown(s.URL), shown(s.Proxy)
+	c.Args = m.ArgsOrNil(s.allAsWritten(c.Args))
+	var clientSecret Secret
+	c.Env, c.Headers, clientSecret = s.Written()
+	maskValues(c.Headers)
+	maskValues(c.Env)
+	if c.Auth != nil {
+		c.Auth.ClientSecret = Secret(mask.String(clientSecret.Reveal()))
+	}
+	if c.Isolation != nil {
+		c.Isolation.Args = m.ArgsOrNil(s.allAsWritten(c.Isolation.Args))
+	}
+	for key, raw := range c.Extra {
+		masked, ok := m.JSON(raw, true)
+		if !ok {
+			masked = []byte(`"` + mask.Stars + `"`)
+		}
+		c.Extra[key] = masked
+	}
+	c.templates = nil
+	return c
+}
+
+func maskValues(values map[string]Secret) {
+	for name, value := range values {
+		values[name] = Secret(mask.String(value.Reveal()))
+	}
+}
+
+func (s *Server) allAsWritten(values []string) []string {
+	for i := range values {
+		values[i] = s.asWritten(values[i])
+	}
+	return values
+}
+
+// asWritten returns a value with the references that it was written with, if it was, and
+// without their defaults.
+func (s *Server) asWritten(value string) string {
+	text, ok := s.templates["text "+value]
+	if !ok {
+		return value
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		length, shown := mask.Reference(text[i:])
+		if length == 0 {
+			length, shown = 1, text[i:i+1]
+		}
+		b.WriteString(shown)
+		i += length
+	}
+	return b.String()
+}
+
+// shortestSecret is how short a text can be to be taken for a secret wherever it stands:
+// shorter ones are in any text.
+const shortestSecret = 4
+
+// Secrets returns what the references of the entry to secrets stand for, longest first:
+// those to files, inputs and the keyring, and to variables with the name of a secret. What
+// has fewer than 4 bytes, or stands in the host of the URL, is left out. No text about the
+// server that others see may hold them, see [Server.MaskError].
+func (s *Server) Secrets() []string {
+	host := ""
+	if text := s.asWritten(s.URL); mask.IsURL(s.URL) && mask.IsURL(text) && strings.Contains(mask.CutURL(text).Host, "$") {
+		host = mask.CutURL(s.URL).Host
+	}
+	var list []string
+	for _, secret := range s.secrets {
+		for _, form := range []string{secret, strings.TrimSpace(secret), url.PathEscape(secret), url.QueryEscape(secret)} {
+			if len(form) >= shortestSecret && !strings.Contains(host, form) {
+				list = append(list, form)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(list)
+}
+
+// standsForSecret reports whether a reference is one to a secret that it stands for.
+func standsForSecret(reference, value string) bool {
+	if value == reference {
+		return false // it waits
+	}
+	if asksSomebody(reference) || strings.HasPrefix(reference, "${file:") {
+		return true
+	}
+	name, fallback, hasDefault := strings.Cut(strings.Trim(reference, "${}"), ":-")
+	return mask.IsSecretName(strings.TrimPrefix(name, "env:")) && !(hasDefault && value == fallback && !mask.LooksRandom(value))
+}
+
+// maxErrorText bounds the text of one error as it is kept, in bytes.
+const maxErrorText = 2 << 10
+
+// MaskError returns the text of an error about s as it may be shown and kept: values of
+// its environment and headers, secrets in its arguments and URL, [Server.Secrets], and what
+// has the form of a secret are masked; it is one line of at most 2 KiB. Of nil it is empty.
+func (s *Server) MaskError(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := err.Error()
+	secrets := s.Secrets()
+	note := func(value string) {
+		if len(value) >= shortestSecret && mask.String(value) != value {
+			secrets = append(secrets, value)
+		}
+	}
+	for _, values := range []map[string]Secret{s.Env, s.Headers} {
+		for _, value := range values {
+			note(value.Reveal())
+			if _, rest, ok := mask.AuthScheme(value.Reveal()); ok {
+				note(rest)
+			}
+		}
+	}
+	if s.Auth != nil {
+		note(s.Auth.ClientSecret.Reveal())
+	}
+	m := mask.New()
+	for i, shown := range m.Args(s.Args) {
+		for _, part := range redact.Hidden(s.Args[i], shown) {
+			note(part)
+		}
+	}
+	if shown := m.URL(s.asWritten(s.URL)); s.URL != "" && shown != s.URL {
+		text = strings.ReplaceAll(text, s.URL, shown)
+		for _, part := range m.URLSecrets(mask.CutURL(s.URL)) {
+			note(part)
+			note(mask.Unescape(part))
+		}
+	}
+	// Longest first: one may be a part of another.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, mask.Stars)
+	}
+	text = m.Forms.Text(text)
+	if len(text) > maxErrorText {
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+	}
+	return plain.Text(strings.Join(strings.Fields(text), " "))
+}
