@@ -74,7 +74,7 @@ func (s *scribe) word(key string) string {
 	if word := s.draft.write.Keys[key]; word != "" {
 		return word
 	}
-	if s.draft.p.dialect.Snake && slices.Contains(dialect.OwnKeys(), key) {
+	if s.draft.doc.Dialect.Snake && slices.Contains(dialect.OwnKeys(), key) {
 		return dialect.SnakeCase(key)
 	}
 	return key
@@ -112,7 +112,7 @@ func (s *scribe) simple(value json.RawMessage, keys ...string) error {
 		if f == nil {
 			continue
 		}
-		if value == nil || !equalJSON(value, s.draft.p.doc.JSON(f.Value)) {
+		if value == nil || !equalJSON(value, s.draft.doc.Tree.JSON(f.Value)) {
 			s.put(value, path...)
 		}
 		return nil
@@ -151,7 +151,7 @@ func (s *scribe) transport(value json.RawMessage) error {
 	if write := s.draft.write; value != nil && (!plainURL || write.Always && write.Transports[wanted] != "") {
 		if write.Strict && write.Transports[wanted] == "" {
 			return &EditError{File: s.draft.path, Key: "transport",
-				Err: fmt.Errorf("a file of the format %s cannot say %s: use auto, which tries it", s.draft.p.dialect.Name, wanted)}
+				Err: fmt.Errorf("a file of the format %s cannot say %s: use auto, which tries it", s.draft.doc.Dialect.Name, wanted)}
 		}
 		s.put(quoteJSON(s.spelled(wanted)), s.word("transport"))
 	}
@@ -171,7 +171,7 @@ func (s *scribe) timeout(key string, value json.RawMessage, others ...string) er
 	}
 	for _, other := range others {
 		f, path := s.field(other)
-		if f != nil && other == "timeout" && s.draft.p.program.seconds {
+		if f != nil && other == "timeout" && s.draft.doc.Seconds {
 			s.put(value, path...)
 			return nil
 		}
@@ -320,7 +320,7 @@ func (s *scribe) says(key string, n *jsonc.Node, want json.RawMessage) bool {
 		list, err := json.Marshal(strings.Fields(n.Text))
 		return err == nil && equalJSON(list, want)
 	}
-	return equalJSON(s.draft.p.doc.JSON(n), want)
+	return equalJSON(s.draft.doc.Tree.JSON(n), want)
 }
 
 // innerKey is our spelling of a key in one of our objects, "" if it is none of ours.
@@ -393,7 +393,7 @@ func (s *scribe) tools(value json.RawMessage) error {
 	for _, key := range []string{"allow", "deny", "rename"} {
 		m := section.Value.Member(key)
 		want := rest[key]
-		if m == nil && want == nil || m != nil && want != nil && equalJSON(s.draft.p.doc.JSON(&m.Value), want) {
+		if m == nil && want == nil || m != nil && want != nil && equalJSON(s.draft.doc.Tree.JSON(&m.Value), want) {
 			continue
 		}
 		s.put(want, append(slices.Clone(path), key)...)

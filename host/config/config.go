@@ -198,7 +198,8 @@ func ParseContext(ctx context.Context, filename string, data []byte, opts *Optio
 	return c, nil
 }
 
-// open parses a file, tells its dialect and finds its servers.
+// open parses a file, tells its dialect and finds its servers. If it has no place for them
+// there is a parser beside the error.
 func open(filename string, data []byte, opts *Options) (*parser, []dialect.Section, *Error) {
 	lookup := os.LookupEnv
 	if opts != nil && opts.Lookup != nil {
@@ -245,7 +246,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 		if fault.Absent {
 			why = &NoServersError{Format: p.dialect.Name, cure: fault.Text}
 		}
-		return nil, nil, p.fault(fault.Offset, fault.At, "%w", why)
+		return p, nil, p.fault(fault.Offset, fault.At, "%w", why)
 	}
 	for i := range sections {
 		sections[i].Entries = slices.DeleteFunc(sections[i].Entries, func(e dialect.Entry) bool {

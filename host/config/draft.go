@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -50,10 +49,9 @@ type draft struct {
 	data []byte
 	made bool // there was no file
 
-	p        *parser
-	sections []dialect.Section
-	write    *dialect.Writing
-	remarks  []Remark // on what was changed
+	doc     *Document
+	write   *dialect.Writing
+	remarks []Remark // on what was changed
 }
 
 // newDraft returns a draft of data, or of a new file if data is nil.
@@ -64,78 +62,53 @@ func newDraft(path string, data []byte, opts *Options) (*draft, error) {
 	}
 	d.opts.AsWritten = true
 	if data == nil {
-		made, err := newFileOf(path, &d.opts)
+		made, format, err := d.opts.NewFile(path)
 		if err != nil {
 			return nil, &EditError{File: path, Err: err}
 		}
+		d.opts.Format = format
 		data = []byte(made)
 		d.made = true
 	}
 	return d, d.take(data)
 }
 
-// newFileOf tells the format of a file that is not there yet, which it notes in opts,
-// and returns its text.
-func newFileOf(path string, opts *Options) (string, error) {
-	extension := strings.ToLower(filepath.Ext(path))
-	if opts.Format == "" {
-		_, opts.Format = programOf(path)
-	}
-	if opts.Format == "" && dialect.BaseName(path) == "mcp-servers.json" {
-		opts.Format = "ironclaw"
-	}
-	for _, f := range append(Formats(), opts.Formats...) {
-		d := f.Dialect()
-		if opts.Format == f.Name() || opts.Format == "" && fits(d.Syntax, extension) {
-			opts.Format = f.Name()
-			if w := (program{}).writingOf(d, nil); w != nil {
-				return w.Edit.Empty, nil
-			}
-			return "", fmt.Errorf("files of the format %s are not written: change it by hand", f.Name())
-		}
-	}
-	return "", errors.New("the format of the new file cannot be told: say it with Options.Format, and give Options.Formats those of other packages")
-}
-
 // take makes data the text of the draft, if it can be read.
 func (d *draft) take(data []byte) error {
-	p, sections, fault := open(d.path, data, &d.opts)
-	if fault != nil {
-		if p = d.withoutServers(data); p == nil {
-			return fault
-		}
+	doc, err := ReadDocument(d.path, data, &d.opts)
+	if err != nil && (doc == nil || !d.hasRoom(doc)) {
+		return err
 	}
-	w := p.program.writingOf(p.dialect, &p.doc.Root)
-	if w == nil {
-		return &EditError{File: d.path, Err: fmt.Errorf("files of the format %s are not written: change it by hand", p.dialect.Name)}
+	if doc.Writing == nil {
+		return &EditError{File: d.path, Err: fmt.Errorf("files of the format %s are not written: change it by hand", doc.Dialect.Name)}
 	}
-	d.data, d.p, d.sections, d.write = data, p, sections, w
+	d.data, d.doc, d.write = data, doc, doc.Writing
 	return nil
 }
 
-// withoutServers returns a parser of a file that is sound but has no place for servers
-// yet, and whose format is known. Else it returns nil.
-func (d *draft) withoutServers(data []byte) *parser {
-	p := &parser{file: d.path, dir: filepath.Dir(d.path)}
-	if d.opts.Format == "" || p.document(data, &d.opts) != nil || checkLocal(&d.opts, p.dialect.Name) != nil {
-		return nil
+// hasRoom reports whether a file without servers has a place for them, and its format is
+// known.
+func (d *draft) hasRoom(doc *Document) bool {
+	n := &doc.Tree.Root
+	if d.opts.Format == "" || doc.Writing == nil || n.Kind != jsonc.Object {
+		return false
 	}
-	w := p.program.writingOf(p.dialect, &p.doc.Root)
-	if w == nil || p.doc.Root.Kind != jsonc.Object {
-		return nil
-	}
-	n := &p.doc.Root
-	for _, key := range d.container(w) {
+	for _, key := range d.container(doc.Writing) {
 		m := n.Member(key)
 		if m == nil {
-			return p
+			return true
 		}
 		n = &m.Value
 	}
-	if n.Kind == jsonc.Null {
-		return p
+	return n.Kind == jsonc.Null
+}
+
+// container returns the path of what holds the servers that a draft is about.
+func (d *draft) container(w *dialect.Writing) []string {
+	if d.opts.Scope != ScopeLocal {
+		return w.Container
 	}
-	return nil
+	return []string{"projects", filepath.Clean(d.opts.Project), "mcpServers"}
 }
 
 // A spot is where an entry stands, or is to stand.
@@ -148,21 +121,17 @@ type spot struct {
 
 // find returns the place of the entry of that name, nil if there is none.
 func (d *draft) find(title string) *spot {
-	for _, section := range d.sections {
+	for _, section := range d.doc.Sections {
 		for i := range section.Entries {
 			found := &section.Entries[i]
 			if found.Title != title || found.Fault != nil {
 				continue
 			}
-			path, ok := pathTo(&d.p.doc.Root, found.Value)
+			path, ok := pathTo(&d.doc.Tree.Root, found.Value)
 			if !ok {
 				return nil
 			}
-			e := &entry{parser: d.p, at: found.At, offset: found.Offset}
-			if found.Value.Kind == jsonc.Object {
-				e.translate(found)
-			}
-			return &spot{path: path, named: !found.Listed, fields: e.fields, value: found.Value}
+			return &spot{path: path, named: !found.Listed, fields: d.doc.Fields(found), value: found.Value}
 		}
 	}
 	return nil
@@ -170,13 +139,13 @@ func (d *draft) find(title string) *spot {
 
 // skips reports whether the file has an entry of that name that is no server.
 func (d *draft) skips(title string) bool {
-	return slices.ContainsFunc(d.p.skipped, func(s Skipped) bool { return s.Title == title })
+	return slices.ContainsFunc(d.doc.Skipped, func(s Skipped) bool { return s.Title == title })
 }
 
 // fresh returns the place of a new entry.
 func (d *draft) fresh(title string) *spot {
-	for _, section := range slices.Backward(d.sections) { // that for all projects comes last
-		path, ok := pathTo(&d.p.doc.Root, section.Container)
+	for _, section := range slices.Backward(d.doc.Sections) { // that for all projects comes last
+		path, ok := pathTo(&d.doc.Tree.Root, section.Container)
 		switch {
 		case !ok || section.Project != "" && d.opts.Scope != ScopeLocal:
 		case section.Container.Kind == jsonc.Array:
@@ -209,7 +178,7 @@ func pathTo(root, target *jsonc.Node) ([]string, bool) {
 // entries returns what the text says of each server, in our words, by name, and the
 // faults of those that cannot be used.
 func (d *draft) entries(data []byte) (map[string]json.RawMessage, map[string]error, error) {
-	if len(d.sections) == 0 {
+	if len(d.doc.Sections) == 0 {
 		return nil, nil, nil
 	}
 	c, err := Parse(d.path, data, &d.opts)

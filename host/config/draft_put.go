@@ -66,7 +66,7 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 			next.remarks = append(slices.Clip(d.remarks), Remark{Key: key, Lost: true, Text: note})
 		}
 	}
-	next.opts.Format = d.p.dialect.Name
+	next.opts.Format = d.doc.Dialect.Name
 	if err := next.take(data); err != nil {
 		return fail("", fmt.Errorf("the file could not be read any more: %w", err))
 	}
@@ -102,7 +102,7 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	for _, c := range s.changes {
 		if d.write.Strict && c.value != nil && !s.known(c.path[0]) {
 			return nil, &EditError{File: d.path, Key: c.path[0],
-				Err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.p.dialect.Name)}
+				Err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.doc.Dialect.Name)}
 		}
 	}
 	edit := d.write.Edit
@@ -165,7 +165,7 @@ func (d *draft) refilled(less []byte, path []string, object json.RawMessage, dat
 
 // valueAt is where the value at a path of data stands, or -1.
 func (d *draft) valueAt(data []byte, path []string) int {
-	doc, err := d.p.dialect.Syntax.Parse(data)
+	doc, err := d.doc.Dialect.Syntax.Parse(data)
 	if err != nil {
 		return -1
 	}
@@ -271,7 +271,7 @@ func (d *draft) check(before map[string]json.RawMessage, faults map[string]error
 		return fail(newTitle, "", errors.New("could not be read back: change the file by hand"))
 	}
 	if lost := differing(withKind(membersOf(got)), want); len(lost) > 0 {
-		return fail(newTitle, lost[0], fmt.Errorf("cannot be said in a file of the format %s as wanted", d.p.dialect.Name))
+		return fail(newTitle, lost[0], fmt.Errorf("cannot be said in a file of the format %s as wanted", d.doc.Dialect.Name))
 	}
 	if err := faultsNow[newTitle]; err != nil && (title == "" || faults[title] == nil) {
 		return fail(newTitle, "", fmt.Errorf("the server could not be used: %w", err))
@@ -312,7 +312,7 @@ func (d *draft) remove(title string) error {
 		return &EditError{File: d.path, Title: title, Err: err}
 	}
 	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
-	next.opts.Format = d.p.dialect.Name
+	next.opts.Format = d.doc.Dialect.Name
 	if err := next.take(data); err != nil {
 		return &EditError{File: d.path, Title: title, Err: fmt.Errorf("the file could not be read any more: %w", err)}
 	}

@@ -125,12 +125,12 @@ func plainPathError(err error) error {
 func (f *File) Bytes() []byte { return f.draft.data }
 
 // Format returns the name of the file's [Format].
-func (f *File) Format() string { return f.draft.p.dialect.Name }
+func (f *File) Format() string { return f.draft.doc.Dialect.Name }
 
 // Records returns the servers of the file, in its order, as records. An entry with
 // faults has those fields that could be read.
 func (f *File) Records() ([]*Record, error) {
-	if len(f.draft.sections) == 0 {
+	if len(f.draft.doc.Sections) == 0 {
 		return nil, nil
 	}
 	c, err := Parse(f.draft.path, f.draft.data, &f.draft.opts)

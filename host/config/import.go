@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,7 +93,7 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	if opts != nil {
 		o = *opts
 	}
-	data, err := read(source, false)
+	data, err := readSource(source)
 	if err != nil {
 		return nil, &Error{File: source, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
 	}
@@ -105,9 +107,9 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 		return nil, err
 	}
 	readAs.Format = from.Format
-	p, sections, fault := open(source, data, &readAs)
-	if fault != nil {
-		return nil, fault
+	doc, err := ReadDocument(source, data, &readAs)
+	if err != nil {
+		return nil, err
 	}
 	resolved, err := atomicfile.Resolve(target)
 	if err != nil {
@@ -122,8 +124,8 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 		return nil, err
 	}
 	i := &importer{
-		opts: o, source: p, target: d, same: from.Format == d.p.dialect.Name,
-		entries: entriesByTitle(sections), decisions: decisionsOf(source),
+		opts: o, source: doc, target: d, same: from.Format == d.doc.Dialect.Name,
+		entries: entriesByTitle(doc.Sections), decisions: decisionsOf(source),
 		plan: &Import{Source: source, Target: target, to: o.To, before: before},
 	}
 	masked, err := d.masked()
@@ -155,6 +157,17 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 		return i.plan, i.launches()
 	}
 	return i.plan, nil
+}
+
+// readSource returns the content of a file, which may be a pipe, cut one byte above the limit
+// that the parser enforces.
+func readSource(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, jsonc.MaxSize+1))
 }
 
 // launches tells what the servers are that would be in the target.
@@ -210,7 +223,7 @@ func (i *Import) Apply(ctx context.Context) error {
 // An importer makes a plan.
 type importer struct {
 	opts    ImportOptions
-	source  *parser
+	source  *Document
 	target  *draft
 	entries map[string]*dialect.Entry // of the source
 	same    bool                      // both files are of one format
@@ -278,7 +291,7 @@ func (i *importer) own(out *Imported, r *Record) {
 		r.TLS.Insecure = false
 		out.lost("tls.insecure", "is not taken over: name the server's authority in \"caFile\"")
 	}
-	dir := i.source.dir
+	dir := i.source.Folder
 	if r.Cwd != "" && !filepath.IsAbs(r.Cwd) && !strings.HasPrefix(r.Cwd, "$") && dir != i.target.folder() {
 		r.Cwd = filepath.Join(dir, r.Cwd)
 		out.Remarks = append(out.Remarks, Remark{Key: "cwd", Text: "becomes absolute: it started at the folder of the source"})
@@ -313,7 +326,7 @@ func (d *draft) folder() string {
 // carry makes r what the target's program can be told.
 func (i *importer) carry(out *Imported, r *Record) {
 	write := i.target.write
-	name := i.target.p.dialect.Name
+	name := i.target.doc.Dialect.Name
 	if write.Always && write.Transports[TransportAuto] == "" && r.Kind() == TransportAuto {
 		r.Transport = TransportHTTP
 		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: "becomes http: the program needs to be told, and knows no auto"})
@@ -326,9 +339,13 @@ func (i *importer) carry(out *Imported, r *Record) {
 		r.Transport = ""
 		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: cmp.Or(write.Notes["transport"], "is told by the other keys there")})
 	}
+	replaced := dialect.NoReferences
+	if w := i.source.Writing; w != nil {
+		replaced = w.References
+	}
 	x := &translation{
-		fromLiteral: i.source.dialect.Literal, toLiteral: i.target.p.dialect.Literal,
-		forms: write.References, from: i.source.expand.forms, dir: i.source.dir,
+		fromLiteral: i.source.Dialect.Literal, toLiteral: i.target.doc.Dialect.Literal,
+		forms: write.References, from: replaced, dir: i.source.Folder,
 	}
 	x.record(r, func(key, reference string) {
 		text := fmt.Sprintf("holds %s, which the program of the format %s does not replace: it would take the text as it is", reference, name)

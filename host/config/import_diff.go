@@ -17,7 +17,7 @@ import (
 func (d *draft) masked() ([]byte, error) {
 	m := mask.New()
 	m.Code = true
-	text, ok := m.JSON(d.p.doc.JSON(&d.p.doc.Root), false)
+	text, ok := m.JSON(d.doc.Tree.JSON(&d.doc.Tree.Root), false)
 	if !ok {
 		return nil, &EditError{File: d.path, Err: fmt.Errorf("the file cannot be shown")}
 	}
@@ -27,7 +27,7 @@ func (d *draft) masked() ([]byte, error) {
 	if err := decoder.Decode(&tree); err != nil {
 		return nil, &EditError{File: d.path, Err: fmt.Errorf("the file cannot be shown")}
 	}
-	for _, section := range d.sections {
+	for _, section := range d.doc.Sections {
 		for i := range section.Entries {
 			e := &section.Entries[i]
 			at := d.find(e.Title)
@@ -41,7 +41,7 @@ func (d *draft) masked() ([]byte, error) {
 					continue
 				}
 				var shown json.RawMessage
-				raw := d.p.doc.JSON(f.Value)
+				raw := d.doc.Tree.JSON(f.Value)
 				switch f.Key {
 				case "command", "cwd":
 					shown = raw

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -37,7 +38,7 @@ func decisionsOf(source string) kodeDecisions {
 		if place.Client != "Kode" {
 			continue
 		}
-		data, err := read(place.Path, true)
+		data, _, err := atomicfile.Read(place.Path, jsonc.MaxSize)
 		if errors.Is(err, fs.ErrNotExist) {
 			return kodeDecisions{}
 		}

@@ -24,14 +24,6 @@ func (p *parser) localSections(sections []dialect.Section, only bool) []dialect.
 	})
 }
 
-// container returns the path of what holds the servers that a draft is about.
-func (d *draft) container(w *dialect.Writing) []string {
-	if d.opts.Scope != ScopeLocal {
-		return w.Container
-	}
-	return []string{"projects", filepath.Clean(d.opts.Project), serversKey}
-}
-
 // checkLocal reports why the section of one project cannot be read or written.
 func checkLocal(opts *Options, format string) error {
 	switch {

@@ -94,7 +94,7 @@ func Merge(configs ...*Config) *Config {
 	for _, r := range all {
 		s := r.server
 		switch by := taken[s.Name]; {
-		case sanitize(s.Title) != s.Name:
+		case dialect.Sanitize(s.Title) != s.Name:
 			nameless = append(nameless, s) // its name was only given for lack of a good one
 		case by != nil:
 			merged.Shadowed = append(merged.Shadowed, Shadow{Server: s, By: by})
@@ -107,7 +107,7 @@ func Merge(configs ...*Config) *Config {
 		if taken[s.Name] != nil {
 			renamed := *s
 			for i := 2; taken[renamed.Name] != nil; i++ {
-				renamed.Name = fmt.Sprintf("%.*s_%d", maxName-10, s.Name, i)
+				renamed.Name = fmt.Sprintf("%.*s_%d", dialect.MaxName-10, s.Name, i)
 			}
 			s = &renamed
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -99,8 +100,8 @@ func takeSeconds(raw []byte) (time.Duration, error) {
 	if err := json.Unmarshal(raw, &n); err != nil {
 		return 0, fmt.Errorf("must be a number of seconds")
 	}
-	if n < 0 || n > maxTimeout.Seconds() || math.IsNaN(n) {
-		return 0, fmt.Errorf("must be a number of seconds from 0 to %.0f", maxTimeout.Seconds())
+	if n < 0 || n > dialect.MaxTimeout.Seconds() || math.IsNaN(n) {
+		return 0, fmt.Errorf("must be a number of seconds from 0 to %.0f", dialect.MaxTimeout.Seconds())
 	}
 	return time.Duration(math.Round(n * float64(time.Second))), nil
 }

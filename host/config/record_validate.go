@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
-
-// maxTitle is the limit of a record's name in characters, which are bytes.
-const maxTitle = 128
 
 // checkTitle returns the code of what is wrong with a record's name, or "".
 func checkTitle(name string) Code {
@@ -29,7 +27,7 @@ func checkTitle(name string) Code {
 			return CodeNameInvalid
 		}
 	}
-	if !solid || len(name) > maxTitle || strings.TrimSpace(name) != name {
+	if !solid || len(name) > dialect.MaxTitle || strings.TrimSpace(name) != name {
 		return CodeNameInvalid
 	}
 	return ""

@@ -37,13 +37,13 @@ func (s Scope) NeedsApproval() bool {
 	return s != ScopeLocal && s != ScopeUser && s != ScopeProgram && s != ""
 }
 
-// stricter returns the scope that trusts less. If they trust alike it is a, if that says
-// anything.
-func stricter(a, b Scope) Scope {
-	if b.strictness() > a.strictness() {
-		return b
+// Stricter returns the one of two scopes that trusts less. If they trust alike it is s, if
+// that says anything.
+func (s Scope) Stricter(other Scope) Scope {
+	if other.strictness() > s.strictness() {
+		return other
 	}
-	return a
+	return s
 }
 
 // strictness orders scopes by how little they are trusted.

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
@@ -28,7 +29,7 @@ func (s Server) MarshalJSON() ([]byte, error) {
 	}
 	for _, key := range []string{"error", "source"} {
 		if text, ok := more[key]; ok {
-			if object, err = dialect.AppendMember(object, key, quoteJSON(text)); err != nil {
+			if object, err = dialect.AppendMember(object, key, canonjson.AppendString(nil, text)); err != nil {
 				return nil, err
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 // maxRetries bounds how often a change is tried again because somebody else was faster.
@@ -12,7 +14,7 @@ const maxRetries = 100
 // ServerName returns the Name of the [Server] that r becomes: its name with all but
 // letters, digits and '-' made '_', and cut if it is long. Of two records of one ServerName only the first can
 // be used.
-func (r *Record) ServerName() string { return serverName(r.Name) }
+func (r *Record) ServerName() string { return dialect.ServerName(r.Name) }
 
 // AddRecord validates a record and adds it to a store. Its name must not become that of
 // another server, see [Record.ServerName]. The error is of [*RecordError]s, or of the

@@ -57,7 +57,7 @@ func (f *FileStore) Config(ctx context.Context, opts *Options) (*Config, error) 
 		if o.Formats == nil {
 			o.Formats = f.opts.Formats
 		}
-		o.Scope = stricter(f.opts.Scope, o.Scope)
+		o.Scope = f.opts.Scope.Stricter(o.Scope)
 	}
 	c, err := LoadContext(ctx, f.path, &o)
 	if errors.Is(err, fs.ErrNotExist) {

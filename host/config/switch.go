@@ -30,7 +30,7 @@ func (d *draft) switched(data []byte, title string, off bool) ([]byte, error) {
 	at := -1
 	if off {
 		at = l.markedAt()
-	} else if m := dialect.ListMember(&l.p.doc.Root, "allowed"); m != nil {
+	} else if m := dialect.ListMember(&l.doc.Tree.Root, "allowed"); m != nil {
 		at = m.Value.Offset
 	}
 	if at >= 0 {
@@ -61,7 +61,7 @@ type lever struct {
 // lever returns that of a server in data.
 func (d *draft) lever(data []byte, title string) (*lever, error) {
 	next := &draft{path: d.path, opts: d.opts}
-	next.opts.Format = d.p.dialect.Name
+	next.opts.Format = d.doc.Dialect.Name
 	if err := next.take(data); err != nil {
 		return nil, err
 	}
@@ -70,17 +70,12 @@ func (d *draft) lever(data []byte, title string) (*lever, error) {
 		return nil, &RecordError{Code: CodeNotFound, Name: title}
 	}
 	l.word = cmp.Or(next.write.Keys["enabled"], dialect.OffEnabled)
-	if dialect.ListsServers(&next.p.doc.Root) {
+	if dialect.ListsServers(&next.doc.Tree.Root) {
 		l.word = dialect.OffExcluded
-	} else if !next.p.readsWord() {
+	} else if !next.doc.ToldOff {
 		l.word = l.likeOthers()
 	}
 	return l, nil
-}
-
-// readsWord reports whether it is known in which word the file's program is told.
-func (p *parser) readsWord() bool {
-	return p.program.off != "" || !slices.Contains(dialect.SharedFormats(), p.dialect.Name)
 }
 
 // likeOthers returns the word that the entry has, or else others of the file.
@@ -102,7 +97,7 @@ func (l *lever) likeOthers() string {
 
 // says reports whether an entry of the file has a key.
 func (d *draft) says(key string) bool {
-	for _, section := range d.sections {
+	for _, section := range d.doc.Sections {
 		for i := range section.Entries {
 			if section.Entries[i].Value.Member(key) != nil {
 				return true
@@ -150,7 +145,7 @@ func (d *draft) switchOff(data []byte, title string) ([]byte, error) {
 // exclude says by the lists that a server is off.
 func (l *lever) exclude(data []byte) ([]byte, error) {
 	set := l.write.Edit.Set
-	allowed, excluded := dialect.ListMember(&l.p.doc.Root, "allowed"), dialect.ListMember(&l.p.doc.Root, "excluded")
+	allowed, excluded := dialect.ListMember(&l.doc.Tree.Root, "allowed"), dialect.ListMember(&l.doc.Tree.Root, "excluded")
 	if allowed != nil {
 		// If switching on may have put it there, it goes again.
 		at, last := allowed.Value.Offset, len(allowed.Value.Elems)-1
@@ -171,7 +166,7 @@ func (d *draft) switchOn(data []byte, title string) ([]byte, error) {
 		return nil, err
 	}
 	var added [][]string // that switching off may have
-	if slices.Contains(dialect.Titles(dialect.ListMember(&l.p.doc.Root, "excluded")), title) {
+	if slices.Contains(dialect.Titles(dialect.ListMember(&l.doc.Tree.Root, "excluded")), title) {
 		added = [][]string{{"mcp"}, {"mcp", "excluded"}}
 	} else if path, there := l.written(l.word); there != nil && there.Text == strconv.FormatBool(l.word == dialect.OffDisabled) {
 		added = [][]string{path}
@@ -179,7 +174,7 @@ func (d *draft) switchOn(data []byte, title string) ([]byte, error) {
 	if data, err = d.without(data, title, added...); err != nil {
 		return nil, err
 	}
-	m := dialect.ListMember(&l.p.doc.Root, "allowed")
+	m := dialect.ListMember(&l.doc.Tree.Root, "allowed")
 	if m == nil || slices.Contains(dialect.Titles(m), title) {
 		return data, nil
 	}
@@ -226,7 +221,7 @@ func (d *draft) setOn(data []byte, title string) ([]byte, error) {
 			}
 		}
 	}
-	if m := dialect.ListMember(&l.p.doc.Root, "excluded"); m != nil && m.Value.Kind == jsonc.Array {
+	if m := dialect.ListMember(&l.doc.Tree.Root, "excluded"); m != nil && m.Value.Kind == jsonc.Array {
 		for i := len(m.Value.Elems) - 1; i >= 0; i-- {
 			if m.Value.Elems[i].Text != title {
 				continue
@@ -242,7 +237,7 @@ func (d *draft) setOn(data []byte, title string) ([]byte, error) {
 // markedAt is where the value of the key stands that a blank marks, or -1.
 func (l *lever) markedAt() int {
 	if l.word == dialect.OffExcluded {
-		if m := dialect.ListMember(&l.p.doc.Root, "excluded"); m != nil {
+		if m := dialect.ListMember(&l.doc.Tree.Root, "excluded"); m != nil {
 			return m.Value.Offset
 		}
 		return -1
@@ -270,16 +265,16 @@ func unmarked(data []byte, at int) []byte {
 // unlisted returns data in which the lists do not have a server that is to be removed;
 // but a list of those that are allowed does not become empty, which might allow all.
 func (d *draft) unlisted(data []byte, title string) ([]byte, error) {
-	if !dialect.ListsServers(&d.p.doc.Root) {
+	if !dialect.ListsServers(&d.doc.Tree.Root) {
 		return data, nil
 	}
 	var err error
-	if slices.Contains(dialect.Titles(dialect.ListMember(&d.p.doc.Root, "excluded")), title) {
+	if slices.Contains(dialect.Titles(dialect.ListMember(&d.doc.Tree.Root, "excluded")), title) {
 		if data, err = d.without(data, title, []string{"mcp"}, []string{"mcp", "excluded"}); err != nil {
 			return nil, err
 		}
 	}
-	if m := dialect.ListMember(&d.p.doc.Root, "allowed"); m != nil && len(m.Value.Elems) > 1 {
+	if m := dialect.ListMember(&d.doc.Tree.Root, "allowed"); m != nil && len(m.Value.Elems) > 1 {
 		if i := slices.IndexFunc(m.Value.Elems, func(n jsonc.Node) bool { return n.Text == title }); i >= 0 {
 			return d.write.Edit.Remove(data, "mcp", "allowed", strconv.Itoa(i))
 		}
@@ -290,7 +285,7 @@ func (d *draft) unlisted(data []byte, title string) ([]byte, error) {
 // relisted returns data in which the lists have a server under its new name.
 func (d *draft) relisted(data []byte, title, newTitle string) ([]byte, error) {
 	for _, key := range []string{"allowed", "excluded"} {
-		m := dialect.ListMember(&d.p.doc.Root, key)
+		m := dialect.ListMember(&d.doc.Tree.Root, key)
 		if m == nil || m.Value.Kind != jsonc.Array {
 			continue
 		}

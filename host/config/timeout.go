@@ -8,9 +8,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// maxTimeout is far more than anybody waits, and far from overflow.
-const maxTimeout = 365 * 24 * time.Hour
-
 func (e *entry) timeouts(s *Server) {
 	s.ConnectTimeout = e.duration("connectTimeoutSeconds", time.Second)
 	s.ReadTimeout = e.duration("readTimeoutSeconds", time.Second)
@@ -48,7 +45,7 @@ func (e *entry) duration(key string, unit time.Duration) time.Duration {
 	switch {
 	case n < 0:
 		e.fail(m.Value.Offset, m.At, "must not be negative: write 0 or leave it out for the default")
-	case n > float64(maxTimeout/unit):
+	case n > float64(dialect.MaxTimeout/unit):
 		e.fail(m.Value.Offset, m.At, "is more than a year: write a smaller number")
 	default:
 		return time.Duration(n * float64(unit))
