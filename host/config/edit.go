@@ -52,6 +52,16 @@ type File struct {
 // a new file is that of its name or extension, or else mcpServers. The error is otherwise
 // an [*Error], an [*EditError], or wraps that of ctx.
 func Edit(ctx context.Context, path string, opts *Options, change func(*File) error) error {
+	return replaceFile(ctx, path, opts, func(d *draft) error { return change(&File{d}) }, nil)
+}
+
+// A locked is what is done while no other program of this library changes the file: before
+// and after it is replaced. If before fails it is not.
+type locked struct{ before, after func() error }
+
+// replaceFile does what [Edit] does. With a locked the file is replaced even if nothing
+// has changed.
+func replaceFile(ctx context.Context, path string, opts *Options, change func(*draft) error, around *locked) error {
 	resolved, err := atomicfile.Resolve(path)
 	if err != nil {
 		return &EditError{File: path, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
@@ -66,13 +76,13 @@ func Edit(ctx context.Context, path string, opts *Options, change func(*File) er
 			return err
 		}
 		start := d.data
-		if err := change(&File{d}); err != nil {
+		if err := change(d); err != nil {
 			return err
 		}
-		if bytes.Equal(d.data, start) {
+		if around == nil && bytes.Equal(d.data, start) {
 			return ctx.Err()
 		}
-		done, err := replaceSame(ctx, resolved, before, d.data)
+		done, err := replaceSame(ctx, resolved, before, d.data, around)
 		if err != nil {
 			return &EditError{File: path, Err: fmt.Errorf("cannot write the file: %w", plainPathError(err))}
 		}
@@ -84,7 +94,7 @@ func Edit(ctx context.Context, path string, opts *Options, change func(*File) er
 
 // replaceSame puts after in the place of before, and reports whether before was still
 // there.
-func replaceSame(ctx context.Context, resolved string, before, after []byte) (done bool, err error) {
+func replaceSame(ctx context.Context, resolved string, before, after []byte, around *locked) (done bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(resolved), 0o700); err != nil {
 		return false, err
 	}
@@ -97,7 +107,15 @@ func replaceSame(ctx context.Context, resolved string, before, after []byte) (do
 	if err != nil || (now == nil) != (before == nil) || !bytes.Equal(now, before) {
 		return false, err
 	}
-	return true, atomicfile.Replace(ctx, resolved, after, newFileMode)
+	if around != nil {
+		if err := around.before(); err != nil {
+			return false, err
+		}
+	}
+	if err := atomicfile.Replace(ctx, resolved, after, newFileMode); err != nil || around == nil {
+		return true, err
+	}
+	return true, around.after()
 }
 
 // readForEdit returns what is in the file, nil if it is not there.
@@ -133,7 +151,12 @@ func (f *File) Records() ([]*Record, error) {
 	if len(f.draft.doc.Sections) == 0 {
 		return nil, nil
 	}
-	c, err := Parse(f.draft.path, f.draft.data, &f.draft.opts)
+	return recordsIn(f.draft.path, f.draft.data, &f.draft.opts)
+}
+
+// recordsIn returns the servers that data lists.
+func recordsIn(path string, data []byte, asWritten *Options) ([]*Record, error) {
+	c, err := Parse(path, data, asWritten)
 	if err != nil {
 		return nil, err
 	}

@@ -210,7 +210,7 @@ func (i *Import) Apply(ctx context.Context) error {
 	if err != nil {
 		return &EditError{File: i.Target, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
 	}
-	done, err := replaceSame(ctx, resolved, i.before, i.after)
+	done, err := replaceSame(ctx, resolved, i.before, i.after, nil)
 	if err == nil && !done {
 		err = errors.New("the file has changed since the import was planned: plan it again")
 	}

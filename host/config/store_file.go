@@ -10,9 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
-	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A FileStore is a [Store] over a config file, in any format that is read. Who edits
@@ -71,53 +71,41 @@ func (f *FileStore) Records(ctx context.Context) ([]Stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	_, data, err := f.read()
-	if err != nil {
-		return nil, err
+	path, err := atomicfile.Resolve(f.path)
+	var data []byte
+	if err == nil {
+		data, err = readForEdit(path)
 	}
-	all, err := f.parse(ctx, data)
+	if err != nil {
+		return nil, &Error{File: f.path, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
+	}
+	if data == nil {
+		return nil, nil
+	}
+	all, err := f.stored(data)
 	if err != nil {
 		return nil, err
 	}
 	past, err := f.past.read()
 	if err != nil {
-		past = &history{} // the servers matter more; a change fails
+		past = &History{} // the servers matter more; a change fails
 	}
-	return past.identify(all), nil
+	return past.Identify(all), nil
 }
 
-// read returns where the file is and what is in it, nil if it is not there.
-func (f *FileStore) read() (path string, data []byte, err error) {
-	path, err = atomicfile.Resolve(f.path)
-	if err == nil {
-		data, _, err = atomicfile.Read(path, jsonc.MaxSize)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil, nil
-	}
-	if err != nil {
-		return "", nil, &Error{File: f.path, Err: fmt.Errorf("cannot read the config file: %w", err)}
-	}
-	return path, data, nil
-}
-
-// parse returns the records that stand in data.
-func (f *FileStore) parse(ctx context.Context, data []byte) ([]Stored, error) {
-	if data == nil {
-		return nil, nil
-	}
+// stored returns the records that stand in data.
+func (f *FileStore) stored(data []byte) ([]Stored, error) {
 	o := f.opts
-	o.AsWritten, o.Input, o.Secrets = true, nil, nil
-	c, err := ParseContext(ctx, f.path, data, &o)
+	o.AsWritten = true
+	records, err := recordsIn(f.path, data, &o)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Stored, len(c.Servers))
-	for i, s := range c.Servers {
-		r := Of(s)
+	all := make([]Stored, len(records))
+	for i, r := range records {
 		encoded, err := r.Encode()
 		if err != nil {
-			return nil, fmt.Errorf("server %q: %w", s.Title, err)
+			return nil, fmt.Errorf("server %q: %w", r.Name, err)
 		}
 		all[i] = Stored{Record: r, Revision: f.revision(encoded)}
 	}
@@ -132,110 +120,129 @@ func (f *FileStore) revision(encoded []byte) Revision {
 
 // Save implements [Store].
 func (f *FileStore) Save(ctx context.Context, name string, r *Record, old Revision) (Revision, error) {
-	if r == nil {
-		return "", errNoRecord
-	}
 	entry, err := r.Entry()
 	if err != nil {
-		return "", fmt.Errorf("server %q: %w", r.Name, err)
+		return "", err
 	}
 	var saved Revision
-	var past *history
-	err = f.edit(ctx, func(data []byte, records []Stored) ([]byte, error) {
-		if _, err := placeOf(records, name, r.Name, old); err != nil {
-			return nil, err
+	err = f.change(ctx, func(d *draft, all []Stored) error {
+		if _, err := PlaceOf(all, name, r.Name, old); err != nil {
+			return err
 		}
-		next, err := f.changed(data, func(d *draft) error { return d.put(name, r.Name, entry) })
-		if err != nil {
-			return nil, err
+		if err := d.put(name, r.Name, entry); err != nil {
+			return err
 		}
-		after, err := f.parse(ctx, next)
+		after, err := f.stored(d.data)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, s := range after {
 			if s.Record.Name == r.Name {
 				saved = s.Revision
-				past, err = f.past.read()
-				if err == nil {
-					past.saved(past.identify(records), name, r.Name)
-				}
-				return next, err
+				return nil
 			}
 		}
-		return nil, fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
-	}, func() error { return f.past.write(ctx, past) })
-	return saved, err
+		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
+	}, func(past *History, all []Stored) (first bool) {
+		past.Saved(all, name, r.Name)
+		return false
+	})
+	if err != nil {
+		return "", err
+	}
+	return saved, nil
 }
 
 // Delete implements [Store].
 func (f *FileStore) Delete(ctx context.Context, name string, old Revision) error {
-	return f.edit(ctx, func(data []byte, records []Stored) ([]byte, error) {
-		at, err := presentAt(records, name, old)
-		if err != nil {
-			return nil, err
+	at := 0
+	return f.change(ctx, func(d *draft, all []Stored) (err error) {
+		if at, err = IndexOf(all, name, old); err != nil {
+			return err
 		}
-		next, err := f.changed(data, func(d *draft) error { return d.remove(name) })
-		if err != nil {
-			return nil, err
-		}
-		past, err := f.past.read()
-		if err != nil {
-			return nil, err
-		}
-		past.removed(past.identify(records), at)
-		return next, f.past.write(ctx, past) // first: it must not be lost
-	}, nil)
+		return d.remove(name)
+	}, func(past *History, all []Stored) (first bool) {
+		past.Removed(all, at)
+		return true // it must not be lost
+	})
 }
 
-// changed returns what becomes of data, which is nil if there is no file.
-func (f *FileStore) changed(data []byte, change func(d *draft) error) ([]byte, error) {
-	d, err := newDraft(f.path, data, &f.opts)
+// Deleted implements [Archive]. The last 100 are kept.
+func (f *FileStore) Deleted(ctx context.Context) ([]Stored, error) {
+	all, err := f.Records(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := change(d); err != nil {
+	past, err := f.past.read()
+	if err != nil {
 		return nil, err
 	}
-	return d.data, nil
+	return past.Deleted(all), nil
 }
 
-// edit replaces the file by what change makes of it, while no other program of this
-// library does, and then calls done, which may be nil.
-func (f *FileStore) edit(ctx context.Context, change func(data []byte, records []Stored) ([]byte, error), done func() error) error {
+// Restore implements [Archive]. The record comes last in the file.
+func (f *FileStore) Restore(ctx context.Context, id string) error {
+	return f.change(ctx, func(d *draft, all []Stored) error {
+		past, err := f.past.read()
+		if err != nil {
+			return err
+		}
+		r, err := past.Find(id)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(past.Identify(all), func(s Stored) bool { return s.ID == id }) {
+			return &RecordError{Code: CodeNotFound, Name: id} // it was not deleted
+		}
+		if _, err := PlaceOf(all, "", r.Name, ""); err != nil {
+			return err
+		}
+		entry, err := r.Entry()
+		if err != nil {
+			return err
+		}
+		return d.put("", r.Name, entry)
+	}, func(past *History, all []Stored) (first bool) {
+		past.Restored(id)
+		return false
+	})
+}
+
+// Keep has the store keep IDs, times and deleted records, with their secrets, in the
+// file at path, which is made for its owner alone. Without it they last as long as the
+// store does. Two stores over one config file have to keep them in the same file. Call
+// it before anything else.
+func (f *FileStore) Keep(path string) { f.past.path = path }
+
+// change changes the file as [Edit] does; all are the records that stand in it. While no
+// other program of this library changes it, note notes that in the history, which is
+// written first if it says so.
+func (f *FileStore) change(ctx context.Context, change func(d *draft, all []Stored) error, note func(past *History, all []Stored) (first bool)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	path, err := atomicfile.Resolve(f.path)
-	if err != nil {
-		return f.cannotWrite(err)
-	}
-	unlock, err := atomicfile.Lock(ctx, path)
-	if err != nil {
-		return f.cannotWrite(err)
-	}
-	defer unlock()
-	path, data, err := f.read()
-	if err != nil {
-		return err
-	}
-	records, err := f.parse(ctx, data)
-	if err != nil {
-		return err
-	}
-	next, err := change(data, records)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Replace(ctx, path, next, newFileMode); err != nil {
-		return f.cannotWrite(err)
-	}
-	if done != nil {
-		return done()
-	}
-	return nil
-}
-
-func (f *FileStore) cannotWrite(err error) error {
-	return &Error{File: f.path, Err: fmt.Errorf("cannot change the config file: %w", err)}
+	var all []Stored
+	var past *History
+	return replaceFile(ctx, f.path, &f.opts, func(d *draft) (err error) {
+		all = nil
+		if !d.made {
+			if all, err = f.stored(d.data); err != nil {
+				return err
+			}
+		}
+		return change(d, all)
+	}, &locked{
+		before: func() (err error) {
+			if past, err = f.past.read(); err == nil && note(past, past.Identify(all)) {
+				err, past = f.past.write(ctx, past), nil
+			}
+			return err
+		},
+		after: func() error {
+			if past == nil {
+				return nil
+			}
+			return f.past.write(ctx, past)
+		},
+	})
 }

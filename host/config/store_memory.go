@@ -12,7 +12,7 @@ type MemoryStore struct {
 	mu      sync.Mutex
 	last    uint64 // revision
 	records []Stored
-	history history
+	history History
 }
 
 // NewMemoryStore returns a store that holds the records, which have different names.
@@ -24,9 +24,9 @@ func NewMemoryStore(records ...*Record) *MemoryStore {
 			panic("config: NewMemoryStore: a record is nil")
 		}
 		m.records = append(m.records, Stored{Record: r.clone(), Revision: m.next()})
-		m.history.saved(nil, "", r.Name)
+		m.history.Saved(nil, "", r.Name)
 	}
-	m.history.identify(m.records)
+	m.history.Identify(m.records)
 	return m
 }
 
@@ -59,18 +59,18 @@ func (m *MemoryStore) Save(ctx context.Context, name string, r *Record, old Revi
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at, err := placeOf(m.records, name, r.Name, old)
+	at, err := PlaceOf(m.records, name, r.Name, old)
 	if err != nil {
 		return "", err
 	}
-	m.history.saved(m.records, name, r.Name)
+	m.history.Saved(m.records, name, r.Name)
 	s := Stored{Record: r.clone(), Revision: m.next()}
 	if at < 0 {
 		m.records = append(m.records, s)
 	} else {
 		m.records[at] = s
 	}
-	m.history.identify(m.records)
+	m.history.Identify(m.records)
 	return s.Revision, nil
 }
 
@@ -81,11 +81,11 @@ func (m *MemoryStore) Delete(ctx context.Context, name string, old Revision) err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at, err := presentAt(m.records, name, old)
+	at, err := IndexOf(m.records, name, old)
 	if err != nil {
 		return err
 	}
-	m.history.removed(m.records, at)
+	m.history.Removed(m.records, at)
 	m.records = slices.Delete(m.records, at, at+1)
 	return nil
 }
@@ -97,7 +97,7 @@ func (m *MemoryStore) Deleted(ctx context.Context) ([]Stored, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.history.gone(m.records), nil
+	return m.history.Deleted(m.records), nil
 }
 
 // Restore implements [Archive].
@@ -107,27 +107,26 @@ func (m *MemoryStore) Restore(ctx context.Context, id string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, err := m.history.find(id)
+	r, err := m.history.Find(id)
 	if err != nil {
 		return err
 	}
-	r := m.history.deleted[i].Record
-	if _, err := placeOf(m.records, "", r.Name, ""); err != nil {
+	if _, err := PlaceOf(m.records, "", r.Name, ""); err != nil {
 		return err
 	}
-	m.history.restored(i)
+	m.history.Restored(id)
 	m.records = append(m.records, Stored{Record: r, Revision: m.next()})
-	m.history.identify(m.records)
+	m.history.Identify(m.records)
 	return nil
 }
 
-// placeOf returns where [Store.Save] puts a record called next in the place of that
+// PlaceOf returns where [Store.Save] puts a record called next in the place of that
 // called name: an index, or -1 for the end.
-func placeOf(records []Stored, name, next string, old Revision) (int, error) {
+func PlaceOf(records []Stored, name, next string, old Revision) (int, error) {
 	at := -1
 	if name != "" || old != "" {
 		var err error
-		if at, err = presentAt(records, name, old); err != nil {
+		if at, err = IndexOf(records, name, old); err != nil {
 			return 0, err
 		}
 	}
@@ -139,8 +138,8 @@ func placeOf(records []Stored, name, next string, old Revision) (int, error) {
 	return at, nil
 }
 
-// presentAt returns the index of the record of that name and revision.
-func presentAt(records []Stored, name string, old Revision) (int, error) {
+// IndexOf returns the index of the record of that name and revision.
+func IndexOf(records []Stored, name string, old Revision) (int, error) {
 	at := slices.IndexFunc(records, func(s Stored) bool { return s.Record.Name == name })
 	switch {
 	case at < 0:
